@@ -1,0 +1,99 @@
+//! Which cloud a command talks to: AWS by the environment, or the one on this machine.
+
+use clap::Args;
+use dataperf_aws::{Clients, DynamoLeaderboards, S3Bucket};
+use dataperf_local::{ACCESS_KEY_ID, SECRET_ACCESS_KEY};
+
+/// The ports that `dataperf local` opens unless told otherwise.
+pub(crate) const S3_PORT: u16 = 9000;
+pub(crate) const DYNAMODB_PORT: u16 = 8000;
+pub(crate) const HTTP_PORT: u16 = 8080;
+/// The name of the table, and of the buckets, in the cloud on this machine.
+pub(crate) const TABLE: &str = "dataperf";
+pub(crate) const SUBMISSIONS: &str = "submissions";
+pub(crate) const DATASETS: &str = "datasets";
+pub(crate) const RESULTS: &str = "results";
+
+/// Options of every command that talks to a cloud.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Which cloud")]
+pub(crate) struct CloudArgs {
+    /// Use the cloud that `dataperf local` runs on this machine, with its key and its default ports. Without it:
+    /// AWS as `AWS_REGION`, `AWS_PROFILE` and the other usual variables say.
+    #[arg(long, env = "DATAPERF_LOCAL")]
+    local: bool,
+    /// The S3 address of a local cloud on another port; implies --local
+    #[arg(long, value_name = "URL")]
+    s3_endpoint: Option<String>,
+    /// The DynamoDB address of a local cloud on another port; implies --local
+    #[arg(long, value_name = "URL")]
+    dynamodb_endpoint: Option<String>,
+    /// The bucket of submissions
+    #[arg(long, env = "DATAPERF_SUBMISSIONS_BUCKET", default_value = SUBMISSIONS, value_name = "NAME")]
+    pub(crate) submissions_bucket: String,
+    /// The bucket of frozen data sets
+    #[arg(long, env = "DATAPERF_DATASETS_BUCKET", default_value = DATASETS, value_name = "NAME")]
+    pub(crate) datasets_bucket: String,
+    /// The bucket of receipts
+    #[arg(long, env = "DATAPERF_RESULTS_BUCKET", default_value = RESULTS, value_name = "NAME")]
+    pub(crate) results_bucket: String,
+    /// The table of leaderboards
+    #[arg(long, env = "DATAPERF_TABLE", default_value = TABLE, value_name = "NAME")]
+    pub(crate) table: String,
+}
+
+impl CloudArgs {
+    /// The cloud on this machine at the given addresses.
+    pub(crate) fn local_at(s3_endpoint: &str, dynamodb_endpoint: &str) -> Self {
+        Self {
+            local: true,
+            s3_endpoint: Some(s3_endpoint.into()),
+            dynamodb_endpoint: Some(dynamodb_endpoint.into()),
+            submissions_bucket: SUBMISSIONS.into(),
+            datasets_bucket: DATASETS.into(),
+            results_bucket: RESULTS.into(),
+            table: TABLE.into(),
+        }
+    }
+
+    /// Connects; nothing is sent yet.
+    pub(crate) async fn connect(self) -> Cloud {
+        let is_local = self.local || self.s3_endpoint.is_some() || self.dynamodb_endpoint.is_some();
+        let clients = if is_local {
+            let at = |port: u16| format!("http://127.0.0.1:{port}");
+            let s3 = self.s3_endpoint.clone().unwrap_or_else(|| at(S3_PORT));
+            let dynamodb = self
+                .dynamodb_endpoint
+                .clone()
+                .unwrap_or_else(|| at(DYNAMODB_PORT));
+            Clients::at(&s3, &dynamodb, ACCESS_KEY_ID, SECRET_ACCESS_KEY).await
+        } else {
+            Clients::from_environment().await
+        };
+        Cloud { clients, names: self }
+    }
+}
+
+/// A cloud to talk to.
+#[derive(Debug, Clone)]
+pub(crate) struct Cloud {
+    pub(crate) clients: Clients,
+    pub(crate) names: CloudArgs,
+}
+
+impl Cloud {
+    /// The table.
+    pub(crate) fn leaderboards(&self) -> DynamoLeaderboards {
+        DynamoLeaderboards::new(self.clients.dynamodb.clone(), &self.names.table)
+    }
+
+    /// The bucket of frozen data sets.
+    pub(crate) fn datasets(&self) -> S3Bucket {
+        S3Bucket::new(self.clients.s3.clone(), &self.names.datasets_bucket)
+    }
+
+    /// The bucket of receipts.
+    pub(crate) fn results(&self) -> S3Bucket {
+        S3Bucket::new(self.clients.s3.clone(), &self.names.results_bucket)
+    }
+}

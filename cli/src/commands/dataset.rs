@@ -1,0 +1,260 @@
+//! `dataperf dataset`: make, describe, verify, fetch and publish frozen data sets.
+
+mod fetch;
+mod publish;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Subcommand};
+use dataperf::benchmark::Leaderboard;
+use dataperf::benchmarks::IDS;
+use dataperf::frozen::{FrozenError, MANIFEST, Manifest};
+use dataperf::{Digest, quote};
+use dataperf_datasets::Import;
+use serde::Deserialize;
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+
+use crate::Done;
+use crate::output::{Format, align_right, print_json, table};
+use crate::progress::{self, ImportBars};
+use crate::registry::{Task, with_benchmark};
+
+pub(crate) use publish::publish;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DatasetCommand {
+    /// Turn a public challenge's files into a frozen data set
+    Import(ImportArgs),
+    /// Download a public challenge's files; an interrupted download goes on where it stopped
+    Fetch(fetch::FetchArgs),
+    /// Describe a frozen data set, or export what its participants may see
+    Show(ShowArgs),
+    /// Compare every file of a frozen data set with its manifest
+    Verify(VerifyArgs),
+    /// Upload a frozen data set and put it in force
+    Publish(publish::PublishArgs),
+}
+
+pub(crate) async fn run(command: DatasetCommand, format: Format) -> Result<Done> {
+    match command {
+        DatasetCommand::Import(args) => import(args, format).await,
+        DatasetCommand::Fetch(args) => fetch::run(&args, format),
+        DatasetCommand::Show(ShowArgs {
+            directory,
+            public: None,
+        }) => show(&directory, format).await,
+        DatasetCommand::Show(ShowArgs {
+            directory,
+            public: Some(out),
+        }) => export(&directory, &out, format),
+        DatasetCommand::Verify(args) => verify(&args.directory, format),
+        DatasetCommand::Publish(args) => publish::run(args, format).await,
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = format!(
+    "Example: dataperf dataset import speech-selection --from dataperf_en_data/ --out frozen/\n\n{}",
+    crate::registry::layouts()
+))]
+pub(crate) struct ImportArgs {
+    /// The benchmark
+    #[arg(value_parser = PossibleValuesParser::new(IDS))]
+    benchmark: String,
+    /// The directory with the public challenge's files
+    #[arg(long)]
+    from: PathBuf,
+    /// Where to put the frozen data set: a directory that is not there yet, or empty
+    #[arg(long)]
+    out: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// The frozen data set's directory
+    directory: PathBuf,
+    /// Copy the participants' part into this directory: summaries, prices, the pool, examples; nothing hidden
+    #[arg(long, value_name = "DIR")]
+    public: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    /// The frozen data set's directory
+    directory: PathBuf,
+}
+
+/// Imports the layout at `from` into `out`.
+pub(crate) struct ImportTask<'a> {
+    pub(crate) from: &'a Path,
+    pub(crate) out: &'a Path,
+}
+
+impl Task for ImportTask<'_> {
+    type Output = Digest;
+
+    async fn run<B: Import>(self) -> Result<Digest> {
+        let bars = ImportBars::default();
+        let digest = dataperf_datasets::import::<B>(self.from, self.out, &bars)?;
+        bars.finish();
+        Ok(digest)
+    }
+}
+
+async fn import(args: ImportArgs, format: Format) -> Result<Done> {
+    let task = ImportTask {
+        from: &args.from,
+        out: &args.out,
+    };
+    with_benchmark(&args.benchmark, task).await?;
+    show(&args.out, format).await
+}
+
+/// A data set's manifest and name.
+pub(crate) struct Opened {
+    pub(crate) manifest: Manifest,
+    pub(crate) digest: Digest,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// Reads the manifest, of whatever benchmark it is.
+pub(crate) fn open(directory: &Path) -> Result<Opened> {
+    #[derive(Deserialize)]
+    struct Head {
+        benchmark: String,
+    }
+    let path = directory.join(MANIFEST);
+    let place = directory.display().to_string();
+    let bytes = fs::read(&path)
+        .map_err(|error| anyhow::Error::from(error).context(FrozenError::Missing { place }))?;
+    let about = || format!("`{}` is not a manifest", path.display());
+    let head: Head = serde_json::from_slice(&bytes).with_context(about)?;
+    let manifest = Manifest::parse(&bytes, &head.benchmark)?;
+    Ok(Opened {
+        digest: Digest::of(&bytes),
+        manifest,
+        bytes,
+    })
+}
+
+struct Boards<'a>(&'a Manifest);
+
+impl Task for Boards<'_> {
+    type Output = Vec<Leaderboard>;
+
+    async fn run<B: Import>(self) -> Result<Vec<Leaderboard>> {
+        Ok(B::leaderboards(self.0)?)
+    }
+}
+
+async fn show(directory: &Path, format: Format) -> Result<Done> {
+    let Opened { manifest, digest, .. } = open(directory)?;
+    let boards = with_benchmark(&manifest.benchmark, Boards(&manifest)).await?;
+    if format == Format::Json {
+        print_json(&json!({
+            "dataset": digest, "benchmark": manifest.benchmark, "directory": directory,
+            "leaderboards": boards, "parameters": manifest.parameters, "files": manifest.files,
+        }))?;
+        return Ok(Done::Fine);
+    }
+    println!("{} in `{}`\n{digest}", manifest.benchmark, directory.display());
+    let mut leaderboards = table(&["leaderboard", "about"]);
+    for board in &boards {
+        leaderboards.add_row([&board.name, &board.about]);
+    }
+    println!("{leaderboards}");
+    let mut files = table(&["file", "bytes", "tensors"]);
+    for (path, file) in &manifest.files {
+        let tensors: Vec<String> = file
+            .tensors
+            .iter()
+            .map(|(name, tensor)| format!("{name} {:?} {:?}", tensor.dtype, tensor.shape))
+            .collect();
+        files.add_row([path.clone(), file.n_bytes.to_string(), tensors.join(", ")]);
+    }
+    align_right(&mut files, 1);
+    println!("{files}");
+    Ok(Done::Fine)
+}
+
+/// Copies the participants' part of a data set.
+fn export(directory: &Path, out: &Path, format: Format) -> Result<Done> {
+    let Opened { manifest, digest, .. } = open(directory)?;
+    let files = dataperf_datasets::export_public(directory, &manifest, out)?;
+    if files.is_empty() {
+        bail!(
+            "the data set `{}` of {} has no part of its own for participants",
+            directory.display(),
+            manifest.benchmark
+        );
+    }
+    match format {
+        Format::Json => print_json(&json!({ "dataset": digest, "out": out, "files": files }))?,
+        Format::Text => println!(
+            "{} files for participants are in `{}`",
+            files.len(),
+            out.display()
+        ),
+    }
+    Ok(Done::Fine)
+}
+
+/// The files that differ from the manifest, each with what is wrong.
+pub(crate) fn damages(directory: &Path, manifest: &Manifest) -> Vec<String> {
+    let bar = progress::bytes(
+        manifest.files.values().map(|file| file.n_bytes).sum(),
+        "verifying",
+    );
+    let mut damages = Vec::new();
+    for (name, entry) in &manifest.files {
+        let mut hasher = Sha256::new();
+        let path = directory.join(name);
+        let read =
+            fs::File::open(&path).and_then(|file| std::io::copy(&mut bar.wrap_read(file), &mut hasher));
+        match read {
+            Err(error) => damages.push(format!("{}: {error}", quote(name))),
+            Ok(n_bytes) if n_bytes != entry.n_bytes => {
+                damages.push(format!(
+                    "{}: it has {n_bytes} bytes instead of {}",
+                    quote(name),
+                    entry.n_bytes
+                ));
+            }
+            Ok(_) if Digest::from_hasher(hasher) != entry.digest => {
+                damages.push(format!(
+                    "{}: its bytes are not those the manifest names",
+                    quote(name)
+                ));
+            }
+            Ok(_) => {}
+        }
+    }
+    bar.finish_and_clear();
+    damages
+}
+
+fn verify(directory: &Path, format: Format) -> Result<Done> {
+    let Opened { manifest, digest, .. } = open(directory)?;
+    let damages = damages(directory, &manifest);
+    if format == Format::Json {
+        print_json(&json!({ "dataset": digest, "verified": damages.is_empty(), "damages": damages }))?;
+    }
+    if !damages.is_empty() {
+        bail!(
+            "`{}` is damaged; fetch or import it again\n  - {}",
+            directory.display(),
+            damages.join("\n  - ")
+        );
+    }
+    if format == Format::Text {
+        println!(
+            "{digest}: all {} files are what the manifest says",
+            manifest.files.len()
+        );
+    }
+    Ok(Done::Fine)
+}

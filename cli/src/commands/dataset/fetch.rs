@@ -1,0 +1,268 @@
+//! `dataperf dataset fetch`: the public challenge's archives, resumable, checked, unpacked.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use serde_json::json;
+use ureq::http::{Response, header};
+
+use crate::Done;
+use crate::output::{Format, print_json};
+use crate::progress;
+
+/// Where the public speech challenge keeps its archives.
+const SPEECH_ARCHIVES: &str = "https://dataperf.s3.amazonaws.com/speech-selection";
+/// Its three languages, by the names of the archives.
+const SPEECH_LANGUAGES: [&str; 3] = ["eng", "por", "ind"];
+const BLOCK_BYTES: usize = 1 << 18;
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example: dataperf dataset fetch speech-selection --out public/\n         \
+    dataperf dataset import speech-selection --from public/ --out frozen/"
+)]
+pub(crate) struct FetchArgs {
+    /// The benchmark
+    #[arg(value_parser = ["speech-selection"])]
+    benchmark: String,
+    /// Where to unpack the archives
+    #[arg(long)]
+    out: PathBuf,
+    /// Only these languages: `eng`, `por`, `ind`
+    #[arg(long = "language", value_parser = SPEECH_LANGUAGES)]
+    languages: Vec<String>,
+    /// Another place that holds the same archives
+    #[arg(long, value_name = "URL", default_value = SPEECH_ARCHIVES)]
+    archives: String,
+}
+
+pub(super) fn run(args: &FetchArgs, format: Format) -> Result<Done> {
+    fs::create_dir_all(&args.out)
+        .with_context(|| format!("can't make the directory `{}`", args.out.display()))?;
+    let all: Vec<String> = SPEECH_LANGUAGES.map(str::to_owned).into();
+    let languages = if args.languages.is_empty() {
+        &all
+    } else {
+        &args.languages
+    };
+    for language in languages {
+        let name = format!("dataperf_{language}_data.zip");
+        let archive = args.out.join(&name);
+        download(
+            &format!("{}/{name}", args.archives.trim_end_matches('/')),
+            &archive,
+        )?;
+        if let Err(error) = unpack(&archive, &args.out) {
+            // A whole archive that can't be read is not worth keeping: the next call fetches it again.
+            let _ = fs::remove_file(&archive);
+            return Err(error);
+        }
+    }
+    match format {
+        Format::Json => print_json(&json!({ "out": args.out, "languages": languages }))?,
+        Format::Text => println!(
+            "unpacked into `{out}`; next: dataperf dataset import {} --from {out} --out frozen/",
+            args.benchmark,
+            out = args.out.display()
+        ),
+    }
+    Ok(Done::Fine)
+}
+
+/// Downloads `url` to `path` unless it is there. A part that an earlier call left is continued, provided the server
+/// still has the same archive.
+fn download(url: &str, path: &Path) -> Result<()> {
+    if path.exists() {
+        return Ok(());
+    }
+    let part = path.with_extension("zip.part");
+    let tag_file = path.with_extension("zip.tag");
+    let n_there = part.metadata().map_or(0, |metadata| metadata.len());
+    let tag = fs::read_to_string(&tag_file).unwrap_or_default();
+    let mut request = ureq::get(url);
+    if n_there > 0 && !tag.is_empty() {
+        request = request
+            .header("range", format!("bytes={n_there}-"))
+            .header("if-range", &tag);
+    }
+    let response = request
+        .call()
+        .with_context(|| format!("can't download `{url}`"))?;
+    let resumes = response.status() == 206;
+    let n_before = if resumes { n_there } else { 0 };
+    fs::write(&tag_file, header_text(&response, &header::ETAG))
+        .with_context(|| format!("can't write `{}`", tag_file.display()))?;
+    let n_expected: Option<u64> = header_text(&response, &header::CONTENT_LENGTH).parse().ok();
+    let about = || format!("can't write `{}`", part.display());
+    let mut file = OpenOptions::new()
+        .create(true)
+        .append(resumes)
+        .write(true)
+        .truncate(!resumes)
+        .open(&part)
+        .with_context(about)?;
+
+    let name = path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let bar = progress::bytes(n_before + n_expected.unwrap_or(0), &name);
+    bar.set_position(n_before);
+    let mut body = bar.wrap_read(response.into_body().into_reader());
+    let (mut block, mut n_read) = (vec![0; BLOCK_BYTES], 0);
+    loop {
+        let n = body
+            .read(&mut block)
+            .with_context(|| format!("`{url}` broke off; call again to go on from there"))?;
+        if n == 0 {
+            break;
+        }
+        file.write_all(&block[..n]).with_context(about)?;
+        n_read += n as u64;
+    }
+    bar.finish();
+    if n_expected.is_some_and(|n_expected| n_read != n_expected) {
+        bail!("`{url}` broke off after {n_read} bytes; call again to go on from there");
+    }
+    file.sync_all().with_context(about)?;
+    fs::rename(&part, path).with_context(|| format!("can't move `{}`", part.display()))?;
+    let _ = fs::remove_file(&tag_file);
+    Ok(())
+}
+
+fn header_text<T>(response: &Response<T>, name: &header::HeaderName) -> String {
+    response
+        .headers()
+        .get(name)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default()
+        .to_owned()
+}
+
+/// Unpacks an archive. Each entry's checksum is compared while it is read, and no entry leaves `out`.
+fn unpack(archive: &Path, out: &Path) -> Result<()> {
+    let about = || format!("`{}` is not a whole zip archive", archive.display());
+    let file = File::open(archive).with_context(|| format!("can't read `{}`", archive.display()))?;
+    let mut zip = zip::ZipArchive::new(file).with_context(about)?;
+    let bar = progress::counting(zip.len() as u64, "unpacking");
+    for idx in 0..zip.len() {
+        let mut entry = zip.by_index(idx).with_context(about)?;
+        let Some(name) = entry.enclosed_name() else {
+            bail!(
+                "`{}` has an entry `{}` that leaves the directory",
+                archive.display(),
+                entry.name()
+            );
+        };
+        let path = out.join(name);
+        if entry.is_dir() {
+            fs::create_dir_all(&path).with_context(|| format!("can't make `{}`", path.display()))?;
+        } else {
+            let parent = path.parent().unwrap_or(out);
+            fs::create_dir_all(parent).with_context(|| format!("can't make `{}`", parent.display()))?;
+            let mut file =
+                File::create(&path).with_context(|| format!("can't write `{}`", path.display()))?;
+            std::io::copy(&mut entry, &mut file)
+                .with_context(|| format!("can't unpack `{}`", path.display()))?;
+        }
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader};
+    use std::net::TcpListener;
+    use std::sync::mpsc;
+
+    use super::*;
+
+    fn archive() -> Vec<u8> {
+        let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+        let stored =
+            zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+        zip.start_file("dataperf_en_data/eval.yaml", stored)
+            .expect("an entry");
+        zip.write_all(&b"targets: {}\n".repeat(50_000))
+            .expect("its bytes");
+        zip.finish().expect("an archive").into_inner()
+    }
+
+    /// Serves `archive` to one request after another over HTTP; the first answer breaks off in the middle. Reports
+    /// each request's `Range` header.
+    fn serve(archive: Vec<u8>) -> (String, mpsc::Receiver<Option<String>>) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let (ranges, seen) = mpsc::channel();
+        std::thread::spawn(move || {
+            for (n_served, stream) in listener.incoming().flatten().enumerate() {
+                let lines: Vec<String> = BufReader::new(&stream)
+                    .lines()
+                    .map_while(Result::ok)
+                    .take_while(|line| !line.is_empty())
+                    .collect();
+                let range = lines.iter().find_map(|line| {
+                    line.to_ascii_lowercase()
+                        .strip_prefix("range: ")
+                        .map(str::to_owned)
+                });
+                let from: usize = range.as_deref().map_or(0, |range| {
+                    range["bytes=".len()..range.len() - 1].parse().expect("a number")
+                });
+                let end = if n_served == 0 {
+                    archive.len() / 2
+                } else {
+                    archive.len()
+                };
+                let status = if from == 0 {
+                    "200 OK"
+                } else {
+                    "206 Partial Content"
+                };
+                let head = format!(
+                    "HTTP/1.1 {status}\r\netag: \"one\"\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+                    archive.len() - from
+                );
+                let _ = (&stream)
+                    .write_all(head.as_bytes())
+                    .and_then(|()| (&stream).write_all(&archive[from..end]));
+                ranges.send(range).expect("the test listens");
+            }
+        });
+        (url, seen)
+    }
+
+    #[test]
+    fn goes_on_where_it_broke_off() {
+        let (bytes, out) = (archive(), tempfile::tempdir().expect("a directory"));
+        let half = bytes.len() / 2;
+        let (url, ranges) = serve(bytes);
+        let path = out.path().join("x.zip");
+        let broken = download(&url, &path).expect_err("it breaks off");
+        assert!(format!("{broken:#}").contains("call again"), "{broken:#}");
+        download(&url, &path).expect("the rest comes");
+        assert_eq!(
+            ranges.iter().take(2).collect::<Vec<_>>(),
+            [None, Some(format!("bytes={half}-"))]
+        );
+        unpack(&path, out.path()).expect("a whole archive");
+        let unpacked = fs::read(out.path().join("dataperf_en_data/eval.yaml")).expect("the file");
+        assert_eq!(unpacked, b"targets: {}\n".repeat(50_000));
+    }
+
+    #[test]
+    fn refuses_a_damaged_archive() {
+        let out = tempfile::tempdir().expect("a directory");
+        let path = out.path().join("x.zip");
+        let mut bytes = archive();
+        bytes[1_000] ^= 1;
+        fs::write(&path, bytes).expect("written");
+        assert!(unpack(&path, out.path()).is_err());
+    }
+}

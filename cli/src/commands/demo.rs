@@ -1,0 +1,298 @@
+//! `dataperf demo`: everything on this machine, with the data that ships with the project.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use dataperf::benchmarks::IDS;
+use dataperf::{Ending, Receipt};
+use futures_util::{StreamExt, TryStreamExt, stream};
+use serde_json::json;
+
+use super::dataset::{ImportTask, open, publish};
+use super::leaderboard::{boards, document, print};
+use super::local::{FunctionArgs, config, start, stopped};
+use super::submit::{receipt, upload};
+use crate::Done;
+use crate::cloud::{Cloud, CloudArgs};
+use crate::output::{Format, print_json, table};
+use crate::progress;
+use crate::registry::with_benchmark;
+
+const UPLOADS_AT_ONCE: usize = 8;
+const PATIENCE: Duration = Duration::from_mins(2);
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The demo imports the shipped data sets, starts S3, DynamoDB and the functions on free ports, drops good and bad \
+    submissions into the bucket, and prints what became of them. Nothing leaves this machine."
+)]
+pub(crate) struct DemoArgs {
+    /// The demo data's directory; by default the one that ships with the project
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Keep the demo's cloud in this directory, to look into it or to start `dataperf local` on it
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// Go on running after the leaderboards are printed, until Ctrl-C
+    #[arg(long)]
+    keep_running: bool,
+}
+
+/// A submission of the demo: a file in `submissions/LEADERBOARD/SUBMITTER/`.
+struct Planned {
+    benchmark: &'static str,
+    leaderboard: String,
+    submitter: String,
+    file: PathBuf,
+}
+
+impl Planned {
+    /// Files that break a rule on purpose say so in their names.
+    fn is_bad(&self) -> bool {
+        self.file
+            .file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with("bad_"))
+    }
+}
+
+/// How one of them ended.
+struct Outcome {
+    planned: Planned,
+    receipt: Receipt,
+    seconds: f64,
+}
+
+pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
+    let data = args.data.map_or_else(shipped_data, Ok)?;
+    let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
+    let data_dir = args
+        .data_dir
+        .clone()
+        .unwrap_or_else(|| scratch.path().join("cloud"));
+    let mut config = config(&data_dir, &FunctionArgs::default())?;
+    config.http_port = Some(0);
+    let local = start(config).await?;
+    let cloud = CloudArgs::local_at(local.s3_endpoint(), local.dynamodb_endpoint())
+        .connect()
+        .await;
+
+    let shown: Vec<&'static str> = IDS.iter().copied().filter(|id| data.join(id).is_dir()).collect();
+    let mut planned = Vec::new();
+    for benchmark in &shown {
+        let (from, out) = (data.join(benchmark), scratch.path().join(benchmark));
+        with_benchmark(
+            benchmark,
+            ImportTask {
+                from: &from,
+                out: &out,
+            },
+        )
+        .await?;
+        publish(&cloud, &out, &open(&out)?, false).await?;
+        planned.extend(plan(benchmark, &from.join("submissions"))?);
+    }
+    let outcomes = match drop_all(&cloud, planned).await {
+        Ok(outcomes) => outcomes,
+        Err(error) => bail!("{error:#}{}", failures(&local).await?),
+    };
+    let surprises: Vec<String> = outcomes.iter().filter_map(surprise).collect();
+    match format {
+        Format::Json => print_outcomes_json(&cloud, &shown, &outcomes).await?,
+        Format::Text => {
+            print_outcomes(&cloud, &shown, &outcomes).await?;
+            let kept = args.data_dir.as_deref().filter(|_| !args.keep_running);
+            print_next_steps(&local, args.keep_running, kept);
+        }
+    }
+    if args.keep_running {
+        stopped().await?;
+    }
+    local.shutdown().await;
+    if !surprises.is_empty() {
+        bail!(
+            "the demo did not go as planned:\n  - {}",
+            surprises.join("\n  - ")
+        );
+    }
+    Ok(Done::Fine)
+}
+
+/// `demo/` of the project: beside the working directory, or above this program.
+fn shipped_data() -> Result<PathBuf> {
+    let program = std::env::current_exe()?;
+    let above = program.ancestors().map(|directory| directory.join("demo"));
+    let mut candidates = std::iter::once(PathBuf::from("demo")).chain(above);
+    let found = candidates.find(|directory| IDS.iter().any(|id| directory.join(id).is_dir()));
+    found.context("the demo data is not here: run this in the project's directory, or name it with `--data`")
+}
+
+fn plan(benchmark: &'static str, submissions: &Path) -> Result<Vec<Planned>> {
+    let mut planned = Vec::new();
+    for leaderboard in sorted_entries(submissions)? {
+        for submitter in sorted_entries(&leaderboard)? {
+            for file in sorted_entries(&submitter)? {
+                let name = |path: &Path| {
+                    path.file_name()
+                        .unwrap_or_default()
+                        .to_string_lossy()
+                        .into_owned()
+                };
+                planned.push(Planned {
+                    benchmark,
+                    leaderboard: name(&leaderboard),
+                    submitter: name(&submitter),
+                    file,
+                });
+            }
+        }
+    }
+    Ok(planned)
+}
+
+fn sorted_entries(directory: &Path) -> Result<Vec<PathBuf>> {
+    let about = || format!("can't list `{}`", directory.display());
+    let entries = fs::read_dir(directory).with_context(about)?;
+    let mut paths = entries
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<Vec<_>, _>>()
+        .with_context(about)?;
+    paths.sort();
+    Ok(paths)
+}
+
+/// Drops all of them into the bucket, several at once, and waits for every receipt.
+async fn drop_all(cloud: &Cloud, planned: Vec<Planned>) -> Result<Vec<Outcome>> {
+    let bar = progress::counting(planned.len() as u64, "submissions");
+    let one = |planned: Planned| async {
+        let Planned {
+            benchmark,
+            leaderboard,
+            submitter,
+            file,
+        } = &planned;
+        let started = Instant::now();
+        let submitted = upload(cloud, benchmark, leaderboard, submitter, file).await?;
+        let receipt = tokio::time::timeout(PATIENCE, receipt(cloud, &submitted)).await;
+        let receipt = receipt
+            .with_context(|| format!("there is no verdict on `{}` after {PATIENCE:?}", submitted.key))??;
+        let board = format!("{benchmark}/{leaderboard}/{submitter}");
+        let verdict = &receipt.verdict;
+        let outcome = verdict.score.map_or(verdict.status.as_str().to_owned(), |score| {
+            format!("scored {score:.4}")
+        });
+        bar.println(format!("{board:50} {outcome}"));
+        bar.inc(1);
+        anyhow::Ok(Outcome {
+            seconds: started.elapsed().as_secs_f64(),
+            receipt,
+            planned,
+        })
+    };
+    let outcomes = stream::iter(planned)
+        .map(one)
+        .buffered(UPLOADS_AT_ONCE)
+        .try_collect()
+        .await?;
+    bar.finish();
+    Ok(outcomes)
+}
+
+/// What the functions said that failed for good, for the error message.
+async fn failures(local: &dataperf_local::LocalCloud) -> Result<String> {
+    let records = local.on_failure().await?;
+    let said = records
+        .iter()
+        .take(3)
+        .map(|record| format!("\n  - {}: {}", record.function, record.record["responsePayload"]));
+    Ok(said.collect())
+}
+
+/// What of an outcome was not expected.
+fn surprise(outcome: &Outcome) -> Option<String> {
+    let expected = if outcome.planned.is_bad() {
+        Ending::Rejected
+    } else {
+        Ending::Scored
+    };
+    let actual = outcome.receipt.verdict.status;
+    let file = outcome.planned.file.display();
+    (actual != expected).then(|| {
+        format!(
+            "`{file}` was {} instead of {}",
+            actual.as_str(),
+            expected.as_str()
+        )
+    })
+}
+
+async fn print_outcomes(cloud: &Cloud, shown: &[&str], outcomes: &[Outcome]) -> Result<()> {
+    for benchmark in shown {
+        boards(cloud, benchmark, None, 20)
+            .await?
+            .iter()
+            .for_each(|(board, top)| print(board, top));
+    }
+    println!("\nrejected, with every reason:");
+    let mut rejected = table(&["leaderboard", "submitter", "code", "at", "what to change"]);
+    for Outcome { planned, receipt, .. } in outcomes {
+        for reason in &receipt.verdict.reasons {
+            rejected.add_row([
+                &planned.leaderboard,
+                &planned.submitter,
+                &reason.code,
+                &reason.at,
+                &reason.message,
+            ]);
+        }
+    }
+    println!("{rejected}");
+    let slowest = outcomes.iter().map(|outcome| outcome.seconds).fold(0.0, f64::max);
+    println!(
+        "{} submissions ended; the slowest took {slowest:.2} s from upload to receipt",
+        outcomes.len()
+    );
+    Ok(())
+}
+
+async fn print_outcomes_json(cloud: &Cloud, shown: &[&str], outcomes: &[Outcome]) -> Result<()> {
+    let mut documents = Vec::new();
+    for benchmark in shown {
+        documents.extend(
+            boards(cloud, benchmark, None, 20)
+                .await?
+                .iter()
+                .map(|(board, top)| document(board, top)),
+        );
+    }
+    let receipts: Vec<&Receipt> = outcomes.iter().map(|outcome| &outcome.receipt).collect();
+    print_json(&json!({ "leaderboards": documents, "receipts": receipts }))
+}
+
+fn print_next_steps(local: &dataperf_local::LocalCloud, runs_on: bool, kept: Option<&Path>) {
+    println!("\nwhere to look next:");
+    if runs_on {
+        let (s3, dynamodb) = (local.s3_endpoint(), local.dynamodb_endpoint());
+        println!("  page      {}", local.http_endpoint().unwrap_or_default());
+        println!(
+            "  receipts  aws --endpoint-url {s3} s3 ls --recursive s3://results/   (key `local`, secret `local`)"
+        );
+        println!("  table     aws --endpoint-url {dynamodb} dynamodb scan --table-name dataperf");
+        println!("  submit    dataperf submit --s3-endpoint {s3} --dynamodb-endpoint {dynamodb} --help");
+        println!("Stop with Ctrl-C.");
+    } else {
+        match kept {
+            Some(directory) => println!(
+                "  dataperf local --data-dir {}      this demo's cloud, running",
+                directory.display()
+            ),
+            None => {
+                println!("  dataperf demo --keep-running                 the same, and the cloud stays up");
+            }
+        }
+        println!("  dataperf score --help                        judge an artifact offline");
+        println!("  docs/leaderboard-schema.md                   query the table yourself");
+    }
+}

@@ -1,0 +1,195 @@
+//! `dataperf local`: the whole cloud on this machine.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use dataperf::benchmarks::IDS;
+use dataperf_local::{
+    ACCESS_KEY_ID, Bucket, Config, FunctionSpec, LocalCloud, REGION, SECRET_ACCESS_KEY, TableSpec, Trigger,
+};
+use serde_json::json;
+
+use crate::Done;
+use crate::cloud::{CloudArgs, DATASETS, DYNAMODB_PORT, HTTP_PORT, RESULTS, S3_PORT, SUBMISSIONS, TABLE};
+use crate::output::{Format, print_json};
+use crate::page;
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Any AWS client works with it, with access key `local`, secret `local`, region `us-east-1`:\n  \
+    aws --endpoint-url http://127.0.0.1:9000 s3 cp my.json s3://submissions/speech-selection/en-25/ada/my.json"
+)]
+pub(crate) struct LocalArgs {
+    /// Where objects, the table, the event queue and the functions' logs are kept between runs
+    #[arg(long, default_value = ".dataperf")]
+    data_dir: PathBuf,
+    /// The address the ports are opened on
+    #[arg(long, default_value = "127.0.0.1")]
+    host: IpAddr,
+    /// The S3 port; 0 takes any free one
+    #[arg(long, default_value_t = S3_PORT)]
+    s3_port: u16,
+    /// The DynamoDB port; 0 takes any free one
+    #[arg(long, default_value_t = DYNAMODB_PORT)]
+    dynamodb_port: u16,
+    /// The port of the page of leaderboards; 0 takes any free one
+    #[arg(long, default_value_t = HTTP_PORT)]
+    http_port: u16,
+    #[command(flatten)]
+    functions: FunctionArgs,
+}
+
+/// How functions are run.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Functions")]
+pub(crate) struct FunctionArgs {
+    /// The directory of the function binaries; by default the one this program is in
+    #[arg(long, value_name = "DIR")]
+    functions_dir: Option<PathBuf>,
+    /// How many processes of one function may run at once
+    #[arg(long, default_value_t = 2)]
+    concurrency: usize,
+    /// The time limit of one invocation
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    time_limit: u64,
+    /// The waits before the two retries of a failed invocation (AWS waits 60 and 120 seconds)
+    #[arg(long, value_name = "SECONDS", value_delimiter = ',', default_values_t = [1.0, 2.0])]
+    back_off: Vec<f64>,
+    /// End a function's process after it has had nothing to do for so long
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    idle_limit: u64,
+}
+
+impl Default for FunctionArgs {
+    fn default() -> Self {
+        Self {
+            functions_dir: None,
+            concurrency: 2,
+            time_limit: 60,
+            back_off: vec![0.2, 0.4],
+            idle_limit: 300,
+        }
+    }
+}
+
+pub(crate) async fn run(args: LocalArgs, format: Format) -> Result<Done> {
+    let mut config = config(&args.data_dir, &args.functions)?;
+    config.host = args.host;
+    (config.s3_port, config.dynamodb_port, config.http_port) =
+        (args.s3_port, args.dynamodb_port, Some(args.http_port));
+    let cloud = start(config).await?;
+    match format {
+        Format::Json => print_json(&json!({
+            "s3": cloud.s3_endpoint(), "dynamodb": cloud.dynamodb_endpoint(), "page": cloud.http_endpoint(),
+            "buckets": [SUBMISSIONS, DATASETS, RESULTS], "table": TABLE, "region": REGION,
+            "access_key": ACCESS_KEY_ID, "secret_key": SECRET_ACCESS_KEY, "functions": IDS, "data_dir": args.data_dir,
+        }))?,
+        Format::Text => print_addresses(&cloud, &args.data_dir),
+    }
+    stopped().await?;
+    eprintln!("stopping");
+    cloud.shutdown().await;
+    Ok(Done::Fine)
+}
+
+fn print_addresses(cloud: &LocalCloud, data_dir: &Path) {
+    println!("S3        {}", cloud.s3_endpoint());
+    println!("DynamoDB  {}", cloud.dynamodb_endpoint());
+    println!("page      {}", cloud.http_endpoint().unwrap_or_default());
+    println!("buckets   {SUBMISSIONS} {DATASETS} {RESULTS}, table {TABLE}");
+    println!("key       {ACCESS_KEY_ID}, secret {SECRET_ACCESS_KEY}, region {REGION}");
+    println!("functions {}", IDS.join(" "));
+    println!(
+        "data      {} (kept; the functions' logs are in logs/)",
+        data_dir.display()
+    );
+    println!("Stop with Ctrl-C.");
+}
+
+/// Starts the cloud and its page.
+pub(crate) async fn start(config: Config) -> Result<LocalCloud> {
+    let cloud = LocalCloud::start(config)
+        .await
+        .context("the local cloud can't start")?;
+    let connection = CloudArgs::local_at(cloud.s3_endpoint(), cloud.dynamodb_endpoint())
+        .connect()
+        .await;
+    cloud.serve_page(page::router(connection));
+    Ok(cloud)
+}
+
+/// Every benchmark's function, the buckets and the table, with its state in `data_dir`.
+pub(crate) fn config(data_dir: &Path, functions: &FunctionArgs) -> Result<Config> {
+    let mut config = Config::new(data_dir);
+    config.buckets = vec![
+        Bucket::versioned(SUBMISSIONS),
+        Bucket::plain(DATASETS),
+        Bucket::versioned(RESULTS),
+    ];
+    config.table = Some(TableSpec::dataperf(TABLE));
+    let back_off = functions
+        .back_off
+        .iter()
+        .map(|&seconds| Duration::try_from_secs_f64(seconds));
+    config.retry_backoff = back_off
+        .collect::<Result<_, _>>()
+        .context("`--back-off` takes seconds from 0 on")?;
+    config.idle_timeout = Duration::from_secs(functions.idle_limit);
+    config.functions = IDS
+        .iter()
+        .map(|id| function(id, functions))
+        .collect::<Result<_>>()?;
+    Ok(config)
+}
+
+fn function(benchmark: &str, args: &FunctionArgs) -> Result<FunctionSpec> {
+    let directory = match &args.functions_dir {
+        Some(directory) => directory.clone(),
+        None => std::env::current_exe()?
+            .parent()
+            .map(Path::to_owned)
+            .unwrap_or_default(),
+    };
+    let binary = directory.join(benchmark);
+    if !binary.is_file() {
+        bail!(
+            "there is no function binary `{}`: build all with `cargo build --release`, or name their directory with `--functions-dir`",
+            binary.display()
+        );
+    }
+    let environment = [
+        ("DATAPERF_TABLE", TABLE),
+        ("DATAPERF_DATASETS_BUCKET", DATASETS),
+        ("DATAPERF_RESULTS_BUCKET", RESULTS),
+    ];
+    Ok(FunctionSpec {
+        name: benchmark.to_owned(),
+        binary,
+        trigger: Trigger {
+            bucket: SUBMISSIONS.into(),
+            prefix: format!("{benchmark}/"),
+            suffix: String::new(),
+        },
+        memory_mb: 1769,
+        timeout: Duration::from_secs(args.time_limit),
+        concurrency: args.concurrency.max(1),
+        environment: environment
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into_iter()
+            .collect::<BTreeMap<_, _>>(),
+    })
+}
+
+/// Waits for Ctrl-C or a request to end.
+pub(crate) async fn stopped() -> Result<()> {
+    let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+    tokio::select! {
+        interrupted = tokio::signal::ctrl_c() => interrupted?,
+        _ = terminate.recv() => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,216 @@
+//! `dataperf score` and `dataperf validate`: the function's own code, on a data set on disk.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use dataperf::benchmarks::IDS;
+use dataperf::dataset::{Dataset, Integrity};
+use dataperf::evaluate::{check, evaluate, too_large};
+use dataperf::{Benchmark, Digest, Ending, Verdict};
+use dataperf_datasets::{DirectoryBucket, Import};
+use serde_json::json;
+
+use crate::Done;
+use crate::output::{Format, print_json, print_verdict};
+use crate::registry::{Task, with_benchmark};
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example: dataperf score speech-selection --leaderboard en-25 --dataset frozen/ my-selection.json"
+)]
+pub(crate) struct ScoreArgs {
+    /// The benchmark
+    #[arg(value_parser = PossibleValuesParser::new(IDS))]
+    benchmark: String,
+    /// The leaderboard, such as `en-25`; `dataperf dataset show` lists those of a data set
+    #[arg(long, short)]
+    leaderboard: String,
+    /// The frozen data set's directory, made by `dataperf dataset import`
+    #[arg(long, short)]
+    dataset: PathBuf,
+    /// The artifact: the file you would upload
+    artifact: PathBuf,
+}
+
+/// Judges the artifact and prints the verdict.
+pub(crate) async fn score(args: ScoreArgs, format: Format) -> Result<Done> {
+    let ScoreArgs {
+        benchmark,
+        leaderboard,
+        dataset,
+        artifact,
+    } = args;
+    let judge = Judge {
+        leaderboard: &leaderboard,
+        dataset: &dataset,
+        artifact: &artifact,
+        integrity: Integrity::Sizes,
+    };
+    let verdict = with_benchmark(&benchmark, judge).await?;
+    match format {
+        Format::Json => print_json(&verdict)?,
+        Format::Text => print_verdict(&verdict),
+    }
+    Ok(done(&verdict))
+}
+
+/// Checks form and rules, and prints that they hold or what breaks them.
+pub(crate) async fn validate(args: ScoreArgs, format: Format) -> Result<Done> {
+    let ScoreArgs {
+        benchmark,
+        leaderboard,
+        dataset,
+        artifact,
+    } = args;
+    let check = Check {
+        leaderboard: &leaderboard,
+        dataset: &dataset,
+        artifact: &artifact,
+    };
+    let Some(verdict) = with_benchmark(&benchmark, check).await? else {
+        match format {
+            Format::Json => {
+                print_json(
+                    &json!({ "status": "valid", "benchmark": benchmark, "leaderboard": leaderboard }),
+                )?;
+            }
+            Format::Text => println!("{benchmark} {leaderboard}: valid"),
+        }
+        return Ok(Done::Fine);
+    };
+    match format {
+        Format::Json => print_json(&verdict)?,
+        Format::Text => print_verdict(&verdict),
+    }
+    Ok(Done::Rejected)
+}
+
+/// What a verdict means for the exit code.
+pub(crate) fn done(verdict: &Verdict) -> Done {
+    if verdict.status == Ending::Rejected {
+        Done::Rejected
+    } else {
+        Done::Fine
+    }
+}
+
+/// Judges an artifact on disk.
+pub(crate) struct Judge<'a> {
+    pub(crate) leaderboard: &'a str,
+    pub(crate) dataset: &'a Path,
+    pub(crate) artifact: &'a Path,
+    pub(crate) integrity: Integrity,
+}
+
+impl Task for Judge<'_> {
+    type Output = Verdict;
+
+    async fn run<B: Import>(self) -> Result<Verdict> {
+        let dataset = open::<B>(self.dataset, self.leaderboard, self.integrity).await?;
+        match read(self.artifact, B::MAX_ARTIFACT_BYTES)? {
+            Artifact::Bytes(bytes) => Ok(evaluate(&dataset, self.leaderboard, &bytes).await?),
+            Artifact::TooLarge { n_bytes } => {
+                let rejection = too_large::<B>(n_bytes);
+                Ok(Verdict::rejected(
+                    B::ID,
+                    self.leaderboard,
+                    Some(dataset.digest()),
+                    None,
+                    &rejection,
+                ))
+            }
+        }
+    }
+}
+
+/// Validates an artifact on disk: `None` when it obeys the rules.
+struct Check<'a> {
+    leaderboard: &'a str,
+    dataset: &'a Path,
+    artifact: &'a Path,
+}
+
+impl Task for Check<'_> {
+    type Output = Option<Verdict>;
+
+    async fn run<B: Import>(self) -> Result<Option<Verdict>> {
+        let dataset = open::<B>(self.dataset, self.leaderboard, Integrity::Sizes).await?;
+        let (outcome, artifact) = match read(self.artifact, B::MAX_ARTIFACT_BYTES)? {
+            Artifact::TooLarge { n_bytes } => (Err(too_large::<B>(n_bytes)), None),
+            Artifact::Bytes(bytes) => {
+                let checked = check(&dataset, self.leaderboard, &bytes).await?;
+                (checked.map(drop), Some(Digest::of(&bytes)))
+            }
+        };
+        let rejected = |rejection| {
+            Verdict::rejected(
+                B::ID,
+                self.leaderboard,
+                Some(dataset.digest()),
+                artifact,
+                rejection,
+            )
+        };
+        Ok(outcome.as_ref().err().map(rejected))
+    }
+}
+
+/// Opens the data set and makes sure that it has the leaderboard: offline, a wrong name is a wrong call.
+async fn open<B: Benchmark>(
+    directory: &Path,
+    leaderboard: &str,
+    integrity: Integrity,
+) -> Result<Dataset<B, DirectoryBucket>> {
+    let about = || format!("can't use the data set `{}`", directory.display());
+    let bucket = DirectoryBucket::new(directory);
+    let dataset = Dataset::<B, _>::open(bucket, String::new(), None, integrity)
+        .await
+        .with_context(about)?;
+    let boards = B::leaderboards(dataset.manifest()).with_context(about)?;
+    if !boards.iter().any(|board| board.name == leaderboard) {
+        let names: Vec<_> = boards.iter().map(|board| format!("`{}`", board.name)).collect();
+        bail!(
+            "the data set has no leaderboard `{leaderboard}`: choose one of {}",
+            names.join(", ")
+        );
+    }
+    Ok(dataset)
+}
+
+enum Artifact {
+    Bytes(Vec<u8>),
+    TooLarge { n_bytes: u64 },
+}
+
+/// Reads a file of at most `max_bytes`; of a larger one nothing but its size.
+fn read(path: &Path, max_bytes: u64) -> Result<Artifact> {
+    let about = || format!("can't read the artifact `{}`", path.display());
+    let file = File::open(path).with_context(about)?;
+    let metadata = file.metadata().with_context(about)?;
+    if metadata.is_dir() {
+        bail!(
+            "the artifact `{}` is a directory: name the file you would upload",
+            path.display()
+        );
+    }
+    if metadata.len() > max_bytes {
+        return Ok(Artifact::TooLarge {
+            n_bytes: metadata.len(),
+        });
+    }
+    let mut bytes = Vec::new();
+    // A pipe has no size beforehand: read one byte more than allowed and no further.
+    file.take(max_bytes + 1)
+        .read_to_end(&mut bytes)
+        .with_context(about)?;
+    if bytes.len() as u64 > max_bytes {
+        return Ok(Artifact::TooLarge {
+            n_bytes: bytes.len() as u64,
+        });
+    }
+    Ok(Artifact::Bytes(bytes))
+}

@@ -1,0 +1,167 @@
+//! `dataperf submit`: upload an artifact and wait for the verdict.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use aws_sdk_s3::primitives::ByteStream;
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use dataperf::benchmarks::IDS;
+use dataperf::ports::bucket::{Bucket, Got};
+use dataperf::upload::receipt_key;
+use dataperf::{Receipt, SubmissionId, UploadKey};
+use serde_json::json;
+
+use super::score::done;
+use crate::Done;
+use crate::cloud::{Cloud, CloudArgs};
+use crate::output::{Format, print_json, print_verdict};
+use crate::progress;
+
+const POLL: Duration = Duration::from_millis(250);
+const MAX_RECEIPT_BYTES: u64 = 4 << 20;
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example: dataperf submit speech-selection --leaderboard en-25 --submitter ada my-selection.json --local"
+)]
+pub(crate) struct SubmitArgs {
+    /// The benchmark
+    #[arg(value_parser = PossibleValuesParser::new(IDS))]
+    benchmark: String,
+    /// The leaderboard, such as `en-25`
+    #[arg(long, short)]
+    leaderboard: String,
+    /// Your name on the board
+    #[arg(long, short)]
+    submitter: String,
+    /// The file to upload
+    artifact: PathBuf,
+    /// Don't wait for the verdict
+    #[arg(long)]
+    no_wait: bool,
+    /// How long to wait for the verdict
+    #[arg(long, value_name = "SECONDS", default_value_t = 900)]
+    timeout: u64,
+    #[command(flatten)]
+    cloud: CloudArgs,
+}
+
+/// An upload that was made.
+#[derive(Debug, Clone)]
+pub(crate) struct Submitted {
+    pub(crate) id: SubmissionId,
+    pub(crate) key: String,
+    pub(crate) receipt_key: String,
+}
+
+pub(crate) async fn run(args: SubmitArgs, format: Format) -> Result<Done> {
+    let cloud = args.cloud.connect().await;
+    let submitted = upload(
+        &cloud,
+        &args.benchmark,
+        &args.leaderboard,
+        &args.submitter,
+        &args.artifact,
+    )
+    .await?;
+    if args.no_wait {
+        match format {
+            Format::Json => print_json(
+                &json!({ "submission": submitted.id, "key": submitted.key, "receipt": submitted.receipt_key }),
+            )?,
+            Format::Text => println!(
+                "uploaded as submission {}; its receipt will be {}",
+                submitted.id, submitted.receipt_key
+            ),
+        }
+        return Ok(Done::Fine);
+    }
+    let spinner = progress::waiting(&format!("waiting for the verdict on {}", submitted.id));
+    let receipt = tokio::time::timeout(Duration::from_secs(args.timeout), receipt(&cloud, &submitted)).await;
+    spinner.finish_and_clear();
+    let Ok(receipt) = receipt else {
+        bail!(
+            "there is no verdict on submission {} after {} s: ask again with `dataperf status {} {}`",
+            submitted.id,
+            args.timeout,
+            args.benchmark,
+            submitted.id
+        );
+    };
+    let receipt = receipt?;
+    match format {
+        Format::Json => print_json(&receipt)?,
+        Format::Text => {
+            println!("submission {}", receipt.submission);
+            print_verdict(&receipt.verdict);
+        }
+    }
+    if receipt.verdict.status == dataperf::Ending::Failed {
+        bail!(
+            "the platform failed to evaluate submission {}: it does not count against you",
+            submitted.id
+        );
+    }
+    Ok(done(&receipt.verdict))
+}
+
+/// Drops a file into the submissions bucket, as any S3 client would.
+pub(crate) async fn upload(
+    cloud: &Cloud,
+    benchmark: &str,
+    leaderboard: &str,
+    submitter: &str,
+    artifact: &Path,
+) -> Result<Submitted> {
+    let name = artifact.file_name().and_then(|name| name.to_str());
+    let name = name.with_context(|| format!("`{}` has no name that a key can have", artifact.display()))?;
+    let key = format!("{benchmark}/{leaderboard}/{submitter}/{name}");
+    if let Err(rejection) = UploadKey::parse(benchmark, &key) {
+        let messages: Vec<&str> = rejection
+            .reasons()
+            .iter()
+            .map(|reason| reason.message.as_str())
+            .collect();
+        bail!("{}", messages.join("; "));
+    }
+    let body = ByteStream::from_path(artifact).await;
+    let body = body.with_context(|| format!("can't read the artifact `{}`", artifact.display()))?;
+    let bucket = &cloud.names.submissions_bucket;
+    let sent = cloud
+        .clients
+        .s3
+        .put_object()
+        .bucket(bucket)
+        .key(&key)
+        .body(body)
+        .send()
+        .await;
+    let sent = sent.with_context(|| format!("can't upload to `s3://{bucket}/{key}`"))?;
+    let version = sent.version_id().unwrap_or_default();
+    if version.is_empty() {
+        bail!("the bucket `{bucket}` keeps no versions, so a submission has no id: turn versioning on");
+    }
+    let id = SubmissionId::of(bucket, &key, version);
+    let receipt_key = receipt_key(benchmark, leaderboard, submitter, &id);
+    Ok(Submitted { id, key, receipt_key })
+}
+
+/// Waits until the receipt is there.
+pub(crate) async fn receipt(cloud: &Cloud, submitted: &Submitted) -> Result<Receipt> {
+    let results = cloud.results();
+    loop {
+        match results
+            .get(&submitted.receipt_key, None, MAX_RECEIPT_BYTES)
+            .await?
+        {
+            Got::Object(object) => {
+                let about = || format!("the receipt `{}` is malformed", submitted.receipt_key);
+                return serde_json::from_slice(&object.bytes).with_context(about);
+            }
+            Got::Missing => tokio::time::sleep(POLL).await,
+            Got::TooLarge { n_bytes } => bail!("the receipt `{}` has {n_bytes} bytes", submitted.receipt_key),
+        }
+    }
+}

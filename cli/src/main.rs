@@ -1,0 +1,129 @@
+//! `dataperf`: data sets, scores, submissions, leaderboards, and the cloud on one machine.
+
+mod cloud;
+mod commands;
+mod output;
+mod page;
+mod progress;
+mod registry;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
+
+use output::Format;
+
+/// Benchmarks of data: the model is frozen, the data is what competes.
+///
+/// Offline, `score` judges an artifact against a frozen data set exactly as the function in the cloud does. In the
+/// cloud, `submit` uploads it and `leaderboard` shows where it landed. `demo` shows all of it on this machine.
+#[derive(Debug, Parser)]
+#[command(name = "dataperf", version, arg_required_else_help = true)]
+#[command(
+    after_help = "Exit codes: 0 done (for an artifact: scored), 2 the artifact was rejected, 1 anything else."
+)]
+struct Cli {
+    /// How results are printed
+    #[arg(long, global = true, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Show everything on this machine: submissions dropped into a bucket, scored, and ranked
+    Demo(commands::demo::DemoArgs),
+    /// Judge an artifact offline, exactly as the cloud does
+    Score(commands::score::ScoreArgs),
+    /// Check an artifact's form and rules offline, without scoring it
+    Validate(commands::score::ScoreArgs),
+    /// Recompute a receipt offline and compare it bit for bit
+    Verify(commands::verify::VerifyArgs),
+    /// Make, describe and publish frozen data sets
+    #[command(subcommand)]
+    Dataset(commands::dataset::DatasetCommand),
+    /// Upload an artifact and wait for its verdict
+    Submit(commands::submit::SubmitArgs),
+    /// Show a submission, a submitter's history, or what is unfinished
+    Status(commands::status::StatusArgs),
+    /// Show a benchmark's leaderboards
+    Leaderboard(commands::leaderboard::LeaderboardArgs),
+    /// Run the whole cloud on this machine: S3, DynamoDB and the functions
+    Local(commands::local::LocalArgs),
+    /// Print a shell's completion script, e.g. `dataperf completions bash > ~/.local/share/bash-completion/completions/dataperf`
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+}
+
+/// What a command that did its work says of the artifact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Done {
+    /// Nothing was rejected.
+    Fine,
+    /// The artifact was rejected.
+    Rejected,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // 2 means that an artifact was rejected, so a wrong call is 1. Asking for help is no error.
+            let _ = error.print();
+            return if error.use_stderr() {
+                ExitCode::from(1)
+            } else {
+                ExitCode::SUCCESS
+            };
+        }
+    };
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "off".into());
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .init();
+    match run(cli).await {
+        Ok(Done::Fine) => ExitCode::SUCCESS,
+        Ok(Done::Rejected) => ExitCode::from(2),
+        Err(error) => {
+            eprintln!("error: {}", one_line_each(&error));
+            ExitCode::from(1)
+        }
+    }
+}
+
+async fn run(cli: Cli) -> anyhow::Result<Done> {
+    let format = cli.format;
+    match cli.command {
+        Command::Demo(args) => commands::demo::run(args, format).await,
+        Command::Score(args) => commands::score::score(args, format).await,
+        Command::Validate(args) => commands::score::validate(args, format).await,
+        Command::Verify(args) => commands::verify::run(args, format).await,
+        Command::Dataset(command) => commands::dataset::run(command, format).await,
+        Command::Submit(args) => commands::submit::run(args, format).await,
+        Command::Status(args) => commands::status::run(args, format).await,
+        Command::Leaderboard(args) => commands::leaderboard::run(args, format).await,
+        Command::Local(args) => commands::local::run(args, format).await,
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Cli::command(), "dataperf", &mut std::io::stdout());
+            Ok(Done::Fine)
+        }
+    }
+}
+
+/// An error and its causes, without repeating what an outer message already contains.
+fn one_line_each(error: &anyhow::Error) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for cause in error.chain() {
+        let said = cause.to_string();
+        if !lines.iter().any(|line| line.contains(&said)) {
+            lines.push(said);
+        }
+    }
+    lines.join("\n  because: ")
+}

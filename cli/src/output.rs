@@ -1,0 +1,114 @@
+//! What the commands print: tables for people, one JSON document for programs.
+
+use anyhow::Result;
+use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent, presets};
+use dataperf::{Ending, Reason, Verdict};
+use serde::Serialize;
+use serde_json::Value;
+
+/// How results are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Format {
+    /// For people.
+    Text,
+    /// One JSON document.
+    Json,
+}
+
+/// Prints `value` as one JSON document.
+pub(crate) fn print_json(value: &impl Serialize) -> Result<()> {
+    println!("{}", serde_json::to_string_pretty(value)?);
+    Ok(())
+}
+
+/// A table in the house style.
+pub(crate) fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_preset(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic);
+    table
+        .set_style(TableComponent::HeaderLines, '─')
+        .set_style(TableComponent::MiddleHeaderIntersections, '─');
+    table.set_header(header);
+    table
+}
+
+/// Aligns a column of numbers.
+pub(crate) fn align_right(table: &mut Table, column: usize) {
+    if let Some(column) = table.column_mut(column) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+}
+
+/// A score as boards show it.
+pub(crate) fn score(score: f64) -> String {
+    format!("{score:.4}")
+}
+
+/// Prints a verdict for a person.
+pub(crate) fn print_verdict(verdict: &Verdict) {
+    let board = format!("{} {}", verdict.benchmark, verdict.leaderboard);
+    match (verdict.status, verdict.score) {
+        (Ending::Scored, Some(number)) => {
+            println!("{board}: scored {}", score(number));
+            println!("{}", metrics(verdict));
+        }
+        (Ending::Scored, None) => println!("{board}: scored, but the verdict has no score"),
+        (Ending::Rejected, _) => {
+            let n = verdict.n_reasons.unwrap_or(verdict.reasons.len());
+            println!(
+                "{board}: rejected for {n} {}",
+                if n == 1 { "reason" } else { "reasons" }
+            );
+            println!("{}", reasons(&verdict.reasons));
+            if n > verdict.reasons.len() {
+                println!("… and {} more; mend these first", n - verdict.reasons.len());
+            }
+        }
+        (Ending::Failed, _) => {
+            println!("{board}: failed, which is not the submitter's fault");
+            println!("{}", reasons(&verdict.reasons));
+        }
+    }
+}
+
+fn reasons(reasons: &[Reason]) -> Table {
+    let mut table = table(&["code", "at", "what to change"]);
+    for reason in reasons {
+        table.add_row([&reason.code, &reason.at, &reason.message]);
+    }
+    table
+}
+
+fn metrics(verdict: &Verdict) -> Table {
+    let mut table = table(&["metric", "value"]);
+    for (name, value) in &verdict.metrics {
+        match value {
+            Value::Object(parts) => {
+                for (part, value) in parts {
+                    table.add_row([format!("{name} · {part}"), number_or_text(value)]);
+                }
+            }
+            value => {
+                table.add_row([name.clone(), number_or_text(value)]);
+            }
+        }
+    }
+    for (name, value) in [("dataset", verdict.dataset), ("artifact", verdict.artifact)] {
+        if let Some(digest) = value {
+            table.add_row([name.to_owned(), digest.to_string()]);
+        }
+    }
+    table.add_row(["evaluator", &verdict.evaluator]);
+    table
+}
+
+fn number_or_text(value: &Value) -> String {
+    match value {
+        Value::Number(number) if number.is_f64() => number.as_f64().map(score).unwrap_or_default(),
+        Value::Array(items) => items.iter().map(number_or_text).collect::<Vec<_>>().join(" "),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,79 @@
+//! Progress bars on standard error: standard output is for results.
+
+use std::sync::Mutex;
+
+use dataperf_datasets::Progress;
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// A bar that counts things.
+pub(crate) fn counting(n_steps: u64, what: &str) -> ProgressBar {
+    bar(
+        n_steps,
+        what,
+        "{msg:28} {wide_bar} {human_pos}/{human_len} {eta:>4}",
+    )
+}
+
+/// A bar that counts bytes.
+pub(crate) fn bytes(n_bytes: u64, what: &str) -> ProgressBar {
+    bar(
+        n_bytes,
+        what,
+        "{msg:28} {wide_bar} {binary_bytes}/{binary_total_bytes} {binary_bytes_per_sec} {eta:>4}",
+    )
+}
+
+/// A spinner for a wait of unknown length.
+pub(crate) fn waiting(what: &str) -> ProgressBar {
+    let spinner = ProgressBar::new_spinner().with_message(what.to_owned());
+    spinner.enable_steady_tick(std::time::Duration::from_millis(100));
+    spinner
+}
+
+fn bar(length: u64, what: &str, template: &str) -> ProgressBar {
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(length)
+        .with_style(style)
+        .with_message(what.to_owned())
+}
+
+/// An import's phases, a bar each.
+#[derive(Default)]
+pub(crate) struct ImportBars {
+    current: Mutex<Option<ProgressBar>>,
+}
+
+impl ImportBars {
+    fn with(&self, change: impl FnOnce(&mut Option<ProgressBar>)) {
+        change(
+            &mut self
+                .current
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner),
+        );
+    }
+
+    /// Leaves the last bar where it is.
+    pub(crate) fn finish(&self) {
+        self.with(|current| {
+            if let Some(bar) = current.take() {
+                bar.finish();
+            }
+        });
+    }
+}
+
+impl Progress for ImportBars {
+    fn begin(&self, what: &str, n_steps: u64) {
+        self.finish();
+        self.with(|current| *current = Some(counting(n_steps, what)));
+    }
+
+    fn advance(&self, n: u64) {
+        self.with(|current| {
+            if let Some(bar) = current {
+                bar.inc(n);
+            }
+        });
+    }
+}

@@ -1,0 +1,33 @@
+//! From a benchmark's id on the command line to its type.
+
+use anyhow::{Result, bail};
+use dataperf_datasets::Import;
+
+/// Something to do with a benchmark that is known by its id only when the program runs.
+pub(crate) trait Task {
+    /// What comes of it.
+    type Output;
+    /// Does it.
+    async fn run<B: Import>(self) -> Result<Self::Output>;
+}
+
+macro_rules! dispatch {
+    ($($benchmark:ty,)*) => {
+        /// Does `task` with the benchmark that `id` names.
+        pub(crate) async fn with_benchmark<T: Task>(id: &str, task: T) -> Result<T::Output> {
+            $(
+                if id == <$benchmark as dataperf::Benchmark>::ID {
+                    return task.run::<$benchmark>().await;
+                }
+            )*
+            bail!("there is no benchmark `{id}`: choose one of `{}`", dataperf::benchmarks::IDS.join("`, `"))
+        }
+
+        /// What each benchmark's importer expects, for `--help`.
+        pub(crate) fn layouts() -> String {
+            let layouts = [$((<$benchmark as dataperf::Benchmark>::ID, <$benchmark as Import>::LAYOUT)),*];
+            layouts.map(|(id, layout)| format!("{id} expects {layout}.")).join("\n\n")
+        }
+    };
+}
+dataperf::for_each_benchmark!(dispatch);

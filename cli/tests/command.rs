@@ -1,0 +1,219 @@
+//! The command line as programs see it: exit codes, one JSON document, and help that says what there is.
+#![allow(clippy::unwrap_used)] // helpers of tests are tests
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn demo() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap()
+        .join("demo/speech-selection")
+}
+
+fn run(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_dataperf"))
+        .args(args)
+        .env_remove("RUST_LOG")
+        .output()
+        .unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+/// The demo's data set in a directory of its own.
+fn import(scratch: &Path) -> String {
+    let out = scratch.join("frozen").to_str().unwrap().to_owned();
+    let output = run(&[
+        "--format",
+        "json",
+        "dataset",
+        "import",
+        "speech-selection",
+        "--from",
+        demo().to_str().unwrap(),
+        "--out",
+        &out,
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let shown = json(&output);
+    assert_eq!(shown["benchmark"], "speech-selection");
+    assert_eq!(shown["leaderboards"].as_array().unwrap().len(), 6);
+    assert!(shown["dataset"].as_str().unwrap().starts_with("sha256:"));
+    out
+}
+
+#[test]
+fn exit_codes_tell_scored_rejected_and_wrong_calls_apart() {
+    let scratch = tempfile::tempdir().unwrap();
+    let frozen = import(scratch.path());
+    let submission = |name: &str| demo().join("submissions").join(name).to_str().unwrap().to_owned();
+    let judge = |command: &str, file: &str, format: &str| {
+        run(&[
+            "--format",
+            format,
+            command,
+            "speech-selection",
+            "-l",
+            "en-25",
+            "-d",
+            &frozen,
+            &submission(file),
+        ])
+    };
+    let good = "en-25/coin-flip/random.json";
+    let bad = "en-25/hasty/bad_unknown_id.json";
+
+    let scored = judge("score", good, "json");
+    assert_eq!(scored.status.code(), Some(0));
+    let verdict = json(&scored);
+    assert_eq!(verdict["status"], "scored");
+    for field in [
+        "benchmark",
+        "leaderboard",
+        "score",
+        "metrics",
+        "dataset",
+        "artifact",
+        "evaluator",
+    ] {
+        assert!(!verdict[field].is_null(), "`{field}` is missing: {verdict}");
+    }
+    let valid = judge("validate", good, "json");
+    assert_eq!(
+        (valid.status.code(), json(&valid)["status"].as_str()),
+        (Some(0), Some("valid"))
+    );
+
+    let rejected = judge("score", bad, "json");
+    assert_eq!(rejected.status.code(), Some(2));
+    assert_eq!(json(&rejected)["reasons"][0]["code"], "unknown_clip");
+    assert_eq!(json(&judge("validate", bad, "json")), json(&rejected));
+    let told = judge("score", bad, "text");
+    assert_eq!(told.status.code(), Some(2));
+    assert!(
+        text(&told.stdout).contains("rejected for 1 reason") && text(&told.stdout).contains("unknown_clip"),
+        "{told:?}"
+    );
+
+    let missing = judge("score", "nowhere.json", "text");
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(
+        text(&missing.stderr).starts_with("error: ") && text(&missing.stderr).contains("nowhere.json"),
+        "{missing:?}"
+    );
+    let no_dataset = run(&[
+        "score",
+        "speech-selection",
+        "-l",
+        "en-25",
+        "-d",
+        "nowhere",
+        &submission(good),
+    ]);
+    assert_eq!(no_dataset.status.code(), Some(1));
+    assert!(
+        text(&no_dataset.stderr).contains("dataperf dataset import"),
+        "the remedy is named: {no_dataset:?}"
+    );
+}
+
+#[test]
+fn a_data_set_is_shown_and_verified() {
+    let scratch = tempfile::tempdir().unwrap();
+    let frozen = import(scratch.path());
+    let shown = json(&run(&["--format", "json", "dataset", "show", &frozen]));
+    let verified = run(&["--format", "json", "dataset", "verify", &frozen]);
+    assert_eq!(verified.status.code(), Some(0));
+    assert_eq!(json(&verified)["dataset"], shown["dataset"]);
+    let path = Path::new(&frozen).join("pt/eval.safetensors");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    let damaged = run(&["--format", "json", "dataset", "verify", &frozen]);
+    assert_eq!(damaged.status.code(), Some(1));
+    assert_eq!(json(&damaged)["verified"], false);
+    assert!(
+        text(&damaged.stderr).contains("pt/eval.safetensors"),
+        "{damaged:?}"
+    );
+}
+
+#[test]
+fn a_wrong_call_ends_with_1() {
+    let calls: [&[&str]; 6] = [
+        &["scor"],
+        &["score"],
+        &["score", "no-such-benchmark", "-l", "x", "-d", "x", "x"],
+        &["score", "speech-selection", "--leaderbord", "en-25"],
+        &["--format", "yaml", "demo"],
+        &["status", "speech-selection", "not-an-id"],
+    ];
+    for call in calls {
+        let output = run(call);
+        assert_eq!(output.status.code(), Some(1), "{call:?}: {output:?}");
+        assert!(
+            !output.stderr.is_empty() && output.stdout.is_empty(),
+            "{call:?}: {output:?}"
+        );
+    }
+}
+
+#[test]
+fn help_says_what_there_is() {
+    let help = run(&["--help"]);
+    assert_eq!(help.status.code(), Some(0));
+    let said = text(&help.stdout);
+    for word in [
+        "demo",
+        "score",
+        "validate",
+        "verify",
+        "dataset",
+        "submit",
+        "status",
+        "leaderboard",
+        "local",
+        "completions",
+        "Exit codes",
+        "--format",
+    ] {
+        assert!(said.contains(word), "`{word}` is not in the help");
+    }
+    for command in [
+        "demo",
+        "score",
+        "verify",
+        "submit",
+        "local",
+        "leaderboard",
+        "status",
+    ] {
+        let help = run(&[command, "--help"]);
+        assert_eq!(help.status.code(), Some(0), "{command}");
+    }
+    let examples = text(&run(&["score", "--help"]).stdout);
+    assert!(examples.contains("Example: dataperf score"), "{examples}");
+    assert_eq!(
+        text(&run(&["--version"]).stdout).trim(),
+        format!("dataperf {}", env!("CARGO_PKG_VERSION"))
+    );
+}
+
+#[test]
+fn completions_are_printed_for_each_shell() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let output = run(&["completions", shell]);
+        assert_eq!(output.status.code(), Some(0), "{shell}");
+        assert!(text(&output.stdout).contains("leaderboard"), "{shell}");
+    }
+}

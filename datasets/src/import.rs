@@ -1,0 +1,116 @@
+//! What importing is, whatever the benchmark.
+
+use std::path::{Path, PathBuf};
+
+use dataperf::{Benchmark, Digest};
+
+use crate::writer::DatasetWriter;
+
+/// How far an import is, for a progress bar.
+pub trait Progress: Sync {
+    /// A phase begins: `what` is being done to `n_steps` things.
+    fn begin(&self, what: &str, n_steps: u64);
+    /// `n` more of them are done.
+    fn advance(&self, n: u64);
+}
+
+/// No progress is shown.
+pub struct Silent;
+
+impl Progress for Silent {
+    fn begin(&self, _: &str, _: u64) {}
+    fn advance(&self, _: u64) {}
+}
+
+/// Why a directory can't be imported. Nothing is left behind.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// The directory does not have the benchmark's layout, or its contents contradict each other.
+    #[error("`{}` can't be imported:{}", .from.display(), list(.problems))]
+    Refused {
+        /// The directory.
+        from: PathBuf,
+        /// Everything that is wrong, one sentence each.
+        problems: Vec<String>,
+    },
+    /// There is something at the destination.
+    #[error("`{}` is there already and is not this data set: choose another directory, or remove it", .0.display())]
+    Occupied(PathBuf),
+    /// Reading or writing failed.
+    #[error("{what} `{}`: {source}", .path.display())]
+    Io {
+        /// What was being done.
+        what: &'static str,
+        /// To which file.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// The manifest could not be made.
+    #[error(transparent)]
+    Frozen(#[from] dataperf::frozen::FrozenError),
+}
+
+const MAX_LISTED_PROBLEMS: usize = 20;
+
+fn list(problems: &[String]) -> String {
+    let listed = problems
+        .iter()
+        .take(MAX_LISTED_PROBLEMS)
+        .map(|problem| format!("\n  - {problem}"));
+    let more = problems.len().saturating_sub(MAX_LISTED_PROBLEMS);
+    listed
+        .chain((more > 0).then(|| format!("\n  - and {more} more")))
+        .collect()
+}
+
+impl ImportError {
+    pub(crate) fn io(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { what, path, source }
+    }
+
+    pub(crate) fn refused(from: &Path, problem: impl Into<String>) -> Self {
+        Self::Refused {
+            from: from.to_owned(),
+            problems: vec![problem.into()],
+        }
+    }
+}
+
+/// A benchmark whose public layout can be imported.
+pub trait Import: Benchmark {
+    /// What the public layout looks like, for `--help`.
+    const LAYOUT: &'static str;
+
+    /// Reads the layout at `from`, writes the frozen files, and gives the manifest's parameters.
+    ///
+    /// # Errors
+    /// [`ImportError`] with everything that is missing, inconsistent or not finite.
+    fn import(
+        from: &Path,
+        writer: &mut DatasetWriter,
+        progress: &dyn Progress,
+    ) -> Result<serde_json::Value, ImportError>;
+}
+
+/// Imports the public layout at `from` into a new frozen data set at `out`, all or nothing. The same source gives
+/// the same bytes, and so the same digest.
+///
+/// # Errors
+/// [`ImportError`].
+pub fn import<B: Import>(from: &Path, out: &Path, progress: &dyn Progress) -> Result<Digest, ImportError> {
+    let is_dir = from
+        .metadata()
+        .map_err(ImportError::io("can't open", from))?
+        .is_dir();
+    if !is_dir {
+        return Err(ImportError::refused(
+            from,
+            format!("it is not a directory; expected {}", B::LAYOUT),
+        ));
+    }
+    let mut writer = DatasetWriter::create(out)?;
+    let parameters = B::import(from, &mut writer, progress)?;
+    writer.finish(B::ID, parameters)
+}

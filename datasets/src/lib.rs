@@ -1,0 +1,16 @@
+//! Frozen data sets on disk: imported from the public challenges' layouts, mapped into memory for scoring.
+
+mod data_acquisition;
+mod directory;
+mod embeddings;
+mod import;
+mod public;
+mod seller_summary;
+mod speech_selection;
+mod vision_selection;
+mod writer;
+
+pub use directory::DirectoryBucket;
+pub use import::{Import, ImportError, Progress, Silent, import};
+pub use public::export_public;
+pub use writer::DatasetWriter;

@@ -1,0 +1,336 @@
+//! Writes a frozen data set beside its destination and moves it there when it is whole.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use dataperf::Digest;
+use dataperf::frozen::{
+    Dtype, FORMAT, FileEntry, MANIFEST, Manifest, ROW_DIGESTS, TensorEntry, row_digest, row_digests_file,
+};
+use sha2::{Digest as _, Sha256};
+use tempfile::TempDir;
+
+use crate::import::ImportError;
+
+/// Headers end at a multiple of this, so that mapped tensors are aligned for any vector unit.
+const ALIGNMENT: usize = 64;
+
+/// A data set in the making. Dropped before [`finish`](DatasetWriter::finish), it leaves nothing behind.
+pub struct DatasetWriter {
+    staging: TempDir,
+    out: PathBuf,
+    files: BTreeMap<String, FileEntry>,
+}
+
+/// A tensor of a file that is to be written.
+pub struct Planned {
+    /// Its name.
+    pub name: &'static str,
+    /// What its numbers are.
+    pub dtype: Dtype,
+    /// Its extents, slowest first.
+    pub shape: Vec<usize>,
+}
+
+impl DatasetWriter {
+    /// Starts a data set that will be at `out`, making its parent directories.
+    ///
+    /// # Errors
+    /// [`ImportError::Io`] when nothing can be written beside `out`.
+    pub fn create(out: &Path) -> Result<Self, ImportError> {
+        let parent = match out.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        fs::create_dir_all(parent).map_err(ImportError::io("can't make the directory", parent))?;
+        let staging = tempfile::Builder::new().prefix(".dataset-").tempdir_in(parent);
+        let staging = staging.map_err(ImportError::io("can't write into", parent))?;
+        Ok(Self {
+            staging,
+            out: out.to_owned(),
+            files: BTreeMap::new(),
+        })
+    }
+
+    /// A file without a name beside the destination: for what is too large to keep in memory.
+    ///
+    /// # Errors
+    /// [`ImportError::Io`].
+    pub fn temporary_file(&self) -> Result<File, ImportError> {
+        tempfile::tempfile_in(&self.staging).map_err(ImportError::io("can't write into", self.staging.path()))
+    }
+
+    /// Adds a file of text lines.
+    ///
+    /// # Errors
+    /// [`ImportError::Io`].
+    pub fn lines(&mut self, path: &str, lines: &[String]) -> Result<(), ImportError> {
+        let mut file = Hashing::create(&self.staging.path().join(path))?;
+        for line in lines {
+            file.write(line.as_bytes())?;
+            file.write(b"\n")?;
+        }
+        self.files.insert(path.to_owned(), file.finish(BTreeMap::new())?);
+        Ok(())
+    }
+
+    /// Adds a safetensors file with the given tensors, whose bytes `fill` writes one after another.
+    ///
+    /// # Errors
+    /// [`ImportError`] of `fill`, or when it wrote another number of bytes than the shapes say.
+    pub fn tensors(
+        &mut self,
+        path: &str,
+        planned: &[Planned],
+        fill: impl FnOnce(&mut Hashing) -> Result<(), ImportError>,
+    ) -> Result<(), ImportError> {
+        let (header, tensors, n_bytes) = layout(planned);
+        let mut file = Hashing::create(&self.staging.path().join(path))?;
+        file.write(&header)?;
+        fill(&mut file)?;
+        if file.n_bytes != n_bytes {
+            let source = std::io::Error::other(format!("{} bytes were written of {n_bytes}", file.n_bytes));
+            return Err(ImportError::Io {
+                what: "can't write",
+                path: file.path,
+                source,
+            });
+        }
+        self.files.insert(path.to_owned(), file.finish(tensors)?);
+        Ok(())
+    }
+
+    /// Adds the digests of the rows of a tensor that has been written, so that readers of single rows notice damage.
+    ///
+    /// # Errors
+    /// [`ImportError::Io`].
+    pub fn row_digests(&mut self, path: &str, tensor: &str) -> Result<(), ImportError> {
+        let staged = self.staging.path().join(path);
+        let unreadable = || ImportError::io("can't read", &staged);
+        let absent = || std::io::Error::other(format!("it has no tensor `{tensor}`"));
+        let entry = self
+            .files
+            .get(path)
+            .and_then(|file| file.tensors.get(tensor))
+            .cloned();
+        let entry = entry.ok_or_else(absent).map_err(unreadable())?;
+        let mut rows = File::open(&staged).map(BufReader::new).map_err(unreadable())?;
+        rows.seek(SeekFrom::Start(entry.begin)).map_err(unreadable())?;
+        let mut row = vec![0; entry.row_bytes().unwrap_or(0) as usize];
+        let planned = Planned {
+            name: ROW_DIGESTS,
+            dtype: Dtype::U8,
+            shape: vec![entry.n_rows(), 8],
+        };
+        self.tensors(&row_digests_file(path), &[planned], |file| {
+            (0..entry.n_rows()).try_for_each(|_| {
+                rows.read_exact(&mut row)
+                    .map_err(ImportError::io("can't read", &staged))?;
+                file.write(&row_digest(&row))
+            })
+        })
+    }
+
+    /// Adds a safetensors file with one tensor, whose rows `fill` writes in any order.
+    ///
+    /// # Errors
+    /// [`ImportError`] of `fill`, or when it wrote another number of rows than the shape says.
+    pub fn scattered(
+        &mut self,
+        path: &str,
+        planned: Planned,
+        fill: impl FnOnce(&mut Scattered) -> Result<(), ImportError>,
+    ) -> Result<(), ImportError> {
+        let n_rows = planned.shape.first().copied().unwrap_or(0);
+        let (header, tensors, n_bytes) = layout(&[planned]);
+        let staged = self.staging.path().join(path);
+        drop(Hashing::create(&staged)?);
+        let failed = || ImportError::io("can't write", &staged);
+        let file = File::options().write(true).open(&staged).map_err(failed())?;
+        file.set_len(n_bytes)
+            .and_then(|()| file.write_all_at(&header, 0))
+            .map_err(failed())?;
+        let mut rows = Scattered {
+            path: staged.clone(),
+            file,
+            begin: header.len() as u64,
+            n_rows: 0,
+        };
+        fill(&mut rows)?;
+        if rows.n_rows != n_rows {
+            let source = std::io::Error::other(format!("{} rows were written of {n_rows}", rows.n_rows));
+            return Err(ImportError::Io {
+                what: "can't write",
+                path: staged,
+                source,
+            });
+        }
+        let mut hasher = Sha256::new();
+        File::open(&staged)
+            .and_then(|mut file| std::io::copy(&mut file, &mut hasher))
+            .map_err(failed())?;
+        self.files.insert(
+            path.to_owned(),
+            FileEntry {
+                n_bytes,
+                digest: Digest::from_hasher(hasher),
+                tensors,
+            },
+        );
+        Ok(())
+    }
+
+    /// Writes the manifest and moves the data set to its place. The same data set may be there already.
+    ///
+    /// # Errors
+    /// [`ImportError::Occupied`] when something else is there; [`ImportError::Io`].
+    pub fn finish(self, benchmark: &str, parameters: serde_json::Value) -> Result<Digest, ImportError> {
+        let manifest = Manifest {
+            format: FORMAT.into(),
+            benchmark: benchmark.into(),
+            parameters,
+            files: self.files,
+        };
+        let bytes = manifest.to_bytes()?;
+        let digest = Digest::of(&bytes);
+        let path = self.staging.path().join(MANIFEST);
+        fs::write(&path, &bytes).map_err(ImportError::io("can't write", &path))?;
+        if fs::read(self.out.join(MANIFEST)).is_ok_and(|there| there == bytes) {
+            return Ok(digest);
+        }
+        // A rename replaces an empty directory and nothing else.
+        if fs::rename(self.staging.path(), &self.out).is_err() {
+            if self.out.exists() {
+                return Err(ImportError::Occupied(self.out));
+            }
+            fs::rename(self.staging.path(), &self.out)
+                .map_err(ImportError::io("can't move the data set to", &self.out))?;
+        }
+        drop(self.staging.keep()); // it is not at its old path any more: there is nothing to remove
+        make_readable(&self.out)?;
+        Ok(digest)
+    }
+}
+
+/// Temporary directories are private; a data set is as readable as any other directory.
+fn make_readable(out: &Path) -> Result<(), ImportError> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let permissions = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(out, permissions).map_err(ImportError::io("can't make readable", out))?;
+    }
+    Ok(())
+}
+
+/// The safetensors header, where each tensor begins, and the size of the whole file.
+fn layout(planned: &[Planned]) -> (Vec<u8>, BTreeMap<String, TensorEntry>, u64) {
+    let (mut header, mut tensors, mut end) = (serde_json::Map::new(), BTreeMap::new(), 0);
+    for Planned { name, dtype, shape } in planned {
+        let begin = end;
+        end += dtype.size() * shape.iter().map(|&n| n as u64).product::<u64>();
+        let entry = serde_json::json!({ "dtype": dtype, "shape": shape, "data_offsets": [begin, end] });
+        header.insert((*name).to_owned(), entry);
+        tensors.insert(
+            (*name).to_owned(),
+            TensorEntry {
+                dtype: *dtype,
+                shape: shape.clone(),
+                begin,
+            },
+        );
+    }
+    let mut json = serde_json::Value::Object(header).to_string().into_bytes();
+    json.resize((json.len() + 8).next_multiple_of(ALIGNMENT) - 8, b' ');
+    let mut bytes = (json.len() as u64).to_le_bytes().to_vec();
+    bytes.extend(json);
+    for tensor in tensors.values_mut() {
+        tensor.begin += bytes.len() as u64;
+    }
+    let n_bytes = bytes.len() as u64 + end;
+    (bytes, tensors, n_bytes)
+}
+
+/// A tensor whose rows come in another order than they are to stand in.
+pub struct Scattered {
+    path: PathBuf,
+    file: File,
+    begin: u64,
+    n_rows: usize,
+}
+
+impl Scattered {
+    /// Writes one row. Each must be written once.
+    ///
+    /// # Errors
+    /// [`ImportError::Io`].
+    pub fn write(&mut self, row: usize, bytes: &[u8]) -> Result<(), ImportError> {
+        self.n_rows += 1;
+        let at = self.begin + row as u64 * bytes.len() as u64;
+        self.file
+            .write_all_at(bytes, at)
+            .map_err(ImportError::io("can't write", &self.path))
+    }
+}
+
+/// A file that is hashed while it is written.
+pub struct Hashing {
+    path: PathBuf,
+    file: BufWriter<File>,
+    hasher: Sha256,
+    n_bytes: u64,
+}
+
+impl Hashing {
+    fn create(path: &Path) -> Result<Self, ImportError> {
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(ImportError::io("can't make the directory", parent))?;
+        }
+        let file = File::create(path).map_err(ImportError::io("can't write", path))?;
+        Ok(Self {
+            path: path.to_owned(),
+            file: BufWriter::with_capacity(1 << 20, file),
+            hasher: Sha256::new(),
+            n_bytes: 0,
+        })
+    }
+
+    /// Appends `bytes`.
+    ///
+    /// # Errors
+    /// [`ImportError::Io`].
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), ImportError> {
+        self.hasher.update(bytes);
+        self.n_bytes += bytes.len() as u64;
+        self.file
+            .write_all(bytes)
+            .map_err(ImportError::io("can't write", &self.path))
+    }
+
+    /// Appends numbers, little-endian.
+    ///
+    /// # Errors
+    /// [`ImportError::Io`].
+    pub fn write_f32(&mut self, numbers: &[f32]) -> Result<(), ImportError> {
+        if cfg!(target_endian = "little") {
+            return self.write(bytemuck::cast_slice(numbers));
+        }
+        numbers
+            .iter()
+            .try_for_each(|number| self.write(&number.to_le_bytes()))
+    }
+
+    fn finish(mut self, tensors: BTreeMap<String, TensorEntry>) -> Result<FileEntry, ImportError> {
+        self.file
+            .flush()
+            .map_err(ImportError::io("can't write", &self.path))?;
+        Ok(FileEntry {
+            n_bytes: self.n_bytes,
+            digest: Digest::from_hasher(self.hasher),
+            tensors,
+        })
+    }
+}

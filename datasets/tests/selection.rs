@@ -1,0 +1,222 @@
+//! The two selection benchmarks on the demo's real data: every score, every rejection, and what is exported.
+
+#![allow(clippy::expect_used, reason = "helpers of tests")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use dataperf::benchmarks::data_acquisition::DataAcquisition;
+use dataperf::benchmarks::vision_selection::VisionSelection;
+use dataperf::dataset::{Dataset, Integrity};
+use dataperf::evaluate::evaluate;
+use dataperf::{Ending, Verdict};
+use dataperf_datasets::{DirectoryBucket, Import, ImportError, Silent, export_public, import};
+use serde_json::Value;
+
+fn demo(benchmark: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../demo")
+        .join(benchmark)
+}
+
+/// The demo's data set, imported.
+fn imported<B: Import>(directory: &Path) -> Dataset<B, DirectoryBucket> {
+    import::<B>(&demo(B::ID), directory, &Silent).expect("the demo can be imported");
+    let bucket = DirectoryBucket::new(directory);
+    pollster::block_on(Dataset::open(bucket, String::new(), None, Integrity::Digests)).expect("a data set")
+}
+
+fn judge<B: Import>(dataset: &Dataset<B, DirectoryBucket>, artifact: &[u8]) -> Verdict {
+    pollster::block_on(evaluate(dataset, "open", artifact)).expect("a verdict")
+}
+
+/// Scores every legal file of the demo as scikit-learn did; gives the codes of the others by file name.
+fn demo_is_judged_as_expected<B: Import>(
+    is_same: impl Fn(&Value, &BTreeMap<String, Value>) -> bool,
+) -> BTreeMap<String, Vec<String>> {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let dataset = imported::<B>(&directory.path().join("frozen"));
+    let expected = fs::read(demo(B::ID).join("expected_scores.json")).expect("expected scores");
+    let expected: Value = serde_json::from_slice(&expected).expect("json");
+    let submissions = demo(B::ID).join("submissions");
+    for (name, scored) in expected["scored"].as_object().expect("scores by file") {
+        let verdict = judge(&dataset, &fs::read(submissions.join(name)).expect("a submission"));
+        assert_eq!(verdict.status, Ending::Scored, "{name}: {:?}", verdict.reasons);
+        let difference = (verdict.score.expect("a score") - scored["score"].as_f64().expect("a score")).abs();
+        assert!(difference < 1e-12, "{name} is off by {difference}");
+        assert!(is_same(scored, &verdict.metrics), "{name}: {:?}", verdict.metrics);
+    }
+    let refused = expected["refused"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(Value::as_str);
+    let codes = |name: &str| {
+        let verdict = judge(&dataset, &fs::read(submissions.join(name)).expect("a submission"));
+        assert_eq!(verdict.status, Ending::Rejected, "{name}");
+        let file = name.rsplit('/').next().unwrap_or_default().to_owned();
+        (
+            file,
+            verdict.reasons.into_iter().map(|reason| reason.code).collect(),
+        )
+    };
+    refused.map(codes).collect()
+}
+
+fn assert_codes(codes: &BTreeMap<String, Vec<String>>, expected: &[(&str, &[&str])]) {
+    let found: Vec<_> = codes
+        .iter()
+        .map(|(name, codes)| (name.as_str(), codes.iter().map(String::as_str).collect()))
+        .collect();
+    let expected: Vec<(&str, Vec<&str>)> = expected
+        .iter()
+        .map(|(name, codes)| (*name, codes.to_vec()))
+        .collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn vision_scores_are_scikit_learns() {
+    let codes = demo_is_judged_as_expected::<VisionSelection>(|expected, metrics| {
+        let concepts = expected["concepts"].as_object().expect("concepts");
+        concepts.iter().all(|(concept, measures)| {
+            let measures = measures.as_object().expect("measures");
+            measures.iter().all(|(name, value)| {
+                let ours = metrics["concepts"][concept][name].as_f64();
+                ours.zip(value.as_f64())
+                    .is_some_and(|(ours, value)| (ours - value).abs() < 1e-12)
+            })
+        })
+    });
+    assert_codes(
+        &codes,
+        &[
+            ("bad_label.json", &["bad_label"]),
+            ("bad_missing_concept.json", &["missing_concept"]),
+            ("bad_one_label.json", &["one_label"]),
+            (
+                "bad_several_reasons.json",
+                &["bad_label", "unknown_image", "unknown_concept", "missing_concept"],
+            ),
+            ("bad_truncated.zip", &["bad_zip"]),
+            ("bad_unknown_id.json", &["unknown_image"]),
+        ],
+    );
+}
+
+#[test]
+fn acquisition_scores_are_scikit_learns_in_every_trial() {
+    let codes = demo_is_judged_as_expected::<DataAcquisition>(|expected, metrics| {
+        let markets = expected["markets"].as_object().expect("markets");
+        markets.iter().all(|(market, of_market)| {
+            let ours = &metrics["markets"][market];
+            let costs = ours["cost"].as_f64().zip(of_market["cost"].as_f64());
+            ours["per_trial"] == of_market["per_trial"]
+                && costs.is_some_and(|(ours, cost)| (ours - cost).abs() < 1e-9)
+        })
+    });
+    assert_codes(
+        &codes,
+        &[
+            ("bad_more_than_seller_has.json", &["more_than_seller_has"]),
+            ("bad_nothing.json", &["nothing_bought"]),
+            ("bad_over_budget.json", &["over_budget"; 5]),
+            (
+                "bad_several_reasons.json",
+                &[
+                    "bad_count",
+                    "over_budget",
+                    "wrong_number_of_sellers",
+                    "unknown_market",
+                    "missing_market",
+                ],
+            ),
+        ],
+    );
+}
+
+#[test]
+fn participants_get_summaries_and_nothing_hidden() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (frozen, public) = (directory.path().join("frozen"), directory.path().join("public"));
+    let dataset = imported::<DataAcquisition>(&frozen);
+    let exported = export_public(&frozen, dataset.manifest(), &public).expect("exported");
+    assert_eq!(exported.len(), 5 * (8 + 1));
+    assert!(
+        exported.iter().all(|path| Path::new(path)
+            .extension()
+            .is_some_and(|extension| extension == "json")),
+        "{exported:?}"
+    );
+    let summary: Value =
+        serde_json::from_slice(&fs::read(public.join("0/3.json")).expect("a summary")).expect("json");
+    assert_eq!(summary["n_columns"], 65);
+    assert_eq!(
+        summary["features"]["histogram"].as_array().map(Vec::len),
+        Some(64)
+    );
+    assert_eq!(summary["samples"].as_array().map(Vec::len), Some(5));
+    assert!(matches!(
+        export_public(&frozen, dataset.manifest(), &public),
+        Err(ImportError::Occupied(_))
+    ));
+}
+
+/// Two ids of one fingerprint would be told apart by their records; here an id is looked for that hits a
+/// fingerprint of the pool without being in it.
+#[test]
+fn an_id_that_only_shares_a_fingerprint_is_unknown() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let dataset = imported::<VisionSelection>(&directory.path().join("frozen"));
+    let frozen = pollster::block_on(dataset.frozen("open")).expect("the frozen part");
+    // 1587 of 4 billion fingerprints: an impostor comes after some millions of tries
+    let impostor = (0..u64::from(u32::MAX))
+        .map(|k| format!("{k:x}"))
+        .find(|id| !frozen.pool().candidates(id).is_empty())
+        .expect("one");
+    let artifact = format!(r#"{{"3": {{"{impostor}": 1}}, "5": {{"{impostor}": 1}}, "8": {{}}}}"#);
+    let verdict = judge(&dataset, artifact.as_bytes());
+    let unknown = verdict
+        .reasons
+        .iter()
+        .filter(|reason| reason.code == "unknown_image");
+    assert_eq!(
+        unknown.map(|reason| reason.at.as_str()).collect::<Vec<_>>(),
+        [format!("/3/{impostor}"), format!("/5/{impostor}")]
+    );
+}
+
+#[test]
+fn an_import_names_every_problem() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let from = directory.path().join("from");
+    for (path, text) in [
+        ("features/0/0.csv", "0.5,1.5,1\n0.5,oops,0\n0.5,1.5,2\n0.5,1\n"),
+        ("features/0/1.csv", "0.5,nan,1\n"),
+        ("marketinfo/0/price/price.txt", "Lin,100\nLog,5\n"),
+        ("marketinfo/0/price/budget.txt", "150\n"),
+        ("marketinfo/0/data_buyer/2.csv", "0.5,1.5,1\n"),
+    ] {
+        let path = from.join(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
+        fs::write(path, text).expect("a file");
+    }
+    let problems = |from: &Path| match import::<DataAcquisition>(from, &directory.path().join("out"), &Silent)
+    {
+        Err(ImportError::Refused { problems, .. }) => problems.join("\n"),
+        other => panic!("{other:?}"),
+    };
+    assert!(problems(&from).contains("price 2 is `Log,5`: it must be like `Lin,100`"));
+    fs::write(from.join("marketinfo/0/price/price.txt"), "Lin,100\nLin,5\n").expect("a file");
+    let found = problems(&from);
+    for problem in [
+        "line 2: column 2 is `oops`",
+        "line 3: column 3 is `2`",
+        "line 4: it has 2 columns",
+        "1.csv`: line 1: column 2 is `nan`",
+    ] {
+        assert!(found.contains(problem), "{problem} is not in {found}");
+    }
+    assert!(!directory.path().join("out").exists());
+}

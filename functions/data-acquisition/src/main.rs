@@ -1,0 +1,8 @@
+//! The Lambda function of Data Acquisition.
+
+use dataperf::benchmarks::data_acquisition::DataAcquisition;
+
+#[tokio::main]
+async fn main() -> Result<(), lambda_runtime::Error> {
+    dataperf_aws::run::<DataAcquisition>().await
+}

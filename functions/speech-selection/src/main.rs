@@ -1,0 +1,8 @@
+//! The Lambda function of Selection for Speech.
+
+use dataperf::benchmarks::speech_selection::SpeechSelection;
+
+#[tokio::main]
+async fn main() -> Result<(), lambda_runtime::Error> {
+    dataperf_aws::run::<SpeechSelection>().await
+}

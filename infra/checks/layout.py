@@ -1,0 +1,93 @@
+"""Checks that a benchmark has the same name everywhere: folder, block, trigger, access, binary, sample event.
+
+Usage: layout.py PROJECT
+"""
+
+import json
+import sys
+import tomllib
+from pathlib import Path
+
+from transform import load
+
+RECORD_KEYS = {"eventVersion", "eventSource", "awsRegion", "eventTime", "eventName", "userIdentity", "s3"}
+OBJECT_KEYS = {"key", "size", "eTag", "versionId", "sequencer"}
+
+
+def pascal_case(benchmark):
+    return "".join(part.capitalize() for part in benchmark.split("-"))
+
+
+def broken_block(benchmark, resources):
+    """What is wrong with a benchmark's block in the template."""
+    name = f"{pascal_case(benchmark)}Function"
+    block = resources.get(name)
+    if block is None:
+        yield f"template.yaml has no `{name}` for functions/{benchmark}"
+        return
+    metadata, properties = block.get("Metadata", {}), block["Properties"]
+    expected = {
+        "Metadata.BuildMethod": (metadata.get("BuildMethod"), "rust-cargolambda"),
+        "Metadata.BuildProperties.Binary": (metadata.get("BuildProperties", {}).get("Binary"), benchmark),
+        "CodeUri": (properties.get("CodeUri"), f"functions/{benchmark}"),
+        "FunctionName": (properties.get("FunctionName"), {"Fn::Sub": f"${{Name}}-{benchmark}"}),
+    }
+    for what, (found, wanted) in expected.items():
+        if found != wanted:
+            yield f"`{name}`: {what} is `{found}`, it must be `{wanted}`"
+    triggers = [event["Properties"] for event in properties.get("Events", {}).values() if event["Type"] == "S3"]
+    wanted = {
+        "Bucket": {"Ref": "SubmissionsBucket"},
+        "Events": "s3:ObjectCreated:*",
+        "Filter": {"S3Key": {"Rules": [{"Name": "prefix", "Value": f"{benchmark}/"}]}},
+    }
+    if triggers != [wanted]:
+        yield f"`{name}` must have one S3 trigger: every object created in SubmissionsBucket with the prefix `{benchmark}/`"
+    access = resources.get(f"{pascal_case(benchmark)}Access", {}).get("Properties", {})
+    if access.get("TemplateURL") != "infra/evaluator.yaml" or access["Parameters"]["Benchmark"] != benchmark:
+        yield f"`{pascal_case(benchmark)}Access` must be an infra/evaluator.yaml with the Benchmark `{benchmark}`"
+    if properties.get("Role") != {"Fn::GetAtt": [f"{pascal_case(benchmark)}Access", "Outputs.RoleArn"]}:
+        yield f"`{name}` must have the role of `{pascal_case(benchmark)}Access`"
+
+
+def broken_events(benchmarks, folder):
+    """What is wrong with the sample events: each is an S3 event, and each benchmark has one of its name."""
+    for benchmark in benchmarks:
+        if not (folder / f"{benchmark}.json").exists():
+            yield f"events/{benchmark}.json is missing: each benchmark has a sample event"
+    index = (folder / "README.md").read_text()
+    for path in sorted(folder.glob("*.json")):
+        event = json.loads(path.read_text())
+        if path.name not in index:
+            yield f"events/{path.name} has no line in events/README.md"
+        if event.get("Event") == "s3:TestEvent":
+            continue
+        for n, record in enumerate(event["Records"]):
+            if missing := (RECORD_KEYS - record.keys()) | (OBJECT_KEYS - record["s3"]["object"].keys()):
+                yield f"events/{path.name}: record {n} lacks {sorted(missing)}"
+            if record["s3"]["object"]["key"].split("/")[0] not in benchmarks:
+                yield f"events/{path.name}: the key of record {n} begins with no benchmark's prefix"
+
+
+def broken_layout(project):
+    benchmarks = sorted(path.parent.name for path in (project / "functions").glob("*/Cargo.toml"))
+    resources = load(project / "template.yaml")["Resources"]
+    for benchmark in benchmarks:
+        yield from broken_block(benchmark, resources)
+    known = {f"{pascal_case(benchmark)}Function" for benchmark in benchmarks}
+    for name, resource in resources.items():
+        if resource["Type"] == "AWS::Serverless::Function" and name not in known:
+            yield f"`{name}` in template.yaml has no folder in functions/"
+    yield from broken_events(benchmarks, project / "events")
+    cargo = tomllib.loads((project / "Cargo.toml").read_text())
+    if cargo["profile"]["release"].get("panic") != "unwind":
+        yield 'Cargo.toml: [profile.release] must say `panic = "unwind"`, otherwise cargo-lambda builds with "abort"'
+    if tomllib.loads((project / "samconfig.toml").read_text())["default"]["build"]["parameters"].get("cached") is not False:
+        yield "samconfig.toml: build must say `cached = false`, a cached build does not see changes in shared/"
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    if problems := list(broken_layout(Path(sys.argv[1]))):
+        sys.exit("\n".join(problems))

@@ -1,0 +1,152 @@
+"""Checks what the deployment promises: least privilege, nothing lost, nothing public.
+
+Usage: promises.py TEMPLATE
+
+Deploys the template on paper (see deployment.py) and prints every broken promise.
+"""
+
+import sys
+
+from deployment import Stack
+
+# The only actions that may be allowed on all resources, with the reason.
+WILDCARD_RESOURCES = {
+    "xray:PutTraceSegments": "X-Ray knows no resources in policies",
+    "xray:PutTelemetryRecords": "X-Ray knows no resources in policies",
+}
+# The only actions that may be allowed on a whole bucket: they make S3 answer 404 instead of 403.
+WHOLE_BUCKET_ACTIONS = {"s3:ListBucket", "s3:ListBucketVersions"}
+STATEFUL = {"AWS::S3::Bucket", "AWS::DynamoDB::Table", "AWS::SQS::Queue"}
+MAX_RETENTION_SECONDS = 14 * 24 * 3600
+
+
+def as_list(value):
+    return value if isinstance(value, list) else [value]
+
+
+def broken_by_statement(benchmark, statement, existing_arns):
+    """What is wrong with one Allow statement of a benchmark's role."""
+    sid = statement.get("Sid", "?")
+    for action in as_list(statement["Action"]):
+        if "*" in action:
+            yield f"`{sid}` allows the wildcard action `{action}`, name each action"
+        service = action.split(":")[0]
+        if service == "dynamodb":
+            keys = statement.get("Condition", {}).get("ForAllValues:StringLike", {}).get("dynamodb:LeadingKeys")
+            if keys != f"{benchmark}#*":
+                yield f"`{sid}` allows `{action}` without the condition that the leading keys are like `{benchmark}#*`"
+    for resource in as_list(statement["Resource"]):
+        if resource == "*":
+            if not WILDCARD_RESOURCES.keys() >= set(as_list(statement["Action"])):
+                yield f"`{sid}` allows all resources, name them or give the reason in WILDCARD_RESOURCES"
+        elif resource in existing_arns and WHOLE_BUCKET_ACTIONS >= set(as_list(statement["Action"])):
+            continue
+        elif resource.startswith("arn:aws:s3:"):
+            if resource not in {f"{arn}/{benchmark}/*" for arn in existing_arns}:
+                yield f"`{sid}` allows `{resource}`, which is not the prefix `{benchmark}/` of a bucket made here"
+        elif resource.removesuffix(":*") not in existing_arns:
+            yield f"`{sid}` allows `{resource}`, which is nothing made here"
+
+
+def broken_by_role(benchmark, role, existing_arns):
+    if managed := role["Properties"].get("ManagedPolicyArns"):
+        yield f"the role of `{benchmark}` has the managed policies `{managed}`, whose resources are wildcards"
+    for policy in role["Properties"]["Policies"]:
+        for statement in as_list(policy["PolicyDocument"]["Statement"]):
+            if statement["Effect"] == "Allow":
+                for problem in broken_by_statement(benchmark, statement, existing_arns):
+                    yield f"the role of `{benchmark}`: {problem}"
+
+
+def broken_by_bucket(name, bucket, denials):
+    properties = bucket["Properties"]
+    block = properties.get("PublicAccessBlockConfiguration", {})
+    if len(block) != 4 or not all(block.values()):
+        yield f"the bucket `{name}` does not block all public access"
+    if properties.get("VersioningConfiguration") != {"Status": "Enabled"}:
+        yield f"the bucket `{name}` is not versioned"
+    if "BucketEncryption" not in properties:
+        yield f"the bucket `{name}` is not encrypted"
+    rules = properties.get("LifecycleConfiguration", {}).get("Rules", [])
+    if not any("AbortIncompleteMultipartUpload" in rule for rule in rules):
+        yield f"the bucket `{name}` keeps incomplete multipart uploads for ever"
+    if properties["BucketName"] not in denials:
+        yield f"the bucket `{name}` has no policy that denies connections without TLS"
+
+
+def buckets_with_tls_only(resources):
+    """Names of the buckets whose policy denies every action on bucket and objects without TLS."""
+    for _, resource in resources:
+        if resource["Type"] == "AWS::S3::BucketPolicy":
+            bucket = resource["Properties"]["Bucket"]
+            for statement in resource["Properties"]["PolicyDocument"]["Statement"]:
+                if (
+                    (statement["Effect"], statement["Principal"], statement["Action"]) == ("Deny", "*", "s3:*")
+                    and statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+                    and set(statement["Resource"]) == {f"arn:aws:s3:::{bucket}", f"arn:aws:s3:::{bucket}/*"}
+                ):
+                    yield bucket
+
+
+def broken_by_function(stack, name, queue_arns):
+    """A function must keep its failures: two retries, then a queue made here that its role may write to."""
+    configs = [
+        resource["Properties"]
+        for resource in stack.resources.values()
+        if resource["Type"] == "AWS::Lambda::EventInvokeConfig"
+        and resource["Properties"]["FunctionName"] == stack.resources[name]["Properties"]["FunctionName"]
+    ]
+    if len(configs) != 1:
+        yield f"the function `{name}` has {len(configs)} EventInvokeConfigs, it needs one"
+        return
+    destination = configs[0].get("DestinationConfig", {}).get("OnFailure", {}).get("Destination")
+    if destination not in queue_arns:
+        yield f"the function `{name}` sends its failures to `{destination}`, which is no queue made here"
+    if configs[0].get("MaximumRetryAttempts") != 2:
+        yield f"the function `{name}` is tried again `{configs[0].get('MaximumRetryAttempts')}` times, it must be 2"
+    role = stack.resources[name]["Properties"]["Role"]
+    for nested in stack.nested.values():
+        for inner_name, inner in nested.resources.items():
+            if inner["Type"] == "AWS::IAM::Role" and nested.attribute(inner_name, "Arn") == role:
+                statements = inner["Properties"]["Policies"][0]["PolicyDocument"]["Statement"]
+                if not any("sqs:SendMessage" in as_list(s["Action"]) and s["Resource"] == destination for s in statements):
+                    yield f"the role of the function `{name}` may not send to `{destination}`"
+                return
+    yield f"the function `{name}` has the role `{role}`, which no infra/evaluator.yaml here makes"
+
+
+def broken_promises(template_path, parameters=None):
+    """Every broken promise, a sentence each."""
+    stack = Stack(template_path, parameters)
+    resources = list(stack.all_resources())
+    existing_arns = {arn for _, resource in resources if (arn := stack.arn(resource))}
+    queue_arns = {stack.arn(resource) for _, resource in resources if resource["Type"] == "AWS::SQS::Queue"}
+    tls_only = set(buckets_with_tls_only(resources))
+    for name, resource in resources:
+        if resource["Type"] in STATEFUL:
+            policies = resource.get("DeletionPolicy"), resource.get("UpdateReplacePolicy")
+            if policies != ("RetainExceptOnCreate", "Retain"):
+                yield f"`{name}` may be deleted with the stack: its policies are `{policies}`"
+        if resource["Type"] == "AWS::S3::Bucket":
+            yield from broken_by_bucket(name, resource, tls_only)
+        if resource["Type"] == "AWS::SQS::Queue":
+            if resource["Properties"].get("MessageRetentionPeriod") != MAX_RETENTION_SECONDS:
+                yield f"the queue `{name}` does not keep its messages for {MAX_RETENTION_SECONDS} seconds"
+        if resource["Type"] == "AWS::Lambda::Function":
+            yield from broken_by_function(stack, name, queue_arns)
+        if resource["Type"] == "AWS::IAM::Role" and name in stack.resources:
+            yield f"`{name}` is a role beside those of infra/evaluator.yaml; give the function the role made there"
+    for nested in stack.nested.values():
+        for resource in nested.resources.values():
+            if resource["Type"] == "AWS::IAM::Role":
+                yield from broken_by_role(nested.values["Benchmark"], resource, existing_arns)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    # Each parameter that adds or drops something, both ways.
+    variants = [{}, {"Tracing": "Active", "ReservedConcurrency": "5", "Architecture": "arm64"}]
+    problems = sorted({problem for variant in variants for problem in broken_promises(sys.argv[1], variant)})
+    if problems:
+        sys.exit("\n".join(f"{sys.argv[1]}: {problem}" for problem in problems))

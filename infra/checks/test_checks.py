@@ -1,0 +1,129 @@
+"""The checks, checked: each must find the fault it is there for. Run with `python -m unittest` in this folder."""
+
+import shutil
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from binary import inspect
+from cycles import dependencies, find_cycle
+from layout import broken_layout
+from promises import broken_promises
+from transform import load, transformed
+
+HERE = Path(__file__).parent
+PROJECT = HERE.parent.parent
+
+# file, what it says, what it says once broken, what the check must answer
+PROMISE_FAULTS = [
+    ("infra/evaluator.yaml", "Action: s3:PutObject", "Action: s3:*", "wildcard action `s3:*`"),
+    ("infra/evaluator.yaml", "Action: sqs:SendMessage", "Action: sqs:Send*", "wildcard action `sqs:Send*`"),
+    ("infra/evaluator.yaml", "-${AWS::Region}/${Benchmark}/*", "-${AWS::Region}/*", "not the prefix"),
+    ("infra/evaluator.yaml", ":table/${Name}", ":table/${Name}-other", "which is nothing made here"),
+    ("infra/evaluator.yaml", "log-group:/aws/lambda/${Name}-${Benchmark}:*", "log-group:*", "which is nothing made here"),
+    ("infra/evaluator.yaml", "!Sub ${Benchmark}#*", '"*"', "without the condition that the leading keys"),
+    ("infra/evaluator.yaml", "ForAllValues:StringLike", "ForAllValues:StringEquals", "without the condition"),
+    ("infra/evaluator.yaml", "Action: sqs:SendMessage", "Action: sqs:GetQueueUrl", "may not send to"),
+    (
+        "infra/evaluator.yaml",
+        "Resource: !Sub arn:${AWS::Partition}:sqs:${AWS::Region}:${AWS::AccountId}:${Name}-failures",
+        'Resource: "*"',
+        "`HandOverFailures` allows all resources",
+    ),
+    (
+        "infra/evaluator.yaml",
+        "      AssumeRolePolicyDocument:",
+        "      ManagedPolicyArns: [arn:aws:iam::aws:policy/AmazonS3FullAccess]\n      AssumeRolePolicyDocument:",
+        "has the managed policies",
+    ),
+    ("infra/bucket.yaml", 'aws:SecureTransport: "false"', 'aws:SecureTransport: "true"', "without TLS"),
+    ("infra/bucket.yaml", "BlockPublicAcls: true", "BlockPublicAcls: false", "does not block all public access"),
+    ("infra/bucket.yaml", "Status: Enabled }", "Status: Suspended }", "is not versioned"),
+    ("infra/bucket.yaml", "DeletionPolicy: RetainExceptOnCreate", "DeletionPolicy: Delete", "may be deleted"),
+    ("infra/leaderboard.yaml", "UpdateReplacePolicy: Retain", "UpdateReplacePolicy: Delete", "may be deleted"),
+    ("infra/failures.yaml", "MessageRetentionPeriod: 1209600", "MessageRetentionPeriod: 345600", "does not keep its messages"),
+    ("template.yaml", "MaximumRetryAttempts: 2", "MaximumRetryAttempts: 0", "is tried again `0` times"),
+    ("template.yaml", "Destination: !GetAtt Failures.Outputs.QueueArn", "Destination: arn:aws:sqs:::x", "no queue made here"),
+    ("template.yaml", "      Role: !GetAtt SpeechSelectionAccess.Outputs.RoleArn\n", "", "beside those of infra/evaluator.yaml"),
+]
+
+LAYOUT_FAULTS = [
+    ("template.yaml", "Value: speech-selection/", "Value: speech/", "must have one S3 trigger"),
+    ("template.yaml", "Binary: speech-selection", "Binary: other", "Binary is `other`"),
+    ("template.yaml", "Benchmark: speech-selection", "Benchmark: other", "must be an infra/evaluator.yaml"),
+    ("template.yaml", "  SpeechSelectionFunction:\n    Type", "  SpeechFunction:\n    Type", "has no `SpeechSelectionFunction`"),
+    ("template.yaml", "  SpeechSelectionFunction:\n    Type", "  SpeechFunction:\n    Type", "has no folder in functions/"),
+    ("Cargo.toml", 'panic = "unwind"', 'panic = "abort"', "must say `panic"),
+    ("samconfig.toml", "cached = false", "cached = true", "must say `cached = false`"),
+    ("events/speech-selection.json", '"sequencer"', '"sequence"', "record 0 lacks ['sequencer']"),
+    ("events/speech-selection.json", '"key": "speech-selection/', '"key": "other/', "begins with no benchmark's prefix"),
+]
+
+
+class Faults(unittest.TestCase):
+    def copy_with_fault(self, file, found, broken):
+        """A copy of the project's infrastructure in which one place of one file is broken."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        copy = Path(folder.name)
+        for name in ["template.yaml", "samconfig.toml", "Cargo.toml"]:
+            shutil.copy(PROJECT / name, copy)
+        for name in ["infra", "events"]:
+            shutil.copytree(PROJECT / name, copy / name)
+        for manifest in (PROJECT / "functions").glob("*/Cargo.toml"):
+            (copy / "functions" / manifest.parent.name).mkdir(parents=True)
+            shutil.copy(manifest, copy / "functions" / manifest.parent.name)
+        text = (copy / file).read_text()
+        self.assertIn(found, text, f"{file} has changed, so that this fault no longer applies")
+        (copy / file).write_text(text.replace(found, broken, 1))
+        return copy
+
+    def assert_all_found(self, faults, problems_of):
+        for file, found, broken, answer in faults:
+            with self.subTest(file=file, broken=broken):
+                problems = "\n".join(problems_of(self.copy_with_fault(file, found, broken)))
+                self.assertIn(answer, problems)
+
+    def test_every_broken_promise_is_found(self):
+        self.assert_all_found(PROMISE_FAULTS, lambda copy: broken_promises(copy / "template.yaml"))
+
+    def test_every_broken_layout_is_found(self):
+        self.assert_all_found(LAYOUT_FAULTS, broken_layout)
+
+    def test_a_function_folder_without_a_block_is_found(self):
+        copy = self.copy_with_fault("template.yaml", "Transform", "Transform")
+        (copy / "functions/no-such-benchmark").mkdir()
+        (copy / "functions/no-such-benchmark/Cargo.toml").touch()
+        problems = "\n".join(broken_layout(copy))
+        self.assertIn("no `NoSuchBenchmarkFunction`", problems)
+        self.assertIn("events/no-such-benchmark.json is missing", problems)
+
+    def test_a_policy_that_refers_to_the_triggering_bucket_is_a_cycle(self):
+        cycle = find_cycle(dependencies(transformed(load(HERE / "samples/cyclic.yaml"))))
+        self.assertEqual(["Scorer", "ScorerRole", "Uploads", "Scorer"], cycle)
+
+    def test_a_bucket_handed_to_the_access_stack_is_a_cycle(self):
+        found = "Benchmark: speech-selection\n"
+        copy = self.copy_with_fault("template.yaml", found, f"{found}        Bucket: !Ref SubmissionsBucket\n")
+        cycle = find_cycle(dependencies(transformed(load(copy / "template.yaml"))))
+        self.assertEqual({"SpeechSelectionAccess", "SubmissionsBucket"}, {"SpeechSelectionAccess", "SubmissionsBucket"} & set(cycle))
+
+    def test_a_binary_for_another_processor_or_library_is_refused(self):
+        with self.assertRaisesRegex(ValueError, "is no 64-bit"):
+            inspect(__file__, "x86_64")
+        with tempfile.NamedTemporaryFile() as file:
+            header = b"\x7fELF\x02\x01".ljust(18, b"\0") + (183).to_bytes(2, "little")
+            file.write(header + b"GLIBC_2.17\0GLIBC_2.34\0")
+            file.flush()
+            self.assertIn("glibc 2.34", inspect(file.name, "arm64"))
+            with self.assertRaisesRegex(ValueError, "is for ELF machine 183"):
+                inspect(file.name, "x86_64")
+            file.write(b"GLIBC_2.38\0")
+            file.flush()
+            with self.assertRaisesRegex(ValueError, "needs glibc 2.38"):
+                inspect(file.name, "arm64")
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

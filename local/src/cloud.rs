@@ -1,0 +1,271 @@
+//! Starting, watching and stopping the whole.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use hyper_util::service::TowerToHyperService;
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::config::Config;
+use crate::database::{Database, locked};
+use crate::error::{DatabaseError, InvokeError, StartError, WaitError};
+use crate::faults::Faults;
+use crate::host::{self, Host, HostContext};
+use crate::on_failure::OnFailureRecord;
+use crate::queue::Queue;
+use crate::serve::{endpoint, listen, serve};
+use crate::status::{Snapshot, Status};
+use crate::{data_dir, dynamodb, s3};
+
+/// A running local cloud; clones are handles to the same one.
+///
+/// Without a call of [`Self::shutdown`] it runs until its `tokio` runtime ends.
+#[derive(Clone)]
+pub struct LocalCloud {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    data_dir: PathBuf,
+    s3_endpoint: String,
+    dynamodb_endpoint: String,
+    http_endpoint: Option<String>,
+    http_listener: Mutex<Option<TcpListener>>,
+    queue: Arc<Queue>,
+    status: Arc<Status>,
+    faults: Arc<Faults>,
+    host: Host,
+    shutdown_grace: Duration,
+    stop_servers: CancellationToken,
+    servers: Mutex<Vec<JoinHandle<()>>>,
+    /// Held until the end, so that no second cloud works on the same directory.
+    lock: Mutex<Option<File>>,
+}
+
+impl LocalCloud {
+    /// Starts S3, `DynamoDB` and the function host, and resumes what was left on the queue.
+    ///
+    /// Has to run inside a `tokio` runtime.
+    ///
+    /// # Errors
+    /// [`StartError`]: a port or the data directory is in use, the data directory cannot be used, or a bucket or
+    /// function is described wrongly. Each says which, and what to change.
+    pub async fn start(config: Config) -> Result<Self, StartError> {
+        host::check(&config.functions)?;
+        let data_dir = data_dir::prepare(&config.data_dir)?;
+        let lock = data_dir::lock(&data_dir)?;
+        let s3_listener = listen(config.host, config.s3_port, "S3", "--s3-port").await?;
+        let dynamodb_listener =
+            listen(config.host, config.dynamodb_port, "DynamoDB", "--dynamodb-port").await?;
+        let http_listener = match config.http_port {
+            Some(port) => Some(listen(config.host, port, "the web page", "--http-port").await?),
+            None => None,
+        };
+        let s3_endpoint = endpoint(&s3_listener, "S3", "--s3-port")?;
+        let dynamodb_endpoint = endpoint(&dynamodb_listener, "DynamoDB", "--dynamodb-port")?;
+        let http_endpoint = http_listener
+            .as_ref()
+            .map(|listener| endpoint(listener, "the web page", "--http-port"))
+            .transpose()?;
+
+        let faults = Arc::new(Faults::new());
+        let status = Arc::new(Status::default());
+        let index_path = data_dir.join("index.sqlite");
+        let database = Database::open(&index_path).map_err(|source| StartError::Index {
+            path: index_path,
+            source,
+        })?;
+        let database = Arc::new(database);
+        let queue = Arc::new(Queue::new(
+            Arc::clone(&database),
+            &config.functions,
+            config.retry_backoff.clone(),
+            data_dir.join("on-failure"),
+            Arc::clone(&faults),
+        ));
+        let store = s3::open(&data_dir.join("objects"), &database, &queue, &config.buckets)?;
+        let table_path = data_dir.join("dynamodb.sqlite");
+        let tables = dynamodb::open(&table_path, config.table.as_ref())?;
+
+        let left = queue.n_by_function().await;
+        let left = left.map_err(|source| StartError::Index {
+            path: data_dir.join("index.sqlite"),
+            source,
+        })?;
+        for (function, n_invocations) in left.iter().filter(|(function, _)| !queue.has_function(function)) {
+            tracing::warn!(
+                function,
+                n_invocations,
+                "invocations wait for a function that is not configured"
+            );
+        }
+
+        let stop_servers = CancellationToken::new();
+        let (front, engine) = dynamodb::front(tables, Arc::clone(&faults), stop_servers.clone())
+            .await
+            .map_err(|error| StartError::Table {
+                path: table_path,
+                reason: error.to_string(),
+            })?;
+        let servers = vec![
+            tokio::spawn(serve(s3_listener, s3::service(store), stop_servers.clone())),
+            tokio::spawn(serve(
+                dynamodb_listener,
+                TowerToHyperService::new(front),
+                stop_servers.clone(),
+            )),
+            engine,
+        ];
+        let context = HostContext {
+            queue: Arc::clone(&queue),
+            faults: Arc::clone(&faults),
+            status: Arc::clone(&status),
+            data_dir: data_dir.clone(),
+            s3_endpoint: s3_endpoint.clone(),
+            dynamodb_endpoint: dynamodb_endpoint.clone(),
+            idle_timeout: config.idle_timeout,
+            stop: CancellationToken::new(),
+            kill: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+        };
+        let inner = Inner {
+            data_dir,
+            s3_endpoint,
+            dynamodb_endpoint,
+            http_endpoint,
+            http_listener: Mutex::new(http_listener),
+            queue,
+            status,
+            faults,
+            host: Host::start(context, config.functions),
+            shutdown_grace: config.shutdown_grace,
+            stop_servers,
+            servers: Mutex::new(servers),
+            lock: Mutex::new(Some(lock)),
+        };
+        Ok(Self {
+            inner: Arc::new(inner),
+        })
+    }
+
+    /// The URL of S3, such as `http://127.0.0.1:9000`.
+    pub fn s3_endpoint(&self) -> &str {
+        &self.inner.s3_endpoint
+    }
+
+    /// The URL of `DynamoDB`.
+    pub fn dynamodb_endpoint(&self) -> &str {
+        &self.inner.dynamodb_endpoint
+    }
+
+    /// The URL of the web page, if [`Config::http_port`] asked for one.
+    pub fn http_endpoint(&self) -> Option<&str> {
+        self.inner.http_endpoint.as_deref()
+    }
+
+    /// The directory that holds all state.
+    pub fn data_dir(&self) -> &Path {
+        &self.inner.data_dir
+    }
+
+    /// The switches for faults.
+    pub fn faults(&self) -> &Faults {
+        &self.inner.faults
+    }
+
+    /// Serves `page` on the web page's port; whether there was such a port that served nothing yet.
+    pub fn serve_page(&self, page: Router) -> bool {
+        let Some(listener) = locked(&self.inner.http_listener).take() else {
+            return false;
+        };
+        let server = serve(
+            listener,
+            TowerToHyperService::new(page),
+            self.inner.stop_servers.clone(),
+        );
+        locked(&self.inner.servers).push(tokio::spawn(server));
+        true
+    }
+
+    /// Queues an invocation of `function` with `event`, as S3 does with its own; its request id.
+    ///
+    /// # Errors
+    /// When no such function is configured, or the queue cannot be written.
+    pub async fn invoke(&self, function: &str, event: &Value) -> Result<String, InvokeError> {
+        if !self.inner.queue.has_function(function) {
+            return Err(InvokeError::NoSuchFunction {
+                function: function.to_owned(),
+            });
+        }
+        Ok(self
+            .inner
+            .queue
+            .invoke(function.to_owned(), event.to_string())
+            .await?)
+    }
+
+    /// The invocations that failed for good, oldest first; each is also a file in `on-failure` of the data directory.
+    ///
+    /// # Errors
+    /// When the queue cannot be read.
+    pub async fn on_failure(&self) -> Result<Vec<OnFailureRecord>, DatabaseError> {
+        self.inner.queue.on_failure().await
+    }
+
+    /// Counters and times as they are now.
+    ///
+    /// # Errors
+    /// When the queue cannot be read.
+    pub async fn snapshot(&self) -> Result<Snapshot, DatabaseError> {
+        Ok(self.inner.status.snapshot(self.inner.queue.n_open().await?))
+    }
+
+    /// Waits until no invocation waits or runs, retries and delayed events included.
+    ///
+    /// # Errors
+    /// [`WaitError::Timeout`] with what is left after `timeout`.
+    pub async fn wait_idle(&self, timeout: Duration) -> Result<(), WaitError> {
+        let began = Instant::now();
+        let mut changes = self.inner.queue.subscribe();
+        loop {
+            changes.mark_unchanged();
+            let n_open = self.inner.queue.n_open().await?;
+            let n_running = self.inner.status.n_running();
+            if n_open == 0 && n_running == 0 {
+                return Ok(());
+            }
+            let left = timeout.saturating_sub(began.elapsed());
+            if left.is_zero() {
+                let n_waiting = n_open.saturating_sub(n_running);
+                return Err(WaitError::Timeout {
+                    n_waiting,
+                    n_running,
+                    seconds: timeout.as_secs_f64(),
+                });
+            }
+            let _ = tokio::time::timeout(left, changes.changed()).await;
+        }
+    }
+
+    /// Stops: hands out no more work, lets what runs end for a while, closes all ports, and frees the data directory.
+    ///
+    /// What did not end stays on the queue and runs after the next start.
+    pub async fn shutdown(&self) {
+        self.inner.host.stop(self.inner.shutdown_grace).await;
+        self.inner.stop_servers.cancel();
+        let servers = std::mem::take(&mut *locked(&self.inner.servers));
+        for server in servers {
+            // an error is a panic of the server, which is in the log
+            let _ = server.await;
+        }
+        locked(&self.inner.http_listener).take();
+        locked(&self.inner.lock).take();
+    }
+}

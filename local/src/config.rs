@@ -1,0 +1,185 @@
+//! What a caller decides: ports, buckets, the table, the functions.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The region every part of the local cloud answers for.
+pub const REGION: &str = "us-east-1";
+/// The one access key that the local cloud accepts.
+pub const ACCESS_KEY_ID: &str = "local";
+/// The secret that belongs to [`ACCESS_KEY_ID`].
+pub const SECRET_ACCESS_KEY: &str = "local";
+/// The account id in the names of functions and in events.
+pub const ACCOUNT_ID: &str = "000000000000";
+
+/// Everything [`LocalCloud::start`](crate::LocalCloud::start) needs.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where objects, the table, logs and the queue live; made if missing.
+    pub data_dir: PathBuf,
+    /// The address all ports are opened on.
+    pub host: IpAddr,
+    /// The S3 port; 0 takes any free one.
+    pub s3_port: u16,
+    /// The `DynamoDB` port; 0 takes any free one.
+    pub dynamodb_port: u16,
+    /// The port of the web page; 0 takes any free one, `None` opens none.
+    pub http_port: Option<u16>,
+    /// Buckets that exist from the start.
+    pub buckets: Vec<Bucket>,
+    /// The table that exists from the start.
+    pub table: Option<TableSpec>,
+    /// The functions and the uploads that start them.
+    pub functions: Vec<FunctionSpec>,
+    /// The wait before each retry of a failed asynchronous invocation; its length is the number of retries.
+    pub retry_backoff: Vec<Duration>,
+    /// How long a warm process may wait for work before it is ended.
+    pub idle_timeout: Duration,
+    /// How long a stop waits for running invocations before it kills them; they run again after the next start.
+    pub shutdown_grace: Duration,
+}
+
+impl Config {
+    /// A cloud in `data_dir` on any free ports, without buckets, table or functions.
+    ///
+    /// Two retries after 1 s and 2 s (AWS waits 1 and 2 minutes), warm processes for 5 minutes.
+    #[must_use]
+    pub fn new(data_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            data_dir: data_dir.into(),
+            host: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            s3_port: 0,
+            dynamodb_port: 0,
+            http_port: None,
+            buckets: Vec::new(),
+            table: None,
+            functions: Vec::new(),
+            retry_backoff: vec![Duration::from_secs(1), Duration::from_secs(2)],
+            idle_timeout: Duration::from_mins(5),
+            shutdown_grace: Duration::from_secs(2),
+        }
+    }
+}
+
+/// A bucket that is made at the start when it does not exist.
+#[derive(Clone, Debug)]
+pub struct Bucket {
+    /// The bucket's name.
+    pub name: String,
+    /// Whether every write keeps the versions before it.
+    pub versioned: bool,
+}
+
+impl Bucket {
+    /// A bucket that keeps every version.
+    #[must_use]
+    pub fn versioned(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            versioned: true,
+        }
+    }
+
+    /// A bucket that keeps the last object of a key only.
+    #[must_use]
+    pub fn plain(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            versioned: false,
+        }
+    }
+}
+
+/// A table with string keys that is made at the start when it does not exist.
+#[derive(Clone, Debug)]
+pub struct TableSpec {
+    /// The table's name.
+    pub name: String,
+    /// The attribute that is the partition key.
+    pub partition_key: String,
+    /// The attribute that is the sort key.
+    pub sort_key: String,
+    /// Global secondary indexes, each with all attributes.
+    pub indexes: Vec<IndexSpec>,
+}
+
+/// A global secondary index with string keys and all attributes.
+#[derive(Clone, Debug)]
+pub struct IndexSpec {
+    /// The index's name.
+    pub name: String,
+    /// The attribute that is the partition key.
+    pub partition_key: String,
+    /// The attribute that is the sort key.
+    pub sort_key: String,
+}
+
+impl TableSpec {
+    /// The table of this project: keys `pk` and `sk`, index `ranking` on `board` and `rank`.
+    ///
+    /// ```
+    /// let table = dataperf_local::TableSpec::dataperf("dataperf");
+    /// assert_eq!(table.indexes[0].name, "ranking");
+    /// ```
+    #[must_use]
+    pub fn dataperf(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            partition_key: "pk".into(),
+            sort_key: "sk".into(),
+            indexes: vec![IndexSpec {
+                name: "ranking".into(),
+                partition_key: "board".into(),
+                sort_key: "rank".into(),
+            }],
+        }
+    }
+}
+
+/// A function binary and how it is run.
+#[derive(Clone, Debug)]
+pub struct FunctionSpec {
+    /// The function's name.
+    pub name: String,
+    /// The binary that speaks the Lambda Runtime API.
+    pub binary: PathBuf,
+    /// Which uploads start it.
+    pub trigger: Trigger,
+    /// What the function is told about its memory; the local cloud reports the peak but does not enforce it.
+    pub memory_mb: u32,
+    /// The time limit of one invocation; past it the process is killed.
+    pub timeout: Duration,
+    /// How many processes may run at once.
+    pub concurrency: usize,
+    /// Variables for the function beside those that Lambda sets.
+    pub environment: BTreeMap<String, String>,
+}
+
+/// The uploads that start a function: all whose key begins with `prefix` and ends with `suffix`.
+#[derive(Clone, Debug, Default)]
+pub struct Trigger {
+    /// The bucket to watch.
+    pub bucket: String,
+    /// What keys begin with; empty matches all.
+    pub prefix: String,
+    /// What keys end with; empty matches all.
+    pub suffix: String,
+}
+
+impl Trigger {
+    /// Whether an object written to `bucket` under `key` starts the function.
+    ///
+    /// ```
+    /// use dataperf_local::Trigger;
+    /// let trigger = Trigger { bucket: "in".into(), prefix: "speech/".into(), suffix: ".json".into() };
+    /// assert!(trigger.matches("in", "speech/a.json"));
+    /// assert!(!trigger.matches("in", "vision/a.json"));
+    /// ```
+    #[must_use]
+    pub fn matches(&self, bucket: &str, key: &str) -> bool {
+        // a key that is shorter than prefix and suffix together may match both by overlap, as in S3
+        self.bucket == bucket && key.starts_with(&self.prefix) && key.ends_with(&self.suffix)
+    }
+}

@@ -1,0 +1,163 @@
+//! The one `SQLite` file that holds the index of objects and the queue of events.
+//!
+//! They share a file so that an object becomes visible and its event queued in one transaction.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use crate::error::DatabaseError;
+
+const SCHEMA: &str = "
+CREATE TABLE IF NOT EXISTS bucket (
+    name TEXT PRIMARY KEY,
+    versioning TEXT NOT NULL,              -- '' (never), 'Enabled' or 'Suspended'
+    created_ms INTEGER NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS version (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, -- the order of all writes, and the sequencer of events
+    bucket TEXT NOT NULL,
+    key TEXT NOT NULL,
+    version_id TEXT NOT NULL,              -- 'null' where the bucket is not versioned
+    is_latest INTEGER NOT NULL,
+    is_delete_marker INTEGER NOT NULL,
+    body TEXT NOT NULL,                    -- name of the body's file; '' for a delete marker
+    n_bytes INTEGER NOT NULL,
+    etag TEXT NOT NULL,
+    created_ms INTEGER NOT NULL,
+    headers TEXT NOT NULL,                 -- JSON
+    UNIQUE (bucket, key, version_id)
+) STRICT;
+CREATE UNIQUE INDEX IF NOT EXISTS latest ON version (bucket, key) WHERE is_latest;
+CREATE INDEX IF NOT EXISTS newest_first ON version (bucket, key, seq DESC);
+CREATE INDEX IF NOT EXISTS version_body ON version (body);
+CREATE TABLE IF NOT EXISTS upload (
+    id TEXT PRIMARY KEY,
+    bucket TEXT NOT NULL,
+    key TEXT NOT NULL,
+    created_ms INTEGER NOT NULL,
+    headers TEXT NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS part (
+    upload_id TEXT NOT NULL REFERENCES upload (id) ON DELETE CASCADE,
+    number INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    n_bytes INTEGER NOT NULL,
+    etag TEXT NOT NULL,
+    created_ms INTEGER NOT NULL,
+    checksums TEXT NOT NULL,
+    PRIMARY KEY (upload_id, number)
+) STRICT;
+CREATE TABLE IF NOT EXISTS invocation (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    request_id TEXT NOT NULL UNIQUE,
+    function TEXT NOT NULL,
+    payload TEXT NOT NULL,
+    n_attempts INTEGER NOT NULL,           -- attempts that ended, all in failure
+    queued_ms INTEGER NOT NULL,
+    due_ms INTEGER NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS due ON invocation (function, due_ms, id);
+CREATE TABLE IF NOT EXISTS on_failure (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    request_id TEXT NOT NULL UNIQUE,
+    function TEXT NOT NULL,
+    record TEXT NOT NULL
+) STRICT;
+";
+
+/// The open index: one connection that writes and one that reads beside it.
+pub(crate) struct Database {
+    writer: Mutex<Connection>,
+    reader: Mutex<Connection>,
+}
+
+impl Database {
+    /// Opens or makes the index at `path`.
+    pub(crate) fn open(path: &Path) -> Result<Self, DatabaseError> {
+        let writer = Connection::open(path)?;
+        writer.pragma_update(None, "journal_mode", "wal")?;
+        // a commit is on the disk before a client hears of it
+        writer.pragma_update(None, "synchronous", "full")?;
+        writer.pragma_update(None, "foreign_keys", true)?;
+        writer.execute_batch(SCHEMA)?;
+        let reader = Connection::open(path)?;
+        reader.pragma_update(None, "query_only", true)?;
+        for connection in [&writer, &reader] {
+            connection.set_prepared_statement_cache_capacity(64);
+        }
+        Ok(Self {
+            writer: Mutex::new(writer),
+            reader: Mutex::new(reader),
+        })
+    }
+
+    /// Runs `work` in one transaction that is committed if it returns `Ok`; writers wait for each other.
+    pub(crate) fn write_now<T, E: From<DatabaseError>>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut connection = locked(&self.writer);
+        let transaction = connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(DatabaseError::from)?;
+        let done = work(&transaction)?;
+        transaction.commit().map_err(DatabaseError::from)?;
+        Ok(done)
+    }
+
+    /// Runs `work` on the last committed state.
+    pub(crate) fn read_now<T, E>(&self, work: impl FnOnce(&Connection) -> Result<T, E>) -> Result<T, E> {
+        work(&locked(&self.reader))
+    }
+
+    /// [`Self::write_now`] on a thread that may block.
+    pub(crate) async fn write<T, E>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<DatabaseError> + Send + 'static,
+    {
+        let database = Arc::clone(self);
+        blocking(move || database.write_now(work)).await
+    }
+
+    /// [`Self::read_now`] on a thread that may block.
+    pub(crate) async fn read<T, E>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<DatabaseError> + Send + 'static,
+    {
+        let database = Arc::clone(self);
+        blocking(move || database.read_now(work)).await
+    }
+}
+
+/// Runs `work` on a thread that may block.
+pub(crate) async fn blocking<T, E>(work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Result<T, E>
+where
+    T: Send + 'static,
+    E: From<DatabaseError> + Send + 'static,
+{
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(_) => Err(DatabaseError::Stopping.into()),
+    }
+}
+
+/// The lock's content, also when a thread that held it panicked: an open transaction is rolled back by then.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Milliseconds since the epoch.
+pub(crate) fn now_ms() -> i64 {
+    let now = time::OffsetDateTime::now_utc();
+    i64::try_from(now.unix_timestamp_nanos() / 1_000_000).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,129 @@
+//! What can go wrong when the local cloud starts or is asked about itself.
+
+use std::path::PathBuf;
+
+/// Why the local cloud did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Another process listens on a port.
+    #[error(
+        "port `{port}` for {service} is already in use; stop the other process or choose another port with `{option}` (0 takes any free one)"
+    )]
+    PortInUse {
+        /// The port that was asked for.
+        port: u16,
+        /// What was to be served on it.
+        service: &'static str,
+        /// The option that changes the port.
+        option: &'static str,
+    },
+    /// A port could not be opened for another reason.
+    #[error("cannot listen on `{host}:{port}` for {service}; choose another port with `{option}`")]
+    Listen {
+        /// The address.
+        host: String,
+        /// The port that was asked for.
+        port: u16,
+        /// What was to be served on it.
+        service: &'static str,
+        /// The option that changes the port.
+        option: &'static str,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Another local cloud runs on the same directory.
+    #[error("the data directory `{}` is used by another running local cloud; stop it or choose another with `--data-dir`", path.display())]
+    DataDirInUse {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The data directory cannot be made or read.
+    #[error("cannot use `{}` in the data directory", path.display())]
+    DataDir {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The index of objects and events cannot be opened.
+    #[error("cannot open the index `{}`", path.display())]
+    Index {
+        /// The `SQLite` file.
+        path: PathBuf,
+        /// What went wrong.
+        source: DatabaseError,
+    },
+    /// The table's file cannot be opened or the table cannot be made.
+    #[error("cannot open the table in `{}`: {reason}", path.display())]
+    Table {
+        /// The `SQLite` file.
+        path: PathBuf,
+        /// What the table engine said.
+        reason: String,
+    },
+    /// A bucket's name is none that S3 allows.
+    #[error("`{name}` is not a bucket name: 3 to 63 lower-case letters, digits, `.` and `-`")]
+    BucketName {
+        /// The name.
+        name: String,
+    },
+    /// A function is described in a way that cannot run.
+    #[error("function `{function}`: {reason}")]
+    Function {
+        /// The function's name.
+        function: String,
+        /// What is wrong and how to mend it.
+        reason: String,
+    },
+}
+
+/// The index could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum DatabaseError {
+    /// `SQLite` refused.
+    #[error("the index of objects and events failed")]
+    Sqlite(#[from] rusqlite::Error),
+    /// A file beside the index could not be written.
+    #[error("cannot write `{}`", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The work was given up because the runtime is stopping.
+    #[error("the local cloud is stopping")]
+    Stopping,
+}
+
+/// An invocation could not be queued.
+#[derive(Debug, thiserror::Error)]
+pub enum InvokeError {
+    /// There is no function of that name.
+    #[error("function `{function}` is not configured")]
+    NoSuchFunction {
+        /// The name.
+        function: String,
+    },
+    /// The queue could not be written.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+}
+
+/// The queue did not become empty in time.
+#[derive(Debug, thiserror::Error)]
+pub enum WaitError {
+    /// Work was left when the time was over.
+    #[error("still {n_waiting} waiting and {n_running} running invocations after {seconds} s")]
+    Timeout {
+        /// Invocations that wait for their turn or their retry.
+        n_waiting: usize,
+        /// Invocations that run.
+        n_running: usize,
+        /// How long was waited.
+        seconds: f64,
+    },
+    /// The queue could not be read.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+}

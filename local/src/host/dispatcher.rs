@@ -1,0 +1,144 @@
+//! Hands the work of one function to its processes.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+
+use super::HostContext;
+use super::environment;
+use crate::config::FunctionSpec;
+use crate::database::now_ms;
+use crate::queue::Queued;
+
+/// How long to wait after the queue could not be read.
+const AFTER_FAULT: Duration = Duration::from_secs(1);
+
+/// What a process tells the dispatcher.
+#[derive(Debug)]
+pub(crate) enum Message {
+    /// The invocation ended, and the queue knows, or it goes back as it came.
+    Done {
+        /// The invocation.
+        id: i64,
+    },
+    /// The process waits for work that comes by `jobs`.
+    Idle {
+        /// Where to send the next work.
+        jobs: mpsc::Sender<Queued>,
+    },
+    /// The process is gone.
+    Ended,
+}
+
+struct Dispatcher {
+    context: HostContext,
+    spec: Arc<FunctionSpec>,
+    mailbox: mpsc::UnboundedSender<Message>,
+    /// Warm processes; the last one used is taken first, so that the others may go.
+    idle: Vec<mpsc::Sender<Queued>>,
+    n_processes: usize,
+    in_flight: BTreeSet<i64>,
+}
+
+/// Hands out work until the host stops.
+pub(crate) async fn dispatch(context: HostContext, spec: Arc<FunctionSpec>) {
+    let (mailbox, mut messages) = mpsc::unbounded_channel();
+    let mut changes = context.queue.subscribe();
+    let stop = context.stop.clone();
+    let mut dispatcher = Dispatcher {
+        context,
+        spec,
+        mailbox,
+        idle: Vec::new(),
+        n_processes: 0,
+        in_flight: BTreeSet::new(),
+    };
+    loop {
+        // what changes from here on wakes the loop again, so nothing is missed between reading and waiting
+        changes.mark_unchanged();
+        let wait = dispatcher.hand_out().await;
+        tokio::select! {
+            () = stop.cancelled() => return,
+            Some(message) = messages.recv() => dispatcher.hear(message),
+            _ = changes.changed() => {}
+            () = tokio::time::sleep(wait) => {}
+        }
+        while let Ok(message) = messages.try_recv() {
+            dispatcher.hear(message);
+        }
+    }
+}
+
+impl Dispatcher {
+    fn hear(&mut self, message: Message) {
+        match message {
+            Message::Done { id } => {
+                self.in_flight.remove(&id);
+            }
+            Message::Idle { jobs } => self.idle.push(jobs),
+            Message::Ended => self.n_processes -= 1,
+        }
+    }
+
+    /// Hands out all that is due while there is room; how long until more is due.
+    async fn hand_out(&mut self) -> Duration {
+        let n_free = self.spec.concurrency - self.in_flight.len();
+        if n_free == 0 {
+            return Duration::MAX; // a process that is done wakes the loop
+        }
+        // at most `concurrency - n_free` of these are in flight, so enough are left
+        let (due, next_ms) = match self
+            .context
+            .queue
+            .due(&self.spec.name, self.spec.concurrency)
+            .await
+        {
+            Ok(due) => due,
+            Err(error) => {
+                tracing::error!(function = self.spec.name, %error, "cannot read the queue");
+                return AFTER_FAULT;
+            }
+        };
+        let waiting: Vec<Queued> = due
+            .into_iter()
+            .filter(|job| !self.in_flight.contains(&job.id))
+            .collect();
+        for job in waiting.into_iter().take(n_free) {
+            self.assign(job);
+        }
+        match next_ms {
+            Some(next_ms) => Duration::from_millis(u64::try_from(next_ms - now_ms()).unwrap_or(0)),
+            None => Duration::MAX,
+        }
+    }
+
+    fn assign(&mut self, mut job: Queued) {
+        let id = job.id;
+        while let Some(jobs) = self.idle.pop() {
+            match jobs.try_send(job) {
+                Ok(()) => {
+                    self.in_flight.insert(id);
+                    return;
+                }
+                // the process ended while idle
+                Err(
+                    mpsc::error::TrySendError::Closed(returned) | mpsc::error::TrySendError::Full(returned),
+                ) => job = returned,
+            }
+        }
+        if self.n_processes < self.spec.concurrency {
+            self.in_flight.insert(id);
+            self.n_processes += 1;
+            let process = environment::run(
+                self.context.clone(),
+                Arc::clone(&self.spec),
+                job,
+                self.mailbox.clone(),
+            );
+            self.context.tasks.spawn(process);
+        }
+        // else: a process is about to end, which wakes the loop
+    }
+}

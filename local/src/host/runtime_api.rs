@@ -1,0 +1,208 @@
+//! The Lambda Runtime API, as one process of a function sees it.
+//!
+//! Every process has an address of its own, so the API always knows who asks.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use http::{HeaderMap, StatusCode};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::{Notify, oneshot, watch};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::database::locked;
+use crate::queue::FunctionError;
+use crate::serve::serve;
+
+/// The largest answer of a function, as in AWS.
+const MAX_RESPONSE_BYTES: usize = 6 << 20;
+
+/// Where the outcome of an invocation goes.
+type Answer = oneshot::Sender<Result<(), FunctionError>>;
+
+/// What the process is to do.
+#[derive(Debug)]
+pub(crate) struct Work {
+    pub(crate) request_id: String,
+    pub(crate) payload: String,
+    pub(crate) deadline_ms: i64,
+    pub(crate) function_arn: String,
+    pub(crate) answer: Answer,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    /// Work that the process has not taken yet.
+    offered: Mutex<Option<Work>>,
+    offer: Notify,
+    /// The work that the process has taken and not answered.
+    taken: Mutex<Option<(String, Answer)>>,
+    is_ready: watch::Sender<bool>,
+    init_error: Mutex<Option<FunctionError>>,
+}
+
+/// The API of one process; it ends when dropped.
+#[derive(Debug)]
+pub(crate) struct RuntimeApi {
+    pub(crate) address: SocketAddr,
+    shared: Arc<Shared>,
+    server: JoinHandle<()>,
+}
+
+impl Drop for RuntimeApi {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+impl RuntimeApi {
+    /// Listens on a free port of this machine.
+    pub(crate) async fn start() -> std::io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let address = listener.local_addr()?;
+        let shared = Arc::new(Shared::default());
+        let service = hyper_util::service::TowerToHyperService::new(router(Arc::clone(&shared)));
+        let server = tokio::spawn(serve(listener, service, CancellationToken::new()));
+        Ok(Self {
+            address,
+            shared,
+            server,
+        })
+    }
+
+    /// Returns when the process has asked for work for the first time.
+    pub(crate) async fn ready(&self) {
+        // the sender lives as long as `self`
+        let _ = self
+            .shared
+            .is_ready
+            .subscribe()
+            .wait_for(|is_ready| *is_ready)
+            .await;
+    }
+
+    /// Offers work to the process.
+    pub(crate) fn offer(&self, work: Work) {
+        *locked(&self.shared.offered) = Some(work);
+        self.shared.offer.notify_one();
+    }
+
+    /// Takes back what the process did not take; whether there was such work.
+    pub(crate) fn withdraw(&self) -> bool {
+        locked(&self.shared.offered).take().is_some()
+    }
+
+    /// The error that the process reported before it asked for work.
+    pub(crate) fn init_error(&self) -> Option<FunctionError> {
+        locked(&self.shared.init_error).take()
+    }
+}
+
+fn router(shared: Arc<Shared>) -> Router {
+    Router::new()
+        .route("/2018-06-01/runtime/invocation/next", get(next))
+        .route(
+            "/2018-06-01/runtime/invocation/{request_id}/response",
+            post(response),
+        )
+        .route("/2018-06-01/runtime/invocation/{request_id}/error", post(error))
+        .route("/2018-06-01/runtime/init/error", post(init_error))
+        .layer(DefaultBodyLimit::max(MAX_RESPONSE_BYTES))
+        .with_state(shared)
+}
+
+async fn next(State(shared): State<Arc<Shared>>) -> Response {
+    shared.is_ready.send_replace(true);
+    let work = loop {
+        let offered = locked(&shared.offered).take();
+        match offered {
+            Some(work) => break work,
+            None => shared.offer.notified().await,
+        }
+    };
+    let trace_id = format!(
+        "Root=1-{:08x}-{:.24};Sampled=0",
+        work.deadline_ms / 1000,
+        work.request_id.replace('-', "")
+    );
+    *locked(&shared.taken) = Some((work.request_id.clone(), work.answer));
+    let headers = [
+        ("content-type", "application/json".to_owned()),
+        ("lambda-runtime-aws-request-id", work.request_id),
+        ("lambda-runtime-deadline-ms", work.deadline_ms.to_string()),
+        ("lambda-runtime-invoked-function-arn", work.function_arn),
+        ("lambda-runtime-trace-id", trace_id),
+    ];
+    (headers, work.payload).into_response()
+}
+
+async fn response(
+    State(shared): State<Arc<Shared>>,
+    Path(request_id): Path<String>,
+    _body: Bytes,
+) -> Response {
+    answer(&shared, &request_id, Ok(()))
+}
+
+async fn error(
+    State(shared): State<Arc<Shared>>,
+    Path(request_id): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    answer(&shared, &request_id, Err(function_error(&headers, &body)))
+}
+
+async fn init_error(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Bytes) -> Response {
+    *locked(&shared.init_error) = Some(function_error(&headers, &body));
+    accepted()
+}
+
+fn answer(shared: &Shared, request_id: &str, outcome: Result<(), FunctionError>) -> Response {
+    let mut taken = locked(&shared.taken);
+    match taken.take() {
+        Some((taken_id, answer)) if taken_id == request_id => {
+            // nobody waits any more when the time is over
+            let _ = answer.send(outcome);
+            accepted()
+        }
+        other => {
+            *taken = other;
+            let body =
+                json!({"errorType": "InvalidRequestID", "errorMessage": "the invocation is not running"});
+            (StatusCode::BAD_REQUEST, body.to_string()).into_response()
+        }
+    }
+}
+
+fn accepted() -> Response {
+    (
+        StatusCode::ACCEPTED,
+        [("content-type", "application/json")],
+        r#"{"status":"OK"}"#,
+    )
+        .into_response()
+}
+
+/// The error's type from the body, or else from the header.
+fn function_error(headers: &HeaderMap, body: &[u8]) -> FunctionError {
+    let header = headers
+        .get("lambda-runtime-function-error-type")
+        .and_then(|value| value.to_str().ok());
+    let payload: Value = serde_json::from_slice(body)
+        .unwrap_or_else(|_| json!({"errorType": header, "errorMessage": String::from_utf8_lossy(body)}));
+    let error_type = payload
+        .get("errorType")
+        .and_then(Value::as_str)
+        .or(header)
+        .unwrap_or("Unhandled")
+        .to_owned();
+    FunctionError { error_type, payload }
+}

@@ -1,0 +1,49 @@
+//! The cloud on one machine: S3, `DynamoDB` and Lambda for real clients and the real function binaries.
+//!
+//! [`LocalCloud::start`] opens an S3 and a `DynamoDB` endpoint that any AWS client can use (access key `local`, secret
+//! `local`), and runs function binaries when objects arrive, by the protocol and the rules of Lambda: one process an
+//! invocation at a time, a time limit, retries with back-off, and a record of every event that failed for good. All
+//! state is in one directory; an event is queued in the transaction that makes its object visible, so neither a crash
+//! nor a restart loses one.
+//!
+//! ```
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use dataperf_local::{Bucket, Config, LocalCloud, TableSpec};
+//!
+//! let dir = tempfile::tempdir()?;
+//! let mut config = Config::new(dir.path());
+//! config.buckets = vec![Bucket::versioned("submissions")];
+//! config.table = Some(TableSpec::dataperf("dataperf"));
+//! let cloud = LocalCloud::start(config).await?;
+//! assert!(cloud.s3_endpoint().starts_with("http://127.0.0.1:"));
+//! assert_eq!(cloud.snapshot().await?.n_waiting, 0);
+//! cloud.shutdown().await;
+//! # Ok(())
+//! # }
+//! ```
+
+mod cloud;
+mod config;
+mod data_dir;
+mod database;
+mod dynamodb;
+mod error;
+mod events;
+mod faults;
+mod host;
+mod on_failure;
+mod queue;
+mod s3;
+mod serve;
+mod status;
+
+pub use cloud::LocalCloud;
+pub use config::{
+    ACCESS_KEY_ID, ACCOUNT_ID, Bucket, Config, FunctionSpec, IndexSpec, REGION, SECRET_ACCESS_KEY, TableSpec,
+    Trigger,
+};
+pub use error::{DatabaseError, InvokeError, StartError, WaitError};
+pub use faults::Faults;
+pub use on_failure::OnFailureRecord;
+pub use status::{FunctionSnapshot, Snapshot, Times};

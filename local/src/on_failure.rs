@@ -1,0 +1,57 @@
+//! The records of invocations that failed for good, in the form of Lambda's destinations.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::database::now_ms;
+use crate::error::DatabaseError;
+use crate::events::timestamp;
+use crate::queue::{FunctionError, function_arn};
+
+/// An invocation that failed for good.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OnFailureRecord {
+    /// The invocation's id.
+    pub request_id: String,
+    /// The function's name.
+    pub function: String,
+    /// The record in the form of Lambda's destinations, with the event and the last error.
+    pub record: Value,
+}
+
+/// The record of an invocation whose last attempt ended in `error`.
+pub(crate) fn failure_record(
+    request_id: &str,
+    function: &str,
+    payload: &str,
+    n_attempts: usize,
+    error: &FunctionError,
+) -> Value {
+    json!({
+        "version": "1.0",
+        "timestamp": timestamp(now_ms()),
+        "requestContext": {
+            "requestId": request_id,
+            "functionArn": format!("{}:$LATEST", function_arn(function)),
+            "condition": "RetriesExhausted",
+            "approximateInvokeCount": n_attempts,
+        },
+        "requestPayload": serde_json::from_str(payload).unwrap_or_else(|_| Value::String(payload.to_owned())),
+        "responseContext": {"statusCode": 200, "executedVersion": "$LATEST", "functionError": "Unhandled"},
+        "responsePayload": error.payload,
+    })
+}
+
+/// Writes the record's file, whole or not at all.
+pub(crate) fn write_record(dir: &Path, request_id: &str, record: &Value) -> Result<(), DatabaseError> {
+    let path = dir.join(format!("{request_id}.json"));
+    let failed = |source| DatabaseError::File {
+        path: path.clone(),
+        source,
+    };
+    std::fs::create_dir_all(dir).map_err(failed)?;
+    let partial = path.with_extension("partial");
+    std::fs::write(&partial, format!("{record:#}\n")).map_err(failed)?;
+    std::fs::rename(&partial, &path).map_err(failed)
+}

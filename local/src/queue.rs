@@ -1,0 +1,279 @@
+//! The queue of asynchronous invocations: it survives crashes, and nothing leaves it but by success or a record of failure.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rusqlite::{Connection, Transaction, params};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use crate::config::{ACCOUNT_ID, FunctionSpec, REGION, Trigger};
+use crate::database::{Database, now_ms};
+use crate::error::DatabaseError;
+use crate::events::{ObjectCreated, s3_event};
+use crate::faults::Faults;
+use crate::on_failure::{OnFailureRecord, failure_record, write_record};
+
+/// An invocation that waits or runs.
+#[derive(Clone, Debug)]
+pub(crate) struct Queued {
+    pub(crate) id: i64,
+    pub(crate) request_id: String,
+    pub(crate) payload: String,
+    pub(crate) since_ms: i64,
+}
+
+/// How an attempt failed, as the function's caller would see it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FunctionError {
+    pub(crate) error_type: String,
+    /// The error's JSON: `errorType`, `errorMessage` and what else the function adds.
+    pub(crate) payload: Value,
+}
+
+impl FunctionError {
+    pub(crate) fn new(error_type: &str, message: &str) -> Self {
+        let payload = json!({"errorType": error_type, "errorMessage": message});
+        Self {
+            error_type: error_type.to_owned(),
+            payload,
+        }
+    }
+}
+
+/// What follows a failed attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AfterFailure {
+    Retry,
+    GivenUp,
+}
+
+/// The queue.
+pub(crate) struct Queue {
+    database: Arc<Database>,
+    triggers: Vec<(String, Trigger)>,
+    retry_backoff: Vec<Duration>,
+    on_failure_dir: PathBuf,
+    faults: Arc<Faults>,
+    changed: watch::Sender<()>,
+}
+
+impl Queue {
+    pub(crate) fn new(
+        database: Arc<Database>,
+        functions: &[FunctionSpec],
+        retry_backoff: Vec<Duration>,
+        on_failure_dir: PathBuf,
+        faults: Arc<Faults>,
+    ) -> Self {
+        let triggers = functions
+            .iter()
+            .map(|spec| (spec.name.clone(), spec.trigger.clone()))
+            .collect();
+        Self {
+            database,
+            triggers,
+            retry_backoff,
+            on_failure_dir,
+            faults,
+            changed: watch::Sender::new(()),
+        }
+    }
+
+    /// Queues the event of a new version for each function that waits for it; how many.
+    pub(crate) fn enqueue(
+        &self,
+        transaction: &Transaction<'_>,
+        created: &ObjectCreated<'_>,
+    ) -> rusqlite::Result<usize> {
+        let mut n_queued = 0;
+        for (function, trigger) in &self.triggers {
+            if trigger.matches(created.bucket, created.key) {
+                let payload = s3_event(created, function).to_string();
+                for _ in 0..self.faults.n_deliveries() {
+                    insert(transaction, function, &payload, self.faults.event_delay())?;
+                    n_queued += 1;
+                }
+            }
+        }
+        Ok(n_queued)
+    }
+
+    /// Queues one invocation of `function`; its request id.
+    pub(crate) async fn invoke(&self, function: String, payload: String) -> Result<String, DatabaseError> {
+        let queued = move |transaction: &Transaction<'_>| {
+            Ok(insert(transaction, &function, &payload, Duration::ZERO)?)
+        };
+        let request_id = self.database.write::<_, DatabaseError>(queued).await?;
+        self.announce();
+        Ok(request_id)
+    }
+
+    /// Wakes everybody who waits for a change, after its commit.
+    pub(crate) fn announce(&self) {
+        self.changed.send_replace(());
+    }
+
+    /// Hears of every change from now on.
+    pub(crate) fn subscribe(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+
+    /// The first `limit` invocations of `function` that are due, and when the next one is.
+    pub(crate) async fn due(
+        &self,
+        function: &str,
+        limit: usize,
+    ) -> Result<(Vec<Queued>, Option<i64>), DatabaseError> {
+        let function = function.to_owned();
+        self.database
+            .read(move |connection| Ok(due(connection, &function, limit)?))
+            .await
+    }
+
+    /// Takes a succeeded invocation off the queue; the caller announces it.
+    pub(crate) async fn succeeded(&self, id: i64) -> Result<(), DatabaseError> {
+        let remove = move |transaction: &Transaction<'_>| {
+            transaction
+                .prepare_cached("DELETE FROM invocation WHERE id = ?")?
+                .execute([id])?;
+            Ok(())
+        };
+        self.database.write::<_, DatabaseError>(remove).await
+    }
+
+    /// Counts a failed attempt: the invocation waits for its retry, or becomes a record of failure; the caller announces it.
+    pub(crate) async fn failed(&self, id: i64, error: FunctionError) -> Result<AfterFailure, DatabaseError> {
+        let backoff = self.retry_backoff.clone();
+        let dir = self.on_failure_dir.clone();
+        self.database
+            .write(move |transaction| fail(transaction, id, &error, &backoff, &dir))
+            .await
+    }
+
+    /// How many invocations of the functions that are configured wait, for their turn or for their retry, or run.
+    pub(crate) async fn n_open(&self) -> Result<usize, DatabaseError> {
+        let counts = self.n_by_function().await?;
+        Ok(counts
+            .iter()
+            .filter(|(function, _)| self.has_function(function))
+            .map(|(_, n)| n)
+            .sum())
+    }
+
+    /// Whether a function of that name is configured.
+    pub(crate) fn has_function(&self, function: &str) -> bool {
+        self.triggers.iter().any(|(name, _)| name == function)
+    }
+
+    /// How many invocations of each function are on the queue, whether it is configured or not.
+    pub(crate) async fn n_by_function(&self) -> Result<Vec<(String, usize)>, DatabaseError> {
+        self.database
+            .read(|connection| {
+                let sql = "SELECT function, count(*) FROM invocation GROUP BY function ORDER BY function";
+                let mut statement = connection.prepare_cached(sql)?;
+                let counts = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+                Ok(counts.collect::<rusqlite::Result<_>>()?)
+            })
+            .await
+    }
+
+    /// All records of failure, oldest first.
+    pub(crate) async fn on_failure(&self) -> Result<Vec<OnFailureRecord>, DatabaseError> {
+        self.database
+            .read(|connection| {
+                let mut statement = connection
+                    .prepare_cached("SELECT request_id, function, record FROM on_failure ORDER BY id")?;
+                let records = statement.query_map([], |row| {
+                    let record: String = row.get(2)?;
+                    let record = serde_json::from_str(&record).unwrap_or(Value::String(record));
+                    Ok(OnFailureRecord {
+                        request_id: row.get(0)?,
+                        function: row.get(1)?,
+                        record,
+                    })
+                })?;
+                Ok(records.collect::<rusqlite::Result<_>>()?)
+            })
+            .await
+    }
+}
+
+fn insert(
+    transaction: &Transaction<'_>,
+    function: &str,
+    payload: &str,
+    delay: Duration,
+) -> rusqlite::Result<String> {
+    let request_id = uuid::Uuid::new_v4().to_string();
+    let now = now_ms();
+    let sql = "INSERT INTO invocation (request_id, function, payload, n_attempts, queued_ms, due_ms) VALUES (?, ?, ?, 0, ?, ?)";
+    let due_ms = now.saturating_add(millis(delay));
+    transaction
+        .prepare_cached(sql)?
+        .execute(params![request_id, function, payload, now, due_ms])?;
+    Ok(request_id)
+}
+
+fn due(
+    connection: &Connection,
+    function: &str,
+    limit: usize,
+) -> rusqlite::Result<(Vec<Queued>, Option<i64>)> {
+    let now = now_ms();
+    let sql = "SELECT id, request_id, payload, queued_ms FROM invocation
+        WHERE function = ? AND due_ms <= ? ORDER BY due_ms, id LIMIT ?";
+    let mut statement = connection.prepare_cached(sql)?;
+    let rows = statement.query_map(params![function, now, limit], |row| {
+        Ok(Queued {
+            id: row.get(0)?,
+            request_id: row.get(1)?,
+            payload: row.get(2)?,
+            since_ms: row.get(3)?,
+        })
+    })?;
+    let due = rows.collect::<rusqlite::Result<_>>()?;
+    let mut statement =
+        connection.prepare_cached("SELECT min(due_ms) FROM invocation WHERE function = ? AND due_ms > ?")?;
+    let next_ms = statement.query_row(params![function, now], |row| row.get(0))?;
+    Ok((due, next_ms))
+}
+
+fn fail(
+    transaction: &Transaction<'_>,
+    id: i64,
+    error: &FunctionError,
+    backoff: &[Duration],
+    on_failure_dir: &Path,
+) -> Result<AfterFailure, DatabaseError> {
+    let sql = "UPDATE invocation SET n_attempts = n_attempts + 1 WHERE id = ? RETURNING n_attempts, request_id, function, payload";
+    let (n_attempts, request_id, function, payload): (usize, String, String, String) =
+        transaction.prepare_cached(sql)?.query_row([id], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+        })?;
+    if let Some(wait) = backoff.get(n_attempts - 1) {
+        let due_ms = now_ms().saturating_add(millis(*wait));
+        transaction.execute(
+            "UPDATE invocation SET due_ms = ? WHERE id = ?",
+            params![due_ms, id],
+        )?;
+        return Ok(AfterFailure::Retry);
+    }
+    let record = failure_record(&request_id, &function, &payload, n_attempts, error);
+    // the file first: should the commit not follow, the next attempt's record replaces it
+    write_record(on_failure_dir, &request_id, &record)?;
+    let sql = "INSERT INTO on_failure (request_id, function, record) VALUES (?, ?, ?)";
+    transaction.execute(sql, params![request_id, function, record.to_string()])?;
+    transaction.execute("DELETE FROM invocation WHERE id = ?", [id])?;
+    Ok(AfterFailure::GivenUp)
+}
+
+/// The name of a function among all resources.
+pub(crate) fn function_arn(function: &str) -> String {
+    format!("arn:aws:lambda:{REGION}:{ACCOUNT_ID}:function:{function}")
+}
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,254 @@
+//! The files that hold the bodies of objects and parts.
+//!
+//! A body is written under a name that nobody knows, forced to the disk, and becomes an object only when a row of the
+//! index names it. What no row names is left over from a crash and swept at the next start.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use futures::StreamExt;
+use md5::{Digest, Md5};
+use s3s::checksum::ChecksumHasher;
+use s3s::crypto::Checksum as _;
+use s3s::dto::{ChecksumAlgorithm, StreamingBlob};
+use s3s::{S3Error, S3ErrorCode, TrailingHeaders, s3_error};
+use tokio::io::AsyncWriteExt;
+
+use super::failure::Failure;
+use super::headers::Checksums;
+
+/// The directory of bodies.
+#[derive(Clone, Debug)]
+pub(crate) struct Bodies {
+    dir: PathBuf,
+}
+
+/// What the client says about the body it sends.
+#[derive(Debug, Default)]
+pub(crate) struct Announced {
+    pub(crate) checksums: Checksums,
+    pub(crate) algorithm: Option<ChecksumAlgorithm>,
+    pub(crate) content_md5: Option<String>,
+    pub(crate) trailers: Option<TrailingHeaders>,
+}
+
+/// A body on the disk that is removed again unless it is kept.
+#[derive(Debug)]
+pub(crate) struct NewBody {
+    pub(crate) name: String,
+    pub(crate) n_bytes: u64,
+    pub(crate) md5: [u8; 16],
+    pub(crate) checksums: Checksums,
+    path: PathBuf,
+    is_kept: bool,
+}
+
+impl NewBody {
+    /// The MD5 digest in hexadecimal: the `ETag` of a body that was sent in one piece.
+    pub(crate) fn etag(&self) -> String {
+        hex(&self.md5)
+    }
+
+    /// A row of the index names the body now.
+    pub(crate) fn keep(mut self) {
+        self.is_kept = true;
+    }
+}
+
+impl Drop for NewBody {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            remove(&self.path);
+        }
+    }
+}
+
+impl Bodies {
+    /// Makes the directories, and removes every file that `is_named` does not know.
+    pub(crate) fn open<E>(
+        dir: &Path,
+        named: impl FnOnce() -> Result<BTreeSet<String>, E>,
+    ) -> io::Result<Result<Self, E>> {
+        for shard in 0..=255_u8 {
+            std::fs::create_dir_all(dir.join(format!("{shard:02x}")))?;
+        }
+        let named = match named() {
+            Ok(named) => named,
+            Err(error) => return Ok(Err(error)),
+        };
+        let mut n_swept = 0_usize;
+        for shard in std::fs::read_dir(dir)? {
+            for file in std::fs::read_dir(shard?.path())? {
+                let file = file?;
+                if !file.file_name().to_str().is_some_and(|name| named.contains(name)) {
+                    std::fs::remove_file(file.path())?;
+                    n_swept += 1;
+                }
+            }
+        }
+        if n_swept > 0 {
+            tracing::info!(n_swept, "removed bodies of writes that never ended");
+        }
+        Ok(Ok(Self { dir: dir.to_owned() }))
+    }
+
+    /// The file of the body called `name`.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.join(name.get(..2).unwrap_or_default()).join(name)
+    }
+
+    /// A name that no body has.
+    pub(crate) fn fresh_name() -> String {
+        uuid::Uuid::new_v4().simple().to_string()
+    }
+
+    /// Removes bodies that no row names any more.
+    pub(crate) fn remove_all(&self, names: &[String]) {
+        for name in names {
+            remove(&self.path(name));
+        }
+    }
+
+    /// Writes what the client sends to the disk and checks it against what the client announced.
+    pub(crate) async fn receive(
+        &self,
+        sent: Option<StreamingBlob>,
+        announced: Announced,
+    ) -> Result<NewBody, Failure> {
+        let mut body = self.unwritten();
+        let mut hasher = hasher_for(&announced);
+        let mut md5 = Md5::new();
+        let mut file = tokio::fs::File::create_new(&body.path).await?;
+        file.set_max_buf_size(1 << 20);
+        if let Some(mut sent) = sent {
+            while let Some(chunk) = sent.next().await {
+                let chunk = chunk.map_err(|error| incomplete(&*error))?;
+                md5.update(&chunk);
+                hasher.update(&chunk);
+                body.n_bytes += chunk.len() as u64;
+                file.write_all(&chunk).await?;
+            }
+        }
+        file.flush().await?;
+        file.sync_all().await?;
+        body.md5 = md5.finalize().into();
+        let mut computed = hasher.finalize();
+        body.checksums = super::headers::take_checksums!(computed);
+        verify(&body, &announced)?;
+        Ok(body)
+    }
+
+    /// Writes the bodies called `parts`, one after the other, as one new body. Blocks.
+    pub(crate) fn concatenate(&self, parts: &[String]) -> Result<NewBody, Failure> {
+        let mut whole = self.unwritten();
+        let mut file = std::fs::File::create_new(&whole.path)?;
+        for part in parts {
+            whole.n_bytes += io::copy(&mut std::fs::File::open(self.path(part))?, &mut file)?;
+        }
+        file.sync_all()?;
+        Ok(whole)
+    }
+
+    fn unwritten(&self) -> NewBody {
+        let name = Self::fresh_name();
+        let path = self.path(&name);
+        NewBody {
+            name,
+            n_bytes: 0,
+            md5: [0; 16],
+            checksums: Checksums::default(),
+            path,
+            is_kept: false,
+        }
+    }
+}
+
+fn remove(path: &Path) {
+    if let Err(error) = std::fs::remove_file(path)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        tracing::warn!(path = %path.display(), %error, "cannot remove a body; the next start does");
+    }
+}
+
+fn incomplete(error: &(dyn std::error::Error + Send + Sync + 'static)) -> S3Error {
+    s3_error!(
+        IncompleteBody,
+        "the body could not be read to its end or is not what was signed: {error}"
+    )
+}
+
+/// A hasher for every checksum that the client sends before or after the body.
+fn hasher_for(announced: &Announced) -> ChecksumHasher {
+    let named = announced
+        .algorithm
+        .as_ref()
+        .map(ChecksumAlgorithm::as_str)
+        .unwrap_or_default();
+    let checksums = &announced.checksums;
+    let mut hasher = ChecksumHasher::default();
+    if checksums.crc32.is_some() || named == ChecksumAlgorithm::CRC32 {
+        hasher.crc32 = Some(s3s::crypto::Crc32::new());
+    }
+    if checksums.crc32c.is_some() || named == ChecksumAlgorithm::CRC32C {
+        hasher.crc32c = Some(s3s::crypto::Crc32c::new());
+    }
+    if checksums.crc64nvme.is_some() || named == ChecksumAlgorithm::CRC64NVME {
+        hasher.crc64nvme = Some(s3s::crypto::Crc64Nvme::new());
+    }
+    if checksums.sha1.is_some() || named == ChecksumAlgorithm::SHA1 {
+        hasher.sha1 = Some(s3s::crypto::Sha1::new());
+    }
+    if checksums.sha256.is_some() || named == ChecksumAlgorithm::SHA256 {
+        hasher.sha256 = Some(s3s::crypto::Sha256::new());
+    }
+    hasher
+}
+
+fn verify(body: &NewBody, announced: &Announced) -> Result<(), S3Error> {
+    let trailers = announced
+        .trailers
+        .as_ref()
+        .and_then(TrailingHeaders::take)
+        .unwrap_or_default();
+    let computed = body.checksums.by_header();
+    for ((header, before), (_, computed)) in announced.checksums.by_header().into_iter().zip(computed) {
+        let after = trailers.get(header).and_then(|value| value.to_str().ok());
+        for expected in [before, after].into_iter().flatten() {
+            if computed.is_some_and(|computed| computed != expected) {
+                let computed = computed.unwrap_or_default();
+                return Err(s3_error!(
+                    BadDigest,
+                    "`{header}` is `{expected}`, the body has `{computed}`"
+                ));
+            }
+        }
+    }
+    if let Some(expected) = &announced.content_md5 {
+        let computed = base64(&body.md5);
+        if *expected != computed {
+            return Err(S3Error::with_message(
+                S3ErrorCode::BadDigest,
+                format!("`Content-MD5` is `{expected}`, the body has `{computed}`"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Lower-case hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes
+        .iter()
+        .fold(String::with_capacity(2 * bytes.len()), |mut digits, byte| {
+            let _ = write!(digits, "{byte:02x}");
+            digits
+        })
+}
+
+fn base64(bytes: &[u8]) -> String {
+    use base64::Engine as _;
+    base64::engine::general_purpose::STANDARD.encode(bytes)
+}

@@ -1,0 +1,200 @@
+//! Changes of the index: a new version, a delete marker, a version deleted for good.
+
+use rusqlite::{OptionalExtension, Transaction, params};
+use s3s::{S3Error, S3ErrorCode};
+
+use super::bodies::Bodies;
+use super::failure::Failure;
+use super::headers::Preconditions;
+use super::index::{self, NULL_VERSION, Versioning};
+use crate::database::now_ms;
+
+/// A version to be.
+#[derive(Clone, Debug)]
+pub(crate) struct NewVersion<'a> {
+    pub(crate) bucket: &'a str,
+    pub(crate) key: &'a str,
+    pub(crate) body: &'a str,
+    pub(crate) n_bytes: u64,
+    pub(crate) etag: &'a str,
+    pub(crate) headers: &'a str,
+    pub(crate) is_delete_marker: bool,
+}
+
+/// What became of a write.
+#[derive(Clone, Debug)]
+pub(crate) struct Written {
+    pub(crate) seq: i64,
+    /// `None` where the bucket has never kept versions.
+    pub(crate) version_id: Option<String>,
+    pub(crate) created_ms: i64,
+    /// Bodies that no row names any more.
+    pub(crate) orphans: Vec<String>,
+}
+
+/// Makes a version the newest of its key if the conditions hold.
+pub(crate) fn insert(
+    transaction: &Transaction<'_>,
+    new: &NewVersion<'_>,
+    conditions: &Preconditions,
+) -> Result<Written, Failure> {
+    let versioning = index::versioning(transaction, new.bucket)?;
+    let current = index::latest(transaction, new.bucket, new.key)?;
+    let current_etag = current
+        .as_ref()
+        .filter(|version| !version.is_delete_marker)
+        .map(|version| version.etag.as_str());
+    conditions.check(current_etag)?;
+
+    let version_id = match versioning {
+        Versioning::Enabled => Bodies::fresh_name(),
+        Versioning::Never | Versioning::Suspended => NULL_VERSION.to_owned(),
+    };
+    let mut orphans = Vec::new();
+    if versioning != Versioning::Enabled {
+        orphans.extend(remove_row(transaction, new.bucket, new.key, NULL_VERSION)?);
+    }
+    let sql = "UPDATE version SET is_latest = 0 WHERE bucket = ? AND key = ? AND is_latest";
+    transaction.prepare_cached(sql)?.execute([new.bucket, new.key])?;
+    // time never runs back within a bucket's history, whatever the clock does
+    let created_ms = current
+        .map_or(i64::MIN, |version| version.created_ms)
+        .max(now_ms());
+    let sql = "INSERT INTO version (bucket, key, version_id, is_latest, is_delete_marker, body, n_bytes, etag, created_ms, headers)
+        VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?)";
+    transaction.prepare_cached(sql)?.execute(params![
+        new.bucket,
+        new.key,
+        version_id,
+        new.is_delete_marker,
+        new.body,
+        new.n_bytes,
+        new.etag,
+        created_ms,
+        new.headers
+    ])?;
+    let seq = transaction.last_insert_rowid();
+    let version_id = (versioning != Versioning::Never).then_some(version_id);
+    Ok(Written {
+        seq,
+        version_id,
+        created_ms,
+        orphans,
+    })
+}
+
+/// Removes one row; its body if no other row names it.
+fn remove_row(
+    transaction: &Transaction<'_>,
+    bucket: &str,
+    key: &str,
+    version_id: &str,
+) -> rusqlite::Result<Option<String>> {
+    let sql = "DELETE FROM version WHERE bucket = ? AND key = ? AND version_id = ? RETURNING body";
+    let body: Option<String> = transaction
+        .prepare_cached(sql)?
+        .query_row([bucket, key, version_id], |row| row.get(0))
+        .optional()?;
+    let Some(body) = body.filter(|body| !body.is_empty()) else {
+        return Ok(None);
+    };
+    let is_shared = transaction
+        .prepare_cached("SELECT 1 FROM version WHERE body = ? LIMIT 1")?
+        .exists([&body])?;
+    Ok((!is_shared).then_some(body))
+}
+
+/// What became of a delete.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Deleted {
+    /// Whether a delete marker was made or removed.
+    pub(crate) is_delete_marker: bool,
+    pub(crate) version_id: Option<String>,
+    pub(crate) orphans: Vec<String>,
+}
+
+/// Deletes a key (a marker where versions are kept) or one version for good.
+pub(crate) fn delete(
+    transaction: &Transaction<'_>,
+    bucket: &str,
+    key: &str,
+    version_id: Option<&str>,
+    conditions: &Preconditions,
+) -> Result<Deleted, Failure> {
+    let versioning = index::versioning(transaction, bucket)?;
+    if let Some(version_id) = version_id {
+        return delete_version(transaction, bucket, key, version_id, conditions);
+    }
+    if versioning == Versioning::Never {
+        let current = index::latest(transaction, bucket, key)?;
+        conditions.check(current.as_ref().map(|version| version.etag.as_str()))?;
+        let orphans = remove_row(transaction, bucket, key, NULL_VERSION)?
+            .into_iter()
+            .collect();
+        return Ok(Deleted {
+            orphans,
+            ..Deleted::default()
+        });
+    }
+    let marker = NewVersion {
+        bucket,
+        key,
+        body: "",
+        n_bytes: 0,
+        etag: "",
+        headers: "{}",
+        is_delete_marker: true,
+    };
+    let written = insert(transaction, &marker, conditions)?;
+    Ok(Deleted {
+        is_delete_marker: true,
+        version_id: written.version_id,
+        orphans: written.orphans,
+    })
+}
+
+fn delete_version(
+    transaction: &Transaction<'_>,
+    bucket: &str,
+    key: &str,
+    version_id: &str,
+    conditions: &Preconditions,
+) -> Result<Deleted, Failure> {
+    let version_id_out = Some(version_id.to_owned());
+    let Some(version) = index::find_version(transaction, bucket, key, version_id)? else {
+        conditions.check(None)?;
+        return Ok(Deleted {
+            version_id: version_id_out,
+            ..Deleted::default()
+        });
+    };
+    conditions.check(Some(&version.etag))?;
+    let orphans = remove_row(transaction, bucket, key, version_id)?
+        .into_iter()
+        .collect();
+    if version.is_latest {
+        let sql = "UPDATE version SET is_latest = 1 WHERE seq =
+            (SELECT seq FROM version WHERE bucket = ? AND key = ? ORDER BY seq DESC LIMIT 1)";
+        transaction.prepare_cached(sql)?.execute([bucket, key])?;
+    }
+    Ok(Deleted {
+        is_delete_marker: version.is_delete_marker,
+        version_id: version_id_out,
+        orphans,
+    })
+}
+
+/// Removes an empty bucket.
+pub(crate) fn delete_bucket(transaction: &Transaction<'_>, bucket: &str) -> Result<(), Failure> {
+    index::versioning(transaction, bucket)?;
+    if transaction
+        .prepare_cached("SELECT 1 FROM version WHERE bucket = ? LIMIT 1")?
+        .exists([bucket])?
+    {
+        let message = format!("bucket `{bucket}` still holds objects, versions or delete markers");
+        return Err(S3Error::with_message(S3ErrorCode::BucketNotEmpty, message).into());
+    }
+    transaction.execute("DELETE FROM upload WHERE bucket = ?", [bucket])?;
+    transaction.execute("DELETE FROM bucket WHERE name = ?", [bucket])?;
+    Ok(())
+}

@@ -1,0 +1,166 @@
+//! Copying and deleting objects, and making buckets.
+
+use s3s::dto::{
+    CopyObjectInput, CopyObjectOutput, CopyObjectResult, CopySource, DeleteObjectInput, DeleteObjectOutput,
+    DeleteObjectsInput, DeleteObjectsOutput, DeletedObject, ETag, ETagCondition, MetadataDirective,
+};
+use s3s::{S3Error, s3_error};
+
+use super::changes;
+use super::failure::Failure;
+use super::headers::{Preconditions, take_headers};
+use super::index::{self, Versioning};
+use super::objects::last_modified;
+use super::store::{Asked, NewObject, Source, Store};
+use crate::database::blocking;
+use crate::events::Origin;
+
+/// The place that a copy comes from.
+pub(crate) fn copy_source(source: CopySource) -> Result<Asked, Failure> {
+    match source {
+        CopySource::Bucket {
+            bucket,
+            key,
+            version_id,
+        } => Ok(Asked {
+            bucket: bucket.into(),
+            key: key.into(),
+            version_id: version_id.map(Into::into),
+        }),
+        CopySource::AccessPoint { .. } | CopySource::Outpost { .. } => {
+            Err(s3_error!(NotImplemented, "a copy's source must be `BUCKET/KEY`").into())
+        }
+    }
+}
+
+impl Store {
+    pub(crate) async fn copy_object(&self, mut input: CopyObjectInput) -> Result<CopyObjectOutput, Failure> {
+        let asked = copy_source(input.copy_source.clone())?;
+        let conditions = Preconditions {
+            if_match: input.copy_source_if_match.take(),
+            if_none_match: input.copy_source_if_none_match.take(),
+        };
+        let replace_headers = input
+            .metadata_directive
+            .as_ref()
+            .is_some_and(|directive| directive.as_str() == MetadataDirective::REPLACE);
+        let headers = take_headers!(input);
+        let object = NewObject {
+            bucket: input.bucket,
+            key: input.key,
+            headers,
+            conditions: Preconditions::default(),
+            origin: Origin::Copy,
+        };
+        let (source, written) = self
+            .copy(object, Source { asked, conditions }, replace_headers)
+            .await?;
+        let copied = CopyObjectResult {
+            e_tag: Some(ETag::Strong(source.etag)),
+            last_modified: Some(last_modified(written.created_ms)),
+            ..CopyObjectResult::default()
+        };
+        Ok(CopyObjectOutput {
+            copy_object_result: Some(copied),
+            copy_source_version_id: (source.id != index::NULL_VERSION).then_some(source.id),
+            version_id: written.version_id,
+            ..CopyObjectOutput::default()
+        })
+    }
+
+    pub(crate) async fn delete_object(
+        &self,
+        input: DeleteObjectInput,
+    ) -> Result<DeleteObjectOutput, Failure> {
+        let conditions = Preconditions {
+            if_match: input.if_match,
+            if_none_match: None,
+        };
+        let asked = Asked {
+            bucket: input.bucket,
+            key: input.key,
+            version_id: input.version_id,
+        };
+        let deleted = self.delete(asked, conditions).await?;
+        Ok(DeleteObjectOutput {
+            delete_marker: deleted.is_delete_marker.then_some(true),
+            version_id: deleted.version_id,
+            ..DeleteObjectOutput::default()
+        })
+    }
+
+    pub(crate) async fn delete_objects(
+        &self,
+        input: DeleteObjectsInput,
+    ) -> Result<DeleteObjectsOutput, Failure> {
+        self.require_bucket(&input.bucket).await?;
+        let is_quiet = input.delete.quiet.unwrap_or(false);
+        let mut deleted = Vec::new();
+        let mut errors = Vec::new();
+        for object in input.delete.objects {
+            let asked = Asked {
+                bucket: input.bucket.clone(),
+                key: object.key.clone(),
+                version_id: object.version_id.clone(),
+            };
+            let conditions = Preconditions {
+                if_match: object.e_tag.map(ETagCondition::ETag),
+                if_none_match: None,
+            };
+            match self.delete(asked, conditions).await {
+                Ok(_) if is_quiet => {}
+                Ok(done) => deleted.push(DeletedObject {
+                    delete_marker: done.is_delete_marker.then_some(true),
+                    delete_marker_version_id: done.version_id.filter(|_| done.is_delete_marker),
+                    key: Some(object.key),
+                    version_id: object.version_id,
+                }),
+                Err(failure) => {
+                    let error = S3Error::from(failure);
+                    errors.push(s3s::dto::Error {
+                        code: Some(error.code().as_str().to_owned()),
+                        key: Some(object.key),
+                        message: error.message().map(str::to_owned),
+                        version_id: object.version_id,
+                    });
+                }
+            }
+        }
+        let errors = (!errors.is_empty()).then_some(errors);
+        Ok(DeleteObjectsOutput {
+            deleted: Some(deleted),
+            errors,
+            ..DeleteObjectsOutput::default()
+        })
+    }
+
+    async fn delete(&self, asked: Asked, conditions: Preconditions) -> Result<changes::Deleted, Failure> {
+        let store = self.clone();
+        blocking(move || {
+            let deleted = store.database.write_now(|transaction| {
+                changes::delete(
+                    transaction,
+                    &asked.bucket,
+                    &asked.key,
+                    asked.version_id.as_deref(),
+                    &conditions,
+                )
+            })?;
+            store.settle(&deleted.orphans, 0);
+            Ok(deleted)
+        })
+        .await
+    }
+
+    /// Makes a bucket; an error if it is there already, as in every region but the first.
+    pub(crate) async fn make_bucket(&self, bucket: String) -> Result<(), Failure> {
+        self.database
+            .write(move |transaction| {
+                if index::create_bucket(transaction, &bucket, Versioning::Never)? {
+                    return Ok(());
+                }
+                Err(s3_error!(BucketAlreadyOwnedByYou, "bucket `{bucket}` exists already").into())
+            })
+            .await
+    }
+}

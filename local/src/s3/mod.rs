@@ -1,0 +1,84 @@
+//! S3: the protocol, signatures and POST policies are `s3s`'s; what is stored and what it means is here.
+
+mod bodies;
+mod changes;
+mod copies;
+mod failure;
+mod headers;
+mod index;
+mod list;
+mod listings;
+mod multipart;
+mod objects;
+mod operations;
+mod store;
+mod uploads;
+mod version_listings;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use s3s::auth::SimpleAuth;
+use s3s::config::{S3Config, StaticConfigProvider};
+use s3s::service::{S3Service, S3ServiceBuilder};
+
+use crate::config::{ACCESS_KEY_ID, Bucket, SECRET_ACCESS_KEY};
+use crate::database::Database;
+use crate::error::{DatabaseError, StartError};
+use crate::queue::Queue;
+
+use self::bodies::Bodies;
+use self::index::Versioning;
+pub(crate) use self::store::Store;
+
+/// The largest file that a browser form may send: `s3s` holds it in memory.
+const POST_FORM_MAX_BYTES: u64 = 512 << 20;
+
+/// The S3 service on what `data_dir` holds.
+pub(crate) fn service(store: Store) -> S3Service {
+    let mut config = S3Config::default();
+    config.post_object_max_file_size = POST_FORM_MAX_BYTES;
+    let mut builder = S3ServiceBuilder::new(store);
+    builder.set_auth(SimpleAuth::from_single(ACCESS_KEY_ID, SECRET_ACCESS_KEY));
+    builder.set_config(Arc::new(StaticConfigProvider::new(Arc::new(config))));
+    builder.build()
+}
+
+/// Opens the storage: makes the buckets that are missing, and sweeps what a crash left over.
+pub(crate) fn open(
+    dir: &Path,
+    database: &Arc<Database>,
+    queue: &Arc<Queue>,
+    buckets: &[Bucket],
+) -> Result<Store, StartError> {
+    let index_failed = |source: DatabaseError| StartError::Index {
+        path: dir.to_owned(),
+        source,
+    };
+    for bucket in buckets {
+        if !s3s::path::check_bucket_name(&bucket.name) {
+            return Err(StartError::BucketName {
+                name: bucket.name.clone(),
+            });
+        }
+        let versioning = if bucket.versioned {
+            Versioning::Enabled
+        } else {
+            Versioning::Never
+        };
+        database
+            .write_now(|transaction| Ok(index::create_bucket(transaction, &bucket.name, versioning)?))
+            .map_err(index_failed)?;
+    }
+    let bodies = Bodies::open(dir, || Store::named_bodies(database))
+        .map_err(|source| StartError::DataDir {
+            path: dir.to_owned(),
+            source,
+        })?
+        .map_err(index_failed)?;
+    Ok(Store {
+        database: Arc::clone(database),
+        bodies,
+        queue: Arc::clone(queue),
+    })
+}

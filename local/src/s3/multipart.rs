@@ -1,0 +1,245 @@
+//! Uploads in parts.
+
+use rusqlite::{OptionalExtension, params};
+use s3s::dto::{
+    CompleteMultipartUploadInput, CompleteMultipartUploadOutput, CreateMultipartUploadInput,
+    CreateMultipartUploadOutput, ETag, ListPartsInput, ListPartsOutput, Part, UploadPartCopyInput,
+    UploadPartInput, UploadPartOutput,
+};
+use s3s::{TrailingHeaders, s3_error};
+
+use super::bodies::{Announced, Bodies, NewBody};
+use super::copies::copy_source;
+use super::failure::Failure;
+use super::headers::{Preconditions, set_checksums, take_checksums, take_headers};
+use super::index;
+use super::objects::last_modified;
+use super::store::{NewObject, Store};
+use super::uploads::{
+    StoredPart, UploadName, chosen_parts, etag_of_parts, parts, remove_upload, upload_headers,
+};
+use crate::database::{blocking, now_ms};
+use crate::events::Origin;
+
+/// The largest part number.
+const MAX_PARTS: i32 = 10_000;
+
+impl Store {
+    pub(crate) async fn create_upload(
+        &self,
+        mut input: CreateMultipartUploadInput,
+    ) -> Result<CreateMultipartUploadOutput, Failure> {
+        let headers = serde_json::to_string(&take_headers!(input))?;
+        let upload = UploadName {
+            bucket: input.bucket,
+            key: input.key,
+            id: Bodies::fresh_name(),
+        };
+        let name = upload.clone();
+        self.database
+            .write::<_, Failure>(move |transaction| {
+                index::versioning(transaction, &name.bucket)?;
+                let sql = "INSERT INTO upload (id, bucket, key, created_ms, headers) VALUES (?, ?, ?, ?, ?)";
+                transaction.execute(sql, params![name.id, name.bucket, name.key, now_ms(), headers])?;
+                Ok(())
+            })
+            .await?;
+        Ok(CreateMultipartUploadOutput {
+            bucket: Some(upload.bucket),
+            key: Some(upload.key),
+            upload_id: Some(upload.id),
+            checksum_algorithm: input.checksum_algorithm,
+            checksum_type: input.checksum_type,
+            ..CreateMultipartUploadOutput::default()
+        })
+    }
+
+    pub(crate) async fn receive_part(
+        &self,
+        mut input: UploadPartInput,
+        trailers: Option<TrailingHeaders>,
+    ) -> Result<UploadPartOutput, Failure> {
+        let announced = Announced {
+            checksums: take_checksums!(input),
+            algorithm: input.checksum_algorithm.take(),
+            content_md5: input.content_md5.take(),
+            trailers,
+        };
+        let upload = UploadName {
+            bucket: input.bucket,
+            key: input.key,
+            id: input.upload_id,
+        };
+        self.require_upload(&upload, input.part_number).await?;
+        let body = self.bodies.receive(input.body.take(), announced).await?;
+        let mut output = UploadPartOutput {
+            e_tag: Some(ETag::Strong(body.etag())),
+            ..UploadPartOutput::default()
+        };
+        set_checksums!(output, body.checksums.clone());
+        self.store_part(upload, input.part_number, body).await?;
+        Ok(output)
+    }
+
+    /// Makes a part of a piece of another object; the part's digest and its time.
+    pub(crate) async fn copy_part(&self, input: UploadPartCopyInput) -> Result<(ETag, i64), Failure> {
+        let upload = UploadName {
+            bucket: input.bucket,
+            key: input.key,
+            id: input.upload_id,
+        };
+        self.require_upload(&upload, input.part_number).await?;
+        let range = match &input.copy_source_range {
+            Some(text) => Some(
+                s3s::dto::Range::parse(text)
+                    .map_err(|_| s3_error!(InvalidArgument, "`{text}` is no range"))?,
+            ),
+            None => None,
+        };
+        let body = self.extract(copy_source(input.copy_source)?, range).await?;
+        let etag = ETag::Strong(body.etag());
+        self.store_part(upload, input.part_number, body).await?;
+        Ok((etag, now_ms()))
+    }
+
+    async fn require_upload(&self, upload: &UploadName, part_number: i32) -> Result<(), Failure> {
+        if !(1..=MAX_PARTS).contains(&part_number) {
+            return Err(s3_error!(
+                InvalidArgument,
+                "part number `{part_number}` is not within 1 to {MAX_PARTS}"
+            )
+            .into());
+        }
+        let upload = upload.clone();
+        self.database
+            .read(move |connection| upload_headers(connection, &upload).map(drop))
+            .await
+    }
+
+    async fn store_part(&self, upload: UploadName, number: i32, body: NewBody) -> Result<(), Failure> {
+        let store = self.clone();
+        blocking(move || {
+            let checksums = serde_json::to_string(&body.checksums)?;
+            let replaced = store.database.write_now(|transaction| {
+                upload_headers(transaction, &upload)?;
+                let sql = "SELECT body FROM part WHERE upload_id = ? AND number = ?";
+                let replaced: Option<String> =
+                    transaction.query_row(sql, params![upload.id, number], |row| row.get(0)).optional()?;
+                let sql = "INSERT OR REPLACE INTO part (upload_id, number, body, n_bytes, etag, created_ms, checksums)
+                    VALUES (?, ?, ?, ?, ?, ?, ?)";
+                let row = params![upload.id, number, body.name, body.n_bytes, body.etag(), now_ms(), checksums];
+                transaction.execute(sql, row)?;
+                Ok::<_, Failure>(replaced)
+            })?;
+            body.keep();
+            store.bodies.remove_all(replaced.as_slice());
+            Ok(())
+        })
+        .await
+    }
+
+    pub(crate) async fn complete_upload(
+        &self,
+        input: CompleteMultipartUploadInput,
+    ) -> Result<CompleteMultipartUploadOutput, Failure> {
+        let upload = UploadName {
+            bucket: input.bucket,
+            key: input.key,
+            id: input.upload_id,
+        };
+        let listed = input
+            .multipart_upload
+            .and_then(|upload| upload.parts)
+            .unwrap_or_default();
+        let conditions = Preconditions {
+            if_match: input.if_match,
+            if_none_match: input.if_none_match,
+        };
+        let store = self.clone();
+        let name = upload.clone();
+        let (headers, body, etag) = blocking(move || {
+            let (headers, stored) = store.database.read_now(|connection| {
+                Ok::<_, Failure>((upload_headers(connection, &name)?, parts(connection, &name)?))
+            })?;
+            let chosen = chosen_parts(&stored, &listed)?;
+            let names: Vec<String> = chosen.iter().map(|part| part.body.clone()).collect();
+            Ok::<_, Failure>((headers, store.bodies.concatenate(&names)?, etag_of_parts(&chosen)))
+        })
+        .await?;
+        let object = NewObject {
+            bucket: upload.bucket.clone(),
+            key: upload.key.clone(),
+            headers,
+            conditions,
+            origin: Origin::CompleteMultipartUpload,
+        };
+        let (bucket, key) = (upload.bucket.clone(), upload.key.clone());
+        let written = self
+            .publish(object, body, etag.clone(), move |transaction| {
+                remove_upload(transaction, &upload)
+            })
+            .await?;
+        Ok(CompleteMultipartUploadOutput {
+            location: Some(format!("/{bucket}/{key}")),
+            bucket: Some(bucket),
+            key: Some(key),
+            e_tag: Some(ETag::Strong(etag)),
+            version_id: written.version_id,
+            ..CompleteMultipartUploadOutput::default()
+        })
+    }
+
+    pub(crate) async fn abort_upload(&self, upload: UploadName) -> Result<(), Failure> {
+        let bodies = self
+            .database
+            .write(move |transaction| remove_upload(transaction, &upload))
+            .await?;
+        self.bodies.remove_all(&bodies);
+        Ok(())
+    }
+
+    pub(crate) async fn list_upload_parts(&self, input: ListPartsInput) -> Result<ListPartsOutput, Failure> {
+        let upload = UploadName {
+            bucket: input.bucket,
+            key: input.key,
+            id: input.upload_id,
+        };
+        let name = upload.clone();
+        let stored = self
+            .database
+            .read(move |connection| {
+                upload_headers(connection, &name)?;
+                parts(connection, &name)
+            })
+            .await?;
+        let after = input.part_number_marker.unwrap_or(0);
+        let n_max = usize::try_from(input.max_parts.unwrap_or(1000))
+            .unwrap_or(0)
+            .min(1000);
+        let mut rest = stored.into_iter().filter(|part| part.number > after);
+        let listed: Vec<Part> = rest.by_ref().take(n_max).map(part_entry).collect();
+        Ok(ListPartsOutput {
+            bucket: Some(upload.bucket),
+            key: Some(upload.key),
+            upload_id: Some(upload.id),
+            is_truncated: Some(rest.next().is_some()),
+            next_part_number_marker: listed.last().and_then(|part| part.part_number),
+            part_number_marker: Some(after),
+            max_parts: i32::try_from(n_max).ok(),
+            parts: Some(listed),
+            ..ListPartsOutput::default()
+        })
+    }
+}
+
+fn part_entry(part: StoredPart) -> Part {
+    let mut entry = Part {
+        e_tag: Some(ETag::Strong(part.etag)),
+        last_modified: Some(last_modified(part.created_ms)),
+        part_number: Some(part.number),
+        size: i64::try_from(part.n_bytes).ok(),
+        ..Part::default()
+    };
+    set_checksums!(entry, part.checksums);
+    entry
+}

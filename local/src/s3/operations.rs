@@ -1,0 +1,248 @@
+//! The operations that clients may ask for, each a line or two over [`Store`].
+
+use s3s::dto::{
+    AbortMultipartUploadInput, AbortMultipartUploadOutput, Bucket, BucketLocationConstraint,
+    BucketVersioningStatus, CompleteMultipartUploadInput, CompleteMultipartUploadOutput, CopyObjectInput,
+    CopyObjectOutput, CopyPartResult, CreateBucketInput, CreateBucketOutput, CreateMultipartUploadInput,
+    CreateMultipartUploadOutput, DeleteBucketInput, DeleteBucketOutput, DeleteObjectInput,
+    DeleteObjectOutput, DeleteObjectsInput, DeleteObjectsOutput, GetBucketLocationInput,
+    GetBucketLocationOutput, GetBucketVersioningInput, GetBucketVersioningOutput, GetObjectAttributesInput,
+    GetObjectAttributesOutput, GetObjectInput, GetObjectOutput, HeadBucketInput, HeadBucketOutput,
+    HeadObjectInput, HeadObjectOutput, ListBucketsInput, ListBucketsOutput, ListMultipartUploadsInput,
+    ListMultipartUploadsOutput, ListObjectVersionsInput, ListObjectVersionsOutput, ListObjectsInput,
+    ListObjectsOutput, ListObjectsV2Input, ListObjectsV2Output, ListPartsInput, ListPartsOutput,
+    PostObjectInput, PostObjectOutput, PutBucketVersioningInput, PutBucketVersioningOutput, PutObjectInput,
+    PutObjectOutput, UploadPartCopyInput, UploadPartCopyOutput, UploadPartInput, UploadPartOutput,
+};
+use s3s::{S3, S3Request, S3Response, S3Result};
+
+use super::changes;
+use super::failure::Failure;
+use super::index::{self, Versioning};
+
+use super::objects::last_modified;
+use super::store::Store;
+use super::uploads::UploadName;
+use crate::config::REGION;
+
+type Answer<T> = S3Result<S3Response<T>>;
+
+#[async_trait::async_trait]
+impl S3 for Store {
+    async fn put_object(&self, request: S3Request<PutObjectInput>) -> Answer<PutObjectOutput> {
+        Ok(S3Response::new(
+            self.put(request.input, request.trailing_headers).await?,
+        ))
+    }
+
+    async fn post_object(&self, request: S3Request<PostObjectInput>) -> Answer<PostObjectOutput> {
+        Ok(S3Response::new(self.post(request.input).await?))
+    }
+
+    async fn get_object(&self, request: S3Request<GetObjectInput>) -> Answer<GetObjectOutput> {
+        Ok(S3Response::new(self.get(request.input).await?))
+    }
+
+    async fn head_object(&self, request: S3Request<HeadObjectInput>) -> Answer<HeadObjectOutput> {
+        Ok(S3Response::new(self.head(request.input).await?))
+    }
+
+    async fn get_object_attributes(
+        &self,
+        request: S3Request<GetObjectAttributesInput>,
+    ) -> Answer<GetObjectAttributesOutput> {
+        Ok(S3Response::new(self.attributes(request.input).await?))
+    }
+
+    async fn copy_object(&self, request: S3Request<CopyObjectInput>) -> Answer<CopyObjectOutput> {
+        Ok(S3Response::new(Store::copy_object(self, request.input).await?))
+    }
+
+    async fn delete_object(&self, request: S3Request<DeleteObjectInput>) -> Answer<DeleteObjectOutput> {
+        let output = Store::delete_object(self, request.input).await?;
+        Ok(S3Response::with_status(output, http::StatusCode::NO_CONTENT))
+    }
+
+    async fn delete_objects(&self, request: S3Request<DeleteObjectsInput>) -> Answer<DeleteObjectsOutput> {
+        Ok(S3Response::new(Store::delete_objects(self, request.input).await?))
+    }
+
+    async fn list_objects(&self, request: S3Request<ListObjectsInput>) -> Answer<ListObjectsOutput> {
+        Ok(S3Response::new(self.list_v1(request.input).await?))
+    }
+
+    async fn list_objects_v2(&self, request: S3Request<ListObjectsV2Input>) -> Answer<ListObjectsV2Output> {
+        Ok(S3Response::new(self.list_v2(request.input).await?))
+    }
+
+    async fn list_object_versions(
+        &self,
+        request: S3Request<ListObjectVersionsInput>,
+    ) -> Answer<ListObjectVersionsOutput> {
+        Ok(S3Response::new(self.list_versions(request.input).await?))
+    }
+
+    async fn create_multipart_upload(
+        &self,
+        request: S3Request<CreateMultipartUploadInput>,
+    ) -> Answer<CreateMultipartUploadOutput> {
+        Ok(S3Response::new(self.create_upload(request.input).await?))
+    }
+
+    async fn upload_part(&self, request: S3Request<UploadPartInput>) -> Answer<UploadPartOutput> {
+        Ok(S3Response::new(
+            self.receive_part(request.input, request.trailing_headers).await?,
+        ))
+    }
+
+    async fn upload_part_copy(
+        &self,
+        request: S3Request<UploadPartCopyInput>,
+    ) -> Answer<UploadPartCopyOutput> {
+        let (etag, created_ms) = self.copy_part(request.input).await?;
+        let copied = CopyPartResult {
+            e_tag: Some(etag),
+            last_modified: Some(last_modified(created_ms)),
+            ..CopyPartResult::default()
+        };
+        Ok(S3Response::new(UploadPartCopyOutput {
+            copy_part_result: Some(copied),
+            ..UploadPartCopyOutput::default()
+        }))
+    }
+
+    async fn complete_multipart_upload(
+        &self,
+        request: S3Request<CompleteMultipartUploadInput>,
+    ) -> Answer<CompleteMultipartUploadOutput> {
+        Ok(S3Response::new(self.complete_upload(request.input).await?))
+    }
+
+    async fn abort_multipart_upload(
+        &self,
+        request: S3Request<AbortMultipartUploadInput>,
+    ) -> Answer<AbortMultipartUploadOutput> {
+        let input = request.input;
+        self.abort_upload(UploadName {
+            bucket: input.bucket,
+            key: input.key,
+            id: input.upload_id,
+        })
+        .await?;
+        Ok(S3Response::with_status(
+            AbortMultipartUploadOutput::default(),
+            http::StatusCode::NO_CONTENT,
+        ))
+    }
+
+    async fn list_parts(&self, request: S3Request<ListPartsInput>) -> Answer<ListPartsOutput> {
+        Ok(S3Response::new(self.list_upload_parts(request.input).await?))
+    }
+
+    async fn list_multipart_uploads(
+        &self,
+        request: S3Request<ListMultipartUploadsInput>,
+    ) -> Answer<ListMultipartUploadsOutput> {
+        Ok(S3Response::new(self.list_uploads(request.input).await?))
+    }
+
+    async fn list_buckets(&self, _request: S3Request<ListBucketsInput>) -> Answer<ListBucketsOutput> {
+        let buckets = self
+            .database
+            .read(|connection| {
+                let mut statement =
+                    connection.prepare_cached("SELECT name, created_ms FROM bucket ORDER BY name")?;
+                let rows = statement.query_map([], |row| {
+                    Ok(Bucket {
+                        name: Some(row.get(0)?),
+                        creation_date: Some(last_modified(row.get(1)?)),
+                        ..Bucket::default()
+                    })
+                })?;
+                Ok::<_, Failure>(rows.collect::<rusqlite::Result<Vec<_>>>()?)
+            })
+            .await?;
+        Ok(S3Response::new(ListBucketsOutput {
+            buckets: Some(buckets),
+            ..ListBucketsOutput::default()
+        }))
+    }
+
+    async fn create_bucket(&self, request: S3Request<CreateBucketInput>) -> Answer<CreateBucketOutput> {
+        let bucket = request.input.bucket;
+        let location = Some(format!("/{bucket}"));
+        self.make_bucket(bucket).await?;
+        Ok(S3Response::new(CreateBucketOutput { location }))
+    }
+
+    async fn delete_bucket(&self, request: S3Request<DeleteBucketInput>) -> Answer<DeleteBucketOutput> {
+        let bucket = request.input.bucket;
+        self.database
+            .write(move |transaction| changes::delete_bucket(transaction, &bucket))
+            .await?;
+        Ok(S3Response::with_status(
+            DeleteBucketOutput::default(),
+            http::StatusCode::NO_CONTENT,
+        ))
+    }
+
+    async fn head_bucket(&self, request: S3Request<HeadBucketInput>) -> Answer<HeadBucketOutput> {
+        self.require_bucket(&request.input.bucket).await?;
+        Ok(S3Response::new(HeadBucketOutput {
+            bucket_region: Some(REGION.to_owned()),
+            ..HeadBucketOutput::default()
+        }))
+    }
+
+    async fn get_bucket_location(
+        &self,
+        request: S3Request<GetBucketLocationInput>,
+    ) -> Answer<GetBucketLocationOutput> {
+        self.require_bucket(&request.input.bucket).await?;
+        // the first region is told by an empty constraint
+        let location_constraint = Some(BucketLocationConstraint::from_static(""));
+        Ok(S3Response::new(GetBucketLocationOutput { location_constraint }))
+    }
+
+    async fn get_bucket_versioning(
+        &self,
+        request: S3Request<GetBucketVersioningInput>,
+    ) -> Answer<GetBucketVersioningOutput> {
+        let bucket = request.input.bucket;
+        let versioning = self
+            .database
+            .read(move |connection| index::versioning(connection, &bucket))
+            .await?;
+        let status = (versioning != Versioning::Never)
+            .then(|| BucketVersioningStatus::from_static(versioning.as_str()));
+        Ok(S3Response::new(GetBucketVersioningOutput {
+            status,
+            ..GetBucketVersioningOutput::default()
+        }))
+    }
+
+    async fn put_bucket_versioning(
+        &self,
+        request: S3Request<PutBucketVersioningInput>,
+    ) -> Answer<PutBucketVersioningOutput> {
+        let input = request.input;
+        let is_enabled = input
+            .versioning_configuration
+            .status
+            .is_some_and(|status| status.as_str() == BucketVersioningStatus::ENABLED);
+        let versioning = if is_enabled {
+            Versioning::Enabled
+        } else {
+            Versioning::Suspended
+        };
+        self.database
+            .write(move |transaction| {
+                index::versioning(transaction, &input.bucket)?;
+                let sql = "UPDATE bucket SET versioning = ? WHERE name = ?";
+                transaction.execute(sql, [versioning.as_str(), &input.bucket])?;
+                Ok::<_, Failure>(())
+            })
+            .await?;
+        Ok(S3Response::new(PutBucketVersioningOutput::default()))
+    }
+}

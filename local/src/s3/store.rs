@@ -1,0 +1,261 @@
+//! Objects as files and rows: what the S3 operations are made of.
+
+use std::collections::BTreeSet;
+use std::io::{ErrorKind, SeekFrom};
+use std::sync::Arc;
+
+use rusqlite::Transaction;
+use s3s::dto::StreamingBlob;
+use s3s::s3_error;
+use tokio::fs::File;
+use tokio::io::{AsyncReadExt, AsyncSeekExt};
+use tokio_util::io::ReaderStream;
+
+use super::bodies::{Announced, Bodies, NewBody};
+use super::changes::{self, NewVersion, Written};
+use super::failure::Failure;
+use super::headers::{ObjectHeaders, Preconditions};
+use super::index::{self, Version};
+use crate::database::{Database, blocking};
+use crate::error::DatabaseError;
+use crate::events::{ObjectCreated, Origin};
+use crate::queue::Queue;
+
+/// How many bytes of a body are read at a time.
+const READ_BYTES: usize = 256 << 10;
+
+/// Objects, their index, and the queue that hears of new ones.
+#[derive(Clone)]
+pub(crate) struct Store {
+    pub(crate) database: Arc<Database>,
+    pub(crate) bodies: Bodies,
+    pub(crate) queue: Arc<Queue>,
+}
+
+/// An object that is about to be written.
+#[derive(Debug)]
+pub(crate) struct NewObject {
+    pub(crate) bucket: String,
+    pub(crate) key: String,
+    pub(crate) headers: ObjectHeaders,
+    pub(crate) conditions: Preconditions,
+    pub(crate) origin: Origin,
+}
+
+impl Store {
+    /// The names of all bodies that a row names.
+    pub(crate) fn named_bodies(database: &Database) -> Result<BTreeSet<String>, DatabaseError> {
+        database.read_now(|connection| {
+            let mut statement = connection.prepare("SELECT body FROM version UNION SELECT body FROM part")?;
+            let names = statement.query_map([], |row| row.get(0))?;
+            Ok(names.collect::<rusqlite::Result<_>>()?)
+        })
+    }
+
+    /// Refuses with `NoSuchBucket` before a body is read for nothing.
+    pub(crate) async fn require_bucket(&self, bucket: &str) -> Result<(), Failure> {
+        let bucket = bucket.to_owned();
+        self.database
+            .read(move |connection| index::versioning(connection, &bucket).map(drop))
+            .await
+    }
+
+    /// Makes `body` the newest version of the object and queues its events, in one transaction.
+    pub(crate) async fn publish(
+        &self,
+        object: NewObject,
+        body: NewBody,
+        etag: String,
+        in_same_transaction: impl FnOnce(&Transaction<'_>) -> Result<Vec<String>, Failure> + Send + 'static,
+    ) -> Result<Written, Failure> {
+        let store = self.clone();
+        blocking(move || {
+            let headers = serde_json::to_string(&object.headers)?;
+            let new = NewVersion {
+                bucket: &object.bucket,
+                key: &object.key,
+                body: &body.name,
+                n_bytes: body.n_bytes,
+                etag: &etag,
+                headers: &headers,
+                is_delete_marker: false,
+            };
+            let (written, n_queued) = store.database.write_now(|transaction| {
+                let mut orphans = in_same_transaction(transaction)?;
+                let (mut written, n_queued) =
+                    store.insert(transaction, &new, &object.conditions, object.origin)?;
+                written.orphans.append(&mut orphans);
+                Ok::<_, Failure>((written, n_queued))
+            })?;
+            body.keep();
+            store.settle(&written.orphans, n_queued);
+            Ok(written)
+        })
+        .await
+    }
+
+    /// Makes another object of the body of `source`, which stays where it is: bodies never change.
+    pub(crate) async fn copy(
+        &self,
+        object: NewObject,
+        source: Source,
+        replace_headers: bool,
+    ) -> Result<(Version, Written), Failure> {
+        let store = self.clone();
+        blocking(move || {
+            let (version, written, n_queued) = store.database.write_now(|transaction| {
+                let asked = &source.asked;
+                let version = index::find(
+                    transaction,
+                    &asked.bucket,
+                    &asked.key,
+                    asked.version_id.as_deref(),
+                )?;
+                source.conditions.check(Some(&version.etag))?;
+                let headers = if replace_headers {
+                    let old: ObjectHeaders = serde_json::from_str(&version.headers)?;
+                    serde_json::to_string(&ObjectHeaders {
+                        checksums: old.checksums,
+                        ..object.headers.clone()
+                    })?
+                } else {
+                    version.headers.clone()
+                };
+                let new = NewVersion {
+                    bucket: &object.bucket,
+                    key: &object.key,
+                    body: &version.body,
+                    n_bytes: version.n_bytes,
+                    etag: &version.etag,
+                    headers: &headers,
+                    is_delete_marker: false,
+                };
+                let (written, n_queued) =
+                    store.insert(transaction, &new, &object.conditions, object.origin)?;
+                // an object copied onto itself drops the row that named the body, but the new row names it again
+                let orphans = written
+                    .orphans
+                    .into_iter()
+                    .filter(|name| *name != version.body)
+                    .collect();
+                Ok::<_, Failure>((version, Written { orphans, ..written }, n_queued))
+            })?;
+            store.settle(&written.orphans, n_queued);
+            Ok((version, written))
+        })
+        .await
+    }
+
+    fn insert(
+        &self,
+        transaction: &Transaction<'_>,
+        new: &NewVersion<'_>,
+        conditions: &Preconditions,
+        origin: Origin,
+    ) -> Result<(Written, usize), Failure> {
+        let written = changes::insert(transaction, new, conditions)?;
+        let created = ObjectCreated {
+            origin,
+            bucket: new.bucket,
+            key: new.key,
+            version_id: written.version_id.as_deref(),
+            n_bytes: new.n_bytes,
+            etag: new.etag,
+            seq: written.seq,
+            created_ms: written.created_ms,
+        };
+        let n_queued = self.queue.enqueue(transaction, &created)?;
+        Ok((written, n_queued))
+    }
+
+    /// What follows a commit: files that no row names go, functions that have work wake.
+    pub(crate) fn settle(&self, orphans: &[String], n_queued: usize) {
+        if n_queued > 0 {
+            self.queue.announce();
+        }
+        self.bodies.remove_all(orphans);
+    }
+
+    /// The version that a client asks for, with its headers.
+    pub(crate) async fn find(&self, asked: Asked) -> Result<(Version, ObjectHeaders), Failure> {
+        self.database
+            .read(move |connection| {
+                let version =
+                    index::find(connection, &asked.bucket, &asked.key, asked.version_id.as_deref())?;
+                let headers = serde_json::from_str(&version.headers)?;
+                Ok((version, headers))
+            })
+            .await
+    }
+
+    /// [`Self::find`] with the open body, which stays readable when the version is replaced or deleted.
+    pub(crate) async fn open(&self, asked: Asked) -> Result<(Version, ObjectHeaders, File), Failure> {
+        let mut missing = None;
+        loop {
+            let (version, headers) = self.find(asked.clone()).await?;
+            match File::open(self.bodies.path(&version.body)).await {
+                Ok(file) => return Ok((version, headers, file)),
+                // replaced or deleted since the index was read: look again, once for each new row
+                Err(error) if error.kind() == ErrorKind::NotFound && missing != Some(version.seq) => {
+                    missing = Some(version.seq);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Copies the bytes `range` of a version to a new body.
+    pub(crate) async fn extract(
+        &self,
+        asked: Asked,
+        range: Option<s3s::dto::Range>,
+    ) -> Result<NewBody, Failure> {
+        let (version, _, file) = self.open(asked).await?;
+        let range = match range {
+            Some(range) => range
+                .check(version.n_bytes)
+                .map_err(|_| invalid_range(version.n_bytes))?,
+            None => 0..version.n_bytes,
+        };
+        let stream = stream(file, range).await?;
+        self.bodies.receive(Some(stream), Announced::default()).await
+    }
+}
+
+/// A range that lies outside of an object.
+pub(crate) fn invalid_range(n_bytes: u64) -> s3s::S3Error {
+    s3_error!(
+        InvalidRange,
+        "the range lies outside of the object's {n_bytes} bytes"
+    )
+}
+
+/// A stream of the bytes `range` of an open body.
+pub(crate) async fn stream(mut file: File, range: std::ops::Range<u64>) -> Result<StreamingBlob, Failure> {
+    if range.start > 0 {
+        file.seek(SeekFrom::Start(range.start)).await?;
+    }
+    let length = range.end - range.start;
+    let n_buffer = READ_BYTES
+        .min(usize::try_from(length).unwrap_or(READ_BYTES))
+        .max(1);
+    Ok(StreamingBlob::wrap(ReaderStream::with_capacity(
+        file.take(length),
+        n_buffer,
+    )))
+}
+
+/// The object or version that a client asks for.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) bucket: String,
+    pub(crate) key: String,
+    pub(crate) version_id: Option<String>,
+}
+
+/// The object that a copy is made of.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    pub(crate) asked: Asked,
+    pub(crate) conditions: Preconditions,
+}

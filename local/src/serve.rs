@@ -1,0 +1,113 @@
+//! Listening, and serving HTTP until told to stop.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use http::{Request, Response};
+use hyper::body::{Body, Incoming};
+use hyper::service::Service;
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::error::StartError;
+
+/// How long open requests may take to end once the server stops.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Listens on a port, or says which option changes it.
+pub(crate) async fn listen(
+    host: IpAddr,
+    port: u16,
+    service: &'static str,
+    option: &'static str,
+) -> Result<TcpListener, StartError> {
+    TcpListener::bind((host, port))
+        .await
+        .map_err(|source| match source.kind() {
+            std::io::ErrorKind::AddrInUse => StartError::PortInUse {
+                port,
+                service,
+                option,
+            },
+            _ => StartError::Listen {
+                host: host.to_string(),
+                port,
+                service,
+                option,
+                source,
+            },
+        })
+}
+
+/// The URL of what listens.
+pub(crate) fn endpoint(
+    listener: &TcpListener,
+    service: &'static str,
+    option: &'static str,
+) -> Result<String, StartError> {
+    let address = listener.local_addr().map_err(|source| StartError::Listen {
+        host: String::new(),
+        port: 0,
+        service,
+        option,
+        source,
+    })?;
+    // all addresses of the machine are reached by its loopback address too
+    let address = if address.ip().is_unspecified() {
+        SocketAddr::from(([127, 0, 0, 1], address.port()))
+    } else {
+        address
+    };
+    Ok(format!("http://{address}"))
+}
+
+/// Serves every connection until `stop`; then lets open requests end, for a while, and closes the rest.
+pub(crate) async fn serve<S, B>(listener: TcpListener, service: S, stop: CancellationToken)
+where
+    S: Service<Request<Incoming>, Response = Response<B>> + Clone + Send + 'static,
+    S::Future: Send,
+    S::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    B: Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let mut connections = JoinSet::new();
+    loop {
+        let stream = tokio::select! {
+            () = stop.cancelled() => break,
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => stream,
+                Err(error) => {
+                    // out of file descriptors, for one: wait until some are closed
+                    tracing::warn!(%error, "cannot accept a connection");
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                    continue;
+                }
+            },
+            Some(_) = connections.join_next() => continue,
+        };
+        let _ = stream.set_nodelay(true);
+        let (service, stop) = (service.clone(), stop.clone());
+        connections.spawn(async move {
+            let connection =
+                hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+            tokio::pin!(connection);
+            let ended = tokio::select! {
+                ended = connection.as_mut() => ended,
+                () = stop.cancelled() => {
+                    connection.as_mut().graceful_shutdown();
+                    connection.await
+                }
+            };
+            if let Err(error) = ended {
+                tracing::debug!(%error, "a connection ended early");
+            }
+        });
+    }
+    drop(listener);
+    let all_ended = async { while connections.join_next().await.is_some() {} };
+    let _ = tokio::time::timeout(GRACE, all_ended).await;
+    connections.shutdown().await;
+}

@@ -1,0 +1,146 @@
+//! Counters of what the local cloud does.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use crate::database::locked;
+
+/// The state at one moment; counters begin at the start of this process.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Snapshot {
+    /// Invocations that wait, for their turn or for their retry.
+    pub n_waiting: usize,
+    /// Invocations that run.
+    pub n_running: usize,
+    /// Invocations that succeeded.
+    pub n_succeeded: usize,
+    /// Invocations that failed for good and have a record of failure.
+    pub n_failed: usize,
+    /// Failed attempts that are followed by a retry.
+    pub n_retried: usize,
+    /// The same for each function, with its times.
+    pub functions: BTreeMap<String, FunctionSnapshot>,
+}
+
+/// Counters and times of one function.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct FunctionSnapshot {
+    /// Invocations that run.
+    pub n_running: usize,
+    /// Invocations that succeeded.
+    pub n_succeeded: usize,
+    /// Invocations that failed for good.
+    pub n_failed: usize,
+    /// Failed attempts that are followed by a retry.
+    pub n_retried: usize,
+    /// From the start of a process to its first request for work.
+    pub init: Times,
+    /// From handing out the first work of a process to its answer.
+    pub cold: Times,
+    /// From handing out later work of a process to its answer.
+    pub warm: Times,
+    /// From the moment an event is queued to the answer of the attempt that succeeded.
+    pub queued_to_succeeded: Times,
+    /// The most memory any process held, in KiB; 0 where the system does not tell.
+    pub peak_memory_kib: u64,
+}
+
+/// A summary of durations, in milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Times {
+    /// How many there were.
+    pub n: usize,
+    /// The shortest.
+    pub min_ms: f64,
+    /// The longest.
+    pub max_ms: f64,
+    /// Their sum.
+    pub total_ms: f64,
+    /// The last one.
+    pub last_ms: f64,
+}
+
+impl Times {
+    /// The mean, or 0 if there was none.
+    ///
+    /// ```
+    /// assert_eq!(dataperf_local::Times::default().mean_ms(), 0.0);
+    /// ```
+    #[must_use]
+    pub fn mean_ms(&self) -> f64 {
+        if self.n == 0 {
+            0.0
+        } else {
+            self.total_ms / self.n as f64
+        }
+    }
+
+    fn add(&mut self, duration: Duration) {
+        let ms = duration.as_secs_f64() * 1e3;
+        self.min_ms = if self.n == 0 { ms } else { self.min_ms.min(ms) };
+        self.max_ms = self.max_ms.max(ms);
+        self.total_ms += ms;
+        self.last_ms = ms;
+        self.n += 1;
+    }
+}
+
+/// Whether the process had worked before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Warmth {
+    Cold,
+    Warm,
+}
+
+/// The counters that the snapshot is made of.
+#[derive(Debug, Default)]
+pub(crate) struct Status {
+    functions: Mutex<BTreeMap<String, FunctionSnapshot>>,
+}
+
+impl Status {
+    pub(crate) fn update(&self, function: &str, change: impl FnOnce(&mut FunctionSnapshot)) {
+        change(locked(&self.functions).entry(function.to_owned()).or_default());
+    }
+
+    pub(crate) fn n_running(&self) -> usize {
+        locked(&self.functions)
+            .values()
+            .map(|function| function.n_running)
+            .sum()
+    }
+
+    /// The counters together with `n_open`, the number of invocations on the queue.
+    pub(crate) fn snapshot(&self, n_open: usize) -> Snapshot {
+        let functions = locked(&self.functions).clone();
+        let sum = |count: fn(&FunctionSnapshot) -> usize| functions.values().map(count).sum::<usize>();
+        let n_running = sum(|function| function.n_running);
+        Snapshot {
+            n_waiting: n_open.saturating_sub(n_running),
+            n_running,
+            n_succeeded: sum(|function| function.n_succeeded),
+            n_failed: sum(|function| function.n_failed),
+            n_retried: sum(|function| function.n_retried),
+            functions,
+        }
+    }
+}
+
+impl FunctionSnapshot {
+    pub(crate) fn add_init(&mut self, duration: Duration) {
+        self.init.add(duration);
+    }
+
+    pub(crate) fn add_run(&mut self, warmth: Warmth, duration: Duration) {
+        match warmth {
+            Warmth::Cold => self.cold.add(duration),
+            Warmth::Warm => self.warm.add(duration),
+        }
+    }
+
+    pub(crate) fn add_success(&mut self, since_queued: Duration) {
+        self.n_succeeded += 1;
+        self.queued_to_succeeded.add(since_queued);
+    }
+}

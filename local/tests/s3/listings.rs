@@ -1,0 +1,118 @@
+//! Listings of objects and versions.
+
+use crate::common::put;
+use crate::start;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn listings_have_prefixes_groups_and_pages() {
+    let (_dir, cloud, client) = start().await;
+    for board in ["en-25", "en-60", "pt-25"] {
+        for n in 0..7 {
+            put(
+                &client,
+                "submissions",
+                &format!("speech/{board}/team-{n}/a.json"),
+                "{}",
+            )
+            .await;
+        }
+    }
+    put(&client, "submissions", "speech/readme", "").await;
+    put(&client, "submissions", "speech0", "").await;
+    let groups = client
+        .list_objects_v2()
+        .bucket("submissions")
+        .prefix("speech/")
+        .delimiter("/")
+        .send()
+        .await
+        .unwrap();
+    let names: Vec<&str> = groups
+        .common_prefixes()
+        .iter()
+        .map(|group| group.prefix().unwrap())
+        .collect();
+    assert_eq!(names, ["speech/en-25/", "speech/en-60/", "speech/pt-25/"]);
+    assert_eq!(groups.contents().len(), 1);
+    assert_eq!(groups.key_count(), Some(4));
+
+    for (delimiter, n_expected) in [("", 23), ("/", 2), ("-", 7)] {
+        let mut keys = Vec::new();
+        let list = client
+            .list_objects_v2()
+            .bucket("submissions")
+            .max_keys(2)
+            .delimiter(delimiter);
+        let mut pages = list.into_paginator().send();
+        while let Some(page) = pages.next().await {
+            let page = page.unwrap();
+            assert!(page.key_count() <= Some(2));
+            keys.extend(
+                page.contents()
+                    .iter()
+                    .map(|object| object.key().unwrap().to_owned()),
+            );
+            keys.extend(
+                page.common_prefixes()
+                    .iter()
+                    .map(|group| group.prefix().unwrap().to_owned()),
+            );
+        }
+        let mut unique = keys.clone();
+        unique.sort_unstable();
+        unique.dedup();
+        assert_eq!(unique.len(), keys.len(), "no entry twice");
+        assert_eq!(
+            keys.len(),
+            if delimiter == "-" { 4 } else { n_expected },
+            "by `{delimiter}`: {keys:?}"
+        );
+    }
+    let after = client
+        .list_objects_v2()
+        .bucket("submissions")
+        .start_after("speech/readme")
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(after.contents().len(), 1);
+    cloud.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn versions_are_listed_in_pages() {
+    let (_dir, cloud, client) = start().await;
+    put(&client, "submissions", "speech", "").await;
+    for _ in 0..4 {
+        put(&client, "submissions", "speech0", "again").await;
+    }
+    client
+        .delete_object()
+        .bucket("submissions")
+        .key("speech0")
+        .send()
+        .await
+        .unwrap();
+    let (mut n_versions, mut n_markers, mut key_marker, mut version_marker) = (0, 0, None, None);
+    loop {
+        let page = client
+            .list_object_versions()
+            .bucket("submissions")
+            .prefix("speech0")
+            .max_keys(2);
+        let page = page
+            .set_key_marker(key_marker)
+            .set_version_id_marker(version_marker)
+            .send()
+            .await
+            .unwrap();
+        n_versions += page.versions().len();
+        n_markers += page.delete_markers().len();
+        if page.is_truncated() != Some(true) {
+            break;
+        }
+        (key_marker, version_marker) = (page.next_key_marker, page.next_version_id_marker);
+    }
+    assert_eq!((n_versions, n_markers), (4, 1));
+    cloud.shutdown().await;
+}

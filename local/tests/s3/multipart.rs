@@ -1,0 +1,137 @@
+//! Uploads in parts.
+
+use aws_sdk_s3::types::{CompletedMultipartUpload, CompletedPart};
+
+use crate::common::get;
+use crate::{code, complete, pattern, start, upload_parts};
+
+const MIB: usize = 1 << 20;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parts_become_one_object() {
+    let (_dir, cloud, client) = start().await;
+    let whole = pattern(12 * MIB);
+    let bodies: Vec<Vec<u8>> = whole.chunks(5 * MIB).map(<[u8]>::to_vec).collect();
+    let (upload_id, parts) = upload_parts(&client, "submissions", "large", &bodies).await;
+    let stored = client
+        .list_parts()
+        .bucket("submissions")
+        .key("large")
+        .upload_id(&upload_id);
+    let sizes: Vec<_> = stored
+        .send()
+        .await
+        .unwrap()
+        .parts()
+        .iter()
+        .map(|part| part.size().unwrap())
+        .collect();
+    assert_eq!(sizes, [5 << 20, 5 << 20, 2 << 20]);
+    let head = client.head_object().bucket("submissions").key("large");
+    assert!(
+        head.clone().send().await.is_err(),
+        "nothing is visible before the end"
+    );
+
+    let done = complete(&client, "submissions", "large", &upload_id, parts.clone())
+        .send()
+        .await
+        .unwrap();
+    assert!(done.e_tag().unwrap().ends_with("-3\""));
+    assert!(done.version_id().is_some());
+    assert!(get(&client, "submissions", "large").await == whole);
+    let head = head.send().await.unwrap();
+    assert_eq!(head.content_type(), Some("text/csv"));
+    assert_eq!(head.metadata().unwrap()["team"], "a b");
+    let again = complete(&client, "submissions", "large", &upload_id, parts)
+        .send()
+        .await
+        .unwrap_err();
+    assert_eq!(code(&again), "NoSuchUpload");
+    cloud.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn uploads_that_cannot_end_say_why_and_can_be_aborted() {
+    let (_dir, cloud, client) = start().await;
+    let (upload_id, parts) = upload_parts(&client, "results", "small", &[vec![1], vec![2]]).await;
+    let too_small = complete(&client, "results", "small", &upload_id, parts.clone())
+        .send()
+        .await
+        .unwrap_err();
+    assert_eq!(code(&too_small), "EntityTooSmall");
+    let mut reversed = parts.parts().to_vec();
+    reversed.reverse();
+    let reversed = CompletedMultipartUpload::builder()
+        .set_parts(Some(reversed))
+        .build();
+    let reversed = complete(&client, "results", "small", &upload_id, reversed)
+        .send()
+        .await
+        .unwrap_err();
+    assert_eq!(code(&reversed), "InvalidPartOrder");
+    let unknown = CompletedPart::builder().part_number(3).e_tag("00").build();
+    let unknown = CompletedMultipartUpload::builder().parts(unknown).build();
+    let unknown = complete(&client, "results", "small", &upload_id, unknown)
+        .send()
+        .await
+        .unwrap_err();
+    assert_eq!(code(&unknown), "InvalidPart");
+
+    let list = client.list_multipart_uploads().bucket("results");
+    let under_way = list.clone().send().await.unwrap();
+    assert_eq!(under_way.uploads()[0].upload_id(), Some(upload_id.as_str()));
+    let abort = client
+        .abort_multipart_upload()
+        .bucket("results")
+        .key("small")
+        .upload_id(&upload_id);
+    abort.send().await.unwrap();
+    assert!(list.send().await.unwrap().uploads().is_empty());
+    cloud.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_part_may_be_a_piece_of_another_object() {
+    let (_dir, cloud, client) = start().await;
+    let source = pattern(10_000);
+    let put = client
+        .put_object()
+        .bucket("submissions")
+        .key("source")
+        .body(source.clone().into());
+    put.send().await.unwrap();
+    let upload = client
+        .create_multipart_upload()
+        .bucket("results")
+        .key("piece")
+        .send()
+        .await
+        .unwrap();
+    let upload_id = upload.upload_id.unwrap();
+    let part = client
+        .upload_part_copy()
+        .bucket("results")
+        .key("piece")
+        .upload_id(&upload_id)
+        .part_number(1);
+    let part = part
+        .copy_source("submissions/source")
+        .copy_source_range("bytes=100-1099");
+    let etag = part
+        .send()
+        .await
+        .unwrap()
+        .copy_part_result
+        .unwrap()
+        .e_tag
+        .unwrap();
+    let part = CompletedPart::builder().part_number(1).e_tag(etag).build();
+    let parts = CompletedMultipartUpload::builder().parts(part).build();
+    complete(&client, "results", "piece", &upload_id, parts)
+        .send()
+        .await
+        .unwrap();
+    assert!(get(&client, "results", "piece").await == source[100..1100]);
+    cloud.shutdown().await;
+}

@@ -1,0 +1,198 @@
+//! One object: its bytes and its key.
+
+use std::time::{Duration, SystemTime};
+
+use crate::common::{get, put};
+use crate::{code, pattern, percent_decoded, start};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ranges_and_conditions_of_reads() {
+    let (_dir, cloud, client) = start().await;
+    let body = pattern(300_000);
+    client
+        .put_object()
+        .bucket("results")
+        .key("tensor")
+        .body(body.clone().into())
+        .send()
+        .await
+        .unwrap();
+    for (range, expected) in [
+        ("bytes=0-0", &body[..1]),
+        ("bytes=1000-270000", &body[1000..=270_000]),
+        ("bytes=299990-", &body[299_990..]),
+        ("bytes=-7", &body[299_993..]),
+        ("bytes=299990-999999", &body[299_990..]),
+    ] {
+        let part = client
+            .get_object()
+            .bucket("results")
+            .key("tensor")
+            .range(range)
+            .send()
+            .await
+            .unwrap();
+        assert!(part.content_range().unwrap().ends_with("/300000"), "{range}");
+        assert_eq!(
+            part.content_length(),
+            i64::try_from(expected.len()).ok(),
+            "{range}"
+        );
+        assert!(part.body.collect().await.unwrap().to_vec() == expected, "{range}");
+    }
+    let outside = client
+        .get_object()
+        .bucket("results")
+        .key("tensor")
+        .range("bytes=300000-")
+        .send()
+        .await
+        .unwrap_err();
+    assert_eq!(code(&outside), "InvalidRange");
+    let etag = client
+        .head_object()
+        .bucket("results")
+        .key("tensor")
+        .send()
+        .await
+        .unwrap()
+        .e_tag
+        .unwrap();
+    let same = client
+        .get_object()
+        .bucket("results")
+        .key("tensor")
+        .if_none_match(&etag)
+        .send()
+        .await
+        .unwrap_err();
+    assert_eq!(same.raw_response().unwrap().status().as_u16(), 304);
+    let other = client
+        .get_object()
+        .bucket("results")
+        .key("tensor")
+        .if_match("\"00\"")
+        .send()
+        .await
+        .unwrap_err();
+    assert_eq!(code(&other), "PreconditionFailed");
+    let later = SystemTime::now() + Duration::from_mins(1);
+    let unchanged = client
+        .head_object()
+        .bucket("results")
+        .key("tensor")
+        .if_modified_since(later.into())
+        .send()
+        .await;
+    assert_eq!(
+        unchanged.unwrap_err().raw_response().unwrap().status().as_u16(),
+        304
+    );
+    cloud.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn any_legal_key_names_one_object() {
+    let (_dir, cloud, client) = start().await;
+    let long = "k".repeat(1024);
+    let keys = [
+        "a",
+        "a/",
+        "a/b",
+        "a//b",
+        "/a",
+        "//",
+        "../../etc/passwd",
+        "a/../b",
+        "./a",
+        ".",
+        "..",
+        "a b",
+        "a+b",
+        "a%20b",
+        "a%2Bb",
+        "ü/日本/🦀",
+        "quote\"'&<>",
+        "tab\tnew\nline",
+        "q?x=1#f",
+        "\\",
+        "*",
+        "~",
+        &long,
+    ];
+    for (n, key) in keys.iter().enumerate() {
+        put(&client, "submissions", key, &n.to_string()).await;
+    }
+    for (n, key) in keys.iter().enumerate() {
+        assert_eq!(
+            get(&client, "submissions", key).await,
+            n.to_string().as_bytes(),
+            "{key:?}"
+        );
+    }
+    let mut sorted: Vec<&str> = keys.to_vec();
+    sorted.sort_unstable();
+    let listed = client
+        .list_objects_v2()
+        .bucket("submissions")
+        .encoding_type(aws_sdk_s3::types::EncodingType::Url);
+    let listed = listed.send().await.unwrap();
+    let listed: Vec<String> = listed
+        .contents()
+        .iter()
+        .map(|object| object.key().unwrap().to_owned())
+        .collect();
+    let decoded: Vec<String> = listed.iter().map(|key| percent_decoded(key)).collect();
+    assert_eq!(decoded, sorted);
+    let unescaped = client
+        .list_objects_v2()
+        .bucket("submissions")
+        .prefix("a")
+        .send()
+        .await
+        .unwrap();
+    let unescaped: Vec<&str> = unescaped
+        .contents()
+        .iter()
+        .map(|object| object.key().unwrap())
+        .collect();
+    let expected: Vec<&str> = sorted
+        .iter()
+        .copied()
+        .filter(|key| key.starts_with('a'))
+        .collect();
+    assert_eq!(unescaped, expected);
+    let too_long = "k".repeat(1025);
+    let error = client
+        .put_object()
+        .bucket("submissions")
+        .key(too_long)
+        .send()
+        .await
+        .unwrap_err();
+    assert_eq!(code(&error), "KeyTooLongError");
+    cloud.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_that_is_replaced_all_the_time_is_always_readable() {
+    let (_dir, cloud, client) = start().await;
+    put(&client, "results", "current.json", "0").await;
+    let writer = {
+        let client = client.clone();
+        tokio::spawn(async move {
+            for n in 1..=200 {
+                put(&client, "results", "current.json", &n.to_string()).await;
+            }
+        })
+    };
+    let mut last = 0;
+    while !writer.is_finished() {
+        let text = String::from_utf8(get(&client, "results", "current.json").await).unwrap();
+        let read: u32 = text.parse().unwrap();
+        assert!(read >= last, "never back in time");
+        last = read;
+    }
+    writer.await.unwrap();
+    cloud.shutdown().await;
+}

@@ -1,0 +1,245 @@
+//! Headers, copies, deletes, checksums and errors.
+
+use aws_sdk_s3::types::{ChecksumAlgorithm, Delete, ObjectIdentifier};
+
+use crate::common::{get, put, s3_with_secret};
+use crate::{code, n_bodies, start};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn headers_copies_and_deletes_of_many() {
+    let (_dir, cloud, client) = start().await;
+    let put_object = client
+        .put_object()
+        .bucket("submissions")
+        .key("a")
+        .body(b"body".to_vec().into());
+    let put_object = put_object
+        .content_type("application/json")
+        .metadata("team", "ours")
+        .cache_control("no-cache");
+    let first = put_object.send().await.unwrap().version_id.unwrap();
+    put(&client, "submissions", "a", "newer").await;
+    let source = format!("submissions/a?versionId={first}");
+    let copied = client
+        .copy_object()
+        .bucket("results")
+        .key("copy")
+        .copy_source(source)
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(copied.copy_source_version_id(), Some(first.as_str()));
+    assert_eq!(get(&client, "results", "copy").await, b"body");
+    let head = client
+        .head_object()
+        .bucket("results")
+        .key("copy")
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(head.content_type(), Some("application/json"));
+    assert_eq!(head.cache_control(), Some("no-cache"));
+    assert_eq!(head.metadata().unwrap()["team"], "ours");
+
+    // a copy onto itself is how S3 changes headers: the body must survive it
+    let replace = client
+        .copy_object()
+        .bucket("results")
+        .key("copy")
+        .copy_source("results/copy");
+    let replace = replace
+        .metadata_directive(aws_sdk_s3::types::MetadataDirective::Replace)
+        .content_type("text/plain");
+    replace.send().await.unwrap();
+    assert_eq!(get(&client, "results", "copy").await, b"body");
+    let head = client
+        .head_object()
+        .bucket("results")
+        .key("copy")
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(head.content_type(), Some("text/plain"));
+    client
+        .delete_object()
+        .bucket("submissions")
+        .key("a")
+        .version_id(&first)
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(
+        get(&client, "results", "copy").await,
+        b"body",
+        "a copy outlives its source"
+    );
+
+    let objects = ["copy", "absent"].map(|key| ObjectIdentifier::builder().key(key).build().unwrap());
+    let delete = Delete::builder()
+        .set_objects(Some(objects.to_vec()))
+        .build()
+        .unwrap();
+    let deleted = client
+        .delete_objects()
+        .bucket("results")
+        .delete(delete)
+        .send()
+        .await
+        .unwrap();
+    assert_eq!((deleted.deleted().len(), deleted.errors().len()), (2, 0));
+    let full = client
+        .delete_bucket()
+        .bucket("submissions")
+        .send()
+        .await
+        .unwrap_err();
+    assert_eq!(code(&full), "BucketNotEmpty");
+    client.delete_bucket().bucket("results").send().await.unwrap();
+    client.create_bucket().bucket("fresh").send().await.unwrap();
+    let again = client.create_bucket().bucket("fresh").send().await.unwrap_err();
+    assert_eq!(code(&again), "BucketAlreadyOwnedByYou");
+    let buckets = client.list_buckets().send().await.unwrap();
+    let names: Vec<&str> = buckets
+        .buckets()
+        .iter()
+        .map(|bucket| bucket.name().unwrap())
+        .collect();
+    assert_eq!(names, ["fresh", "submissions"]);
+    assert!(client.get_bucket_location().bucket("fresh").send().await.is_ok());
+    cloud.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn checksums_are_verified_and_given_back() {
+    let (dir, cloud, client) = start().await;
+    for algorithm in [
+        ChecksumAlgorithm::Crc32,
+        ChecksumAlgorithm::Crc32C,
+        ChecksumAlgorithm::Crc64Nvme,
+        ChecksumAlgorithm::Sha1,
+        ChecksumAlgorithm::Sha256,
+    ] {
+        let put = client
+            .put_object()
+            .bucket("results")
+            .key("sum")
+            .checksum_algorithm(algorithm.clone());
+        put.body(b"body".to_vec().into()).send().await.unwrap();
+        let read = client.get_object().bucket("results").key("sum");
+        let read = read
+            .checksum_mode(aws_sdk_s3::types::ChecksumMode::Enabled)
+            .send()
+            .await
+            .unwrap();
+        let checksums = [
+            read.checksum_crc32(),
+            read.checksum_crc32_c(),
+            read.checksum_crc64_nvme(),
+            read.checksum_sha1(),
+            read.checksum_sha256(),
+        ];
+        assert_eq!(checksums.iter().flatten().count(), 1, "{algorithm}");
+        assert_eq!(
+            read.body.collect().await.unwrap().to_vec(),
+            b"body",
+            "the SDK checks it too"
+        );
+    }
+    let wrong = client
+        .put_object()
+        .bucket("results")
+        .key("wrong")
+        .checksum_crc32("AAAAAA==")
+        .body(b"body".to_vec().into());
+    assert_eq!(code(&wrong.send().await.unwrap_err()), "BadDigest");
+    let wrong = client
+        .put_object()
+        .bucket("results")
+        .key("wrong")
+        .content_md5("1B2M2Y8AsgTpgAmY7PhCfg==");
+    assert_eq!(
+        code(&wrong.body(b"body".to_vec().into()).send().await.unwrap_err()),
+        "BadDigest"
+    );
+    assert_eq!(
+        code(
+            &client
+                .get_object()
+                .bucket("results")
+                .key("wrong")
+                .send()
+                .await
+                .unwrap_err()
+        ),
+        "NoSuchKey"
+    );
+    assert_eq!(n_bodies(&dir), 1, "refused and replaced bodies are removed");
+    cloud.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_missing_says_so() {
+    let (_dir, cloud, client) = start().await;
+    let error = client
+        .get_object()
+        .bucket("nowhere")
+        .key("key")
+        .send()
+        .await
+        .unwrap_err();
+    assert_eq!(code(&error), "NoSuchBucket");
+    assert_eq!(error.raw_response().unwrap().status().as_u16(), 404);
+    let error = client
+        .put_object()
+        .bucket("nowhere")
+        .key("key")
+        .body(b"a".to_vec().into())
+        .send()
+        .await
+        .unwrap_err();
+    assert_eq!(code(&error), "NoSuchBucket");
+    let error = client
+        .list_objects_v2()
+        .bucket("nowhere")
+        .send()
+        .await
+        .unwrap_err();
+    assert_eq!(code(&error), "NoSuchBucket");
+    assert!(
+        client
+            .head_bucket()
+            .bucket("nowhere")
+            .send()
+            .await
+            .unwrap_err()
+            .into_service_error()
+            .is_not_found()
+    );
+    let error = client
+        .get_object()
+        .bucket("results")
+        .key("key")
+        .send()
+        .await
+        .unwrap_err();
+    assert_eq!(code(&error), "NoSuchKey");
+    let error = client
+        .head_object()
+        .bucket("results")
+        .key("key")
+        .send()
+        .await
+        .unwrap_err();
+    assert!(error.into_service_error().is_not_found());
+    let error = client.delete_bucket().bucket("nowhere").send().await.unwrap_err();
+    assert_eq!(code(&error), "NoSuchBucket");
+    let intruder = s3_with_secret(&cloud, "guessed");
+    let error = intruder
+        .list_objects_v2()
+        .bucket("results")
+        .send()
+        .await
+        .unwrap_err();
+    assert_eq!(code(&error), "SignatureDoesNotMatch");
+    cloud.shutdown().await;
+}

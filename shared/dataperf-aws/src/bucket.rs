@@ -1,0 +1,190 @@
+//! The bucket port on S3.
+
+use std::ops::Range;
+
+use aws_sdk_s3::Client;
+use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_s3::operation::get_object::{GetObjectError, GetObjectOutput};
+use aws_sdk_s3::operation::put_object::builders::PutObjectFluentBuilder;
+use aws_sdk_s3::primitives::ByteStream;
+use bytes::{Bytes, BytesMut};
+use dataperf::Timestamp;
+use dataperf::ports::PortError;
+use dataperf::ports::bucket::{Bucket, Got, Object, PutIfAbsent};
+use futures_util::{StreamExt, TryStreamExt, stream};
+
+use crate::fault::port_error;
+
+/// Larger objects are read in parts of this size, several at once: one connection gives less than the network has.
+const PART_BYTES: u64 = 8 << 20;
+const PARTS_AT_ONCE: usize = 8;
+const RANGES_AT_ONCE: usize = 16;
+/// Two conditional writes of one key at the same moment make S3 answer 409 to one of them: it asks again.
+const CONFLICT_TRIES: usize = 5;
+
+/// One bucket of S3.
+#[derive(Debug, Clone)]
+pub struct S3Bucket {
+    client: Client,
+    name: String,
+}
+
+impl S3Bucket {
+    /// The bucket `name`.
+    pub fn new(client: Client, name: impl Into<String>) -> Self {
+        Self {
+            client,
+            name: name.into(),
+        }
+    }
+
+    fn what(&self, verb: &str, key: &str) -> String {
+        format!("{verb} `s3://{}/{key}`", self.name)
+    }
+
+    /// `None` when there is no such object or version.
+    async fn request(
+        &self,
+        key: &str,
+        version: Option<&str>,
+        range: Option<String>,
+    ) -> Result<Option<GetObjectOutput>, PortError> {
+        let request = self
+            .client
+            .get_object()
+            .bucket(&self.name)
+            .key(key)
+            .set_range(range);
+        match request.set_version_id(version.map(str::to_owned)).send().await {
+            Ok(output) => Ok(Some(output)),
+            Err(SdkError::ServiceError(error)) if is_missing(error.err()) => Ok(None),
+            Err(error) => Err(port_error(self.what("reading", key), error)),
+        }
+    }
+
+    /// One range of an object, whole.
+    async fn range(
+        &self,
+        key: &str,
+        version: Option<&str>,
+        range: Range<u64>,
+    ) -> Result<Option<Bytes>, PortError> {
+        let short = |why: String| PortError::Malformed {
+            what: self.what("reading", key),
+            why,
+        };
+        let header = format!("bytes={}-{}", range.start, range.end - 1);
+        let Some(output) = self.request(key, version, Some(header)).await? else {
+            return Ok(None);
+        };
+        let bytes = self.body(key, output.body).await?;
+        if bytes.len() as u64 == range.end - range.start {
+            return Ok(Some(bytes));
+        }
+        Err(short(format!(
+            "bytes {} to {} were asked for, {} came",
+            range.start,
+            range.end,
+            bytes.len()
+        )))
+    }
+
+    async fn body(&self, key: &str, body: ByteStream) -> Result<Bytes, PortError> {
+        let whole = body.collect().await.map_err(|error| PortError::Transient {
+            what: self.what("reading", key),
+            source: Box::new(error),
+        })?;
+        Ok(whole.into_bytes())
+    }
+
+    async fn in_parts(
+        &self,
+        key: &str,
+        version: Option<&str>,
+        n_bytes: u64,
+    ) -> Result<Option<Bytes>, PortError> {
+        let begins = (0..n_bytes).step_by(PART_BYTES as usize);
+        let parts = begins.map(|begin| self.range(key, version, begin..(begin + PART_BYTES).min(n_bytes)));
+        let mut parts = stream::iter(parts).buffered(PARTS_AT_ONCE);
+        let mut whole = BytesMut::with_capacity(n_bytes as usize);
+        while let Some(part) = parts.try_next().await? {
+            let Some(part) = part else { return Ok(None) };
+            whole.extend_from_slice(&part);
+        }
+        Ok(Some(whole.freeze()))
+    }
+
+    fn put_request(&self, key: &str, bytes: Bytes) -> PutObjectFluentBuilder {
+        self.client
+            .put_object()
+            .bucket(&self.name)
+            .key(key)
+            .body(ByteStream::from(bytes))
+    }
+}
+
+fn is_missing(error: &GetObjectError) -> bool {
+    error.is_no_such_key() || error.code() == Some("NoSuchVersion")
+}
+
+impl Bucket for S3Bucket {
+    async fn get(&self, key: &str, version: Option<&str>, max_bytes: u64) -> Result<Got, PortError> {
+        let Some(output) = self.request(key, version, None).await? else {
+            return Ok(Got::Missing);
+        };
+        // The answer's head tells the size: the body of one that is too large is never read.
+        let n_bytes = output.content_length().unwrap_or(0).max(0) as u64;
+        let stored_at = output
+            .last_modified()
+            .and_then(|time| time.to_millis().ok())
+            .map(Timestamp::from_unix_millis);
+        if n_bytes > max_bytes {
+            return Ok(Got::TooLarge { n_bytes });
+        }
+        let bytes = if n_bytes > 2 * PART_BYTES {
+            drop(output.body);
+            self.in_parts(key, version, n_bytes).await?
+        } else {
+            Some(self.body(key, output.body).await?)
+        };
+        Ok(bytes.map_or(Got::Missing, |bytes| Got::Object(Object { bytes, stored_at })))
+    }
+
+    async fn get_ranges(&self, key: &str, ranges: &[Range<u64>]) -> Result<Option<Vec<Bytes>>, PortError> {
+        let part = |range: Range<u64>| async move {
+            if range.is_empty() {
+                Ok(Some(Bytes::new()))
+            } else {
+                self.range(key, None, range).await
+            }
+        };
+        let parts = stream::iter(ranges.iter().cloned().map(part)).buffered(RANGES_AT_ONCE);
+        let parts: Vec<Option<Bytes>> = parts.try_collect().await?;
+        Ok(parts.into_iter().collect())
+    }
+
+    async fn put(&self, key: &str, bytes: Bytes) -> Result<(), PortError> {
+        let sent = self.put_request(key, bytes).send().await;
+        sent.map(drop)
+            .map_err(|error| port_error(self.what("writing", key), error))
+    }
+
+    async fn put_if_absent(&self, key: &str, bytes: Bytes) -> Result<PutIfAbsent, PortError> {
+        let mut tries = 0;
+        loop {
+            let sent = self
+                .put_request(key, bytes.clone())
+                .if_none_match("*")
+                .send()
+                .await;
+            tries += 1;
+            match sent {
+                Ok(_) => return Ok(PutIfAbsent::Stored),
+                Err(error) if error.code() == Some("PreconditionFailed") => return Ok(PutIfAbsent::Existed),
+                Err(error)
+                    if error.code() == Some("ConditionalRequestConflict") && tries < CONFLICT_TRIES => {}
+                Err(error) => return Err(port_error(self.what("writing", key), error)),
+            }
+        }
+    }
+}

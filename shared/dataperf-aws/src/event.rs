@@ -1,0 +1,118 @@
+//! The event S3 sends when an object is created.
+
+use aws_lambda_events::s3::{S3Event, S3EventRecord};
+use dataperf::{Timestamp, Upload};
+use percent_encoding::percent_decode_str;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// An event that S3 does not send.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the event is not one that S3 sends: {0}")]
+pub struct BadEvent(String);
+
+/// The uploads an event announces, in its order. The test event that S3 sends when a notification is configured,
+/// and records of anything but created objects, announce none.
+///
+/// # Errors
+/// [`BadEvent`] with what is missing.
+pub fn uploads(event: &Value) -> Result<Vec<Upload>, BadEvent> {
+    if event.get("Event").and_then(Value::as_str) == Some("s3:TestEvent") {
+        return Ok(Vec::new());
+    }
+    let event = S3Event::deserialize(event).map_err(|error| BadEvent(error.to_string()))?;
+    event
+        .records
+        .into_iter()
+        .filter(is_creation)
+        .map(upload)
+        .collect()
+}
+
+fn is_creation(record: &S3EventRecord) -> bool {
+    record
+        .event_name
+        .as_deref()
+        .is_some_and(|name| name.trim_start_matches("s3:").starts_with("ObjectCreated:"))
+}
+
+fn upload(record: S3EventRecord) -> Result<Upload, BadEvent> {
+    let absent = |what: &str| BadEvent(format!("a record has no {what}"));
+    let object = record.s3.object;
+    Ok(Upload {
+        bucket: record.s3.bucket.name.ok_or_else(|| absent("bucket name"))?,
+        key: decoded(&object.key.ok_or_else(|| absent("object key"))?)?,
+        version: object.version_id.filter(|version| !version.is_empty()),
+        e_tag: object.e_tag,
+        received_at: Timestamp::from_unix_millis(record.event_time.timestamp_millis()),
+    })
+}
+
+/// Keys are encoded as in an HTML form: `+` is a space and everything unusual is `%XX` of its UTF-8 bytes.
+fn decoded(key: &str) -> Result<String, BadEvent> {
+    let spaced = key.replace('+', " ");
+    let text = percent_decode_str(&spaced)
+        .decode_utf8()
+        .map_err(|_| BadEvent(format!("the key `{key}` is not UTF-8")))?;
+    Ok(text.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn record(key: &str, name: &str) -> Value {
+        json!({
+            "eventVersion": "2.1", "eventSource": "aws:s3", "awsRegion": "us-east-1",
+            "eventTime": "2026-03-01T12:00:00.250Z", "eventName": name,
+            "userIdentity": {"principalId": "P"}, "requestParameters": {"sourceIPAddress": "127.0.0.1"},
+            "responseElements": {},
+            "s3": {"s3SchemaVersion": "1.0", "configurationId": "c", "bucket": {"name": "submissions", "arn": "a"},
+                   "object": {"key": key, "size": 10, "eTag": "e", "versionId": "v1", "sequencer": "00"}}
+        })
+    }
+
+    #[test]
+    fn decodes_keys_as_s3_encodes_them() {
+        for (encoded, key) in [
+            ("b/en-25/ada/first+try.json", "b/en-25/ada/first try.json"),
+            ("b/en-25/ada/1%2B1%3D2.json", "b/en-25/ada/1+1=2.json"),
+            ("b/en-25/J%C3%BCrgen/100%25.json", "b/en-25/Jürgen/100%.json"),
+        ] {
+            let event = json!({"Records": [record(encoded, "ObjectCreated:Put")]});
+            assert_eq!(uploads(&event).expect("an event")[0].key, key);
+        }
+    }
+
+    #[test]
+    fn takes_every_created_object_and_nothing_else() {
+        let names = [
+            "ObjectCreated:Put",
+            "ObjectRemoved:Delete",
+            "ObjectCreated:CompleteMultipartUpload",
+            "ObjectCreated:Copy",
+        ];
+        let event = json!({"Records": names.map(|name| record("k", name))});
+        let uploads = uploads(&event).expect("an event");
+        assert_eq!(uploads.len(), 3);
+        assert_eq!(uploads[0].received_at.to_string(), "2026-03-01T12:00:00.250Z");
+        assert_eq!(
+            super::uploads(&json!({"Service": "Amazon S3", "Event": "s3:TestEvent", "Bucket": "b"})),
+            Ok(vec![])
+        );
+    }
+
+    #[test]
+    fn says_what_is_wrong_with_another_event() {
+        for event in [
+            json!({}),
+            json!([]),
+            json!({"Records": [{}]}),
+            json!({"Records": [record("%ff", "ObjectCreated:Put")]}),
+        ] {
+            assert!(uploads(&event).is_err(), "{event}");
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! The core's ports on S3 and DynamoDB, the S3 event, and the Lambda function around a benchmark.
+
+mod bucket;
+mod clients;
+mod event;
+mod fault;
+mod function;
+mod items;
+mod leaderboards;
+
+pub use bucket::S3Bucket;
+pub use clients::Clients;
+pub use event::{BadEvent, uploads};
+pub use fault::Fault;
+pub use function::run;
+pub use leaderboards::DynamoLeaderboards;

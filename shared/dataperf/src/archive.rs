@@ -1,0 +1,402 @@
+//! Zip artifacts, read within bounds and in memory: nothing of an archive ever becomes a path.
+
+use std::collections::BTreeMap;
+use std::io::{Cursor, Read};
+
+use zip::result::ZipError;
+use zip::{CompressionMethod, ZipArchive};
+
+use crate::rejection::{Reason, Reasons, Rejection, quote};
+
+/// Bytes of a central directory's entry before its name.
+const HEADER_BYTES: usize = 46;
+const HEADER_SIGNATURE: &[u8] = b"PK\x01\x02";
+/// The general purpose bits that say an entry is encrypted, weakly or strongly.
+const ENCRYPTED_BITS: u16 = 0x0041;
+/// Entries smaller than this may be compressed as well as they can be: a file of equal lines is no bomb.
+const RATIO_FREE_BYTES: u64 = 64 << 10;
+
+/// What an archive may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// Files in it, at most.
+    pub max_entries: usize,
+    /// Bytes of all its files unpacked, at most.
+    pub max_unpacked_bytes: u64,
+    /// How many times its packed size a file may have unpacked.
+    pub max_ratio: u64,
+}
+
+/// One unpacked file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name, without folders.
+    pub name: String,
+    /// What is in it.
+    pub bytes: Vec<u8>,
+}
+
+/// Whether an artifact begins as a zip archive does, empty ones included.
+pub fn is_zip(artifact: &[u8]) -> bool {
+    [b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08"]
+        .iter()
+        .any(|signature| artifact.starts_with(*signature))
+}
+
+/// The files of an archive, in its order. What macOS adds by itself (`__MACOSX/`, `.DS_Store`) is left out.
+///
+/// Nothing is unpacked unless the archive's own directory keeps every bound, and then no further than it says.
+///
+/// # Errors
+/// A [`Rejection`] with everything that is wrong: `bad_zip`, `empty_zip`, `too_many_entries`, `nested_name`,
+/// `bad_name`, `duplicate_name`, `nested_zip`, `encrypted_entry`, `bad_compression`, `compression_ratio`,
+/// `too_large_unpacked`.
+pub fn unpack(artifact: &[u8], bounds: Bounds) -> Result<Vec<Entry>, Rejection> {
+    let mut archive = ZipArchive::new(Cursor::new(artifact)).map_err(|error| damaged("", &error))?;
+    let listed = directory(artifact, archive.central_directory_start());
+    if listed.len() < archive.len() {
+        return Err(damaged(
+            "",
+            &ZipError::InvalidArchive("its directory is incomplete".into()),
+        )
+        .into());
+    }
+    let mut reasons = Reasons::default();
+    if listed.len() > bounds.max_entries {
+        let (limit, actual) = (bounds.max_entries, listed.len());
+        let message =
+            format!("the zip has {actual} entries, the limit is {limit}: pack the submission's files only");
+        return Err(Reason::over("too_many_entries", "", limit as u64, actual as u64, message).into());
+    }
+    let files: Vec<&Listed> = listed.iter().filter(|entry| !entry.is_clutter()).collect();
+    if files.is_empty() {
+        reasons.add(Reason::new(
+            "empty_zip",
+            "",
+            "the zip has no files: pack the submission's files",
+        ));
+    }
+    check(&files, bounds, &mut reasons);
+    reasons.into_verdict(())?;
+    let mut entries = Vec::with_capacity(files.len());
+    let mut reasons = Reasons::default();
+    for file in files {
+        match read(&mut archive, file) {
+            Ok(bytes) if is_zip(&bytes) => {
+                let message = format!(
+                    "{} is a zip within the zip: pack the files themselves",
+                    quote(&file.name)
+                );
+                reasons.add(Reason::new("nested_zip", &file.name, message));
+            }
+            Ok(bytes) => entries.push(Entry {
+                name: file.name.clone(),
+                bytes,
+            }),
+            Err(error) => reasons.add(damaged(&file.name, &error)),
+        }
+    }
+    reasons.into_verdict(entries)
+}
+
+fn damaged(at: &str, error: &ZipError) -> Reason {
+    Reason::new(
+        "bad_zip",
+        at,
+        format!("the zip can't be read ({error}): it may be cut off, make it again"),
+    )
+}
+
+/// What the archive's directory says of an entry. The library forgets entries whose name comes again; this doesn't.
+#[derive(Debug)]
+struct Listed {
+    name: String,
+    is_utf8: bool,
+    flags: u16,
+    packed_bytes: u64,
+    unpacked_bytes: u64,
+    method: u16,
+}
+
+impl Listed {
+    fn is_clutter(&self) -> bool {
+        let last = self.name.rsplit('/').next().unwrap_or_default();
+        self.name.starts_with("__MACOSX/") || last == ".DS_Store"
+    }
+}
+
+fn directory(artifact: &[u8], begin: u64) -> Vec<Listed> {
+    let mut listed = Vec::new();
+    let mut rest = artifact.get(begin as usize..).unwrap_or_default();
+    while rest.starts_with(HEADER_SIGNATURE) && rest.len() >= HEADER_BYTES {
+        let number = |at: usize| u16::from_le_bytes([rest[at], rest[at + 1]]);
+        let size = |at: usize| {
+            u64::from(u32::from_le_bytes([
+                rest[at],
+                rest[at + 1],
+                rest[at + 2],
+                rest[at + 3],
+            ]))
+        };
+        let n_name = usize::from(number(28));
+        let n_more = usize::from(number(30)) + usize::from(number(32));
+        let Some(name) = rest.get(HEADER_BYTES..HEADER_BYTES + n_name) else {
+            break;
+        };
+        listed.push(Listed {
+            name: String::from_utf8_lossy(name).into_owned(),
+            is_utf8: std::str::from_utf8(name).is_ok(),
+            flags: number(8),
+            method: number(10),
+            packed_bytes: size(20),
+            unpacked_bytes: size(24),
+        });
+        rest = rest.get(HEADER_BYTES + n_name + n_more..).unwrap_or_default();
+    }
+    listed
+}
+
+fn check(files: &[&Listed], bounds: Bounds, reasons: &mut Reasons) {
+    let mut first_of: BTreeMap<String, usize> = BTreeMap::new();
+    let mut unpacked_bytes = 0;
+    for (idx, file) in files.iter().enumerate() {
+        check_name(file, reasons);
+        if first_of.insert(file.name.to_lowercase(), idx).is_some() {
+            let message = format!("the zip has more than one file {}: keep one", quote(&file.name));
+            reasons.add(Reason::new("duplicate_name", &file.name, message));
+        }
+        if file.flags & ENCRYPTED_BITS != 0 {
+            let message = format!("{} is encrypted: pack it without a password", quote(&file.name));
+            reasons.add(Reason::new("encrypted_entry", &file.name, message));
+        }
+        if ![0, 8].contains(&file.method) {
+            let message = format!(
+                "{} is packed by method {}: store or deflate it",
+                quote(&file.name),
+                file.method
+            );
+            reasons.add(Reason::over(
+                "bad_compression",
+                &file.name,
+                8,
+                file.method.into(),
+                message,
+            ));
+        }
+        unpacked_bytes += file.unpacked_bytes;
+        let ratio = file.unpacked_bytes / file.packed_bytes.max(1);
+        if file.unpacked_bytes > RATIO_FREE_BYTES && ratio > bounds.max_ratio {
+            let message = format!(
+                "{} unpacks to {ratio} times its size, the limit is {}",
+                quote(&file.name),
+                bounds.max_ratio
+            );
+            reasons.add(Reason::over(
+                "compression_ratio",
+                &file.name,
+                bounds.max_ratio,
+                ratio,
+                message,
+            ));
+        }
+    }
+    let limit = bounds.max_unpacked_bytes;
+    if unpacked_bytes > limit {
+        let message = format!(
+            "the zip unpacks to {unpacked_bytes} bytes, the limit is {limit}: pack the submission's files only"
+        );
+        reasons.add(Reason::over(
+            "too_large_unpacked",
+            "",
+            limit,
+            unpacked_bytes,
+            message,
+        ));
+    }
+}
+
+fn check_name(file: &Listed, reasons: &mut Reasons) {
+    let name = &file.name;
+    let shown = quote(name);
+    if name.contains(['/', '\\']) {
+        let message =
+            format!("{shown} is in a folder or is one: pack the files themselves, at the top of the zip");
+        reasons.add(Reason::new("nested_name", name, message));
+    } else if !file.is_utf8
+        || name.is_empty()
+        || [".", ".."].contains(&name.as_str())
+        || name.contains(char::is_control)
+    {
+        let message = format!("{shown} is not a file's name: use letters, digits, `-`, `_` and `.`");
+        reasons.add(Reason::new("bad_name", name, message));
+    }
+}
+
+/// Unpacks one file: exactly as much as the directory says, or it is an error.
+fn read(archive: &mut ZipArchive<Cursor<&[u8]>>, file: &Listed) -> Result<Vec<u8>, ZipError> {
+    let mut entry = archive.by_name(&file.name)?;
+    if !matches!(
+        entry.compression(),
+        CompressionMethod::Stored | CompressionMethod::Deflated
+    ) {
+        return Err(ZipError::UnsupportedArchive("another compression"));
+    }
+    let mut bytes = Vec::with_capacity(file.unpacked_bytes as usize);
+    entry
+        .by_ref()
+        .take(file.unpacked_bytes + 1)
+        .read_to_end(&mut bytes)?;
+    if bytes.len() as u64 == file.unpacked_bytes {
+        return Ok(bytes);
+    }
+    Err(ZipError::InvalidArchive(
+        "an entry has another size than the directory says".into(),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use zip::ZipWriter;
+    use zip::write::SimpleFileOptions;
+
+    use super::*;
+
+    const BOUNDS: Bounds = Bounds {
+        max_entries: 8,
+        max_unpacked_bytes: 1 << 20,
+        max_ratio: 200,
+    };
+
+    fn packed(files: &[(&str, &[u8])]) -> Vec<u8> {
+        let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+        for (name, bytes) in files {
+            writer
+                .start_file(*name, SimpleFileOptions::default())
+                .expect("a name");
+            writer.write_all(bytes).expect("memory");
+        }
+        writer.finish().expect("memory").into_inner()
+    }
+
+    fn codes(artifact: &[u8]) -> Vec<String> {
+        let rejection = unpack(artifact, BOUNDS).expect_err("refused");
+        rejection
+            .reasons()
+            .iter()
+            .map(|reason| reason.code.clone())
+            .collect()
+    }
+
+    /// Replaces every `from` by `to` of the same length: names stand in the local and the central header.
+    fn patched(mut bytes: Vec<u8>, from: &[u8], to: &[u8]) -> Vec<u8> {
+        assert_eq!(from.len(), to.len());
+        for at in 0..bytes.len() - from.len() {
+            if bytes[at..].starts_with(from) {
+                bytes[at..at + to.len()].copy_from_slice(to);
+            }
+        }
+        bytes
+    }
+
+    #[test]
+    fn gives_files_in_order_without_clutter() {
+        let zip = packed(&[
+            ("b.csv", b"1"),
+            ("__MACOSX/._b.csv", b"x"),
+            (".DS_Store", b"x"),
+            ("a.csv", b""),
+        ]);
+        assert!(is_zip(&zip));
+        let entries = unpack(&zip, BOUNDS).expect("fine");
+        let expected = [("b.csv", b"1".to_vec()), ("a.csv", Vec::new())];
+        assert_eq!(
+            entries,
+            expected.map(|(name, bytes)| Entry {
+                name: name.into(),
+                bytes
+            })
+        );
+    }
+
+    #[test]
+    fn refuses_names_that_lead_elsewhere() {
+        for name in [
+            "../a.csv",
+            "/etc/passwd",
+            "a/b.csv",
+            "..\\a.csv",
+            "C:\\a.csv",
+            "folder/",
+        ] {
+            assert_eq!(codes(&packed(&[(name, b"1")])), ["nested_name"], "{name}");
+        }
+        assert_eq!(
+            codes(&patched(packed(&[("ab", b"1")]), b"ab", b"..")),
+            ["bad_name"]
+        );
+        assert_eq!(
+            codes(&patched(packed(&[("ab.csv", b"1")]), b"ab.csv", b"a\0.csv")),
+            ["bad_name"]
+        );
+        assert_eq!(
+            codes(&patched(packed(&[("ab.csv", b"1")]), b"ab.csv", b"a\xff.csv")),
+            ["bad_name"]
+        );
+    }
+
+    #[test]
+    fn refuses_a_name_that_comes_twice() {
+        let zip = packed(&[("aa.csv", b"1"), ("bb.csv", b"2")]);
+        assert_eq!(
+            codes(&patched(zip.clone(), b"bb.csv", b"aa.csv")),
+            ["duplicate_name"]
+        );
+        assert_eq!(codes(&patched(zip, b"bb.csv", b"AA.csv")), ["duplicate_name"]);
+    }
+
+    #[test]
+    fn refuses_what_unpacks_to_too_much() {
+        let bomb = packed(&[("a.csv", &vec![b'0'; 1 << 21])]);
+        assert!(bomb.len() < 1 << 13);
+        assert_eq!(codes(&bomb), ["compression_ratio", "too_large_unpacked"]);
+        let many: Vec<String> = (0..10_000).map(|k| format!("{k}.csv")).collect();
+        let many: Vec<(&str, &[u8])> = many.iter().map(|name| (name.as_str(), b"1".as_slice())).collect();
+        let rejection = unpack(&packed(&many), BOUNDS).expect_err("refused");
+        assert_eq!(
+            (rejection.reasons()[0].limit, rejection.reasons()[0].actual),
+            (Some(8), Some(10_000))
+        );
+        // the directory lies about the size: no more is unpacked than it says
+        let lying = patched(
+            packed(&[("a.csv", &[b'0'; 4096])]),
+            &4096u32.to_le_bytes(),
+            &16u32.to_le_bytes(),
+        );
+        assert_eq!(codes(&lying), ["bad_zip"]);
+    }
+
+    #[test]
+    fn refuses_what_is_no_plain_archive() {
+        assert_eq!(codes(&packed(&[])), ["empty_zip"]);
+        assert_eq!(
+            codes(&packed(&[("a.csv", &packed(&[("b.csv", b"1")]))])),
+            ["nested_zip"]
+        );
+        let whole = packed(&[("a.csv", b"ImageID,Confidence\n")]);
+        for n in [4, 20, whole.len() / 2, whole.len() - 1] {
+            assert_eq!(codes(&whole[..n]), ["bad_zip"], "cut off after {n} bytes");
+        }
+        let mut encrypted = whole.clone();
+        let at = encrypted
+            .windows(4)
+            .position(|four| four == HEADER_SIGNATURE)
+            .expect("a directory");
+        encrypted[at + 8] |= 1;
+        assert_eq!(codes(&encrypted), ["encrypted_entry"]);
+        let mut other = whole;
+        other[at + 10] = 12;
+        assert_eq!(codes(&other), ["bad_compression"]);
+    }
+}

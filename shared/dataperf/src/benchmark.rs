@@ -1,0 +1,122 @@
+//! The one abstraction: what a benchmark has to say so that the platform can host it.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::frozen::{FrozenError, Manifest, ReadRows};
+use crate::rank::Direction;
+use crate::rejection::Rejection;
+use crate::verdict::Scorecard;
+
+/// A board of a benchmark, as its data set defines it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Leaderboard {
+    /// Its name, such as `en-25`.
+    pub name: String,
+    /// One line about it.
+    pub about: String,
+}
+
+/// Rows to read from a frozen tensor: only what a submission chose, never the pool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowRequest {
+    /// The file's path in the data set.
+    pub file: String,
+    /// The tensor's name.
+    pub tensor: String,
+    /// The rows in the order they are wanted; a row may be asked for twice.
+    pub rows: Vec<usize>,
+}
+
+/// A benchmark: its wire format, its rules, its frozen model and its score. Everything here is synchronous and
+/// pure: the same inputs give the same verdict on any machine and any number of threads.
+///
+/// The platform calls, in this order: [`parse`](Benchmark::parse), [`decode`](Benchmark::decode) (once a
+/// leaderboard, then kept warm), [`lookups`](Benchmark::lookups), [`validate`](Benchmark::validate),
+/// [`parts`](Benchmark::parts), [`run`](Benchmark::run) for each of them, and [`score`](Benchmark::score).
+/// Between these it reads what they ask for, so that none of them has to wait for anything.
+pub trait Benchmark: Sized + Send + Sync + 'static {
+    /// The id: the first part of every key, the function's name, the first word of every partition.
+    const ID: &'static str;
+    /// One line for people.
+    const ABOUT: &'static str;
+    /// The largest artifact that is read at all.
+    const MAX_ARTIFACT_BYTES: u64;
+    /// Which scores are better.
+    const DIRECTION: Direction;
+    /// The scores there can be.
+    const SCORE_RANGE: RangeInclusive<f64>;
+
+    /// What scoring keeps in memory between submissions to one leaderboard.
+    type Frozen: Send + Sync + 'static;
+    /// A parsed artifact that may break every rule.
+    type Submission: Send;
+    /// A submission that obeys the rules: only [`validate`](Benchmark::validate) makes one.
+    type Checked: Send + Sync;
+    /// What comes of one part of an evaluation.
+    type Outcome: Send;
+
+    /// The boards of a data set.
+    ///
+    /// # Errors
+    /// [`FrozenError`] when the manifest's parameters are not this benchmark's.
+    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError>;
+
+    /// The files that [`decode`](Benchmark::decode) needs whole.
+    ///
+    /// # Errors
+    /// [`FrozenError`] when the manifest's parameters are not this benchmark's or have no such leaderboard.
+    fn whole_files(manifest: &Manifest, leaderboard: &str) -> Result<Vec<String>, FrozenError>;
+
+    /// Makes the frozen part of a leaderboard from the files it asked for, by path.
+    ///
+    /// # Errors
+    /// [`FrozenError`] when a file is not what the manifest says.
+    fn decode(
+        manifest: &Manifest,
+        leaderboard: &str,
+        files: &BTreeMap<String, Bytes>,
+    ) -> Result<Self::Frozen, FrozenError>;
+
+    /// Reads an artifact of at most [`MAX_ARTIFACT_BYTES`](Benchmark::MAX_ARTIFACT_BYTES).
+    ///
+    /// # Errors
+    /// A [`Rejection`] with everything that is wrong with its form.
+    fn parse(artifact: &[u8]) -> Result<Self::Submission, Rejection>;
+
+    /// The rows that the rules have to see: where what may be chosen is too much to keep in memory.
+    fn lookups(_submission: &Self::Submission, _frozen: &Self::Frozen) -> Vec<RowRequest> {
+        Vec::new()
+    }
+
+    /// Holds a submission against the rules. `found` answers [`lookups`](Benchmark::lookups), one for each request.
+    ///
+    /// # Errors
+    /// A [`Rejection`] with every broken rule.
+    fn validate(
+        submission: Self::Submission,
+        frozen: &Self::Frozen,
+        found: &[ReadRows],
+    ) -> Result<Self::Checked, Rejection>;
+
+    /// The parts of the evaluation, done one after another, each with the rows that it needs beyond the frozen
+    /// part: never more than one part's rows are in memory.
+    fn parts(checked: &Self::Checked, frozen: &Self::Frozen) -> Vec<Vec<RowRequest>>;
+
+    /// Does one part. `rows` answers its requests, one for each.
+    ///
+    /// # Errors
+    /// [`FrozenError`] when the frozen numbers can't be used (not finite, of another width).
+    fn run(
+        checked: &Self::Checked,
+        frozen: &Self::Frozen,
+        part_idx: usize,
+        rows: &[ReadRows],
+    ) -> Result<Self::Outcome, FrozenError>;
+
+    /// The score of what the parts came to, in their order.
+    fn score(checked: &Self::Checked, frozen: &Self::Frozen, outcomes: Vec<Self::Outcome>) -> Scorecard;
+}

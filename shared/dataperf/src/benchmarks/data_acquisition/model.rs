@@ -1,0 +1,187 @@
+//! The frozen part, and the frozen model that the buyer trains.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use ndarray::{Array2, ArrayView2};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::validation::{Bought, sample};
+use super::{FEATURES, LABELS, Market, Parameters, buyer_file, features_file, labels_file};
+use crate::frozen::{Dtype, FrozenError, Manifest, ReadRows, numbers, slice};
+use crate::metrics::accuracy;
+use crate::models::FitError;
+use crate::models::boosted_stumps::BoostedStumps;
+use crate::models::k_nearest::KNearest;
+use crate::models::logistic_regression::LogisticRegression;
+
+/// Neighbours of [`BuyerModel::Knn`].
+const N_NEIGHBORS: usize = 9;
+/// Stumps of [`BuyerModel::GradientBoosting`].
+const N_STUMPS: usize = 100;
+
+/// The model that the buyer trains: scikit-learn 1.2.2's, with the public evaluator's settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BuyerModel {
+    /// `LogisticRegression(random_state=0)`.
+    LogisticRegression,
+    /// `KNeighborsClassifier(n_neighbors=9)`.
+    Knn,
+    /// `GradientBoostingClassifier(n_estimators=100, learning_rate=1.0, max_depth=1, random_state=0)`.
+    GradientBoosting,
+}
+
+impl BuyerModel {
+    /// A few words for people.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::LogisticRegression => "a logistic regression",
+            Self::Knn => "9 nearest neighbours",
+            Self::GradientBoosting => "100 boosted stumps",
+        }
+    }
+
+    /// The fewest rows that it can be trained on.
+    pub fn min_rows(self) -> usize {
+        if self == Self::Knn { N_NEIGHBORS } else { 2 }
+    }
+
+    /// Trains on `x`, `(n_rows, n_features)`, and predicts the labels of `rows`.
+    fn predict(
+        self,
+        x: ArrayView2<f64>,
+        labels: &[usize],
+        rows: ArrayView2<f64>,
+    ) -> Result<Vec<usize>, FitError> {
+        match self {
+            Self::LogisticRegression => Ok(LogisticRegression::fit(x, labels)?.predict(rows)),
+            Self::Knn => Ok(KNearest::fit(x, labels, N_NEIGHBORS)?.predict(rows)),
+            Self::GradientBoosting => Ok(BoostedStumps::fit(x, labels, N_STUMPS)?.predict(rows)),
+        }
+    }
+}
+
+/// What scoring keeps in memory: the sellers' labels and the buyer's evaluation sets.
+#[derive(Debug)]
+pub struct Frozen {
+    parameters: Parameters,
+    data: BTreeMap<u32, MarketData>,
+}
+
+#[derive(Debug)]
+struct MarketData {
+    /// What the sellers' features are stored as.
+    dtype: Dtype,
+    labels: Bytes,
+    /// `(n_buyer, n_features)`
+    buyer_features: Array2<f64>,
+    buyer_labels: Vec<usize>,
+}
+
+impl Frozen {
+    pub(super) fn decode(manifest: &Manifest, files: &BTreeMap<String, Bytes>) -> Result<Self, FrozenError> {
+        let parameters: Parameters = manifest.parameters()?;
+        let mut data = BTreeMap::new();
+        for (&number, market) in &parameters.markets {
+            data.insert(number, MarketData::decode(manifest, files, number, market)?);
+        }
+        Ok(Self { parameters, data })
+    }
+
+    /// The markets by number.
+    pub fn markets(&self) -> &BTreeMap<u32, Market> {
+        &self.parameters.markets
+    }
+
+    /// The model that the buyer trains.
+    pub fn buyer_model(&self) -> BuyerModel {
+        self.parameters.buyer_model
+    }
+
+    pub(super) fn labels(&self, market: u32) -> &[u8] {
+        &self.data[&market].labels
+    }
+
+    pub(super) fn trials(&self, market: &Market, counts: &[usize]) -> Vec<Vec<u32>> {
+        sample(self.parameters.seed, self.parameters.n_trials, market, counts)
+    }
+}
+
+impl MarketData {
+    fn decode(
+        manifest: &Manifest,
+        files: &BTreeMap<String, Bytes>,
+        number: u32,
+        market: &Market,
+    ) -> Result<Self, FrozenError> {
+        let whole = |path: &str| {
+            files
+                .get(path)
+                .ok_or_else(|| FrozenError::damaged(path, "it was not read"))
+        };
+        let (features_path, labels_path, buyer_path) =
+            (features_file(number), labels_file(number), buyer_file(number));
+        let features = manifest.any_tensor(&features_path, FEATURES)?;
+        let labels = slice(
+            manifest.tensor(&labels_path, LABELS, Dtype::U8, 1)?,
+            &labels_path,
+            whole(&labels_path)?,
+        )?;
+        let n_rows: usize = market.sellers.iter().map(|seller| seller.n_rows).sum();
+        let &[n_features_rows, n_features] = features.shape.as_slice() else {
+            return Err(FrozenError::damaged(&features_path, "its tensor is no matrix"));
+        };
+        let is_whole = n_features_rows == n_rows && labels.len() == n_rows && u32::try_from(n_rows).is_ok();
+        if !is_whole || labels.iter().any(|&label| label > 1) {
+            let why = format!("it has not {n_rows} rows with a label of 0 or 1 each");
+            return Err(FrozenError::damaged(&features_path, why));
+        }
+        let buyer = whole(&buyer_path)?;
+        let tensor = manifest.any_tensor(&buyer_path, FEATURES)?;
+        let buyer_labels = slice(
+            manifest.tensor(&buyer_path, LABELS, Dtype::U8, 1)?,
+            &buyer_path,
+            buyer,
+        )?;
+        let buyer_features = numbers(tensor.dtype, &slice(tensor, &buyer_path, buyer)?).collect();
+        let buyer_features = Array2::from_shape_vec((buyer_labels.len(), n_features), buyer_features)
+            .map_err(|error| FrozenError::damaged(&buyer_path, error.to_string()))?;
+        let buyer_labels = buyer_labels.iter().map(|&label| label.into()).collect();
+        Ok(Self {
+            dtype: features.dtype,
+            labels,
+            buyer_features,
+            buyer_labels,
+        })
+    }
+}
+
+/// The accuracy of each trial in a market. `read` are the rows of [`Bought::rows`].
+pub(super) fn accuracies(bought: &Bought, frozen: &Frozen, read: &ReadRows) -> Result<Vec<f64>, FrozenError> {
+    let market = &frozen.data[&bought.market];
+    let n_features = market.buyer_features.ncols();
+    let damaged = |why: String| FrozenError::damaged(&features_file(bought.market), why);
+    let trial = |rows: &Vec<u32>| {
+        let mut x = Vec::with_capacity(rows.len() * n_features);
+        for row in rows {
+            x.extend(numbers(
+                market.dtype,
+                read.row(bought.rows.partition_point(|known| known < row)),
+            ));
+        }
+        let labels: Vec<usize> = rows
+            .iter()
+            .map(|&row| market.labels[row as usize].into())
+            .collect();
+        let x = ArrayView2::from_shape((rows.len(), n_features), &x)
+            .map_err(|error| damaged(error.to_string()))?;
+        let predicted = frozen
+            .buyer_model()
+            .predict(x, &labels, market.buyer_features.view());
+        let predicted = predicted.map_err(|error| damaged(error.to_string()))?;
+        Ok(accuracy(&market.buyer_labels, &predicted))
+    };
+    bought.trials.par_iter().map(trial).collect()
+}

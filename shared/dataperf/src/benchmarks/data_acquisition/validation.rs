@@ -1,0 +1,296 @@
+//! The rules: every market, a count for each seller that it can serve, both labels in every sample, within the budget.
+
+use std::collections::BTreeMap;
+
+use num_rational::BigRational;
+
+use super::model::Frozen;
+use super::submission::{Plan, Submission};
+use super::{Market, Seller};
+use crate::models::mt19937::Mt19937;
+use crate::rejection::{Reason, Reasons, Rejection, quote};
+
+/// A submission that obeys the rules.
+#[derive(Debug)]
+pub struct Checked {
+    /// In the order of the markets.
+    markets: Vec<Bought>,
+}
+
+/// What is bought in one market.
+#[derive(Debug)]
+pub struct Bought {
+    pub(super) market: u32,
+    /// The rows a trial samples, in the order the model is fitted in: seller after seller, as drawn.
+    pub(super) trials: Vec<Vec<u32>>,
+    /// The rows that any trial samples, ascending.
+    pub(super) rows: Vec<u32>,
+    /// What it costs.
+    pub(super) cost: f64,
+}
+
+impl Checked {
+    /// What is bought in each market.
+    pub fn markets(&self) -> &[Bought] {
+        &self.markets
+    }
+
+    pub(super) fn new(submission: Submission, frozen: &Frozen) -> Result<Self, Rejection> {
+        let Submission { plans, reasons } = submission;
+        let mut rules = Rules { frozen, reasons };
+        let mut first_seen: BTreeMap<u32, String> = BTreeMap::new();
+        let mut markets = Vec::new();
+        for plan in plans {
+            let known = frozen
+                .markets()
+                .iter()
+                .find(|(number, _)| number.to_string() == plan.market);
+            let Some((&number, market)) = known else {
+                let message = format!(
+                    "there is no market {}: the markets are {}",
+                    quote(&plan.market),
+                    rules.names()
+                );
+                rules
+                    .reasons
+                    .add(Reason::new("unknown_market", &plan.at, message));
+                continue;
+            };
+            if let Some(first) = first_seen.insert(number, plan.at.clone()) {
+                let message = format!("the market `{number}` is in `{first}` already: keep one of the two");
+                rules
+                    .reasons
+                    .add(Reason::new("duplicate_market", &plan.at, message));
+                continue;
+            }
+            let bought = rules
+                .counts(&plan, market)
+                .and_then(|counts| rules.bought(&plan, number, market, &counts));
+            markets.extend(bought);
+        }
+        for number in frozen
+            .markets()
+            .keys()
+            .filter(|number| !first_seen.contains_key(number))
+        {
+            let message = format!(
+                "the market `{number}` is missing: add it, the markets are {}",
+                rules.names()
+            );
+            rules.reasons.add(Reason::new("missing_market", "", message));
+        }
+        markets.sort_by_key(|bought| bought.market);
+        rules.reasons.into_verdict(Self { markets })
+    }
+}
+
+struct Rules<'a> {
+    frozen: &'a Frozen,
+    reasons: Reasons,
+}
+
+impl Rules<'_> {
+    /// The counts, if each seller has one that it can serve.
+    fn counts(&mut self, plan: &Plan, market: &Market) -> Option<Vec<usize>> {
+        let (listed, n_sellers) = (plan.counts.as_ref()?, market.sellers.len());
+        let mut counts = Vec::with_capacity(n_sellers);
+        if listed.len() != n_sellers {
+            let n = listed.len();
+            let message =
+                format!("{n} counts are given for {n_sellers} sellers: give one for each, 0 buys nothing");
+            self.reasons.add(Reason::over(
+                "wrong_number_of_sellers",
+                &plan.at,
+                n_sellers as u64,
+                n as u64,
+                message,
+            ));
+        }
+        for (seller_idx, ((at, count), Seller { n_rows, .. })) in
+            listed.iter().zip(&market.sellers).enumerate()
+        {
+            let Some(count) = *count else { continue };
+            if count > *n_rows as u64 {
+                let message = format!(
+                    "{count} samples are wanted of seller {seller_idx}, who has {n_rows}: want no more than that"
+                );
+                self.reasons.add(Reason::over(
+                    "more_than_seller_has",
+                    at,
+                    *n_rows as u64,
+                    count,
+                    message,
+                ));
+            } else {
+                counts.push(count as usize);
+            }
+        }
+        if listed.iter().all(|(_, count)| *count == Some(0)) {
+            let message = format!(
+                "nothing is bought in market {}: buy something that has both labels",
+                quote(&plan.market)
+            );
+            self.reasons
+                .add(Reason::over("nothing_bought", &plan.at, 1, 0, message));
+            return None;
+        }
+        (listed.len() == n_sellers && counts.len() == n_sellers).then_some(counts)
+    }
+
+    fn bought(&mut self, plan: &Plan, number: u32, market: &Market, counts: &[usize]) -> Option<Bought> {
+        if let Some(over) = overshoot(market, counts) {
+            let (cost, budget) = (cost(market, counts), market.budget);
+            let message = format!(
+                "the counts of market `{number}` cost {cost:.6}, the budget is {budget}: spend {over:.6} less"
+            );
+            self.reasons.add(Reason::over(
+                "over_budget",
+                &plan.at,
+                budget as u64,
+                cost.ceil() as u64,
+                message,
+            ));
+        }
+        let (n_bought, n_needed) = (counts.iter().sum::<usize>(), self.frozen.buyer_model().min_rows());
+        if n_bought < n_needed {
+            let message = format!(
+                "{n_bought} samples are bought in market `{number}`, the buyer's model needs {n_needed}: buy more"
+            );
+            self.reasons.add(Reason::over(
+                "too_few_samples",
+                &plan.at,
+                n_needed as u64,
+                n_bought as u64,
+                message,
+            ));
+            return None;
+        }
+        let trials = self.frozen.trials(market, counts);
+        let labels = self.frozen.labels(number);
+        for (trial_idx, rows) in trials.iter().enumerate() {
+            let n_positive: usize = rows.iter().map(|&row| usize::from(labels[row as usize])).sum();
+            if n_positive == 0 || n_positive == rows.len() {
+                let message = format!(
+                    "trial {trial_idx} of market `{number}` samples {} rows of one label only, and a model needs both: \
+                     buy more, or from other sellers",
+                    rows.len()
+                );
+                self.reasons
+                    .add(Reason::over("one_label", &plan.at, 2, 1, message));
+                return None;
+            }
+        }
+        let mut rows = trials.concat();
+        rows.sort_unstable();
+        rows.dedup();
+        Some(Bought {
+            market: number,
+            trials,
+            rows,
+            cost: cost(market, counts),
+        })
+    }
+
+    fn names(&self) -> String {
+        self.frozen
+            .markets()
+            .keys()
+            .map(|number| format!("`{number}`"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+}
+
+/// The rows of each trial: the sellers in numeric order, each sampled with replacement from one stream.
+///
+/// # Source
+/// `numpy.random.RandomState(seed).choice(n_rows, size=count, replace=True)`, trial after trial.
+pub(super) fn sample(seed: u32, n_trials: usize, market: &Market, counts: &[usize]) -> Vec<Vec<u32>> {
+    let mut generator = Mt19937::new(seed);
+    let mut trial = || {
+        let mut rows = Vec::with_capacity(counts.iter().sum());
+        let mut first = 0;
+        for (seller, &count) in market.sellers.iter().zip(counts) {
+            rows.extend(
+                generator
+                    .choice(seller.n_rows as u32, count)
+                    .into_iter()
+                    .map(|row| first + row),
+            );
+            first += seller.n_rows as u32;
+        }
+        rows
+    };
+    (0..n_trials).map(|_| trial()).collect()
+}
+
+/// The cost as a float, for people.
+fn cost(market: &Market, counts: &[usize]) -> f64 {
+    let parts = market.sellers.iter().zip(counts);
+    parts
+        .map(|(seller, &count)| seller.max_price * count as f64 / seller.n_rows as f64)
+        .sum()
+}
+
+/// How far the counts are over the budget, in exact arithmetic: prices and budget are taken as the decimals they are
+/// written as. `None` when they are within.
+fn overshoot(market: &Market, counts: &[usize]) -> Option<f64> {
+    let mut over = -decimal(market.budget)?;
+    for (seller, &count) in market.sellers.iter().zip(counts) {
+        let share = BigRational::new(count.into(), seller.n_rows.max(1).into());
+        over += decimal(seller.max_price)? * share;
+    }
+    let is_over = over > BigRational::from_integer(0.into());
+    is_over.then(|| quotient(&over))
+}
+
+fn quotient(exact: &BigRational) -> f64 {
+    let scaled = (exact * BigRational::from_integer(1_000_000.into()))
+        .ceil()
+        .to_integer();
+    scaled.to_string().parse::<f64>().unwrap_or(f64::INFINITY) / 1e6
+}
+
+/// The decimal that the float is written as, exactly. `None` when it is not finite.
+fn decimal(float: f64) -> Option<BigRational> {
+    let text = float.to_string(); // the shortest decimal, never with an exponent
+    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+    let denominator = format!("1{}", "0".repeat(fraction.len()));
+    Some(BigRational::new(
+        format!("{whole}{fraction}").parse().ok()?,
+        denominator.parse().ok()?,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn market(budget: f64, sellers: &[(usize, f64)]) -> Market {
+        let sellers = sellers
+            .iter()
+            .map(|&(n_rows, max_price)| Seller { n_rows, max_price });
+        Market {
+            budget,
+            sellers: sellers.collect(),
+        }
+    }
+
+    #[test]
+    fn a_budget_spent_to_the_last_unit_is_kept() {
+        // as floats, three times 0.1 is more than 0.3
+        let of_tenths = market(0.3, &[(10, 1.0), (10, 1.0), (10, 1.0)]);
+        assert!(cost(&of_tenths, &[1, 1, 1]) > 0.3);
+        assert_eq!(overshoot(&of_tenths, &[1, 1, 1]), None);
+        assert_eq!(
+            overshoot(&market(1.0, &[(3, 1.0), (3, 1.0), (3, 1.0)]), &[1, 1, 1]),
+            None
+        );
+        // and a millionth of a row's price too much is too much
+        assert_eq!(overshoot(&market(0.3, &[(10, 1.000_001)]), &[3]), Some(1e-6));
+        assert_eq!(
+            overshoot(&market(150.0, &[(1000, 100.0), (500, 100.0)]), &[1000, 251]),
+            Some(0.2)
+        );
+    }
+}

@@ -1,0 +1,27 @@
+//! The benchmarks, one folder each, and the list that registers them.
+
+pub mod data_acquisition;
+pub mod speech_selection;
+pub mod vision_selection;
+
+/// Calls a macro with every benchmark's type: **the** list. A new benchmark is its folder and one line here.
+///
+/// The command line, the local cloud and the checks all go through it, so nothing else has to be told.
+#[macro_export]
+macro_rules! for_each_benchmark {
+    ($callback:ident) => {
+        $callback! {
+            $crate::benchmarks::speech_selection::SpeechSelection,
+            $crate::benchmarks::vision_selection::VisionSelection,
+            $crate::benchmarks::data_acquisition::DataAcquisition,
+        }
+    };
+}
+
+macro_rules! ids {
+    ($($benchmark:ty,)*) => {
+        /// The ids of all benchmarks.
+        pub const IDS: &[&str] = &[$(<$benchmark as $crate::Benchmark>::ID),*];
+    };
+}
+for_each_benchmark!(ids);

@@ -1,0 +1,154 @@
+//! Selection for Vision (paper 2.3.2): label at most 1,000 images of a large pool, so that a logistic regression
+//! trained on them tells a concept from everything else.
+//!
+//! The data set has
+//! - `public/pool.safetensors` and `public/pool_index.safetensors`: the candidates, a [`pool`](crate::pool);
+//! - `tests/CONCEPT.safetensors`: `embeddings`, `(n_test, n_features)` 32-bit floats, and `labels`, `(n_test,)`
+//!   bytes: 1 where the image shows the concept, else 0. Hidden;
+//! - `public/examples/CONCEPT.txt`: ids of images to search from, one a line, where the source has some.
+
+mod metric;
+mod model;
+mod submission;
+mod validation;
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+pub use metric::Measures;
+pub use model::Frozen;
+pub use submission::Submission;
+pub use validation::Checked;
+
+use crate::benchmark::{Benchmark, Leaderboard, RowRequest};
+use crate::frozen::{FrozenError, Manifest, ReadRows};
+use crate::rank::Direction;
+use crate::rejection::Rejection;
+use crate::verdict::Scorecard;
+
+/// The candidates.
+pub const POOL_FILE: &str = "public/pool.safetensors";
+/// The index of the candidates' ids.
+pub const POOL_INDEX_FILE: &str = "public/pool_index.safetensors";
+/// The name of the test sets' matrices.
+pub const EMBEDDINGS: &str = "embeddings";
+/// The name of the test sets' labels.
+pub const LABELS: &str = "labels";
+/// The public challenge's limit on the examples of all concepts together.
+pub const MAX_EXAMPLES: usize = 1_000;
+const LEADERBOARD: &str = "open";
+
+/// The frozen file of a concept's test set.
+pub fn test_file(concept: &str) -> String {
+    format!("tests/{concept}.safetensors")
+}
+
+/// The frozen file of a concept's examples.
+pub fn examples_file(concept: &str) -> String {
+    format!("public/examples/{concept}.txt")
+}
+
+/// The manifest's parameters.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    /// The concepts, ascending: a submission has examples of each.
+    pub concepts: Vec<String>,
+    /// The most examples a submission may have, all concepts together.
+    pub max_examples: usize,
+    /// Numbers of an embedding.
+    pub n_features: usize,
+    /// Bytes of an id in a record of the pool.
+    pub id_bytes: usize,
+}
+
+/// The benchmark.
+pub struct VisionSelection;
+
+impl Benchmark for VisionSelection {
+    const ID: &'static str = "vision-selection";
+    const ABOUT: &'static str =
+        "choose and label the images that train the best classifiers of some concepts";
+    const MAX_ARTIFACT_BYTES: u64 = 256 << 10;
+    const DIRECTION: Direction = Direction::HigherIsBetter;
+    const SCORE_RANGE: RangeInclusive<f64> = 0.0..=1.0;
+
+    type Frozen = Frozen;
+    type Submission = Submission;
+    type Checked = Checked;
+    /// How each concept's classifier does, in the order of the concepts.
+    type Outcome = Vec<Measures>;
+
+    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
+        let parameters: Parameters = manifest.parameters()?;
+        let concepts: Vec<String> = parameters
+            .concepts
+            .iter()
+            .map(|concept| format!("`{concept}`"))
+            .collect();
+        let about = format!(
+            "at most {} labelled images for {}",
+            parameters.max_examples,
+            concepts.join(", ")
+        );
+        Ok(vec![Leaderboard {
+            name: LEADERBOARD.into(),
+            about,
+        }])
+    }
+
+    fn whole_files(manifest: &Manifest, _leaderboard: &str) -> Result<Vec<String>, FrozenError> {
+        let parameters: Parameters = manifest.parameters()?;
+        let tests = parameters.concepts.iter().map(|concept| test_file(concept));
+        Ok(tests.chain([POOL_INDEX_FILE.to_owned()]).collect())
+    }
+
+    fn decode(
+        manifest: &Manifest,
+        _leaderboard: &str,
+        files: &BTreeMap<String, Bytes>,
+    ) -> Result<Frozen, FrozenError> {
+        Frozen::decode(manifest, files)
+    }
+
+    fn parse(artifact: &[u8]) -> Result<Submission, Rejection> {
+        Submission::parse(artifact)
+    }
+
+    fn lookups(submission: &Submission, frozen: &Frozen) -> Vec<RowRequest> {
+        let rows = validation::candidates(submission, frozen)
+            .into_iter()
+            .flat_map(|(_, rows)| rows)
+            .collect();
+        vec![RowRequest {
+            file: POOL_FILE.into(),
+            tensor: crate::pool::RECORDS.into(),
+            rows,
+        }]
+    }
+
+    fn validate(submission: Submission, frozen: &Frozen, found: &[ReadRows]) -> Result<Checked, Rejection> {
+        Checked::new(&submission, frozen, &found[0])
+    }
+
+    /// One part: what it needs was looked up.
+    fn parts(_: &Checked, _: &Frozen) -> Vec<Vec<RowRequest>> {
+        vec![Vec::new()]
+    }
+
+    fn run(
+        checked: &Checked,
+        frozen: &Frozen,
+        _: usize,
+        _: &[ReadRows],
+    ) -> Result<Vec<Measures>, FrozenError> {
+        model::measures(checked, frozen)
+    }
+
+    fn score(checked: &Checked, frozen: &Frozen, outcomes: Vec<Vec<Measures>>) -> Scorecard {
+        metric::scorecard(checked, frozen, &outcomes.concat())
+    }
+}

@@ -1,0 +1,286 @@
+//! A frozen data set behind a bucket: whole files kept warm, single rows read as they are needed.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::Digest;
+use crate::benchmark::{Benchmark, RowRequest};
+use crate::frozen::{
+    Dtype, FrozenError, MANIFEST, MAX_MANIFEST_BYTES, Manifest, ROW_DIGESTS, ReadRows, row_digest,
+    row_digests_file, slice,
+};
+use crate::ports::PortError;
+use crate::ports::bucket::{Bucket, Got};
+
+/// No request is longer, so that the requests of many neighbouring rows go out side by side.
+const MAX_SPAN_BYTES: u64 = 8 << 20;
+
+/// `BENCHMARK/current.json` in the datasets bucket: which data set is in force.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Current {
+    /// The data set's digest.
+    pub dataset: Digest,
+}
+
+impl Current {
+    /// The object's key.
+    pub fn key(benchmark: &str) -> String {
+        format!("{benchmark}/current.json")
+    }
+}
+
+/// The prefix of a data set's objects in the datasets bucket, with the slash at its end.
+pub fn dataset_prefix(benchmark: &str, dataset: Digest) -> String {
+    format!("{benchmark}/{}/", dataset.hex())
+}
+
+/// Whether whole files are hashed when they are first read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Integrity {
+    /// Compare each file's digest with the manifest, and each single row's with the data set's row digests: what came over a network, or is to be verified.
+    Digests,
+    /// Compare sizes only: files on one's own disk.
+    Sizes,
+}
+
+/// Why a data set could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum DatasetError {
+    /// The bucket did not answer.
+    #[error(transparent)]
+    Port(#[from] PortError),
+    /// The data set is missing or damaged.
+    #[error(transparent)]
+    Frozen(#[from] FrozenError),
+}
+
+/// A data set of one benchmark.
+pub struct Dataset<B: Benchmark, S> {
+    bucket: S,
+    prefix: String,
+    manifest: Manifest,
+    digest: Digest,
+    integrity: Integrity,
+    files: Mutex<BTreeMap<String, Bytes>>,
+    frozen: Mutex<BTreeMap<String, Arc<B::Frozen>>>,
+}
+
+impl<B: Benchmark, S: Bucket> Dataset<B, S> {
+    /// The digest of the data set in force.
+    ///
+    /// # Errors
+    /// [`DatasetError::Frozen`] when none has been published or the object is malformed.
+    pub async fn in_force(bucket: &S) -> Result<Digest, DatasetError> {
+        let key = Current::key(B::ID);
+        let Got::Object(object) = bucket.get(&key, None, 4096).await? else {
+            let why = format!(
+                "no data set is in force, `{key}` is missing; publish one with `dataperf dataset publish`"
+            );
+            return Err(FrozenError::Manifest { why }.into());
+        };
+        let current: Current =
+            serde_json::from_slice(&object.bytes).map_err(|error| FrozenError::Manifest {
+                why: format!("`{key}`: {error}"),
+            })?;
+        Ok(current.dataset)
+    }
+
+    /// Opens the data set whose manifest is at `prefix` (empty, or ending in a slash).
+    ///
+    /// # Errors
+    /// [`DatasetError`] when there is none, it is not what `expected` names, or it is another benchmark's.
+    pub async fn open(
+        bucket: S,
+        prefix: String,
+        expected: Option<Digest>,
+        integrity: Integrity,
+    ) -> Result<Self, DatasetError> {
+        let Got::Object(object) = bucket
+            .get(&format!("{prefix}{MANIFEST}"), None, MAX_MANIFEST_BYTES)
+            .await?
+        else {
+            return Err(FrozenError::Missing {
+                place: if prefix.is_empty() { ".".into() } else { prefix },
+            }
+            .into());
+        };
+        let digest = Digest::of(&object.bytes);
+        if let Some(expected) = expected.filter(|&expected| expected != digest) {
+            return Err(
+                FrozenError::damaged(MANIFEST, format!("its digest is {digest}, not {expected}")).into(),
+            );
+        }
+        let manifest = Manifest::parse(&object.bytes, B::ID)?;
+        let (files, frozen) = (Mutex::default(), Mutex::default());
+        Ok(Self {
+            bucket,
+            prefix,
+            manifest,
+            digest,
+            integrity,
+            files,
+            frozen,
+        })
+    }
+
+    /// The data set's digest.
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// The data set's table of contents.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The frozen part of a leaderboard, decoded on first use and kept.
+    ///
+    /// # Errors
+    /// [`DatasetError`].
+    pub async fn frozen(&self, leaderboard: &str) -> Result<Arc<B::Frozen>, DatasetError> {
+        if let Some(frozen) = lock(&self.frozen).get(leaderboard) {
+            return Ok(frozen.clone());
+        }
+        let mut files = BTreeMap::new();
+        for path in B::whole_files(&self.manifest, leaderboard)? {
+            let bytes = self.file(&path).await?;
+            files.insert(path, bytes);
+        }
+        let frozen = Arc::new(B::decode(&self.manifest, leaderboard, &files)?);
+        lock(&self.frozen).insert(leaderboard.to_owned(), frozen.clone());
+        Ok(frozen)
+    }
+
+    /// A whole file, read once and kept: two leaderboards that share it share its bytes.
+    ///
+    /// # Errors
+    /// [`DatasetError::Frozen`] when it is missing or differs from the manifest.
+    pub async fn file(&self, path: &str) -> Result<Bytes, DatasetError> {
+        if let Some(bytes) = lock(&self.files).get(path) {
+            return Ok(bytes.clone());
+        }
+        let entry = self.manifest.file(path)?;
+        let bytes = match self
+            .bucket
+            .get(&format!("{}{path}", self.prefix), None, entry.n_bytes)
+            .await?
+        {
+            Got::Object(object) => object.bytes,
+            Got::Missing => return Err(FrozenError::damaged(path, "it is missing").into()),
+            Got::TooLarge { n_bytes } => return Err(wrong_size(path, n_bytes, entry.n_bytes).into()),
+        };
+        if bytes.len() as u64 != entry.n_bytes {
+            return Err(wrong_size(path, bytes.len() as u64, entry.n_bytes).into());
+        }
+        if self.integrity == Integrity::Digests && Digest::of(&bytes) != entry.digest {
+            return Err(FrozenError::damaged(path, format!("its digest is not {}", entry.digest)).into());
+        }
+        lock(&self.files).insert(path.to_owned(), bytes.clone());
+        Ok(bytes)
+    }
+
+    /// What each request asks for. Neighbouring rows are read together.
+    ///
+    /// # Errors
+    /// [`DatasetError::Frozen`] for a row that the tensor does not have or that is damaged.
+    pub async fn rows(&self, requests: &[RowRequest]) -> Result<Vec<ReadRows>, DatasetError> {
+        let mut answers = Vec::with_capacity(requests.len());
+        for request in requests {
+            answers.push(self.rows_of(request).await?);
+        }
+        Ok(answers)
+    }
+
+    async fn rows_of(&self, request: &RowRequest) -> Result<ReadRows, DatasetError> {
+        let RowRequest { file, tensor, rows } = request;
+        let entry = self.manifest.any_tensor(file, tensor)?;
+        let mut wanted = Vec::with_capacity(rows.len());
+        for &row in rows {
+            let range = entry.row_range(row);
+            wanted.push(range.ok_or_else(|| FrozenError::damaged(file, format!("it has no row {row}")))?);
+        }
+        let Some(first) = wanted.first() else {
+            return Ok(ReadRows::default());
+        };
+        let row_bytes = (first.end - first.start) as usize;
+        let ranges = coalesced(&wanted, self.bucket.gap_bytes());
+        let spans = self
+            .bucket
+            .get_ranges(&format!("{}{file}", self.prefix), &ranges)
+            .await?;
+        let spans = spans.ok_or_else(|| FrozenError::damaged(file, "it is missing"))?;
+        let begin = |row: &Range<u64>| {
+            let span_idx = ranges.partition_point(|span| span.end < row.end);
+            (span_idx as u32, (row.start - ranges[span_idx].start) as u32)
+        };
+        let read = ReadRows::new(spans, wanted.iter().map(begin).collect(), row_bytes);
+        self.check_rows(request, &read).await?;
+        Ok(read)
+    }
+
+    /// Compares rows with their digests, where the data set has them.
+    async fn check_rows(&self, request: &RowRequest, read: &ReadRows) -> Result<(), DatasetError> {
+        let path = row_digests_file(&request.file);
+        if self.integrity == Integrity::Sizes || !self.manifest.files.contains_key(&path) {
+            return Ok(());
+        }
+        let entry = self.manifest.tensor(&path, ROW_DIGESTS, Dtype::U8, 2)?;
+        let digests = slice(entry, &path, &self.file(&path).await?)?;
+        for (idx, &row) in request.rows.iter().enumerate() {
+            if digests.get(8 * row..8 * row + 8) != Some(&row_digest(read.row(idx))[..]) {
+                let why = format!("row {row} is not the one that was imported");
+                return Err(FrozenError::damaged(&request.file, why).into());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner) // a cache is never half-written: inserting is its only change
+}
+
+fn wrong_size(path: &str, actual: u64, expected: u64) -> FrozenError {
+    FrozenError::damaged(path, format!("it has {actual} bytes instead of {expected}"))
+}
+
+/// Sorted, disjoint spans that cover `ranges`. Those closer than `gap_bytes` become one, up to [`MAX_SPAN_BYTES`].
+fn coalesced(ranges: &[Range<u64>], gap_bytes: u64) -> Vec<Range<u64>> {
+    let mut sorted = ranges.to_vec();
+    sorted.sort_by_key(|range| range.start);
+    let mut spans: Vec<Range<u64>> = Vec::new();
+    for range in sorted {
+        match spans.last_mut() {
+            Some(span) if range.end <= span.end => {}
+            Some(span) if range.start <= span.end + gap_bytes && range.end - span.start <= MAX_SPAN_BYTES => {
+                span.end = range.end;
+            }
+            _ => spans.push(range),
+        }
+    }
+    spans
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_read_together_and_far_rows_alone() {
+        let rows = [1104..1108, 0..4, 4..8, 100..104, 0..4];
+        assert_eq!(coalesced(&rows, 999), [0..104, 1104..1108]);
+        assert_eq!(
+            coalesced(&rows, 1000).as_slice(),
+            std::slice::from_ref(&(0..1108))
+        );
+        assert_eq!(coalesced(&rows, 0), [0..8, 100..104, 1104..1108]);
+        assert_eq!(
+            coalesced(&[0..8, MAX_SPAN_BYTES - 4..MAX_SPAN_BYTES + 4], u64::MAX / 2).len(),
+            2
+        );
+    }
+}

@@ -1,0 +1,106 @@
+//! From an artifact to its verdict: the same few lines for every benchmark, in the cloud and offline.
+
+use std::sync::Arc;
+
+use crate::benchmark::Benchmark;
+use crate::dataset::{Dataset, DatasetError};
+use crate::ports::bucket::Bucket;
+use crate::rejection::{Reason, Rejection};
+use crate::verdict::Verdict;
+use crate::{Digest, quote};
+
+/// Judges `artifact` for a leaderboard: its size, its form, the rules, then the score.
+///
+/// # Errors
+/// [`DatasetError`] when the data set can't be read or is damaged. A bad artifact is a verdict, not an error.
+pub async fn evaluate<B: Benchmark, S: Bucket>(
+    dataset: &Dataset<B, S>,
+    leaderboard: &str,
+    artifact: &[u8],
+) -> Result<Verdict, DatasetError> {
+    let digest = Digest::of(artifact);
+    let rejected = |rejection: &Rejection| {
+        Verdict::rejected(
+            B::ID,
+            leaderboard,
+            Some(dataset.digest()),
+            Some(digest),
+            rejection,
+        )
+    };
+    if let Err(rejection) = check_leaderboard::<B, S>(dataset, leaderboard)? {
+        return Ok(rejected(&rejection));
+    }
+    let Checked { frozen, checked } = match check(dataset, leaderboard, artifact).await? {
+        Ok(checked) => checked,
+        Err(rejection) => return Ok(rejected(&rejection)),
+    };
+    let mut outcomes = Vec::new();
+    for (part_idx, requests) in B::parts(&checked, &frozen).iter().enumerate() {
+        let rows = dataset.rows(requests).await?;
+        outcomes.push(B::run(&checked, &frozen, part_idx, &rows)?);
+    }
+    let card = B::score(&checked, &frozen, outcomes);
+    Ok(Verdict::scored(
+        B::ID,
+        leaderboard,
+        dataset.digest(),
+        digest,
+        card,
+    ))
+}
+
+/// A submission that obeys the rules, and the frozen part it was held against.
+pub struct Checked<B: Benchmark> {
+    /// The frozen part of the leaderboard.
+    pub frozen: Arc<B::Frozen>,
+    /// The submission.
+    pub checked: B::Checked,
+}
+
+/// Everything before the score: the artifact's size, its form and the rules.
+///
+/// # Errors
+/// [`DatasetError`] when the data set can't be read or is damaged. A bad artifact is a rejection, not an error.
+pub async fn check<B: Benchmark, S: Bucket>(
+    dataset: &Dataset<B, S>,
+    leaderboard: &str,
+    artifact: &[u8],
+) -> Result<Result<Checked<B>, Rejection>, DatasetError> {
+    if artifact.len() as u64 > B::MAX_ARTIFACT_BYTES {
+        return Ok(Err(too_large::<B>(artifact.len() as u64)));
+    }
+    let submission = match B::parse(artifact) {
+        Ok(submission) => submission,
+        Err(rejection) => return Ok(Err(rejection)),
+    };
+    let frozen = dataset.frozen(leaderboard).await?;
+    let found = dataset.rows(&B::lookups(&submission, &frozen)).await?;
+    Ok(B::validate(submission, &frozen, &found).map(|checked| Checked { frozen, checked }))
+}
+
+/// The rejection of an artifact that is larger than the benchmark reads.
+pub fn too_large<B: Benchmark>(n_bytes: u64) -> Rejection {
+    let limit = B::MAX_ARTIFACT_BYTES;
+    let message = format!(
+        "the file has {n_bytes} bytes, the limit is {limit}: send the submission only, without embeddings or padding"
+    );
+    Reason::over("too_large", "", limit, n_bytes, message).into()
+}
+
+fn check_leaderboard<B: Benchmark, S: Bucket>(
+    dataset: &Dataset<B, S>,
+    leaderboard: &str,
+) -> Result<Result<(), Rejection>, DatasetError> {
+    let boards = B::leaderboards(dataset.manifest())?;
+    if boards.iter().any(|board| board.name == leaderboard) {
+        return Ok(Ok(()));
+    }
+    let names: Vec<String> = boards.iter().map(|board| quote(&board.name)).collect();
+    let message = format!(
+        "there is no leaderboard {}: choose one of {}",
+        quote(leaderboard),
+        names.join(", ")
+    );
+    Ok(Err(Reason::new("unknown_leaderboard", "", message).into()))
+}

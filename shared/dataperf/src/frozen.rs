@@ -1,0 +1,405 @@
+//! The frozen data set: a manifest that names every file by its digest, and plain tensors beside it.
+//!
+//! The files are [safetensors](https://github.com/huggingface/safetensors): a JSON header, then little-endian
+//! row-major numbers, so that any tool can open them, a laptop can map them and a function can read single rows.
+//! The manifest repeats where each tensor begins: a reader needs no header to ask S3 for row 17.
+//! The data set's own name is the digest of `manifest.json`, byte for byte.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use bytes::Bytes;
+use ndarray::ArrayView2;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::Digest;
+
+/// The format's name and version, the first thing in every manifest.
+pub const FORMAT: &str = "dataperf-frozen/1";
+/// The manifest's file name.
+pub const MANIFEST: &str = "manifest.json";
+/// The tensor of a [`row_digests_file`]: bytes, `(n_rows, 8)`.
+pub const ROW_DIGESTS: &str = "row_digests";
+/// No manifest may be larger: 16 MiB.
+pub const MAX_MANIFEST_BYTES: u64 = 16 << 20;
+
+/// The file that holds the digests of `path`'s rows: rows read on their own can't be compared with the digest of
+/// their whole file.
+///
+/// ```
+/// let file = dataperf::frozen::row_digests_file("en/train.safetensors");
+/// assert_eq!(file, "en/train.row_digests.safetensors");
+/// ```
+pub fn row_digests_file(path: &str) -> String {
+    let stem = path.strip_suffix(".safetensors").unwrap_or(path);
+    format!("{stem}.{ROW_DIGESTS}.safetensors")
+}
+
+/// The first eight bytes of the SHA-256 of a row's bytes: enough against damage, and short enough for large pools.
+pub fn row_digest(row: &[u8]) -> [u8; 8] {
+    Digest::of(row).first_8()
+}
+
+/// The kinds of numbers a frozen tensor can hold, by their safetensors names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Dtype {
+    /// Unsigned bytes.
+    U8,
+    /// Unsigned 32-bit integers.
+    U32,
+    /// 32-bit floats.
+    F32,
+    /// 64-bit floats.
+    F64,
+}
+
+impl Dtype {
+    /// Bytes a number.
+    pub fn size(self) -> u64 {
+        match self {
+            Self::U8 => 1,
+            Self::U32 | Self::F32 => 4,
+            Self::F64 => 8,
+        }
+    }
+}
+
+/// Where a tensor lies in its file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TensorEntry {
+    /// What its numbers are.
+    pub dtype: Dtype,
+    /// Its extents, slowest first.
+    pub shape: Vec<usize>,
+    /// The byte of the file at which it begins.
+    pub begin: u64,
+}
+
+impl TensorEntry {
+    /// Bytes a row, which is one step along the first axis. `None` when the extents overflow.
+    pub fn row_bytes(&self) -> Option<u64> {
+        let rest = self.shape.get(1..).unwrap_or_default();
+        rest.iter()
+            .try_fold(self.dtype.size(), |bytes, &n| bytes.checked_mul(n as u64))
+    }
+
+    /// The number of rows; a tensor without axes has none.
+    pub fn n_rows(&self) -> usize {
+        self.shape.first().copied().unwrap_or(0)
+    }
+
+    fn range(&self) -> Option<Range<u64>> {
+        let n_bytes = self.row_bytes()?.checked_mul(self.n_rows() as u64)?;
+        Some(self.begin..self.begin.checked_add(n_bytes)?)
+    }
+
+    /// The bytes of one row within the file.
+    pub fn row_range(&self, row: usize) -> Option<Range<u64>> {
+        if row >= self.n_rows() {
+            return None;
+        }
+        let n_bytes = self.row_bytes()?;
+        let begin = self.begin + n_bytes * row as u64;
+        Some(begin..begin + n_bytes)
+    }
+}
+
+/// One file of a data set.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileEntry {
+    /// Its size.
+    pub n_bytes: u64,
+    /// The digest of its bytes.
+    pub digest: Digest,
+    /// The tensors in it, none for a text file.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tensors: BTreeMap<String, TensorEntry>,
+}
+
+/// The table of contents of a data set, and the parameters that belong to the benchmark's definition.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// [`FORMAT`].
+    pub format: String,
+    /// The benchmark's id.
+    pub benchmark: String,
+    /// The benchmark's own parameters: limits, seeds, classes. Each benchmark documents its form.
+    pub parameters: serde_json::Value,
+    /// The files by their path relative to the manifest.
+    pub files: BTreeMap<String, FileEntry>,
+}
+
+/// A frozen data set that can't be used: the organizer's to mend.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FrozenError {
+    /// There is no data set where one was expected.
+    #[error(
+        "there is no frozen data set at `{place}`: no `{MANIFEST}` there; make one with `dataperf dataset import`"
+    )]
+    Missing {
+        /// The directory or key prefix.
+        place: String,
+    },
+    /// The manifest can't be read.
+    #[error("`{MANIFEST}` is not a manifest of this format: {why}; import the data set again")]
+    Manifest {
+        /// What was expected.
+        why: String,
+    },
+    /// The data set is another benchmark's.
+    #[error("the data set is for `{found}`, not for `{expected}`: choose the data set of that benchmark")]
+    OtherBenchmark {
+        /// The benchmark asked for.
+        expected: String,
+        /// The data set's benchmark.
+        found: String,
+    },
+    /// A file is missing or is not what the manifest says.
+    #[error("the frozen file `{file}` is damaged: {why}; fetch or import the data set again")]
+    Damaged {
+        /// The file's path in the data set.
+        file: String,
+        /// How it differs from the manifest.
+        why: String,
+    },
+}
+
+impl FrozenError {
+    /// A file that differs from the manifest.
+    pub fn damaged(file: &str, why: impl Into<String>) -> Self {
+        Self::Damaged {
+            file: file.to_owned(),
+            why: why.into(),
+        }
+    }
+}
+
+impl Manifest {
+    /// Reads a manifest and checks that it holds together.
+    ///
+    /// # Errors
+    /// [`FrozenError::Manifest`] for another format, a path that leaves the data set, or a tensor that leaves its
+    /// file; [`FrozenError::OtherBenchmark`].
+    pub fn parse(bytes: &[u8], benchmark: &str) -> Result<Self, FrozenError> {
+        let refuse = |why: String| FrozenError::Manifest { why };
+        let manifest: Self = serde_json::from_slice(bytes).map_err(|error| refuse(error.to_string()))?;
+        if manifest.format != FORMAT {
+            return Err(refuse(format!(
+                "its format is `{}`, this version reads `{FORMAT}`",
+                manifest.format
+            )));
+        }
+        if manifest.benchmark != benchmark {
+            return Err(FrozenError::OtherBenchmark {
+                expected: benchmark.into(),
+                found: manifest.benchmark,
+            });
+        }
+        for (path, file) in &manifest.files {
+            if path.split('/').any(|step| ["", ".", ".."].contains(&step)) || path.contains('\\') {
+                return Err(refuse(format!("`{path}` is not a path within the data set")));
+            }
+            for (name, tensor) in &file.tensors {
+                let aligned = tensor.begin % tensor.dtype.size() == 0;
+                if !aligned || tensor.range().is_none_or(|range| range.end > file.n_bytes) {
+                    return Err(refuse(format!("the tensor `{name}` does not fit into `{path}`")));
+                }
+            }
+        }
+        Ok(manifest)
+    }
+
+    /// The bytes that are stored and digested: pretty-printed JSON with sorted keys.
+    ///
+    /// # Errors
+    /// [`FrozenError::Manifest`] when the parameters can't be written as JSON.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, FrozenError> {
+        let mut bytes = serde_json::to_vec_pretty(self).map_err(|error| FrozenError::Manifest {
+            why: error.to_string(),
+        })?;
+        bytes.push(b'\n');
+        Ok(bytes)
+    }
+
+    /// The benchmark's parameters in their own type.
+    ///
+    /// # Errors
+    /// [`FrozenError::Manifest`] when they don't have its form.
+    pub fn parameters<P: DeserializeOwned>(&self) -> Result<P, FrozenError> {
+        P::deserialize(&self.parameters).map_err(|error| FrozenError::Manifest {
+            why: format!("parameters: {error}"),
+        })
+    }
+
+    /// A file's entry.
+    ///
+    /// # Errors
+    /// [`FrozenError::Damaged`] when the manifest has no such file.
+    pub fn file(&self, path: &str) -> Result<&FileEntry, FrozenError> {
+        self.files
+            .get(path)
+            .ok_or_else(|| FrozenError::damaged(path, "the manifest does not list it"))
+    }
+
+    /// A tensor's entry, whatever its numbers are.
+    ///
+    /// # Errors
+    /// [`FrozenError::Damaged`] when there is no such file or tensor.
+    pub fn any_tensor(&self, path: &str, name: &str) -> Result<&TensorEntry, FrozenError> {
+        let found = self.file(path)?.tensors.get(name);
+        found.ok_or_else(|| FrozenError::damaged(path, format!("it has no tensor `{name}`")))
+    }
+
+    /// A tensor's entry.
+    ///
+    /// # Errors
+    /// [`FrozenError::Damaged`] when there is no such file or tensor, or its numbers are of another kind.
+    pub fn tensor(
+        &self,
+        path: &str,
+        name: &str,
+        dtype: Dtype,
+        n_axes: usize,
+    ) -> Result<&TensorEntry, FrozenError> {
+        let tensor = self.any_tensor(path, name)?;
+        if tensor.dtype != dtype || tensor.shape.len() != n_axes {
+            let why = format!(
+                "the tensor `{name}` is {:?} {:?}, not {dtype:?} of {n_axes} axes",
+                tensor.dtype, tensor.shape
+            );
+            return Err(FrozenError::damaged(path, why));
+        }
+        Ok(tensor)
+    }
+}
+
+/// A matrix of 32-bit floats over frozen bytes, mapped or downloaded, without a copy.
+#[derive(Debug, Clone)]
+pub struct Matrix {
+    bytes: Bytes,
+    n_rows: usize,
+    n_cols: usize,
+}
+
+impl Matrix {
+    /// The tensor `name` of a whole file's `bytes`.
+    ///
+    /// # Errors
+    /// [`FrozenError::Damaged`] when the manifest has no such matrix or the file is too short for it.
+    pub fn new(manifest: &Manifest, path: &str, name: &str, bytes: &Bytes) -> Result<Self, FrozenError> {
+        let tensor = manifest.tensor(path, name, Dtype::F32, 2)?;
+        Self::from_rows(slice(tensor, path, bytes)?, tensor.n_rows(), tensor.shape[1])
+            .ok_or_else(|| FrozenError::damaged(path, "its bytes are no matrix"))
+    }
+
+    /// A matrix of `bytes`, little-endian and row-major. `None` when there are not `n_rows` x `n_cols` numbers.
+    pub fn from_rows(bytes: Bytes, n_rows: usize, n_cols: usize) -> Option<Self> {
+        if bytes.len() != n_rows.checked_mul(n_cols)?.checked_mul(4)? {
+            return None;
+        }
+        let usable = cfg!(target_endian = "little") && bytemuck::try_cast_slice::<u8, f32>(&bytes).is_ok();
+        let bytes = if usable { bytes } else { realigned(&bytes) };
+        Some(Self {
+            bytes,
+            n_rows,
+            n_cols,
+        })
+    }
+
+    /// The numbers, shape `(n_rows, n_cols)`.
+    ///
+    /// # Panics
+    /// Never: the constructor has checked the length.
+    pub fn view(&self) -> ArrayView2<'_, f32> {
+        let numbers = bytemuck::cast_slice(&self.bytes);
+        #[expect(clippy::expect_used, reason = "the constructor has checked the length")]
+        ArrayView2::from_shape((self.n_rows, self.n_cols), numbers).expect("length was checked")
+    }
+}
+
+/// Rows of a frozen tensor as they were read: in spans that may hold rows nobody asked for between them.
+#[derive(Debug, Clone, Default)]
+pub struct ReadRows {
+    spans: Vec<Bytes>,
+    /// The span and the byte in it where each row begins.
+    begins: Vec<(u32, u32)>,
+    row_bytes: usize,
+}
+
+impl ReadRows {
+    /// Rows of `row_bytes` each: `begins` says in which span, and at which byte of it.
+    pub(crate) fn new(spans: Vec<Bytes>, begins: Vec<(u32, u32)>, row_bytes: usize) -> Self {
+        Self {
+            spans,
+            begins,
+            row_bytes,
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.begins.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.begins.is_empty()
+    }
+
+    /// The bytes of the row that was asked for at this place of the request.
+    ///
+    /// # Panics
+    /// If fewer were asked for.
+    pub fn row(&self, idx: usize) -> &[u8] {
+        let (span, begin) = self.begins[idx];
+        &self.spans[span as usize][begin as usize..][..self.row_bytes]
+    }
+
+    /// All of them in one piece.
+    pub fn concatenated(&self) -> Bytes {
+        (0..self.len()).flat_map(|idx| self.row(idx)).copied().collect()
+    }
+}
+
+/// The tensor's part of its whole file.
+///
+/// # Errors
+/// [`FrozenError::Damaged`] when the file is too short.
+pub fn slice(tensor: &TensorEntry, path: &str, bytes: &Bytes) -> Result<Bytes, FrozenError> {
+    let too_short = || FrozenError::damaged(path, format!("it has only {} bytes", bytes.len()));
+    let range = tensor.range().ok_or_else(too_short)?;
+    let (begin, end) = (range.start as usize, range.end as usize);
+    if end > bytes.len() {
+        Err(too_short())
+    } else {
+        Ok(bytes.slice(begin..end))
+    }
+}
+
+/// Little-endian numbers as 64-bit floats, whatever they are stored as.
+pub fn numbers(dtype: Dtype, bytes: &[u8]) -> impl Iterator<Item = f64> {
+    let size = dtype.size() as usize;
+    bytes.chunks_exact(size).map(move |number| match (dtype, number) {
+        (Dtype::F64, &[a, b, c, d, e, f, g, h]) => f64::from_le_bytes([a, b, c, d, e, f, g, h]),
+        (Dtype::F32, &[a, b, c, d]) => f32::from_le_bytes([a, b, c, d]).into(),
+        (Dtype::U32, &[a, b, c, d]) => u32::from_le_bytes([a, b, c, d]).into(),
+        (_, other) => other[0].into(),
+    })
+}
+
+struct Aligned(Vec<f32>);
+
+impl AsRef<[u8]> for Aligned {
+    fn as_ref(&self) -> &[u8] {
+        bytemuck::cast_slice(&self.0)
+    }
+}
+
+/// A copy in native byte order at an address where floats may lie.
+fn realigned(bytes: &[u8]) -> Bytes {
+    let numbers = bytes
+        .chunks_exact(4)
+        .map(|four| f32::from_le_bytes([four[0], four[1], four[2], four[3]]));
+    Bytes::from_owner(Aligned(numbers.collect()))
+}

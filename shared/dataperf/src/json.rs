@@ -1,0 +1,234 @@
+//! JSON as it stands in an artifact: keys in their order, repeated keys kept, so that rules can speak of both.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+
+use crate::rejection::{Reason, Reasons, Rejection, pointer, quote};
+
+/// One JSON value. Unlike `serde_json::Value` it keeps the order of keys, which is part of a speech submission,
+/// and repeated keys, which are refused instead of the last one winning silently.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Json {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool(bool),
+    /// A number, as its text-independent value.
+    Number(serde_json::Number),
+    /// A string.
+    String(String),
+    /// An array.
+    Array(Vec<Json>),
+    /// An object's members in the order they stand.
+    Object(Vec<(String, Json)>),
+}
+
+impl Json {
+    /// Reads an artifact: UTF-8, one value, at most 128 levels deep.
+    ///
+    /// # Errors
+    /// One reason: `empty`, `byte_order_mark`, `not_utf8` or `not_json`, with the line and column.
+    pub fn parse(artifact: &[u8]) -> Result<Self, Rejection> {
+        if artifact.is_empty() {
+            return Err(Reason::new(
+                "empty",
+                "",
+                "the file is empty: put the submission's JSON into it",
+            )
+            .into());
+        }
+        if artifact.starts_with(b"\xef\xbb\xbf") {
+            let message = "the file begins with a byte order mark: save it as UTF-8 without one";
+            return Err(Reason::new("byte_order_mark", "line 1 column 1", message).into());
+        }
+        let text = std::str::from_utf8(artifact).map_err(|error| {
+            let at = format!("byte {}", error.valid_up_to());
+            Reason::new(
+                "not_utf8",
+                at,
+                "the file is not UTF-8 text: save the JSON in that encoding",
+            )
+        })?;
+        serde_json::from_str(text).map_err(|error| {
+            let at = format!("line {} column {}", error.line(), error.column());
+            let cause = error.to_string();
+            let cause = cause.split(" at line ").next().unwrap_or(&cause);
+            Reason::new("not_json", at, format!("the file is not valid JSON: {cause}")).into()
+        })
+    }
+
+    /// What kind of value this is, in a word for messages.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool(_) => "a boolean",
+            Self::Number(_) => "a number",
+            Self::String(_) => "a string",
+            Self::Array(_) => "an array",
+            Self::Object(_) => "an object",
+        }
+    }
+
+    /// The members of an object; a repeated key or another kind of value is noted and yields what is usable.
+    pub fn into_members(self, at: &str, reasons: &mut Reasons) -> Vec<(String, Json)> {
+        let Self::Object(members) = self else {
+            reasons.add(wrong_type(at, "an object", &self));
+            return Vec::new();
+        };
+        let mut seen = std::collections::BTreeSet::new();
+        let mut unique = Vec::with_capacity(members.len());
+        for (key, value) in members {
+            if seen.insert(key.clone()) {
+                unique.push((key, value));
+            } else {
+                let message = format!("the key {} stands here more than once: keep one", quote(&key));
+                reasons.add(Reason::new("duplicate_key", pointer(at, &key), message));
+            }
+        }
+        unique
+    }
+
+    /// The strings of an array, each with its index; what is not a string is noted and left out.
+    pub fn into_strings(self, at: &str, reasons: &mut Reasons) -> Vec<(usize, String)> {
+        let Self::Array(items) = self else {
+            reasons.add(wrong_type(at, "an array of strings", &self));
+            return Vec::new();
+        };
+        let mut strings = Vec::with_capacity(items.len());
+        for (idx, item) in items.into_iter().enumerate() {
+            match item {
+                Self::String(text) => strings.push((idx, text)),
+                other => reasons.add(wrong_type(&format!("{at}/{idx}"), "a string", &other)),
+            }
+        }
+        strings
+    }
+}
+
+fn wrong_type(at: &str, expected: &str, found: &Json) -> Reason {
+    Reason::new(
+        "wrong_type",
+        at,
+        format!("expected {expected} here, found {}", found.kind()),
+    )
+}
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(JsonVisitor)
+    }
+}
+
+struct JsonVisitor;
+
+impl<'de> Visitor<'de> for JsonVisitor {
+    type Value = Json;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Json, E> {
+        Ok(Json::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Json, E> {
+        Ok(Json::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Json, E> {
+        Ok(Json::Number(value.into()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Json, E> {
+        Ok(Json::Number(value.into()))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Json, E> {
+        Ok(serde_json::Number::from_f64(value).map_or(Json::Null, Json::Number))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Json, E> {
+        Ok(Json::String(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Json, E> {
+        Ok(Json::String(value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Json, A::Error> {
+        let mut array = Vec::new();
+        while let Some(item) = items.next_element()? {
+            array.push(item);
+        }
+        Ok(Json::Array(array))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Json, A::Error> {
+        let mut object = Vec::new();
+        while let Some(member) = members.next_entry()? {
+            object.push(member);
+        }
+        Ok(Json::Object(object))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(artifact: &[u8]) -> String {
+        Json::parse(artifact).expect_err("rejected").reasons()[0]
+            .code
+            .clone()
+    }
+
+    #[test]
+    fn keeps_order_and_repeated_keys() {
+        let members = [
+            ("b".to_owned(), Json::Null),
+            ("a".into(), Json::Bool(true)),
+            ("b".into(), Json::Array(vec![])),
+        ];
+        assert_eq!(
+            Json::parse(br#"{"b":null,"a":true,"b":[]}"#),
+            Ok(Json::Object(members.to_vec()))
+        );
+    }
+
+    #[test]
+    fn says_why_a_file_is_no_json() {
+        assert_eq!(code(b""), "empty");
+        assert_eq!(code(b"\xef\xbb\xbf{}"), "byte_order_mark");
+        assert_eq!(
+            code(
+                "{}".encode_utf16()
+                    .flat_map(u16::to_le_bytes)
+                    .collect::<Vec<_>>()
+                    .as_slice()
+            ),
+            "not_json"
+        );
+        assert_eq!(code(b"{\"a\": \"\xe9\"}"), "not_utf8");
+        for text in [
+            "{",
+            "[1,",
+            "{\"a\": NaN}",
+            "{\"a\": Infinity}",
+            "{} {}",
+            "nul",
+            "[1e999]",
+            "\"\\ud800\"",
+        ] {
+            assert_eq!(code(text.as_bytes()), "not_json", "{text}");
+        }
+        assert_eq!(code("[".repeat(1_000_000).as_bytes()), "not_json");
+    }
+
+    #[test]
+    fn says_where() {
+        let rejection = Json::parse(b"{\n  \"a\": }").expect_err("rejected");
+        assert_eq!(rejection.reasons()[0].at, "line 2 column 8");
+    }
+}

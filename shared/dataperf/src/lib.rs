@@ -1,0 +1,33 @@
+//! DataPerf's pure core: benchmarks of *data*, with the models frozen.
+//!
+//! A submitter hands in an artifact (a training set, an order, a plan), a [`Benchmark`] says what it must look
+//! like and what it is worth, and [`evaluate`](evaluate::evaluate) turns it into a [`Verdict`]. Nothing in here
+//! knows AWS, a clock, an environment or a file system; what it needs from the world are the two [`ports`].
+
+pub mod archive;
+pub mod benchmark;
+pub mod benchmarks;
+pub mod dataset;
+mod digest;
+pub mod evaluate;
+pub mod frozen;
+pub mod json;
+pub mod metrics;
+pub mod models;
+pub mod pipeline;
+pub mod pool;
+pub mod ports;
+mod rank;
+mod rejection;
+mod simd;
+mod timestamp;
+pub mod upload;
+mod verdict;
+
+pub use benchmark::Benchmark;
+pub use digest::{Digest, InvalidDigest};
+pub use rank::{Direction, RankKey};
+pub use rejection::{MAX_LISTED_REASONS, Reason, Reasons, Rejection, pointer, quote};
+pub use timestamp::{InvalidTimestamp, Timestamp};
+pub use upload::{SubmissionId, Upload, UploadKey};
+pub use verdict::{EVALUATOR, Ending, Receipt, Scorecard, Verdict};

@@ -1,0 +1,304 @@
+//! Logistic regression: scikit-learn 1.2.2's `LogisticRegression()` at its defaults.
+//!
+//! Two classes share one weight vector; more have one each under a softmax. The penalty is
+//! `|w|^2 / 2` (C = 1), the intercept goes free, and the fit stops where L-BFGS stops there.
+
+use ndarray::{Array2, ArrayView2};
+use pulp::{Arch, Simd, WithSimd};
+use rayon::prelude::*;
+
+use super::lbfgs::{Stopping, minimize};
+use super::{FitError, check_training_set};
+use crate::simd::vector::inline::{add_scaled, dot};
+use crate::simd::vector::pairwise_sum;
+use crate::simd::{exp, vector};
+
+/// Rows whose loss and gradient are added up by one task; fixed, so that the number of threads
+/// changes no bit.
+const CHUNK_ROWS: usize = 64;
+
+/// A fitted logistic regression.
+///
+/// # Examples
+/// ```
+/// use dataperf::models::logistic_regression::LogisticRegression;
+/// use ndarray::array;
+/// let x = array![[-1.0], [-0.5], [0.5], [1.0]];
+/// let model = LogisticRegression::fit(x.view(), &[0, 0, 1, 1])?;
+/// assert_eq!(model.predict(array![[-2.0], [2.0]].view()), [0, 1]);
+/// # Ok::<(), dataperf::models::FitError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct LogisticRegression {
+    classes: Vec<usize>,
+    coefficients: Array2<f64>,
+    intercepts: Vec<f64>,
+    n_iter: usize,
+}
+
+impl LogisticRegression {
+    /// Fits the model.
+    ///
+    /// # Shapes and units
+    /// `x`: `(n_rows, n_features)`; `class_idx`: `(n_rows,)`, any labels.
+    ///
+    /// # Errors
+    /// [`FitError`] if a value is not finite, if there are fewer than two classes, or if the shapes
+    /// don't fit each other.
+    ///
+    /// # Source
+    /// scikit-learn 1.2.2, `sklearn/linear_model/_logistic.py`, `_linear_loss.py` and
+    /// `sklearn/_loss/_loss.pyx.tp`.
+    pub fn fit(x: ArrayView2<f64>, class_idx: &[usize]) -> Result<Self, FitError> {
+        let labels = check_training_set(x, class_idx)?;
+        let x = x.as_standard_layout();
+        let n_features = x.ncols();
+        let n_vectors = if labels.classes.len() == 2 {
+            1
+        } else {
+            labels.classes.len()
+        };
+        let objective = Objective {
+            features: x.as_slice().unwrap_or_default(),
+            n_features,
+            targets: &labels.local_idx,
+            n_vectors,
+        };
+        let start = vec![0.0; n_vectors * (n_features + 1)];
+        let minimum = minimize(start, Stopping::default(), |w, gradient| {
+            objective.evaluate(w, gradient)
+        });
+        let vectors = minimum.x.chunks_exact(n_features + 1);
+        let coefficients = Array2::from_shape_fn((n_vectors, n_features), |(v, k)| {
+            minimum.x[v * (n_features + 1) + k]
+        });
+        let intercepts = vectors.map(|w| w[n_features]).collect();
+        Ok(Self {
+            classes: labels.classes,
+            coefficients,
+            intercepts,
+            n_iter: minimum.n_iter,
+        })
+    }
+
+    /// The classes, ascending.
+    pub fn classes(&self) -> &[usize] {
+        &self.classes
+    }
+
+    /// `(1, n_features)` for two classes, else `(n_classes, n_features)`.
+    pub fn coefficients(&self) -> ArrayView2<'_, f64> {
+        self.coefficients.view()
+    }
+
+    /// `(1,)` for two classes, else `(n_classes,)`.
+    pub fn intercepts(&self) -> &[f64] {
+        &self.intercepts
+    }
+
+    /// Iterations that the fit took, at most 100.
+    pub fn n_iter(&self) -> usize {
+        self.n_iter
+    }
+
+    /// Linear scores: `(n_rows, 1)`, positive for the second class, or `(n_rows, n_classes)`.
+    ///
+    /// # Panics
+    /// If the number of features is not that of the training set.
+    pub fn decision(&self, rows: ArrayView2<f64>) -> Array2<f64> {
+        assert_eq!(
+            rows.ncols(),
+            self.coefficients.ncols(),
+            "features of rows and training set"
+        );
+        let rows = rows.as_standard_layout();
+        Array2::from_shape_fn((rows.nrows(), self.intercepts.len()), |(row, v)| {
+            let (row, weights) = (rows.row(row), self.coefficients.row(v));
+            let (row, weights) = (row.to_slice(), weights.to_slice());
+            vector::dot(row.unwrap_or_default(), weights.unwrap_or_default()) + self.intercepts[v]
+        })
+    }
+
+    /// Class probabilities, `(n_rows, n_classes)`.
+    ///
+    /// # Panics
+    /// If the number of features is not that of the training set.
+    pub fn predict_proba(&self, rows: ArrayView2<f64>) -> Array2<f64> {
+        let scores = self.decision(rows);
+        let n_classes = self.classes.len();
+        let mut all = Array2::zeros((scores.nrows(), n_classes));
+        let (mut from, mut to) = (vec![0.0; scores.ncols()], vec![0.0; n_classes]);
+        for (scores, mut probabilities) in scores.outer_iter().zip(all.outer_iter_mut()) {
+            from.iter_mut().zip(scores).for_each(|(to, from)| *to = *from);
+            probabilities_of(&from, &mut to, 1);
+            probabilities
+                .iter_mut()
+                .zip(&to)
+                .for_each(|(to, from)| *to = *from);
+        }
+        all
+    }
+
+    /// The most probable class of each row, `(n_rows,)`; the first one of equals.
+    ///
+    /// # Panics
+    /// If the number of features is not that of the training set.
+    pub fn predict(&self, rows: ArrayView2<f64>) -> Vec<usize> {
+        let scores = self.decision(rows);
+        let best = |scores: ndarray::ArrayView1<f64>| match scores.len() {
+            1 => usize::from(scores[0] > 0.0),
+            _ => (1..scores.len()).fold(0, |best, c| if scores[c] > scores[best] { c } else { best }),
+        };
+        scores
+            .outer_iter()
+            .map(|scores| self.classes[best(scores)])
+            .collect()
+    }
+}
+
+/// Turns linear scores into class probabilities, `n_rows` side by side.
+///
+/// `scores`: `(n_vectors, n_rows)`; `probabilities`: `(n_classes, n_rows)`.
+#[inline(always)]
+pub(crate) fn probabilities_of(scores: &[f64], probabilities: &mut [f64], n_rows: usize) {
+    if scores.len() == n_rows {
+        let (first, second) = probabilities.split_at_mut(n_rows);
+        for ((score, first), second) in scores.iter().zip(first).zip(second) {
+            *second = 1.0 / (1.0 + exp(-score));
+            *first = 1.0 - *second;
+        }
+        return;
+    }
+    probabilities.copy_from_slice(scores);
+    let n_classes = scores.len() / n_rows;
+    for row in 0..n_rows {
+        let mut largest = f64::NEG_INFINITY;
+        for class in 0..n_classes {
+            largest = largest.max(scores[class * n_rows + row]);
+        }
+        let mut sum = 0.0;
+        for class in 0..n_classes {
+            let e = exp(scores[class * n_rows + row] - largest);
+            probabilities[class * n_rows + row] = e;
+            sum += e;
+        }
+        for class in 0..n_classes {
+            probabilities[class * n_rows + row] /= sum;
+        }
+    }
+}
+
+/// The penalised loss and its gradient.
+///
+/// Parameters are vector after vector, the intercept last in each.
+struct Objective<'a> {
+    features: &'a [f64],
+    n_features: usize,
+    targets: &'a [usize],
+    n_vectors: usize,
+}
+
+impl Objective<'_> {
+    fn evaluate(&self, w: &[f64], gradient: &mut [f64]) -> f64 {
+        let chunks = self
+            .features
+            .par_chunks(CHUNK_ROWS * self.n_features)
+            .zip(self.targets.par_chunks(CHUNK_ROWS));
+        let partial: Vec<(Vec<f64>, Vec<f64>)> = chunks
+            .map(|(features, targets)| {
+                Arch::new().dispatch(Chunk {
+                    objective: self,
+                    w,
+                    features,
+                    targets,
+                })
+            })
+            .collect();
+        gradient.fill(0.0);
+        let mut losses = Vec::with_capacity(self.targets.len());
+        for (chunk_losses, chunk_gradient) in &partial {
+            losses.extend_from_slice(chunk_losses);
+            gradient
+                .iter_mut()
+                .zip(chunk_gradient)
+                .for_each(|(sum, g)| *sum += g);
+        }
+        let mut squared_norm = 0.0;
+        let stride = self.n_features + 1;
+        for (w, gradient) in w.chunks_exact(stride).zip(gradient.chunks_exact_mut(stride)) {
+            let w = &w[..self.n_features];
+            squared_norm += vector::dot(w, w);
+            gradient.iter_mut().zip(w).for_each(|(g, w)| *g += w);
+        }
+        pairwise_sum(&losses) + 0.5 * squared_norm
+    }
+}
+
+/// Some rows, whose losses and sum of gradients are wanted, without the penalty.
+struct Chunk<'a> {
+    objective: &'a Objective<'a>,
+    w: &'a [f64],
+    features: &'a [f64],
+    targets: &'a [usize],
+}
+
+impl WithSimd for Chunk<'_> {
+    type Output = (Vec<f64>, Vec<f64>);
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
+        let n_features = self.objective.n_features;
+        let stride = n_features + 1;
+        let mut gradient = vec![0.0; self.w.len()];
+        let mut scores = vec![0.0; self.objective.n_vectors];
+        let mut losses = Vec::with_capacity(self.targets.len());
+        for (row, &target) in self.features.chunks_exact(n_features).zip(self.targets) {
+            for (score, w) in scores.iter_mut().zip(self.w.chunks_exact(stride)) {
+                *score = dot(simd, row, &w[..n_features]) + w[n_features];
+            }
+            // the scores become the gradient by the score
+            losses.push(match &mut scores[..] {
+                [score] => binary_loss(score, target as f64),
+                scores => multinomial_loss(scores, target),
+            });
+            for (slope, gradient) in scores.iter().zip(gradient.chunks_exact_mut(stride)) {
+                add_scaled(simd, &mut gradient[..n_features], *slope, row);
+                gradient[n_features] += slope;
+            }
+        }
+        (losses, gradient)
+    }
+}
+
+/// The log loss of one row of two classes; replaces the score by the gradient.
+#[inline(always)]
+fn binary_loss(score: &mut f64, target: f64) -> f64 {
+    let z = *score;
+    let e = exp(-z.abs());
+    // log(1 + e) is e itself where the library treats it so
+    let log_term = if z <= -37.0 || z > 18.0 { e } else { libm::log1p(e) };
+    if z <= 0.0 {
+        *score = ((1.0 - target) * e - target) / (1.0 + e);
+        log_term - target * z
+    } else {
+        *score = ((1.0 - target) - target * e) / (1.0 + e);
+        log_term + (1.0 - target) * z
+    }
+}
+
+/// The log loss of one row of more classes; replaces the scores by the gradient.
+#[inline(always)]
+fn multinomial_loss(scores: &mut [f64], target: usize) -> f64 {
+    let largest = scores.iter().fold(f64::NEG_INFINITY, |a, b| a.max(*b));
+    let target_score = scores[target];
+    let mut sum = 0.0;
+    for score in scores.iter_mut() {
+        *score = exp(*score - largest);
+        sum += *score;
+    }
+    for score in scores.iter_mut() {
+        *score /= sum;
+    }
+    scores[target] -= 1.0;
+    libm::log(sum) + largest - target_score
+}

@@ -1,0 +1,133 @@
+//! The frozen models: scikit-learn 1.2.2's classifiers, reproduced to the same predictions.
+//!
+//! A benchmark's model is part of its definition, so these are not "a logistic regression" and "a
+//! support vector machine" but those two at their defaults, with their stopping points, their tie
+//! rules and their random streams. Everything is single-valued: the same bits come out on every
+//! processor this crate supports and with every number of threads.
+
+#![allow(
+    clippy::inline_always,
+    reason = "code is only vectorised if it is inlined into the function that enables the instruction set"
+)]
+
+pub mod boosted_stumps;
+pub mod k_nearest;
+pub mod lbfgs;
+mod line_search;
+pub mod logistic_regression;
+pub mod mt19937;
+pub mod soft_voting;
+pub mod svc;
+
+use ndarray::ArrayView2;
+
+/// Why a model can't be fitted to a training set.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum FitError {
+    /// The number of labels differs from the number of rows.
+    #[error("{n_labels} labels for {n_rows} training rows; give one label a row")]
+    LabelCount {
+        /// Rows of the training matrix.
+        n_rows: usize,
+        /// Labels given.
+        n_labels: usize,
+    },
+    /// The training matrix has no columns.
+    #[error("the training matrix has no features; at least 1 is needed")]
+    NoFeatures,
+    /// Fewer than two classes are present.
+    #[error("the training labels hold {n_classes} classes; at least 2 are needed")]
+    TooFewClasses {
+        /// Distinct labels found.
+        n_classes: usize,
+    },
+    /// Fewer rows than the model needs.
+    #[error("{n_rows} training rows; at least {n_needed} are needed")]
+    TooFewRows {
+        /// Rows of the training matrix.
+        n_rows: usize,
+        /// The least number.
+        n_needed: usize,
+    },
+    /// A label is not below the number of classes.
+    #[error("the label of row {row_idx} is `{class_idx}`; it must be below {n_classes_total}")]
+    ClassOutOfRange {
+        /// Row of the offending label.
+        row_idx: usize,
+        /// The label.
+        class_idx: usize,
+        /// The number of classes there are.
+        n_classes_total: usize,
+    },
+    /// More classes than a prediction's byte can name.
+    #[error("{n_classes_total} classes; at most 256 can be predicted")]
+    TooManyClasses {
+        /// The number of classes asked for.
+        n_classes_total: usize,
+    },
+    /// A feature is NaN or infinite.
+    #[error("feature {feature_idx} of row {row_idx} is `{value}`; every feature must be finite")]
+    NotFinite {
+        /// Row of the offending value.
+        row_idx: usize,
+        /// Column of the offending value.
+        feature_idx: usize,
+        /// The value.
+        value: f64,
+    },
+}
+
+/// Training labels renumbered over the classes that are present.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Labels {
+    /// The distinct labels, ascending.
+    pub(crate) classes: Vec<usize>,
+    /// For each row the position of its label in `classes`.
+    pub(crate) local_idx: Vec<usize>,
+}
+
+/// Checks a training set and renumbers its labels.
+///
+/// # Errors
+/// Any [`FitError`] but the two about the total number of classes.
+pub(crate) fn check_training_set(x: ArrayView2<f64>, class_idx: &[usize]) -> Result<Labels, FitError> {
+    let (n_rows, n_features) = x.dim();
+    if class_idx.len() != n_rows {
+        return Err(FitError::LabelCount {
+            n_rows,
+            n_labels: class_idx.len(),
+        });
+    }
+    if n_features == 0 {
+        return Err(FitError::NoFeatures);
+    }
+    let mut classes = class_idx.to_vec();
+    classes.sort_unstable();
+    classes.dedup();
+    if classes.len() < 2 {
+        return Err(FitError::TooFewClasses {
+            n_classes: classes.len(),
+        });
+    }
+    let all_finite = x
+        .rows()
+        .into_iter()
+        .all(|row| row.iter().all(|value| value.is_finite()));
+    let first = if all_finite {
+        None
+    } else {
+        x.indexed_iter().find(|(_, v)| !v.is_finite())
+    };
+    if let Some(((row_idx, feature_idx), &value)) = first {
+        return Err(FitError::NotFinite {
+            row_idx,
+            feature_idx,
+            value,
+        });
+    }
+    let local_idx = class_idx
+        .iter()
+        .map(|c| classes.partition_point(|known| known < c))
+        .collect();
+    Ok(Labels { classes, local_idx })
+}

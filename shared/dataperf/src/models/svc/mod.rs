@@ -1,0 +1,429 @@
+//! The support vector classifier with probabilities: scikit-learn 1.2.2's `SVC(probability=True)`.
+//!
+//! C-SVC with a radial basis function kernel, C = 1, `gamma="scale"`, one against one. Only the
+//! probabilities' sigmoids depend on the random seed, so a fitted [`Svc`] is calibrated for as
+//! many seeds as are wanted.
+
+mod coupling;
+mod platt;
+mod solver;
+
+use std::ops::Range;
+
+use ndarray::{Array2, ArrayView2};
+use pulp::{Arch, Simd, WithSimd};
+
+use self::coupling::Coupling;
+pub use self::platt::Sigmoid;
+use self::platt::{Pair, Shuffler, calibrate};
+use self::solver::{RoundedKernel, solve};
+use super::mt19937::libsvm_seed;
+use super::{FitError, Labels, check_training_set};
+use crate::simd::vector::inline::{dot, squared_distance};
+use crate::simd::vector::pairwise_sum;
+use crate::simd::{BLOCK_ROWS, exp};
+
+/// Pairwise probabilities are kept this far from 0 and 1.
+const MIN_PROBABILITY: f64 = 1e-7;
+
+/// A fitted one-against-one support vector classifier.
+#[derive(Debug)]
+pub struct Svc {
+    classes: Vec<usize>,
+    gamma: f64,
+    support: Array2<f64>,
+    support_idx: Vec<usize>,
+    machines: Vec<Machine>,
+    training: Training,
+}
+
+/// What calibration needs of the training set.
+#[derive(Debug)]
+struct Training {
+    /// Rows of each class, in input order, class after class.
+    grouped_idx: Vec<usize>,
+    /// Where each class lies in `grouped_idx`.
+    groups: Vec<Range<usize>>,
+    kernel: RoundedKernel,
+    prediction_kernel: Vec<f64>,
+}
+
+/// The decision function between two classes.
+#[derive(Debug, Clone)]
+struct Machine {
+    /// Support vectors of the first and the second class.
+    support: [Range<usize>; 2],
+    /// Their coefficients, those of the first class first.
+    coefficients: Vec<f64>,
+    rho: f64,
+}
+
+/// The sigmoids of one seed, one for each pair of classes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Calibration {
+    /// `(n_pairs,)`, in the order (0, 1), (0, 2), ..., (1, 2), ...
+    pub sigmoids: Vec<Sigmoid>,
+}
+
+impl Svc {
+    /// Fits the classifier.
+    ///
+    /// # Shapes and units
+    /// `x`: `(n_rows, n_features)`; `class_idx`: `(n_rows,)`, any labels. The kernel matrices take
+    /// 12 bytes a pair of rows.
+    ///
+    /// # Errors
+    /// [`FitError`] if a value is not finite, if there are fewer than two classes, or if the shapes
+    /// don't fit each other.
+    ///
+    /// # Source
+    /// Chang and Lin, "LIBSVM: a library for support vector machines", ACM TIST 2 (2011), sections
+    /// 2.1, 4 and 7; scikit-learn 1.2.2, `sklearn/svm/_base.py` and `sklearn/svm/src/libsvm/svm.cpp`.
+    pub fn fit(x: ArrayView2<f64>, class_idx: &[usize]) -> Result<Self, FitError> {
+        let labels = check_training_set(x, class_idx)?;
+        let x = x.as_standard_layout();
+        let features = x.as_slice().unwrap_or_default();
+        let gamma = scale_gamma(features, x.ncols());
+        let (kernel, prediction_kernel) = Arch::new().dispatch(Kernels {
+            features,
+            n_features: x.ncols(),
+            gamma,
+        });
+        let (grouped_idx, groups) = group(&labels);
+        let training = Training {
+            grouped_idx,
+            groups,
+            kernel,
+            prediction_kernel,
+        };
+
+        let solutions: Vec<_> = training
+            .pairs()
+            .map(|(pair, _)| {
+                let first: Vec<bool> = (0..pair.rows.len()).map(|k| k < pair.n_positive).collect();
+                solve(&training.kernel, &pair.rows, &first)
+            })
+            .collect();
+        let mut is_support = vec![false; x.nrows()];
+        for ((pair, _), solution) in training.pairs().zip(&solutions) {
+            for (&row, alpha) in pair.rows.iter().zip(&solution.signed_alpha) {
+                is_support[row] |= *alpha != 0.0;
+            }
+        }
+        let mut support_idx = Vec::new();
+        let mut support_groups = Vec::new();
+        for group in &training.groups {
+            let first = support_idx.len();
+            let rows = &training.grouped_idx[group.clone()];
+            support_idx.extend(rows.iter().copied().filter(|&row| is_support[row]));
+            support_groups.push(first..support_idx.len());
+        }
+        let machines = training
+            .pairs()
+            .zip(&solutions)
+            .map(|((pair, [i, j]), solution)| Machine {
+                support: [support_groups[i].clone(), support_groups[j].clone()],
+                coefficients: pair
+                    .rows
+                    .iter()
+                    .zip(&solution.signed_alpha)
+                    .filter_map(|(&row, alpha)| is_support[row].then_some(*alpha))
+                    .collect(),
+                rho: solution.rho,
+            })
+            .collect();
+        let support = x.select(ndarray::Axis(0), &support_idx);
+        Ok(Self {
+            classes: labels.classes,
+            gamma,
+            support,
+            support_idx,
+            machines,
+            training,
+        })
+    }
+
+    /// The classes, ascending.
+    pub fn classes(&self) -> &[usize] {
+        &self.classes
+    }
+
+    /// The kernel's width: `exp(-gamma |a - b|^2)`.
+    pub fn gamma(&self) -> f64 {
+        self.gamma
+    }
+
+    /// `(n_support, n_features)`: the support vectors, class after class.
+    pub fn support(&self) -> ArrayView2<'_, f64> {
+        self.support.view()
+    }
+
+    /// `(n_support,)`: the training rows that are support vectors.
+    pub fn support_idx(&self) -> &[usize] {
+        &self.support_idx
+    }
+
+    /// `(n_classes - 1, n_support)`: the coefficients, laid out as LIBSVM's `sv_coef`.
+    pub fn dual_coefficients(&self) -> Array2<f64> {
+        let n_classes = self.classes.len();
+        let mut all = Array2::zeros((n_classes - 1, self.support_idx.len()));
+        for (machine, (i, j)) in self.machines.iter().zip(pairs(n_classes)) {
+            let [first, second] = machine.support.clone();
+            let rows = first.map(|sv| (j - 1, sv)).chain(second.map(|sv| (i, sv)));
+            rows.zip(&machine.coefficients).for_each(|(at, c)| all[at] = *c);
+        }
+        all
+    }
+
+    /// `(n_pairs,)`: the offset that each pair's decision value subtracts.
+    pub fn rho(&self) -> Vec<f64> {
+        self.machines.iter().map(|m| m.rho).collect()
+    }
+
+    /// Fits the sigmoids of `SVC(random_state=seed)`.
+    pub fn calibrate(&self, seed: u32) -> Calibration {
+        let mut shuffler = Shuffler::new(libsvm_seed(seed));
+        let t = &self.training;
+        let sigmoids = t
+            .pairs()
+            .map(|(pair, _)| calibrate(&pair, &t.kernel, &t.prediction_kernel, &mut shuffler))
+            .collect();
+        Calibration { sigmoids }
+    }
+
+    /// Decision values of every pair of classes; positive means the first.
+    ///
+    /// # Shapes and units
+    /// `rows`: `(n_rows, n_features)` of finite values. Returns `(n_rows, n_pairs)`.
+    ///
+    /// # Panics
+    /// If the number of features is not that of the training set.
+    pub fn decision(&self, rows: ArrayView2<f64>) -> Array2<f64> {
+        self.in_blocks(rows, self.machines.len(), |decisions, out| {
+            out.copy_from_slice(decisions);
+        })
+    }
+
+    /// Class probabilities under one seed's calibration.
+    ///
+    /// # Shapes and units
+    /// `rows`: `(n_rows, n_features)` of finite values. Returns `(n_rows, n_classes)`.
+    ///
+    /// # Panics
+    /// If the number of features is not that of the training set.
+    pub fn predict_proba(&self, rows: ArrayView2<f64>, calibration: &Calibration) -> Array2<f64> {
+        let mut pairwise = vec![0.0; self.machines.len() * BLOCK_ROWS];
+        self.in_blocks(rows, self.classes.len(), |decisions, out| {
+            let coupling = CoupleBlock {
+                svc: self,
+                calibration,
+                decisions,
+                out,
+                pairwise: &mut pairwise,
+            };
+            Arch::new().dispatch(coupling);
+        })
+    }
+
+    /// Runs `finish` on the decision values of each block of rows and collects what it writes.
+    fn in_blocks(
+        &self,
+        rows: ArrayView2<f64>,
+        n_columns: usize,
+        mut finish: impl FnMut(&[f64], &mut [f64]),
+    ) -> Array2<f64> {
+        assert_eq!(
+            rows.ncols(),
+            self.support.ncols(),
+            "features of the rows and the training set"
+        );
+        let mut all = Array2::zeros((rows.nrows(), n_columns));
+        let mut kernel = vec![0.0; self.support_idx.len() * BLOCK_ROWS];
+        let mut decisions = vec![0.0; self.machines.len() * BLOCK_ROWS];
+        let mut finished = vec![0.0; n_columns * BLOCK_ROWS];
+        for (block, rows) in rows.axis_chunks_iter(ndarray::Axis(0), BLOCK_ROWS).enumerate() {
+            let rows = rows.as_standard_layout();
+            Arch::new().dispatch(KernelBlock {
+                svc: self,
+                rows: rows.view(),
+                kernel: &mut kernel,
+            });
+            self.decide_block(&kernel, &mut decisions);
+            finish(&decisions, &mut finished);
+            for (row, mut out) in (0..rows.nrows()).zip(all.outer_iter_mut().skip(block * BLOCK_ROWS)) {
+                for (column, out) in out.iter_mut().enumerate() {
+                    *out = finished[column * BLOCK_ROWS + row];
+                }
+            }
+        }
+        all
+    }
+
+    /// Decision values of a block: `kernel` is `(n_support, BLOCK_ROWS)`, `decisions` is
+    /// `(n_pairs, BLOCK_ROWS)`.
+    #[inline(always)]
+    pub(crate) fn decide_block(&self, kernel: &[f64], decisions: &mut [f64]) {
+        for (machine, decisions) in self.machines.iter().zip(decisions.chunks_exact_mut(BLOCK_ROWS)) {
+            let mut sums = [0.0; BLOCK_ROWS];
+            let support = machine.support.clone().into_iter().flatten();
+            for (sv, coefficient) in support.zip(&machine.coefficients) {
+                let values = &kernel[sv * BLOCK_ROWS..][..BLOCK_ROWS];
+                for (sum, value) in sums.iter_mut().zip(values) {
+                    *sum = coefficient.mul_add(*value, *sum);
+                }
+            }
+            for (decision, sum) in decisions.iter_mut().zip(&sums) {
+                *decision = sum - machine.rho;
+            }
+        }
+    }
+
+    /// Class probabilities of a block: `decisions` is `(n_pairs, BLOCK_ROWS)`, `probabilities` is
+    /// `(n_classes, BLOCK_ROWS)`, `pairwise` working memory of the size of `decisions`.
+    #[inline(always)]
+    pub(crate) fn couple_block<S: Simd>(
+        &self,
+        simd: S,
+        calibration: &Calibration,
+        decisions: &[f64],
+        pairwise: &mut [f64],
+        probabilities: &mut [f64],
+    ) {
+        let blocks = decisions
+            .chunks_exact(BLOCK_ROWS)
+            .zip(pairwise.chunks_exact_mut(BLOCK_ROWS));
+        for (sigmoid, (decisions, pairwise)) in calibration.sigmoids.iter().zip(blocks) {
+            for (decision, probability) in decisions.iter().zip(pairwise) {
+                let z = decision * sigmoid.a + sigmoid.b;
+                let e = exp(-z.abs());
+                let p = (if z >= 0.0 { e } else { 1.0 }) / (1.0 + e);
+                *probability = p.clamp(MIN_PROBABILITY, 1.0 - MIN_PROBABILITY);
+            }
+        }
+        Coupling::new(self.classes.len()).solve(simd, pairwise, probabilities);
+    }
+}
+
+impl Training {
+    /// The pairs of classes with their training rows, in LIBSVM's order.
+    fn pairs(&self) -> impl Iterator<Item = (Pair, [usize; 2])> {
+        pairs(self.groups.len()).map(|(i, j)| {
+            let rows = |class: usize| &self.grouped_idx[self.groups[class].clone()];
+            let pair = Pair {
+                rows: [rows(i), rows(j)].concat(),
+                n_positive: self.groups[i].len(),
+            };
+            (pair, [i, j])
+        })
+    }
+}
+
+/// The pairs (0, 1), (0, 2), ..., (1, 2), ... of `n` classes.
+fn pairs(n: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..n).flat_map(move |i| (i + 1..n).map(move |j| (i, j)))
+}
+
+/// Rows in order of class, input order inside, and the range of each class.
+fn group(labels: &Labels) -> (Vec<usize>, Vec<Range<usize>>) {
+    let mut grouped_idx: Vec<usize> = (0..labels.local_idx.len()).collect();
+    grouped_idx.sort_by_key(|&row| labels.local_idx[row]);
+    let bound = |class| grouped_idx.partition_point(|&row| labels.local_idx[row] < class);
+    let groups = (0..labels.classes.len())
+        .map(|class| bound(class)..bound(class + 1))
+        .collect();
+    (grouped_idx, groups)
+}
+
+/// `gamma="scale"`: one over the number of features times the variance of the whole matrix, or 1
+/// if nothing varies.
+fn scale_gamma(features: &[f64], n_features: usize) -> f64 {
+    let n = features.len() as f64;
+    let mean = pairwise_sum(features) / n;
+    let squares: Vec<f64> = features.iter().map(|v| (v - mean) * (v - mean)).collect();
+    let variance = pairwise_sum(&squares) / n;
+    if variance == 0.0 {
+        1.0
+    } else {
+        1.0 / (n_features as f64 * variance)
+    }
+}
+
+/// Computes the kernel matrix twice over, by the formula of training and by that of prediction.
+struct Kernels<'a> {
+    features: &'a [f64],
+    n_features: usize,
+    gamma: f64,
+}
+
+impl WithSimd for Kernels<'_> {
+    type Output = (RoundedKernel, Vec<f64>);
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
+        let rows: Vec<&[f64]> = self.features.chunks_exact(self.n_features).collect();
+        let n = rows.len();
+        let squares: Vec<f64> = rows.iter().map(|row| dot(simd, row, row)).collect();
+        let mut training = vec![0.0; n * n];
+        let mut prediction = vec![0.0; n * n];
+        for i in 0..n {
+            for j in 0..=i {
+                let expanded = squares[i] + squares[j] - 2.0 * dot(simd, rows[i], rows[j]);
+                let rounded = exp(-self.gamma * expanded) as f32;
+                let exact = exp(-self.gamma * squared_distance(simd, rows[i], rows[j]));
+                for at in [i * n + j, j * n + i] {
+                    training[at] = rounded;
+                    prediction[at] = exact;
+                }
+            }
+        }
+        (RoundedKernel { values: training, n }, prediction)
+    }
+}
+
+/// [`Svc::couple_block`] as an operation to dispatch.
+struct CoupleBlock<'a> {
+    svc: &'a Svc,
+    calibration: &'a Calibration,
+    decisions: &'a [f64],
+    pairwise: &'a mut [f64],
+    out: &'a mut [f64],
+}
+
+impl WithSimd for CoupleBlock<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self {
+            svc,
+            calibration,
+            decisions,
+            pairwise,
+            out,
+        } = self;
+        svc.couple_block(simd, calibration, decisions, pairwise, out);
+    }
+}
+
+/// The kernel of up to [`BLOCK_ROWS`] rows with every support vector, `(n_support, BLOCK_ROWS)`.
+struct KernelBlock<'a> {
+    svc: &'a Svc,
+    rows: ArrayView2<'a, f64>,
+    kernel: &'a mut [f64],
+}
+
+impl WithSimd for KernelBlock<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { svc, rows, kernel } = self;
+        for (sv, values) in svc.support.outer_iter().zip(kernel.chunks_exact_mut(BLOCK_ROWS)) {
+            for (row, value) in rows.outer_iter().zip(values) {
+                let (row, sv) = (row.to_slice(), sv.to_slice());
+                let distance = squared_distance(simd, row.unwrap_or_default(), sv.unwrap_or_default());
+                *value = exp(-svc.gamma * distance);
+            }
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! What every implementation of a port must do. The memory ports and the AWS adapters run the same suites.
+
+use bytes::Bytes;
+
+use super::bucket::{Bucket, Got, PutIfAbsent};
+use super::leaderboard::{Board, Entry, Finished, Known, Leaderboards, OPEN_ROUND, Received};
+use crate::rank::Direction;
+use crate::rejection::Reason;
+use crate::verdict::{Ending, Receipt, Scorecard, Verdict};
+use crate::{Digest, SubmissionId, Timestamp, Upload};
+
+type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
+
+/// Reads and writes of objects. `prefix` keeps several runs in one bucket apart.
+///
+/// # Errors
+/// What the bucket says; a broken promise panics.
+///
+/// # Panics
+/// When the bucket breaks a promise.
+pub async fn bucket(bucket: &impl Bucket, prefix: &str) -> Outcome {
+    let key = format!("{prefix}/a key with spaces, + and ü.json");
+    assert_eq!(bucket.get(&key, None, 100).await?, Got::Missing);
+    assert_eq!(bucket.get_ranges(&key, &[0..1, 1..2]).await?, None);
+
+    bucket.put(&key, Bytes::from_static(b"first")).await?;
+    bucket.put(&key, Bytes::from_static(b"0123456789")).await?;
+    let Got::Object(object) = bucket.get(&key, None, 10).await? else {
+        panic!("the object is there")
+    };
+    assert_eq!(
+        object.bytes,
+        b"0123456789"[..],
+        "the newest write is read, and the limit is inclusive"
+    );
+    assert_eq!(bucket.get(&key, None, 9).await?, Got::TooLarge { n_bytes: 10 });
+    let parts = bucket.get_ranges(&key, &[8..10, 0..3, 0..10, 4..4]).await?;
+    let parts = parts.unwrap_or_default();
+    assert_eq!(
+        parts,
+        [&b"89"[..], b"012", b"0123456789", b""],
+        "ranges come in the order asked"
+    );
+    assert!(
+        bucket.get_ranges(&key, &[0..1, 5..11]).await.is_err(),
+        "a range beyond the end is an error"
+    );
+
+    let fresh = format!("{prefix}/fresh");
+    assert_eq!(
+        bucket.put_if_absent(&fresh, Bytes::from_static(b"one")).await?,
+        PutIfAbsent::Stored
+    );
+    assert_eq!(
+        bucket.put_if_absent(&fresh, Bytes::from_static(b"two")).await?,
+        PutIfAbsent::Existed
+    );
+    let Got::Object(object) = bucket.get(&fresh, None, 100).await? else {
+        panic!("the object is there")
+    };
+    assert_eq!(object.bytes, b"one"[..], "the first write stands");
+
+    let empty = format!("{prefix}/empty");
+    bucket.put(&empty, Bytes::new()).await?;
+    let Got::Object(object) = bucket.get(&empty, None, 100).await? else {
+        panic!("the object is there")
+    };
+    assert!(object.bytes.is_empty());
+    Ok(())
+}
+
+/// One upload in a contract's story.
+struct Story<'a> {
+    benchmark: &'a str,
+}
+
+impl Story<'_> {
+    fn board(&self, leaderboard: &str) -> Board {
+        Board {
+            benchmark: self.benchmark.into(),
+            leaderboard: leaderboard.into(),
+            round: OPEN_ROUND.into(),
+        }
+    }
+
+    fn received(&self, submitter: &str, version: &str, at: i64) -> Received {
+        let upload = Upload {
+            bucket: "submissions".into(),
+            key: format!("{}/en-25/{submitter}/file.json", self.benchmark),
+            version: Some(version.into()),
+            e_tag: None,
+            received_at: Timestamp::from_unix_millis(at),
+        };
+        Received {
+            board: self.board("en-25"),
+            submitter: submitter.into(),
+            upload,
+        }
+    }
+
+    fn receipt(received: &Received, verdict: Verdict) -> Receipt {
+        Receipt {
+            schema: Receipt::SCHEMA,
+            submission: received.upload.id(),
+            submitter: received.submitter.clone(),
+            round: received.board.round.clone(),
+            bucket: received.upload.bucket.clone(),
+            key: received.upload.key.clone(),
+            version: received.upload.version.clone(),
+            received_at: received.upload.received_at,
+            finished_at: Timestamp::from_unix_millis(received.upload.received_at.unix_millis() + 1_500),
+            verdict,
+        }
+    }
+
+    fn scored(&self, received: &Received, score: f64) -> Receipt {
+        let card = Scorecard {
+            score,
+            metrics: [("per_seed".to_owned(), serde_json::json!([score, 0.1 + 0.2]))].into(),
+        };
+        let digest = Digest::of(b"anything");
+        Self::receipt(
+            received,
+            Verdict::scored(self.benchmark, "en-25", digest, digest, card),
+        )
+    }
+
+    fn rejected(&self, received: &Received) -> Receipt {
+        let rejection = Reason::over("too_many_clips", "/targets/a~1b", 25, 26, "remove one — ‘ü’").into();
+        Self::receipt(
+            received,
+            Verdict::rejected(self.benchmark, "en-25", None, None, &rejection),
+        )
+    }
+}
+
+/// The life of submissions. `benchmark` keeps several runs in one table apart.
+///
+/// # Errors
+/// What the table says; a broken promise panics.
+///
+/// # Panics
+/// When the table breaks a promise.
+pub async fn leaderboards(table: &impl Leaderboards, benchmark: &str) -> Outcome {
+    let story = Story { benchmark };
+    empty(table, &story).await?;
+    one_submission_ends_once(table, &story).await?;
+    boards_rank(table, &story).await?;
+    Ok(())
+}
+
+async fn empty(table: &impl Leaderboards, story: &Story<'_>) -> Outcome {
+    let board = story.board("en-25");
+    assert_eq!(table.top(&board, 10).await?, []);
+    assert_eq!(table.series(&board).await?, []);
+    assert_eq!(table.history(story.benchmark, "ada", 10).await?, []);
+    assert_eq!(table.unfinished(story.benchmark).await?, []);
+    assert_eq!(table.boards(story.benchmark).await?, []);
+    assert_eq!(
+        table
+            .submission(story.benchmark, &SubmissionId::of("", "", ""))
+            .await?,
+        None
+    );
+    let stray = story.scored(&story.received("nobody", "v0", 1), 0.5);
+    assert!(
+        table.finish(&stray, Direction::HigherIsBetter).await.is_err(),
+        "what was never received can't end"
+    );
+    assert_eq!(table.top(&board, 10).await?, [], "and leaves nothing behind");
+    Ok(())
+}
+
+async fn one_submission_ends_once(table: &impl Leaderboards, story: &Story<'_>) -> Outcome {
+    let first = story.received("ada", "v1", 10_000);
+    let id = first.upload.id();
+    let Known::New(submission) = table.receive(&first).await? else {
+        panic!("it is new")
+    };
+    assert_eq!(
+        (&submission.id, submission.received_at),
+        (&id, first.upload.received_at)
+    );
+    let again = story.received("ada", "v1", 99_000);
+    let Known::Unfinished(submission) = table.receive(&again).await? else {
+        panic!("it is known")
+    };
+    assert_eq!(
+        submission.received_at, first.upload.received_at,
+        "the first delivery's time stands"
+    );
+    let unfinished = table.unfinished(story.benchmark).await?;
+    assert_eq!(
+        unfinished,
+        [Entry {
+            ending: None,
+            score: None,
+            ..submission.entry()
+        }]
+    );
+    assert_eq!(table.history(story.benchmark, "ada", 10).await?, unfinished);
+
+    let receipt = story.scored(&first, 0.5);
+    assert_eq!(
+        table.finish(&receipt, Direction::HigherIsBetter).await?,
+        Finished::Recorded
+    );
+    let late = story.rejected(&first);
+    let finished = table.finish(&late, Direction::HigherIsBetter).await?;
+    assert_eq!(
+        finished,
+        Finished::EndedBefore(receipt.clone()),
+        "the first verdict stands, to the last digit"
+    );
+    assert_eq!(table.receive(&again).await?, Known::Ended(receipt.clone()));
+    assert_eq!(table.unfinished(story.benchmark).await?, []);
+    let submission = table
+        .submission(story.benchmark, &id)
+        .await?
+        .ok_or("it is there")?;
+    assert_eq!(submission.receipt, Some(receipt));
+    assert_eq!(
+        table.history(story.benchmark, "ada", 10).await?,
+        [submission.entry()]
+    );
+    assert_eq!(submission.entry().ending, Some(Ending::Scored));
+    Ok(())
+}
+
+async fn boards_rank(table: &impl Leaderboards, story: &Story<'_>) -> Outcome {
+    // ada has 0.5 from before. A rejected submission never ranks; a worse one does not replace the best.
+    let later = [
+        ("ada", "v2", 20_000, Some(0.25)),
+        ("bo", "v1", 30_000, Some(0.5)),
+        ("cy", "v1", 25_000, Some(0.75)),
+        ("di", "v1", 26_000, None),
+        ("ed", "v1", 27_000, Some(0.125)),
+        ("ada", "v3", 28_000, None),
+    ];
+    for (submitter, version, at, score) in later {
+        let received = story.received(submitter, version, at);
+        assert!(matches!(table.receive(&received).await?, Known::New(_)));
+        let receipt = score.map_or_else(
+            || story.rejected(&received),
+            |score| story.scored(&received, score),
+        );
+        assert_eq!(
+            table.finish(&receipt, Direction::HigherIsBetter).await?,
+            Finished::Recorded
+        );
+    }
+    let board = story.board("en-25");
+    let shown = |ranked: &super::leaderboard::Ranked| {
+        (ranked.rank, ranked.entry.submitter.clone(), ranked.entry.score)
+    };
+    let top: Vec<_> = table.top(&board, 10).await?.iter().map(shown).collect();
+    let expected = [(1, "cy", 0.75), (2, "ada", 0.5), (2, "bo", 0.5), (4, "ed", 0.125)];
+    assert_eq!(
+        top,
+        expected.map(|(rank, who, score)| (rank, who.to_owned(), Some(score)))
+    );
+    assert_eq!(table.top(&board, 2).await?.len(), 2);
+    assert_eq!(table.top(&story.board("en-60"), 10).await?, []);
+    assert_eq!(table.boards(story.benchmark).await?, std::slice::from_ref(&board));
+
+    let times = |entries: Vec<Entry>| {
+        entries
+            .iter()
+            .map(|entry| entry.received_at.unix_millis())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        times(table.history(story.benchmark, "ada", 2).await?),
+        [28_000, 20_000],
+        "newest first"
+    );
+    assert_eq!(
+        times(table.series(&board).await?),
+        [10_000, 20_000, 25_000, 27_000, 30_000],
+        "oldest first, scored only"
+    );
+    Ok(())
+}

@@ -1,0 +1,46 @@
+//! The two things the core needs from the world: a bucket of objects and a table of leaderboards.
+
+pub mod bucket;
+#[cfg(feature = "contract")]
+pub mod contract;
+pub mod leaderboard;
+pub mod memory;
+
+use std::error::Error;
+
+/// Why a port could not do what it was asked. What an answer may legitimately be (no such object, a submission
+/// that is finished already) is part of each operation's return type instead.
+#[derive(Debug, thiserror::Error)]
+pub enum PortError {
+    /// Throttled, timed out or a server fault: the same call may succeed later.
+    #[error("{what}: temporarily unavailable")]
+    Transient {
+        /// The operation and the place it concerned.
+        what: String,
+        /// The cause.
+        source: Box<dyn Error + Send + Sync>,
+    },
+    /// Refused or misconfigured (no such bucket, no such table, no permission): it stays so until somebody acts.
+    #[error("{what}: refused by the service; check its name, region and permissions")]
+    Refused {
+        /// The operation and the place it concerned.
+        what: String,
+        /// The cause.
+        source: Box<dyn Error + Send + Sync>,
+    },
+    /// What is stored there does not have the documented form.
+    #[error("{what}: the stored item is malformed: {why}")]
+    Malformed {
+        /// The place.
+        what: String,
+        /// What was expected.
+        why: String,
+    },
+}
+
+impl PortError {
+    /// Whether the same call may succeed later.
+    pub fn is_transient(&self) -> bool {
+        matches!(self, Self::Transient { .. })
+    }
+}

@@ -1,0 +1,154 @@
+//! Why an artifact is refused: every broken rule at once, in words a submitter can act on.
+
+use serde::{Deserialize, Serialize};
+
+/// How many reasons are listed in full; the rest are counted.
+pub const MAX_LISTED_REASONS: usize = 200;
+const MAX_QUOTED_CHARS: usize = 80;
+
+/// One broken rule.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reason {
+    /// A stable name for programs, such as `unknown_clip`.
+    pub code: String,
+    /// The place: a JSON pointer into the artifact, `line 3`, or empty for the artifact as a whole.
+    pub at: String,
+    /// A sentence that says what is wrong and what to change.
+    pub message: String,
+    /// The limit that was broken, where the rule has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
+    /// What the artifact has instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actual: Option<u64>,
+}
+
+impl Reason {
+    /// A broken rule without a number.
+    pub fn new(code: &str, at: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            code: code.into(),
+            at: at.into(),
+            message: message.into(),
+            limit: None,
+            actual: None,
+        }
+    }
+
+    /// A broken limit.
+    pub fn over(
+        code: &str,
+        at: impl Into<String>,
+        limit: u64,
+        actual: u64,
+        message: impl Into<String>,
+    ) -> Self {
+        Self {
+            limit: Some(limit),
+            actual: Some(actual),
+            ..Self::new(code, at, message)
+        }
+    }
+}
+
+/// A refused artifact: at least one reason.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rejection {
+    reasons: Vec<Reason>,
+    n_reasons: usize,
+}
+
+impl Rejection {
+    /// The reasons in the order they were found, at most [`MAX_LISTED_REASONS`] of them.
+    pub fn reasons(&self) -> &[Reason] {
+        &self.reasons
+    }
+
+    /// How many rules were broken in all, listed or not.
+    pub fn n_reasons(&self) -> usize {
+        self.n_reasons
+    }
+}
+
+impl From<Reason> for Rejection {
+    fn from(reason: Reason) -> Self {
+        Self {
+            reasons: vec![reason],
+            n_reasons: 1,
+        }
+    }
+}
+
+/// Collects reasons while an artifact is checked, so that one upload tells a submitter everything.
+#[derive(Debug, Clone, Default)]
+pub struct Reasons {
+    listed: Vec<Reason>,
+    n: usize,
+}
+
+impl Reasons {
+    /// Notes a broken rule.
+    pub fn add(&mut self, reason: Reason) {
+        self.n += 1;
+        if self.listed.len() < MAX_LISTED_REASONS {
+            self.listed.push(reason);
+        }
+    }
+
+    /// Notes what another check has found, after what is noted already.
+    pub fn append(&mut self, others: Self) {
+        self.n += others.n;
+        let n_free = MAX_LISTED_REASONS - self.listed.len();
+        self.listed.extend(others.listed.into_iter().take(n_free));
+    }
+
+    /// Whether no rule was broken so far.
+    pub fn is_empty(&self) -> bool {
+        self.n == 0
+    }
+
+    /// The checked thing when nothing was wrong.
+    ///
+    /// # Errors
+    /// The rejection, when anything was.
+    pub fn into_verdict<T>(self, checked: T) -> Result<T, Rejection> {
+        if self.n == 0 {
+            Ok(checked)
+        } else {
+            Err(Rejection {
+                reasons: self.listed,
+                n_reasons: self.n,
+            })
+        }
+    }
+}
+
+/// `text` in backticks, shortened when it is long: artifacts are hostile, and messages are for people.
+///
+/// ```
+/// assert_eq!(dataperf::quote("job"), "`job`");
+/// assert!(dataperf::quote(&"x".repeat(1_000)).chars().count() < 130);
+/// ```
+pub fn quote(text: &str) -> String {
+    let shown: String = text
+        .chars()
+        .take(MAX_QUOTED_CHARS)
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect();
+    let cut = if text.chars().nth(MAX_QUOTED_CHARS).is_some() {
+        "…"
+    } else {
+        ""
+    };
+    format!("`{shown}{cut}`")
+}
+
+/// `at` extended by one step of a JSON pointer (RFC 6901), with the step shortened when it is long.
+///
+/// ```
+/// assert_eq!(dataperf::pointer("/targets", "a/b~"), "/targets/a~1b~0");
+/// ```
+pub fn pointer(at: &str, step: &str) -> String {
+    let shown: String = step.chars().take(MAX_QUOTED_CHARS).collect();
+    format!("{at}/{}", shown.replace('~', "~0").replace('/', "~1"))
+}

@@ -1,0 +1,27 @@
+//! Vectorised kernels under the frozen models, with the same bits on every processor.
+//!
+//! The code is compiled for several instruction sets and the best one is chosen at run time (see
+//! [`pulp`]). Results don't depend on the choice: lanes run over independent outputs, or a sum is
+//! split into a fixed number of partial sums, and every fused multiply-add is fused everywhere.
+
+#![allow(
+    clippy::inline_always,
+    reason = "code is only vectorised if it is inlined into the function that enables the instruction set"
+)]
+
+mod exp;
+mod product;
+pub(crate) mod vector;
+
+pub(crate) use exp::exp;
+pub(crate) use product::{BLOCK_ROWS, PackedColumns, ProductScratch};
+
+/// Every instruction set that this processor can run.
+#[cfg(test)]
+pub(crate) fn architectures() -> Vec<pulp::Arch> {
+    use pulp::Arch;
+    let mut all = vec![Arch::Scalar, Arch::new()];
+    #[cfg(target_arch = "x86_64")]
+    all.extend(pulp::x86::V3::try_new().map(Arch::V3));
+    all
+}

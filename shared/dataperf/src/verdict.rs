@@ -1,0 +1,179 @@
+//! What an evaluation says: the verdict anybody can recompute, and the receipt that adds when and for whom.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::rejection::{Reason, Rejection};
+use crate::upload::{SubmissionId, receipt_key};
+use crate::{Digest, Timestamp};
+
+/// The evaluator's name and version, part of every verdict: another version may score otherwise.
+pub const EVALUATOR: &str = concat!("dataperf ", env!("CARGO_PKG_VERSION"));
+
+/// A score and what it is made of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scorecard {
+    /// The number that ranks.
+    pub score: f64,
+    /// Everything else worth showing, by name.
+    pub metrics: BTreeMap<String, Value>,
+}
+
+/// How an evaluation ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ending {
+    /// The artifact obeyed the rules and has a score.
+    Scored,
+    /// The artifact broke rules: the submitter's to mend.
+    Rejected,
+    /// The platform could not evaluate it: the organizer's to mend.
+    Failed,
+}
+
+impl Ending {
+    /// The word documents use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Scored => "scored",
+            Self::Rejected => "rejected",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// The outcome of evaluating one artifact against one frozen data set. It has no time and no place in it, so the
+/// same artifact and data set give the same verdict, byte for byte, in the cloud and offline.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// How it ended.
+    pub status: Ending,
+    /// The benchmark's id.
+    pub benchmark: String,
+    /// The leaderboard the artifact was judged for.
+    pub leaderboard: String,
+    /// The score, when scored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+    /// The parts of the score, when scored.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metrics: BTreeMap<String, Value>,
+    /// The frozen data set's digest; absent when the artifact was refused without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dataset: Option<Digest>,
+    /// The artifact's digest; absent when it was never read, because it is too large or gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub artifact: Option<Digest>,
+    /// The evaluator's name and version.
+    pub evaluator: String,
+    /// The broken rules, when rejected; what went wrong, when failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<Reason>,
+    /// How many rules were broken, when more than are listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub n_reasons: Option<usize>,
+}
+
+impl Verdict {
+    fn new(status: Ending, benchmark: &str, leaderboard: &str) -> Self {
+        Self {
+            status,
+            benchmark: benchmark.to_owned(),
+            leaderboard: leaderboard.to_owned(),
+            score: None,
+            metrics: BTreeMap::new(),
+            dataset: None,
+            artifact: None,
+            evaluator: EVALUATOR.to_owned(),
+            reasons: Vec::new(),
+            n_reasons: None,
+        }
+    }
+
+    /// A score.
+    pub fn scored(
+        benchmark: &str,
+        leaderboard: &str,
+        dataset: Digest,
+        artifact: Digest,
+        card: Scorecard,
+    ) -> Self {
+        Self {
+            score: Some(card.score),
+            metrics: card.metrics,
+            dataset: Some(dataset),
+            artifact: Some(artifact),
+            ..Self::new(Ending::Scored, benchmark, leaderboard)
+        }
+    }
+
+    /// A refusal.
+    pub fn rejected(
+        benchmark: &str,
+        leaderboard: &str,
+        dataset: Option<Digest>,
+        artifact: Option<Digest>,
+        rejection: &Rejection,
+    ) -> Self {
+        let listed = rejection.reasons().len();
+        Self {
+            dataset,
+            artifact,
+            reasons: rejection.reasons().to_vec(),
+            n_reasons: (rejection.n_reasons() > listed).then(|| rejection.n_reasons()),
+            ..Self::new(Ending::Rejected, benchmark, leaderboard)
+        }
+    }
+
+    /// A failure of the platform, in the submitter's receipt.
+    pub fn failed(benchmark: &str, leaderboard: &str, reason: Reason) -> Self {
+        Self {
+            reasons: vec![reason],
+            ..Self::new(Ending::Failed, benchmark, leaderboard)
+        }
+    }
+}
+
+/// The document a submitter finds in the results bucket: one for each upload, written once.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// The version of this document's form.
+    pub schema: u32,
+    /// The submission's id.
+    pub submission: SubmissionId,
+    /// The submitter's name, as the key has it.
+    pub submitter: String,
+    /// The round the submission counts in.
+    pub round: String,
+    /// The submissions bucket.
+    pub bucket: String,
+    /// The object's key.
+    pub key: String,
+    /// The object's version, where the bucket is versioned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// When the object was stored.
+    pub received_at: Timestamp,
+    /// When the verdict was reached.
+    pub finished_at: Timestamp,
+    /// The verdict, its fields beside these.
+    #[serde(flatten)]
+    pub verdict: Verdict,
+}
+
+impl Receipt {
+    /// The version of the form written today.
+    pub const SCHEMA: u32 = 1;
+
+    /// Where the receipt is kept in the results bucket.
+    pub fn object_key(&self) -> String {
+        receipt_key(
+            &self.verdict.benchmark,
+            &self.verdict.leaderboard,
+            &self.submitter,
+            &self.submission,
+        )
+    }
+}

@@ -1,0 +1,29 @@
+//! The frozen models and metrics against vectors of scikit-learn 1.2.2 and `NumPy` 1.26.4.
+//!
+//! `make_vectors.py`, beside this file, wrote them.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod buyer_models;
+mod metrics;
+mod mt19937;
+mod soft_voting;
+
+use serde::de::DeserializeOwned;
+
+fn vectors<T: DeserializeOwned>(json: &str) -> T {
+    serde_json::from_str(json).unwrap()
+}
+
+/// Fails unless every value is within `tolerance` of its reference.
+#[track_caller]
+fn assert_close(ours: impl IntoIterator<Item = f64>, reference: &[f64], tolerance: f64, what: &str) {
+    let ours: Vec<f64> = ours.into_iter().collect();
+    assert_eq!(ours.len(), reference.len(), "{what}");
+    for (k, (a, b)) in ours.iter().zip(reference).enumerate() {
+        assert!(
+            (a - b).abs() <= tolerance,
+            "{what}, value {k}: {a} instead of {b}"
+        );
+    }
+}

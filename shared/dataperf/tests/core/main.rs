@@ -1,0 +1,8 @@
+//! The core without a cloud: the rules, the frozen format, and the pipeline on ports that fail on purpose.
+#![allow(clippy::expect_used)] // helpers of tests are tests
+
+mod contract;
+mod frozen;
+mod pipeline;
+mod rules;
+mod tiny;

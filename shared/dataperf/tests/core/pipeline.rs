@@ -1,0 +1,298 @@
+//! Every upload ends once, whatever breaks on the way: the pipeline on ports that fail at each step in turn.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use dataperf::benchmarks::speech_selection::SpeechSelection;
+use dataperf::dataset::{Dataset, DatasetError};
+use dataperf::pipeline::{Delivered, Outlets, PipelineError, deliver};
+use dataperf::ports::PortError;
+use dataperf::ports::bucket::{Bucket, Got, PutIfAbsent};
+use dataperf::ports::leaderboard::{
+    Board, Entry, Finished, Known, Leaderboards, OPEN_ROUND, Ranked, Received, Submission,
+};
+use dataperf::ports::memory::{MemoryBucket, MemoryLeaderboards};
+use dataperf::{Direction, Ending, Receipt, SubmissionId, Timestamp, Upload};
+
+use crate::tiny;
+
+/// Fails the call with this number, counted over all ports; the call before it may have done its work.
+struct Fuse {
+    n_calls: AtomicUsize,
+    fail_at: usize,
+}
+
+impl Fuse {
+    fn burn(&self) -> Result<(), PortError> {
+        if self.n_calls.fetch_add(1, Ordering::Relaxed) == self.fail_at {
+            return Err(PortError::Transient {
+                what: "a call".into(),
+                source: "the fuse blew".into(),
+            });
+        }
+        Ok(())
+    }
+}
+
+struct Fused<'a, P> {
+    port: &'a P,
+    fuse: &'a Fuse,
+    /// Whether the work is done before the failure: an answer that got lost.
+    late: bool,
+}
+
+impl<P> Fused<'_, P> {
+    async fn call<T>(&self, work: impl Future<Output = Result<T, PortError>>) -> Result<T, PortError> {
+        if self.late {
+            let answer = work.await?;
+            self.fuse.burn()?;
+            return Ok(answer);
+        }
+        self.fuse.burn()?;
+        work.await
+    }
+}
+
+impl<P: Bucket> Bucket for Fused<'_, P> {
+    async fn get(&self, key: &str, version: Option<&str>, max_bytes: u64) -> Result<Got, PortError> {
+        self.call(self.port.get(key, version, max_bytes)).await
+    }
+    async fn get_ranges(&self, key: &str, ranges: &[Range<u64>]) -> Result<Option<Vec<Bytes>>, PortError> {
+        self.call(self.port.get_ranges(key, ranges)).await
+    }
+    async fn put(&self, key: &str, bytes: Bytes) -> Result<(), PortError> {
+        self.call(self.port.put(key, bytes)).await
+    }
+    async fn put_if_absent(&self, key: &str, bytes: Bytes) -> Result<PutIfAbsent, PortError> {
+        self.call(self.port.put_if_absent(key, bytes)).await
+    }
+}
+
+impl<P: Leaderboards> Leaderboards for Fused<'_, P> {
+    async fn receive(&self, received: &Received) -> Result<Known, PortError> {
+        self.call(self.port.receive(received)).await
+    }
+    async fn finish(&self, receipt: &Receipt, direction: Direction) -> Result<Finished, PortError> {
+        self.call(self.port.finish(receipt, direction)).await
+    }
+    async fn submission(&self, benchmark: &str, id: &SubmissionId) -> Result<Option<Submission>, PortError> {
+        self.call(self.port.submission(benchmark, id)).await
+    }
+    async fn top(&self, board: &Board, n: usize) -> Result<Vec<Ranked>, PortError> {
+        self.call(self.port.top(board, n)).await
+    }
+    async fn history(&self, benchmark: &str, submitter: &str, n: usize) -> Result<Vec<Entry>, PortError> {
+        self.call(self.port.history(benchmark, submitter, n)).await
+    }
+    async fn series(&self, board: &Board) -> Result<Vec<Entry>, PortError> {
+        self.call(self.port.series(board)).await
+    }
+    async fn unfinished(&self, benchmark: &str) -> Result<Vec<Entry>, PortError> {
+        self.call(self.port.unfinished(benchmark)).await
+    }
+    async fn boards(&self, benchmark: &str) -> Result<Vec<Board>, PortError> {
+        self.call(self.port.boards(benchmark)).await
+    }
+}
+
+/// Buckets and table, and one upload in them.
+struct World {
+    submissions: MemoryBucket,
+    results: MemoryBucket,
+    leaderboards: MemoryLeaderboards,
+    upload: Upload,
+}
+
+impl World {
+    fn with(key: &str, artifact: &[u8]) -> Self {
+        let submissions = MemoryBucket::default();
+        pollster::block_on(submissions.put(key, Bytes::copy_from_slice(artifact))).expect("stored");
+        let received_at = Timestamp::from_unix_millis(1_000);
+        let upload = Upload {
+            bucket: "submissions".into(),
+            key: key.into(),
+            version: Some("0".into()),
+            e_tag: None,
+            received_at,
+        };
+        Self {
+            submissions,
+            results: MemoryBucket::default(),
+            leaderboards: MemoryLeaderboards::default(),
+            upload,
+        }
+    }
+
+    fn deliver(&self, fuse: &Fuse, late: bool) -> Result<Delivered, PipelineError> {
+        let submissions = Fused {
+            port: &self.submissions,
+            fuse,
+            late,
+        };
+        let (leaderboards, results) = (
+            Fused {
+                port: &self.leaderboards,
+                fuse,
+                late,
+            },
+            Fused {
+                port: &self.results,
+                fuse,
+                late,
+            },
+        );
+        let outlets = Outlets {
+            leaderboards: &leaderboards,
+            results: &results,
+        };
+        let dataset = async || -> Result<Arc<Dataset<SpeechSelection, MemoryBucket>>, DatasetError> {
+            fuse.burn()?;
+            Ok(Arc::new(tiny::dataset()))
+        };
+        let now = || Timestamp::from_unix_millis(2_000);
+        pollster::block_on(deliver::<SpeechSelection, MemoryBucket, _, _, _>(
+            &self.upload,
+            &submissions,
+            dataset,
+            &outlets,
+            now,
+        ))
+    }
+
+    fn receipt(&self, delivered: &Delivered) -> Receipt {
+        let key = delivered.receipt.object_key();
+        let Got::Object(object) =
+            pollster::block_on(self.results.get(&key, None, u64::MAX)).expect("a bucket")
+        else {
+            panic!("there is no receipt at {key}");
+        };
+        serde_json::from_slice(&object.bytes).expect("a receipt")
+    }
+
+    fn n_unfinished(&self) -> usize {
+        pollster::block_on(self.leaderboards.unfinished("speech-selection"))
+            .expect("a table")
+            .len()
+    }
+}
+
+const KEY: &str = "speech-selection/en-6/ada/first try.json";
+const NEVER: usize = usize::MAX;
+
+fn fuse(fail_at: usize) -> Fuse {
+    Fuse {
+        n_calls: AtomicUsize::new(0),
+        fail_at,
+    }
+}
+
+#[test]
+fn ends_once_wherever_the_first_delivery_breaks_off() {
+    let calm = fuse(NEVER);
+    let untroubled = World::with(KEY, &tiny::good())
+        .deliver(&calm, false)
+        .expect("nothing breaks");
+    let n_calls = calm.n_calls.into_inner();
+    assert!(n_calls >= 5, "receive, artifact, data set, finish, receipt");
+    for late in [false, true] {
+        for fail_at in 0..n_calls {
+            let world = World::with(KEY, &tiny::good());
+            assert!(
+                world.deliver(&fuse(fail_at), late).is_err() || late,
+                "call {fail_at} failed"
+            );
+            let second = world
+                .deliver(&fuse(NEVER), false)
+                .expect("the next delivery completes it");
+            let third = world
+                .deliver(&fuse(NEVER), false)
+                .expect("a duplicate changes nothing");
+            assert!(!third.recorded);
+            assert_eq!(second.receipt, untroubled.receipt);
+            assert_eq!(world.receipt(&second), untroubled.receipt);
+            assert_eq!(world.n_unfinished(), 0);
+            let board = Board {
+                benchmark: "speech-selection".into(),
+                leaderboard: "en-6".into(),
+                round: OPEN_ROUND.into(),
+            };
+            let series = pollster::block_on(world.leaderboards.series(&board)).expect("a table");
+            assert_eq!(series.len(), 1, "scored once");
+        }
+    }
+}
+
+#[test]
+fn every_kind_of_upload_has_a_receipt() {
+    let cases: [(&str, &[u8], Ending, &str); 5] = [
+        (
+            "speech-selection/en-6/ada/x.json",
+            b"{",
+            Ending::Rejected,
+            "not_json",
+        ),
+        (
+            "speech-selection/no-such/ada/x.json",
+            b"{}",
+            Ending::Rejected,
+            "unknown_leaderboard",
+        ),
+        (
+            "speech-selection/en-6/x.json",
+            b"{}",
+            Ending::Rejected,
+            "misplaced_upload",
+        ),
+        (
+            "speech-selection/x.json",
+            b"{}",
+            Ending::Rejected,
+            "misplaced_upload",
+        ),
+        (
+            "speech-selection/en-6/#/x.json",
+            b"{}",
+            Ending::Rejected,
+            "unusable_name",
+        ),
+    ];
+    for (key, artifact, ending, code) in cases {
+        let world = World::with(key, artifact);
+        let delivered = world.deliver(&fuse(NEVER), false).expect(key);
+        let receipt = world.receipt(&delivered);
+        assert_eq!(
+            (receipt.verdict.status, receipt.verdict.reasons[0].code.as_str()),
+            (ending, code),
+            "{key}"
+        );
+        assert_eq!(world.n_unfinished(), 0, "{key}");
+    }
+}
+
+#[test]
+fn a_version_that_is_gone_or_too_large_is_told_so() {
+    let mut gone = World::with(KEY, b"{}");
+    gone.upload.version = Some("7".into());
+    let delivered = gone.deliver(&fuse(NEVER), false).expect("delivered");
+    assert_eq!(delivered.receipt.verdict.reasons[0].code, "deleted");
+
+    let large = World::with(KEY, &vec![b' '; (1 << 20) + 1]);
+    let delivered = large.deliver(&fuse(NEVER), false).expect("delivered");
+    let reason = &delivered.receipt.verdict.reasons[0];
+    assert_eq!(
+        (reason.code.as_str(), reason.actual),
+        ("too_large", Some((1 << 20) + 1))
+    );
+}
+
+#[test]
+fn receipts_have_a_stable_form() {
+    let world = World::with(KEY, br#"{"targets": {"job": ["job/9"]}, "nontargets": []}"#);
+    let rejected = world.receipt(&world.deliver(&fuse(NEVER), false).expect("delivered"));
+    insta::assert_json_snapshot!("rejected_receipt", rejected);
+    let world = World::with(KEY, &tiny::good());
+    let scored = world.receipt(&world.deliver(&fuse(NEVER), false).expect("delivered"));
+    insta::assert_json_snapshot!("scored_receipt", scored);
+}

@@ -1,0 +1,107 @@
+//! The AWS adapters keep the contracts of their ports, over HTTP.
+
+use bytes::Bytes;
+use dataperf::ports::bucket::{Bucket, Got, PutIfAbsent};
+use dataperf::ports::contract;
+
+use crate::world::World;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s3_keeps_the_contract_of_buckets() {
+    let world = World::without_dataset(|config| config.functions.clear()).await;
+    for name in ["submissions", "results"] {
+        contract::bucket(&world.bucket(name), "contract").await.unwrap();
+    }
+    let missing = world
+        .bucket("no-such-bucket")
+        .get("key", None, 1)
+        .await
+        .expect_err("no such bucket");
+    assert!(!missing.is_transient(), "{missing}");
+    assert!(
+        missing.to_string().contains("`s3://no-such-bucket/key`"),
+        "{missing}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn dynamodb_keeps_the_contract_of_leaderboards() {
+    let world = World::without_dataset(|config| config.functions.clear()).await;
+    contract::leaderboards(&world.leaderboards(), "first")
+        .await
+        .unwrap();
+    contract::leaderboards(&world.leaderboards(), "second")
+        .await
+        .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s3_reads_the_version_that_is_asked_for() {
+    let world = World::without_dataset(|config| config.functions.clear()).await;
+    let bucket = world.bucket("submissions");
+    let first = world.put("key", "first").await;
+    let second = world.put("key", "the second").await;
+    let read = async |version: Option<&str>| match bucket.get("key", version, 10).await.unwrap() {
+        Got::Object(object) => String::from_utf8(object.bytes.to_vec()).unwrap(),
+        other => format!("{other:?}"),
+    };
+    assert_eq!(read(Some(&first.version)).await, "first");
+    assert_eq!(read(Some(&second.version)).await, "the second");
+    assert_eq!(read(None).await, "the second");
+    assert_eq!(read(Some("0123456789abcdef0123456789abcdef")).await, "Missing");
+    world
+        .clients
+        .s3
+        .delete_object()
+        .bucket("submissions")
+        .key("key")
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(read(None).await, "Missing");
+    assert_eq!(
+        read(Some(&first.version)).await,
+        "first",
+        "a delete marker leaves the versions"
+    );
+}
+
+/// Larger than two parts, so that it is read in parts at once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s3_reads_a_large_object_in_parts() {
+    let world = World::without_dataset(|config| config.functions.clear()).await;
+    let bucket = world.bucket("datasets");
+    let numbers: Vec<u8> = (0..5_000_001_u32).flat_map(u32::to_le_bytes).collect();
+    bucket.put("large", numbers.clone().into()).await.unwrap();
+    let Got::Object(object) = bucket.get("large", None, 1 << 30).await.unwrap() else {
+        panic!("it is there")
+    };
+    assert!(object.bytes == numbers, "the parts are put together in order");
+    assert_eq!(
+        bucket.get("large", None, 1 << 20).await.unwrap(),
+        Got::TooLarge {
+            n_bytes: numbers.len() as u64
+        }
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_sixteen_conditional_writers_one_wins() {
+    let world = World::without_dataset(|config| config.functions.clear()).await;
+    let writers: Vec<_> = (0..16_u8)
+        .map(|n| {
+            let bucket = world.bucket("results");
+            tokio::spawn(async move { bucket.put_if_absent("key", Bytes::from(vec![n])).await.unwrap() })
+        })
+        .collect();
+    let mut winners = Vec::new();
+    for (n, writer) in writers.into_iter().enumerate() {
+        if writer.await.unwrap() == PutIfAbsent::Stored {
+            winners.push(n as u8);
+        }
+    }
+    let Got::Object(object) = world.bucket("results").get("key", None, 1).await.unwrap() else {
+        panic!("it is there")
+    };
+    assert_eq!(winners, object.bytes.to_vec());
+}

@@ -1,0 +1,48 @@
+//! `dataperf demo`, the project's main job: every shipped submission of every benchmark ends as it should, with the
+//! score that scikit-learn gives.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use dataperf::benchmarks::IDS;
+use serde_json::Value;
+
+use crate::project::{dataperf, root};
+
+/// The expected score of each good submission, by its key.
+fn expected() -> BTreeMap<String, f64> {
+    let mut scores = BTreeMap::new();
+    for id in IDS {
+        let path = root().join("demo").join(id).join("expected_scores.json");
+        let document: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+        for (file, scored) in document["scored"].as_object().unwrap() {
+            scores.insert(format!("{id}/{file}"), scored["score"].as_f64().unwrap());
+        }
+    }
+    scores
+}
+
+#[test]
+fn every_shipped_submission_ends_as_it_should() {
+    let shipped = root().join("demo");
+    let ran = dataperf(["demo", "--format", "json", "--data", shipped.to_str().unwrap()]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let document = ran.json();
+    let mut expected = expected();
+    let (mut n_rejected, mut worst) = (0, 0.0_f64);
+    for receipt in document["receipts"].as_array().unwrap() {
+        let key = receipt["key"].as_str().unwrap();
+        if receipt["status"] == "rejected" {
+            n_rejected += 1;
+            assert!(key.contains("/bad_"), "{receipt}");
+        } else {
+            let scikit_learns = expected.remove(key).unwrap();
+            worst = worst.max((receipt["score"].as_f64().unwrap() - scikit_learns).abs());
+        }
+    }
+    println!("the largest difference from scikit-learn is {worst:e}");
+    assert!(worst <= 1e-9, "{worst:e}");
+    assert!(expected.is_empty(), "not submitted: {expected:?}");
+    assert!(n_rejected >= 10, "{n_rejected} bad submissions");
+    assert!(document["leaderboards"].as_array().unwrap().len() >= 8);
+}

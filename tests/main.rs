@@ -1,0 +1,20 @@
+//! The whole, end to end: the real function binary and the real SDK on the cloud on one machine, the command line as
+//! a process, and the project's own rules.
+//!
+//! The programs are those that `cargo test --workspace` builds beside this one.
+#![allow(clippy::unwrap_used, clippy::expect_used)] // helpers of tests are tests
+
+mod artifacts;
+mod books;
+mod contracts;
+mod demo;
+mod imports;
+mod layout;
+mod nothing_lost;
+mod organizer;
+mod project;
+mod scores;
+mod tidy;
+mod uploads;
+mod wire_formats;
+mod world;

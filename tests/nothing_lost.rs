@@ -1,0 +1,257 @@
+//! Bad days: whatever is killed, refused, repeated or restarted, each upload ends exactly once.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use dataperf::Ending;
+
+use crate::layout::{CLIPS_A_WORD, Layout};
+use crate::project::{BENCHMARK, good};
+use crate::world::{Sent, World};
+
+fn key(submitter: &str, n: usize) -> String {
+    format!("{BENCHMARK}/en-25/{submitter}/{n}.json")
+}
+
+/// The delays sweep over the whole of a run, from before the function's first request to after its last.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_function_killed_at_any_moment() {
+    let world = World::with(|config| config.functions[0].concurrency = 1).await;
+    let mut sent = vec![world.put(&key("ada", 0), good(0)).await];
+    world.settle().await;
+    let cold_ms = world.cloud.snapshot().await.unwrap().functions[BENCHMARK]
+        .cold
+        .last_ms;
+    for n in 1..=40_usize {
+        world.cloud.faults().kill_next_after(
+            BENCHMARK,
+            Duration::from_secs_f64(cold_ms * n as f64 / 40.0 / 1e3),
+        );
+        sent.push(world.put(&key("ada", n), good(n)).await);
+        world.settle().await;
+    }
+    let receipts = world.receipts(&sent).await;
+    assert!(
+        receipts
+            .values()
+            .all(|receipt| receipt.verdict.status == Ending::Scored)
+    );
+    let n_killed = world.cloud.snapshot().await.unwrap().n_retried;
+    println!("{n_killed} of 40 runs were killed before their end");
+    assert!(
+        n_killed >= 5,
+        "the sweep of {cold_ms} ms hit {n_killed} runs only"
+    );
+}
+
+/// A data set that takes a while to read: 32 MB in several parts.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_function_killed_while_it_reads_a_large_data_set() {
+    let world = World::without_dataset(|_| ()).await;
+    let directory = large_dataset(&world);
+    world.publish(&directory);
+    let mut sent = Vec::new();
+    for n in 0..12_u64 {
+        world
+            .cloud
+            .faults()
+            .kill_next_after(BENCHMARK, Duration::from_millis(10 + 25 * n));
+        sent.push(
+            world
+                .put(&key("ada", n as usize), Layout::default().submission())
+                .await,
+        );
+        world.settle().await;
+    }
+    let receipts = world.receipts(&sent).await;
+    assert!(
+        receipts
+            .values()
+            .all(|receipt| receipt.verdict.metrics["n_eval"] == LARGE_EVAL)
+    );
+    assert!(world.cloud.snapshot().await.unwrap().n_retried >= 3);
+}
+
+const LARGE_EVAL: usize = 8_192;
+
+fn large_dataset(world: &World) -> PathBuf {
+    let mut layout = Layout::new(1024);
+    layout.repeat_eval(LARGE_EVAL / (4 * CLIPS_A_WORD));
+    let out = world.scratch().join("large");
+    layout.import(world.scratch(), &out).unwrap();
+    out
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn functions_killed_under_load() {
+    let world = World::with(|config| {
+        config.functions[0].concurrency = 4;
+        config.retry_backoff = vec![Duration::from_millis(20); 12]; // so that no event runs out of tries
+    })
+    .await;
+    let killer = tokio::spawn({
+        let cloud = world.cloud.clone();
+        async move {
+            for _ in 0..10 {
+                tokio::time::sleep(Duration::from_millis(120)).await;
+                cloud.faults().kill_running(BENCHMARK);
+            }
+        }
+    });
+    let mut sent = Vec::new();
+    for n in 0..48 {
+        sent.push(world.put(&key(["ada", "bo", "cy"][n % 3], n), good(n)).await);
+    }
+    killer.await.unwrap();
+    let receipts = world.receipts(&sent).await;
+    assert!(
+        receipts
+            .values()
+            .all(|receipt| receipt.verdict.status == Ending::Scored)
+    );
+    assert!(world.cloud.snapshot().await.unwrap().n_retried > 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_table_refuses_writes_for_a_while() {
+    let world =
+        World::with(|config| config.retry_backoff = vec![Duration::from_millis(500), Duration::from_secs(2)])
+            .await;
+    world.cloud.faults().refuse_table_writes(true);
+    let mut sent = Vec::new();
+    for n in 0..4 {
+        sent.push(world.put(&key("ada", n), good(n)).await);
+    }
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    assert!(world.items().await.is_empty(), "nothing can have been written");
+    world.cloud.faults().refuse_table_writes(false);
+    let receipts = world.receipts(&sent).await;
+    assert!(
+        receipts
+            .values()
+            .all(|receipt| receipt.verdict.status == Ending::Scored)
+    );
+    assert_eq!(world.cloud.on_failure().await.unwrap(), []);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_table_refuses_writes_for_so_long_that_the_event_is_given_up() {
+    let world = World::new().await;
+    world.cloud.faults().refuse_table_writes(true);
+    let sent = world.put(&key("ada", 0), good(0)).await;
+    let (event, error) = world.only_failure().await;
+    assert_eq!(error["errorType"], "Transient", "{error}");
+    assert!(
+        error["errorMessage"]
+            .as_str()
+            .unwrap()
+            .contains("table `dataperf`"),
+        "{error}"
+    );
+    world.cloud.faults().refuse_table_writes(false);
+    world.cloud.invoke(BENCHMARK, &event).await.unwrap();
+    assert_eq!(world.only_receipt(&sent).await.verdict.status, Ending::Scored);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_event_delivered_three_times() {
+    let world = World::with(|config| config.functions[0].concurrency = 3).await;
+    world.cloud.faults().duplicate_events(3);
+    let mut sent = Vec::new();
+    for n in 0..6 {
+        sent.push(world.put(&key("ada", n), good(n)).await);
+    }
+    sent.push(world.put(&key("ada", 6), "{}").await);
+    world.receipts(&sent).await;
+    assert_eq!(
+        world.cloud.snapshot().await.unwrap().n_succeeded,
+        21,
+        "each delivery succeeded"
+    );
+}
+
+async fn uploads_at_once(n_uploads: usize) {
+    let world = World::with(|config| config.functions[0].concurrency = 4).await;
+    let key = key("ada", 0);
+    let mut uploads = Vec::new();
+    for n in 0..n_uploads {
+        let (s3, key) = (world.clients.s3.clone(), key.clone());
+        uploads.push(tokio::spawn(async move {
+            let put = s3
+                .put_object()
+                .bucket("submissions")
+                .key(&key)
+                .body(good(n).into())
+                .send()
+                .await
+                .unwrap();
+            Sent {
+                bucket: "submissions".into(),
+                key,
+                version: put.version_id.unwrap(),
+            }
+        }));
+    }
+    let mut sent = Vec::new();
+    for upload in uploads {
+        sent.push(upload.await.unwrap());
+    }
+    let receipts = world.receipts(&sent).await;
+    let distinct: std::collections::BTreeSet<_> = receipts
+        .values()
+        .map(|receipt| receipt.verdict.artifact)
+        .collect();
+    assert_eq!(
+        distinct.len(),
+        n_uploads.min(6),
+        "each version was read, not the newest of them"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_uploads_at_once_to_one_key() {
+    uploads_at_once(2).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sixteen_uploads_at_once_to_one_key() {
+    uploads_at_once(16).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_cloud_restarts_in_between() {
+    let mut world = World::with(|config| config.shutdown_grace = Duration::ZERO).await;
+    world.cloud.faults().duplicate_events(2);
+    let mut sent = Vec::new();
+    for n in 0..12 {
+        sent.push(world.put(&key("ada", n), good(n)).await);
+        if n % 4 == 3 {
+            world.restart().await;
+        }
+    }
+    let receipts = world.receipts(&sent).await;
+    assert!(
+        receipts
+            .values()
+            .all(|receipt| receipt.verdict.status == Ending::Scored)
+    );
+    world.restart().await;
+    assert_eq!(world.receipts(&sent).await, receipts, "and all of it is kept");
+}
+
+/// A run that takes too long is ended, tried again, and told apart from other failures.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_time_limit_that_is_too_short() {
+    let mut world = World::with(|config| config.functions[0].timeout = Duration::from_millis(1)).await;
+    let sent = world.put(&key("ada", 0), good(0)).await;
+    let (event, error) = world.only_failure().await;
+    assert!(
+        error["errorMessage"].as_str().unwrap().contains("timed out"),
+        "{error}"
+    );
+    world
+        .change(|config| config.functions[0].timeout = Duration::from_mins(1))
+        .await;
+    world.cloud.invoke(BENCHMARK, &event).await.unwrap();
+    assert_eq!(world.only_receipt(&sent).await.verdict.status, Ending::Scored);
+}

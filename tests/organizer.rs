@@ -1,0 +1,203 @@
+//! The organizer's mistakes: said to be the organizer's, never scored with, and mended without losing an upload.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use dataperf::dataset::dataset_prefix;
+use dataperf::ports::bucket::{Bucket, Got};
+use dataperf::{Digest, Ending};
+use serde_json::{Value, json};
+
+use crate::project::{BENCHMARK, frozen, good};
+use crate::world::{Sent, World};
+
+async fn upload(world: &World, n: usize) -> Sent {
+    world
+        .put(&format!("{BENCHMARK}/en-25/ada/{n}.json"), good(n))
+        .await
+}
+
+/// The event of a submission that failed by the organizer's fault, and what was said.
+async fn organizer_fault(world: &World) -> (Value, String) {
+    let (event, error) = world.only_failure().await;
+    assert_eq!(error["errorType"], "OrganizerFault", "{error}");
+    let boards = world.command(&["leaderboard", BENCHMARK]).json();
+    assert_eq!(boards, json!([]), "nothing was scored");
+    (event, error["errorMessage"].as_str().unwrap().to_owned())
+}
+
+/// The demo's data set with another list of seeds, so with another digest and other scores.
+fn other_dataset(world: &World) -> PathBuf {
+    let out = world.scratch().join("other");
+    copy(frozen(), &out);
+    let path = out.join("manifest.json");
+    let mut manifest: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    manifest["parameters"]["seeds"] = json!([1, 2]);
+    fs::write(&path, format!("{manifest:#}\n")).unwrap();
+    out
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &to);
+        } else {
+            fs::copy(entry.path(), to).unwrap();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_data_set_is_in_force() {
+    let world = World::without_dataset(|_| ()).await;
+    let sent = upload(&world, 0).await;
+    let (event, message) = organizer_fault(&world).await;
+    assert!(message.contains("no data set is in force"), "{message}");
+    assert!(message.contains("dataperf dataset publish"), "{message}");
+    let waiting = world.command(&["status", BENCHMARK]).json();
+    assert_eq!(
+        waiting[0]["submission"],
+        json!(sent.id()),
+        "it is shown as unfinished: {waiting}"
+    );
+
+    world.publish(frozen());
+    world.cloud.invoke(BENCHMARK, &event).await.unwrap();
+    assert_eq!(world.only_receipt(&sent).await.verdict.status, Ending::Scored);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_data_set_is_switched_between_submissions() {
+    let world = World::with(|config| config.functions[0].concurrency = 1).await;
+    let of_demo = digest(frozen());
+    let other = other_dataset(&world);
+    let staged = world.command(&["dataset", "publish", "--stage", other.to_str().unwrap()]);
+    assert_eq!(
+        (staged.code, &staged.json()["in_force"]),
+        (0, &json!(false)),
+        "{staged:?}"
+    );
+
+    let mut sent = vec![upload(&world, 0).await];
+    world.settle().await;
+    world.publish(&other);
+    sent.push(upload(&world, 0).await);
+    world.settle().await;
+    world.publish(frozen());
+    sent.push(upload(&world, 0).await);
+
+    let receipts = world.receipts(&sent).await;
+    let n_seeds = |n: usize| {
+        receipts[&sent[n].id()].verdict.metrics["per_seed"]
+            .as_array()
+            .unwrap()
+            .len()
+    };
+    let datasets = [0, 1, 2].map(|n| receipts[&sent[n].id()].verdict.dataset.unwrap());
+    assert_eq!(datasets, [of_demo, digest(&other), of_demo]);
+    assert_eq!([n_seeds(0), n_seeds(1), n_seeds(2)], [10, 2, 10]);
+    let snapshot = world.cloud.snapshot().await.unwrap();
+    assert_eq!(
+        snapshot.functions[BENCHMARK].init.n, 1,
+        "one warm process served them all"
+    );
+}
+
+fn digest(directory: &Path) -> Digest {
+    Digest::of(&fs::read(directory.join("manifest.json")).unwrap())
+}
+
+async fn corrupted(file: &str) {
+    let world = World::new().await;
+    let datasets = world.bucket("datasets");
+    let key = format!("{}{file}", dataset_prefix(BENCHMARK, digest(frozen())));
+    let Got::Object(object) = datasets.get(&key, None, 1 << 30).await.unwrap() else {
+        panic!("`{key}` is there")
+    };
+    let mut bytes = object.bytes.to_vec();
+    for byte in bytes.iter_mut().rev().step_by(4096) {
+        *byte ^= 1; // one bit of a number in every row
+    }
+    datasets.put(&key, bytes.into()).await.unwrap();
+    let sent = upload(&world, 0).await;
+    let (event, message) = organizer_fault(&world).await;
+    assert!(message.contains(file) && message.contains("damaged"), "{message}");
+
+    datasets.put(&key, object.bytes).await.unwrap();
+    world.cloud.invoke(BENCHMARK, &event).await.unwrap();
+    assert_eq!(world.only_receipt(&sent).await.verdict.status, Ending::Scored);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_corrupted_eval_set() {
+    corrupted("en/eval.safetensors").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_corrupted_list_of_clips() {
+    corrupted("en/train_ids.txt").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_corrupted_manifest() {
+    corrupted("manifest.json").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn corrupted_training_rows() {
+    corrupted("en/train.safetensors").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn corrupted_digests_of_training_rows() {
+    corrupted("en/train.row_digests.safetensors").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bucket_that_does_not_exist() {
+    let wrong = "dataperf-reslts";
+    let mut world = World::with(|config| {
+        config.functions[0]
+            .environment
+            .insert("DATAPERF_RESULTS_BUCKET".into(), wrong.into());
+    })
+    .await;
+    let sent = upload(&world, 0).await;
+    let (event, error) = world.only_failure().await;
+    assert_eq!(error["errorType"], "OrganizerFault", "{error}");
+    assert!(error["errorMessage"].as_str().unwrap().contains(wrong), "{error}");
+    world
+        .change(|config| {
+            config.functions[0]
+                .environment
+                .insert("DATAPERF_RESULTS_BUCKET".into(), "results".into());
+        })
+        .await;
+    world.cloud.invoke(BENCHMARK, &event).await.unwrap();
+    assert_eq!(world.only_receipt(&sent).await.verdict.status, Ending::Scored);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_damaged_directory_is_not_published() {
+    let world = World::without_dataset(|_| ()).await;
+    let other = other_dataset(&world);
+    fs::write(other.join("pt/train_ids.txt"), "x\n").unwrap();
+    fs::remove_file(other.join("id/eval.safetensors")).unwrap();
+    let ran = world.command(&["dataset", "publish", other.to_str().unwrap()]);
+    assert_eq!(ran.code, 1);
+    for file in ["pt/train_ids.txt", "id/eval.safetensors"] {
+        assert!(ran.stderr.contains(file), "{ran:?}");
+    }
+    let listed = world
+        .clients
+        .s3
+        .list_objects_v2()
+        .bucket("datasets")
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(listed.key_count(), Some(0), "nothing was uploaded");
+}

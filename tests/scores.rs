@@ -1,0 +1,250 @@
+//! The demo's submissions score as scikit-learn scores them, offline and in the cloud, and their receipts prove it.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use dataperf::ports::bucket::{Bucket, Got};
+use dataperf::{Ending, Receipt};
+use serde_json::{Value, json};
+
+use crate::project::{BENCHMARK, Demo, Ran, dataperf, demo_submissions, floats, frozen, good, score};
+use crate::world::{Sent, World};
+
+const TOLERANCE: f64 = 1e-9;
+
+/// The largest difference between a verdict and scikit-learn, over the score and every seed's.
+fn difference(demo: &Demo, verdict: &Value) -> f64 {
+    let expected = demo.expected.as_ref().unwrap();
+    let per_seed = floats(&verdict["metrics"]["per_seed"]);
+    assert_eq!(per_seed.len(), expected.per_seed.len());
+    let score = (verdict["score"].as_f64().unwrap() - expected.score).abs();
+    let of_seeds = per_seed
+        .iter()
+        .zip(&expected.per_seed)
+        .map(|(ours, theirs)| (ours - theirs).abs());
+    of_seeds.fold(score, f64::max)
+}
+
+#[test]
+fn offline_every_score_is_scikit_learns() {
+    let mut largest: f64 = 0.0;
+    for demo in demo_submissions() {
+        let ran = score(&demo.leaderboard, &demo.path);
+        let verdict = ran.json();
+        if demo.expected.is_none() {
+            assert_eq!(
+                (ran.code, &verdict["status"]),
+                (2, &json!("rejected")),
+                "{}",
+                demo.key
+            );
+            continue;
+        }
+        assert_eq!(
+            (ran.code, &verdict["status"]),
+            (0, &json!("scored")),
+            "{}: {ran:?}",
+            demo.key
+        );
+        let difference = difference(&demo, &verdict);
+        assert!(difference < TOLERANCE, "{}: differs by {difference:e}", demo.key);
+        largest = largest.max(difference);
+    }
+    println!("largest difference from scikit-learn offline: {largest:e}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn in_the_cloud_every_score_is_scikit_learns_and_every_receipt_verifies() {
+    let world = World::new().await;
+    let demos = demo_submissions();
+    let mut sent = Vec::new();
+    for demo in &demos {
+        sent.push(world.put(&demo.key, fs::read(&demo.path).unwrap()).await);
+    }
+    let receipts = world.receipts(&sent).await;
+    let mut largest: f64 = 0.0;
+    for (demo, sent) in demos.iter().zip(&sent) {
+        let receipt = serde_json::to_value(&receipts[&sent.id()]).unwrap();
+        let status = if demo.expected.is_some() {
+            "scored"
+        } else {
+            "rejected"
+        };
+        assert_eq!(receipt["status"], status, "{}", demo.key);
+        if demo.expected.is_some() {
+            largest = largest.max(difference(demo, &receipt));
+        }
+        let ran = verify(&world, &receipt, demo);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert_eq!(ran.json()["verified"], true);
+        let offline = score(&demo.leaderboard, &demo.path).json();
+        for (field, value) in offline.as_object().unwrap() {
+            assert_eq!(&receipt[field], value, "`{field}` of {}", demo.key);
+        }
+    }
+    assert!(largest < TOLERANCE, "differs by {largest:e}");
+    println!("largest difference from scikit-learn in the cloud: {largest:e}");
+}
+
+/// `dataperf verify` on a receipt that may have been tampered with.
+fn verify(world: &World, receipt: &Value, demo: &Demo) -> Ran {
+    let path = world.scratch().join("receipt.json");
+    fs::write(&path, receipt.to_string()).unwrap();
+    let words = ["--format", "json", "verify"].map(str::as_ref);
+    let paths = [
+        path.as_os_str(),
+        "--dataset".as_ref(),
+        frozen().as_os_str(),
+        "--artifact".as_ref(),
+        demo.path.as_os_str(),
+    ];
+    dataperf(words.into_iter().chain(paths))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_changed_receipt_is_not_verified() {
+    let world = World::new().await;
+    let demos = demo_submissions();
+    let [demo, other] = [0, 1].map(|n| {
+        demos
+            .iter()
+            .filter(|demo| demo.leaderboard == "en-25")
+            .nth(n)
+            .unwrap()
+    });
+    let receipt = world
+        .only_receipt(&world.put(&demo.key, fs::read(&demo.path).unwrap()).await)
+        .await;
+    let genuine = serde_json::to_value(&receipt).unwrap();
+    assert_eq!(verify(&world, &genuine, demo).code, 0);
+
+    let last_digit = genuine["score"].as_f64().unwrap().next_up();
+    let of_seed = genuine["metrics"]["per_seed"][9].as_f64().unwrap().next_down();
+    let digest = format!("sha256:{}", "0".repeat(64));
+    let other_digest = if genuine["dataset"].as_str().unwrap().contains(':') {
+        digest
+    } else {
+        "0".repeat(64)
+    };
+    for (at, value) in [
+        ("/score", json!(last_digit)),
+        ("/metrics/per_seed/9", json!(of_seed)),
+        ("/metrics/n_clips", json!(24)),
+        ("/status", json!("rejected")),
+        ("/dataset", json!(other_digest)),
+        ("/artifact", json!(other_digest)),
+        ("/evaluator", json!("dataperf 0.0.0")),
+    ] {
+        let mut changed = genuine.clone();
+        *changed.pointer_mut(at).unwrap() = value;
+        let ran = verify(&world, &changed, demo);
+        assert_eq!(ran.code, 1, "{at}: {ran:?}");
+        let document = ran.json();
+        assert_eq!(document["verified"], false);
+        let field = at.split('/').nth(1).unwrap();
+        let named = document["differences"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|difference| difference["field"] == field);
+        assert!(named, "{at}: {document}");
+    }
+    let of_other = verify(&world, &genuine, other);
+    assert_eq!(of_other.code, 1, "the receipt of another artifact");
+    assert!(of_other.stderr.contains("not verified"), "{of_other:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_command_line_submits_and_shows() {
+    let world = World::new().await;
+    let artifact = world.scratch().join("first try.json");
+    fs::write(&artifact, good(0)).unwrap();
+    let artifact = artifact.to_str().unwrap();
+    let submit = [
+        "submit",
+        BENCHMARK,
+        "--leaderboard",
+        "en-25",
+        "--submitter",
+        "ada",
+        artifact,
+    ];
+    let ran = world.command(&submit);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let receipt: Receipt = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(receipt.verdict.status, Ending::Scored);
+
+    let id = receipt.submission.to_string();
+    let shown = world.command(&["status", BENCHMARK, &id]);
+    assert_eq!(
+        (shown.code, shown.json()),
+        (0, serde_json::to_value(&receipt).unwrap())
+    );
+    let history = world.command(&["status", BENCHMARK, "--submitter", "ada"]).json();
+    assert_eq!(
+        (history.as_array().unwrap().len(), &history[0]["submission"]),
+        (1, &json!(id))
+    );
+    assert_eq!(
+        world.command(&["status", BENCHMARK]).json(),
+        json!([]),
+        "nothing is unfinished"
+    );
+    let boards = world.command(&["leaderboard", BENCHMARK]).json();
+    assert_eq!(boards[0]["leaderboard"], "en-25");
+    let place = json!({ "rank": 1, "submitter": "ada", "score": receipt.verdict.score,
+                        "received_at": receipt.received_at, "submission": id });
+    assert_eq!(boards[0]["places"], json!([place]));
+
+    fs::write(artifact, "{}").unwrap();
+    let ran = world.command(&submit);
+    assert_eq!(ran.code, 2, "a rejected artifact: {ran:?}");
+    assert_eq!(ran.json()["status"], "rejected");
+    let unknown = world.command(&["status", BENCHMARK, &"0".repeat(32)]);
+    assert_eq!(unknown.code, 1);
+    assert!(unknown.stderr.contains("has no submission"), "{unknown:?}");
+    let misnamed = world.command(&[
+        "submit",
+        BENCHMARK,
+        "--leaderboard",
+        "en-25",
+        "--submitter",
+        "a#b",
+        artifact,
+    ]);
+    assert_eq!(misnamed.code, 1);
+    assert!(misnamed.stderr.contains("`a#b`"), "{misnamed:?}");
+}
+
+/// Not a promise, because it depends on the machine: printed, to be compared by hand.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn from_upload_to_receipt_when_warm() {
+    let world = World::new().await;
+    let results = world.bucket("results");
+    let mut seconds = Vec::new();
+    for n in 0..12 {
+        let began = Instant::now();
+        let sent: Sent = world
+            .put(&format!("{BENCHMARK}/en-25/ada/{n}.json"), good(n))
+            .await;
+        let key = dataperf::upload::receipt_key(BENCHMARK, "en-25", "ada", &sent.id());
+        while results.get(&key, None, 1 << 20).await.unwrap() == Got::Missing {
+            assert!(began.elapsed() < Duration::from_mins(1), "there is no receipt");
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        seconds.push(began.elapsed().as_secs_f64());
+    }
+    world.settle().await;
+    let of_function = &world.cloud.snapshot().await.unwrap().functions[BENCHMARK];
+    let mut warm = seconds[2..].to_vec();
+    warm.sort_by(f64::total_cmp);
+    println!(
+        "upload to receipt: first {:.3} s, warm median {:.3} s, worst {:.3} s; function: start {:.1} ms, cold {:.1} ms, warm {:.1} ms",
+        seconds[0],
+        warm[warm.len() / 2],
+        warm[warm.len() - 1],
+        of_function.init.mean_ms(),
+        of_function.cold.mean_ms(),
+        of_function.warm.mean_ms()
+    );
+}

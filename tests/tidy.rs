@@ -1,0 +1,165 @@
+//! The project keeps its own conventions.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use dataperf::benchmarks::IDS;
+
+use crate::project::root;
+
+/// `speech-selection` as `SpeechSelection`.
+fn pascal_case(id: &str) -> String {
+    let capitalised = |part: &str| part[..1].to_uppercase() + &part[1..];
+    id.split('-').map(capitalised).collect()
+}
+
+#[test]
+fn every_benchmark_has_one_name_everywhere() {
+    let template = fs::read_to_string(root().join("template.yaml")).unwrap();
+    for id in IDS {
+        for path in [
+            format!("functions/{id}/Cargo.toml"),
+            format!("functions/{id}/src/main.rs"),
+            format!("functions/{id}/tests/starts.rs"),
+            format!("events/{id}.json"),
+            format!("demo/{id}"),
+            format!("shared/dataperf/src/benchmarks/{}", id.replace('-', "_")),
+        ] {
+            assert!(root().join(&path).exists(), "`{id}` has no `{path}`");
+        }
+        for file in ["mod", "submission", "validation", "model", "metric"] {
+            let path = format!(
+                "shared/dataperf/src/benchmarks/{}/{file}.rs",
+                id.replace('-', "_")
+            );
+            assert!(root().join(&path).is_file(), "`{id}` has no `{path}`");
+        }
+        let name = pascal_case(id);
+        for line in [
+            format!("  {name}Function:"),
+            format!("        Binary: {id}"),
+            format!("        Benchmark: {id}"),
+            format!("                    Value: {id}/"),
+        ] {
+            assert!(
+                template.lines().any(|found| found == line),
+                "template.yaml has no line `{line}`"
+            );
+        }
+        let event = fs::read_to_string(root().join(format!("events/{id}.json"))).unwrap();
+        assert!(
+            event.contains(&format!("\"key\": \"{id}/")),
+            "events/{id}.json is not an upload to `{id}`"
+        );
+    }
+    let mut functions: Vec<String> = fs::read_dir(root().join("functions"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    functions.sort();
+    let mut ids = IDS.to_vec();
+    ids.sort_unstable();
+    assert_eq!(functions, ids, "each function is a registered benchmark's");
+}
+
+fn cargo(args: &[&str]) -> String {
+    let output = Command::new(env!("CARGO"))
+        .args(args)
+        .arg("--offline")
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn the_pure_crate_knows_no_cloud_and_no_runtime() {
+    let tree = cargo(&[
+        "tree",
+        "--package",
+        "dataperf",
+        "--edges",
+        "normal",
+        "--all-features",
+        "--target",
+        "all",
+        "--prefix",
+        "none",
+    ]);
+    let names: Vec<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert!(names.contains(&"dataperf") && names.contains(&"serde"), "{tree}");
+    for name in names {
+        let foreign = ["aws", "tokio", "lambda", "hyper", "reqwest", "async-std", "smol"]
+            .iter()
+            .find(|word| name.starts_with(**word));
+        assert_eq!(foreign, None, "`{name}` is in the tree of `dataperf`");
+    }
+}
+
+fn manifests() -> Vec<PathBuf> {
+    let metadata: serde_json::Value =
+        serde_json::from_str(&cargo(&["metadata", "--format-version", "1", "--no-deps"])).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    packages
+        .iter()
+        .map(|package| package["manifest_path"].as_str().unwrap().into())
+        .collect()
+}
+
+#[test]
+fn every_crate_has_the_lints() {
+    let manifests = manifests();
+    assert!(manifests.len() >= 7, "{manifests:?}");
+    for manifest in manifests {
+        let text = fs::read_to_string(&manifest).unwrap();
+        let has = |line: &str| text.lines().any(|found| found == line);
+        let inherits = has("[lints]") && has("workspace = true");
+        let has_its_own = has("[lints.rust]") && has("[lints.clippy]") && has("unwrap_used = \"warn\"");
+        assert!(inherits || has_its_own, "`{}` has no lints", manifest.display());
+    }
+}
+
+/// The project's own Rust files.
+fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() && !name.starts_with('.') && name != "target" {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn nothing_is_left_undone() {
+    // Split, so that this file does not find itself.
+    let undone = ["todo", "unimplemented"]
+        .map(|name| format!("{name}!("))
+        .into_iter()
+        .chain([["#[ig", "nore]"].concat()]);
+    let undone: Vec<String> = undone
+        .chain(["TO", "FIX"].map(|start| format!("{start}{}", if start == "TO" { "DO" } else { "ME" })))
+        .collect();
+    let mut files = Vec::new();
+    sources(root(), &mut files);
+    assert!(files.len() > 80, "{}", files.len());
+    for path in files {
+        let text = fs::read_to_string(&path).unwrap();
+        for word in &undone {
+            assert!(!text.contains(word), "`{}` has `{word}`", path.display());
+        }
+    }
+}
+
+#[test]
+fn the_compiler_is_not_pinned_twice() {
+    assert!(!root().join("rust-toolchain.toml").exists() && !root().join("rust-toolchain").exists());
+}

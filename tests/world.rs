@@ -1,0 +1,213 @@
+//! A cloud of its own for each test, with the real function in it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use aws_sdk_s3::primitives::ByteStream;
+use dataperf::ports::leaderboard::{Board, OPEN_ROUND};
+use dataperf::{Receipt, SubmissionId};
+use dataperf_aws::{Clients, DynamoLeaderboards, S3Bucket};
+use dataperf_local::{
+    ACCESS_KEY_ID, Bucket, Config, FunctionSpec, LocalCloud, SECRET_ACCESS_KEY, TableSpec, Trigger,
+};
+use serde_json::Value;
+
+use crate::project::{BENCHMARK, Ran, binary, dataperf, frozen};
+
+/// How long a test waits before it fails.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
+/// The bucket of the sample events in `events/`.
+pub(crate) const SAMPLE_BUCKET: &str = "dataperf-submissions-111122223333-eu-central-1";
+
+/// The cloud on one machine, as `dataperf local` configures it, with short waits before retries.
+pub(crate) struct World {
+    dir: tempfile::TempDir,
+    config: Config,
+    pub(crate) cloud: LocalCloud,
+    pub(crate) clients: Clients,
+}
+
+/// One upload that was made.
+#[derive(Debug, Clone)]
+pub(crate) struct Sent {
+    pub(crate) bucket: String,
+    pub(crate) key: String,
+    pub(crate) version: String,
+}
+
+impl Sent {
+    pub(crate) fn id(&self) -> SubmissionId {
+        SubmissionId::of(&self.bucket, &self.key, &self.version)
+    }
+}
+
+fn config(dir: &Path) -> Config {
+    let mut config = Config::new(dir.join("cloud"));
+    config.buckets = ["submissions", SAMPLE_BUCKET, "datasets", "results"]
+        .map(Bucket::versioned)
+        .into();
+    config.table = Some(TableSpec::dataperf("dataperf"));
+    config.retry_backoff = vec![Duration::from_millis(30), Duration::from_millis(60)];
+    let environment = [
+        ("DATAPERF_TABLE", "dataperf"),
+        ("DATAPERF_DATASETS_BUCKET", "datasets"),
+        ("DATAPERF_RESULTS_BUCKET", "results"),
+    ];
+    config.functions = vec![FunctionSpec {
+        name: BENCHMARK.into(),
+        binary: binary(BENCHMARK),
+        trigger: Trigger {
+            bucket: "submissions".into(),
+            prefix: format!("{BENCHMARK}/"),
+            suffix: String::new(),
+        },
+        memory_mb: 1769,
+        timeout: Duration::from_mins(1),
+        concurrency: 2,
+        environment: environment
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into_iter()
+            .collect::<BTreeMap<_, _>>(),
+    }];
+    config
+}
+
+async fn start(config: &Config) -> (LocalCloud, Clients) {
+    let cloud = LocalCloud::start(config.clone()).await.unwrap();
+    let clients = Clients::at(
+        cloud.s3_endpoint(),
+        cloud.dynamodb_endpoint(),
+        ACCESS_KEY_ID,
+        SECRET_ACCESS_KEY,
+    )
+    .await;
+    (cloud, clients)
+}
+
+impl World {
+    /// With the demo's data set in force.
+    pub(crate) async fn new() -> Self {
+        Self::with(|_| ()).await
+    }
+
+    /// With the demo's data set in force, after a change of the configuration.
+    pub(crate) async fn with(change: impl FnOnce(&mut Config)) -> Self {
+        let world = Self::without_dataset(change).await;
+        world.publish(frozen());
+        world
+    }
+
+    /// Without a data set.
+    pub(crate) async fn without_dataset(change: impl FnOnce(&mut Config)) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let mut config = config(dir.path());
+        change(&mut config);
+        let (cloud, clients) = start(&config).await;
+        Self {
+            dir,
+            config,
+            cloud,
+            clients,
+        }
+    }
+
+    /// Stops everything and starts it again on the same directory.
+    pub(crate) async fn restart(&mut self) {
+        self.cloud.shutdown().await;
+        (self.cloud, self.clients) = start(&self.config).await;
+    }
+
+    /// Starts again with another configuration.
+    pub(crate) async fn change(&mut self, change: impl FnOnce(&mut Config)) {
+        change(&mut self.config);
+        self.restart().await;
+    }
+
+    /// A directory for the test's own files.
+    pub(crate) fn scratch(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// Runs a command of the command line on this cloud.
+    pub(crate) fn command(&self, args: &[&str]) -> Ran {
+        let cloud = [
+            "--s3-endpoint",
+            self.cloud.s3_endpoint(),
+            "--dynamodb-endpoint",
+            self.cloud.dynamodb_endpoint(),
+        ];
+        dataperf(["--format", "json"].iter().chain(args).chain(&cloud))
+    }
+
+    /// Puts a frozen data set in force.
+    pub(crate) fn publish(&self, directory: &Path) -> Value {
+        let ran = self.command(&["dataset", "publish", directory.to_str().unwrap()]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        ran.json()
+    }
+
+    pub(crate) fn leaderboards(&self) -> DynamoLeaderboards {
+        DynamoLeaderboards::new(self.clients.dynamodb.clone(), "dataperf")
+    }
+
+    pub(crate) fn bucket(&self, name: &str) -> S3Bucket {
+        S3Bucket::new(self.clients.s3.clone(), name)
+    }
+
+    /// Uploads a submission under any key.
+    pub(crate) async fn put(&self, key: &str, bytes: impl Into<Vec<u8>>) -> Sent {
+        self.put_into("submissions", key, bytes).await
+    }
+
+    pub(crate) async fn put_into(&self, bucket: &str, key: &str, bytes: impl Into<Vec<u8>>) -> Sent {
+        let body = ByteStream::from(bytes.into());
+        let put = self
+            .clients
+            .s3
+            .put_object()
+            .bucket(bucket)
+            .key(key)
+            .body(body)
+            .send()
+            .await
+            .unwrap();
+        Sent {
+            bucket: bucket.into(),
+            key: key.into(),
+            version: put.version_id.expect("the bucket keeps versions"),
+        }
+    }
+
+    /// Waits until no invocation waits or runs.
+    pub(crate) async fn settle(&self) {
+        self.cloud.wait_idle(PATIENCE).await.unwrap();
+    }
+
+    /// Waits until everything has ended, holds the books against each other, and gives the one receipt of `sent`.
+    pub(crate) async fn only_receipt(&self, sent: &Sent) -> Receipt {
+        let mut receipts = self.receipts(std::slice::from_ref(sent)).await;
+        receipts.remove(&sent.id()).unwrap()
+    }
+
+    /// The last error of the one event that failed for good.
+    pub(crate) async fn only_failure(&self) -> (Value, Value) {
+        self.settle().await;
+        let records = self.cloud.on_failure().await.unwrap();
+        assert_eq!(records.len(), 1, "{records:#?}");
+        let record = &records[0].record;
+        (
+            record["requestPayload"].clone(),
+            record["responsePayload"].clone(),
+        )
+    }
+}
+
+/// A board outside any challenge.
+pub(crate) fn board(leaderboard: &str) -> Board {
+    Board {
+        benchmark: BENCHMARK.into(),
+        leaderboard: leaderboard.into(),
+        round: OPEN_ROUND.into(),
+    }
+}
