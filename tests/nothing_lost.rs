@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use dataperf::Ending;
+use dataperf_local::{Config, Moment};
 
 use crate::layout::{CLIPS_A_WORD, Layout};
 use crate::project::{BENCHMARK, good};
@@ -13,63 +14,57 @@ fn key(submitter: &str, n: usize) -> String {
     format!("{BENCHMARK}/en-25/{submitter}/{n}.json")
 }
 
-/// The delays sweep over the whole of a run, from before the function's first request to after its last.
+/// So that each run reads the data set, and none makes requests beside it.
+fn one_process_a_run(config: &mut Config) {
+    config.functions[0].concurrency = 1;
+    config.idle_timeout = Duration::ZERO;
+}
+
+/// Kills the function at every moment of a run in turn, before each of its requests and after each, until a run ends
+/// before its turn comes; how many were killed.
+async fn kill_at_every_moment(world: &World, artifact: impl Fn(usize) -> Vec<u8>) -> (usize, Vec<Sent>) {
+    let mut sent = Vec::new();
+    for n in 1.. {
+        for moment in [Moment::Before(n), Moment::After(n)] {
+            world.cloud.faults().kill_at(BENCHMARK, moment);
+            sent.push(world.put(&key("ada", sent.len()), artifact(sent.len())).await);
+            world.settle().await;
+            if world.cloud.faults().kill_no_more(BENCHMARK) {
+                return (sent.len() - 1, sent);
+            }
+        }
+    }
+    unreachable!("each run ends after some requests");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_function_killed_at_any_moment() {
-    let world = World::with(|config| config.functions[0].concurrency = 1).await;
-    let mut sent = vec![world.put(&key("ada", 0), good(0)).await];
-    world.settle().await;
-    let cold_ms = world.cloud.snapshot().await.unwrap().functions[BENCHMARK]
-        .cold
-        .last_ms;
-    for n in 1..=40_usize {
-        world.cloud.faults().kill_next_after(
-            BENCHMARK,
-            Duration::from_secs_f64(cold_ms * n as f64 / 40.0 / 1e3),
-        );
-        sent.push(world.put(&key("ada", n), good(n)).await);
-        world.settle().await;
-    }
+    let world = World::with(one_process_a_run).await;
+    let (n_killed, sent) = kill_at_every_moment(&world, good).await;
     let receipts = world.receipts(&sent).await;
     assert!(
         receipts
             .values()
             .all(|receipt| receipt.verdict.status == Ending::Scored)
     );
-    let n_killed = world.cloud.snapshot().await.unwrap().n_retried;
-    println!("{n_killed} of 40 runs were killed before their end");
-    assert!(
-        n_killed >= 5,
-        "the sweep of {cold_ms} ms hit {n_killed} runs only"
-    );
+    assert_eq!(world.cloud.snapshot().await.unwrap().n_retried, n_killed);
+    assert!(n_killed >= 10, "a run makes some requests: {n_killed}");
 }
 
-/// A data set that takes a while to read: 32 MB in several parts.
+/// A data set that is read in several parts at once: 32 MB.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_function_killed_while_it_reads_a_large_data_set() {
-    let world = World::without_dataset(|_| ()).await;
+    let world = World::without_dataset(one_process_a_run).await;
     let directory = large_dataset(&world);
     world.publish(&directory);
-    let mut sent = Vec::new();
-    for n in 0..12_u64 {
-        world
-            .cloud
-            .faults()
-            .kill_next_after(BENCHMARK, Duration::from_millis(10 + 25 * n));
-        sent.push(
-            world
-                .put(&key("ada", n as usize), Layout::default().submission())
-                .await,
-        );
-        world.settle().await;
-    }
+    let (n_killed, sent) = kill_at_every_moment(&world, |_| Layout::default().submission()).await;
     let receipts = world.receipts(&sent).await;
     assert!(
         receipts
             .values()
             .all(|receipt| receipt.verdict.metrics["n_eval"] == LARGE_EVAL)
     );
-    assert!(world.cloud.snapshot().await.unwrap().n_retried >= 3);
+    assert_eq!(world.cloud.snapshot().await.unwrap().n_retried, n_killed);
 }
 
 const LARGE_EVAL: usize = 8_192;
@@ -89,27 +84,19 @@ async fn functions_killed_under_load() {
         config.retry_backoff = vec![Duration::from_millis(20); 12]; // so that no event runs out of tries
     })
     .await;
-    let killer = tokio::spawn({
-        let cloud = world.cloud.clone();
-        async move {
-            for _ in 0..10 {
-                tokio::time::sleep(Duration::from_millis(120)).await;
-                cloud.faults().kill_running(BENCHMARK);
-            }
-        }
-    });
+    world.cloud.faults().kill_at_every(BENCHMARK, 23);
     let mut sent = Vec::new();
     for n in 0..48 {
         sent.push(world.put(&key(["ada", "bo", "cy"][n % 3], n), good(n)).await);
     }
-    killer.await.unwrap();
     let receipts = world.receipts(&sent).await;
     assert!(
         receipts
             .values()
             .all(|receipt| receipt.verdict.status == Ending::Scored)
     );
-    assert!(world.cloud.snapshot().await.unwrap().n_retried > 0);
+    let n_killed = world.cloud.snapshot().await.unwrap().n_retried;
+    assert!(n_killed >= 5, "48 runs make more requests: {n_killed}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -16,7 +16,7 @@ use tokio_util::task::TaskTracker;
 use crate::config::Config;
 use crate::database::{Database, locked};
 use crate::error::{DatabaseError, InvokeError, StartError, WaitError};
-use crate::faults::Faults;
+use crate::faults::{Faults, Gate};
 use crate::host::{self, Host, HostContext};
 use crate::on_failure::OnFailureRecord;
 use crate::queue::Queue;
@@ -115,10 +115,14 @@ impl LocalCloud {
                 reason: error.to_string(),
             })?;
         let servers = vec![
-            tokio::spawn(serve(s3_listener, s3::service(store), stop_servers.clone())),
+            tokio::spawn(serve(
+                s3_listener,
+                Gate::new(&faults, s3::service(store)),
+                stop_servers.clone(),
+            )),
             tokio::spawn(serve(
                 dynamodb_listener,
-                TowerToHyperService::new(front),
+                Gate::new(&faults, TowerToHyperService::new(front)),
                 stop_servers.clone(),
             )),
             engine,

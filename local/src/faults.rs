@@ -1,13 +1,31 @@
 //! Faults that a test may switch on: what clouds do on bad days.
+//!
+//! Kills are counted in requests, not in milliseconds, so that a test hits the same moments on every machine.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use http::{HeaderMap, Request};
+use hyper::service::Service;
 use tokio::sync::broadcast;
 
 use crate::database::locked;
+
+/// What tells the requests of one process from all others: the session token of its credentials.
+const TOKEN_HEADER: &str = "x-amz-security-token";
+
+/// A moment in the runs of a function, counted in the requests that it makes of S3 and `DynamoDB`; the first is 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// The request is made and has no effect.
+    Before(usize),
+    /// The request has its effect, and its answer never arrives.
+    After(usize),
+}
 
 /// Switches for faults; all off at first, and each holds until it is switched back.
 #[derive(Debug)]
@@ -15,8 +33,31 @@ pub struct Faults {
     refuse_table_writes: AtomicBool,
     n_deliveries: AtomicUsize,
     event_delay_ms: AtomicU64,
-    kill_next_after: Mutex<BTreeMap<String, Duration>>,
-    kills: broadcast::Sender<String>,
+    kill_plans: Mutex<BTreeMap<String, KillPlan>>,
+    kills: broadcast::Sender<Kill>,
+}
+
+#[derive(Debug)]
+struct KillPlan {
+    n_requests: usize,
+    at: Moment,
+    repeats: bool,
+}
+
+#[derive(Debug, Clone)]
+enum Kill {
+    Function(String),
+    Process(String),
+}
+
+/// What happens to a request.
+#[derive(Debug, PartialEq)]
+enum Passage {
+    Free,
+    /// The process is killed before the request has an effect.
+    RequestLost(String),
+    /// The process is killed after it.
+    AnswerLost(String),
 }
 
 impl Faults {
@@ -25,8 +66,8 @@ impl Faults {
             refuse_table_writes: AtomicBool::new(false),
             n_deliveries: AtomicUsize::new(1),
             event_delay_ms: AtomicU64::new(0),
-            kill_next_after: Mutex::new(BTreeMap::new()),
-            kills: broadcast::Sender::new(16),
+            kill_plans: Mutex::new(BTreeMap::new()),
+            kills: broadcast::Sender::new(1024),
         }
     }
 
@@ -50,13 +91,31 @@ impl Faults {
 
     /// Kills every process of `function` that runs an invocation now.
     pub fn kill_running(&self, function: &str) {
-        // an error says that nothing runs
-        let _ = self.kills.send(function.to_owned());
+        self.kill(Kill::Function(function.to_owned()));
     }
 
-    /// Kills the process of the next invocation of `function` when it has run for `after`, unless it ended before.
-    pub fn kill_next_after(&self, function: &str, after: Duration) {
-        locked(&self.kill_next_after).insert(function.to_owned(), after);
+    /// Kills a process of `function` once, at `moment` of its requests from now on, those of all its processes counted.
+    pub fn kill_at(&self, function: &str, moment: Moment) {
+        self.plan(function, moment, false);
+    }
+
+    /// Kills a process of `function` at every `n`-th request from now on.
+    pub fn kill_at_every(&self, function: &str, n: usize) {
+        self.plan(function, Moment::Before(n), true);
+    }
+
+    /// Takes the plan of kills for `function` back; whether there was one that had not come to its end.
+    pub fn kill_no_more(&self, function: &str) -> bool {
+        locked(&self.kill_plans).remove(function).is_some()
+    }
+
+    fn plan(&self, function: &str, at: Moment, repeats: bool) {
+        let plan = KillPlan {
+            n_requests: 0,
+            at,
+            repeats,
+        };
+        locked(&self.kill_plans).insert(function.to_owned(), plan);
     }
 
     pub(crate) fn table_writes_are_refused(&self) -> bool {
@@ -71,25 +130,139 @@ impl Faults {
         Duration::from_millis(self.event_delay_ms.load(Ordering::SeqCst))
     }
 
-    /// Returns when the running invocation of `function` is to be killed; never if no fault asks for it.
-    pub(crate) async fn kill_is_due(&self, function: &str) {
-        let planned = locked(&self.kill_next_after).remove(function);
+    /// Returns when `process` of `function` is to be killed; never if no fault asks for it. Listens from this call on.
+    pub(crate) fn kill_is_due(&self, function: &str, process: &str) -> impl Future<Output = ()> + use<> {
         let mut kills = self.kills.subscribe();
-        let killed_by_hand = async {
+        let (function, process) = (function.to_owned(), process.to_owned());
+        async move {
             loop {
                 match kills.recv().await {
-                    Ok(killed) if killed == function => return,
+                    Ok(Kill::Function(killed)) if killed == function => return,
+                    Ok(Kill::Process(killed)) if killed == process => return,
                     Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
                     Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
                 }
             }
-        };
-        match planned {
-            Some(after) => tokio::select! {
-                () = tokio::time::sleep(after) => {}
-                () = killed_by_hand => {}
-            },
-            None => killed_by_hand.await,
         }
+    }
+
+    fn kill(&self, kill: Kill) {
+        // an error says that nothing runs
+        let _ = self.kills.send(kill);
+    }
+
+    /// Counts a request by its headers, and says what becomes of it.
+    fn passage(&self, headers: &HeaderMap) -> Passage {
+        let token = headers.get(TOKEN_HEADER).and_then(|token| token.to_str().ok());
+        let Some((function, process)) = token.and_then(|token| token.split_once('/')) else {
+            return Passage::Free;
+        };
+        let mut plans = locked(&self.kill_plans);
+        let Some(plan) = plans.get_mut(function) else {
+            return Passage::Free;
+        };
+        plan.n_requests += 1;
+        let (Moment::Before(n) | Moment::After(n)) = plan.at;
+        if plan.n_requests != n {
+            return Passage::Free;
+        }
+        let passage = match plan.at {
+            Moment::Before(_) => Passage::RequestLost(process.to_owned()),
+            Moment::After(_) => Passage::AnswerLost(process.to_owned()),
+        };
+        if plan.repeats {
+            plan.n_requests = 0;
+        } else {
+            plans.remove(function);
+        }
+        passage
+    }
+}
+
+/// The session token in the credentials of a process.
+pub(crate) fn token(function: &str, process: &str) -> String {
+    format!("{function}/{process}")
+}
+
+/// A service with the faults in front.
+#[derive(Clone)]
+pub(crate) struct Gate<S> {
+    faults: Arc<Faults>,
+    service: S,
+}
+
+impl<S> Gate<S> {
+    pub(crate) fn new(faults: &Arc<Faults>, service: S) -> Self {
+        Self {
+            faults: Arc::clone(faults),
+            service,
+        }
+    }
+}
+
+impl<S, B> Service<Request<B>> for Gate<S>
+where
+    S: Service<Request<B>>,
+    S::Future: Send + 'static,
+    S::Response: Send,
+    S::Error: Send,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<S::Response, S::Error>> + Send>>;
+
+    fn call(&self, request: Request<B>) -> Self::Future {
+        let faults = Arc::clone(&self.faults);
+        let passage = faults.passage(request.headers());
+        let answer = self.service.call(request);
+        Box::pin(async move {
+            let killed = match passage {
+                Passage::Free => return answer.await,
+                Passage::RequestLost(process) => process,
+                Passage::AnswerLost(process) => {
+                    let _ = answer.await;
+                    process
+                }
+            };
+            faults.kill(Kill::Process(killed));
+            // the connection ends with the process
+            std::future::pending().await
+        })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn passage(faults: &Faults, token: &str) -> Passage {
+        let mut headers = HeaderMap::new();
+        headers.insert(TOKEN_HEADER, token.parse().unwrap());
+        faults.passage(&headers)
+    }
+
+    #[test]
+    fn a_kill_hits_the_request_it_was_planned_for_and_no_other() {
+        let faults = Faults::new();
+        faults.kill_at("f", Moment::After(2));
+        assert_eq!(passage(&faults, "f/1"), Passage::Free);
+        assert_eq!(passage(&faults, "other/1"), Passage::Free);
+        assert_eq!(faults.passage(&HeaderMap::new()), Passage::Free);
+        assert_eq!(passage(&faults, "f/2"), Passage::AnswerLost("2".into()));
+        assert_eq!(passage(&faults, "f/1"), Passage::Free);
+        assert!(!faults.kill_no_more("f"), "it came to its end");
+    }
+
+    #[test]
+    fn repeated_kills_go_on_until_they_are_taken_back() {
+        let faults = Faults::new();
+        faults.kill_at_every("f", 2);
+        let lost = (0..6)
+            .filter(|_| passage(&faults, "f/1") == Passage::RequestLost("1".into()))
+            .count();
+        assert_eq!(lost, 3);
+        assert!(faults.kill_no_more("f"));
+        assert_eq!(passage(&faults, "f/1"), Passage::Free);
     }
 }

@@ -44,6 +44,6 @@ pub use config::{
     Trigger,
 };
 pub use error::{DatabaseError, InvokeError, StartError, WaitError};
-pub use faults::Faults;
+pub use faults::{Faults, Moment};
 pub use on_failure::OnFailureRecord;
 pub use status::{FunctionSnapshot, Snapshot, Times};

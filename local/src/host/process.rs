@@ -13,7 +13,7 @@ use super::log::Log;
 use super::runtime_api::{RuntimeApi, Work};
 use crate::config::{ACCESS_KEY_ID, FunctionSpec, REGION, SECRET_ACCESS_KEY};
 use crate::database::now_ms;
-use crate::faults::Faults;
+use crate::faults::{self, Faults};
 use crate::queue::{FunctionError, Queued, function_arn};
 
 /// How long a process may take until it asks for work, as in AWS.
@@ -34,6 +34,7 @@ pub(crate) enum Outcome {
 
 /// A running process.
 pub(crate) struct Process {
+    id: String,
     spec: Arc<FunctionSpec>,
     child: Child,
     api: RuntimeApi,
@@ -87,6 +88,7 @@ impl Process {
             tokio::spawn(log.clone().follow(stderr));
         }
         Ok(Self {
+            id,
             spec,
             child,
             api,
@@ -103,8 +105,7 @@ impl Process {
     /// Runs one invocation to its end, at the latest at the time limit.
     pub(crate) async fn invoke(&mut self, job: &Queued, faults: &Faults) -> Outcome {
         self.handed_out_at = None;
-        let function = self.spec.name.clone();
-        let kill = faults.kill_is_due(&function);
+        let kill = faults.kill_is_due(&self.spec.name, &self.id);
         tokio::pin!(kill);
         if !self.is_ready {
             let exit = tokio::select! {
@@ -244,6 +245,7 @@ fn environment(
         ("AWS_ENDPOINT_URL_DYNAMODB", context.dynamodb_endpoint.clone()),
         ("AWS_ACCESS_KEY_ID", ACCESS_KEY_ID.to_owned()),
         ("AWS_SECRET_ACCESS_KEY", SECRET_ACCESS_KEY.to_owned()),
+        ("AWS_SESSION_TOKEN", faults::token(&spec.name, id)),
         ("AWS_REGION", REGION.to_owned()),
         ("AWS_DEFAULT_REGION", REGION.to_owned()),
         ("_HANDLER", "bootstrap".to_owned()),
