@@ -14,6 +14,7 @@ pub mod frozen;
 pub mod json;
 pub mod metrics;
 pub mod models;
+pub mod numbers;
 pub mod pipeline;
 pub mod pool;
 pub mod ports;

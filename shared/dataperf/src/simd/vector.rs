@@ -35,22 +35,46 @@ pub(crate) mod inline {
     /// The inner product of two vectors of one length.
     #[inline(always)]
     pub(crate) fn dot<S: Simd>(simd: S, a: &[f64], b: &[f64]) -> f64 {
+        dot_rows(simd, [a], b)[0]
+    }
+
+    /// The inner products of some rows with `w`, each as [`dot`] gives it.
+    #[inline(always)]
+    pub(crate) fn dot_rows<S: Simd, const N: usize>(simd: S, rows: [&[f64]; N], w: &[f64]) -> [f64; N] {
+        match (S::F64_LANES, N) {
+            // what stays in registers: 16 sums of eight lanes
+            (8, 4) => {
+                let [p, q, r, s] = std::array::from_fn(|n| rows[n]);
+                let products = partial_dots::<S, 4>(simd, [p, q, r, s], w);
+                std::array::from_fn(|n| fold(products[n]))
+            }
+            _ => rows.map(|row| fold(partial_dots::<S, 1>(simd, [row], w)[0])),
+        }
+    }
+
+    #[inline(always)]
+    fn partial_dots<S: Simd, const N: usize>(simd: S, rows: [&[f64]; N], w: &[f64]) -> [[f64; LANES]; N] {
         let n_registers = LANES / S::F64_LANES;
-        let ((a, a_tail), (b, b_tail)) = (split::<S>(a), split::<S>(b));
-        let mut sums = [simd.splat_f64s(0.0); LANES];
-        for (a, b) in a.chunks_exact(n_registers).zip(b.chunks_exact(n_registers)) {
+        let (body, tail) = split::<S>(w);
+        let halves = rows.map(|row| split::<S>(&row[..w.len()]));
+        let mut sums = [[simd.splat_f64s(0.0); LANES]; N];
+        for (block, w) in body.chunks_exact(n_registers).enumerate() {
+            let blocks: [&[S::f64s]; N] =
+                std::array::from_fn(|n| &halves[n].0[block * n_registers..][..n_registers]);
             for i in 0..n_registers {
-                sums[i] = simd.mul_add_f64s(a[i], b[i], sums[i]);
+                for n in 0..N {
+                    sums[n][i] = simd.mul_add_f64s(blocks[n][i], w[i], sums[n][i]);
+                }
             }
         }
-        let mut partial = [0.0; LANES];
-        S::as_mut_simd_f64s(&mut partial)
-            .0
-            .copy_from_slice(&sums[..n_registers]);
-        for (lane, (a, b)) in a_tail.iter().zip(b_tail).enumerate() {
-            partial[lane] = a.mul_add(*b, partial[lane]);
+        let mut partial = [[0.0; LANES]; N];
+        for n in 0..N {
+            S::as_mut_simd_f64s(&mut partial[n]).0.copy_from_slice(&sums[n][..n_registers]);
+            for (lane, (a, b)) in halves[n].1.iter().zip(tail).enumerate() {
+                partial[n][lane] = a.mul_add(*b, partial[n][lane]);
+            }
         }
-        fold(partial)
+        partial
     }
 
     /// The squared Euclidean distance of two vectors of one length.
@@ -78,14 +102,31 @@ pub(crate) mod inline {
     /// `target += factor * x`, elementwise.
     #[inline(always)]
     pub(crate) fn add_scaled<S: Simd>(simd: S, target: &mut [f64], factor: f64, x: &[f64]) {
-        let (targets, target_tail) = S::as_mut_simd_f64s(target);
-        let (xs, x_tail) = S::as_simd_f64s(x);
-        let factors = simd.splat_f64s(factor);
-        for (t, x) in targets.iter_mut().zip(xs) {
-            *t = simd.mul_add_f64s(factors, *x, *t);
+        add_scaled_rows(simd, target, [factor], [x]);
+    }
+
+    /// `target += factor * row`, elementwise, for one row after another.
+    #[inline(always)]
+    pub(crate) fn add_scaled_rows<S: Simd, const N: usize>(
+        simd: S,
+        target: &mut [f64],
+        factors: [f64; N],
+        rows: [&[f64]; N],
+    ) {
+        let n = target.len();
+        let halves = rows.map(|row| S::as_simd_f64s(&row[..n]));
+        let splats = factors.map(|factor| simd.splat_f64s(factor));
+        let (body, tail) = S::as_mut_simd_f64s(target);
+        let bodies: [&[S::f64s]; N] = std::array::from_fn(|n| &halves[n].0[..body.len()]);
+        for (at, sum) in body.iter_mut().enumerate() {
+            for n in 0..N {
+                *sum = simd.mul_add_f64s(splats[n], bodies[n][at], *sum);
+            }
         }
-        for (t, x) in target_tail.iter_mut().zip(x_tail) {
-            *t = factor.mul_add(*x, *t);
+        for (at, sum) in tail.iter_mut().enumerate() {
+            for n in 0..N {
+                *sum = factors[n].mul_add(halves[n].1[at], *sum);
+            }
         }
     }
 }
