@@ -91,10 +91,16 @@ impl Bucket for DirectoryBucket {
         let path = self.path(key)?;
         let Some(file) = open(&path)? else { return Ok(None) };
         let n_bytes = file.metadata().map_err(|error| failed(&path, error))?.len();
-        if let Some(beyond) = ranges.iter().find(|range| range.start > range.end || range.end > n_bytes) {
+        if let Some(beyond) = ranges
+            .iter()
+            .find(|range| range.start > range.end || range.end > n_bytes)
+        {
             return Err(PortError::Malformed {
                 what: format!("`{}`", path.display()),
-                why: format!("bytes {} to {} were asked for, it has {n_bytes}", beyond.start, beyond.end),
+                why: format!(
+                    "bytes {} to {} were asked for, it has {n_bytes}",
+                    beyond.start, beyond.end
+                ),
             });
         }
         let whole = mapped(&file, n_bytes).map_err(|error| failed(&path, error))?;

@@ -20,6 +20,7 @@ pub mod pool;
 pub mod ports;
 mod rank;
 mod rejection;
+mod row_cache;
 mod simd;
 mod timestamp;
 pub mod upload;

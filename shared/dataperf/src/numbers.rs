@@ -277,7 +277,11 @@ mod tests {
             let near_ends = (i32::MIN + 1..i32::MIN + 9_999).chain(i32::MAX - 9_999..=i32::MAX);
             for whole in (-99_999..99_999).chain(near_ends) {
                 let parsed: f64 = format!("{whole}e-{n}").parse().expect("a number");
-                assert_eq!(decimals(n).decode(whole).to_bits(), (parsed + 0.0).to_bits(), "{whole}e-{n}");
+                assert_eq!(
+                    decimals(n).decode(whole).to_bits(),
+                    (parsed + 0.0).to_bits(),
+                    "{whole}e-{n}"
+                );
                 assert_eq!(decimals(n).encode(parsed), Some(whole));
             }
         }
@@ -294,7 +298,14 @@ mod tests {
 
     #[test]
     fn other_numbers_are_not_decimals() {
-        for number in [0.125_000_1, 1.0 / 3.0, 2147.483_648e6, f64::NAN, f64::INFINITY, 1e300] {
+        for number in [
+            0.125_000_1,
+            1.0 / 3.0,
+            2147.483_648e6,
+            f64::NAN,
+            f64::INFINITY,
+            1e300,
+        ] {
             assert_eq!(decimals(6).encode(number), None, "{number}");
         }
         assert_eq!(decimals(6).encode(-0.0), Some(0));
@@ -343,6 +354,9 @@ mod tests {
         assert_eq!(Numbers::F64(&numbers).first_not_finite(), None);
         numbers[700] = f64::INFINITY;
         numbers[900] = f64::NAN;
-        assert_eq!(Numbers::F64(&numbers).first_not_finite(), Some((700, f64::INFINITY)));
+        assert_eq!(
+            Numbers::F64(&numbers).first_not_finite(),
+            Some((700, f64::INFINITY))
+        );
     }
 }

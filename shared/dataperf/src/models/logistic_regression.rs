@@ -18,7 +18,7 @@ use crate::simd::{exp, vector};
 /// changes no bit.
 const CHUNK_ROWS: usize = 64;
 /// Rows that are decoded and multiplied together: of the features there are mostly, they stay in the first-level cache.
-const ROWS_AT_ONCE: usize = 4;
+const ROWS_AT_ONCE: usize = 2;
 
 /// A fitted logistic regression.
 ///

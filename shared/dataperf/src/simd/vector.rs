@@ -53,14 +53,20 @@ pub(crate) mod inline {
                 }
             }
         }
-        std::array::from_fn(|n| {
-            let mut partial = [0.0; LANES];
-            S::as_mut_simd_f64s(&mut partial).0.copy_from_slice(&sums[n]);
-            for (lane, (a, b)) in halves[n].1.iter().zip(tail).enumerate() {
-                partial[lane] = tail_term(partial[lane], *a, *b);
+        // in a loop of its own, short enough to be unrolled: an array that is indexed can't be in registers
+        let mut partial = [[0.0; LANES]; N];
+        for n in 0..N {
+            let lanes = S::as_mut_simd_f64s(&mut partial[n]).0;
+            for i in 0..R {
+                lanes[i] = sums[n][i];
             }
-            fold(partial)
-        })
+        }
+        for (partial, (_, a_tail)) in partial.iter_mut().zip(halves) {
+            for (sum, (a, b)) in partial.iter_mut().zip(a_tail.iter().zip(tail)) {
+                *sum = tail_term(*sum, *a, *b);
+            }
+        }
+        partial.map(fold)
     }
 
     /// As [`partial`], with as many registers as make [`LANES`] lanes.
@@ -128,10 +134,12 @@ pub(crate) mod inline {
         let splats = factors.map(|factor| simd.splat_f64s(factor));
         let (body, tail) = S::as_mut_simd_f64s(target);
         let bodies: [&[S::f64s]; N] = std::array::from_fn(|n| &halves[n].0[..body.len()]);
-        for (at, sum) in body.iter_mut().enumerate() {
+        for (at, target) in body.iter_mut().enumerate() {
+            let mut sum = *target;
             for n in 0..N {
-                *sum = simd.mul_add_f64s(splats[n], bodies[n][at], *sum);
+                sum = simd.mul_add_f64s(splats[n], bodies[n][at], sum);
             }
+            *target = sum;
         }
         for (at, sum) in tail.iter_mut().enumerate() {
             for n in 0..N {

@@ -158,7 +158,7 @@ impl MarketData {
         buyer_features.extend(&slice(tensor, &buyer_path, buyer)?);
         let buyer_features =
             Array2::from_shape_vec((buyer_labels.len(), n_features), buyer_features.view().to_f64())
-            .map_err(|error| FrozenError::damaged(&buyer_path, error.to_string()))?;
+                .map_err(|error| FrozenError::damaged(&buyer_path, error.to_string()))?;
         let buyer_labels = buyer_labels.iter().map(|&label| label.into()).collect();
         Ok(Self {
             encoding: encoding(features, &features_path, market)?,
