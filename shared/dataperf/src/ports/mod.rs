@@ -5,6 +5,8 @@ pub mod bucket;
 pub mod contract;
 pub mod leaderboard;
 pub mod memory;
+mod memory_table;
+pub mod upkeep;
 
 use std::error::Error;
 

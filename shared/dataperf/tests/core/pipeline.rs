@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use dataperf::benchmarks::speech_selection::SpeechSelection;
+use dataperf::challenge::{Challenge, ChallengeError, Terms};
 use dataperf::dataset::{Dataset, DatasetError};
-use dataperf::pipeline::{Delivered, Outlets, PipelineError, deliver};
+use dataperf::pipeline::{Delivered, Outlets, PipelineError, Sources, deliver};
 use dataperf::ports::PortError;
 use dataperf::ports::bucket::{Bucket, Got, PutIfAbsent};
 use dataperf::ports::leaderboard::{
-    Board, Entry, Finished, Known, Leaderboards, OPEN_ROUND, Ranked, Received, Submission,
+    Board, Entry, Finished, Known, Leaderboards, OPEN_ROUND, Ranked, Received, Submission, Usage,
 };
 use dataperf::ports::memory::{MemoryBucket, MemoryLeaderboards};
 use dataperf::{Direction, Ending, Receipt, SubmissionId, Timestamp, Upload};
@@ -74,8 +75,16 @@ impl<P: Leaderboards> Leaderboards for Fused<'_, P> {
     async fn receive(&self, received: &Received) -> Result<Known, PortError> {
         self.call(self.port.receive(received)).await
     }
-    async fn finish(&self, receipt: &Receipt, direction: Direction) -> Result<Finished, PortError> {
-        self.call(self.port.finish(receipt, direction)).await
+    async fn conclude(
+        &self,
+        receipt: &Receipt,
+        direction: Direction,
+        terms: &Terms,
+    ) -> Result<Finished, PortError> {
+        self.call(self.port.conclude(receipt, direction, terms)).await
+    }
+    async fn usage(&self, board: &Board, submitter: &str, at: Timestamp) -> Result<Usage, PortError> {
+        self.call(self.port.usage(board, submitter, at)).await
     }
     async fn submission(&self, benchmark: &str, id: &SubmissionId) -> Result<Option<Submission>, PortError> {
         self.call(self.port.submission(benchmark, id)).await
@@ -102,6 +111,7 @@ struct World {
     submissions: MemoryBucket,
     results: MemoryBucket,
     leaderboards: MemoryLeaderboards,
+    challenge: Option<Challenge>,
     upload: Upload,
 }
 
@@ -121,6 +131,7 @@ impl World {
             submissions,
             results: MemoryBucket::default(),
             leaderboards: MemoryLeaderboards::default(),
+            challenge: None,
             upload,
         }
     }
@@ -147,15 +158,23 @@ impl World {
             leaderboards: &leaderboards,
             results: &results,
         };
-        let dataset = async || -> Result<Arc<Dataset<SpeechSelection, MemoryBucket>>, DatasetError> {
+        let challenge = async || -> Result<Option<Challenge>, ChallengeError> {
+            fuse.burn()?;
+            Ok(self.challenge.clone())
+        };
+        let dataset = async |_| -> Result<Arc<Dataset<SpeechSelection, MemoryBucket>>, DatasetError> {
             fuse.burn()?;
             Ok(Arc::new(tiny::dataset()))
+        };
+        let sources = Sources {
+            submissions: &submissions,
+            challenge,
+            dataset,
         };
         let now = || Timestamp::from_unix_millis(2_000);
         pollster::block_on(deliver::<SpeechSelection, MemoryBucket, _, _, _>(
             &self.upload,
-            &submissions,
-            dataset,
+            sources,
             &outlets,
             now,
         ))
