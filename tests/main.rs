@@ -6,6 +6,7 @@
 
 mod artifacts;
 mod books;
+mod challenges;
 mod contracts;
 mod demo;
 mod imports;

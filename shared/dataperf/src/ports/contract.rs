@@ -10,7 +10,9 @@ use crate::rejection::Reason;
 use crate::verdict::{Ending, Receipt, Scorecard, Verdict};
 use crate::{Digest, SubmissionId, Timestamp, Upload};
 
-type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
+pub use super::contract_upkeep::upkeep;
+
+pub(super) type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
 /// Reads and writes of objects. `prefix` keeps several runs in one bucket apart.
 ///

@@ -3,6 +3,8 @@
 pub mod bucket;
 #[cfg(feature = "contract")]
 pub mod contract;
+#[cfg(feature = "contract")]
+mod contract_upkeep;
 pub mod leaderboard;
 pub mod memory;
 mod memory_table;
