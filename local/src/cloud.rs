@@ -108,17 +108,12 @@ impl LocalCloud {
         }
 
         let stop_servers = CancellationToken::new();
-        let (front, engine) = dynamodb::front(
-            tables,
-            Arc::clone(&faults),
-            Arc::clone(&status),
-            stop_servers.clone(),
-        )
-        .await
-        .map_err(|error| StartError::Table {
-            path: table_path,
-            reason: error.to_string(),
-        })?;
+        let (front, engine) = dynamodb::front(tables, &faults, &status, stop_servers.clone())
+            .await
+            .map_err(|error| StartError::Table {
+                path: table_path,
+                reason: error.to_string(),
+            })?;
         let servers = vec![
             tokio::spawn(serve(
                 s3_listener,

@@ -116,8 +116,8 @@ struct Front {
 /// When no port of this machine is free.
 pub(crate) async fn front(
     database: Database,
-    faults: Arc<Faults>,
-    status: Arc<Status>,
+    faults: &Arc<Faults>,
+    status: &Arc<Status>,
     stop: CancellationToken,
 ) -> std::io::Result<(Router, tokio::task::JoinHandle<()>)> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
@@ -134,8 +134,8 @@ pub(crate) async fn front(
     let router = Router::new().fallback(pass_on).with_state(Front {
         client,
         engine,
-        faults,
-        status,
+        faults: Arc::clone(faults),
+        status: Arc::clone(status),
     });
     Ok((router, task))
 }

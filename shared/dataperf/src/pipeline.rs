@@ -122,21 +122,18 @@ where
     };
     let terms = terms(submission.received_at); // the first delivery's time stands
     challenge?;
-    let verdict = match place {
-        Err(rejection) => Verdict::rejected(B::ID, &submission.board.leaderboard, None, None, &rejection),
-        Ok(_) => match refusal(&submission, &terms, outlets.leaderboards).await? {
-            Some(reason) => refused::<B>(&submission, reason, None),
-            None => {
-                let dataset = async || (sources.dataset)(terms.dataset).await;
-                judge(
-                    upload,
-                    &submission.board.leaderboard,
-                    sources.submissions,
-                    dataset,
-                )
-                .await?
-            }
-        },
+    let leaderboard = &submission.board.leaderboard;
+    let refused = if let Err(rejection) = place {
+        Some(Verdict::rejected(B::ID, leaderboard, None, None, &rejection))
+    } else {
+        let reason = refusal(&submission, &terms, outlets.leaderboards).await?;
+        reason.map(|reason| refused::<B>(&submission, reason, None))
+    };
+    let verdict = if let Some(verdict) = refused {
+        verdict
+    } else {
+        let dataset = async || (sources.dataset)(terms.dataset).await;
+        judge(upload, leaderboard, sources.submissions, dataset).await?
     };
     end::<B>(submission, upload, verdict, &terms, outlets, now).await
 }
@@ -210,7 +207,7 @@ async fn end<B: Benchmark>(
             Finished::Recorded => break (receipt, true),
             Finished::EndedBefore(other) => break (other, false),
             Finished::OverLimit(over) => {
-                receipt.verdict = over_limit::<B>(&submission, terms, over, &receipt.verdict)
+                receipt.verdict = over_limit::<B>(&submission, terms, over, &receipt.verdict);
             }
         }
     };

@@ -40,7 +40,8 @@ pub struct Terms {
     pub limits: Option<Limits>,
     /// Why it can't be judged at all: the round is not open yet.
     pub refusal: Option<Reason>,
-    closes: Option<Timestamp>,
+    /// When the round closes, if it does.
+    pub closes: Option<Timestamp>,
 }
 
 impl Terms {
