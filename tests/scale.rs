@@ -35,7 +35,7 @@ impl Made {
         let submitter = format!("submitter-{:06}", n % n_submitters);
         let id = SubmissionId::of("submissions", &submitter, &n.to_string());
         let drawn = u32::from_str_radix(&id.as_str()[..6], 16).unwrap();
-        let at = Timestamp::from_unix_millis(FIRST_MILLIS + n as i64 * 1000);
+        let at = Timestamp::from_unix_millis(FIRST_MILLIS + i64::try_from(n).unwrap() * 1000);
         Self {
             submitter,
             id,

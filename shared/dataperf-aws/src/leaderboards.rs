@@ -12,6 +12,7 @@ use dataperf::{Direction, Receipt, SubmissionId, Timestamp};
 
 use crate::items::{self, BASELINE, RANKING, count, entry_item, text};
 use crate::keys::{self, Key};
+use crate::reader;
 use crate::rows;
 use crate::table::{
     Cancelled, Change, Condition, Operation, Partition, Step, TRIES, Table, contended, pause,
@@ -43,7 +44,7 @@ impl DynamoLeaderboards {
             .query(partition)
             .await?
             .iter()
-            .map(items::entry)
+            .map(reader::entry)
             .collect()
     }
 
@@ -261,8 +262,8 @@ impl Leaderboards for DynamoLeaderboards {
             .await?;
         let total = self.table.item(Key::total_count(board, submitter)).await?;
         Ok(Usage {
-            day: items::counted(day.as_ref())?,
-            total: items::counted(total.as_ref())?,
+            day: reader::counted(day.as_ref())?,
+            total: reader::counted(total.as_ref())?,
         })
     }
 
@@ -271,7 +272,7 @@ impl Leaderboards for DynamoLeaderboards {
             .item(Key::submission(benchmark, id))
             .await?
             .as_ref()
-            .map(items::submission)
+            .map(reader::submission)
             .transpose()
     }
 
@@ -308,6 +309,6 @@ impl Leaderboards for DynamoLeaderboards {
             .table
             .query(Partition::of(keys::boards_partition(benchmark)))
             .await?;
-        boards.iter().map(items::board).collect()
+        boards.iter().map(reader::board).collect()
     }
 }

@@ -7,6 +7,7 @@ use dataperf::ports::upkeep::Order;
 
 use crate::items::{self, Item, count, row_item, text};
 use crate::keys::{Key, history_partition};
+use crate::reader;
 use crate::table::{Change, Condition, Operation, Partition, Step, Table};
 
 /// Counts the changes of a submitter's row, also those that leave another submission standing: whoever works out anew
@@ -115,11 +116,11 @@ pub(crate) async fn changed(
         ]);
     }
     let found = table.item(Key::row(changed)).await?;
-    let seen = items::edition(found.as_ref())?; // before the history is read
+    let seen = reader::edition(found.as_ref())?; // before the history is read
     let history = history_partition(&changed.board.benchmark, &changed.submitter);
     let mut lines: Vec<Entry> = Vec::new();
     for item in table.query(Partition::of(history)).await? {
-        let line = items::entry(&item)?;
+        let line = reader::entry(&item)?;
         lines.push(if line.id == changed.id {
             changed.clone()
         } else {

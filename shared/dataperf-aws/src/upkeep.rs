@@ -9,6 +9,7 @@ use crate::DynamoLeaderboards;
 use crate::items::{self, entry_item, text};
 use crate::keys::{Key, revisions_partition};
 use crate::leaderboards::receipt_json;
+use crate::reader;
 use crate::rows;
 use crate::table::{Cancelled, Change, Condition, Operation, Partition, Step, TRIES, contended, pause};
 
@@ -130,7 +131,7 @@ impl Upkeep for DynamoLeaderboards {
             .item(Key::run(board))
             .await?
             .as_ref()
-            .map(items::run)
+            .map(reader::run)
             .transpose()
     }
 
@@ -218,7 +219,7 @@ impl Upkeep for DynamoLeaderboards {
         id: &SubmissionId,
     ) -> Result<Option<Revision>, PortError> {
         let item = self.table.item(Key::revision(board, run, id)).await?;
-        item.as_ref().map(items::revision).transpose()
+        item.as_ref().map(reader::revision).transpose()
     }
 
     async fn revisions(&self, board: &Board, run: &str) -> Result<Vec<Revision>, PortError> {
@@ -226,6 +227,6 @@ impl Upkeep for DynamoLeaderboards {
             .table
             .query(Partition::of(revisions_partition(board, run)))
             .await?;
-        items.iter().map(items::revision).collect()
+        items.iter().map(reader::revision).collect()
     }
 }

@@ -2,19 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::fields::{Reader, quoted};
 use super::{BoardRules, Challenge, Messages, Ranking, Round, Visibility};
 use crate::benchmarks::IDS;
 use crate::ports::leaderboard::OPEN_ROUND;
-use crate::rejection::{Reason, Reasons, Rejection, pointer, quote};
-use crate::upload::is_usable_name;
+use crate::rejection::{Rejection, pointer, quote};
 use crate::{Digest, Timestamp};
 
-const MAX_TEXT_CHARS: usize = 1000;
 const MAX_ID_BYTES: usize = 64;
-
-type Object = Map<String, Value>;
 
 /// The challenge of each benchmark that a document has, by the benchmark's id.
 ///
@@ -36,17 +33,7 @@ pub fn check(document: &Value) -> Result<BTreeMap<String, Challenge>, Rejection>
     reader.reasons.into_verdict(challenges)
 }
 
-/// Reads what can be read, and notes what can't.
-#[derive(Default)]
-struct Reader {
-    reasons: Reasons,
-}
-
 impl Reader {
-    fn wrong(&mut self, code: &str, at: &str, message: impl Into<String>) {
-        self.reasons.add(Reason::new(code, at, message));
-    }
-
     fn document(&mut self, document: &Value) -> BTreeMap<String, Challenge> {
         let Some(top) = self.object(document, "", &["schema", "title", "about", "benchmarks"]) else {
             return BTreeMap::new();
@@ -251,128 +238,6 @@ impl Reader {
             self.wrong("bad_round_id", at, message);
         }
     }
-
-    fn name(&mut self, name: &str, at: &str) {
-        if !is_usable_name(name) {
-            self.wrong(
-                "unusable_name",
-                at,
-                format!("{} can't be part of an upload's key", quote(name)),
-            );
-        }
-    }
-
-    fn names(&mut self, object: &Object, at: &str, key: &str) -> Vec<String> {
-        let at = pointer(at, key);
-        let mut names: Vec<String> = Vec::new();
-        for (idx, value) in self.list(object.get(key), &at).iter().enumerate() {
-            let at = format!("{at}/{idx}");
-            let Some(name) = value.as_str() else {
-                self.wrong("wrong_type", &at, "expected a name");
-                continue;
-            };
-            self.name(name, &at);
-            if names.iter().any(|other| other == name) {
-                self.wrong("duplicate_name", &at, format!("{} is listed twice", quote(name)));
-            }
-            names.push(name.to_owned());
-        }
-        names
-    }
-
-    fn limit(&mut self, object: &Object, at: &str, key: &str) -> Option<u64> {
-        let value = object.get(key)?;
-        let limit = value.as_u64().filter(|&limit| limit > 0);
-        if limit.is_none() {
-            self.wrong(
-                "bad_limit",
-                &pointer(at, key),
-                "a limit is a whole number from 1 on; leave it out for none",
-            );
-        }
-        limit
-    }
-
-    fn choice<T: serde::de::DeserializeOwned>(
-        &mut self,
-        object: &Object,
-        at: &str,
-        key: &str,
-        choices: &str,
-    ) -> Option<T> {
-        let value = object.get(key)?;
-        let choice = T::deserialize(value).ok();
-        if choice.is_none() {
-            self.wrong(
-                "unknown_value",
-                &pointer(at, key),
-                format!("`{key}` is {choices}"),
-            );
-        }
-        choice
-    }
-
-    fn parsed<T: std::str::FromStr>(&mut self, object: &Object, at: &str, key: &str) -> Option<T>
-    where
-        T::Err: std::fmt::Display,
-    {
-        let text = self.text(object, at, key)?;
-        match text.parse() {
-            Ok(parsed) => Some(parsed),
-            Err(error) => {
-                self.wrong("wrong_type", &pointer(at, key), error.to_string());
-                None
-            }
-        }
-    }
-
-    fn text(&mut self, object: &Object, at: &str, key: &str) -> Option<String> {
-        let value = object.get(key)?;
-        let text = value
-            .as_str()
-            .filter(|text| (1..=MAX_TEXT_CHARS).contains(&text.chars().count()));
-        if text.is_none() {
-            self.wrong(
-                "wrong_type",
-                &pointer(at, key),
-                format!("expected a text of 1 to {MAX_TEXT_CHARS} characters"),
-            );
-        }
-        text.map(str::to_owned)
-    }
-
-    fn list<'a>(&mut self, value: Option<&'a Value>, at: &str) -> &'a [Value] {
-        match value {
-            None => &[],
-            Some(Value::Array(items)) => items,
-            Some(_) => {
-                self.wrong("wrong_type", at, "expected a list");
-                &[]
-            }
-        }
-    }
-
-    fn map<'a>(&mut self, value: &'a Value, at: &str) -> Option<&'a Object> {
-        let object = value.as_object();
-        if object.is_none() {
-            self.wrong("wrong_type", at, "expected keys with values");
-        }
-        object
-    }
-
-    /// An object with no other keys than these.
-    fn object<'a>(&mut self, value: &'a Value, at: &str, known: &[&str]) -> Option<&'a Object> {
-        let object = self.map(value, at)?;
-        for key in object.keys().filter(|key| !known.contains(&key.as_str())) {
-            let message = format!("there is no {} here: the keys are {}", quote(key), quoted(known));
-            self.wrong("unknown_key", &pointer(at, key), message);
-        }
-        Some(object)
-    }
-}
-
-fn quoted(names: &[&str]) -> String {
-    format!("`{}`", names.join("`, `"))
 }
 
 #[cfg(test)]
@@ -380,6 +245,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::rejection::Reason;
 
     fn with_rounds(rounds: &Value) -> Value {
         json!({ "schema": 1, "title": "t", "benchmarks": { "speech-selection": { "rounds": rounds } } })

@@ -3,6 +3,7 @@
 //! Time alone opens and closes a round: an upload belongs to the round that was open when it was stored.
 
 mod document;
+mod fields;
 mod terms;
 
 use std::collections::BTreeMap;

@@ -3,11 +3,13 @@
 use std::future::Future;
 
 use super::PortError;
-use crate::challenge::{OverLimit, Ranking, Terms};
-use crate::rank::{Direction, RankKey};
+use crate::challenge::{OverLimit, Terms};
+use crate::rank::Direction;
 use crate::upload::SubmissionId;
 use crate::verdict::{Ending, Receipt};
 use crate::{Timestamp, Upload};
+
+pub use super::ranking::{rank_key_of, standing, with_shared_ranks};
 
 /// The round that is always open: a leaderboard outside any challenge.
 pub const OPEN_ROUND: &str = "open";
@@ -100,6 +102,18 @@ pub struct Entry {
     pub ending: Option<Ending>,
     /// The score, when scored.
     pub score: Option<f64>,
+}
+
+impl Entry {
+    /// Whether it may stand on a board: scored, and not withdrawn.
+    pub fn is_on_board(&self) -> bool {
+        self.ending == Some(Ending::Scored) && self.withdrawn_at.is_none()
+    }
+
+    /// What histories are sorted by: the time of the upload, then the id.
+    pub fn time_order(&self) -> (Timestamp, &SubmissionId) {
+        (self.received_at, &self.id)
+    }
 }
 
 /// A row of a board, with the shared rank that equal scores have.
@@ -240,55 +254,4 @@ pub trait Leaderboards: Send + Sync {
     /// # Errors
     /// [`PortError`].
     fn boards(&self, benchmark: &str) -> impl Future<Output = Result<Vec<Board>, PortError>> + Send;
-}
-
-/// Gives entries in ranking order their ranks: equal scores share one, and baselines take none from anybody.
-pub fn with_shared_ranks(entries: impl IntoIterator<Item = Entry>) -> Vec<Ranked> {
-    let mut ranked: Vec<Ranked> = Vec::new();
-    let mut n_people = 0;
-    for entry in entries {
-        let rank = match ranked.last() {
-            Some(before) if before.entry.score == entry.score => before.rank,
-            _ => n_people + 1,
-        };
-        n_people += usize::from(!entry.is_baseline);
-        ranked.push(Ranked { entry, rank });
-    }
-    ranked
-}
-
-/// The sort key of a line on its board; `None` for one that can't stand there.
-pub fn rank_key_of(entry: &Entry, direction: Direction) -> Option<RankKey> {
-    let score = entry.score.filter(|_| entry.is_on_board())?;
-    RankKey::new(score, direction, entry.received_at, &entry.id)
-}
-
-/// Of a submitter's lines the one that stands on a board where one may.
-pub fn standing<'a>(
-    lines: impl IntoIterator<Item = &'a Entry>,
-    board: &Board,
-    ranking: Ranking,
-    direction: Direction,
-) -> Option<&'a Entry> {
-    let keyed = lines
-        .into_iter()
-        .filter(|line| line.board == *board)
-        .filter_map(|line| rank_key_of(line, direction).map(|key| (key, line)));
-    let first = match ranking {
-        Ranking::Latest => keyed.max_by_key(|(_, line)| line.time_order()),
-        Ranking::Best | Ranking::All => keyed.min_by(|(a, _), (b, _)| a.cmp(b)),
-    };
-    first.map(|(_, line)| line)
-}
-
-impl Entry {
-    /// Whether it may stand on a board: scored, and not withdrawn.
-    pub fn is_on_board(&self) -> bool {
-        self.ending == Some(Ending::Scored) && self.withdrawn_at.is_none()
-    }
-
-    /// What histories are sorted by: the time of the upload, then the id.
-    pub fn time_order(&self) -> (Timestamp, &SubmissionId) {
-        (self.received_at, &self.id)
-    }
 }

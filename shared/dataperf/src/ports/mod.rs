@@ -8,6 +8,7 @@ mod contract_upkeep;
 pub mod leaderboard;
 pub mod memory;
 mod memory_table;
+mod ranking;
 pub mod upkeep;
 
 use std::error::Error;
