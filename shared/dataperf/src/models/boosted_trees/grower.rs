@@ -34,10 +34,9 @@ impl Grower {
     pub(super) fn new(labels: &[bool]) -> Self {
         let mut grower = Self {
             labels: labels.iter().map(|&label| f32::from(u8::from(label))).collect(),
-            margins: vec![0.0; labels.len()],
+            margins: vec![-0.0; labels.len()],
             derivatives: Derivatives {
-                gradients: [0.0; TABLE],
-                curvatures: [0.0; TABLE],
+                of_rows: Box::new([Sums::default(); TABLE]),
             },
             grown: Vec::new(),
             open: Vec::new(),
@@ -87,8 +86,7 @@ impl Grower {
     fn consider(&mut self, place: usize, depth: usize, rows: Vec<u16>) {
         let mut sums = Sums::default();
         for &row in &rows {
-            let row = usize::from(row);
-            sums.add(self.derivatives.gradients[row], self.derivatives.curvatures[row]);
+            sums.add(self.derivatives.of_rows[usize::from(row)]);
         }
         let node = OpenNode {
             place,
@@ -122,10 +120,13 @@ impl Grower {
                     return;
                 }
             }
-            for (row, (&margin, &label)) in self.margins.iter().zip(&self.labels).enumerate() {
+            let rows = self.margins.iter().zip(&self.labels);
+            for (of_row, (&margin, &label)) in self.derivatives.of_rows.iter_mut().zip(rows) {
                 let (gradient, curvature) = derivatives(margin, label);
-                self.derivatives.gradients[row] = gradient;
-                self.derivatives.curvatures[row] = curvature;
+                *of_row = Sums {
+                    gradient: gradient.into(),
+                    curvature: curvature.into(),
+                };
             }
             self.grown.push(Node::Leaf(0.0));
             self.consider(0, 0, (0..self.labels.len() as u16).collect());

@@ -71,7 +71,7 @@ impl BoostedTrees {
     /// # Panics
     /// If there are fewer columns than the training set had.
     pub fn margins(&self, columns: &Columns) -> Vec<f32> {
-        let mut margins = vec![0.0; columns.n_rows()];
+        let mut margins = vec![-0.0; columns.n_rows()]; // minus the logarithm of 1
         let mut places = Vec::new();
         for tree in &self.trees {
             tree.add_to(columns, &mut margins, &mut places);

@@ -28,9 +28,9 @@ pub(super) struct Sums {
 
 impl Sums {
     #[inline(always)]
-    pub(super) fn add(&mut self, gradient: f32, curvature: f32) {
-        self.gradient += f64::from(gradient);
-        self.curvature += f64::from(curvature);
+    pub(super) fn add(&mut self, other: Self) {
+        self.gradient += other.gradient;
+        self.curvature += other.curvature;
     }
 
     /// What a leaf of these rows takes off the loss, twice.
@@ -51,8 +51,7 @@ impl Sums {
 /// The derivatives of every row's loss in one round.
 #[derive(Debug, Clone)]
 pub(super) struct Derivatives {
-    pub(super) gradients: [f32; TABLE],
-    pub(super) curvatures: [f32; TABLE],
+    pub(super) of_rows: Box<[Sums; TABLE]>,
 }
 
 /// A way to split a node.
@@ -78,6 +77,8 @@ impl Split {
 pub(super) struct Candidate {
     /// 1 for the rows of the node, else 0.
     pub(super) members: [u8; TABLE],
+    /// How many they are.
+    pub(super) n_rows: usize,
     pub(super) sums: Sums,
 }
 
@@ -85,9 +86,8 @@ pub(super) struct Candidate {
 #[derive(Debug, Clone)]
 pub(super) struct SplitScratch {
     rows: [u16; TABLE],
-    values: [f32; TABLE],
-    gradients: [f64; TABLE],
-    curvatures: [f64; TABLE],
+    /// The sums of the rows down to each.
+    sums: [Sums; TABLE],
     loss_changes: [f32; TABLE],
 }
 
@@ -95,9 +95,7 @@ impl Default for SplitScratch {
     fn default() -> Self {
         Self {
             rows: [0; TABLE],
-            values: [0.0; TABLE],
-            gradients: [0.0; TABLE],
-            curvatures: [0.0; TABLE],
+            sums: [Sums::default(); TABLE],
             loss_changes: [0.0; TABLE],
         }
     }
@@ -124,30 +122,42 @@ impl WithSimd for BestCut<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) -> Option<Split> {
-        let scratch = self.scratch;
-        let n = list_members(self.features.order(self.feature), &self.node.members, &mut scratch.rows);
-        let column = self.features.columns().column(self.feature);
-        let mut sums = Sums::default();
-        for k in 0..n.min(TABLE) {
-            let row = usize::from(scratch.rows[k]) % TABLE;
-            sums.add(self.derivatives.gradients[row], self.derivatives.curvatures[row]);
-            scratch.values[k] = column[row];
-            scratch.gradients[k] = sums.gradient;
-            scratch.curvatures[k] = sums.curvature;
+        let SplitScratch {
+            rows,
+            sums,
+            loss_changes,
+        } = self.scratch;
+        let n_rows = list_members(self.features.order(self.feature), self.node, rows);
+        let rows = &rows[..n_rows];
+        let mut sum = Sums::default();
+        for (sums, &row) in sums.iter_mut().zip(rows) {
+            sum.add(self.derivatives.of_rows[usize::from(row) % TABLE]);
+            *sums = sum;
         }
-        let n_cuts = n.checked_sub(1)?;
-        loss_changes(self.node.sums, n_cuts, scratch);
-        let mut best = (f32::NEG_INFINITY, 0);
-        for (k, &loss_change) in scratch.loss_changes[..n_cuts].iter().enumerate() {
-            if loss_change > best.0 {
-                best = (loss_change, k);
+        // sums of curvature only grow: heavy enough on both sides is one range of cuts
+        let (node, sums) = (self.node.sums, &sums[..n_rows.checked_sub(1)?]);
+        let begin = sums.partition_point(|right| right.curvature < MIN_CHILD_WEIGHT);
+        let end = sums.partition_point(|right| node.curvature - right.curvature >= MIN_CHILD_WEIGHT);
+        let sums = sums.get(begin..end)?;
+        let loss_changes = &mut loss_changes[..sums.len()];
+        let whole = node.gain();
+        for (loss_change, &right) in loss_changes.iter_mut().zip(sums) {
+            let left = Sums {
+                gradient: node.gradient - right.gradient,
+                curvature: node.curvature - right.curvature,
+            };
+            *loss_change = left.gain() + right.gain() - whole;
+        }
+        let column = self.features.columns().column(self.feature);
+        let value = |place: usize| column[usize::from(rows[place])];
+        let mut best: Option<(f32, usize)> = None;
+        for (place, &loss_change) in (begin..).zip(&*loss_changes) {
+            if best.is_none_or(|(best, _)| loss_change > best) && value(place) != value(place + 1) {
+                best = Some((loss_change, place));
             }
         }
-        let (loss_change, k) = best;
-        if loss_change == f32::NEG_INFINITY {
-            return None;
-        }
-        let (above, below) = (scratch.values[k], scratch.values[k + 1]);
+        let (loss_change, place) = best?;
+        let (above, below) = (value(place), value(place + 1));
         let middle = (below + above) * 0.5;
         Some(Split {
             loss_change,
@@ -159,35 +169,15 @@ impl WithSimd for BestCut<'_> {
 
 /// Lists the rows of an order that belong to the node, and says how many they are.
 #[inline(always)]
-fn list_members(order: &[u16], members: &[u8; TABLE], rows: &mut [u16; TABLE]) -> usize {
-    let mut n = 0;
+fn list_members(order: &[u16], node: &Candidate, rows: &mut [u16; TABLE]) -> usize {
+    if node.n_rows == order.len() {
+        rows[..order.len()].copy_from_slice(order);
+        return order.len();
+    }
+    let mut n_rows = 0;
     for &row in order {
-        rows[n % TABLE] = row;
-        n += usize::from(members[usize::from(row) % TABLE]);
+        rows[n_rows % TABLE] = row;
+        n_rows += usize::from(node.members[usize::from(row) % TABLE]);
     }
-    n
-}
-
-/// What each cut gains, negative infinity where there may be none.
-#[inline(always)]
-fn loss_changes(node: Sums, n_cuts: usize, scratch: &mut SplitScratch) {
-    let (above, below) = (&scratch.values[..n_cuts], &scratch.values[1..=n_cuts]);
-    let (gradients, curvatures) = (&scratch.gradients[..n_cuts], &scratch.curvatures[..n_cuts]);
-    let to = &mut scratch.loss_changes[..n_cuts];
-    let whole = node.gain();
-    for k in 0..n_cuts {
-        let right = Sums {
-            gradient: gradients[k],
-            curvature: curvatures[k],
-        };
-        let left = Sums {
-            gradient: node.gradient - right.gradient,
-            curvature: node.curvature - right.curvature,
-        };
-        let may_cut = (above[k] != below[k])
-            & (left.curvature >= MIN_CHILD_WEIGHT)
-            & (right.curvature >= MIN_CHILD_WEIGHT);
-        let loss_change = left.gain() + right.gain() - whole;
-        to[k] = if may_cut { loss_change } else { f32::NEG_INFINITY };
-    }
+    n_rows
 }

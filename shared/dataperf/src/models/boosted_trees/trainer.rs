@@ -6,7 +6,7 @@ use pulp::Arch;
 
 use super::columns::TrainingFeatures;
 use super::grower::{Grower, OpenNode};
-use super::lanes::{LANES, Lanes, Shape};
+use super::lanes::{Excess, LANES, Lanes};
 use super::split::{BestCut, Candidate, MIN_LOSS_CHANGE, Split, SplitScratch, TABLE};
 use super::BoostedTrees;
 use crate::models::FitError;
@@ -27,6 +27,11 @@ pub fn fit_each(
     Trainer::new(features, Arch::new()).fit_each(label_sets, on_fitted)
 }
 
+/// Features between which bounds are renewed.
+const CHUNK: usize = 64;
+/// Times the first of them are walked over again.
+const N_REPEATS: usize = 2;
+
 /// A node in a lane.
 struct Searched {
     fit: usize,
@@ -40,7 +45,9 @@ pub(super) struct Trainer<'a> {
     arch: Arch,
     lanes: Lanes,
     searched: Vec<Searched>,
-    found: Vec<u32>,
+    found: Vec<Excess>,
+    /// The features, those that have split nodes lately first.
+    by_promise: Vec<u16>,
     scratch: SplitScratch,
 }
 
@@ -52,6 +59,7 @@ impl<'a> Trainer<'a> {
             lanes: Lanes::new(),
             searched: Vec::with_capacity(LANES),
             found: Vec::new(),
+            by_promise: (0..features.columns().n_features() as u16).collect(),
             scratch: SplitScratch::default(),
         }
     }
@@ -84,6 +92,9 @@ impl<'a> Trainer<'a> {
             }
             self.search(&fits);
             for Searched { fit, node, best, .. } in self.searched.drain(..) {
+                if let Some(split) = best {
+                    promote(&mut self.by_promise, split.feature as u16);
+                }
                 if let Some(grower) = &mut fits[fit] {
                     grower.settle(self.features, node, best);
                 }
@@ -91,31 +102,26 @@ impl<'a> Trainer<'a> {
         }
     }
 
-    /// Fills the lanes with open nodes of the shape that more of them have. `false` if there are none.
+    /// Fills the lanes with open nodes, those of earlier fits first. `false` if there are none.
     fn load(&mut self, fits: &mut [Option<Grower>]) -> bool {
-        let mut n_of_shape = [0; 2];
-        for node in fits.iter().flatten().flat_map(|grower| &grower.open) {
-            n_of_shape[Shape::of(node.sums) as usize] += 1;
-        }
-        let shape = if n_of_shape[0] >= n_of_shape[1] { Shape::Flat } else { Shape::Curved };
-        self.lanes.clear(shape);
+        self.lanes.clear();
         let n_rows = self.features.columns().n_rows();
         for (fit, grower) in fits.iter_mut().enumerate() {
             let Some(grower) = grower else { continue };
             let n_free = LANES - self.searched.len();
-            let chosen = grower.open.extract_if(.., |node| Shape::of(node.sums) == shape).take(n_free);
-            for node in chosen {
+            let n_chosen = n_free.min(grower.open.len());
+            for node in grower.open.drain(..n_chosen) {
                 self.lanes.push(n_rows, &node.rows, &grower.derivatives, node.sums);
                 self.lanes.set_bound(self.searched.len(), MIN_LOSS_CHANGE);
                 let mut members = [0; TABLE];
                 for &row in &node.rows {
                     members[usize::from(row)] = 1;
                 }
-                let sums = node.sums;
+                let (n_rows, sums) = (node.rows.len(), node.sums);
                 self.searched.push(Searched {
                     fit,
                     node,
-                    candidate: Candidate { members, sums },
+                    candidate: Candidate { members, n_rows, sums },
                     best: None,
                 });
             }
@@ -124,31 +130,43 @@ impl<'a> Trainer<'a> {
     }
 
     /// Finds the best split of the node in each lane.
+    ///
+    /// Bounds are worth most when they come early. So features that have split other nodes come first, and the first
+    /// chunk is walked over again whenever each node's most promising feature has been looked at.
     fn search(&mut self, fits: &[Option<Grower>]) {
-        let n_features = self.features.columns().n_features();
+        let by_promise = std::mem::take(&mut self.by_promise);
         let mut found = std::mem::take(&mut self.found);
-        let (mut begin, mut end) = (0, 1);
-        while begin < n_features {
-            self.lanes.search(self.arch, self.features, begin..end, &mut found);
-            for (feature, &lanes) in (begin..).zip(&found) {
-                let mut lanes = lanes;
-                while lanes != 0 {
-                    self.look(fits, feature, lanes.trailing_zeros() as usize);
-                    lanes &= lanes - 1;
+        for (chunk_idx, chunk) in by_promise.chunks(CHUNK).enumerate() {
+            self.lanes.search(self.arch, self.features, chunk, &mut found);
+            if chunk_idx == 0 {
+                for _ in 0..N_REPEATS {
+                    for lane in 0..self.searched.len() {
+                        let best = (0..found.len()).max_by_key(|&place| found[place][lane]).unwrap_or(0);
+                        if found[best][lane] > 0 {
+                            self.look(fits, chunk[best], lane);
+                        }
+                    }
+                    self.lanes.search(self.arch, self.features, chunk, &mut found);
                 }
             }
-            (begin, end) = (end, (end * 2).min(n_features));
+            for (&feature, excess) in chunk.iter().zip(&found) {
+                for (lane, &excess) in excess[..self.searched.len()].iter().enumerate() {
+                    if excess > 0 {
+                        self.look(fits, feature, lane);
+                    }
+                }
+            }
         }
-        self.found = found;
+        (self.by_promise, self.found) = (by_promise, found);
     }
 
     /// Looks at one feature exactly for the node in one lane.
-    fn look(&mut self, fits: &[Option<Grower>], feature: usize, lane: usize) {
+    fn look(&mut self, fits: &[Option<Grower>], feature: u16, lane: usize) {
         let searched = &mut self.searched[lane];
         let Some(grower) = &fits[searched.fit] else { return };
         let cut = BestCut {
             features: self.features,
-            feature,
+            feature: feature.into(),
             node: &searched.candidate,
             derivatives: &grower.derivatives,
             scratch: &mut self.scratch,
@@ -158,4 +176,10 @@ impl<'a> Trainer<'a> {
             self.lanes.set_bound(lane, split.loss_change);
         }
     }
+}
+
+/// Moves a feature to the front.
+fn promote(by_promise: &mut [u16], feature: u16) {
+    let place = by_promise.iter().position(|&other| other == feature);
+    by_promise[..=place.unwrap_or(0)].rotate_right(1);
 }
