@@ -108,8 +108,14 @@ fn sources(from: &Path) -> Result<(BTreeMap<String, Source>, Vec<String>), Impor
     if directory.is_dir() {
         for entry in fs::read_dir(&directory).map_err(ImportError::io("can't list", &directory))? {
             let path = entry.map_err(ImportError::io("can't list", &directory))?.path();
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let Some(stem) = name.strip_suffix(".parquet") else { continue };
+            let name = path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            let Some(stem) = name.strip_suffix(".parquet") else {
+                continue;
+            };
             let split = ["train", "test", "val"]
                 .into_iter()
                 .find_map(|split| Some((stem.split_once(&format!("_{split}_"))?.0, split)));
@@ -193,7 +199,11 @@ impl Images {
         if problems.is_empty() && images.names.is_empty() {
             problems.push(about("it has no rows".to_owned()));
         }
-        if problems.is_empty() { Ok(images) } else { Err(problems) }
+        if problems.is_empty() {
+            Ok(images)
+        } else {
+            Err(problems)
+        }
     }
 
     fn freeze(&self, path: &str, writer: &mut DatasetWriter) -> Result<(), ImportError> {
@@ -280,7 +290,9 @@ impl Task {
             dtype: Dtype::U8,
             shape: vec![self.truth.len()],
         };
-        writer.tensors(&truth_file(&self.name), &[planned], |file| file.write(&self.truth))
+        writer.tensors(&truth_file(&self.name), &[planned], |file| {
+            file.write(&self.truth)
+        })
     }
 }
 
@@ -320,5 +332,9 @@ fn truth(path: &Path, names: &[String]) -> Result<Vec<u8>, Vec<String>> {
         label.unwrap_or_default()
     });
     let of_names = of_names.collect();
-    if problems.is_empty() { Ok(of_names) } else { Err(problems) }
+    if problems.is_empty() {
+        Ok(of_names)
+    } else {
+        Err(problems)
+    }
 }

@@ -24,7 +24,9 @@ pub struct Curve {
 
 impl Curve {
     pub(super) fn new(before: f64, after: f64, accuracy: Vec<f64>, target_share: f64) -> Self {
-        let first = accuracy.iter().position(|&step| reaches(step, after, target_share));
+        let first = accuracy
+            .iter()
+            .position(|&step| reaches(step, after, target_share));
         Self {
             before,
             after,
@@ -87,8 +89,16 @@ mod tests {
     fn rounding_is_pythons() {
         // round(x, 2) of Python 3.11
         for (exact, two_decimals) in [
-            (0.845, 0.84), (0.855, 0.85), (0.125, 0.12), (0.375, 0.38), (0.675, 0.68), (0.995, 0.99), (0.842, 0.84),
-            (0.846, 0.85), (1.0, 1.0), (0.0, 0.0),
+            (0.845, 0.84),
+            (0.855, 0.85),
+            (0.125, 0.12),
+            (0.375, 0.38),
+            (0.675, 0.68),
+            (0.995, 0.99),
+            (0.842, 0.84),
+            (0.846, 0.85),
+            (1.0, 1.0),
+            (0.0, 0.0),
         ] {
             assert_eq!(rounded(exact).to_bits(), f64::to_bits(two_decimals), "{exact}");
         }
@@ -97,7 +107,10 @@ mod tests {
     #[test]
     fn the_first_step_at_the_target_counts_even_if_later_ones_fall_back() {
         let curve = Curve::new(0.5, 0.8, vec![0.5, 0.76, 0.6, 0.8], 0.95);
-        assert_eq!((curve.first, curve.target.to_bits()), (1, f64::to_bits(0.95 * 0.8)));
+        assert_eq!(
+            (curve.first, curve.target.to_bits()),
+            (1, f64::to_bits(0.95 * 0.8))
+        );
         // 0.756 is below the target and its two decimals are not
         assert_eq!(Curve::new(0.5, 0.8, vec![0.754, 0.756, 0.8], 0.95).first, 1);
         assert_eq!(Curve::new(0.0, 0.0, vec![0.0, 0.0], 0.95).first, 0);

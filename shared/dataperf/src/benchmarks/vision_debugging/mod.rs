@@ -93,7 +93,8 @@ pub struct VisionDebugging;
 
 impl Benchmark for VisionDebugging {
     const ID: &'static str = "vision-debugging";
-    const ABOUT: &'static str = "say in which order to inspect mislabelled images so that few fixes are enough";
+    const ABOUT: &'static str =
+        "say in which order to inspect mislabelled images so that few fixes are enough";
     const MAX_ARTIFACT_BYTES: u64 = 256 << 10;
     const DIRECTION: Direction = Direction::LowerIsBetter;
     const SCORE_RANGE: RangeInclusive<f64> = 0.0..=1.0;

@@ -68,7 +68,11 @@ impl Frozen {
     /// How many of a task's training labels are wrong before any fix.
     pub fn n_wrong(&self, task: usize) -> usize {
         let Task { labels, truth, .. } = &self.tasks[task];
-        labels.iter().zip(truth).filter(|(label, truth)| label != truth).count()
+        labels
+            .iter()
+            .zip(truth)
+            .filter(|(label, truth)| label != truth)
+            .count()
     }
 
     /// How many test images a task has.

@@ -84,10 +84,7 @@ impl Submission {
         let at = pointer("", &task);
         let task = Name::Is(task);
         let Json::Array(items) = order else {
-            let message = format!(
-                "expected an array of image indices here, found {}",
-                order.kind()
-            );
+            let message = format!("expected an array of image indices here, found {}", order.kind());
             self.reasons.add(Reason::new("wrong_type", &at, message));
             return self.orders.push(Order {
                 at,
@@ -148,14 +145,21 @@ impl Reasons {
         lines
             .map(|(line_idx, line)| {
                 let line = line.trim();
-                self.index(format!("{file} line {}", line_idx + 1), line.parse().ok(), &quote(line))
+                self.index(
+                    format!("{file} line {}", line_idx + 1),
+                    line.parse().ok(),
+                    &quote(line),
+                )
             })
             .collect()
     }
 
     fn seconds(&mut self, file: &str, text: &str) -> Option<f64> {
         let text = text.trim();
-        let seconds = text.parse().ok().filter(|seconds: &f64| seconds.is_finite() && *seconds >= 0.0);
+        let seconds = text
+            .parse()
+            .ok()
+            .filter(|seconds: &f64| seconds.is_finite() && *seconds >= 0.0);
         if seconds.is_none() {
             let message = format!(
                 "the time is {}: it must be one number, the seconds that the method took, or be left out",

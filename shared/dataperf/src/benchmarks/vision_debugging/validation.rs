@@ -81,16 +81,15 @@ impl Rules<'_> {
         };
         let Some((task_idx, task)) = found else {
             let (Name::Is(name) | Name::BeginsWith(name)) = name;
-            let message = format!(
-                "there is no task {}: the tasks are {}",
-                quote(name),
-                self.names()
-            );
+            let message = format!("there is no task {}: the tasks are {}", quote(name), self.names());
             self.reasons.add(Reason::new("unknown_task", at, message));
             return None;
         };
         if let Some(first) = &first_at[task_idx] {
-            let message = format!("the task {} is in `{first}` already: keep one of the two", quote(task));
+            let message = format!(
+                "the task {} is in `{first}` already: keep one of the two",
+                quote(task)
+            );
             self.reasons.add(Reason::new(twice, at, message));
             return None;
         }
@@ -110,7 +109,10 @@ impl Rules<'_> {
             let Some(value) = *value else { continue };
             let image = usize::try_from(value).ok().filter(|&image| image < n_images);
             let Some(image) = image else {
-                let message = format!("there is no image `{value}`: the images are 0 to {}", n_images - 1);
+                let message = format!(
+                    "there is no image `{value}`: the images are 0 to {}",
+                    n_images - 1
+                );
                 self.reasons.add(Reason::new("index_out_of_range", at, message));
                 continue;
             };

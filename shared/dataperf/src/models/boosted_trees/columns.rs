@@ -119,6 +119,8 @@ impl TrainingFeatures {
 
     /// The same in whole blocks, filled up with the row that is none.
     pub(super) fn padded_order(&self, feature: usize) -> &[[u16; BLOCK]] {
-        self.order[feature * self.n_padded..][..self.n_padded].as_chunks().0
+        self.order[feature * self.n_padded..][..self.n_padded]
+            .as_chunks()
+            .0
     }
 }

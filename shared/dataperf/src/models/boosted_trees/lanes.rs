@@ -238,7 +238,11 @@ fn walk<const WIDTH: usize>(lanes: &Lanes, order: &[[u16; BLOCK]]) -> [u16; WIDT
             for lane in 0..WIDTH {
                 d[lane] = d[lane].wrapping_add(steps[lane]);
                 u[lane] = u[lane].wrapping_add(weights[lane]);
-                let distance = if u[lane] <= limits.u_most[lane] { d[lane].unsigned_abs() } else { 0 };
+                let distance = if u[lane] <= limits.u_most[lane] {
+                    d[lane].unsigned_abs()
+                } else {
+                    0
+                };
                 farthest[lane] = u16::max(farthest[lane], distance);
             }
         }

@@ -88,7 +88,11 @@ mod tests {
     #[test]
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     fn exponentials_are_the_c_librarys() {
-        let step = if std::env::var_os("DATAPERF_EVERY_FLOAT").is_some() { 1 } else { 997 };
+        let step = if std::env::var_os("DATAPERF_EVERY_FLOAT").is_some() {
+            1
+        } else {
+            997
+        };
         let mut n_differ = 0u64;
         for bits in (0..=MAX_EXPONENT.to_bits()).step_by(step) {
             for x in [f32::from_bits(bits), -f32::from_bits(bits)] {

@@ -4,11 +4,11 @@ use std::ops::ControlFlow;
 
 use pulp::Arch;
 
+use super::BoostedTrees;
 use super::columns::TrainingFeatures;
 use super::grower::{Grower, OpenNode};
 use super::lanes::{Excess, LANES, Lanes};
 use super::split::{BestCut, Candidate, MIN_LOSS_CHANGE, Split, SplitScratch, TABLE};
-use super::BoostedTrees;
 use crate::models::FitError;
 
 /// Fits a model to each set of labels, on this thread, and hands each over as it is finished: earlier ones have
@@ -111,7 +111,8 @@ impl<'a> Trainer<'a> {
             let n_free = LANES - self.searched.len();
             let n_chosen = n_free.min(grower.open.len());
             for node in grower.open.drain(..n_chosen) {
-                self.lanes.push(n_rows, &node.rows, &grower.derivatives, node.sums);
+                self.lanes
+                    .push(n_rows, &node.rows, &grower.derivatives, node.sums);
                 self.lanes.set_bound(self.searched.len(), MIN_LOSS_CHANGE);
                 let mut members = [0; TABLE];
                 for &row in &node.rows {
@@ -121,7 +122,11 @@ impl<'a> Trainer<'a> {
                 self.searched.push(Searched {
                     fit,
                     node,
-                    candidate: Candidate { members, n_rows, sums },
+                    candidate: Candidate {
+                        members,
+                        n_rows,
+                        sums,
+                    },
                     best: None,
                 });
             }
@@ -141,7 +146,9 @@ impl<'a> Trainer<'a> {
             if chunk_idx == 0 {
                 for _ in 0..N_REPEATS {
                     for lane in 0..self.searched.len() {
-                        let best = (0..found.len()).max_by_key(|&place| found[place][lane]).unwrap_or(0);
+                        let best = (0..found.len())
+                            .max_by_key(|&place| found[place][lane])
+                            .unwrap_or(0);
                         if found[best][lane] > 0 {
                             self.look(fits, chunk[best], lane);
                         }
@@ -171,7 +178,10 @@ impl<'a> Trainer<'a> {
             derivatives: &grower.derivatives,
             scratch: &mut self.scratch,
         };
-        if let Some(split) = cut.find(self.arch).filter(|split| split.is_better_than(searched.best)) {
+        if let Some(split) = cut
+            .find(self.arch)
+            .filter(|split| split.is_better_than(searched.best))
+        {
             searched.best = Some(split);
             self.lanes.set_bound(lane, split.loss_change);
         }
