@@ -77,7 +77,10 @@ impl DrawingBackend for &mut Canvas {
         style: &S,
         (x, y): BackendCoord,
     ) -> Result<(), DrawingErrorKind<Infallible>> {
-        let (anchor, n_chars) = (style.anchor(), text.chars().count() as i32);
+        let (anchor, n_chars) = (
+            style.anchor(),
+            i32::try_from(text.chars().count()).unwrap_or(i32::MAX),
+        );
         let column = x.div_euclid(2)
             - match anchor.h_pos {
                 HPos::Left => 0,

@@ -200,7 +200,6 @@ fn panel_of<B: DrawingBackend>(curve: &Curve, panel: &DrawingArea<B, Shift>, sty
 }
 
 /// What the library says, whose errors borrow from its backends.
-#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
 fn drawing(error: impl std::fmt::Display) -> anyhow::Error {
     anyhow!("can't draw the figure: {error}")
 }

@@ -99,6 +99,7 @@ impl Rounding {
 }
 
 impl Lanes {
+    #[expect(clippy::large_stack_arrays, reason = "made once for thousands of searches")]
     pub(super) fn new() -> Self {
         Self {
             nodes: [Node::default(); LANES],

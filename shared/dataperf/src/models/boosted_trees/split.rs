@@ -4,6 +4,7 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::MAX_TRAINING_ROWS;
 use super::columns::TrainingFeatures;
+use super::grower::OpenNode;
 
 /// L2 penalty of a leaf.
 const LAMBDA: f64 = 1.0;
@@ -82,6 +83,20 @@ pub(super) struct Candidate {
     pub(super) sums: Sums,
 }
 
+impl Candidate {
+    pub(super) fn new(node: &OpenNode) -> Self {
+        let mut members = [0; TABLE];
+        for &row in &node.rows {
+            members[usize::from(row)] = 1;
+        }
+        Self {
+            members,
+            n_rows: node.rows.len(),
+            sums: node.sums,
+        }
+    }
+}
+
 /// Working memory of the search.
 #[derive(Debug, Clone)]
 pub(super) struct SplitScratch {
@@ -120,6 +135,10 @@ impl BestCut<'_> {
 impl WithSimd for BestCut<'_> {
     type Output = Option<Split>;
 
+    #[expect(
+        clippy::float_cmp,
+        reason = "equal values are one value to the library, others are not"
+    )]
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) -> Option<Split> {
         let SplitScratch {

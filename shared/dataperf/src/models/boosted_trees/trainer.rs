@@ -8,7 +8,7 @@ use super::BoostedTrees;
 use super::columns::TrainingFeatures;
 use super::grower::{Grower, OpenNode};
 use super::lanes::{Excess, LANES, Lanes};
-use super::split::{BestCut, Candidate, MIN_LOSS_CHANGE, Split, SplitScratch, TABLE};
+use super::split::{BestCut, Candidate, MIN_LOSS_CHANGE, Split, SplitScratch};
 use crate::models::FitError;
 
 /// Fits a model to each set of labels, on this thread, and hands each over as it is finished: earlier ones have
@@ -114,19 +114,10 @@ impl<'a> Trainer<'a> {
                 self.lanes
                     .push(n_rows, &node.rows, &grower.derivatives, node.sums);
                 self.lanes.set_bound(self.searched.len(), MIN_LOSS_CHANGE);
-                let mut members = [0; TABLE];
-                for &row in &node.rows {
-                    members[usize::from(row)] = 1;
-                }
-                let (n_rows, sums) = (node.rows.len(), node.sums);
                 self.searched.push(Searched {
                     fit,
+                    candidate: Candidate::new(&node),
                     node,
-                    candidate: Candidate {
-                        members,
-                        n_rows,
-                        sums,
-                    },
                     best: None,
                 });
             }
@@ -192,4 +183,85 @@ impl<'a> Trainer<'a> {
 fn promote(by_promise: &mut [u16], feature: u16) {
     let place = by_promise.iter().position(|&other| other == feature);
     by_promise[..=place.unwrap_or(0)].rotate_right(1);
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::Array2;
+
+    use super::*;
+    use crate::models::boosted_trees::Columns;
+    use crate::models::mt19937::Mt19937;
+    use crate::simd::architectures;
+
+    /// Looks at every feature of every node, one node after another.
+    fn exhaustively(features: &TrainingFeatures, labels: &[bool]) -> BoostedTrees {
+        let mut grower = Grower::new(labels);
+        let mut scratch = SplitScratch::default();
+        loop {
+            if let Some(model) = grower.finished() {
+                return model;
+            }
+            let node = grower.open.pop().unwrap();
+            let candidate = Candidate::new(&node);
+            let mut best: Option<Split> = None;
+            for feature in 0..features.columns().n_features() {
+                let cut = BestCut {
+                    features,
+                    feature,
+                    node: &candidate,
+                    derivatives: &grower.derivatives,
+                    scratch: &mut scratch,
+                };
+                best = cut
+                    .find(Arch::Scalar)
+                    .filter(|split| split.is_better_than(best))
+                    .or(best);
+            }
+            grower.settle(features, node, best);
+        }
+    }
+
+    #[test]
+    fn the_search_in_lanes_misses_nothing_on_any_processor() {
+        let mut generator = Mt19937::new(11);
+        for (n_rows, n_features, n_values) in [
+            (300, 300, 1 << 20),
+            (511, 64, 7),
+            (37, 500, 3),
+            (2, 5, 50),
+            (120, 1, 1 << 20),
+        ] {
+            let value = || (generator.next_u32() % n_values) as f32;
+            let x = Array2::from_shape_simple_fn((n_rows, n_features), value);
+            let rule: Vec<bool> = x
+                .rows()
+                .into_iter()
+                .map(|row| row[0] > row[n_features - 1])
+                .collect();
+            let features = TrainingFeatures::new(Columns::new(x.view())).unwrap();
+            let label_sets: Vec<Vec<bool>> = [1u32, 3, 5, u32::MAX]
+                .iter()
+                .map(|&rarity| {
+                    rule.iter()
+                        .map(|rule| rule ^ generator.next_u32().is_multiple_of(rarity))
+                        .collect()
+                })
+                .collect();
+            let expected: Vec<BoostedTrees> = label_sets
+                .iter()
+                .map(|labels| exhaustively(&features, labels))
+                .collect();
+            for arch in architectures() {
+                let fitted = Trainer::new(&features, arch).fit_each(&label_sets, |place, model| {
+                    assert_eq!(
+                        model, expected[place],
+                        "{arch:?}, {n_rows} x {n_features}, labels {place}"
+                    );
+                    ControlFlow::Continue(())
+                });
+                fitted.unwrap();
+            }
+        }
+    }
 }
