@@ -7,6 +7,7 @@ mod fault;
 mod function;
 mod items;
 mod leaderboards;
+mod ranges;
 
 pub use bucket::S3Bucket;
 pub use clients::Clients;
