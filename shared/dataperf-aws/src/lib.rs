@@ -8,6 +8,7 @@ mod function;
 mod items;
 mod keys;
 mod leaderboards;
+mod ranges;
 mod reader;
 mod rows;
 mod table;
