@@ -57,9 +57,7 @@ pub(crate) mod inline {
         let mut partial = [[0.0; LANES]; N];
         for n in 0..N {
             let lanes = S::as_mut_simd_f64s(&mut partial[n]).0;
-            for i in 0..R {
-                lanes[i] = sums[n][i];
-            }
+            lanes[..R].copy_from_slice(&sums[n]);
         }
         for (partial, (_, a_tail)) in partial.iter_mut().zip(halves) {
             for (sum, (a, b)) in partial.iter_mut().zip(a_tail.iter().zip(tail)) {
