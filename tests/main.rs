@@ -6,6 +6,7 @@
 
 mod artifacts;
 mod books;
+mod challenges;
 mod contracts;
 mod demo;
 mod imports;
@@ -13,6 +14,7 @@ mod layout;
 mod nothing_lost;
 mod organizer;
 mod project;
+mod scale;
 mod scores;
 mod tidy;
 mod uploads;

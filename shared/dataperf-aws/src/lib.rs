@@ -6,8 +6,13 @@ mod event;
 mod fault;
 mod function;
 mod items;
+mod keys;
 mod leaderboards;
 mod ranges;
+mod reader;
+mod rows;
+mod table;
+mod upkeep;
 
 pub use bucket::S3Bucket;
 pub use clients::Clients;
