@@ -50,6 +50,9 @@ enum Command {
     Status(commands::status::StatusArgs),
     /// Show a benchmark's leaderboards
     Leaderboard(commands::leaderboard::LeaderboardArgs),
+    /// Issue, list and revoke the read API's tokens
+    #[command(subcommand)]
+    Token(commands::token::TokenCommand),
     /// Run the whole cloud on this machine: S3, DynamoDB and the functions
     Local(commands::local::LocalArgs),
     /// Print a shell's completion script, e.g. `dataperf completions bash > ~/.local/share/bash-completion/completions/dataperf`
@@ -108,6 +111,7 @@ async fn run(cli: Cli) -> anyhow::Result<Done> {
         Command::Submit(args) => commands::submit::run(args, format).await,
         Command::Status(args) => commands::status::run(args, format).await,
         Command::Leaderboard(args) => commands::leaderboard::run(args, format).await,
+        Command::Token(command) => commands::token::run(command, format).await,
         Command::Local(args) => commands::local::run(args, format).await,
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "dataperf", &mut std::io::stdout());

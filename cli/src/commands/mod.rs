@@ -7,4 +7,5 @@ pub(crate) mod local;
 pub(crate) mod score;
 pub(crate) mod status;
 pub(crate) mod submit;
+pub(crate) mod token;
 pub(crate) mod verify;

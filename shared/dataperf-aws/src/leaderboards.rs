@@ -24,8 +24,8 @@ const CONFLICT_PAUSE: Duration = Duration::from_millis(20);
 /// The table of leaderboards.
 #[derive(Debug, Clone)]
 pub struct DynamoLeaderboards {
-    client: Client,
-    table: String,
+    pub(crate) client: Client,
+    pub(crate) table: String,
 }
 
 /// Why a transaction did not take place.
@@ -55,11 +55,11 @@ impl DynamoLeaderboards {
         }
     }
 
-    fn what(&self, verb: &str) -> String {
+    pub(crate) fn what(&self, verb: &str) -> String {
         format!("{verb} table `{}`", self.table)
     }
 
-    async fn item(&self, key: Key) -> Result<Option<Item>, PortError> {
+    pub(crate) async fn item(&self, key: Key) -> Result<Option<Item>, PortError> {
         let request = self
             .client
             .get_item()

@@ -7,6 +7,9 @@ mod fault;
 mod function;
 mod items;
 mod leaderboards;
+mod logging;
+mod pages;
+mod tokens;
 
 pub use bucket::S3Bucket;
 pub use clients::Clients;
@@ -14,3 +17,6 @@ pub use event::{BadEvent, uploads};
 pub use fault::Fault;
 pub use function::run;
 pub use leaderboards::DynamoLeaderboards;
+pub use logging::log_as_json;
+pub use pages::{Cursor, Page, PageError};
+pub use tokens::{Holder, InvalidToken, Issued, Token, TokenDigest};
