@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, anyhow, bail};
 use clap::{Args, Subcommand};
 use dataperf::{Timestamp, UploadKey};
 use dataperf_aws::{DynamoLeaderboards, Holder, Issued, Token};
@@ -145,7 +145,7 @@ fn submitter(holder: &Holder) -> Option<&str> {
 /// A new token.
 pub(crate) fn random_token() -> Result<Token> {
     let mut random = [0; 32];
-    getrandom::fill(&mut random).context("the system gives no random numbers")?;
+    getrandom::fill(&mut random).map_err(|error| anyhow!("the system gives no random numbers: {error}"))?;
     Ok(Token::of(random))
 }
 
