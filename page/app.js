@@ -2,8 +2,8 @@
 
 import { ask } from "./api.js";
 import { board } from "./board.js";
-import { clear } from "./charts.js";
-import { h, href, say } from "./dom.js";
+import { take } from "./charts.js";
+import { h, href, say, titled } from "./dom.js";
 import { home } from "./home.js";
 import { submission } from "./submission.js";
 import { submitter } from "./submitter.js";
@@ -32,13 +32,14 @@ function navigation(benchmarks, current) {
     .filter((benchmark) => benchmark.leaderboards.length > 0)
     .map((benchmark) => {
       const [first] = benchmark.leaderboards;
-      return h("a", { href: href(benchmark.id, "board", first.name, first.round), "aria-current": benchmark.id === current ? "true" : null }, benchmark.id);
+      return h("a", { href: href(benchmark.id, "board", first.name, first.round), "aria-current": benchmark.id === current ? "true" : null }, titled(benchmark.id));
     });
   document.getElementById("benchmarks").replaceChildren(...links);
 }
 
 async function show() {
   const turn = ++shownFor;
+  const endBefore = take();
   main.setAttribute("aria-busy", "true");
   let benchmarks = [];
   let made;
@@ -48,8 +49,8 @@ async function show() {
   } catch (reason) {
     made = failed(reason);
   }
+  endBefore();
   if (turn !== shownFor) return; // somebody has gone elsewhere meanwhile
-  clear();
   navigation(benchmarks, made.benchmark);
   main.replaceChildren(...made.nodes.flat(Infinity).filter(Boolean));
   main.removeAttribute("aria-busy");

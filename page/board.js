@@ -2,10 +2,10 @@
 
 import { address, ask, pages } from "./api.js";
 import { bestOverTime, scale, strip } from "./charts.js";
-import { command, h, href, plain, say, score, size, when } from "./dom.js";
+import { capital, command, h, href, plain, prose, say, score, size, titled, when } from "./dom.js";
 
 const FIRST = 100;
-const POINTS = 5000;
+const POINTS = 5000; // a chart shows no more; the CSV has all
 
 const COLUMNS = [
   { key: "rank", label: "Rank", first: 1, of: (row) => row.rank ?? Infinity },
@@ -105,6 +105,7 @@ function howToSubmit(benchmark, board) {
 function dataset(benchmark) {
   const of = benchmark.dataset_description;
   if (!of) return null;
+  const theirs = of.n_public_bytes > 0 ? `participants may have ${size(of.n_public_bytes)} of it` : "all of it stays with the organizer";
   const shape = (tensor) => `${tensor.name} ${tensor.shape.join(" × ")} ${tensor.dtype}`;
   const line = (file) =>
     h("tr", {}, h("th", { scope: "row" }, file.path), h("td", { class: "n" }, size(file.n_bytes)), h("td", {}, file.is_public ? "public" : "hidden"), h("td", {}, file.tensors.map(shape).join(", ")));
@@ -113,7 +114,7 @@ function dataset(benchmark) {
     "section",
     { class: "panel", "aria-labelledby": "dataset" },
     h("h2", { id: "dataset" }, "The data set"),
-    h("p", {}, `${plain(of.n_files)} files, ${size(of.n_bytes)}, of which participants may have ${size(of.n_public_bytes)}. It never changes: its digest names it in every receipt.`),
+    h("p", {}, `${plain(of.n_files)} files, ${size(of.n_bytes)}; ${theirs}. It never changes: its digest names it in every receipt.`),
     h("p", { class: "digest" }, h("code", {}, of.digest)),
     h("details", {}, h("summary", {}, "Files"), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Files of the data set" }, h("table", { class: "files" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, of.files.map(line))))),
   );
@@ -143,13 +144,13 @@ export async function board(benchmarkId, name, round) {
   });
   const better = benchmark.direction === "higher_is_better" ? "Higher is better." : "Lower is better.";
   return {
-    title: `${benchmarkId} · ${name}`,
+    title: `${titled(benchmarkId)} ${name}`,
     benchmark: benchmarkId,
     nodes: [
-      h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Benchmarks"), " / ", benchmarkId),
-      h("h1", {}, name, round === "open" ? null : h("span", { class: "round" }, round)),
-      h("p", { class: "lead" }, known?.about ? `${known.about[0].toUpperCase()}${known.about.slice(1)}. ` : "", better),
-      tabs.length > 1 ? h("nav", { class: "tabs", "aria-label": `Leaderboards of ${benchmarkId}` }, tabs) : null,
+      h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Benchmarks"), " / ", titled(benchmarkId)),
+      h("h1", {}, titled(benchmarkId), " ", h("span", { class: "of" }, name), round === "open" ? null : h("span", { class: "round" }, round)),
+      h("p", { class: "lead" }, known?.about ? [prose(capital(known.about)), ". "] : "", better),
+      tabs.length > 1 ? h("nav", { class: "tabs", "aria-label": `Leaderboards of ${titled(benchmarkId)}` }, tabs) : null,
       h("section", { class: "panel wide-panel", "aria-labelledby": "standings" }, h("div", { class: "bar" }, h("h2", { id: "standings" }, "Standings"), h("a", { href: address(parts, { ...query, limit: 200, format: "csv" }), download: `${name}.csv` }, "CSV")), standings(benchmark, parts, query, page)),
       chart,
       h("div", { class: "pair" }, howToSubmit(benchmark, name), dataset(benchmark)),

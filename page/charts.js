@@ -1,6 +1,6 @@
 // Drawings: lines with uPlot, and small strips of dots. All colours come from the style sheet.
 
-import { h, plain, s, score } from "./dom.js";
+import { h, plain, s, score, words } from "./dom.js";
 
 const HEIGHT = 260;
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -8,10 +8,11 @@ const live = new Set();
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
-/** Forgets the charts of the view before. */
-export function clear() {
-  for (const chart of live) chart.end();
+/** Takes the charts there are; what is returned ends them, once the next view stands in their place. */
+export function take() {
+  const taken = [...live];
   live.clear();
+  return () => taken.forEach((chart) => chart.end());
 }
 
 dark.addEventListener("change", () => {
@@ -55,6 +56,22 @@ const tells = (readout, text) => ({
   ],
 });
 
+const clock = (options) => new Intl.DateTimeFormat("en-GB", options);
+const dayOf = clock({ day: "numeric", month: "short", year: "numeric" });
+const minuteOf = clock({ hour: "2-digit", minute: "2-digit" });
+const secondOf = clock({ hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const instantOf = clock({ second: "2-digit", fractionalSecondDigits: 3 });
+
+/** Ticks of time: days where they are far apart, else times of the day with the day below the first. */
+function moments(ticks, apart) {
+  const format = apart >= 86_400 ? dayOf : apart >= 60 ? minuteOf : apart >= 1 ? secondOf : instantOf;
+  return ticks.map((tick, idx) => {
+    const moment = new Date(tick * 1000);
+    const below = idx > 0 || format === dayOf ? "" : `\n${dayOf.format(moment)}${apart < 1 ? ` ${minuteOf.format(moment)}` : ""}`;
+    return format.format(moment) + below;
+  });
+}
+
 const stamp = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit" });
 
 /** All scores of a board over time, and the best so far as steps. */
@@ -69,7 +86,7 @@ export function bestOverTime(points) {
     scales: { y: { range: { min: { pad: 0.1 }, max: { pad: 0.15 } } }, ...alone },
     legend: { show: false },
     cursor: { y: false, points: { size: 9 }, drag: { x: true, y: false } },
-    axes: axes({ space: 90 }),
+    axes: axes({ space: 90, size: 46, values: (_, ticks, __, ___, apart) => moments(ticks, apart) }),
     series: [
       {},
       { label: "best", stroke: colour("accent"), width: 2, paths: window.uPlot.paths.stepped({ align: 1 }), points: { show: false } },
@@ -95,7 +112,7 @@ export function curves(group) {
     const values = new Map(curve.x.map((x, idx) => [x, curve.y[idx]]));
     data.push(xs.map((x) => values.get(x) ?? null));
   }
-  const rest = `${name.replaceAll("_", " ")} by ${along.replaceAll("_", " ")}`;
+  const rest = `${words(name)} by ${words(along)}`;
   const readout = h("p", { class: "readout", "data-rest": rest }, rest);
   const place = chart(`${rest}: ${lines.join(", ")}`, data, () => ({
     scales: { x: { time: false } },
@@ -103,24 +120,23 @@ export function curves(group) {
     cursor: { y: false, points: { size: 9 } },
     axes: axes({}),
     series: [{}, ...lines.map((label, idx) => ({ label, stroke: colour(HUES[idx % HUES.length]), width: 2, spanGaps: true, points: { show: xs.length < 40, size: 6 } }))],
-    hooks: tells(readout, (idx) => `${along.replaceAll("_", " ")} ${plain(xs[idx])}: ${lines.map((line, n) => `${line} ${plain(data[n + 1][idx])}`).join(" · ")}`),
+    hooks: tells(readout, (idx) => `${words(along)} ${plain(xs[idx])}: ${lines.map((line, n) => `${line} ${plain(data[n + 1][idx])}`).join(" · ")}`),
   }));
   const key = h("ul", { class: "key" }, lines.map((line, idx) => h("li", {}, h("span", { class: `swatch hue-${idx % HUES.length}` }), line)));
   return [lines.length > 1 ? key : null, place, readout];
 }
 
 /** One dot a repetition and a tick for their mean, on a scale that a list shares. */
-export function strip(spread, mean, [low, high], width = 132) {
-  const [height, pad] = [18, 6];
-  const at = (value) => (high > low ? pad + ((value - low) / (high - low)) * (width - 2 * pad) : width / 2);
+export function strip(spread, mean, [low, high]) {
+  const at = (value) => `${(high > low ? 4 + (92 * (value - low)) / (high - low) : 50).toFixed(2)}%`;
   const label = `${spread.values.length} ${spread.over}s: ${score(spread.min)} to ${score(spread.max)}, standard deviation ${spread.std.toFixed(4)}`;
   return s(
     "svg",
-    { class: "strip", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label },
+    { class: "strip", role: "img", "aria-label": label },
     s("title", {}, label),
-    s("line", { class: "rail", x1: pad, x2: width - pad, y1: height / 2, y2: height / 2 }),
-    spread.values.map((value) => s("circle", { cx: at(value).toFixed(1), cy: height / 2, r: 3 })),
-    s("line", { class: "mean", x1: at(mean).toFixed(1), x2: at(mean).toFixed(1), y1: 2, y2: height - 2 }),
+    s("line", { class: "rail", x1: "0", x2: "100%", y1: 9, y2: 9 }),
+    spread.values.map((value) => s("circle", { cx: at(value), cy: 9, r: 3.2 })),
+    s("line", { class: "mean", x1: at(mean), x2: at(mean), y1: 2, y2: 16 }),
   );
 }
 

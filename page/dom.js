@@ -30,7 +30,16 @@ const number = new Intl.NumberFormat("en", { maximumFractionDigits: 4 });
 export const plain = (value) => (value === null || value === undefined ? "–" : number.format(value));
 
 /** `f1_per_class` as words. */
-export const words = (name) => name.replaceAll("_", " ");
+export const words = (name) => name.replace(/^n_/, "number of ").replaceAll("_", " ");
+
+/** `speech-selection` as a title. */
+export const titled = (id) => capital(id.replaceAll("-", " "));
+
+/** A sentence's first letter. */
+export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** A message with its values, which stand between backticks, set as such. */
+export const prose = (text) => text.split("`").map((part, idx) => (idx % 2 === 0 ? part : h("code", {}, part)));
 
 const UNITS = ["bytes", "kB", "MB", "GB", "TB"];
 
@@ -62,7 +71,7 @@ export function command(text, label) {
     button.textContent = "Copied";
     setTimeout(() => (button.textContent = "Copy"), 1500);
   });
-  return h("div", { class: "command" }, h("pre", { tabindex: "0", role: "region", "aria-label": label }, h("code", {}, text)), button);
+  return h("div", { class: "command" }, h("pre", {}, h("code", {}, text)), button);
 }
 
 /** Tells those who listen instead of looking. */

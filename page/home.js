@@ -1,7 +1,7 @@
 // All benchmarks and their boards.
 
 import { ask } from "./api.js";
-import { h, href, plain, score } from "./dom.js";
+import { capital, h, href, plain, prose, score, titled } from "./dom.js";
 
 async function card(benchmark, board) {
   const page = await ask(["benchmarks", benchmark.id, "leaderboards", board.name], { limit: 1, round: board.round });
@@ -14,7 +14,7 @@ async function card(benchmark, board) {
       "a",
       { class: "card", href: href(benchmark.id, "board", board.name, board.round) },
       h("span", { class: "name" }, board.name, round),
-      h("span", { class: "about" }, board.about || "a board of an earlier data set"),
+      h("span", { class: "about" }, prose(board.about || "a board of an earlier data set")),
       leader
         ? h("span", { class: "leader" }, h("b", {}, score(leader.score)), h("span", { class: "who" }, leader.submitter))
         : h("span", { class: "leader none" }, "no score yet"),
@@ -29,8 +29,8 @@ export async function home(benchmarks) {
     return h(
       "section",
       { "aria-labelledby": `of-${benchmark.id}` },
-      h("h2", { id: `of-${benchmark.id}` }, benchmark.id),
-      h("p", { class: "lead" }, `${benchmark.about[0].toUpperCase()}${benchmark.about.slice(1)}.`),
+      h("h2", { id: `of-${benchmark.id}` }, titled(benchmark.id)),
+      h("p", { class: "lead" }, `${capital(benchmark.about)}.`),
       cards.length > 0 ? h("ul", { class: "cards" }, cards) : h("p", { class: "empty" }, "No data set is published yet, so there is no board."),
     );
   });

@@ -2,7 +2,7 @@
 
 import { Problem, ask, save } from "./api.js";
 import { curves, scale, strip } from "./charts.js";
-import { command, h, href, pill, plain, say, score, when, words } from "./dom.js";
+import { command, h, href, pill, plain, prose, say, score, titled, when, words } from "./dom.js";
 
 function reasons(of) {
   const { reasons: listed, n_reasons: n } = of;
@@ -12,7 +12,7 @@ function reasons(of) {
     h(
       "li",
       {},
-      h("p", { class: "what" }, reason.message),
+      h("p", { class: "what" }, prose(reason.message)),
       h("p", { class: "where" }, h("code", {}, reason.code), reason.at ? [" at ", h("code", {}, reason.at)] : " in the file as a whole", fact("limit", reason.limit), fact("found", reason.actual)),
     );
   return h(
@@ -37,7 +37,7 @@ function trials(figures, total) {
   const range = scale(lines);
   const over = figures.trials[0].over;
   const line = (of) =>
-    h("tr", {}, h("th", { scope: "row" }, of.of || "score"), h("td", { class: "n" }, score(of.mean)), h("td", {}, strip(of.spread, of.mean, range, 220)), h("td", { class: "n wide-only" }, `± ${of.spread.std.toFixed(4)}`), h("td", { class: "n wide-only" }, `${score(of.spread.min)} – ${score(of.spread.max)}`));
+    h("tr", {}, h("th", { scope: "row" }, of.of.replaceAll(" / ", " ") || "score"), h("td", { class: "n" }, score(of.mean)), h("td", {}, strip(of.spread, of.mean, range)), h("td", { class: "n wide-only" }, `± ${of.spread.std.toFixed(4)}`), h("td", { class: "n wide-only" }, `${score(of.spread.min)} – ${score(of.spread.max)}`));
   const single = figures.trials.length === 1 ? figures.trials[0] : null;
   return h(
     "section",
@@ -56,7 +56,9 @@ function table(of) {
     const bar = ({ label, values: [value] }) => h("div", {}, h("dt", {}, label), h("dd", {}, h("meter", { min: 0, max: 1, value, "aria-label": label }), h("span", { class: "n" }, score(value))));
     return h("section", { class: "panel", "aria-labelledby": title }, h("h2", { id: title }, words(of.name)), h("dl", { class: "bars" }, of.lines.map(bar)));
   }
-  const line = ({ label, values }) => h("tr", {}, h("th", { scope: "row" }, label), values.map((value) => h("td", { class: "n" }, plain(value))));
+  const whole = of.columns.map((_, idx) => of.lines.every(({ values }) => values[idx] === null || Number.isInteger(values[idx])));
+  const cell = (value, idx) => h("td", { class: "n" }, whole[idx] ? plain(value) : score(value));
+  const line = ({ label, values }) => h("tr", {}, h("th", { scope: "row" }, label), values.map(cell));
   return h(
     "section",
     { class: "panel wide-panel", "aria-labelledby": title },
@@ -128,13 +130,13 @@ export async function submission(benchmark, id) {
     title: `${one.submitter} · ${one.leaderboard}`,
     benchmark,
     nodes: [
-      h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Benchmarks"), " / ", benchmark, " / ", h("a", { href: href(benchmark, "board", one.leaderboard, one.round) }, one.leaderboard)),
-      h("h1", {}, one.score === null ? one.leaderboard : score(one.score), " ", pill(one.status)),
+      h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Benchmarks"), " / ", titled(benchmark), " / ", h("a", { href: href(benchmark, "board", one.leaderboard, one.round) }, one.leaderboard)),
+      h("h1", {}, one.score === null ? `${titled(benchmark)} ${one.leaderboard}` : score(one.score), " ", pill(one.status)),
       h("p", { class: "lead" }, "By ", h("a", { href: href(benchmark, "submitter", one.submitter) }, one.submitter), figures.spread ? `, ± ${figures.spread.std.toFixed(4)} over ${figures.spread.values.length} ${figures.spread.over}s` : "", "."),
       one.private ? reasons(one.private) : null,
       trials(figures, one.score),
       charts(figures),
-      h("div", { class: "pair" }, facts(one), own(one, parts), figures.tables.filter((of) => of.columns.length === 1).map(table)),
+      h("div", { class: "pair" }, facts(one), h("div", { class: "stack" }, own(one, parts), figures.tables.filter((of) => of.columns.length === 1).map(table))),
       figures.tables.filter((of) => of.columns.length > 1).map(table),
     ],
   };

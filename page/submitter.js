@@ -1,7 +1,7 @@
 // One submitter's history.
 
 import { ask, token } from "./api.js";
-import { h, href, pill, score, when } from "./dom.js";
+import { h, href, pill, score, titled, when } from "./dom.js";
 
 export async function submitter(benchmark, name) {
   const parts = ["benchmarks", benchmark, "submissions"];
@@ -31,9 +31,9 @@ export async function submitter(benchmark, name) {
     title: name,
     benchmark,
     nodes: [
-      h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Benchmarks"), " / ", benchmark),
+      h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Benchmarks"), " / ", titled(benchmark)),
       h("h1", {}, name),
-      h("p", { class: "lead" }, `Submissions to ${benchmark}, newest first.${hint}`),
+      h("p", { class: "lead" }, `Submissions to ${titled(benchmark)}, newest first.${hint}`),
       h(
         "section",
         { class: "panel wide-panel", "aria-label": "History" },
