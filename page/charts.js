@@ -105,7 +105,7 @@ const HUES = ["accent", "second", "third", "fourth", "fifth"];
 /** Curves of one kind side by side in one chart. */
 export function curves(group) {
   const { name, x_name: along } = group[0];
-  const lines = group.map((curve) => curve.of || name);
+  const lines = group.map((curve) => curve.of.replaceAll(" / ", " ") || name);
   const xs = [...new Set(group.flatMap((curve) => curve.x))].sort((a, b) => a - b);
   const data = [xs];
   for (const curve of group) {

@@ -13,6 +13,7 @@ mod layout;
 mod nothing_lost;
 mod organizer;
 mod project;
+mod read_api;
 mod scores;
 mod tidy;
 mod uploads;

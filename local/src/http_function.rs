@@ -53,7 +53,10 @@ async fn answer(State(function): State<Synchronous>, request: Request<Body>) -> 
             return message(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error");
         }
     };
-    match serde_json::from_slice::<Answer>(&answered).ok().and_then(response) {
+    match serde_json::from_slice::<Answer>(&answered)
+        .ok()
+        .and_then(response)
+    {
         Some(response) => response,
         None => message(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error"),
     }
@@ -123,7 +126,10 @@ fn response(answer: Answer) -> Option<Response> {
     let mut response = (StatusCode::from_u16(answer.status_code).ok()?, body).into_response();
     let headers = response.headers_mut();
     headers.clear();
-    let single = answer.headers.into_iter().map(|(name, value)| (name, vec![value]));
+    let single = answer
+        .headers
+        .into_iter()
+        .map(|(name, value)| (name, vec![value]));
     for (name, values) in single.chain(answer.multi_value_headers) {
         let name = HeaderName::try_from(name).ok()?;
         headers.remove(&name);

@@ -76,7 +76,9 @@ async fn create(args: CreateArgs, format: Format) -> Result<()> {
         // the rules of a key's names, said by the code that reads keys
         Some(name) => match UploadKey::parse("any", &format!("any/any/{name}/file")) {
             Ok(key) if key.submitter == name => Holder::Submitter(name),
-            _ => bail!("`{name}` can't be a submitter's name: 1 to 128 bytes, no `/`, `#` or control character"),
+            _ => bail!(
+                "`{name}` can't be a submitter's name: 1 to 128 bytes, no `/`, `#` or control character"
+            ),
         },
         None => Holder::Organizer,
     };
@@ -118,7 +120,9 @@ async fn list(table: &DynamoLeaderboards, format: Format) -> Result<()> {
 
 async fn revoke(table: &DynamoLeaderboards, id: &str, format: Format) -> Result<()> {
     let tokens = table.tokens().await?;
-    let mut found = tokens.iter().filter(|issued| issued.digest.as_str().starts_with(id));
+    let mut found = tokens
+        .iter()
+        .filter(|issued| issued.digest.as_str().starts_with(id));
     let (Some(issued), None) = (found.next(), found.next()) else {
         bail!("`{id}` is not the id of exactly one token: `dataperf token list` shows them");
     };

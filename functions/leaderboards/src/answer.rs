@@ -42,7 +42,11 @@ impl Wishes {
         lines: &[L],
     ) -> Response {
         if format.map_or(self.accepts_csv, |format| format == Format::Csv) {
-            self.write(caller, "text/csv; charset=utf-8; header=present", csv(header, lines))
+            self.write(
+                caller,
+                "text/csv; charset=utf-8; header=present",
+                csv(header, lines),
+            )
         } else {
             self.json(caller, document)
         }
@@ -134,7 +138,11 @@ mod tests {
 
     #[test]
     fn csv_is_for_those_who_prefer_it() {
-        for accept in ["text/csv", "text/csv, */*;q=0.5", "application/json;q=0.1,text/csv"] {
+        for accept in [
+            "text/csv",
+            "text/csv, */*;q=0.5",
+            "application/json;q=0.1,text/csv",
+        ] {
             assert!(prefers_csv(accept), "{accept}");
         }
         for accept in [

@@ -127,7 +127,9 @@ pub(crate) async fn in_force(app: &App, facts: &Facts) -> Result<Option<Arc<Desc
         return Ok(Some(described));
     }
     let place = dataset_prefix(facts.id, digest);
-    let manifest = bucket.get(&format!("{place}{MANIFEST}"), None, MAX_MANIFEST_BYTES).await?;
+    let manifest = bucket
+        .get(&format!("{place}{MANIFEST}"), None, MAX_MANIFEST_BYTES)
+        .await?;
     let Got::Object(object) = manifest else {
         return Err(FrozenError::Missing { place }.into());
     };
@@ -161,7 +163,11 @@ fn described(facts: &Facts, digest: Digest, manifest: &Manifest) -> Result<Descr
         leaderboards: (facts.leaderboards)(manifest)?,
         n_files: files.len(),
         n_bytes: files.iter().map(|file| file.n_bytes).sum(),
-        n_public_bytes: files.iter().filter(|file| file.is_public).map(|file| file.n_bytes).sum(),
+        n_public_bytes: files
+            .iter()
+            .filter(|file| file.is_public)
+            .map(|file| file.n_bytes)
+            .sum(),
         files,
     })
 }

@@ -72,13 +72,7 @@ impl Problem {
 
     pub(crate) fn not_yours(detail: impl Into<String>) -> Self {
         let title = "this token may not read that";
-        Self::new(
-            StatusCode::FORBIDDEN,
-            "not_yours",
-            title,
-            "Authorization",
-            detail,
-        )
+        Self::new(StatusCode::FORBIDDEN, "not_yours", title, "Authorization", detail)
     }
 
     pub(crate) fn not_found(code: &'static str, at: &str, detail: impl Into<String>) -> Self {

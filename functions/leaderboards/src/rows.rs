@@ -208,8 +208,7 @@ pub(crate) struct Point {
 }
 
 impl Point {
-    pub(crate) const HEADER: [&'static str; 5] =
-        ["received_at", "score", "best", "submitter", "submission"];
+    pub(crate) const HEADER: [&'static str; 5] = ["received_at", "score", "best", "submitter", "submission"];
 
     /// The point of an entry, and the best so far moved on; `None` without a score.
     pub(crate) fn of(entry: &Entry, direction: Direction, best: &mut Option<f64>) -> Option<Self> {
@@ -283,9 +282,8 @@ mod tests {
             (Direction::LowerIsBetter, [0.5, 0.25, 0.25]),
         ] {
             let mut best = None;
-            let points = [0.5, 0.25, 0.75].map(|score| {
-                Point::of(&entry("ada", score), direction, &mut best).map(|point| point.best)
-            });
+            let points = [0.5, 0.25, 0.75]
+                .map(|score| Point::of(&entry("ada", score), direction, &mut best).map(|point| point.best));
             assert_eq!(points, expected.map(Some));
         }
     }

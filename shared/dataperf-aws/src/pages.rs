@@ -235,7 +235,9 @@ impl Partition {
             &["pk", "sk"]
         };
         let fits = cursor.keys().map(String::as_str).eq(names.iter().copied())
-            && cursor.values().all(|value| !value.is_empty() && value.len() < 1024)
+            && cursor
+                .values()
+                .all(|value| !value.is_empty() && value.len() < 1024)
             && cursor.get(self.hash) == Some(&self.value);
         if !fits {
             return Err(PageError::Cursor);

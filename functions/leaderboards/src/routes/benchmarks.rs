@@ -103,15 +103,19 @@ async fn summary(
         boards.insert(key, (board.about.clone(), 0));
     }
     for (board, n_scored) in table.counted_boards(facts.id).await? {
-        let Board { leaderboard, round, .. } = board;
+        let Board {
+            leaderboard, round, ..
+        } = board;
         boards.entry((leaderboard, round)).or_default().1 = n_scored;
     }
-    let leaderboards = boards.into_iter().map(|((name, round), (about, n_scored))| LeaderboardSummary {
-        name,
-        round,
-        about,
-        n_scored,
-    });
+    let leaderboards = boards
+        .into_iter()
+        .map(|((name, round), (about, n_scored))| LeaderboardSummary {
+            name,
+            round,
+            about,
+            n_scored,
+        });
     let summary = Summary {
         id: facts.id,
         about: facts.about,

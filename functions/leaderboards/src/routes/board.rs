@@ -66,8 +66,14 @@ pub(super) async fn board(
         round: round(query.round.as_deref())?.to_owned(),
     };
     let limit = within(query.limit, 50, 200)?;
-    let place = query.cursor.as_deref().map(Place::<Standing>::parse).transpose()?;
-    let (after, mut standing) = place.map_or((None, Standing::default()), |place| (Some(place.at), place.so_far));
+    let place = query
+        .cursor
+        .as_deref()
+        .map(Place::<Standing>::parse)
+        .transpose()?;
+    let (after, mut standing) = place.map_or((None, Standing::default()), |place| {
+        (Some(place.at), place.so_far)
+    });
     let table = app.table().await;
     let page = table.board_page(&board, after.as_ref(), limit).await?;
     if page.lines.is_empty() && after.is_none() {
@@ -105,7 +111,12 @@ pub(super) async fn must_exist(
     if described.is_some_and(|described| described.leaderboards.iter().any(defined)) {
         return Ok(());
     }
-    if table.counted_boards(facts.id).await?.iter().any(|(known, _)| known == board) {
+    if table
+        .counted_boards(facts.id)
+        .await?
+        .iter()
+        .any(|(known, _)| known == board)
+    {
         return Ok(());
     }
     let detail = format!(
@@ -125,7 +136,10 @@ async fn spreads(
     let receipts = table.receipts(benchmark, &ids).await?;
     let spread_of = |(id, receipt): (SubmissionId, dataperf::Receipt)| {
         let verdict = &receipt.verdict;
-        Some((id.to_string(), Figures::of(verdict.score, &verdict.metrics).spread?))
+        Some((
+            id.to_string(),
+            Figures::of(verdict.score, &verdict.metrics).spread?,
+        ))
     };
     Ok(receipts.into_iter().filter_map(spread_of).collect())
 }

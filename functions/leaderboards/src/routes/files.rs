@@ -75,10 +75,14 @@ pub(super) async fn artifact(
     let receipt = own_receipt(&app, &caller, &benchmark, &id, "an artifact").await?;
     let max_bytes = catalogue::benchmark(&benchmark)?.max_artifact_bytes;
     let bucket = app.bucket(&receipt.bucket).await;
-    match bucket.get(&receipt.key, receipt.version.as_deref(), max_bytes).await? {
+    match bucket
+        .get(&receipt.key, receipt.version.as_deref(), max_bytes)
+        .await?
+    {
         Got::Object(object) => Ok(wishes.attachment(&caller, object.bytes.to_vec())),
         Got::TooLarge { n_bytes } => {
-            let detail = format!("the file has {n_bytes} bytes, which is why it was refused unread: take it from S3");
+            let detail =
+                format!("the file has {n_bytes} bytes, which is why it was refused unread: take it from S3");
             Err(Problem::not_found("too_large", "submission", detail))
         }
         Got::Missing => {

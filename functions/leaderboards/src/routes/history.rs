@@ -55,12 +55,20 @@ pub(super) async fn history(
     let place = query.cursor.as_deref().map(Place::<()>::parse).transpose()?;
     let after = place.map(|place| place.at);
     let table = app.table().await;
-    let page = table.history_page(&benchmark, submitter, after.as_ref(), limit).await?;
+    let page = table
+        .history_page(&benchmark, submitter, after.as_ref(), limit)
+        .await?;
     let seen = page.lines.iter().filter(|entry| caller.sees(entry));
     let document = SubmissionsPage {
         benchmark,
         submissions: seen.map(Line::from).collect(),
         next: page.next.map(|at| Place { at, so_far: () }.word()),
     };
-    Ok(wishes.list(&caller, query.format, &document, &Line::HEADER, &document.submissions))
+    Ok(wishes.list(
+        &caller,
+        query.format,
+        &document,
+        &Line::HEADER,
+        &document.submissions,
+    ))
 }

@@ -62,7 +62,11 @@ pub(super) async fn series(
         round: round(query.round.as_deref())?.to_owned(),
     };
     let limit = within(query.limit, 500, 1000)?;
-    let place = query.cursor.as_deref().map(Place::<Option<f64>>::parse).transpose()?;
+    let place = query
+        .cursor
+        .as_deref()
+        .map(Place::<Option<f64>>::parse)
+        .transpose()?;
     let (after, mut best) = place.map_or((None, None), |place| (Some(place.at), place.so_far));
     let table = app.table().await;
     let page = table.series_page(&board, after.as_ref(), limit).await?;

@@ -124,10 +124,13 @@ pub(super) async fn one(
     let private = caller.acts_for(&entry.submitter).then(|| Private {
         key: receipt.map(|receipt| receipt.key.clone()),
         version: receipt.and_then(|receipt| receipt.version.clone()),
-        reasons: verdict.map_or(Vec::new(), |verdict| verdict.reasons.iter().map(Into::into).collect()),
+        reasons: verdict.map_or(Vec::new(), |verdict| {
+            verdict.reasons.iter().map(Into::into).collect()
+        }),
         n_reasons: verdict.map_or(0, |verdict| verdict.n_reasons.unwrap_or(verdict.reasons.len())),
     });
-    let digest = |of: fn(&Verdict) -> Option<dataperf::Digest>| verdict.and_then(of).map(|digest| digest.to_string());
+    let digest =
+        |of: fn(&Verdict) -> Option<dataperf::Digest>| verdict.and_then(of).map(|digest| digest.to_string());
     let document = OneSubmission {
         benchmark,
         line: Line::from(&entry),
@@ -135,7 +138,9 @@ pub(super) async fn one(
         dataset: digest(|verdict| verdict.dataset),
         artifact: digest(|verdict| verdict.artifact),
         evaluator: verdict.map(|verdict| verdict.evaluator.clone()),
-        metrics: verdict.map_or_else(Default::default, |verdict| verdict.metrics.clone().into_iter().collect()),
+        metrics: verdict.map_or_else(Default::default, |verdict| {
+            verdict.metrics.clone().into_iter().collect()
+        }),
         private,
     };
     Ok(wishes.json(&caller, &document))
@@ -172,5 +177,11 @@ pub(super) async fn figures(
     let figures = submission.receipt.map_or_else(Figures::default, |receipt| {
         Figures::of(receipt.verdict.score, &receipt.verdict.metrics)
     });
-    Ok(wishes.list(&caller, query.format, &figures, &FlatFigure::HEADER, &figures.flat()))
+    Ok(wishes.list(
+        &caller,
+        query.format,
+        &figures,
+        &FlatFigure::HEADER,
+        &figures.flat(),
+    ))
 }

@@ -40,11 +40,21 @@ pub(super) async fn unfinished(
     let limit = within(query.limit, 50, 200)?;
     let place = query.cursor.as_deref().map(Place::<()>::parse).transpose()?;
     let after = place.map(|place| place.at);
-    let page = app.table().await.unfinished_page(&benchmark, after.as_ref(), limit).await?;
+    let page = app
+        .table()
+        .await
+        .unfinished_page(&benchmark, after.as_ref(), limit)
+        .await?;
     let document = SubmissionsPage {
         benchmark,
         submissions: page.lines.iter().map(Line::from).collect(),
         next: page.next.map(|at| Place { at, so_far: () }.word()),
     };
-    Ok(wishes.list(&caller, query.format, &document, &Line::HEADER, &document.submissions))
+    Ok(wishes.list(
+        &caller,
+        query.format,
+        &document,
+        &Line::HEADER,
+        &document.submissions,
+    ))
 }

@@ -1,93 +1,20 @@
-//! What of a receipt's metrics can be drawn: found by their form, so that a new benchmark's show without a new page.
+//! Finding what can be drawn: by form, not by name of the benchmark.
 
-use serde::Serialize;
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
+
+use super::{Curve, Figures, Spread, Table, TableLine, Trials};
 
 /// A name that begins like this holds one number for each seed, trial or other repetition.
 const PER: &str = "per_";
 /// The score may differ from the mean of its trials by the rounding of sums in another order.
 const ROUNDING: f64 = 1e-9;
 
-/// How a score spreads over seeds or trials.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub(crate) struct Spread {
-    /// What was repeated, such as `seed`.
-    pub(crate) over: String,
-    /// The score of each repetition; the score is their mean.
-    pub(crate) values: Vec<f64>,
-    /// Their standard deviation, that of a population.
-    pub(crate) std: f64,
-    /// The least of them.
-    pub(crate) min: f64,
-    /// The greatest of them.
-    pub(crate) max: f64,
-}
-
-/// One number for each repetition.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub(crate) struct Trials {
-    /// What they are trials of: the way to it in the metrics, such as `markets / 0`; empty for the whole.
-    pub(crate) of: String,
-    /// What was repeated, such as `seed`.
-    pub(crate) over: String,
-    /// What each repetition is called.
-    pub(crate) labels: Vec<String>,
-    /// A number for each.
-    pub(crate) values: Vec<f64>,
-}
-
-/// A line to be plotted.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub(crate) struct Curve {
-    /// What it is a curve of, such as `tasks / mnist`; empty for the whole.
-    pub(crate) of: String,
-    /// What `y` is.
-    pub(crate) name: String,
-    /// What `x` is.
-    pub(crate) x_name: String,
-    /// Strictly ascending.
-    pub(crate) x: Vec<f64>,
-    /// One for each of `x`.
-    pub(crate) y: Vec<f64>,
-}
-
-/// Numbers side by side: a column each, and a line for each thing that has them.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub(crate) struct Table {
-    /// What the lines are.
-    pub(crate) name: String,
-    /// What the columns are.
-    pub(crate) columns: Vec<String>,
-    /// The lines.
-    pub(crate) lines: Vec<TableLine>,
-}
-
-/// One line of a table.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub(crate) struct TableLine {
-    /// What it is of.
-    pub(crate) label: String,
-    /// One for each column; `null` where it has none.
-    pub(crate) values: Vec<Option<f64>>,
-}
-
-/// All that can be drawn of one submission.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, ToSchema)]
-pub(crate) struct Figures {
-    /// How the score spreads, where it is the mean of trials.
-    pub(crate) spread: Option<Spread>,
-    /// Every repetition.
-    pub(crate) trials: Vec<Trials>,
-    /// Every curve.
-    pub(crate) curves: Vec<Curve>,
-    /// Every table.
-    pub(crate) tables: Vec<Table>,
-}
-
 impl Figures {
     /// Finds what can be drawn in the metrics of a scored verdict.
-    pub(crate) fn of<'a>(score: Option<f64>, metrics: impl IntoIterator<Item = (&'a String, &'a Value)>) -> Self {
+    pub(crate) fn of<'a>(
+        score: Option<f64>,
+        metrics: impl IntoIterator<Item = (&'a String, &'a Value)>,
+    ) -> Self {
         let metrics: Map<String, Value> = metrics
             .into_iter()
             .map(|(name, value)| (name.clone(), value.clone()))
@@ -132,7 +59,7 @@ impl Figures {
         }
     }
 
-    /// Arrays of one length side by side: the first that ascends strictly is `x`, or else the position is.
+    /// Arrays side by side: whole numbers that ascend are `x`, else any numbers that do; alone, the step is.
     fn take_curves(&mut self, way: &str, metrics: &Map<String, Value>) {
         let repeated = |name: &str| metrics.contains_key(&format!("{PER}{}", name.trim_end_matches('s')));
         let arrays: Vec<(&String, Vec<f64>)> = metrics
@@ -142,18 +69,20 @@ impl Figures {
             .filter(|(_, values)| values.len() > 1)
             .collect();
         let ascends = |values: &[f64]| values.windows(2).all(|pair| pair[0] < pair[1]);
-        let x = if arrays.len() > 1 {
-            arrays.iter().position(|(_, values)| ascends(values))
-        } else {
-            None
-        };
+        let whole = |values: &[f64]| values.iter().all(|value| value.fract() == 0.0);
+        let counts = arrays
+            .iter()
+            .position(|(_, values)| ascends(values) && whole(values));
+        let x = counts
+            .or_else(|| arrays.iter().position(|(_, values)| ascends(values)))
+            .filter(|_| arrays.len() > 1);
         for (idx, (name, y)) in arrays.iter().enumerate() {
             if Some(idx) == x {
                 continue;
             }
             let along = x.map(|x| &arrays[x]).filter(|(_, x)| x.len() == y.len());
             let (x_name, x) = along.map_or_else(
-                || ("position".to_owned(), (0..y.len()).map(|n| n as f64).collect()),
+                || ("step".to_owned(), (0..y.len()).map(|n| n as f64).collect()),
                 |(name, x)| ((*name).clone(), x.clone()),
             );
             self.curves.push(Curve {
@@ -164,46 +93,6 @@ impl Figures {
                 y: y.clone(),
             });
         }
-    }
-
-    /// Every number of every figure, a line each.
-    pub(crate) fn flat(&self) -> Vec<FlatFigure<'_>> {
-        let trials = self.trials.iter().flat_map(|trials| {
-            let points = trials.labels.iter().zip(&trials.values);
-            points.map(|(label, &y)| FlatFigure::new("trials", &trials.of, &trials.over, label.clone(), y))
-        });
-        let curves = self.curves.iter().flat_map(|curve| {
-            let points = curve.x.iter().zip(&curve.y);
-            points.map(|(x, &y)| FlatFigure::new("curve", &curve.of, &curve.name, x.to_string(), y))
-        });
-        let tables = self.tables.iter().flat_map(|table| {
-            table.lines.iter().flat_map(|line| {
-                let cells = table.columns.iter().zip(&line.values);
-                cells.filter_map(|(column, value)| {
-                    let of = FlatFigure::new("table", &table.name, column, line.label.clone(), (*value)?);
-                    Some(of)
-                })
-            })
-        });
-        trials.chain(curves).chain(tables).collect()
-    }
-}
-
-/// One number of a figure, as CSV has it.
-#[derive(Serialize)]
-pub(crate) struct FlatFigure<'a> {
-    figure: &'static str,
-    of: &'a str,
-    name: &'a str,
-    x: String,
-    y: f64,
-}
-
-impl<'a> FlatFigure<'a> {
-    pub(crate) const HEADER: [&'static str; 5] = ["figure", "of", "name", "x", "y"];
-
-    fn new(figure: &'static str, of: &'a str, name: &'a str, x: String, y: f64) -> Self {
-        Self { figure, of, name, x, y }
     }
 }
 
@@ -297,5 +186,85 @@ fn joined(way: &str, name: &str) -> String {
         name.to_owned()
     } else {
         format!("{way} / {name}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn figures(score: f64, metrics: &Value) -> Figures {
+        Figures::of(Some(score), metrics.as_object().into_iter().flatten())
+    }
+
+    #[test]
+    fn seeds_are_trials_and_spread_the_score() {
+        let metrics = json!({ "per_seed": [0.25, 0.75], "seeds": [5, 69], "std": 0.25, "f1_per_class": { "a": 0.5, "b": 0.25 } });
+        let found = figures(0.5, &metrics);
+        assert_eq!(found.trials.len(), 1);
+        assert_eq!(found.trials[0].labels, ["5", "69"]);
+        let spread = found.spread.expect("the mean of the seeds is the score");
+        assert_eq!(
+            (spread.over.as_str(), spread.std, spread.min, spread.max),
+            ("seed", 0.25, 0.25, 0.75)
+        );
+        assert!(found.curves.is_empty(), "the seeds' names are no curve");
+        assert_eq!(found.tables.len(), 1);
+        assert_eq!(found.tables[0].lines[1].values, [Some(0.25)]);
+        assert_eq!(
+            figures(0.6, &metrics).spread,
+            None,
+            "they are not what the score is made of"
+        );
+    }
+
+    #[test]
+    fn trials_of_parts_are_averaged_part_by_part() {
+        let part = |trials: [f64; 2]| json!({ "accuracy": 0.5, "per_trial": trials, "cost": 3 });
+        let metrics =
+            json!({ "markets": { "0": part([0.25, 0.75]), "1": part([0.5, 0.5]) }, "buyer_model": "a" });
+        let found = figures(0.5, &metrics);
+        let of: Vec<&str> = found.trials.iter().map(|trials| trials.of.as_str()).collect();
+        assert_eq!(of, ["markets / 0", "markets / 1"]);
+        assert_eq!(found.spread.map(|spread| spread.values), Some(vec![0.375, 0.625]));
+        assert_eq!(found.tables[0].columns, ["accuracy", "cost"]);
+    }
+
+    #[test]
+    fn arrays_are_curves_along_whole_numbers_that_ascend() {
+        let metrics = json!({ "tasks": {
+            "one": { "accuracy": [0.5, 0.75, 0.6], "n_images": 2 },
+            "two": { "accuracy": [0.1, 0.2], "fixes": [10, 20], "loss": [2, 1], "other": [1, 2, 3.5] },
+        } });
+        let found = figures(0.5, &metrics);
+        let shown: Vec<_> = found
+            .curves
+            .iter()
+            .map(|curve| {
+                (
+                    curve.of.as_str(),
+                    curve.name.as_str(),
+                    curve.x_name.as_str(),
+                    curve.x.clone(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                ("tasks / one", "accuracy", "step", vec![0.0, 1.0, 2.0]),
+                ("tasks / two", "accuracy", "fixes", vec![10.0, 20.0]),
+                ("tasks / two", "loss", "fixes", vec![10.0, 20.0]),
+                ("tasks / two", "other", "step", vec![0.0, 1.0, 2.0]),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_has_no_numbers_is_left_out() {
+        let metrics = json!({ "note": "text", "empty": {}, "mixed": { "a": 1, "b": "x" }, "words": ["a", "b"], "one": [1] });
+        assert_eq!(figures(0.5, &metrics), Figures::default());
     }
 }
