@@ -63,7 +63,7 @@ function table(of) {
     "section",
     { class: "panel wide-panel", "aria-labelledby": title },
     h("h2", { id: title }, words(of.name)),
-    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": words(of.name) }, h("table", { class: "numbers" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, h("span", { class: "unseen" }, "of")), of.columns.map((column) => h("th", { scope: "col", class: "n" }, words(column))))), h("tbody", {}, of.lines.map(line)))),
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Table of ${words(of.name)}` }, h("table", { class: "numbers" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, h("span", { class: "unseen" }, "of")), of.columns.map((column) => h("th", { scope: "col", class: "n" }, words(column))))), h("tbody", {}, of.lines.map(line)))),
   );
 }
 

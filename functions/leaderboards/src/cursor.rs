@@ -31,7 +31,7 @@ impl<C: DeserializeOwned> Place<C> {
         let place = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         place.ok_or_else(|| {
             let detail = "not a cursor of this API: send the `next` of the page before, or none to begin";
-            Problem::bad_request("cursor", detail)
+            Problem::not_found("unknown_cursor", "cursor", detail)
         })
     }
 }

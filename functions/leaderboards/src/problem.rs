@@ -131,7 +131,7 @@ impl From<PortError> for Problem {
 impl From<PageError> for Problem {
     fn from(error: PageError) -> Self {
         match error {
-            PageError::Cursor => Self::bad_request("cursor", error.to_string()),
+            PageError::Cursor => Self::not_found("unknown_cursor", "cursor", error.to_string()),
             PageError::Port(error) => error.into(),
         }
     }
