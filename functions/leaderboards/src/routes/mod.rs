@@ -114,12 +114,12 @@ fn round(asked: Option<&str>) -> Result<&str, Problem> {
     name("round", round)
 }
 
-/// A name that keys may have: nothing else is ever looked up.
+/// A name that keys may have: of another there is nothing, and nothing is looked up.
 fn name<'a>(what: &str, name: &'a str) -> Result<&'a str, Problem> {
     let fits = (1..=128).contains(&name.len()) && !name.chars().any(|c| c.is_control() || c == '#');
     if fits {
         return Ok(name);
     }
     let detail = format!("a {what}'s name has 1 to 128 bytes, no control character and no `#`");
-    Err(Problem::bad_request(what, detail))
+    Err(Problem::not_found("unusable_name", what, detail))
 }
