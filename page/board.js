@@ -87,6 +87,33 @@ function standings(benchmark, parts, query, page) {
   return [h("div", { class: "bar" }, search, count), h("table", { class: "standings" }, h("caption", { class: "unseen" }, "Standings"), h("thead", {}, h("tr", {}, heads)), body), more];
 }
 
+/** What a round is: how long, how much, what participants are told. */
+function about(benchmark, name) {
+  const round = benchmark.challenge?.rounds.find(({ id }) => name === id || name === `${id}.post`);
+  if (!round) return null;
+  const now = Date.now();
+  const isPost = name !== round.id;
+  const [state, message] =
+    now < Date.parse(round.opens) ? ["not open yet", round.message_before] : round.closes && now >= Date.parse(round.closes) ? ["closed", round.message_after] : ["open", round.message_open];
+  const fact = (term, value) => (value === null ? null : h("div", {}, h("dt", {}, term), h("dd", {}, value)));
+  return h(
+    "section",
+    { class: "panel wide-panel", "aria-labelledby": "round" },
+    h("h2", { id: "round" }, `${benchmark.challenge.title}, ${round.id}`),
+    h("p", {}, isPost ? "The round has closed. This board goes on as a benchmark: uploads since then, without limits." : `This round is ${state}. `, !isPost && message ? message : ""),
+    h(
+      "dl",
+      { class: "facts" },
+      fact("Opens", when(round.opens)),
+      fact("Closes", round.closes ? when(round.closes) : "never"),
+      fact("Scored a day", round.daily_limit === null ? null : `${plain(round.daily_limit)} of each submitter, by UTC`),
+      fact("Scored in all", round.total_limit === null ? null : `${plain(round.total_limit)} of each submitter`),
+      fact("Division", round.division),
+      fact("Artifacts", round.artifacts_are_public ? "public, when they have a score" : "their submitters' own"),
+    ),
+  );
+}
+
 function howToSubmit(benchmark, board) {
   const { bucket, max_bytes: most } = benchmark.submitting;
   const cli = `dataperf submit ${benchmark.id} --leaderboard ${board} --submitter YOU my-file.json`;
@@ -150,6 +177,7 @@ export async function board(benchmarkId, name, round) {
       h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Benchmarks"), " / ", titled(benchmarkId)),
       h("h1", {}, titled(benchmarkId), " ", h("span", { class: "of" }, name), round === "open" ? null : h("span", { class: "round" }, round)),
       h("p", { class: "lead" }, known?.about ? [prose(capital(known.about)), ". "] : "", better),
+      about(benchmark, round),
       tabs.length > 1 ? h("nav", { class: "tabs", "aria-label": `Leaderboards of ${titled(benchmarkId)}` }, tabs) : null,
       h("section", { class: "panel wide-panel", "aria-labelledby": "standings" }, h("div", { class: "bar" }, h("h2", { id: "standings" }, "Standings"), h("a", { href: address(parts, { ...query, limit: 200, format: "csv" }), download: `${name}.csv` }, "CSV")), standings(benchmark, parts, query, page)),
       chart,

@@ -1,7 +1,7 @@
 // All benchmarks and their boards.
 
 import { ask } from "./api.js";
-import { capital, h, href, plain, prose, score, titled } from "./dom.js";
+import { capital, h, href, prose, score, titled } from "./dom.js";
 
 async function card(benchmark, board) {
   const page = await ask(["benchmarks", benchmark.id, "leaderboards", board.name], { limit: 1, round: board.round });
@@ -18,7 +18,6 @@ async function card(benchmark, board) {
       leader
         ? h("span", { class: "leader" }, h("b", {}, score(leader.score)), h("span", { class: "who" }, leader.submitter))
         : h("span", { class: "leader none" }, "no score yet"),
-      h("span", { class: "count" }, `${plain(board.n_scored)} scored`),
     ),
   );
 }

@@ -89,6 +89,7 @@ function facts(one) {
       { class: "facts" },
       fact("Received", when(one.received_at)),
       fact("Finished", one.finished_at ? when(one.finished_at) : null),
+      fact("Withdrawn", one.withdrawn_at ? when(one.withdrawn_at) : null),
       numbers.map(([name, value]) => fact(words(name), typeof value === "number" ? plain(value) : value)),
       fact("Data set", one.dataset ? h("code", {}, one.dataset) : null),
       fact("Artifact", one.artifact ? h("code", {}, one.artifact) : null),

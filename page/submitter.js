@@ -15,7 +15,7 @@ export async function submitter(benchmark, name) {
       {},
       h("th", { scope: "row" }, h("a", { href: href(benchmark, "submission", one.submission) }, when(one.received_at))),
       h("td", {}, h("a", { href: href(benchmark, "board", one.leaderboard, one.round) }, one.leaderboard)),
-      h("td", {}, pill(one.status)),
+      h("td", {}, pill(one.status), one.withdrawn_at ? h("span", { class: "tag" }, "withdrawn") : null),
       h("td", { class: "n" }, score(one.score)),
     );
   const add = (page) => {

@@ -6,6 +6,7 @@
 
 mod artifacts;
 mod books;
+mod challenges;
 mod contracts;
 mod demo;
 mod imports;
@@ -14,6 +15,7 @@ mod nothing_lost;
 mod organizer;
 mod project;
 mod read_api;
+mod scale;
 mod scores;
 mod tidy;
 mod uploads;

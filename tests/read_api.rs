@@ -137,6 +137,7 @@ fn received(submitter: &str, version: u32, at: i64) -> Received {
     Received {
         board: board("en-25"),
         submitter: submitter.into(),
+        is_baseline: submitter.starts_with(dataperf::challenge::BASELINE_PREFIX),
         upload: Upload {
             bucket: "submissions".into(),
             key: format!("{BENCHMARK}/en-25/{submitter}/file.json"),
@@ -279,6 +280,7 @@ async fn finish(world: &World, submitter: &str, at: i64, score: f64) {
     };
     let receipt = Receipt {
         schema: Receipt::SCHEMA,
+        revision: None,
         submission: received.upload.id(),
         submitter: submitter.into(),
         round: received.board.round.clone(),

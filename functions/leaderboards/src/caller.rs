@@ -3,7 +3,6 @@
 use axum::extract::FromRequestParts;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
-use dataperf::Ending;
 use dataperf::ports::leaderboard::Entry;
 use dataperf_aws::{Holder, Token};
 
@@ -38,9 +37,9 @@ impl Caller {
         }
     }
 
-    /// Scores are public; what has none is between its submitter and the organizer.
+    /// What may stand on a board is public; everything else is between its submitter and the organizer.
     pub(crate) fn sees(&self, entry: &Entry) -> bool {
-        entry.ending == Some(Ending::Scored) || self.acts_for(&entry.submitter)
+        entry.is_on_board() || self.acts_for(&entry.submitter)
     }
 
     /// Insists on the submitter or the organizer.

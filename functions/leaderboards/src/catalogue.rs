@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use dataperf::benchmark::{Benchmark, Leaderboard};
+use dataperf::challenge::Challenge;
 use dataperf::dataset::{Current, DatasetError, dataset_prefix};
 use dataperf::frozen::{FrozenError, MANIFEST, MAX_MANIFEST_BYTES, Manifest};
 use dataperf::ports::bucket::{Bucket, Got};
@@ -110,6 +111,11 @@ impl Described {
     pub(crate) fn digest(&self) -> &str {
         &self.digest
     }
+}
+
+/// The challenge that is published, if one is.
+pub(crate) async fn challenge(app: &App, benchmark: &str) -> Result<Option<Challenge>, Problem> {
+    Ok(Challenge::published(&app.datasets().await, benchmark).await?)
 }
 
 /// The data set in force, `None` when none is.

@@ -2,6 +2,7 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use dataperf::challenge::ChallengeError;
 use dataperf::dataset::DatasetError;
 use dataperf::ports::PortError;
 use dataperf_aws::PageError;
@@ -133,6 +134,25 @@ impl From<PageError> for Problem {
         match error {
             PageError::Cursor => Self::not_found("unknown_cursor", "cursor", error.to_string()),
             PageError::Port(error) => error.into(),
+        }
+    }
+}
+
+impl From<ChallengeError> for Problem {
+    fn from(error: ChallengeError) -> Self {
+        match error {
+            ChallengeError::Port(error) => error.into(),
+            ChallengeError::Malformed { .. } => {
+                tracing::error!(%error, "the challenge can't be read");
+                let title = "a fault of the service";
+                Self::new(
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    "challenge",
+                    title,
+                    "",
+                    error.to_string(),
+                )
+            }
         }
     }
 }

@@ -7,9 +7,6 @@ use utoipa::ToSchema;
 
 use crate::figures::Spread;
 
-/// A name that begins like this is the organizer's, for comparison: it takes no rank.
-const BASELINE: &str = "baseline-";
-
 /// One line of a board: a submitter's standing.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub(crate) struct Row {
@@ -92,11 +89,10 @@ pub(crate) struct Standing {
 impl Standing {
     /// The row of the next entry.
     pub(crate) fn row(&mut self, entry: &Entry) -> Row {
-        let is_baseline = entry.submitter.starts_with(BASELINE);
-        let rank = (!is_baseline).then(|| self.next_rank(entry.score));
+        let rank = (!entry.is_baseline).then(|| self.next_rank(entry.score));
         Row {
             rank,
-            is_baseline,
+            is_baseline: entry.is_baseline,
             submitter: entry.submitter.clone(),
             score: entry.score,
             received_at: entry.received_at.to_string(),
@@ -137,10 +133,13 @@ pub(crate) struct Line {
     status: Status,
     /// The score, when scored.
     score: Option<f64>,
+    /// When it was withdrawn, if it was: it is on no board then.
+    #[schema(format = DateTime)]
+    withdrawn_at: Option<String>,
 }
 
 impl Line {
-    pub(crate) const HEADER: [&'static str; 7] = [
+    pub(crate) const HEADER: [&'static str; 8] = [
         "submission",
         "leaderboard",
         "round",
@@ -148,6 +147,7 @@ impl Line {
         "received_at",
         "status",
         "score",
+        "withdrawn_at",
     ];
 }
 
@@ -161,6 +161,7 @@ impl From<&Entry> for Line {
             received_at: entry.received_at.to_string(),
             status: entry.ending.into(),
             score: entry.score,
+            withdrawn_at: entry.withdrawn_at.map(|at| at.to_string()),
         }
     }
 }
@@ -246,6 +247,8 @@ mod tests {
             },
             submitter: submitter.into(),
             received_at: Timestamp::from_unix_millis(1),
+            is_baseline: submitter.starts_with("baseline-"),
+            withdrawn_at: None,
             ending: Some(Ending::Scored),
             score: Some(score),
         }

@@ -6,10 +6,15 @@ mod event;
 mod fault;
 mod function;
 mod items;
+mod keys;
 mod leaderboards;
 mod logging;
 mod pages;
+mod reader;
+mod rows;
+mod table;
 mod tokens;
+mod upkeep;
 
 pub use bucket::S3Bucket;
 pub use clients::Clients;

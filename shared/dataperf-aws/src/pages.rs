@@ -9,7 +9,9 @@ use dataperf::{Receipt, SubmissionId};
 
 use crate::DynamoLeaderboards;
 use crate::fault::port_error;
-use crate::items::{self, Item, Key, RANKING, Reader, text};
+use crate::items::{Item, RANKING, text};
+use crate::keys::{self, Key};
+use crate::reader;
 
 /// The most keys that one request may ask for.
 const KEYS_A_REQUEST: usize = 100;
@@ -61,7 +63,7 @@ impl DynamoLeaderboards {
         let partition = Partition {
             index: Some(RANKING),
             hash: "board",
-            value: items::ranking_partition(board),
+            value: keys::ranking_partition(board),
             newest_first: false,
         };
         self.page(&partition, after, n).await
@@ -78,7 +80,7 @@ impl DynamoLeaderboards {
         after: Option<&Cursor>,
         n: usize,
     ) -> Result<Page<Entry>, PageError> {
-        let value = items::history_partition(benchmark, submitter);
+        let value = keys::history_partition(benchmark, submitter);
         self.page(&Partition::of_table(value, true), after, n).await
     }
 
@@ -92,7 +94,7 @@ impl DynamoLeaderboards {
         after: Option<&Cursor>,
         n: usize,
     ) -> Result<Page<Entry>, PageError> {
-        let partition = Partition::of_table(items::series_partition(board), false);
+        let partition = Partition::of_table(keys::series_partition(board), false);
         self.page(&partition, after, n).await
     }
 
@@ -106,7 +108,7 @@ impl DynamoLeaderboards {
         after: Option<&Cursor>,
         n: usize,
     ) -> Result<Page<Entry>, PageError> {
-        let partition = Partition::of_table(items::unfinished_partition(benchmark), false);
+        let partition = Partition::of_table(keys::unfinished_partition(benchmark), false);
         self.page(&partition, after, n).await
     }
 
@@ -123,34 +125,11 @@ impl DynamoLeaderboards {
         for ids in ids.chunks(KEYS_A_REQUEST) {
             let keys = ids.iter().map(|id| Key::submission(benchmark, id).item());
             for item in self.batch(keys.collect()).await? {
-                let submission = items::submission(&item)?;
+                let submission = reader::submission(&item)?;
                 receipts.extend(submission.receipt.map(|receipt| (submission.id, receipt)));
             }
         }
         Ok(receipts)
-    }
-
-    /// The boards of a benchmark that have a score, each with the number of its scored submissions.
-    ///
-    /// # Errors
-    /// [`PortError`].
-    pub async fn counted_boards(&self, benchmark: &str) -> Result<Vec<(Board, u64)>, PortError> {
-        let partition = Partition::of_table(items::boards_partition(benchmark), false);
-        let mut boards = Vec::new();
-        let mut start = None;
-        loop {
-            let (found, next) = self.one_query(&partition, start, None).await?;
-            for item in &found {
-                let digits = item.get("n_scored").and_then(|value| value.as_n().ok());
-                let n_scored = digits.and_then(|digits| digits.parse().ok());
-                let malformed = || Reader { item }.malformed("it has no number `n_scored`".into());
-                boards.push((items::board(item)?, n_scored.ok_or_else(malformed)?));
-            }
-            start = next;
-            if start.is_none() {
-                return Ok(boards);
-            }
-        }
     }
 
     async fn page(
@@ -160,9 +139,9 @@ impl DynamoLeaderboards {
         n: usize,
     ) -> Result<Page<Entry>, PageError> {
         let start = after.map(|cursor| partition.start(cursor)).transpose()?;
-        let (found, next) = self.one_query(partition, start, Some(n)).await?;
+        let (found, next) = self.one_query(partition, start, n).await?;
         Ok(Page {
-            lines: found.iter().map(items::entry).collect::<Result<_, _>>()?,
+            lines: found.iter().map(reader::entry).collect::<Result<_, _>>()?,
             next: next.map(|key| place(&key)),
         })
     }
@@ -171,9 +150,9 @@ impl DynamoLeaderboards {
         &self,
         partition: &Partition,
         start: Option<Item>,
-        n: Option<usize>,
+        n: usize,
     ) -> Result<(Vec<Item>, Option<Item>), PortError> {
-        let request = self.client.query().table_name(&self.table);
+        let request = self.table.client.query().table_name(&self.table.name);
         let request = request
             .set_index_name(partition.index.map(str::to_owned))
             .key_condition_expression("#hash = :hash")
@@ -181,9 +160,9 @@ impl DynamoLeaderboards {
             .expression_attribute_values(":hash", text(&partition.value))
             .scan_index_forward(!partition.newest_first)
             .set_exclusive_start_key(start)
-            .set_limit(n.map(|n| i32::try_from(n).unwrap_or(i32::MAX)));
+            .limit(i32::try_from(n).unwrap_or(i32::MAX));
         let output = request.send().await;
-        let output = output.map_err(|error| port_error(self.what("querying"), error))?;
+        let output = output.map_err(|error| port_error(self.table.what("querying"), error))?;
         let next = output.last_evaluated_key.filter(|key| !key.is_empty());
         Ok((output.items.unwrap_or_default(), next))
     }
@@ -201,9 +180,13 @@ impl DynamoLeaderboards {
                 .set_keys(Some(unread))
                 .build()
                 .expect("complete");
-            let request = self.client.batch_get_item().request_items(&self.table, wanted);
+            let request = self
+                .table
+                .client
+                .batch_get_item()
+                .request_items(&self.table.name, wanted);
             let output = request.send().await;
-            let output = output.map_err(|error| port_error(self.what("reading"), error))?;
+            let output = output.map_err(|error| port_error(self.table.what("reading"), error))?;
             let tables = output.responses.unwrap_or_default();
             found.extend(tables.into_values().flatten());
             let left = output.unprocessed_keys.unwrap_or_default();
@@ -211,7 +194,7 @@ impl DynamoLeaderboards {
         }
         let why = format!("{} keys were left unread {BATCH_TRIES} times", unread.len());
         Err(PortError::Transient {
-            what: self.what("reading"),
+            what: self.table.what("reading"),
             source: why.into(),
         })
     }

@@ -3,13 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
-use aws_sdk_dynamodb::types::AttributeValue;
 use dataperf::ports::PortError;
 use dataperf::{Digest, Timestamp};
 
 use crate::DynamoLeaderboards;
 use crate::fault::port_error;
-use crate::items::{self, Item, Key, Reader, text};
+use crate::items::{Item, SCHEMA, count, text};
+use crate::keys::Key;
+use crate::reader::Reader;
 
 /// The one partition of all tokens; no benchmark has this id.
 const PARTITION: &str = "token";
@@ -141,7 +142,7 @@ impl DynamoLeaderboards {
     /// # Errors
     /// [`PortError`].
     pub async fn holder(&self, token: &Token) -> Result<Option<Holder>, PortError> {
-        let item = self.item(key(&token.digest())).await?;
+        let item = self.table.item(key(&token.digest())).await?;
         Ok(item.as_ref().map(issued).transpose()?.map(|issued| issued.holder))
     }
 
@@ -151,16 +152,16 @@ impl DynamoLeaderboards {
     /// [`PortError`].
     pub async fn issue(&self, token: &Token, holder: &Holder, at: Timestamp) -> Result<(), PortError> {
         let mut item = key(&token.digest()).item();
-        item.insert("schema".into(), AttributeValue::N(items::SCHEMA.to_string()));
+        item.insert("schema".into(), count(SCHEMA.into()));
         item.insert("role".into(), text(holder.role()));
         item.insert("issued_at".into(), text(at.to_string()));
         if let Holder::Submitter(submitter) = holder {
             item.insert("submitter".into(), text(submitter));
         }
-        let request = self.client.put_item().table_name(&self.table);
+        let request = self.table.client.put_item().table_name(&self.table.name);
         let put = request.set_item(Some(item)).send().await;
         put.map(drop)
-            .map_err(|error| port_error(self.what("writing"), error))
+            .map_err(|error| port_error(self.table.what("writing"), error))
     }
 
     /// Makes a token invalid at once.
@@ -168,11 +169,11 @@ impl DynamoLeaderboards {
     /// # Errors
     /// [`PortError`].
     pub async fn revoke(&self, digest: &TokenDigest) -> Result<(), PortError> {
-        let request = self.client.delete_item().table_name(&self.table);
+        let request = self.table.client.delete_item().table_name(&self.table.name);
         let deleted = request.set_key(Some(key(digest).item())).send().await;
         deleted
             .map(drop)
-            .map_err(|error| port_error(self.what("writing"), error))
+            .map_err(|error| port_error(self.table.what("writing"), error))
     }
 
     /// All valid tokens, in the order of their digests.
@@ -180,14 +181,14 @@ impl DynamoLeaderboards {
     /// # Errors
     /// [`PortError`].
     pub async fn tokens(&self) -> Result<Vec<Issued>, PortError> {
-        let request = self.client.query().table_name(&self.table);
+        let request = self.table.client.query().table_name(&self.table.name);
         let request = request
             .key_condition_expression("pk = :pk")
             .expression_attribute_values(":pk", text(PARTITION));
         let mut pages = request.into_paginator().items().send();
         let mut found = Vec::new();
         while let Some(item) = pages.next().await {
-            let item = item.map_err(|error| port_error(self.what("querying"), error))?;
+            let item = item.map_err(|error| port_error(self.table.what("querying"), error))?;
             found.push(issued(&item)?);
         }
         Ok(found)

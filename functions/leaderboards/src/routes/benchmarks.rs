@@ -1,15 +1,17 @@
 //! The benchmarks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use dataperf::ports::leaderboard::{Board, OPEN_ROUND};
+use dataperf::challenge::Challenge;
+use dataperf::ports::leaderboard::{Leaderboards, OPEN_ROUND, POST_ROUND};
 use dataperf_aws::DynamoLeaderboards;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::rounds::{ChallengeDocument, covers};
 use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
@@ -54,10 +56,10 @@ struct LeaderboardSummary {
     /// The round.
     #[schema(example = "open")]
     round: String,
+    /// Whether its round has closed and it is open as a benchmark.
+    is_post_round: bool,
     /// One line about it; empty for a board that the data set in force does not have.
     about: String,
-    /// Scored submissions.
-    n_scored: u64,
 }
 
 /// The benchmarks.
@@ -75,6 +77,8 @@ struct OneBenchmark {
     /// The data set in force.
     #[schema(value_type = Option<Described>)]
     dataset_description: Option<Arc<Described>>,
+    /// The challenge that is published.
+    challenge: Option<ChallengeDocument>,
     /// How to submit.
     submitting: Submitting,
 }
@@ -91,31 +95,36 @@ struct Submitting {
     max_bytes: u64,
 }
 
-async fn summary(
-    app: &App,
-    table: &DynamoLeaderboards,
-    facts: &Facts,
-) -> Result<(Summary, Option<Arc<Described>>), Problem> {
+/// What is known of a benchmark beside its type.
+struct Known {
+    summary: Summary,
+    described: Option<Arc<Described>>,
+    challenge: Option<Challenge>,
+}
+
+async fn known(app: &App, table: &DynamoLeaderboards, facts: &Facts) -> Result<Known, Problem> {
     let described = in_force(app, facts).await?;
-    let mut boards: BTreeMap<(String, String), (String, u64)> = BTreeMap::new();
-    for board in described.iter().flat_map(|described| &described.leaderboards) {
-        let key = (board.name.clone(), OPEN_ROUND.to_owned());
-        boards.insert(key, (board.about.clone(), 0));
+    let challenge = catalogue::challenge(app, facts.id).await?;
+    let defined: BTreeMap<&str, &str> = described
+        .iter()
+        .flat_map(|described| &described.leaderboards)
+        .map(|board| (board.name.as_str(), board.about.as_str()))
+        .collect();
+    let mut boards: BTreeSet<(String, String)> = BTreeSet::new();
+    for (name, _) in &defined {
+        boards.insert(((*name).to_owned(), OPEN_ROUND.to_owned()));
+        let rounds = challenge.iter().flat_map(|challenge| &challenge.rounds);
+        let of_board = rounds.filter(|round| covers(round, name));
+        boards.extend(of_board.map(|round| ((*name).to_owned(), round.id.clone())));
     }
-    for (board, n_scored) in table.counted_boards(facts.id).await? {
-        let Board {
-            leaderboard, round, ..
-        } = board;
-        boards.entry((leaderboard, round)).or_default().1 = n_scored;
-    }
-    let leaderboards = boards
-        .into_iter()
-        .map(|((name, round), (about, n_scored))| LeaderboardSummary {
-            name,
-            round,
-            about,
-            n_scored,
-        });
+    let scored = table.boards(facts.id).await?;
+    boards.extend(scored.into_iter().map(|board| (board.leaderboard, board.round)));
+    let leaderboards = boards.into_iter().map(|(name, round)| LeaderboardSummary {
+        about: defined.get(name.as_str()).copied().unwrap_or_default().to_owned(),
+        is_post_round: round.ends_with(POST_ROUND),
+        name,
+        round,
+    });
     let summary = Summary {
         id: facts.id,
         about: facts.about,
@@ -127,7 +136,11 @@ async fn summary(
         leaderboards: leaderboards.collect(),
         dataset: described.as_ref().map(|described| described.digest().to_owned()),
     };
-    Ok((summary, described))
+    Ok(Known {
+        summary,
+        described,
+        challenge,
+    })
 }
 
 /// All benchmarks with their boards.
@@ -148,7 +161,7 @@ pub(super) async fn list(
     let table = app.table().await;
     let mut benchmarks = Vec::new();
     for facts in catalogue::benchmarks() {
-        benchmarks.push(summary(&app, &table, &facts).await?.0);
+        benchmarks.push(known(&app, &table, &facts).await?.summary);
     }
     Ok(wishes.json(&caller, &Benchmarks { benchmarks }))
 }
@@ -171,15 +184,16 @@ pub(super) async fn one(
     _: Strict<NoQuery>,
 ) -> Result<Response, Problem> {
     let facts = catalogue::benchmark(&id)?;
-    let (summary, described) = summary(&app, &app.table().await, &facts).await?;
+    let known = known(&app, &app.table().await, &facts).await?;
     let submitting = Submitting {
         bucket: app.submissions().to_owned(),
         key: format!("{}/LEADERBOARD/SUBMITTER/FILE", facts.id),
         max_bytes: facts.max_artifact_bytes,
     };
     let benchmark = OneBenchmark {
-        summary,
-        dataset_description: described,
+        summary: known.summary,
+        dataset_description: known.described,
+        challenge: known.challenge.map(ChallengeDocument::from),
         submitting,
     };
     Ok(wishes.json(&caller, &benchmark))

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use dataperf::SubmissionId;
-use dataperf::ports::leaderboard::{Board, Entry};
+use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, OPEN_ROUND};
 use dataperf_aws::DynamoLeaderboards;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::rounds::covers;
 use super::{name, round};
 use crate::answer::Wishes;
 use crate::app::App;
@@ -98,7 +99,7 @@ pub(super) async fn board(
     Ok(wishes.list(&caller, query.format, &document, &Row::HEADER, &flat))
 }
 
-/// A board without a line is one that the data set has, or none at all.
+/// A board without a line is one that the data set has, in a round that there is, or none at all.
 pub(super) async fn must_exist(
     app: &App,
     facts: &catalogue::Facts,
@@ -106,17 +107,21 @@ pub(super) async fn must_exist(
     table: &DynamoLeaderboards,
 ) -> Result<(), Problem> {
     let described = catalogue::in_force(app, facts).await?;
-    let open = dataperf::ports::leaderboard::OPEN_ROUND;
-    let defined = |of: &dataperf::benchmark::Leaderboard| of.name == board.leaderboard && board.round == open;
-    if described.is_some_and(|described| described.leaderboards.iter().any(defined)) {
+    let of_dataset = described.is_some_and(|described| {
+        let mut leaderboards = described.leaderboards.iter();
+        leaderboards.any(|defined| defined.name == board.leaderboard)
+    });
+    if of_dataset && board.round == OPEN_ROUND {
         return Ok(());
     }
-    if table
-        .counted_boards(facts.id)
-        .await?
-        .iter()
-        .any(|(known, _)| known == board)
-    {
+    let challenge = catalogue::challenge(app, facts.id).await?;
+    let round = challenge
+        .as_ref()
+        .and_then(|challenge| challenge.round(&board.round));
+    if of_dataset && round.is_some_and(|round| covers(round, &board.leaderboard)) {
+        return Ok(());
+    }
+    if table.boards(facts.id).await?.contains(board) {
         return Ok(());
     }
     let detail = format!(

@@ -4,7 +4,9 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use dataperf::Receipt;
 use dataperf::ports::bucket::{Bucket, Got};
+use dataperf::ports::leaderboard::Submission;
 
+use super::rounds::artifacts_are_public;
 use super::submission::found;
 use crate::answer::Wishes;
 use crate::app::App;
@@ -13,15 +15,7 @@ use crate::catalogue;
 use crate::problem::Problem;
 use crate::query::{NoQuery, Strict};
 
-async fn own_receipt(
-    app: &App,
-    caller: &Caller,
-    benchmark: &str,
-    id: &str,
-    what: &str,
-) -> Result<Receipt, Problem> {
-    let submission = found(app, benchmark, id).await?;
-    caller.must_act_for(&submission.submitter, what)?;
+fn ended(submission: Submission) -> Result<Receipt, Problem> {
     submission.receipt.ok_or_else(|| {
         let detail = "the submission is still being evaluated: ask again in some seconds";
         Problem::not_found("unfinished", "submission", detail)
@@ -48,11 +42,13 @@ pub(super) async fn receipt(
     wishes: Wishes,
     _: Strict<NoQuery>,
 ) -> Result<Response, Problem> {
-    let receipt = own_receipt(&app, &caller, &benchmark, &id, "a receipt").await?;
+    let submission = found(&app, &benchmark, &id).await?;
+    caller.must_act_for(&submission.submitter, "a receipt")?;
+    let receipt = ended(submission)?;
     Ok(wishes.json(&caller, &receipt))
 }
 
-/// The file that was uploaded. Its submitter's and the organizer's.
+/// The file that was uploaded. Its submitter's and the organizer's, and everybody's where the round says so and it has a score.
 #[utoipa::path(
     get, path = "/benchmarks/{benchmark}/submissions/{submission}/artifact", operation_id = "artifact",
     params(
@@ -63,7 +59,7 @@ pub(super) async fn receipt(
         (status = 200, description = "The file, byte for byte", content_type = "application/octet-stream"),
         (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
     ),
-    security(("token" = []))
+    security((), ("token" = []))
 )]
 pub(super) async fn artifact(
     State(app): State<App>,
@@ -72,7 +68,16 @@ pub(super) async fn artifact(
     wishes: Wishes,
     _: Strict<NoQuery>,
 ) -> Result<Response, Problem> {
-    let receipt = own_receipt(&app, &caller, &benchmark, &id, "an artifact").await?;
+    let submission = found(&app, &benchmark, &id).await?;
+    let entry = submission.entry();
+    let is_public = entry.is_on_board() && {
+        let challenge = catalogue::challenge(&app, &benchmark).await?;
+        artifacts_are_public(challenge.as_ref(), &entry.board.round)
+    };
+    if !is_public {
+        caller.must_act_for(&entry.submitter, "an artifact")?;
+    }
+    let receipt = ended(submission)?;
     let max_bytes = catalogue::benchmark(&benchmark)?.max_artifact_bytes;
     let bucket = app.bucket(&receipt.bucket).await;
     match bucket

@@ -4,6 +4,7 @@ mod benchmarks;
 mod board;
 mod files;
 mod history;
+mod rounds;
 mod series;
 mod submission;
 mod unfinished;
