@@ -14,6 +14,7 @@ mod layout;
 mod nothing_lost;
 mod organizer;
 mod project;
+mod read_api;
 mod scale;
 mod scores;
 mod tidy;
