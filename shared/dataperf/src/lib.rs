@@ -17,6 +17,7 @@ pub mod models;
 pub mod pipeline;
 pub mod pool;
 pub mod ports;
+pub mod progress;
 mod rank;
 mod rejection;
 mod simd;
