@@ -8,7 +8,7 @@ use dataperf::models::mt19937::Mt19937;
 /// ```
 /// use dataperf_baselines::random::Random;
 /// // numpy.random.RandomState(7).permutation(5)
-/// assert_eq!(Random::new(7).permutation(5), [0, 2, 1, 4, 3]);
+/// assert_eq!(Random::new(7).permutation(5), [0, 3, 2, 1, 4]);
 /// ```
 #[derive(Clone)]
 pub struct Random(Mt19937);

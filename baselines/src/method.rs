@@ -1,0 +1,102 @@
+//! What a benchmark says about its baselines, and how one is made on a frozen data set.
+
+use dataperf::benchmark::Benchmark;
+use dataperf::dataset::{Dataset, DatasetError};
+use dataperf::frozen::FrozenError;
+use dataperf::models::FitError;
+use dataperf::ports::bucket::Bucket;
+use dataperf::progress::Progress;
+
+/// Baselines are submitted under this and their method's name: boards show such rows and don't rank them.
+pub const SUBMITTER_PREFIX: &str = "baseline-";
+
+/// A method, as people see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Method {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// One line about it.
+    pub about: &'static str,
+    /// Where it comes from.
+    pub source: &'static str,
+}
+
+impl Method {
+    /// The name that its artifacts are submitted under.
+    pub fn submitter(&self) -> String {
+        format!("{SUBMITTER_PREFIX}{}", self.name)
+    }
+}
+
+/// Why there is no artifact.
+#[derive(Debug, thiserror::Error)]
+pub enum BaselineError {
+    /// The benchmark has no such method.
+    #[error("`{benchmark}` has no baseline `{method}`: choose one of {names}")]
+    NoSuchMethod {
+        /// The benchmark's id.
+        benchmark: &'static str,
+        /// What was asked for.
+        method: String,
+        /// Those there are.
+        names: String,
+    },
+    /// The data set is too small for the method.
+    #[error("there are {n} {what}, this method needs {n_needed}")]
+    TooFew {
+        /// Of what.
+        what: String,
+        /// How many there are.
+        n: usize,
+        /// How many it takes.
+        n_needed: usize,
+    },
+    /// A learner failed.
+    #[error("a learner of this method failed: {0}")]
+    Learner(String),
+    /// A frozen model can't be fitted to the data.
+    #[error(transparent)]
+    Fit(#[from] FitError),
+    /// The data set can't be read.
+    #[error(transparent)]
+    Dataset(#[from] DatasetError),
+}
+
+impl From<FrozenError> for BaselineError {
+    fn from(error: FrozenError) -> Self {
+        Self::Dataset(error.into())
+    }
+}
+
+/// A benchmark with baselines. One that has none implements this with an empty body.
+///
+/// A method sees what a participant sees, never an eval set or a hidden label, and nothing but its seed is random:
+/// the same data set, leaderboard, method and seed give the same bytes on any machine and any number of threads.
+pub trait Baselines: Benchmark {
+    /// The methods, the weakest first.
+    const METHODS: &'static [Method] = &[];
+
+    /// Makes the artifact of one method.
+    ///
+    /// # Errors
+    /// [`BaselineError`] when there is no such method or leaderboard, the data set is too small for it or damaged.
+    fn artifact<S: Bucket>(
+        _dataset: &Dataset<Self, S>,
+        _leaderboard: &str,
+        method: &str,
+        _seed: u32,
+        _progress: &dyn Progress,
+    ) -> impl Future<Output = Result<Vec<u8>, BaselineError>> {
+        std::future::ready(Err(no_such_method::<Self>(method)))
+    }
+}
+
+/// The error for a name that is none of the benchmark's.
+pub(crate) fn no_such_method<B: Baselines>(method: &str) -> BaselineError {
+    let names: Vec<String> = B::METHODS.iter().map(|known| format!("`{}`", known.name)).collect();
+    BaselineError::NoSuchMethod {
+        benchmark: B::ID,
+        method: method.to_owned(),
+        names: if names.is_empty() { "none, it has no baselines".into() } else { names.join(", ") },
+    }
+}
