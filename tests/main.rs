@@ -5,8 +5,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)] // helpers of tests are tests
 
 mod artifacts;
+mod baselines;
 mod books;
 mod contracts;
+
 mod demo;
 mod imports;
 mod layout;

@@ -1,6 +1,7 @@
 //! From a benchmark's id on the command line to its type.
 
 use anyhow::{Result, bail};
+use dataperf_baselines::{Baselines, Method};
 use dataperf_datasets::Import;
 
 /// Something to do with a benchmark that is known by its id only when the program runs.
@@ -8,7 +9,7 @@ pub(crate) trait Task {
     /// What comes of it.
     type Output;
     /// Does it.
-    async fn run<B: Import>(self) -> Result<Self::Output>;
+    async fn run<B: Import + Baselines>(self) -> Result<Self::Output>;
 }
 
 macro_rules! dispatch {
@@ -21,6 +22,11 @@ macro_rules! dispatch {
                 }
             )*
             bail!("there is no benchmark `{id}`: choose one of `{}`", dataperf::benchmarks::IDS.join("`, `"))
+        }
+
+        /// Each benchmark's baselines.
+        pub(crate) fn baselines() -> Vec<(&'static str, &'static [Method])> {
+            vec![$((<$benchmark as dataperf::Benchmark>::ID, <$benchmark as Baselines>::METHODS)),*]
         }
 
         /// What each benchmark's importer expects, for `--help`.
