@@ -22,7 +22,15 @@ fn frozen(benchmark: &str) -> PathBuf {
         let _ = fs::remove_dir_all(&all); // of an earlier run
         for id in IDS {
             let (from, out) = (root().join("demo").join(id), all.join(id));
-            let ran = dataperf(["dataset", "import", id, "--from", text(&from), "--out", text(&out)]);
+            let ran = dataperf([
+                "dataset",
+                "import",
+                id,
+                "--from",
+                text(&from),
+                "--out",
+                text(&out),
+            ]);
             assert_eq!(ran.code, 0, "{}", ran.stderr);
         }
         all
@@ -36,7 +44,10 @@ fn methods(benchmark: &str) -> Vec<String> {
     for method in of_benchmark {
         assert!(!method["source"].as_str().unwrap().is_empty(), "{method}");
     }
-    of_benchmark.iter().map(|method| method["name"].as_str().unwrap().to_owned()).collect()
+    of_benchmark
+        .iter()
+        .map(|method| method["name"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 /// Makes a baseline and returns its bytes.
@@ -44,8 +55,18 @@ fn make(benchmark: &str, method: &str, leaderboard: &str, seed: u32, jobs: u32) 
     let out = tempfile::NamedTempFile::new().unwrap();
     let (seed, jobs) = (seed.to_string(), jobs.to_string());
     let ran = dataperf([
-        "baseline", method, "--dataset", text(&frozen(benchmark)), "--leaderboard", leaderboard, "--seed", &seed,
-        "--jobs", &jobs, "--out", text(out.path()),
+        "baseline",
+        method,
+        "--dataset",
+        text(&frozen(benchmark)),
+        "--leaderboard",
+        leaderboard,
+        "--seed",
+        &seed,
+        "--jobs",
+        &jobs,
+        "--out",
+        text(out.path()),
     ]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     fs::read(out.path()).unwrap()
@@ -56,7 +77,14 @@ fn score(benchmark: &str, leaderboard: &str, artifact: &[u8]) -> f64 {
     fs::write(file.path(), artifact).unwrap();
     let dataset = frozen(benchmark);
     let ran = dataperf([
-        "--format", "json", "score", benchmark, "--leaderboard", leaderboard, "--dataset", text(&dataset),
+        "--format",
+        "json",
+        "score",
+        benchmark,
+        "--leaderboard",
+        leaderboard,
+        "--dataset",
+        text(&dataset),
         text(file.path()),
     ]);
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
@@ -69,7 +97,13 @@ fn means(benchmark: &str, leaderboards: &[&str], seeds: u32) -> BTreeMap<String,
     for method in methods(benchmark) {
         let scores = leaderboards.iter().flat_map(|leaderboard| {
             let method = method.clone();
-            (0..seeds).map(move |seed| score(benchmark, leaderboard, &make(benchmark, &method, leaderboard, seed, 0)))
+            (0..seeds).map(move |seed| {
+                score(
+                    benchmark,
+                    leaderboard,
+                    &make(benchmark, &method, leaderboard, seed, 0),
+                )
+            })
         });
         let scores: Vec<f64> = scores.collect();
         means.insert(method, scores.iter().sum::<f64>() / scores.len() as f64);
@@ -112,7 +146,11 @@ fn a_seed_means_the_same_on_any_number_of_threads() {
         for method in methods(benchmark) {
             let one = make(benchmark, &method, leaderboard, 7, 1);
             for jobs in [2, 5] {
-                assert_eq!(one, make(benchmark, &method, leaderboard, 7, jobs), "{benchmark} {method}");
+                assert_eq!(
+                    one,
+                    make(benchmark, &method, leaderboard, 7, jobs),
+                    "{benchmark} {method}"
+                );
             }
             let is_drawn = !["uniform", "fixed-seller", "price-per-gain"].contains(&method.as_str());
             let other = make(benchmark, &method, leaderboard, 8, 0);
@@ -125,7 +163,14 @@ fn a_seed_means_the_same_on_any_number_of_threads() {
 fn a_wrong_name_says_which_there_are() {
     let dataset = frozen("vision-selection");
     let ran = dataperf([
-        "baseline", "cleanlab", "--dataset", text(&dataset), "--leaderboard", "open", "--out", "/nowhere/x",
+        "baseline",
+        "cleanlab",
+        "--dataset",
+        text(&dataset),
+        "--leaderboard",
+        "open",
+        "--out",
+        "/nowhere/x",
     ]);
     assert_eq!(ran.code, 1);
     assert!(ran.stderr.contains("`farthest-point`"), "{}", ran.stderr);

@@ -117,8 +117,15 @@ mod tests {
             assert_eq!(ours.map(f32::to_bits), expected.map(f32::to_bits), "{n_features}");
             for (k, ours) in ours.into_iter().enumerate() {
                 let row = &rows[k * n_features..][..n_features];
-                let plain: f64 = vector.iter().zip(row).map(|(a, b)| f64::from(a - b).powi(2)).sum();
-                assert!((f64::from(ours) - plain).abs() <= 1e-5 * plain, "{ours} instead of {plain}");
+                let plain: f64 = vector
+                    .iter()
+                    .zip(row)
+                    .map(|(a, b)| f64::from(a - b).powi(2))
+                    .sum();
+                assert!(
+                    (f64::from(ours) - plain).abs() <= 1e-5 * plain,
+                    "{ours} instead of {plain}"
+                );
             }
         }
     }

@@ -6,6 +6,8 @@ use dataperf::frozen::FrozenError;
 use dataperf::models::FitError;
 use dataperf::ports::bucket::Bucket;
 use dataperf::progress::Progress;
+use serde::Serialize;
+use serde_json::Value;
 
 /// Baselines are submitted under this and their method's name: boards show such rows and don't rank them.
 pub const SUBMITTER_PREFIX: &str = "baseline-";
@@ -25,6 +27,24 @@ impl Method {
     /// The name that its artifacts are submitted under.
     pub fn submitter(&self) -> String {
         format!("{SUBMITTER_PREFIX}{}", self.name)
+    }
+}
+
+/// What a method made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Made {
+    /// The artifact, ready to be submitted.
+    pub artifact: Vec<u8>,
+    /// What led to the choice, for whoever wants to look into it or check it: the method's own form.
+    pub details: Value,
+}
+
+impl Made {
+    /// The artifact as compact JSON.
+    pub(crate) fn new(artifact: &impl Serialize, details: Value) -> Result<Self, BaselineError> {
+        let artifact =
+            serde_json::to_vec(artifact).map_err(|error| BaselineError::Learner(error.to_string()))?;
+        Ok(Self { artifact, details })
     }
 }
 
@@ -86,17 +106,24 @@ pub trait Baselines: Benchmark {
         method: &str,
         _seed: u32,
         _progress: &dyn Progress,
-    ) -> impl Future<Output = Result<Vec<u8>, BaselineError>> {
+    ) -> impl Future<Output = Result<Made, BaselineError>> {
         std::future::ready(Err(no_such_method::<Self>(method)))
     }
 }
 
 /// The error for a name that is none of the benchmark's.
 pub(crate) fn no_such_method<B: Baselines>(method: &str) -> BaselineError {
-    let names: Vec<String> = B::METHODS.iter().map(|known| format!("`{}`", known.name)).collect();
+    let names: Vec<String> = B::METHODS
+        .iter()
+        .map(|known| format!("`{}`", known.name))
+        .collect();
     BaselineError::NoSuchMethod {
         benchmark: B::ID,
         method: method.to_owned(),
-        names: if names.is_empty() { "none, it has no baselines".into() } else { names.join(", ") },
+        names: if names.is_empty() {
+            "none, it has no baselines".into()
+        } else {
+            names.join(", ")
+        },
     }
 }

@@ -41,7 +41,11 @@ pub fn stratified_shuffle(
     let mut random = Random::new(seed);
     let split = |_| {
         let of_train = shares(&counts, n_train, &mut random);
-        let rest: Vec<usize> = counts.iter().zip(&of_train).map(|(all, train)| all - train).collect();
+        let rest: Vec<usize> = counts
+            .iter()
+            .zip(&of_train)
+            .map(|(all, train)| all - train)
+            .collect();
         let of_test = shares(&rest, classes.len() - n_train, &mut random);
         let (mut train, mut test) = (Vec::new(), Vec::new());
         for ((group, &n_train), &n_test) in groups.iter().zip(&of_train).zip(&of_test) {
@@ -80,12 +84,19 @@ pub fn stratified_folds(classes: &[usize], n_folds: usize, seed: u32) -> Result<
     let mut first = 0;
     for group in &groups {
         // rows sorted by class are dealt round the folds like cards
-        let dealt = |fold: usize| (first..first + group.len()).filter(|card| card % n_folds == fold).count();
+        let dealt = |fold: usize| {
+            (first..first + group.len())
+                .filter(|card| card % n_folds == fold)
+                .count()
+        };
         let mut of_group: Vec<usize> = (0..n_folds)
             .flat_map(|fold| std::iter::repeat_n(fold, dealt(fold)))
             .collect();
         random.shuffle(&mut of_group);
-        group.iter().zip(of_group).for_each(|(&row, fold)| folds[row] = fold);
+        group
+            .iter()
+            .zip(of_group)
+            .for_each(|(&row, fold)| folds[row] = fold);
         first += group.len();
     }
     Ok(folds)

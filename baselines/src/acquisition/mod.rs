@@ -21,6 +21,10 @@ impl Offer {
     /// How many rows `money` buys: no more than there are.
     pub fn affordable(&self, money: f64) -> usize {
         let n = (money / self.max_price * self.n_rows as f64).floor();
-        if n >= self.n_rows as f64 { self.n_rows } else { n.max(0.0) as usize }
+        if n >= self.n_rows as f64 {
+            self.n_rows
+        } else {
+            n.max(0.0) as usize
+        }
     }
 }

@@ -31,7 +31,11 @@ pub fn buy(offers: &[Offer], budget: f64) -> Vec<usize> {
 
 /// The expected gain of each seller, 0 or more.
 pub fn expected_gains(offers: &[Offer]) -> Vec<f64> {
-    let n_features = offers.iter().map(|offer| offer.correlations.len()).max().unwrap_or(0);
+    let n_features = offers
+        .iter()
+        .map(|offer| offer.correlations.len())
+        .max()
+        .unwrap_or(0);
     let mut gains = vec![1.0; offers.len()];
     for _ in 0..N_ROUNDS {
         let mut common = vec![0.0; n_features];
@@ -71,15 +75,19 @@ mod tests {
     fn buys_more_where_the_labels_agree_and_where_it_is_cheap() {
         let offers = [
             offer(&[0.5, 0.3, 0.0], 100.0),
-            offer(&[0.5, 0.3, 0.0], 50.0),  // the same for half the price
+            offer(&[0.5, 0.3, 0.0], 50.0),    // the same for half the price
             offer(&[0.25, 0.15, 0.0], 100.0), // noisy labels
-            offer(&[0.0, 0.0, 0.5], 100.0), // another task
+            offer(&[0.0, 0.0, 0.5], 100.0),   // another task
             offer(&[-0.5, -0.3, 0.0], 100.0), // labels the wrong way round
         ];
         let counts = buy(&offers, 60.0);
         assert!(counts[1] > counts[0] && counts[0] > 2 * counts[2], "{counts:?}");
         assert!(counts[3] < counts[2] && counts[4] == 0, "{counts:?}");
-        let cost: f64 = counts.iter().zip(&offers).map(|(&n, o)| o.max_price * n as f64 / 1000.0).sum();
+        let cost: f64 = counts
+            .iter()
+            .zip(&offers)
+            .map(|(&n, o)| o.max_price * n as f64 / 1000.0)
+            .sum();
         assert!(cost <= 60.0 && cost > 55.0, "{cost}");
     }
 

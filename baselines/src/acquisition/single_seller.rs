@@ -20,6 +20,12 @@ pub fn fixed(offers: &[Offer], budget: f64) -> Vec<usize> {
 }
 
 fn from(offers: &[Offer], budget: f64, chosen: usize) -> Vec<usize> {
-    let count = |(seller, offer): (usize, &Offer)| if seller == chosen { offer.affordable(budget) } else { 0 };
+    let count = |(seller, offer): (usize, &Offer)| {
+        if seller == chosen {
+            offer.affordable(budget)
+        } else {
+            0
+        }
+    };
     offers.iter().enumerate().map(count).collect()
 }

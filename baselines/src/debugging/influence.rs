@@ -1,7 +1,7 @@
 //! Influence functions: how the validation loss of a logistic regression would change without a training row.
 
 use dataperf::models::logistic_regression::LogisticRegression;
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, concatenate};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, s};
 
 use super::{Task, ascending};
 use crate::BaselineError;
@@ -54,8 +54,9 @@ pub fn loss_changes(task: &Task) -> Result<Vec<f64>, BaselineError> {
 
 /// A column of ones behind the features, for the intercept.
 fn with_ones(x: ArrayView2<f64>) -> Array2<f64> {
-    let ones = Array2::ones((x.nrows(), 1));
-    concatenate(Axis(1), &[x, ones.view()]).unwrap_or_else(|_| x.to_owned())
+    let mut with_ones = Array2::ones((x.nrows(), x.ncols() + 1));
+    with_ones.slice_mut(s![.., ..x.ncols()]).assign(&x);
+    with_ones
 }
 
 /// Sums in plain order: the same bits on every processor, which a matrix library does not promise.
@@ -99,12 +100,17 @@ fn conjugate_gradient(hessian: impl Fn(&Array1<f64>) -> Array1<f64>, target: &Ar
 
 #[cfg(test)]
 mod tests {
+    use ndarray::Axis;
+
     use super::*;
 
     #[test]
     fn says_what_leaving_out_does() {
-        let x = Array2::from_shape_fn((40, 3), |(i, k)| ((i * 37 + k * 101 + i * i) % 61) as f64 / 30.0 - 1.0);
-        let validation_x = Array2::from_shape_fn((30, 3), |(i, k)| ((i * 43 + k * 11) % 59) as f64 / 30.0 - 1.0);
+        let x = Array2::from_shape_fn((40, 3), |(i, k)| {
+            ((i * 37 + k * 101 + i * i) % 61) as f64 / 30.0 - 1.0
+        });
+        let validation_x =
+            Array2::from_shape_fn((30, 3), |(i, k)| ((i * 43 + k * 11) % 59) as f64 / 30.0 - 1.0);
         let label = |row: ArrayView1<f64>| usize::from(row[0] + 0.5 * row[1] > 0.1);
         let mut labels: Vec<usize> = x.outer_iter().map(label).collect();
         labels[7] = 1 - labels[7];
@@ -113,7 +119,10 @@ mod tests {
             let of_rows: Vec<usize> = rows.iter().map(|&row| labels[row]).collect();
             let model = LogisticRegression::fit(x.select(Axis(0), rows).view(), &of_rows).unwrap();
             let p = model.predict_proba(validation_x.view());
-            let losses = validation_labels.iter().zip(p.outer_iter()).map(|(&label, p)| -p[label].ln());
+            let losses = validation_labels
+                .iter()
+                .zip(p.outer_iter())
+                .map(|(&label, p)| -p[label].ln());
             losses.sum::<f64>() / validation_labels.len() as f64
         };
         let task = Task {
@@ -129,8 +138,16 @@ mod tests {
             let rest: Vec<usize> = all.iter().copied().filter(|&row| row != left_out).collect();
             let actual = loss(&rest) - before;
             let error = (changes[left_out] - actual).abs();
-            assert!(error < 0.15 * actual.abs() + 1e-4, "{left_out}: {} instead of {actual}", changes[left_out]);
+            assert!(
+                error < 0.15 * actual.abs() + 1e-4,
+                "{left_out}: {} instead of {actual}",
+                changes[left_out]
+            );
         }
-        assert_eq!(order(&task).unwrap()[0], 7, "the flipped label is the most harmful");
+        assert_eq!(
+            order(&task).unwrap()[0],
+            7,
+            "the flipped label is the most harmful"
+        );
     }
 }

@@ -58,7 +58,12 @@ pub fn values(task: &Task, k: usize) -> Vec<f64> {
 
 /// The training label that is right on the fewest validation rows, the lowest one of equals.
 fn worst_answer(task: &Task) -> usize {
-    let n_right = |label: usize| task.validation_labels.iter().filter(|&&found| found == label).count();
+    let n_right = |label: usize| {
+        task.validation_labels
+            .iter()
+            .filter(|&&found| found == label)
+            .count()
+    };
     let labels = task.labels.iter().copied();
     labels.min_by_key(|&label| (n_right(label), label)).unwrap_or(0)
 }
@@ -131,7 +136,10 @@ mod tests {
         for k in [1, 2, 3, 6, 8] {
             let (ours, theirs) = (values(&task, k), by_definition(&task, k));
             for (ours, theirs) in ours.iter().zip(&theirs) {
-                assert!((ours - theirs).abs() < 1e-12, "k = {k}: {ours} instead of {theirs}");
+                assert!(
+                    (ours - theirs).abs() < 1e-12,
+                    "k = {k}: {ours} instead of {theirs}"
+                );
             }
         }
     }

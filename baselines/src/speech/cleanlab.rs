@@ -17,6 +17,19 @@ pub const TARGET_SHARE: f64 = 0.5;
 /// The share of all clips, those of the lowest label quality, that are dropped besides the flagged ones.
 pub const DROPPED_SHARE: f64 = 0.5;
 
+/// The chosen clips, and how they came to be chosen.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cleaned {
+    /// The chosen rows: word by word, then the nontargets.
+    pub rows: Vec<usize>,
+    /// Rows whose label is in doubt, ascending.
+    pub flagged: Vec<usize>,
+    /// Rows that are left after cleaning, ascending.
+    pub kept: Vec<usize>,
+    /// The sum of the distances of each class's kept rows from their nearest medoids, `(n_classes,)`.
+    pub costs: Vec<f64>,
+}
+
 /// Drops the clips whose label is in doubt and the half of all clips with the lowest label quality; of the rest it
 /// takes the medoids of each word, and of the nontargets. A word of which nothing is left is left out.
 ///
@@ -26,12 +39,13 @@ pub const DROPPED_SHARE: f64 = 0.5;
 /// # Source
 /// Paper, 2.3.1; `selection/implementations/cleanlab_selection.py` of harvard-edge/dataperf-speech-example, whose
 /// support vector machine of twelve thousand clips is a logistic regression here.
-pub fn select(clips: &Clips, seed: u32, progress: &dyn Progress) -> Result<Vec<usize>, BaselineError> {
+pub fn select(clips: &Clips, seed: u32, progress: &dyn Progress) -> Result<Cleaned, BaselineError> {
     let probabilities = out_of_sample(clips.x, clips.classes, clips.n_classes, seed, progress)?;
-    let kept = kept(clips.classes, probabilities.view());
+    let flagged = flagged(clips.classes, probabilities.view());
+    let kept = kept(&flagged, &label_quality(clips.classes, probabilities.view()));
     let (n_targets, n_nontargets) = clips.sizes(TARGET_SHARE);
     let n_of_word = n_targets / (clips.n_classes - 1).max(1);
-    let mut rows = Vec::new();
+    let (mut rows, mut costs) = (Vec::new(), vec![0.0; clips.n_classes]);
     progress.begin("classes", clips.n_classes as u64);
     for class in (1..clips.n_classes).chain([0]) {
         let n_medoids = if class == 0 { n_nontargets } else { n_of_word };
@@ -41,13 +55,20 @@ pub fn select(clips: &Clips, seed: u32, progress: &dyn Progress) -> Result<Vec<u
             .filter(|&row| clips.classes[row] == class)
             .collect();
         let distances = between_all(clips.x.select(Axis(0), &candidates).view());
-        let medoids = k_medoids::cluster(distances.view(), n_medoids, seed).medoids;
-        rows.extend(medoids.iter().map(|&place| candidates[place]));
+        let clustering = k_medoids::cluster(distances.view(), n_medoids, seed);
+        rows.extend(clustering.medoids.iter().map(|&place| candidates[place]));
+        costs[class] = clustering.cost;
         progress.advance(1);
     }
     for (what, is_there) in [
-        ("nontarget clips after cleaning", rows.iter().any(|&row| clips.classes[row] == 0)),
-        ("target clips after cleaning", rows.iter().any(|&row| clips.classes[row] > 0)),
+        (
+            "nontarget clips after cleaning",
+            rows.iter().any(|&row| clips.classes[row] == 0),
+        ),
+        (
+            "target clips after cleaning",
+            rows.iter().any(|&row| clips.classes[row] > 0),
+        ),
     ] {
         if !is_there {
             return Err(BaselineError::TooFew {
@@ -57,18 +78,23 @@ pub fn select(clips: &Clips, seed: u32, progress: &dyn Progress) -> Result<Vec<u
             });
         }
     }
-    Ok(rows)
+    let flagged = (0..flagged.len()).filter(|&row| flagged[row]).collect();
+    Ok(Cleaned {
+        rows,
+        flagged,
+        kept,
+        costs,
+    })
 }
 
 /// The rows that cleaning keeps, ascending.
-pub fn kept(classes: &[usize], probabilities: ArrayView2<f64>) -> Vec<usize> {
-    let mut is_kept: Vec<bool> = flagged(classes, probabilities).iter().map(|flag| !flag).collect();
-    let quality = label_quality(classes, probabilities);
-    let mut order: Vec<usize> = (0..classes.len()).collect();
+fn kept(flagged: &[bool], quality: &[f64]) -> Vec<usize> {
+    let mut is_kept: Vec<bool> = flagged.iter().map(|flag| !flag).collect();
+    let mut order: Vec<usize> = (0..flagged.len()).collect();
     order.sort_by(|&a, &b| quality[a].total_cmp(&quality[b]));
-    let n_dropped = (DROPPED_SHARE * classes.len() as f64) as usize;
+    let n_dropped = (DROPPED_SHARE * flagged.len() as f64) as usize;
     order[..n_dropped].iter().for_each(|&row| is_kept[row] = false);
-    (0..classes.len()).filter(|&row| is_kept[row]).collect()
+    (0..flagged.len()).filter(|&row| is_kept[row]).collect()
 }
 
 /// The class probabilities of each row by a logistic regression that has not seen it, `(n_rows, n_classes)`.

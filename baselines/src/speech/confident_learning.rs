@@ -104,7 +104,8 @@ fn confident_joint(labels: &[usize], probabilities: ArrayView2<f64>) -> Array2<f
         let confident: Vec<usize> = (0..n_classes)
             .filter(|&class| row[class] >= thresholds[class] - TOLERANCE)
             .collect();
-        let likeliest = || (1..n_classes).fold(0, |best, class| if row[class] > row[best] { class } else { best });
+        let likeliest =
+            || (1..n_classes).fold(0, |best, class| if row[class] > row[best] { class } else { best });
         match confident[..] {
             [] => {}
             [only] => joint[[label, only]] += 1.0,

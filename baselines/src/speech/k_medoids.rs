@@ -115,7 +115,10 @@ impl<'a> Swaps<'a> {
                 loss[nearest.medoid] += distance - nearest.second_distance;
             }
         }
-        let best = (1..loss.len()).fold(0, |best, medoid| if loss[medoid] < loss[best] { medoid } else { best });
+        let best = (1..loss.len()).fold(
+            0,
+            |best, medoid| if loss[medoid] < loss[best] { medoid } else { best },
+        );
         let is_lower = loss[best] - gain < -1e-9 * self.nearest.len() as f64;
         is_lower.then_some(best)
     }

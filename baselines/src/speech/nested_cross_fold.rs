@@ -42,7 +42,9 @@ pub fn select(clips: &Clips, seed: u32, progress: &dyn Progress) -> Result<Selec
     let of_targets: Vec<usize> = targets.iter().map(|&row| clips.classes[row]).collect();
     let outer = stratified_shuffle(&of_targets, n_targets, N_FOLDS, seed)?;
     let inner = stratified_shuffle(&vec![0; nontargets.len()], n_nontargets, N_FOLDS, seed)?;
-    let pairs = outer.iter().flat_map(|outer| inner.iter().map(move |inner| (outer, inner)));
+    let pairs = outer
+        .iter()
+        .flat_map(|outer| inner.iter().map(move |inner| (outer, inner)));
     let sets: Vec<Vec<usize>> = pairs
         .map(|(outer, inner)| {
             let of_targets = outer.train.iter().map(|&place| targets[place]);

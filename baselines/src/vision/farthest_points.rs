@@ -54,7 +54,8 @@ pub fn select(concept: &Concept, farthest: &[usize], seed: u32) -> Result<Vec<La
             .chain(negative.iter().map(|&place| farthest[place]))
             .collect::<Vec<_>>()
     };
-    let labels = |n_positive: usize, n: usize| (0..n).map(|k| usize::from(k < n_positive)).collect::<Vec<_>>();
+    let labels =
+        |n_positive: usize, n: usize| (0..n).map(|k| usize::from(k < n_positive)).collect::<Vec<_>>();
     let score = |(outer, inner): &(&crate::splits::Split, &crate::splits::Split)| {
         let train = rows(&outer.train, &inner.train);
         let test = rows(&outer.test, &inner.test);
@@ -65,13 +66,21 @@ pub fn select(concept: &Concept, farthest: &[usize], seed: u32) -> Result<Vec<La
         let predicted = model.predict(concept.features(&test).view());
         Ok(binary_f1(&labels(outer.test.len(), test.len()), &predicted, &1))
     };
-    let scores = pairs.par_iter().map(score).collect::<Result<Vec<f64>, BaselineError>>()?;
-    let best = (0..scores.len()).fold(0, |best, pair| if scores[pair] > scores[best] { pair } else { best });
+    let scores = pairs
+        .par_iter()
+        .map(score)
+        .collect::<Result<Vec<f64>, BaselineError>>()?;
+    let best = (0..scores.len()).fold(
+        0,
+        |best, pair| if scores[pair] > scores[best] { pair } else { best },
+    );
     let (outer, inner) = pairs[best];
     let chosen = rows(&outer.train, &inner.train);
     let n_positive = outer.train.len();
     let labelled = chosen.into_iter().enumerate();
-    Ok(labelled.map(|(place, row)| (row, u8::from(place < n_positive))).collect())
+    Ok(labelled
+        .map(|(place, row)| (row, u8::from(place < n_positive)))
+        .collect())
 }
 
 /// A row that may be the farthest, first by how far it was from all points when last looked at.
@@ -144,7 +153,9 @@ mod tests {
 
     #[test]
     fn is_what_comparing_all_with_all_gives() {
-        let x = Array2::from_shape_fn((700, 9), |(i, k)| ((i * 7919 + k * 104_729 + i * k * 31) % 1009) as f32);
+        let x = Array2::from_shape_fn((700, 9), |(i, k)| {
+            ((i * 7919 + k * 104_729 + i * k * 31) % 1009) as f32
+        });
         let mut squared = vec![f32::INFINITY; 700];
         let mut expected = vec![5];
         while expected.len() < 60 {
@@ -153,7 +164,10 @@ mod tests {
                 let to_last: f32 = row.iter().zip(last).map(|(a, b)| (a - b) * (a - b)).sum();
                 *squared = squared.min(to_last);
             }
-            let farthest = (0..700).fold(0, |best, row| if squared[row] > squared[best] { row } else { best });
+            let farthest = (0..700).fold(
+                0,
+                |best, row| if squared[row] > squared[best] { row } else { best },
+            );
             expected.push(farthest);
         }
         assert_eq!(sample(x.view(), 60, 5, &Silent), expected);

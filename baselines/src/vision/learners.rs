@@ -2,7 +2,9 @@
 
 use dataperf::models::logistic_regression::LogisticRegression;
 use ndarray::{Array2, ArrayView2};
-use smartcore::ensemble::random_forest_classifier::{RandomForestClassifier, RandomForestClassifierParameters};
+use smartcore::ensemble::random_forest_classifier::{
+    RandomForestClassifier, RandomForestClassifierParameters,
+};
 use smartcore::linalg::basic::matrix::DenseMatrix;
 use smartcore::metrics::distance::euclidian::Euclidian;
 use smartcore::neighbors::knn_classifier::{KNNClassifier, KNNClassifierParameters};
@@ -21,6 +23,15 @@ pub(super) enum Learner {
 }
 
 impl Learner {
+    /// What it is called.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Logistic => "logistic regression",
+            Self::Forest { .. } => "random forest",
+            Self::Neighbors => "nearest neighbours",
+        }
+    }
+
     /// Trains on `x` with `labels` of 0 or 1, and predicts those of `rows`.
     pub(super) fn predict(
         self,

@@ -66,7 +66,12 @@ const MAX_CANDIDATES: usize = 20_000;
 
 /// Rows drawn from both sides of a classifier, as many of each: half the images that may be chosen, or what the
 /// smaller side has.
-fn draw_from_both(positive: &[usize], negative: &[usize], max_images: usize, random: &mut Random) -> Vec<Labelled> {
+fn draw_from_both(
+    positive: &[usize],
+    negative: &[usize],
+    max_images: usize,
+    random: &mut Random,
+) -> Vec<Labelled> {
     let n = (max_images / 2).min(positive.len()).min(negative.len());
     let mut chosen: Vec<Labelled> = Vec::with_capacity(2 * n);
     chosen.extend(random.choose(positive, n).into_iter().map(|row| (row, 1)));

@@ -47,6 +47,16 @@ pub fn select(concept: &Concept, seed: u32) -> Result<Vec<Labelled>, BaselineErr
             n_needed: 2,
         });
     }
-    let rows = |places: Vec<usize>| places.into_iter().map(|place| candidates[place]).collect::<Vec<_>>();
-    Ok(draw_from_both(&rows(positive), &rows(negative), concept.max_images, &mut random))
+    let rows = |places: Vec<usize>| {
+        places
+            .into_iter()
+            .map(|place| candidates[place])
+            .collect::<Vec<_>>()
+    };
+    Ok(draw_from_both(
+        &rows(positive),
+        &rows(negative),
+        concept.max_images,
+        &mut random,
+    ))
 }

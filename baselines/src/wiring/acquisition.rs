@@ -8,11 +8,12 @@ use dataperf::frozen::FrozenError;
 use dataperf::ports::bucket::Bucket;
 use dataperf::progress::Progress;
 use serde::Deserialize;
+use serde_json::json;
 
 use crate::acquisition::{Offer, price_per_gain, single_seller, uniform};
 use crate::method::no_such_method;
 use crate::random::Random;
-use crate::{BaselineError, Baselines, Method};
+use crate::{BaselineError, Baselines, Made, Method};
 
 /// What is read of a seller's public summary.
 #[derive(Deserialize)]
@@ -55,10 +56,11 @@ impl Baselines for DataAcquisition {
         method: &str,
         seed: u32,
         progress: &dyn Progress,
-    ) -> Result<Vec<u8>, BaselineError> {
+    ) -> Result<Made, BaselineError> {
         let parameters: Parameters = dataset.manifest().parameters()?;
         let mut random = Random::new(seed);
         let mut counts: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        let mut gains: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         progress.begin("markets", parameters.markets.len() as u64);
         for (&number, market) in &parameters.markets {
             let mut offers = Vec::new();
@@ -82,8 +84,9 @@ impl Baselines for DataAcquisition {
                 _ => return Err(no_such_method::<Self>(method)),
             };
             counts.insert(number, bought);
+            gains.insert(number, price_per_gain::expected_gains(&offers));
             progress.advance(1);
         }
-        serde_json::to_vec(&counts).map_err(|error| BaselineError::Learner(error.to_string()))
+        Made::new(&counts, json!({ "expected_gains": gains }))
     }
 }

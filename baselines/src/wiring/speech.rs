@@ -14,7 +14,7 @@ use serde_json::json;
 use super::lines;
 use crate::method::no_such_method;
 use crate::speech::{Clips, cleanlab, nested_cross_fold, random};
-use crate::{BaselineError, Baselines, Method};
+use crate::{BaselineError, Baselines, Made, Method};
 
 impl Baselines for SpeechSelection {
     const METHODS: &'static [Method] = &[
@@ -41,7 +41,7 @@ impl Baselines for SpeechSelection {
         method: &str,
         seed: u32,
         progress: &dyn Progress,
-    ) -> Result<Vec<u8>, BaselineError> {
+    ) -> Result<Made, BaselineError> {
         let parameters: Parameters = dataset.manifest().parameters()?;
         let why = format!("it has no leaderboard `{leaderboard}`");
         let unknown = || FrozenError::Manifest { why: why.clone() };
@@ -66,10 +66,20 @@ impl Baselines for SpeechSelection {
             n_classes: language.targets.len() + 1,
             max_clips: limits.max_clips,
         };
-        let rows = match method {
-            "random" => random::select(&clips, seed),
-            "nested-cross-fold" => nested_cross_fold::select(&clips, seed, progress)?.rows,
-            "cleanlab" => cleanlab::select(&clips, seed, progress)?,
+        let named = |rows: &[usize]| rows.iter().map(|&row| ids[row]).collect::<Vec<_>>();
+        let (rows, details) = match method {
+            "random" => (random::select(&clips, seed), json!({})),
+            "nested-cross-fold" => {
+                let selection = nested_cross_fold::select(&clips, seed, progress)?;
+                (selection.rows, json!({ "scores": selection.scores }))
+            }
+            "cleanlab" => {
+                let cleaned = cleanlab::select(&clips, seed, progress)?;
+                let flagged = named(&cleaned.flagged);
+                let details =
+                    json!({ "flagged": flagged, "kept": named(&cleaned.kept), "costs": cleaned.costs });
+                (cleaned.rows, details)
+            }
             _ => return Err(no_such_method::<Self>(method)),
         };
         let listed = |class: usize| {
@@ -78,6 +88,6 @@ impl Baselines for SpeechSelection {
         };
         let targets: BTreeMap<&String, Vec<&str>> = language.targets.keys().zip((1..).map(listed)).collect();
         let artifact = json!({ "targets": targets, "nontargets": listed(0) });
-        Ok(artifact.to_string().into_bytes())
+        Made::new(&artifact, details)
     }
 }

@@ -9,12 +9,13 @@ use dataperf::pool::RECORDS;
 use dataperf::ports::bucket::Bucket;
 use dataperf::progress::Progress;
 use ndarray::{Array2, ArrayView2};
+use serde_json::json;
 
 use super::lines;
 use crate::method::no_such_method;
 use crate::random::Random;
 use crate::vision::{Concept, farthest_points, pseudo_labels, random, uncertainty};
-use crate::{BaselineError, Baselines, Method};
+use crate::{BaselineError, Baselines, Made, Method};
 
 impl Baselines for VisionSelection {
     const METHODS: &'static [Method] = &[
@@ -46,7 +47,7 @@ impl Baselines for VisionSelection {
         method: &str,
         seed: u32,
         progress: &dyn Progress,
-    ) -> Result<Vec<u8>, BaselineError> {
+    ) -> Result<Made, BaselineError> {
         let parameters: Parameters = dataset.manifest().parameters()?;
         if !Self::METHODS.iter().any(|known| known.name == method) {
             return Err(no_such_method::<Self>(method));
@@ -61,6 +62,7 @@ impl Baselines for VisionSelection {
         };
         let mut generator = Random::new(seed);
         let mut artifact: BTreeMap<&String, BTreeMap<&str, u8>> = BTreeMap::new();
+        let mut learners: BTreeMap<&String, &str> = BTreeMap::new();
         progress.begin("concepts", parameters.concepts.len() as u64);
         for name in &parameters.concepts {
             let examples = examples(dataset, name, &pool).await?;
@@ -72,14 +74,24 @@ impl Baselines for VisionSelection {
             let labelled = match method {
                 "random" => random::select(&concept, &mut generator),
                 "uncertainty" => uncertainty::select(&concept, seed)?,
-                "pseudo-label" => pseudo_labels::select(&concept, seed)?,
+                "pseudo-label" => {
+                    let (labelled, learner) = pseudo_labels::select(&concept, seed)?;
+                    learners.insert(name, learner);
+                    labelled
+                }
                 _ => farthest_points::select(&concept, &farthest, seed)?,
             };
-            let by_id = labelled.into_iter().map(|(row, label)| (pool.ids[row].as_str(), label));
+            let by_id = labelled
+                .into_iter()
+                .map(|(row, label)| (pool.ids[row].as_str(), label));
             artifact.insert(name, by_id.collect());
             progress.advance(1);
         }
-        serde_json::to_vec(&artifact).map_err(|error| BaselineError::Learner(error.to_string()))
+        let farthest: Vec<&str> = farthest.iter().map(|&row| pool.ids[row].as_str()).collect();
+        Made::new(
+            &artifact,
+            json!({ "farthest_points": farthest, "learners": learners }),
+        )
     }
 }
 
@@ -98,9 +110,7 @@ impl Pool {
         let entry = dataset.manifest().tensor(POOL_FILE, RECORDS, Dtype::U8, 2)?;
         let records = slice(entry, POOL_FILE, &dataset.file(POOL_FILE).await?)?;
         let Parameters {
-            id_bytes,
-            n_features,
-            ..
+            id_bytes, n_features, ..
         } = *parameters;
         let damaged = |why: String| FrozenError::damaged(POOL_FILE, why);
         let shape = (entry.n_rows(), id_bytes + 4 * n_features);
@@ -133,6 +143,8 @@ async fn examples<S: Bucket>(
     }
     let bytes = dataset.file(&path).await?;
     let row_of: HashMap<&str, usize> = pool.ids.iter().map(String::as_str).zip(0..).collect();
-    let rows = lines(&path, &bytes)?.into_iter().filter_map(|id| row_of.get(id).copied());
+    let rows = lines(&path, &bytes)?
+        .into_iter()
+        .filter_map(|id| row_of.get(id).copied());
     Ok(rows.collect())
 }

@@ -9,7 +9,7 @@ use dataperf::dataset::Integrity;
 use dataperf::evaluate::check;
 use dataperf::progress::Progress;
 use dataperf::{Digest, Receipt};
-use dataperf_baselines::{Baselines, Method, SUBMITTER_PREFIX};
+use dataperf_baselines::{Baselines, Made, Method, SUBMITTER_PREFIX};
 use dataperf_datasets::Import;
 use serde_json::json;
 use tokio::runtime::Handle;
@@ -81,6 +81,9 @@ struct MakeArgs {
     /// Where to write the artifact
     #[arg(long, short, value_name = "FILE")]
     out: PathBuf,
+    /// Also write what led to the choice into this file, as JSON: fold scores, doubtful labels, farthest points
+    #[arg(long, value_name = "FILE")]
+    details: Option<PathBuf>,
     /// Threads; all cores unless given
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     jobs: usize,
@@ -148,9 +151,12 @@ async fn make(args: MakeArgs, format: Format) -> Result<Done> {
         jobs: args.jobs,
         progress: &bars,
     };
-    let artifact = with_benchmark(&benchmark, task).await?;
+    let Made { artifact, details } = with_benchmark(&benchmark, task).await?;
     bars.finish();
-    fs::write(&args.out, &artifact).with_context(|| format!("can't write `{}`", args.out.display()))?;
+    write(&args.out, &artifact)?;
+    if let Some(path) = &args.details {
+        write(path, &serde_json::to_vec_pretty(&details)?)?;
+    }
     let MakeArgs {
         method,
         leaderboard,
@@ -175,6 +181,10 @@ async fn make(args: MakeArgs, format: Format) -> Result<Done> {
     Ok(Done::Fine)
 }
 
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    fs::write(path, bytes).with_context(|| format!("can't write `{}`", path.display()))
+}
+
 /// Makes the artifact of a method.
 pub(crate) struct MakeTask<'a> {
     pub(crate) dataset: &'a Path,
@@ -187,9 +197,9 @@ pub(crate) struct MakeTask<'a> {
 }
 
 impl Task for MakeTask<'_> {
-    type Output = Vec<u8>;
+    type Output = Made;
 
-    async fn run<B: Import + Baselines>(self) -> Result<Vec<u8>> {
+    async fn run<B: Import + Baselines>(self) -> Result<Made> {
         let Self {
             leaderboard,
             method,
@@ -205,9 +215,9 @@ impl Task for MakeTask<'_> {
             handle.block_on(making) // a data set on disk never waits
         });
         let about = || format!("can't make `{method}` for {} {leaderboard}", B::ID);
-        let artifact = made.with_context(about)?;
+        let made = made.with_context(about)?;
         // a market or pool may be such that a method's choice breaks a rule: better said here than by a board
-        if let Err(rejection) = check(&dataset, leaderboard, &artifact).await? {
+        if let Err(rejection) = check(&dataset, leaderboard, &made.artifact).await? {
             let reasons: Vec<&str> = rejection
                 .reasons()
                 .iter()
@@ -215,7 +225,7 @@ impl Task for MakeTask<'_> {
                 .collect();
             return Err(anyhow::anyhow!("{}", reasons.join("; ")).context(about()));
         }
-        Ok(artifact)
+        Ok(made)
     }
 }
 
@@ -233,8 +243,7 @@ impl Task for Names {
 /// Makes one baseline into `directory` and returns the file, which is named after the method and the seed.
 pub(crate) async fn make_into(directory: &Path, benchmark: &str, task: MakeTask<'_>) -> Result<PathBuf> {
     let file = directory.join(format!("{}-{}-{}.json", task.leaderboard, task.method, task.seed));
-    let artifact = with_benchmark(benchmark, task).await?;
-    fs::write(&file, &artifact).with_context(|| format!("can't write `{}`", file.display()))?;
+    write(&file, &with_benchmark(benchmark, task).await?.artifact)?;
     Ok(file)
 }
 
@@ -243,7 +252,9 @@ async fn submit(args: SubmitArgs, format: Format) -> Result<Done> {
     let benchmark = manifest.benchmark.clone();
     let boards = with_benchmark(&benchmark, Boards(&manifest)).await?;
     let boards = boards.into_iter().map(|board| board.name);
-    let boards: Vec<String> = args.leaderboard.map_or_else(|| boards.collect(), |name| vec![name]);
+    let boards: Vec<String> = args
+        .leaderboard
+        .map_or_else(|| boards.collect(), |name| vec![name]);
     let methods: Vec<String> = match args.method {
         Some(method) => vec![method],
         None => {
@@ -273,7 +284,13 @@ async fn submit(args: SubmitArgs, format: Format) -> Result<Done> {
     print_receipts(&receipts, format)
 }
 
-async fn send(cloud: &Cloud, benchmark: &str, leaderboard: &str, method: &str, file: &Path) -> Result<Receipt> {
+async fn send(
+    cloud: &Cloud,
+    benchmark: &str,
+    leaderboard: &str,
+    method: &str,
+    file: &Path,
+) -> Result<Receipt> {
     let submitter = format!("{SUBMITTER_PREFIX}{method}");
     let submitted = upload(cloud, benchmark, leaderboard, &submitter, file).await?;
     receipt(cloud, &submitted).await
@@ -285,7 +302,10 @@ fn print_receipts(receipts: &[Receipt], format: Format) -> Result<Done> {
     } else {
         let mut ended = table(&["leaderboard", "submitter", "ended", "score"]);
         align_right(&mut ended, 3);
-        for Receipt { submitter, verdict, .. } in receipts {
+        for Receipt {
+            submitter, verdict, ..
+        } in receipts
+        {
             ended.add_row([
                 verdict.leaderboard.as_str(),
                 submitter,
@@ -296,9 +316,16 @@ fn print_receipts(receipts: &[Receipt], format: Format) -> Result<Done> {
         println!("{ended}");
     }
     let is_scored = |receipt: &&Receipt| receipt.verdict.status != dataperf::Ending::Scored;
-    let unscored: Vec<&str> = receipts.iter().filter(is_scored).map(|r| r.key.as_str()).collect();
+    let unscored: Vec<&str> = receipts
+        .iter()
+        .filter(is_scored)
+        .map(|r| r.key.as_str())
+        .collect();
     if unscored.is_empty() {
         return Ok(Done::Fine);
     }
-    bail!("not scored: {}; is this data set the one in force?", unscored.join(", "))
+    bail!(
+        "not scored: {}; is this data set the one in force?",
+        unscored.join(", ")
+    )
 }

@@ -160,7 +160,10 @@ async fn plan_baselines(benchmark: &'static str, dataset: &Path, scratch: &Path)
     let manifest = open(dataset)?.manifest;
     let boards = with_benchmark(benchmark, Boards(&manifest)).await?;
     let methods = with_benchmark(benchmark, Names).await?;
-    let bar = progress::counting((boards.len() * methods.len()) as u64, &format!("baselines of {benchmark}"));
+    let bar = progress::counting(
+        (boards.len() * methods.len()) as u64,
+        &format!("baselines of {benchmark}"),
+    );
     let mut planned = Vec::new();
     for leaderboard in boards.into_iter().map(|board| board.name) {
         for method in methods {

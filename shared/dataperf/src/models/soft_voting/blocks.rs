@@ -94,7 +94,12 @@ impl Panel {
             .par_chunks(BLOCK_ROWS * n_features)
             .zip(blocks)
             .for_each_init(
-                || (self.columns.scratch(), votes.iter().map(|vote| Scratch::new(vote)).collect()),
+                || {
+                    (
+                        self.columns.scratch(),
+                        votes.iter().map(|vote| Scratch::new(vote)).collect(),
+                    )
+                },
                 |(product, scratches): &mut (ProductScratch, Vec<Scratch>), (features, mut block)| {
                     arch.dispatch(Multiply {
                         columns: &self.columns,

@@ -148,7 +148,9 @@ impl SoftVoting {
     /// ```
     pub fn predict_each(votes: &[Self], rows: ArrayView2<f32>) -> Array2<u8> {
         let mut predicted = Array2::zeros((votes.len(), rows.nrows()));
-        let Some(first) = votes.first() else { return predicted };
+        let Some(first) = votes.first() else {
+            return predicted;
+        };
         let all: Vec<&Self> = votes.iter().collect();
         let centre = first.svc.support().mean_axis(Axis(0));
         let centre = centre.map(|mean| mean.to_vec()).unwrap_or_default();
