@@ -135,7 +135,9 @@ fn shares(counts: &[usize], n: usize, random: &mut Random) -> Vec<usize> {
             .filter(|&class| remainders[class].total_cmp(&value).is_eq())
             .collect();
         let chosen = random.choose(&equal, n_missing);
-        chosen.iter().for_each(|&class| whole[class] += 1);
+        for &class in &chosen {
+            whole[class] += 1;
+        }
         n_missing -= chosen.len();
     }
     whole

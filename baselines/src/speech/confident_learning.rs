@@ -33,7 +33,9 @@ pub fn flagged(labels: &[usize], probabilities: ArrayView2<f64>) -> Vec<bool> {
             let mut order = rows.clone();
             order.sort_by(|&a, &b| margin(b).total_cmp(&margin(a)));
             order.truncate(n_wrong[[given, actual]]);
-            order.into_iter().for_each(|row| flags[row] = true);
+            for row in order {
+                flags[row] = true;
+            }
         }
     }
     for (row, flag) in flags.iter_mut().enumerate() {

@@ -23,7 +23,7 @@ pub struct Clustering {
 ///
 /// # Source
 /// Schubert and Rousseeuw, "Fast and eager k-medoids clustering: O(k) runtime improvement of the PAM, CLARA, and
-/// CLARANS algorithms", Information Systems 101 (2021), algorithm FasterPAM. The author's own crate is under the
+/// CLARANS algorithms", Information Systems 101 (2021), algorithm `FasterPAM`. The author's own crate is under the
 /// GPL, so this is our own.
 pub fn cluster(distances: ArrayView2<f32>, n_medoids: usize, seed: u32) -> Clustering {
     let n_rows = distances.nrows();

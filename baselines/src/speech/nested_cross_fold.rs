@@ -66,7 +66,9 @@ pub fn select(clips: &Clips, seed: u32, progress: &dyn Progress) -> Result<Selec
     let predicted = SoftVoting::predict_each(&votes, clips.x);
     let score = |(rows, predicted): (&Vec<usize>, ndarray::ArrayView1<u8>)| {
         let mut is_chosen = vec![false; clips.classes.len()];
-        rows.iter().for_each(|&row| is_chosen[row] = true);
+        for &row in rows {
+            is_chosen[row] = true;
+        }
         let others = || (0..is_chosen.len()).filter(|&row| !is_chosen[row]);
         let truth: Vec<usize> = others().map(|row| clips.classes[row]).collect();
         let predicted: Vec<usize> = others().map(|row| predicted[row].into()).collect();

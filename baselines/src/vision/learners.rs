@@ -44,19 +44,16 @@ impl Learner {
         }
         let (x, rows) = (dense(x)?, dense(rows)?);
         let labels: Vec<u32> = labels.iter().map(|&label| label as u32).collect();
-        let predicted = match self {
-            Self::Forest { seed } => {
-                let parameters = RandomForestClassifierParameters::default()
-                    .with_n_trees(N_TREES)
-                    .with_seed(seed.into());
-                RandomForestClassifier::fit(&x, &labels, parameters).and_then(|forest| forest.predict(&rows))
-            }
-            _ => {
-                let parameters = KNNClassifierParameters::default()
-                    .with_k(N_NEIGHBORS.min(labels.len()))
-                    .with_distance(Euclidian::new());
-                KNNClassifier::fit(&x, &labels, parameters).and_then(|model| model.predict(&rows))
-            }
+        let predicted = if let Self::Forest { seed } = self {
+            let parameters = RandomForestClassifierParameters::default()
+                .with_n_trees(N_TREES)
+                .with_seed(seed.into());
+            RandomForestClassifier::fit(&x, &labels, parameters).and_then(|forest| forest.predict(&rows))
+        } else {
+            let parameters = KNNClassifierParameters::default()
+                .with_k(N_NEIGHBORS.min(labels.len()))
+                .with_distance(Euclidian::new());
+            KNNClassifier::fit(&x, &labels, parameters).and_then(|model| model.predict(&rows))
         };
         let predicted: Vec<u32> = predicted.map_err(|error| BaselineError::Learner(error.to_string()))?;
         Ok(predicted.into_iter().map(|label| label as usize).collect())
