@@ -10,6 +10,9 @@ pub mod random;
 
 use ndarray::ArrayView2;
 
+/// The share of the chosen clips that are targets, in every method.
+pub const TARGET_SHARE: f64 = 0.6;
+
 /// The allowed clips of a language, and how many may be chosen.
 #[derive(Debug, Clone, Copy)]
 pub struct Clips<'a> {

@@ -6,14 +6,12 @@ use dataperf::progress::Progress;
 use ndarray::Axis;
 use rayon::prelude::*;
 
-use super::Clips;
+use super::{Clips, TARGET_SHARE};
 use crate::BaselineError;
 use crate::splits::stratified_shuffle;
 
 /// Splits of the targets, and of the nontargets for each of them.
 pub const N_FOLDS: usize = 10;
-/// The share of the chosen clips that are targets.
-pub const TARGET_SHARE: f64 = 0.6;
 
 /// The chosen clips.
 #[derive(Debug, Clone, PartialEq)]

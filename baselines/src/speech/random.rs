@@ -1,7 +1,6 @@
 //! Random clips: what any method has to beat.
 
-use super::Clips;
-use super::nested_cross_fold::TARGET_SHARE;
+use super::{Clips, TARGET_SHARE};
 use crate::random::Random;
 
 /// As many target clips and nontargets as [`nested_cross_fold`](super::nested_cross_fold) takes, drawn uniformly from
