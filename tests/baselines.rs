@@ -10,6 +10,15 @@ use serde_json::Value;
 
 use crate::project::{dataperf, root};
 
+const DRAW_NOTHING: [&str; 6] = [
+    "consecutive",
+    "datascope",
+    "fixed-seller",
+    "influence",
+    "price-per-gain",
+    "uniform",
+];
+
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
@@ -127,6 +136,15 @@ fn the_papers_order_holds_for_vision() {
 }
 
 #[test]
+fn the_papers_order_holds_for_debugging() {
+    let means = means("vision-debugging", &["open"], 2); // the share of fixes: less is better
+    for method in ["random", "consecutive"] {
+        assert!(means["datascope"] <= means[method] / 2.0, "{means:?}");
+        assert!(means["influence"] < means[method], "{means:?}");
+    }
+}
+
+#[test]
 fn the_papers_order_holds_for_acquisition() {
     let means = means("data-acquisition", &["open"], 4);
     for method in ["random-seller", "fixed-seller"] {
@@ -140,6 +158,7 @@ fn a_seed_means_the_same_on_any_number_of_threads() {
     let boards = [
         ("speech-selection", "id-25"),
         ("vision-selection", "open"),
+        ("vision-debugging", "open"),
         ("data-acquisition", "open"),
     ];
     for (benchmark, leaderboard) in boards {
@@ -152,7 +171,7 @@ fn a_seed_means_the_same_on_any_number_of_threads() {
                     "{benchmark} {method}"
                 );
             }
-            let is_drawn = !["uniform", "fixed-seller", "price-per-gain"].contains(&method.as_str());
+            let is_drawn = !DRAW_NOTHING.contains(&method.as_str());
             let other = make(benchmark, &method, leaderboard, 8, 0);
             assert_eq!(one != other, is_drawn, "{benchmark} {method} with another seed");
         }
@@ -175,7 +194,7 @@ fn a_wrong_name_says_which_there_are() {
     assert_eq!(ran.code, 1);
     assert!(ran.stderr.contains("`farthest-point`"), "{}", ran.stderr);
     let help = dataperf(["baseline", "--help"]).stdout;
-    for benchmark in ["speech-selection", "vision-selection", "data-acquisition"] {
+    for benchmark in IDS {
         assert!(help.contains(benchmark), "{help}");
         for method in methods(benchmark) {
             assert!(help.contains(&method), "{help}");

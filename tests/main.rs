@@ -7,6 +7,7 @@
 mod artifacts;
 mod baselines;
 mod books;
+mod challenges;
 mod contracts;
 
 mod demo;
@@ -15,6 +16,7 @@ mod layout;
 mod nothing_lost;
 mod organizer;
 mod project;
+mod scale;
 mod scores;
 mod tidy;
 mod uploads;

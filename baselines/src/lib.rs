@@ -17,4 +17,4 @@ pub mod splits;
 pub mod vision;
 mod wiring;
 
-pub use method::{BaselineError, Baselines, Made, Method, SUBMITTER_PREFIX};
+pub use method::{BaselineError, Baselines, Made, Method};

@@ -1,6 +1,7 @@
 //! What a benchmark says about its baselines, and how one is made on a frozen data set.
 
 use dataperf::benchmark::Benchmark;
+use dataperf::challenge::BASELINE_PREFIX;
 use dataperf::dataset::{Dataset, DatasetError};
 use dataperf::frozen::FrozenError;
 use dataperf::models::FitError;
@@ -8,9 +9,6 @@ use dataperf::ports::bucket::Bucket;
 use dataperf::progress::Progress;
 use serde::Serialize;
 use serde_json::Value;
-
-/// Baselines are submitted under this and their method's name: boards show such rows and don't rank them.
-pub const SUBMITTER_PREFIX: &str = "baseline-";
 
 /// A method, as people see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,9 +22,9 @@ pub struct Method {
 }
 
 impl Method {
-    /// The name that its artifacts are submitted under.
+    /// The name that its artifacts are submitted under: boards show such rows and don't rank them.
     pub fn submitter(&self) -> String {
-        format!("{SUBMITTER_PREFIX}{}", self.name)
+        format!("{BASELINE_PREFIX}{}", self.name)
     }
 }
 

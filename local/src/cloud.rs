@@ -108,7 +108,7 @@ impl LocalCloud {
         }
 
         let stop_servers = CancellationToken::new();
-        let (front, engine) = dynamodb::front(tables, Arc::clone(&faults), stop_servers.clone())
+        let (front, engine) = dynamodb::front(tables, &faults, &status, stop_servers.clone())
             .await
             .map_err(|error| StartError::Table {
                 path: table_path,

@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::config::TableSpec;
 use crate::error::StartError;
 use crate::faults::Faults;
+use crate::status::Status;
 
 /// The operations that change a table.
 const WRITES: [&str; 8] = [
@@ -106,6 +107,7 @@ struct Front {
     /// `HOST:PORT` of the engine behind.
     engine: String,
     faults: Arc<Faults>,
+    status: Arc<Status>,
 }
 
 /// Serves the engine on a free port until `stop`; the service that passes requests on to it.
@@ -114,7 +116,8 @@ struct Front {
 /// When no port of this machine is free.
 pub(crate) async fn front(
     database: Database,
-    faults: Arc<Faults>,
+    faults: &Arc<Faults>,
+    status: &Arc<Status>,
     stop: CancellationToken,
 ) -> std::io::Result<(Router, tokio::task::JoinHandle<()>)> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
@@ -131,14 +134,18 @@ pub(crate) async fn front(
     let router = Router::new().fallback(pass_on).with_state(Front {
         client,
         engine,
-        faults,
+        faults: Arc::clone(faults),
+        status: Arc::clone(status),
     });
     Ok((router, task))
 }
 
 async fn pass_on(State(front): State<Front>, mut request: Request) -> Response {
-    if front.faults.table_writes_are_refused() && is_write(&request) {
-        return refusal();
+    if let Some(operation) = operation(&request) {
+        front.status.count_operation(operation);
+        if front.faults.table_writes_are_refused() && WRITES.contains(&operation) {
+            return refusal();
+        }
     }
     let path = request
         .uri()
@@ -161,15 +168,10 @@ async fn pass_on(State(front): State<Front>, mut request: Request) -> Response {
     }
 }
 
-fn is_write(request: &Request) -> bool {
-    let target = request
-        .headers()
-        .get("x-amz-target")
-        .and_then(|target| target.to_str().ok())
-        .unwrap_or_default();
-    target
-        .rsplit_once('.')
-        .is_some_and(|(_, operation)| WRITES.contains(&operation))
+/// The operation that a request names.
+fn operation(request: &Request) -> Option<&str> {
+    let target = request.headers().get("x-amz-target")?.to_str().ok()?;
+    target.rsplit_once('.').map(|(_, operation)| operation)
 }
 
 fn refusal() -> Response {

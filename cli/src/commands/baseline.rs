@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
+use dataperf::challenge::BASELINE_PREFIX;
 use dataperf::dataset::Integrity;
 use dataperf::evaluate::check;
 use dataperf::progress::Progress;
 use dataperf::{Digest, Receipt};
-use dataperf_baselines::{Baselines, Made, Method, SUBMITTER_PREFIX};
+use dataperf_baselines::{Baselines, Made, Method};
 use dataperf_datasets::Import;
 use serde_json::json;
 use tokio::runtime::Handle;
@@ -81,7 +82,7 @@ struct MakeArgs {
     /// Where to write the artifact
     #[arg(long, short, value_name = "FILE")]
     out: PathBuf,
-    /// Also write what led to the choice into this file, as JSON: fold scores, doubtful labels, farthest points
+    /// Also write what led to the choice into this file, as JSON: fold scores, doubtful labels, Shapley values
     #[arg(long, value_name = "FILE")]
     details: Option<PathBuf>,
     /// Threads; all cores unless given
@@ -291,7 +292,7 @@ async fn send(
     method: &str,
     file: &Path,
 ) -> Result<Receipt> {
-    let submitter = format!("{SUBMITTER_PREFIX}{method}");
+    let submitter = format!("{BASELINE_PREFIX}{method}");
     let submitted = upload(cloud, benchmark, leaderboard, &submitter, file).await?;
     receipt(cloud, &submitted).await
 }

@@ -4,9 +4,11 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use dataperf::challenge::Challenge;
 use dataperf::dataset::{Dataset, DatasetError, Integrity, dataset_prefix};
-use dataperf::pipeline::{Delivered, Outlets, PipelineError, deliver};
-use dataperf::{Benchmark, Timestamp, Upload};
+use dataperf::pipeline::{Delivered, Outlets, PipelineError, Sources, deliver};
+use dataperf::rescoring::{Request, Rescored, rescore};
+use dataperf::{Benchmark, Digest, Receipt, Timestamp, Upload};
 use futures_util::FutureExt;
 use lambda_runtime::{LambdaEvent, service_fn};
 use serde_json::Value;
@@ -93,13 +95,30 @@ async fn handle<B: Benchmark>(warm: &Warm<B>, event: LambdaEvent<Value>) -> Resu
             tracing::info!(request_id, key = upload.key, outcome = "ignored", "folder marker");
             continue;
         }
+        if Request::is_one(B::ID, &upload) {
+            match Box::pin(again(warm, &upload, request_id)).await {
+                Ok(n) => n_recorded += n,
+                Err(error) => {
+                    let message = with_causes(&error);
+                    tracing::error!(
+                        request_id,
+                        key = upload.key,
+                        outcome = "fault",
+                        error = message,
+                        "not finished"
+                    );
+                    fault.get_or_insert(Fault::from(error));
+                }
+            }
+            continue;
+        }
         let started = Instant::now();
         // Boxed, because a future that holds all others in itself is nested deeper than the compiler follows.
         let delivered = Box::pin(one(warm, &upload)).await;
         let seconds = started.elapsed().as_secs_f64();
         match delivered {
             Ok(delivered) => {
-                log(request_id, &delivered, seconds);
+                log(request_id, &delivered.receipt, !delivered.recorded, seconds);
                 if delivered.recorded {
                     n_recorded += 1;
                 } else {
@@ -129,23 +148,70 @@ async fn one<B: Benchmark>(warm: &Warm<B>, upload: &Upload) -> Result<Delivered,
         leaderboards: &DynamoLeaderboards::new(clients.dynamodb.clone(), &warm.names.table),
         results: &S3Bucket::new(clients.s3.clone(), &warm.names.results),
     };
-    deliver::<B, S3Bucket, _, _, _>(
-        upload,
-        &submissions,
-        async || dataset(warm, clients).await,
-        &outlets,
-        now,
-    )
-    .await
+    let datasets = S3Bucket::new(clients.s3.clone(), &warm.names.datasets);
+    let sources = Sources {
+        submissions: &submissions,
+        challenge: async || Challenge::published(&datasets, B::ID).await,
+        dataset: async |pinned| dataset(warm, clients, pinned).await,
+    };
+    deliver::<B, S3Bucket, _, _, _>(upload, sources, &outlets, now).await
 }
 
-/// The data set in force; the one in memory when it still is.
+/// Scores the submissions of a request again; how many have a new verdict.
+async fn again<B: Benchmark>(
+    warm: &Warm<B>,
+    upload: &Upload,
+    request_id: &str,
+) -> Result<usize, PipelineError> {
+    let clients = warm.clients.get_or_init(Clients::from_environment).await;
+    let bucket = |name: &str| S3Bucket::new(clients.s3.clone(), name);
+    let Some(request) = Request::read(&bucket(&upload.bucket), upload).await? else {
+        tracing::warn!(
+            request_id,
+            key = upload.key,
+            outcome = "ignored",
+            "no request to score again"
+        );
+        return Ok(0);
+    };
+    let outlets = Outlets {
+        leaderboards: &DynamoLeaderboards::new(clients.dynamodb.clone(), &warm.names.table),
+        results: &bucket(&warm.names.results),
+    };
+    let challenge = Challenge::published(&bucket(&warm.names.datasets), B::ID).await?;
+    let mut n_recorded = 0;
+    for id in &request.submissions {
+        let started = Instant::now();
+        let dataset = async |pinned| dataset(warm, clients, pinned).await;
+        let rescored = Box::pin(rescore::<B, S3Bucket, _, _, _, _>(
+            &request,
+            id,
+            challenge.as_ref(),
+            bucket,
+            dataset,
+            &outlets,
+            now,
+        ))
+        .await?;
+        if let Rescored::Recorded(receipt) = rescored {
+            log(request_id, &receipt, false, started.elapsed().as_secs_f64());
+            n_recorded += 1;
+        }
+    }
+    Ok(n_recorded)
+}
+
+/// The pinned data set or the one in force; the one in memory when it still is that.
 async fn dataset<B: Benchmark>(
     warm: &Warm<B>,
     clients: &Clients,
+    pinned: Option<Digest>,
 ) -> Result<Arc<Dataset<B, S3Bucket>>, DatasetError> {
     let bucket = S3Bucket::new(clients.s3.clone(), &warm.names.datasets);
-    let digest = Dataset::<B, _>::in_force(&bucket).await?;
+    let digest = match pinned {
+        Some(digest) => digest,
+        None => Dataset::<B, _>::in_force(&bucket).await?,
+    };
     let kept = || warm.dataset.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(dataset) = kept().as_ref().filter(|dataset| dataset.digest() == digest) {
         return Ok(dataset.clone());
@@ -168,8 +234,7 @@ fn now() -> Timestamp {
 }
 
 /// One line an outcome.
-fn log(request_id: &str, delivered: &Delivered, seconds: f64) {
-    let Delivered { receipt, recorded } = delivered;
+fn log(request_id: &str, receipt: &Receipt, repeated: bool, seconds: f64) {
     let verdict = &receipt.verdict;
     tracing::info!(
         request_id,
@@ -180,7 +245,9 @@ fn log(request_id: &str, delivered: &Delivered, seconds: f64) {
         outcome = verdict.status.as_str(),
         score = verdict.score,
         n_reasons = verdict.n_reasons.unwrap_or(verdict.reasons.len()),
-        repeated = !recorded,
+        revision = receipt.revision,
+        round = receipt.round,
+        repeated,
         seconds,
         "finished"
     );

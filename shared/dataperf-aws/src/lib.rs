@@ -6,7 +6,12 @@ mod event;
 mod fault;
 mod function;
 mod items;
+mod keys;
 mod leaderboards;
+mod reader;
+mod rows;
+mod table;
+mod upkeep;
 
 pub use bucket::S3Bucket;
 pub use clients::Clients;

@@ -1,4 +1,4 @@
-//! The frozen models: scikit-learn 1.2.2's classifiers, reproduced to the same predictions.
+//! The frozen models: the classifiers of scikit-learn 1.2.2 and XGBoost 1.7.6, reproduced to the same predictions.
 //!
 //! A benchmark's model is part of its definition, so these are not "a logistic regression" and "a
 //! support vector machine" but those two at their defaults, with their stopping points, their tie
@@ -11,15 +11,19 @@
 )]
 
 pub mod boosted_stumps;
+pub mod boosted_trees;
 pub mod k_nearest;
 pub mod lbfgs;
 mod line_search;
 pub mod logistic_regression;
 pub mod mt19937;
+mod numpy_log;
 pub mod soft_voting;
 pub mod svc;
 
 use ndarray::ArrayView2;
+
+use crate::numbers::Numbers;
 
 /// Why a model can't be fitted to a training set.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -48,6 +52,14 @@ pub enum FitError {
         n_rows: usize,
         /// The least number.
         n_needed: usize,
+    },
+    /// More rows than the model takes.
+    #[error("{n_rows} training rows; at most {n_allowed} are allowed")]
+    TooManyRows {
+        /// Rows of the training matrix.
+        n_rows: usize,
+        /// The greatest number.
+        n_allowed: usize,
     },
     /// A label is not below the number of classes.
     #[error("the label of row {row_idx} is `{class_idx}`; it must be below {n_classes_total}")]
@@ -91,7 +103,29 @@ pub(crate) struct Labels {
 /// # Errors
 /// Any [`FitError`] but the two about the total number of classes.
 pub(crate) fn check_training_set(x: ArrayView2<f64>, class_idx: &[usize]) -> Result<Labels, FitError> {
-    let (n_rows, n_features) = x.dim();
+    let labels = check_labels(x.nrows(), x.ncols(), class_idx)?;
+    let x = x.as_standard_layout();
+    check_finite(Numbers::F64(x.as_slice().unwrap_or_default()), x.ncols())?;
+    Ok(labels)
+}
+
+/// Checks that every feature is a number, row after row.
+pub(crate) fn check_finite(x: Numbers<'_>, n_features: usize) -> Result<(), FitError> {
+    x.first_not_finite().map_or(Ok(()), |(at, value)| {
+        Err(FitError::NotFinite {
+            row_idx: at / n_features,
+            feature_idx: at % n_features,
+            value,
+        })
+    })
+}
+
+/// Checks and renumbers the labels of `n_rows` rows.
+pub(crate) fn check_labels(
+    n_rows: usize,
+    n_features: usize,
+    class_idx: &[usize],
+) -> Result<Labels, FitError> {
     if class_idx.len() != n_rows {
         return Err(FitError::LabelCount {
             n_rows,
@@ -107,22 +141,6 @@ pub(crate) fn check_training_set(x: ArrayView2<f64>, class_idx: &[usize]) -> Res
     if classes.len() < 2 {
         return Err(FitError::TooFewClasses {
             n_classes: classes.len(),
-        });
-    }
-    let all_finite = x
-        .rows()
-        .into_iter()
-        .all(|row| row.iter().all(|value| value.is_finite()));
-    let first = if all_finite {
-        None
-    } else {
-        x.indexed_iter().find(|(_, v)| !v.is_finite())
-    };
-    if let Some(((row_idx, feature_idx), &value)) = first {
-        return Err(FitError::NotFinite {
-            row_idx,
-            feature_idx,
-            value,
         });
     }
     let local_idx = class_idx

@@ -4,5 +4,6 @@
 mod contract;
 mod frozen;
 mod pipeline;
+mod rounds;
 mod rules;
 mod tiny;
