@@ -5,9 +5,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)] // helpers of tests are tests
 
 mod artifacts;
+mod baselines;
 mod books;
 mod challenges;
 mod contracts;
+
 mod demo;
 mod imports;
 mod layout;

@@ -45,6 +45,8 @@ enum Command {
     /// Make, describe and publish frozen data sets
     #[command(subcommand)]
     Dataset(commands::dataset::DatasetCommand),
+    /// Make the paper's baselines, list them, or submit them as marked rows
+    Baseline(commands::baseline::BaselineArgs),
     /// Check, publish and show challenges: rounds, limits and rankings
     #[command(subcommand)]
     Challenge(commands::challenge::ChallengeCommand),
@@ -122,6 +124,7 @@ async fn run(cli: Cli) -> anyhow::Result<Done> {
         Command::Validate(args) => commands::score::validate(args, format).await,
         Command::Verify(args) => commands::verify::run(args, format).await,
         Command::Dataset(command) => commands::dataset::run(command, format).await,
+        Command::Baseline(args) => commands::baseline::run(args, format).await,
         Command::Submit(args) => commands::submit::run(args, format).await,
         Command::Status(args) => commands::status::run(args, format).await,
         Command::Token(command) => commands::token::run(command, format).await,

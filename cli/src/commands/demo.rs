@@ -7,11 +7,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use dataperf::benchmarks::IDS;
+use dataperf::progress::Silent;
 use dataperf::{Ending, Receipt};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
 
-use super::dataset::{ImportTask, open, publish};
+use super::baseline::{MakeTask, Names, make_into};
+use super::dataset::{Boards, ImportTask, open, publish};
 use super::leaderboard::{boards, document, print};
 use super::local::{FunctionArgs, config, organizer_token, start, stopped, with_token};
 use super::submit::{receipt, upload};
@@ -27,7 +29,7 @@ const PATIENCE: Duration = Duration::from_mins(2);
 #[derive(Debug, Args)]
 #[command(
     after_help = "The demo imports the shipped data sets, starts S3, DynamoDB and the functions on free ports, drops good and bad \
-    submissions into the bucket, and prints what became of them. Nothing leaves this machine."
+    submissions into the bucket, the baselines of each benchmark among them, and prints what became of them. Nothing leaves this machine."
 )]
 pub(crate) struct DemoArgs {
     /// The demo data's directory; by default the one that ships with the project
@@ -94,6 +96,7 @@ pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
         .await?;
         publish(&cloud, &out, &open(&out)?, false).await?;
         planned.extend(plan(benchmark, &from.join("submissions"))?);
+        planned.extend(plan_baselines(benchmark, &out, scratch.path()).await?);
     }
     let outcomes = match drop_all(&cloud, planned).await {
         Ok(outcomes) => outcomes,
@@ -150,6 +153,39 @@ fn plan(benchmark: &'static str, submissions: &Path) -> Result<Vec<Planned>> {
             }
         }
     }
+    Ok(planned)
+}
+
+/// Every baseline of the benchmark on every board, made on the spot.
+async fn plan_baselines(benchmark: &'static str, dataset: &Path, scratch: &Path) -> Result<Vec<Planned>> {
+    let manifest = open(dataset)?.manifest;
+    let boards = with_benchmark(benchmark, Boards(&manifest)).await?;
+    let methods = with_benchmark(benchmark, Names).await?;
+    let bar = progress::counting(
+        (boards.len() * methods.len()) as u64,
+        &format!("baselines of {benchmark}"),
+    );
+    let mut planned = Vec::new();
+    for leaderboard in boards.into_iter().map(|board| board.name) {
+        for method in methods {
+            let task = MakeTask {
+                dataset,
+                leaderboard: &leaderboard,
+                method: method.name,
+                seed: 0,
+                jobs: 0,
+                progress: &Silent,
+            };
+            planned.push(Planned {
+                benchmark,
+                leaderboard: leaderboard.clone(),
+                submitter: method.submitter(),
+                file: make_into(scratch, benchmark, task).await?,
+            });
+            bar.inc(1);
+        }
+    }
+    bar.finish();
     Ok(planned)
 }
 
