@@ -2,6 +2,7 @@
 
 mod cloud;
 mod commands;
+mod figure;
 mod output;
 mod page;
 mod progress;
@@ -38,12 +39,14 @@ enum Command {
     /// Judge an artifact offline, exactly as the cloud does
     Score(commands::score::ScoreArgs),
     /// Check an artifact's form and rules offline, without scoring it
-    Validate(commands::score::ScoreArgs),
+    Validate(commands::score::ArtifactArgs),
     /// Recompute a receipt offline and compare it bit for bit
     Verify(commands::verify::VerifyArgs),
     /// Make, describe and publish frozen data sets
     #[command(subcommand)]
     Dataset(commands::dataset::DatasetCommand),
+    /// Make the paper's baselines, list them, or submit them as marked rows
+    Baseline(commands::baseline::BaselineArgs),
     /// Check, publish and show challenges: rounds, limits and rankings
     #[command(subcommand)]
     Challenge(commands::challenge::ChallengeCommand),
@@ -53,6 +56,9 @@ enum Command {
     Status(commands::status::StatusArgs),
     /// Show a benchmark's leaderboards
     Leaderboard(commands::leaderboard::LeaderboardArgs),
+    /// Issue, list and revoke the read API's tokens
+    #[command(subcommand)]
+    Token(commands::token::TokenCommand),
     /// Take a scored submission off its board
     Withdraw(commands::withdraw::WithdrawArgs),
     /// Have a whole board scored again, after its data set or its evaluator has changed
@@ -118,8 +124,10 @@ async fn run(cli: Cli) -> anyhow::Result<Done> {
         Command::Validate(args) => commands::score::validate(args, format).await,
         Command::Verify(args) => commands::verify::run(args, format).await,
         Command::Dataset(command) => commands::dataset::run(command, format).await,
+        Command::Baseline(args) => commands::baseline::run(args, format).await,
         Command::Submit(args) => commands::submit::run(args, format).await,
         Command::Status(args) => commands::status::run(args, format).await,
+        Command::Token(command) => commands::token::run(command, format).await,
         Command::Challenge(command) => commands::challenge::run(command, format).await,
         Command::Withdraw(args) => commands::withdraw::run(args, format).await,
         Command::Rescore(args) => commands::rescore::run(args, format).await,
