@@ -244,7 +244,11 @@ impl Task for Names {
 
 /// Makes one baseline into `directory` and returns the file, which is named after the method and the seed.
 pub(crate) async fn make_into(directory: &Path, benchmark: &str, task: MakeTask<'_>) -> Result<PathBuf> {
-    let file = directory.join(format!("{}-{}-{}.json", task.leaderboard, task.method, task.seed));
+    let name = format!(
+        "{benchmark}-{}-{}-{}.json",
+        task.leaderboard, task.method, task.seed
+    );
+    let file = directory.join(name);
     write(&file, &with_benchmark(benchmark, task).await?.artifact)?;
     Ok(file)
 }
