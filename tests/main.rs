@@ -5,15 +5,18 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)] // helpers of tests are tests
 
 mod artifacts;
+mod baselines;
 mod books;
 mod challenges;
 mod contracts;
+
 mod demo;
 mod imports;
 mod layout;
 mod nothing_lost;
 mod organizer;
 mod project;
+mod read_api;
 mod scale;
 mod scores;
 mod tidy;

@@ -17,6 +17,7 @@ pub mod lbfgs;
 mod line_search;
 pub mod logistic_regression;
 pub mod mt19937;
+mod numpy_log;
 pub mod soft_voting;
 pub mod svc;
 
