@@ -175,7 +175,11 @@ fn text_files_name_their_task_and_their_time() {
     for task in TASKS {
         assert_eq!(verdict.metrics["tasks"][task]["method_seconds"], json!(0.25));
     }
-    let order: String = (0..200).map(|image| format!("{image}\n")).collect();
+    let mut order: String = (0..200)
+        .map(|image| image.to_string())
+        .collect::<Vec<_>>()
+        .join("\n");
+    order.push('\n');
     let crlf = order.replace('\n', "\r\n");
     let files = [
         ("1-7-flipped.txt", order.as_str()),
