@@ -222,10 +222,7 @@ fn completions_are_printed_for_each_shell() {
 fn curves_are_drawn_in_the_terminal_and_as_a_figure() {
     let scratch = tempfile::tempdir().unwrap();
     let demo = demo().with_file_name("vision-debugging");
-    let (frozen, figure) = (
-        scratch.path().join("debugging"),
-        scratch.path().join("curves.svg"),
-    );
+    let (frozen, figure) = (scratch.path().join("frozen"), scratch.path().join("curves.svg"));
     let (frozen, figure) = (frozen.to_str().unwrap(), figure.to_str().unwrap());
     let imported = [
         "dataset",

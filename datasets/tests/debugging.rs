@@ -34,13 +34,14 @@ fn open(directory: &Path) -> Dataset<VisionDebugging, DirectoryBucket> {
 
 /// The demo's data set, imported once.
 fn frozen() -> Dataset<VisionDebugging, DirectoryBucket> {
-    static IMPORTED: OnceLock<tempfile::TempDir> = OnceLock::new();
+    static IMPORTED: OnceLock<PathBuf> = OnceLock::new();
     let directory = IMPORTED.get_or_init(|| {
-        let directory = tempfile::tempdir().expect("a temporary directory");
-        drop(imported(&demo(), &directory.path().join("frozen")));
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("debugging-frozen");
+        let _ = fs::remove_dir_all(&directory); // perhaps of an earlier state of the demo
+        drop(imported(&demo(), &directory));
         directory
     });
-    open(&directory.path().join("frozen"))
+    open(directory)
 }
 
 fn judge(dataset: &Dataset<VisionDebugging, DirectoryBucket>, artifact: &[u8]) -> Verdict {
