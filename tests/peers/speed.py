@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Time `dataperf score` and the reference, scikit-learn 1.2.2 and XGBoost 1.7.6, as whole processes in turn.
+
+Data of the paper's size is made in the public layout, from fixed seeds; the first run of each program warms the page
+cache and isn't counted. Of each figure the median is printed, and whether the scores are equal. Nothing fails because it
+is slow: this measures, on a machine that should do nothing else meanwhile.
+
+For Debugging for Vision the reference would take hours: some of its fits are timed, spread over an order's steps, and
+multiplied by the steps. `dataperf score` does the whole submission there.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+BENCHMARKS = {"vision": "vision-selection", "acquisition": "data-acquisition", "debugging": "vision-debugging"}
+N_TASKS, N_STEPS = 8, 300  # of Debugging for Vision
+
+
+def timed(*command: object) -> tuple[bytes, dict[str, float]]:
+    """What a process prints, and its wall time, processor time (s) and peak memory (MB)."""
+    began = time.perf_counter()
+    child = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE)
+    printed = child.stdout.read()
+    _, status, used = os.wait4(child.pid, 0)
+    wall, child.returncode = time.perf_counter() - began, os.waitstatus_to_exitcode(status)
+    if child.returncode != 0:
+        sys.exit(f"error: {command} ended with {child.returncode}:\n{printed.decode()}")
+    return printed, {"wall": wall, "cpu": used.ru_utime + used.ru_stime, "memory": used.ru_maxrss / 1024}
+
+
+def data(*command: object) -> tuple[bytes, dict[str, float]]:
+    return timed(sys.executable, Path(__file__).with_name("speed_data.py"), *command)
+
+
+def median(runs: list[dict[str, float]], key: str) -> float:
+    return statistics.median(run[key] for run in runs)
+
+
+def show(name: str, runs: list[dict[str, float]]) -> None:
+    wall, cpu, memory = (median(runs, key) for key in ("wall", "cpu", "memory"))
+    print(f"  {name:<28} wall {wall:8.3f} s   cpu {cpu:8.3f} s   peak {memory:6.0f} MB", flush=True)
+
+
+class Program:
+    def __init__(self, path: Path, benchmark: str):
+        self.path, self.benchmark = path, benchmark
+
+    def frozen(self, root: Path, out: Path) -> None:
+        show(f"{self.benchmark}: import", [timed(self.path, "--format", "json", "dataset", "import", self.benchmark, "--from", root, "--out", out)[1]])
+
+    def score(self, frozen: Path, artifact: Path) -> tuple[bytes, dict[str, float]]:
+        return timed(self.path, "--format", "json", "score", self.benchmark, "-l", "open", "-d", frozen, artifact)
+
+
+def in_turn(program: Program, root: Path, frozen: Path, rounds: int) -> None:
+    program.frozen(root, frozen)
+    artifact = next(root.glob("*.json"))
+    ours, theirs, equal = [], [], True
+    for _ in range(rounds + 1):
+        reference, used = data("score", program.benchmark, root, artifact)
+        theirs.append(used)
+        verdict, used = program.score(frozen, artifact)
+        ours.append(used)
+        equal &= abs(json.loads(reference)["score"] - json.loads(verdict)["score"]) <= 1e-9
+    ours, theirs = ours[1:], theirs[1:]
+    show("reference", theirs)
+    show("dataperf score", ours)
+    wall, cpu = (median(theirs, key) / median(ours, key) for key in ("wall", "cpu"))
+    print(f"  {wall:.0f} times faster, {cpu:.0f} times less processor time; scores {'equal' if equal else 'DIFFER'}\n", flush=True)
+
+
+def debugging(program: Program, root: Path, scratch: Path, rounds: int) -> None:
+    for extent in ("whole", "until_target"):
+        (root / "curves.txt").write_text(extent + "\n")
+        frozen = scratch / extent
+        program.frozen(root, frozen)
+        for artifact in sorted(root.glob("*.json")):
+            fit = statistics.median(json.loads(data("fits", root, artifact)[0]))
+            ours = [program.score(frozen, artifact)[1] for _ in range(rounds + 1)][1:]
+            show(f"{extent}, {artifact.stem} order", ours)
+            task = median(ours, "wall") / N_TASKS
+            times = fit * N_STEPS / task
+            print(f"    XGBoost {fit:.2f} s a fit, {fit * N_STEPS:.0f} s a task; dataperf {task:.2f} s a task: {times:.0f} times\n", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", type=Path, required=True, help="the directory of a release build of `dataperf`")
+    parser.add_argument("--size", choices=["quick", "full"], default="full", help="how many runs count: 3 or 9")
+    parser.add_argument("--only", choices=BENCHMARKS, help="one of them instead of all")
+    args = parser.parse_args()
+    rounds = {"quick": 3, "full": 9}[args.size]
+    for name in [args.only] if args.only else BENCHMARKS:
+        with tempfile.TemporaryDirectory() as folder:
+            scratch, program = Path(folder), Program(args.bin / "dataperf", BENCHMARKS[name])
+            root = scratch / "public"
+            root.mkdir()
+            data("make", program.benchmark, root)
+            if name == "debugging":
+                debugging(program, root, scratch, rounds)
+            else:
+                in_turn(program, root, scratch / "frozen", rounds)
+
+
+if __name__ == "__main__":
+    main()
