@@ -53,18 +53,40 @@ fn open(path: &Path) -> Result<Option<File>, PortError> {
     }
 }
 
+/// Parts that are less than one in so many of a file's bytes are far from each other.
+const SPARSE: u64 = 16;
+
 /// A file's bytes, which are read as they are looked at.
 fn mapped(file: &File, n_bytes: u64) -> std::io::Result<Bytes> {
-    if n_bytes == 0 {
-        return Ok(Bytes::new());
-    }
+    Ok(if n_bytes == 0 {
+        Bytes::new()
+    } else {
+        Bytes::from_owner(map(file)?)
+    })
+}
+
+fn map(file: &File) -> std::io::Result<Mmap> {
     // SAFETY: frozen files are never changed in place: writers rename whole files and directories. Should somebody
     // truncate one all the same, this process ends; it never computes with torn numbers.
     #[expect(
         unsafe_code,
         reason = "mapping 126 MB instead of reading it is a third of a score's time"
     )]
-    unsafe { Mmap::map(file) }.map(Bytes::from_owner)
+    unsafe {
+        Mmap::map(file)
+    }
+}
+
+/// A file's bytes of which `n_wanted` are looked at here and there.
+fn mapped_for_parts(file: &File, n_bytes: u64, n_wanted: u64) -> std::io::Result<Bytes> {
+    if n_wanted > n_bytes / SPARSE || !cfg!(unix) {
+        return mapped(file, n_bytes);
+    }
+    let map = map(file)?;
+    // the pages around each part would cost more than those of the parts
+    #[cfg(unix)]
+    map.advise(memmap2::Advice::Random)?;
+    Ok(Bytes::from_owner(map))
 }
 
 impl Bucket for DirectoryBucket {
@@ -103,7 +125,8 @@ impl Bucket for DirectoryBucket {
                 ),
             });
         }
-        let whole = mapped(&file, n_bytes).map_err(|error| failed(&path, error))?;
+        let n_wanted = ranges.iter().map(|range| range.end - range.start).sum();
+        let whole = mapped_for_parts(&file, n_bytes, n_wanted).map_err(|error| failed(&path, error))?;
         let part = |range: &Range<u64>| whole.slice(range.start as usize..range.end as usize);
         Ok(Some(ranges.iter().map(part).collect()))
     }

@@ -148,6 +148,15 @@ impl Stored {
         }
     }
 
+    /// Takes all numbers out and keeps the room.
+    pub fn clear(&mut self) {
+        match self {
+            Self::F64(all) => all.clear(),
+            Self::F32(all) => all.clear(),
+            Self::Decimals(all, _) => all.clear(),
+        }
+    }
+
     /// Appends numbers from their little-endian bytes; what is left over at the end is no number.
     pub fn extend(&mut self, bytes: &[u8]) {
         match self {

@@ -7,10 +7,12 @@ use pulp::{Arch, Simd, WithSimd};
 
 /// Partial sums of a reduction: four registers of eight on the widest processors.
 const LANES: usize = 32;
+/// Registers of a vector that are updated together.
+const UNROLLED: usize = 4;
 
 /// Functions for code that is already compiled for the instruction set in use.
 pub(crate) mod inline {
-    use super::{LANES, Simd};
+    use super::{LANES, Simd, UNROLLED};
 
     /// Adds up partial sums in a fixed order.
     #[inline(always)]
@@ -135,10 +137,24 @@ pub(crate) mod inline {
         let splats = factors.map(|factor| simd.splat_f64s(factor));
         let (body, tail) = S::as_mut_simd_f64s(target);
         let bodies: [&[S::f64s]; N] = std::array::from_fn(|n| &halves[n].0[..body.len()]);
-        for (at, target) in body.iter_mut().enumerate() {
+        // some registers at once: between them there is nothing to wait for
+        let (blocks, rest) = body.as_chunks_mut::<UNROLLED>();
+        let row_blocks: [&[[S::f64s; UNROLLED]]; N] = bodies.map(|body| body.as_chunks().0);
+        let row_rests: [&[S::f64s]; N] = bodies.map(|body| body.as_chunks::<UNROLLED>().1);
+        for (at, target) in blocks.iter_mut().enumerate() {
+            let mut sums = *target;
+            for n in 0..N {
+                let row = &row_blocks[n][at];
+                for i in 0..UNROLLED {
+                    sums[i] = simd.mul_add_f64s(splats[n], row[i], sums[i]);
+                }
+            }
+            *target = sums;
+        }
+        for (at, target) in rest.iter_mut().enumerate() {
             let mut sum = *target;
             for n in 0..N {
-                sum = simd.mul_add_f64s(splats[n], bodies[n][at], sum);
+                sum = simd.mul_add_f64s(splats[n], row_rests[n][at], sum);
             }
             *target = sum;
         }

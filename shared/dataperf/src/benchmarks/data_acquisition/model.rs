@@ -179,8 +179,8 @@ fn encoding(tensor: &TensorEntry, path: &str, market: &Market) -> Result<Encodin
 pub(super) fn accuracies(bought: &Bought, frozen: &Frozen, read: &ReadRows) -> Result<Vec<f64>, FrozenError> {
     let market = &frozen.data[&bought.market];
     let n_features = market.buyer_features.ncols();
-    let trial = |rows: &Vec<u32>| {
-        let mut x = Stored::with_capacity(market.encoding, rows.len() * n_features);
+    let trial = |x: &mut Stored, rows: &Vec<u32>| {
+        x.clear();
         for row in rows {
             x.extend(read.row(bought.rows.partition_point(|known| known < row)));
         }
@@ -195,5 +195,16 @@ pub(super) fn accuracies(bought: &Bought, frozen: &Frozen, read: &ReadRows) -> R
             |error: FitError| FrozenError::damaged(&features_file(bought.market), error.to_string());
         Ok(accuracy(&market.buyer_labels, &predicted.map_err(damaged)?))
     };
-    bought.trials.par_iter().map(trial).collect()
+    // one piece of memory a thread: fresh pages for each trial would cost as much as copying the rows into them
+    let n_rows = bought.trials.iter().map(Vec::len).max().unwrap_or(0);
+    let n_trials = bought.trials.len().div_ceil(rayon::current_num_threads()).max(1);
+    let chunks: Result<Vec<Vec<f64>>, FrozenError> = bought
+        .trials
+        .par_chunks(n_trials)
+        .map(|trials| {
+            let mut x = Stored::with_capacity(market.encoding, n_rows * n_features);
+            trials.iter().map(|rows| trial(&mut x, rows)).collect()
+        })
+        .collect();
+    Ok(chunks?.concat())
 }

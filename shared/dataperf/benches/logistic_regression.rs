@@ -1,0 +1,65 @@
+//! One trial of Data Acquisition at its size. Run with `cargo bench -p dataperf --bench logistic_regression`.
+#![allow(missing_docs, clippy::expect_used)]
+
+use dataperf::models::logistic_regression::LogisticRegression;
+use dataperf::models::mt19937::Mt19937;
+use dataperf::numbers::{Decimals, Stored};
+use divan::{Bencher, black_box};
+use rayon::prelude::*;
+
+const N_ROWS: usize = 4_400;
+const N_FEATURES: usize = 768;
+const N_LATENT: usize = 48;
+/// As sellers write them.
+const N_DECIMALS: u32 = 8;
+
+fn main() {
+    divan::main();
+}
+
+/// Rows that are mixtures of a few numbers, and noisy labels.
+fn trial() -> (Vec<f64>, Vec<usize>) {
+    let mut generator = Mt19937::new(1);
+    // the sum of four uniform words is near enough to a normal one
+    let mut normal = || {
+        let uniform = (0..4).map(|_| f64::from(generator.next_u32()) / f64::from(u32::MAX) - 0.5);
+        uniform.sum::<f64>() * 3f64.sqrt()
+    };
+    let layer: Vec<f64> = (0..N_LATENT * N_FEATURES)
+        .map(|_| normal() / (N_LATENT as f64).sqrt())
+        .collect();
+    let (mut x, mut labels) = (Vec::new(), Vec::new());
+    for _ in 0..N_ROWS {
+        let latent: Vec<f64> = (0..N_LATENT).map(|_| normal()).collect();
+        labels.push(usize::from(latent[0] + latent[1] + normal() > 0.0));
+        x.extend((0..N_FEATURES).map(|feature| {
+            let mixed: f64 = (0..N_LATENT)
+                .map(|k| latent[k] * layer[k * N_FEATURES + feature])
+                .sum();
+            (mixed + 0.15 * normal()) * 0.05
+        }));
+    }
+    (x, labels)
+}
+
+/// Ten trials, as one market has, on all cores; `decimals` are as they are stored.
+#[divan::bench(sample_count = 9, args = ["f64", "decimals"])]
+fn ten_trials(bencher: Bencher, kind: &str) {
+    let (x, labels) = trial();
+    let decimals = Decimals::new(N_DECIMALS).expect("few enough");
+    let trials: Vec<Stored> = (0..10)
+        .map(|_| match kind {
+            "f64" => Stored::F64(x.clone()),
+            _ => {
+                let whole = x.iter().map(|x| (x * 1e8).round_ties_even() as i32);
+                Stored::Decimals(whole.collect(), decimals)
+            }
+        })
+        .collect();
+    bencher.bench_local(|| {
+        let fit = |x: &Stored| LogisticRegression::fit_stored(x.view(), N_FEATURES, &labels);
+        trials
+            .par_iter()
+            .for_each(|x| drop(black_box(fit(x).expect("two classes"))));
+    });
+}
