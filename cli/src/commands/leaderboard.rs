@@ -182,6 +182,13 @@ pub(crate) fn print(board: &Board, top: &[Ranked]) {
         "\n{} · {} · round {}{mark}",
         board.benchmark, board.leaderboard, board.round
     );
+    if top.is_empty() {
+        println!(
+            "no score yet; `dataperf leaderboard {}` shows the boards that have one",
+            board.benchmark
+        );
+        return;
+    }
     let mut table = table(&["rank", "score", "submitter", "received", "submission"]);
     for ranked in top {
         let entry = &ranked.entry;

@@ -170,6 +170,19 @@ const painted = (page, name) =>
     return n;
   }, name);
 
+/** Where the chart is, once it is in the window: what is outside of it feels no pointer. */
+async function pointed(page) {
+  const plot = page.locator(".chart .u-over");
+  await plot.scrollIntoViewIfNeeded();
+  return plot.boundingBox();
+}
+
+/** Waits until the line below the chart ends in one of `texts`. */
+async function reads(page, texts) {
+  const ends = (texts) => texts.some((text) => document.querySelector(".readout").textContent.endsWith(text));
+  await page.waitForFunction(ends, texts).catch(async () => assert.fail(`${await page.locator(".readout").innerText()}: expected one of ${texts}`));
+}
+
 test("the best over time is plotted, in light, in dark, and when that changes", async () => {
   await on("light", "#/speech-selection/board/en-25/open", async (page) => {
     await page.waitForSelector(".chart canvas");
@@ -184,15 +197,13 @@ test("the best over time is plotted, in light, in dark, and when that changes", 
     assert.equal(await page.locator(".readout").innerText(), label);
     assert.equal(await page.locator(".key li").count(), 4, "the best, submissions, baselines, the best of them");
 
-    const { x, y, width, height } = await page.locator(".chart .u-over").boundingBox();
+    const { x, y, width, height } = await pointed(page);
     const at = (point) => Date.parse(point.received_at);
     const pixel = (at(points.at(-1)) - at(points[0])) / width;
     const said = ({ submitter, score, best }) => `${submitter} · ${score.toFixed(4)}${best === null ? "" : ` · best so far ${best.toFixed(4)}`}`;
     for (const [end, point] of [[Math.ceil(x), points[0]], [Math.floor(x + width) - 1, points.at(-1)]]) {
       await page.mouse.move(end, y + height / 2);
-      const near = points.filter((other) => Math.abs(at(other) - at(point)) <= 3 * pixel).map(said);
-      const readout = await page.locator(".readout").innerText();
-      assert.ok(near.some((text) => readout.endsWith(text)), `${readout}: ${near}`);
+      await reads(page, points.filter((other) => Math.abs(at(other) - at(point)) <= 3 * pixel).map(said));
     }
     const before = await painted(page, "accent");
     await page.emulateMedia({ colorScheme: "dark" });
@@ -208,9 +219,9 @@ test("the curves of a receipt are plotted", async () => {
     await page.waitForSelector(".chart canvas");
     for (const name of ["accent", "second"]) assert.ok((await painted(page, name)) > 60, `a line in the colour ${name}`);
     assert.deepEqual(await page.locator(".key li").allInnerTexts(), curves.map(({ of }) => of.replaceAll(" / ", " ")));
-    const { x, y, width, height } = await page.locator(".chart .u-over").boundingBox();
+    const { x, y, width, height } = await pointed(page);
     await page.mouse.move(x + width / 2, y + height / 2);
-    assert.match(await page.locator(".readout").innerText(), /^step \d+: tasks .+ 0\.\d+/);
+    await page.waitForFunction(() => /^step \d+: tasks .+ 0\.\d+/.test(document.querySelector(".readout").textContent));
   });
 });
 
