@@ -337,6 +337,7 @@ for (const screen of Object.keys(SCREENS)) {
         "Speech selection en-25": "#/speech-selection/board/en-25/open",
         "second-listen": `#/speech-selection/submission/${ids.scored}`,
         hasty: `#/speech-selection/submission/${ids.rejected}`,
+        "hasty · DataPerf": "#/speech-selection/submitter/hasty",
         "a-bit-of-all": `#/data-acquisition/submission/${ids.acquisition}`,
         "second-look": "#/vision-selection/submitter/second-look",
         [ids.debugger]: `#/vision-debugging/submission/${ids.debugging}`,
@@ -348,6 +349,8 @@ for (const screen of Object.keys(SCREENS)) {
         assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`), [], `${screen} ${title}`);
         const [wide, width] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
         assert.ok(wide <= width, `${screen} ${title}: ${wide} of ${width} pixels`);
+        const out = await page.locator(".panel").evaluateAll((panels) => panels.filter((panel) => panel.scrollWidth > panel.clientWidth).map((panel) => panel.innerText));
+        assert.deepEqual(out, [], `${screen} ${title}: what these panels hold is wider than they are`);
       }
       await page.locator("#who").click();
       const { violations } = await page.evaluate(() => globalThis.axe.run());
