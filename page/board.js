@@ -7,12 +7,22 @@ import { capital, command, h, href, plain, prose, say, score, size, titled, when
 const FIRST = 100;
 const POINTS = 5000; // a chart shows no more; the CSV has all
 
+// The order of the API is the order of ranks, with baselines, which have none, in their places.
 const COLUMNS = [
-  { key: "rank", label: "Rank", first: 1, of: (row) => row.rank ?? Infinity },
-  { key: "submitter", label: "Submitter", first: 1, of: (row) => row.submitter.toLowerCase() },
-  { key: "score", label: "Score", first: -1, of: (row) => row.score },
-  { key: "received_at", label: "Received", first: -1, of: (row) => row.received_at, wide: true },
+  { label: "Rank", first: 1, of: (_, place) => place },
+  { label: "Submitter", first: 1, of: ({ submitter }) => submitter.toLowerCase() },
+  { label: "Score", first: -1, of: ({ score }) => score },
+  { label: "Received", first: -1, of: ({ received_at: at }) => at, wide: true },
 ];
+
+/** How many people and baselines there are in `rows`: "5 submitters, 2 baselines". */
+export function counted(rows, more) {
+  const some = (n, of) => `${plain(n)} ${of}${n === 1 ? "" : "s"}`;
+  const n_baselines = rows.filter((row) => row.is_baseline).length;
+  const n = rows.length - n_baselines;
+  const people = more ? `more than ${some(n, "submitter")}` : some(n, "submitter");
+  return n_baselines > 0 ? `${people}, ${some(n_baselines, "baseline")}` : people;
+}
 
 /** The table with its search, its sorting and its further pages. */
 function standings(benchmark, parts, query, page) {
@@ -27,7 +37,7 @@ function standings(benchmark, parts, query, page) {
   const line = (row, range) =>
     h(
       "tr",
-      { class: row.is_baseline ? "baseline" : null },
+      { class: row.is_baseline ? "baseline" : row.rank === 1 ? "leading" : null },
       h("td", { class: "n rank" }, row.rank ?? h("span", { class: "tag" }, "baseline")),
       h("th", { scope: "row" }, h("a", { href: href(benchmark.id, "submitter", row.submitter) }, row.submitter)),
       h(
@@ -40,14 +50,14 @@ function standings(benchmark, parts, query, page) {
     );
 
   const draw = () => {
-    const shown = rows.filter((row) => row.submitter.toLowerCase().includes(wanted));
     const { column, direction } = sorted;
-    const compare = (a, b) => (a < b ? -direction : a > b ? direction : 0);
-    shown.sort((a, b) => compare(column.of(a), column.of(b)));
+    const compare = (a, b) => (a.by < b.by ? -direction : a.by > b.by ? direction : 0);
+    const keyed = rows.map((row, place) => ({ row, by: column.of(row, place) }));
+    const shown = keyed.filter(({ row }) => row.submitter.toLowerCase().includes(wanted)).sort(compare).map(({ row }) => row);
     const range = scale(rows);
     body.replaceChildren(...shown.map((row) => line(row, range)));
     if (shown.length === 0) body.append(h("tr", {}, h("td", { colspan: COLUMNS.length, class: "empty" }, rows.length ? "Nobody of that name." : "No submission has a score yet.")));
-    count.textContent = wanted ? `${shown.length} of ${rows.length}${next ? " shown so far" : ""}` : `${rows.length}${next ? " shown, there are more" : rows.length === 1 ? " submitter" : " submitters"}`;
+    count.textContent = wanted ? `${shown.length} of ${rows.length}${next ? " shown so far" : ""}` : counted(rows, next);
     more.hidden = !next;
   };
 
@@ -147,7 +157,7 @@ function dataset(benchmark) {
   );
 }
 
-async function overTime(parts, round) {
+async function overTime(parts, round, isBetter) {
   const series = [...parts, "series"];
   const { lines, more } = await pages(series, { round, limit: 1000 }, "points", POINTS);
   if (lines.length === 0) return null;
@@ -155,7 +165,7 @@ async function overTime(parts, round) {
     "section",
     { class: "panel wide-panel", "aria-labelledby": "over-time" },
     h("div", { class: "bar" }, h("h2", { id: "over-time" }, "Best over time"), h("a", { href: address(series, { round, format: "csv" }), download: "series.csv" }, "CSV")),
-    bestOverTime(lines),
+    bestOverTime(lines, isBetter),
     more ? h("p", { class: "note" }, `The first ${plain(lines.length)} submissions; the CSV and the API have all.`) : null,
   );
 }
@@ -163,13 +173,15 @@ async function overTime(parts, round) {
 export async function board(benchmarkId, name, round) {
   const parts = ["benchmarks", benchmarkId, "leaderboards", name];
   const query = { round, limit: FIRST, include: "spread" };
-  const [benchmark, page, chart] = await Promise.all([ask(["benchmarks", benchmarkId]), ask(parts, query), overTime(parts, round)]);
+  const [benchmark, page] = await Promise.all([ask(["benchmarks", benchmarkId]), ask(parts, query)]);
+  const isHigherBetter = benchmark.direction === "higher_is_better";
+  const chart = await overTime(parts, round, (a, b) => (isHigherBetter ? a > b : a < b));
   const known = benchmark.leaderboards.find((other) => other.name === name && other.round === round);
   const tabs = benchmark.leaderboards.map((other) => {
     const label = other.round === "open" ? other.name : `${other.name} · ${other.round}`;
     return h("a", { href: href(benchmarkId, "board", other.name, other.round), "aria-current": other === known ? "page" : null }, label);
   });
-  const better = benchmark.direction === "higher_is_better" ? "Higher is better." : "Lower is better.";
+  const better = isHigherBetter ? "Higher is better." : "Lower is better.";
   return {
     title: `${titled(benchmarkId)} ${name}`,
     benchmark: benchmarkId,

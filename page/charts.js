@@ -74,13 +74,32 @@ function moments(ticks, apart) {
 
 const stamp = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit" });
 
-/** All scores of a board over time, and the best so far as steps. */
-export function bestOverTime(points) {
-  const best = points.at(-1).best;
-  const rest = `${points.length} scored ${points.length === 1 ? "submission" : "submissions"}; the best is ${score(best)}`;
+/** What a board's points come to: the best so far, and the best baseline, if there is one. */
+function summary(points, isBetter) {
+  const baselines = points.filter((point) => point.is_baseline);
+  const bar = baselines.reduce((best, point) => (best && !isBetter(point.score, best.score) ? best : point), null);
+  const { best } = points.at(-1);
+  const n = points.length - baselines.length;
+  const people = n === 0 ? "no scored submission yet" : `${plain(n)} scored ${n === 1 ? "submission" : "submissions"}; the best is ${score(best)}`;
+  return { bar, rest: bar ? `${people}, the best baseline ${score(bar.score)}` : people };
+}
+
+const swatch = (kind, text) => h("li", {}, h("span", { class: `swatch ${kind}` }), text);
+
+/** All scores of a board over time, and the best so far as steps. Baselines are what the best is held against, no part of it. */
+export function bestOverTime(points, isBetter) {
+  const { bar, rest } = summary(points, isBetter);
   const readout = h("p", { class: "readout", "data-rest": rest }, rest);
-  const data = [points.map((point) => Date.parse(point.received_at) / 1000), points.map((point) => point.best), points.map((point) => point.score)];
+  const each = (value) => points.map(value);
+  const data = [
+    each((point) => Date.parse(point.received_at) / 1000),
+    each((point) => point.best),
+    each((point) => (point.is_baseline ? null : point.score)),
+    each((point) => (point.is_baseline ? point.score : null)),
+    each(() => bar?.score ?? null),
+  ];
   const alone = points.length === 1 ? { x: { time: true, range: (_, min) => [min - 60, min + 60] } } : {};
+  const dots = (name) => ({ stroke: colour(name), paths: () => null, points: { show: true, size: 7, width: 1.5, fill: colour("panel") } });
   const place = chart(`Best score over time: ${rest}`, data, () => ({
     ms: 1e-3,
     scales: { y: { range: { min: { pad: 0.1 }, max: { pad: 0.15 } } }, ...alone },
@@ -89,15 +108,20 @@ export function bestOverTime(points) {
     axes: axes({ space: 90, size: 46, values: (_, ticks, __, ___, apart) => moments(ticks, apart) }),
     series: [
       {},
-      { label: "best", stroke: colour("accent"), width: 2, paths: window.uPlot.paths.stepped({ align: 1 }), points: { show: false } },
-      { label: "score", stroke: colour("dot"), paths: () => null, points: { show: true, size: 7, width: 1.5, fill: colour("panel") } },
+      { label: "best so far", stroke: colour("accent"), width: 2, paths: window.uPlot.paths.stepped({ align: 1 }), points: { show: false } },
+      { label: "submission", ...dots("dot") },
+      { label: "baseline", ...dots("soft") },
+      { label: "best baseline", stroke: colour("soft"), width: 1.5, dash: [5, 5], points: { show: false } },
     ],
     hooks: tells(readout, (idx) => {
       const point = points[idx];
-      return `${stamp.format(new Date(point.received_at))} · ${point.submitter} · ${score(point.score)} · best so far ${score(point.best)}`;
+      const so_far = point.best === null ? "" : ` · best so far ${score(point.best)}`;
+      return `${stamp.format(new Date(point.received_at))} · ${point.submitter} · ${score(point.score)}${so_far}`;
     }),
   }));
-  return [place, readout];
+  const baselines = bar && [swatch("ring soft", "a baseline"), swatch("dash", `the best baseline, ${bar.submitter.replace(/^baseline-/, "")}`)];
+  const key = h("ul", { class: "key" }, swatch("rule", "best so far"), swatch("ring", "a submission"), baselines);
+  return [key, place, readout];
 }
 
 const HUES = ["accent", "second", "third", "fourth", "fifth"];

@@ -1,11 +1,14 @@
 // All benchmarks and their boards.
 
 import { ask } from "./api.js";
+import { counted } from "./board.js";
 import { capital, h, href, prose, score, titled } from "./dom.js";
 
+const COUNTED = 50; // of larger boards a card says that there are more
+
 async function card(benchmark, board) {
-  const page = await ask(["benchmarks", benchmark.id, "leaderboards", board.name], { limit: 1, round: board.round });
-  const [leader] = page.rows;
+  const { rows, next } = await ask(["benchmarks", benchmark.id, "leaderboards", board.name], { limit: COUNTED, round: board.round });
+  const leader = rows.find((row) => !row.is_baseline) ?? rows[0];
   const round = board.round === "open" ? null : h("span", { class: "round" }, board.round);
   return h(
     "li",
@@ -18,6 +21,7 @@ async function card(benchmark, board) {
       leader
         ? h("span", { class: "leader" }, h("b", {}, score(leader.score)), h("span", { class: "who" }, leader.submitter))
         : h("span", { class: "leader none" }, "no score yet"),
+      leader ? h("span", { class: "count" }, counted(rows, next)) : null,
     ),
   );
 }

@@ -25,7 +25,7 @@ export async function submitter(benchmark, name) {
   };
   add(await ask(parts, query));
   more.addEventListener("click", async () => add(await ask(parts, { ...query, cursor: next })));
-  const heads = ["Received", "Leaderboard", "Status", "Score"].map((label) => h("th", { scope: "col" }, label));
+  const heads = ["Received", "Board", "Status", "Score"].map((label) => h("th", { scope: "col" }, label));
   const hint = token.get() ? "" : " Those without a score show when you sign in with this submitter's token.";
   return {
     title: name,

@@ -368,16 +368,19 @@ async fn baselines_are_shown_without_a_rank_and_withdrawals_leave_no_hole() {
         "{history}"
     );
 
-    let csv = crate::project::dataperf([
-        "--format",
-        "csv",
-        "leaderboard",
-        BENCHMARK,
-        "--s3-endpoint",
-        world.cloud.s3_endpoint(),
-        "--dynamodb-endpoint",
-        world.cloud.dynamodb_endpoint(),
-    ]);
+    let printed = |format, args: &[&str]| {
+        let cloud = [
+            "--s3-endpoint",
+            world.cloud.s3_endpoint(),
+            "--dynamodb-endpoint",
+            world.cloud.dynamodb_endpoint(),
+        ];
+        let command = ["--format", format, "leaderboard", BENCHMARK];
+        crate::project::dataperf(command.iter().chain(args).chain(&cloud))
+    };
+    let misspelt = printed("text", &["en-52"]);
+    assert!(misspelt.stdout.contains("no score yet"), "{misspelt:?}");
+    let csv = printed("csv", &[]);
     let rows: Vec<Vec<&str>> = csv.stdout.lines().map(|line| line.split(',').collect()).collect();
     assert_eq!(
         rows[0][..6],

@@ -8,7 +8,7 @@ use dataperf_local::{Config, Moment};
 
 use crate::layout::{CLIPS_A_WORD, Layout};
 use crate::project::{BENCHMARK, good};
-use crate::world::{Sent, World};
+use crate::world::{PATIENCE, Sent, World};
 
 fn key(submitter: &str, n: usize) -> String {
     format!("{BENCHMARK}/en-25/{submitter}/{n}.json")
@@ -237,7 +237,7 @@ async fn a_time_limit_that_is_too_short() {
         "{error}"
     );
     world
-        .change(|config| config.functions[0].timeout = Duration::from_mins(1))
+        .change(|config| config.functions[0].timeout = PATIENCE)
         .await;
     world.cloud.invoke(BENCHMARK, &event).await.unwrap();
     assert_eq!(world.only_receipt(&sent).await.verdict.status, Ending::Scored);

@@ -305,6 +305,7 @@ async fn lists_come_in_pages_as_json_and_as_csv() {
         ("di", 0.25),
         ("baseline-all", 0.5),
         ("ed", 0.5),
+        ("baseline-best", 0.875),
     ];
     for (n, (submitter, score)) in scores.into_iter().enumerate() {
         finish(&world, submitter, 1_000 + i64::try_from(n).unwrap(), score).await;
@@ -319,6 +320,7 @@ async fn lists_come_in_pages_as_json_and_as_csv() {
     let reading = Reading::of(world).await;
     let board = format!("/api/v1/benchmarks/{BENCHMARK}/leaderboards/en-25");
     let expected = [
+        (None, "baseline-best"),
         (Some(1), "bo"),
         (Some(2), "ada"),
         (Some(2), "cy, \"the third\""),
@@ -339,7 +341,14 @@ async fn lists_come_in_pages_as_json_and_as_csv() {
             .map(|point| point["best"].as_f64().unwrap())
             .collect();
         assert_eq!(best[..3], [0.5, 0.75, 0.75], "{limit} a page");
-        assert_eq!((best.len(), best[11]), (12, 0.75));
+        assert_eq!(
+            (best.len(), best[13]),
+            (14, 0.75),
+            "no baseline counts as the best"
+        );
+        assert!(points.iter().all(|point| {
+            point["is_baseline"] == point["submitter"].as_str().unwrap().starts_with("baseline-")
+        }));
         let history = reading.all_of("bo", limit);
         assert_eq!(history, [0.625, 0.75], "newest first, {limit} a page");
     }
@@ -349,10 +358,10 @@ async fn lists_come_in_pages_as_json_and_as_csv() {
         .json();
     assert_eq!(
         spread["rows"][0]["spread"]["values"],
-        serde_json::json!([0.625, 0.875])
+        serde_json::json!([0.75, 1.0])
     );
     assert_eq!(spread["rows"][0]["spread"]["std"], 0.125);
-    let csv = reading.ask_with(ANONYMOUS, &format!("{board}?limit=3"), &[("accept", "text/csv")]);
+    let csv = reading.ask_with(ANONYMOUS, &format!("{board}?limit=4"), &[("accept", "text/csv")]);
     assert_eq!(
         csv.header("content-type"),
         "text/csv; charset=utf-8; header=present"
@@ -364,15 +373,15 @@ async fn lists_come_in_pages_as_json_and_as_csv() {
         "{text}"
     );
     assert!(
-        lines[3].starts_with("2,false,\"cy, \"\"the third\"\"\",0.5,1970-01-01T00:00:01.002Z,"),
+        lines[4].starts_with("2,false,\"cy, \"\"the third\"\"\",0.5,1970-01-01T00:00:01.002Z,"),
         "{text}"
     );
     assert_eq!(
         (lines.len(), csv.body),
         (
-            4,
+            5,
             reading
-                .ask(ANONYMOUS, &format!("{board}?limit=3&format=csv"))
+                .ask(ANONYMOUS, &format!("{board}?limit=4&format=csv"))
                 .body
         )
     );

@@ -8,7 +8,7 @@ use dataperf::{Ending, Receipt};
 use serde_json::{Value, json};
 
 use crate::project::{BENCHMARK, Demo, Ran, dataperf, demo_submissions, floats, frozen, good, score};
-use crate::world::{Sent, World};
+use crate::world::{PATIENCE, Sent, World};
 
 const TOLERANCE: f64 = 1e-9;
 
@@ -229,7 +229,7 @@ async fn from_upload_to_receipt_when_warm() {
             .await;
         let key = dataperf::upload::receipt_key(BENCHMARK, "en-25", "ada", &sent.id());
         while results.get(&key, None, 1 << 20).await.unwrap() == Got::Missing {
-            assert!(began.elapsed() < Duration::from_mins(1), "there is no receipt");
+            assert!(began.elapsed() < PATIENCE, "there is no receipt");
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
         seconds.push(began.elapsed().as_secs_f64());

@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::project::{BENCHMARK, Ran, binary, dataperf, frozen};
 
 /// How long a test waits before it fails.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(15);
 /// The bucket of the sample events in `events/`.
 pub(crate) const SAMPLE_BUCKET: &str = "dataperf-submissions-111122223333-eu-central-1";
 
@@ -70,7 +70,7 @@ fn function(name: &str) -> FunctionSpec {
             suffix: String::new(),
         },
         memory_mb: 1769,
-        timeout: Duration::from_mins(1),
+        timeout: PATIENCE,
         concurrency: 2,
         environment: environment
             .map(|(name, value)| (name.to_owned(), value.to_owned()))

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use dataperf::benchmarks::IDS;
 use dataperf::progress::Silent;
@@ -24,7 +24,7 @@ use crate::progress;
 use crate::registry::with_benchmark;
 
 const UPLOADS_AT_ONCE: usize = 8;
-const PATIENCE: Duration = Duration::from_mins(2);
+const POLL: Duration = Duration::from_millis(250);
 
 #[derive(Debug, Args)]
 #[command(
@@ -98,7 +98,11 @@ pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
         planned.extend(plan(benchmark, &from.join("submissions"))?);
         planned.extend(plan_baselines(benchmark, &out, scratch.path()).await?);
     }
-    let outcomes = match drop_all(&cloud, planned).await {
+    let ended = tokio::select! {
+        outcomes = drop_all(&cloud, planned) => outcomes,
+        fault = failed_for_good(&local) => Err(fault),
+    };
+    let outcomes = match ended {
         Ok(outcomes) => outcomes,
         Err(error) => bail!("{error:#}{}", failures(&local).await?),
     };
@@ -200,7 +204,7 @@ fn sorted_entries(directory: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Drops all of them into the bucket, several at once, and waits for every receipt.
+/// Drops all of them into the bucket, several at once, and waits for every receipt, however long a busy machine takes.
 async fn drop_all(cloud: &Cloud, planned: Vec<Planned>) -> Result<Vec<Outcome>> {
     let bar = progress::counting(planned.len() as u64, "submissions");
     let one = |planned: Planned| async {
@@ -212,9 +216,7 @@ async fn drop_all(cloud: &Cloud, planned: Vec<Planned>) -> Result<Vec<Outcome>> 
         } = &planned;
         let started = Instant::now();
         let submitted = upload(cloud, benchmark, leaderboard, submitter, file).await?;
-        let receipt = tokio::time::timeout(PATIENCE, receipt(cloud, &submitted)).await;
-        let receipt = receipt
-            .with_context(|| format!("there is no verdict on `{}` after {PATIENCE:?}", submitted.key))??;
+        let receipt = receipt(cloud, &submitted).await?;
         let board = format!("{benchmark}/{leaderboard}/{submitter}");
         let verdict = &receipt.verdict;
         let outcome = verdict.score.map_or(verdict.status.as_str().to_owned(), |score| {
@@ -235,6 +237,17 @@ async fn drop_all(cloud: &Cloud, planned: Vec<Planned>) -> Result<Vec<Outcome>> 
         .await?;
     bar.finish();
     Ok(outcomes)
+}
+
+/// Waits until a function has failed for good, which leaves an upload without a receipt.
+async fn failed_for_good(local: &dataperf_local::LocalCloud) -> anyhow::Error {
+    loop {
+        match local.on_failure().await {
+            Ok(records) if records.is_empty() => tokio::time::sleep(POLL).await,
+            Ok(_) => return anyhow!("a submission could not be evaluated"),
+            Err(error) => return error.into(),
+        }
+    }
 }
 
 /// What the functions said that failed for good, for the error message.

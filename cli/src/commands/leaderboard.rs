@@ -1,6 +1,7 @@
 //! `dataperf leaderboard`: who leads.
 
 use std::io::{IsTerminal, Write as _};
+use std::pin::pin;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -44,6 +45,7 @@ pub(crate) async fn run(args: LeaderboardArgs, format: RowFormat) -> Result<Done
     let interval = interval.context("`--watch` takes seconds from 0 on")?;
     let cloud = args.cloud.clone().connect().await;
     let mut shown = None;
+    let mut stopped = pin!(super::local::stopped()); // one for all rounds, so that Ctrl-C in the middle of one is heard
     loop {
         let boards = boards_of(
             &cloud,
@@ -64,7 +66,7 @@ pub(crate) async fn run(args: LeaderboardArgs, format: RowFormat) -> Result<Done
             return Ok(Done::Fine);
         };
         tokio::select! {
-            stopped = super::local::stopped() => return stopped.map(|()| Done::Fine),
+            ended = &mut stopped => return ended.map(|()| Done::Fine),
             () = tokio::time::sleep(interval) => {}
         }
     }
@@ -182,6 +184,13 @@ pub(crate) fn print(board: &Board, top: &[Ranked]) {
         "\n{} · {} · round {}{mark}",
         board.benchmark, board.leaderboard, board.round
     );
+    if top.is_empty() {
+        println!(
+            "no score yet; `dataperf leaderboard {}` shows the boards that have one",
+            board.benchmark
+        );
+        return;
+    }
     let mut table = table(&["rank", "score", "submitter", "received", "submission"]);
     for ranked in top {
         let entry = &ranked.entry;

@@ -22,6 +22,8 @@ use crate::page;
 
 /// The function that answers questions over HTTP.
 const READER: &str = "leaderboards";
+/// The largest time limit that Lambda knows.
+const LONGEST_SECONDS: u64 = 900;
 
 #[derive(Debug, Args)]
 #[command(
@@ -58,8 +60,8 @@ pub(crate) struct FunctionArgs {
     /// How many processes of one function may run at once
     #[arg(long, default_value_t = 2)]
     concurrency: usize,
-    /// The time limit of one invocation
-    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    /// The time limit of one invocation: by default the longest that Lambda allows, because this machine may be slow or busy
+    #[arg(long, value_name = "SECONDS", default_value_t = LONGEST_SECONDS)]
     time_limit: u64,
     /// The waits before the two retries of a failed invocation (AWS waits 60 and 120 seconds)
     #[arg(long, value_name = "SECONDS", value_delimiter = ',', default_values_t = [1.0, 2.0])]
@@ -74,7 +76,7 @@ impl Default for FunctionArgs {
         Self {
             functions_dir: None,
             concurrency: 2,
-            time_limit: 60,
+            time_limit: LONGEST_SECONDS,
             back_off: vec![0.2, 0.4],
             idle_limit: 300,
         }

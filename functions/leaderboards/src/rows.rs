@@ -199,8 +199,10 @@ pub(crate) struct Point {
     received_at: String,
     /// Its score.
     score: f64,
-    /// The best score up to here.
-    best: f64,
+    /// The best score up to here, without baselines'; `null` before the first that is none.
+    best: Option<f64>,
+    /// Whether this is a baseline, shown for comparison.
+    is_baseline: bool,
     /// Whose it is.
     submitter: String,
     /// The submission's id.
@@ -209,21 +211,30 @@ pub(crate) struct Point {
 }
 
 impl Point {
-    pub(crate) const HEADER: [&'static str; 5] = ["received_at", "score", "best", "submitter", "submission"];
+    pub(crate) const HEADER: [&'static str; 6] = [
+        "received_at",
+        "score",
+        "best",
+        "is_baseline",
+        "submitter",
+        "submission",
+    ];
 
     /// The point of an entry, and the best so far moved on; `None` without a score.
     pub(crate) fn of(entry: &Entry, direction: Direction, best: &mut Option<f64>) -> Option<Self> {
         let score = entry.score?;
-        let so_far = match (*best, direction) {
-            (None, _) => score,
-            (Some(best), Direction::HigherIsBetter) => best.max(score),
-            (Some(best), Direction::LowerIsBetter) => best.min(score),
-        };
-        *best = Some(so_far);
+        if !entry.is_baseline {
+            *best = Some(match (*best, direction) {
+                (None, _) => score,
+                (Some(best), Direction::HigherIsBetter) => best.max(score),
+                (Some(best), Direction::LowerIsBetter) => best.min(score),
+            });
+        }
         Some(Self {
             received_at: entry.received_at.to_string(),
             score,
-            best: so_far,
+            best: *best,
+            is_baseline: entry.is_baseline,
             submitter: entry.submitter.clone(),
             submission: entry.id.to_string(),
         })
@@ -279,15 +290,28 @@ mod tests {
     }
 
     #[test]
-    fn the_best_follows_the_direction() {
+    fn the_best_follows_the_direction_and_no_baseline() {
         for (direction, expected) in [
-            (Direction::HigherIsBetter, [0.5, 0.5, 0.75]),
-            (Direction::LowerIsBetter, [0.5, 0.25, 0.25]),
+            (Direction::HigherIsBetter, [0.5, 0.5, 0.5, 0.75]),
+            (Direction::LowerIsBetter, [0.5, 0.25, 0.25, 0.25]),
         ] {
             let mut best = None;
-            let points = [0.5, 0.25, 0.75]
-                .map(|score| Point::of(&entry("ada", score), direction, &mut best).map(|point| point.best));
-            assert_eq!(points, expected.map(Some));
+            let entries = [
+                ("baseline-random", 0.375),
+                ("ada", 0.5),
+                ("bo", 0.25),
+                ("baseline-all", 1.0),
+                ("cy", 0.75),
+            ];
+            let points = entries
+                .map(|(who, score)| Point::of(&entry(who, score), direction, &mut best).expect("a score"));
+            assert_eq!(
+                points.each_ref().map(|point| point.is_baseline),
+                [true, false, false, true, false]
+            );
+            let shown = points.map(|point| point.best);
+            assert_eq!(shown[0], None, "no one's yet");
+            assert_eq!(shown[1..], expected.map(Some));
         }
     }
 }

@@ -8,7 +8,8 @@ import { after, before, test } from "node:test";
 import { chromium } from "playwright-core";
 
 const { PAGE_BASE: base, PAGE_TOKEN: token, PAGE_CHROMIUM: executablePath, PAGE_SHOTS: shots } = process.env;
-const PATIENCE = 120_000;
+const PATIENCE = 120_000; // for one step
+const LONGEST = 10 * PATIENCE; // for one test: even what waits for no condition ends, with a message
 // evaluated and not loaded: the page's own policy keeps other scripts out
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const SCREENS = {
@@ -22,7 +23,7 @@ let browser;
 const ids = {};
 
 const api = async (path) => {
-  const answer = await fetch(`${base}/api/v1/benchmarks${path && `/${path}`}`, { headers: { authorization: `Bearer ${token}` } });
+  const answer = await fetch(`${base}/api/v1/benchmarks${path && `/${path}`}`, { headers: { authorization: `Bearer ${token}` }, signal: AbortSignal.timeout(PATIENCE) });
   assert.equal(answer.status, 200, path);
   return answer.json();
 };
@@ -30,7 +31,7 @@ const api = async (path) => {
 before(async () => {
   const args = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"];
   browser = await chromium.launch({ executablePath, args, timeout: PATIENCE });
-  const first = async (board) => (await api(`${board}?limit=1`)).rows[0].submission;
+  const first = async (board) => (await api(board)).rows.find((row) => !row.is_baseline).submission;
   ids.scored = await first("speech-selection/leaderboards/en-25");
   ids.acquisition = await first("data-acquisition/leaderboards/open");
   ids.debugging = await first("vision-debugging/leaderboards/open");
@@ -46,6 +47,19 @@ before(async () => {
 
 after(() => browser?.close());
 
+/** What `work` comes to, or an error that says where the page stood when it took too long. */
+async function bounded(work, page) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`this test is not over after ${LONGEST / 60_000} minutes; the page stands at ${page.url()}`)), LONGEST);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /** A page on a screen of its own; at its end there must have been no error in its console and no request elsewhere. */
 async function on(screen, address, body) {
   const context = await browser.newContext({ ...SCREENS[screen], locale: "en-GB", timezoneId: "UTC", reducedMotion: "reduce" });
@@ -58,11 +72,14 @@ async function on(screen, address, body) {
     const { origin, protocol } = new URL(request.url());
     if (origin !== base && !["data:", "blob:"].includes(protocol)) faults.push(`asked ${request.url()}`);
   });
-  try {
+  const visit = async () => {
     await page.goto(`${base}/${address}`);
     await shown(page);
     await body(page, faults);
     assert.deepEqual(faults, []);
+  };
+  try {
+    await bounded(visit(), page);
   } finally {
     await context.close();
   }
@@ -78,6 +95,8 @@ async function go(page, address, title) {
   await shown(page);
 }
 
+const counted = (n, n_baselines) => `${n} ${n === 1 ? "submitter" : "submitters"}, ${n_baselines} ${n_baselines === 1 ? "baseline" : "baselines"}`;
+
 const signedIn = (address) => `#token=${token}${address}`;
 
 test("the list of benchmarks leads to every board", async () => {
@@ -85,7 +104,13 @@ test("the list of benchmarks leads to every board", async () => {
     assert.equal(await heading(page), "Benchmarks of data");
     const { benchmarks } = await api("");
     assert.equal(await page.locator(".card").count(), benchmarks.flatMap((benchmark) => benchmark.leaderboards).length);
-    await page.locator(".card", { hasText: "pt-60" }).click();
+    const card = page.locator(".card", { hasText: "pt-60" });
+    const { rows } = await api("speech-selection/leaderboards/pt-60");
+    const leader = rows.find((row) => !row.is_baseline);
+    const n_baselines = rows.filter((row) => row.is_baseline).length;
+    assert.equal(await card.locator(".leader").innerText(), `${leader.score.toFixed(4)}\n${leader.submitter}`, "who leads is no baseline");
+    assert.equal(await card.locator(".count").innerText(), counted(rows.length - n_baselines, n_baselines));
+    await card.click();
     await page.waitForFunction(() => document.title.startsWith("Speech selection pt-60"));
     await shown(page);
     assert.equal(await page.locator(".tabs a").count(), 6);
@@ -101,6 +126,7 @@ test("a board sorts, searches and says how to submit", async () => {
     const ranks = (await column(0)).filter((rank) => rank !== "baseline");
     assert.deepEqual(ranks, ["1", "2", "3", "4", "5"], "baselines have a place and no rank");
     assert.ok(n_rows > ranks.length, "the demo submits baselines");
+    assert.equal(await page.locator(".bar .count").innerText(), counted(ranks.length, n_rows - ranks.length));
     const scores = (await column(2)).map(Number);
     assert.deepEqual(scores, [...scores].sort((a, b) => b - a));
     assert.equal(await page.locator(".standings svg.strip circle").count(), 10 * n_rows, "ten seeds in each row");
@@ -144,20 +170,41 @@ const painted = (page, name) =>
     return n;
   }, name);
 
+/** Where the chart is, once it is in the window: what is outside of it feels no pointer. */
+async function pointed(page) {
+  const plot = page.locator(".chart .u-over");
+  await plot.scrollIntoViewIfNeeded();
+  return plot.boundingBox();
+}
+
+/** Waits until the line below the chart ends in one of `texts`. */
+async function reads(page, texts) {
+  const ends = (texts) => texts.some((text) => document.querySelector(".readout").textContent.endsWith(text));
+  await page.waitForFunction(ends, texts).catch(async () => assert.fail(`${await page.locator(".readout").innerText()}: expected one of ${texts}`));
+}
+
 test("the best over time is plotted, in light, in dark, and when that changes", async () => {
   await on("light", "#/speech-selection/board/en-25/open", async (page) => {
     await page.waitForSelector(".chart canvas");
     assert.ok((await painted(page, "accent")) > 300, "the line of the best");
     assert.ok((await painted(page, "dot")) > 20, "the dots of the submissions");
     const { points } = await api("speech-selection/leaderboards/en-25/series");
-    const label = `${points.length} scored submissions; the best is ${Math.max(...points.map((point) => point.score)).toFixed(4)}`;
+    const of = (isBaseline) => points.filter((point) => point.is_baseline === isBaseline);
+    const best = (some) => Math.max(...some.map((point) => point.score)).toFixed(4);
+    assert.ok(of(true).length > 0, "the demo submits baselines");
+    const label = `${of(false).length} scored submissions; the best is ${best(of(false))}, the best baseline ${best(of(true))}`;
     assert.ok((await page.locator(".chart").getAttribute("aria-label")).endsWith(label), label);
-    const { x, y, width, height } = await page.locator(".chart .u-over").boundingBox();
-    await page.mouse.move(x + 2, y + height / 2);
-    const first = `${points[0].submitter} · ${points[0].score.toFixed(4)} · best so far ${points[0].score.toFixed(4)}`;
-    assert.ok((await page.locator(".readout").innerText()).endsWith(first), first);
-    await page.mouse.move(x + width - 2, y + height / 2);
-    assert.match(await page.locator(".readout").innerText(), /best so far 0\.5554/);
+    assert.equal(await page.locator(".readout").innerText(), label);
+    assert.equal(await page.locator(".key li").count(), 4, "the best, submissions, baselines, the best of them");
+
+    const { x, y, width, height } = await pointed(page);
+    const at = (point) => Date.parse(point.received_at);
+    const pixel = (at(points.at(-1)) - at(points[0])) / width;
+    const said = ({ submitter, score, best }) => `${submitter} · ${score.toFixed(4)}${best === null ? "" : ` · best so far ${best.toFixed(4)}`}`;
+    for (const [end, point] of [[Math.ceil(x), points[0]], [Math.floor(x + width) - 1, points.at(-1)]]) {
+      await page.mouse.move(end, y + height / 2);
+      await reads(page, points.filter((other) => Math.abs(at(other) - at(point)) <= 3 * pixel).map(said));
+    }
     const before = await painted(page, "accent");
     await page.emulateMedia({ colorScheme: "dark" });
     await page.waitForFunction(() => getComputedStyle(document.documentElement).getPropertyValue("--accent").trim() === "#4fd1c1");
@@ -172,9 +219,9 @@ test("the curves of a receipt are plotted", async () => {
     await page.waitForSelector(".chart canvas");
     for (const name of ["accent", "second"]) assert.ok((await painted(page, name)) > 60, `a line in the colour ${name}`);
     assert.deepEqual(await page.locator(".key li").allInnerTexts(), curves.map(({ of }) => of.replaceAll(" / ", " ")));
-    const { x, y, width, height } = await page.locator(".chart .u-over").boundingBox();
+    const { x, y, width, height } = await pointed(page);
     await page.mouse.move(x + width / 2, y + height / 2);
-    assert.match(await page.locator(".readout").innerText(), /^step \d+: tasks .+ 0\.\d+/);
+    await page.waitForFunction(() => /^step \d+: tasks .+ 0\.\d+/.test(document.querySelector(".readout").textContent));
   });
 });
 
@@ -290,6 +337,7 @@ for (const screen of Object.keys(SCREENS)) {
         "Speech selection en-25": "#/speech-selection/board/en-25/open",
         "second-listen": `#/speech-selection/submission/${ids.scored}`,
         hasty: `#/speech-selection/submission/${ids.rejected}`,
+        "hasty · DataPerf": "#/speech-selection/submitter/hasty",
         "a-bit-of-all": `#/data-acquisition/submission/${ids.acquisition}`,
         "second-look": "#/vision-selection/submitter/second-look",
         [ids.debugger]: `#/vision-debugging/submission/${ids.debugging}`,
@@ -301,6 +349,8 @@ for (const screen of Object.keys(SCREENS)) {
         assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`), [], `${screen} ${title}`);
         const [wide, width] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
         assert.ok(wide <= width, `${screen} ${title}: ${wide} of ${width} pixels`);
+        const out = await page.locator(".panel").evaluateAll((panels) => panels.filter((panel) => panel.scrollWidth > panel.clientWidth).map((panel) => panel.innerText));
+        assert.deepEqual(out, [], `${screen} ${title}: what these panels hold is wider than they are`);
       }
       await page.locator("#who").click();
       const { violations } = await page.evaluate(() => globalThis.axe.run());
