@@ -2,22 +2,25 @@
 
 use std::collections::HashMap;
 
-use ndarray::ArrayView2;
 use ndarray::parallel::prelude::*;
+use ndarray::{Array2, ArrayView1, ArrayView2};
 use pulp::{Arch, Simd, WithSimd};
 use rayon::slice::ParallelSlice;
 
-use super::SoftVoting;
+use super::{SoftVoting, span};
 use crate::models::logistic_regression::{LogisticRegression, probabilities_of};
 use crate::models::svc::Svc;
 use crate::simd::{BLOCK_ROWS, PackedColumns, ProductScratch, exp, vector};
 
-/// The vectors that rows are multiplied with: the distinct support vectors of all votes, then their weights.
+/// The vectors that rows are multiplied with: the distinct training rows of all votes, and those weights that are no
+/// sums of them.
 #[derive(Debug)]
 pub(super) struct Panel {
     columns: PackedColumns,
-    /// `(n_distinct,)`: squared norms of the centred support vectors.
+    /// `(n_columns,)`: squared norms of the centred training rows, and zeros for other columns.
     squared_norms: Vec<f64>,
+    /// The column of the centre itself.
+    centre_column: usize,
     members: Vec<Member>,
 }
 
@@ -26,52 +29,74 @@ pub(super) struct Panel {
 struct Member {
     /// For each support vector its column.
     support: Vec<usize>,
-    /// The column of the first vector of weights.
-    first_weights: usize,
+    weights: Weights,
     /// Intercepts of the logistic part for centred rows.
     intercepts: Vec<f64>,
 }
 
+/// How the logistic part's products are made.
+#[derive(Debug)]
+enum Weights {
+    /// Each vector of weights has a column, from this one on.
+    Columns(usize),
+    /// From the columns of the training rows.
+    Sums {
+        columns: Vec<usize>,
+        /// `(n_vectors, n_rows)`
+        coefficients: Array2<f64>,
+        /// Each vector's share of the centre, which the columns lack.
+        of_centre: Vec<f64>,
+    },
+}
+
 impl Panel {
-    /// Distances don't change when every row moves by `centre`, and are more accurate near the origin.
-    pub(super) fn new<'a>(
-        centre: Vec<f64>,
-        votes: impl Iterator<Item = (&'a Svc, &'a LogisticRegression)> + Clone,
-    ) -> Self {
-        let mut column_of: HashMap<Vec<u64>, usize> = HashMap::new();
-        let mut columns: Vec<Vec<f64>> = Vec::new();
+    /// The panel of one vote: its support vectors, then its weights. Distances don't change when every row moves by
+    /// `centre`, and are more accurate near the origin.
+    pub(super) fn of_one(centre: Vec<f64>, svc: &Svc, logistic: &LogisticRegression) -> Self {
+        let mut columns = Columns::new(centre);
+        let support = svc.support().outer_iter().map(|row| columns.add(row)).collect();
+        let weights = Weights::Columns(columns.add_weights(logistic));
+        let member = Member {
+            support,
+            weights,
+            intercepts: columns.intercepts(logistic),
+        };
+        columns.pack(vec![member])
+    }
+
+    /// The panel of several votes, in which a training row that they share is one column.
+    pub(super) fn of_several(centre: Vec<f64>, votes: &[SoftVoting]) -> Self {
+        let sums: Vec<Option<Array2<f64>>> = votes
+            .par_iter()
+            .map(|vote| span::coefficients(vote.x.view(), vote.logistic.coefficients()))
+            .collect();
+        let mut columns = Columns::new(centre);
         let mut members = Vec::new();
-        for (svc, _) in votes.clone() {
-            let mut column = |row: ndarray::ArrayView1<f64>| {
-                let bits = row.iter().map(|value| value.to_bits()).collect();
-                *column_of.entry(bits).or_insert_with(|| {
-                    columns.push(row.iter().zip(&centre).map(|(x, c)| x - c).collect());
-                    columns.len() - 1
-                })
+        for (vote, sums) in votes.iter().zip(sums) {
+            let support = vote
+                .svc
+                .support()
+                .outer_iter()
+                .map(|row| columns.add(row))
+                .collect();
+            let weights = match sums {
+                Some(coefficients) => Weights::Sums {
+                    columns: vote.x.outer_iter().map(|row| columns.add(row)).collect(),
+                    of_centre: coefficients
+                        .outer_iter()
+                        .map(|of_vector| of_vector.sum())
+                        .collect(),
+                    coefficients,
+                },
+                None => Weights::Columns(columns.add_weights(&vote.logistic)),
             };
             members.push(Member {
-                support: svc.support().outer_iter().map(&mut column).collect(),
-                first_weights: 0,
-                intercepts: Vec::new(),
+                support,
+                weights,
+                intercepts: columns.intercepts(&vote.logistic),
             });
         }
-        let squared_norms = columns.iter().map(|row| vector::dot(row, row)).collect();
-        let centre_row = ndarray::aview1(&centre);
-        for (member, (_, logistic)) in members.iter_mut().zip(votes) {
-            let weights = logistic.coefficients();
-            member.first_weights = columns.len();
-            member.intercepts = weights
-                .outer_iter()
-                .zip(logistic.intercepts())
-                .map(|(w, b)| w.dot(&centre_row) + b)
-                .collect();
-            columns.extend(weights.outer_iter().map(|row| row.to_vec()));
-        }
-        Self {
-            columns: PackedColumns::new(centre, columns.into_iter()),
-            squared_norms,
-            members,
-        }
+        columns.pack(members)
     }
 
     /// Hands each block's probability sums, `(n_classes, BLOCK_ROWS)`, to `store`: vote by vote, seed by seed.
@@ -121,6 +146,68 @@ impl Panel {
                     }
                 },
             );
+    }
+}
+
+/// A panel in the making.
+struct Columns {
+    centre: Vec<f64>,
+    column_of: HashMap<Vec<u64>, usize>,
+    columns: Vec<Vec<f64>>,
+    squared_norms: Vec<f64>,
+}
+
+impl Columns {
+    fn new(centre: Vec<f64>) -> Self {
+        Self {
+            centre,
+            column_of: HashMap::new(),
+            columns: Vec::new(),
+            squared_norms: Vec::new(),
+        }
+    }
+
+    /// The column of a training row, the same one for the same row.
+    fn add(&mut self, row: ArrayView1<f64>) -> usize {
+        let bits = row.iter().map(|value| value.to_bits()).collect();
+        *self.column_of.entry(bits).or_insert_with(|| {
+            let centred: Vec<f64> = row.iter().zip(&self.centre).map(|(x, c)| x - c).collect();
+            self.squared_norms.push(vector::dot(&centred, &centred));
+            self.columns.push(centred);
+            self.columns.len() - 1
+        })
+    }
+
+    /// The first of the columns of the weights.
+    fn add_weights(&mut self, logistic: &LogisticRegression) -> usize {
+        let first = self.columns.len();
+        let weights = logistic.coefficients();
+        self.columns.extend(weights.outer_iter().map(|row| row.to_vec()));
+        self.squared_norms.resize(self.columns.len(), 0.0);
+        first
+    }
+
+    fn intercepts(&self, logistic: &LogisticRegression) -> Vec<f64> {
+        let centre = ndarray::aview1(&self.centre);
+        let weights = logistic.coefficients();
+        let both = weights.outer_iter().zip(logistic.intercepts());
+        both.map(|(w, b)| w.dot(&centre) + b).collect()
+    }
+
+    fn pack(mut self, members: Vec<Member>) -> Panel {
+        let centre_column = self.columns.len();
+        if members
+            .iter()
+            .any(|member| matches!(member.weights, Weights::Sums { .. }))
+        {
+            self.columns.push(self.centre.clone());
+        }
+        Panel {
+            columns: PackedColumns::new(self.centre, self.columns.into_iter()),
+            squared_norms: self.squared_norms,
+            centre_column,
+            members,
+        }
     }
 }
 
@@ -199,12 +286,28 @@ impl WithSimd for ScoreBlock<'_> {
         }
         vote.svc.decide_block(&scratch.kernel, &mut scratch.decisions);
         let scores = scratch.scores.chunks_exact_mut(BLOCK_ROWS);
-        for (vector, (scores, intercept)) in scores.zip(&member.intercepts).enumerate() {
-            let products = products(member.first_weights + vector);
-            products
-                .iter()
-                .zip(scores)
-                .for_each(|(p, score)| *score = p + intercept);
+        for (vector, (scores, &intercept)) in scores.zip(&member.intercepts).enumerate() {
+            match &member.weights {
+                Weights::Columns(first) => {
+                    let products = products(first + vector).iter();
+                    products.zip(scores).for_each(|(p, score)| *score = p + intercept);
+                }
+                Weights::Sums {
+                    columns,
+                    coefficients,
+                    of_centre,
+                } => {
+                    scores.fill(intercept);
+                    let add = |scores: &mut [f64], factor: f64, column: usize| {
+                        let both = scores.iter_mut().zip(products(column));
+                        both.for_each(|(score, p)| *score = factor.mul_add(*p, *score));
+                    };
+                    add(scores, of_centre[vector], panel.centre_column);
+                    for (&factor, &column) in coefficients.row(vector).iter().zip(columns) {
+                        add(scores, factor, column);
+                    }
+                }
+            }
         }
         probabilities_of(&scratch.scores, &mut scratch.logistic, BLOCK_ROWS);
     }

@@ -5,6 +5,7 @@
 //! the sigmoids of the support vector classifier, so one pass over the rows serves every seed.
 
 mod blocks;
+mod span;
 
 use ndarray::parallel::prelude::*;
 use ndarray::{Array2, Array3, ArrayView2, ArrayViewMut2, ArrayViewMut3, Axis};
@@ -19,6 +20,8 @@ use crate::simd::BLOCK_ROWS;
 /// A fitted soft vote, one for each seed.
 #[derive(Debug)]
 pub struct SoftVoting {
+    /// The training rows, `(n_rows, n_features)`.
+    x: Array2<f64>,
     svc: Svc,
     logistic: LogisticRegression,
     calibrations: Vec<Calibration>,
@@ -78,9 +81,10 @@ impl SoftVoting {
         let ((svc, calibrations), logistic) = (svm?, logistic?);
 
         let centre: Vec<f64> = x.mean_axis(Axis(0)).map(|m| m.to_vec()).unwrap_or_default();
-        let panel = Panel::new(centre, std::iter::once((&svc, &logistic)));
+        let panel = Panel::of_one(centre, &svc, &logistic);
         let arch = Arch::new();
         Ok(Self {
+            x,
             svc,
             logistic,
             calibrations,
@@ -154,7 +158,7 @@ impl SoftVoting {
         let all: Vec<&Self> = votes.iter().collect();
         let centre = first.svc.support().mean_axis(Axis(0));
         let centre = centre.map(|mean| mean.to_vec()).unwrap_or_default();
-        let panel = Panel::new(centre, votes.iter().map(|vote| (&vote.svc, &vote.logistic)));
+        let panel = Panel::of_several(centre, votes);
         let blocks = predicted.axis_chunks_iter_mut(Axis(1), BLOCK_ROWS);
         panel.for_each_block(
             first.arch,
