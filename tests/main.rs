@@ -16,6 +16,7 @@ mod layout;
 mod nothing_lost;
 mod organizer;
 mod project;
+mod read_api;
 mod scale;
 mod scores;
 mod tidy;

@@ -63,9 +63,12 @@ fn every_benchmark_has_one_name_everywhere() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     functions.sort();
-    let mut ids = IDS.to_vec();
-    ids.sort_unstable();
-    assert_eq!(functions, ids, "each function is a registered benchmark's");
+    let mut expected = [IDS, &["leaderboards"]].concat(); // the one that reads
+    expected.sort_unstable();
+    assert_eq!(
+        functions, expected,
+        "each function is a registered benchmark's, or listed here"
+    );
 }
 
 fn cargo(args: &[&str]) -> String {

@@ -56,6 +56,9 @@ enum Command {
     Status(commands::status::StatusArgs),
     /// Show a benchmark's leaderboards
     Leaderboard(commands::leaderboard::LeaderboardArgs),
+    /// Issue, list and revoke the read API's tokens
+    #[command(subcommand)]
+    Token(commands::token::TokenCommand),
     /// Take a scored submission off its board
     Withdraw(commands::withdraw::WithdrawArgs),
     /// Have a whole board scored again, after its data set or its evaluator has changed
@@ -124,6 +127,7 @@ async fn run(cli: Cli) -> anyhow::Result<Done> {
         Command::Baseline(args) => commands::baseline::run(args, format).await,
         Command::Submit(args) => commands::submit::run(args, format).await,
         Command::Status(args) => commands::status::run(args, format).await,
+        Command::Token(command) => commands::token::run(command, format).await,
         Command::Challenge(command) => commands::challenge::run(command, format).await,
         Command::Withdraw(args) => commands::withdraw::run(args, format).await,
         Command::Rescore(args) => commands::rescore::run(args, format).await,

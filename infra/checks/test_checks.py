@@ -50,7 +50,16 @@ PROMISE_FAULTS = [
     ("template.yaml", "      Role: !GetAtt SpeechSelectionAccess.Outputs.RoleArn\n", "", "beside those of infra/evaluator.yaml"),
 ]
 
+PROMISE_FAULTS += [
+    ("infra/reader.yaml", "dynamodb:GetItem", "dynamodb:Scan", "`dynamodb:Scan`, it may only read"),
+    ("infra/reader.yaml", "dynamodb:GetItem", "dynamodb:PutItem", "`dynamodb:PutItem`, it may only read"),
+    ("infra/reader.yaml", "/*/manifest.json", "/*", "data sets are hidden except"),
+    ("infra/reader.yaml", "-submissions-${AWS::AccountId}-${AWS::Region}/*", "-others/*", "which is nothing made here"),
+    ("infra/page.yaml", "BlockPublicPolicy: true", "BlockPublicPolicy: false", "does not block all public access"),
+]
+
 LAYOUT_FAULTS = [
+    ("template.yaml", "Binary: leaderboards", "Binary: other", "Binary is `other`"),
     ("template.yaml", "Value: speech-selection/", "Value: speech/", "must have one S3 trigger"),
     ("template.yaml", "Binary: speech-selection", "Binary: other", "Binary is `other`"),
     ("template.yaml", "Benchmark: speech-selection", "Benchmark: other", "must be an infra/evaluator.yaml"),

@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::config::Config;
+use crate::config::{Config, FunctionSpec};
 use crate::database::{Database, locked};
 use crate::error::{DatabaseError, InvokeError, StartError, WaitError};
 use crate::faults::{Faults, Gate};
@@ -22,7 +22,7 @@ use crate::on_failure::OnFailureRecord;
 use crate::queue::Queue;
 use crate::serve::{endpoint, listen, serve};
 use crate::status::{Snapshot, Status};
-use crate::{data_dir, dynamodb, s3};
+use crate::{data_dir, dynamodb, http_function, s3};
 
 /// A running local cloud; clones are handles to the same one.
 ///
@@ -196,6 +196,16 @@ impl LocalCloud {
         );
         locked(&self.inner.servers).push(tokio::spawn(server));
         true
+    }
+
+    /// A service that answers HTTP requests with a function, as API Gateway does. The function is no trigger's and
+    /// stands beside those of [`Config::functions`].
+    ///
+    /// # Errors
+    /// [`StartError::Function`] when it could never run.
+    pub fn http_function(&self, spec: FunctionSpec) -> Result<Router, StartError> {
+        host::check(std::slice::from_ref(&spec))?;
+        Ok(http_function::router(self.inner.host.synchronous(spec)))
     }
 
     /// Queues an invocation of `function` with `event`, as S3 does with its own; its request id.

@@ -32,6 +32,7 @@ mod error;
 mod events;
 mod faults;
 mod host;
+mod http_function;
 mod on_failure;
 mod queue;
 mod s3;

@@ -226,8 +226,8 @@ def shapley_values(x, y, validation_x, validation_y, datascope: Path) -> list[fl
 
 
 def loss_changes(x, y, validation_x, validation_y, _datascope: Path) -> np.ndarray:
-    """Influence with the whole Hessian, at converged weights."""
-    model = LogisticRegression(tol=1e-12, max_iter=10_000).fit(x, y)
+    """Influence with the whole Hessian, where the frozen model stops."""
+    model = LogisticRegression().fit(x, y)
     train, validation = (np.column_stack([m, np.ones(len(m))]) for m in (x, validation_x))
     p, q = model.predict_proba(x)[:, 1], model.predict_proba(validation_x)[:, 1]
     hessian = train.T @ (train * (p * (1 - p))[:, None]) + np.diag(np.r_[np.ones(x.shape[1]), 0.0])

@@ -15,7 +15,7 @@ use serde_json::json;
 use super::baseline::{MakeTask, Names, make_into};
 use super::dataset::{Boards, ImportTask, open, publish};
 use super::leaderboard::{boards, document, print};
-use super::local::{FunctionArgs, config, start, stopped};
+use super::local::{FunctionArgs, config, organizer_token, start, stopped, with_token};
 use super::submit::{receipt, upload};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
@@ -74,9 +74,10 @@ pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
         .data_dir
         .clone()
         .unwrap_or_else(|| scratch.path().join("cloud"));
-    let mut config = config(&data_dir, &FunctionArgs::default())?;
+    let functions = FunctionArgs::default();
+    let mut config = config(&data_dir, &functions)?;
     config.http_port = Some(0);
-    let local = start(config).await?;
+    let local = start(config, &functions).await?;
     let cloud = CloudArgs::local_at(local.s3_endpoint(), local.dynamodb_endpoint())
         .connect()
         .await;
@@ -107,7 +108,7 @@ pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
         Format::Text => {
             print_outcomes(&cloud, &shown, &outcomes).await?;
             let kept = args.data_dir.as_deref().filter(|_| !args.keep_running);
-            print_next_steps(&local, args.keep_running, kept);
+            print_next_steps(&local, args.keep_running, kept).await?;
         }
     }
     if args.keep_running {
@@ -307,11 +308,16 @@ async fn print_outcomes_json(cloud: &Cloud, shown: &[&str], outcomes: &[Outcome]
     print_json(&json!({ "leaderboards": documents, "receipts": receipts }))
 }
 
-fn print_next_steps(local: &dataperf_local::LocalCloud, runs_on: bool, kept: Option<&Path>) {
+async fn print_next_steps(
+    local: &dataperf_local::LocalCloud,
+    runs_on: bool,
+    kept: Option<&Path>,
+) -> Result<()> {
     println!("\nwhere to look next:");
     if runs_on {
         let (s3, dynamodb) = (local.s3_endpoint(), local.dynamodb_endpoint());
-        println!("  page      {}", local.http_endpoint().unwrap_or_default());
+        let token = organizer_token(local).await?;
+        println!("  page      {}", with_token(local, &token));
         println!(
             "  receipts  aws --endpoint-url {s3} s3 ls --recursive s3://results/   (key `local`, secret `local`)"
         );
@@ -331,4 +337,5 @@ fn print_next_steps(local: &dataperf_local::LocalCloud, runs_on: bool, kept: Opt
         println!("  dataperf score --help                        judge an artifact offline");
         println!("  docs/leaderboard-schema.md                   query the table yourself");
     }
+    Ok(())
 }

@@ -10,5 +10,6 @@ pub(crate) mod rescore;
 pub(crate) mod score;
 pub(crate) mod status;
 pub(crate) mod submit;
+pub(crate) mod token;
 pub(crate) mod verify;
 pub(crate) mod withdraw;

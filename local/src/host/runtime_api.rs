@@ -25,7 +25,7 @@ use crate::serve::serve;
 const MAX_RESPONSE_BYTES: usize = 6 << 20;
 
 /// Where the outcome of an invocation goes.
-type Answer = oneshot::Sender<Result<(), FunctionError>>;
+type Answer = oneshot::Sender<Result<Bytes, FunctionError>>;
 
 /// What the process is to do.
 #[derive(Debug)]
@@ -146,9 +146,9 @@ async fn next(State(shared): State<Arc<Shared>>) -> Response {
 async fn response(
     State(shared): State<Arc<Shared>>,
     Path(request_id): Path<String>,
-    _body: Bytes,
+    body: Bytes,
 ) -> Response {
-    answer(&shared, &request_id, Ok(()))
+    answer(&shared, &request_id, Ok(body))
 }
 
 async fn error(
@@ -165,7 +165,7 @@ async fn init_error(State(shared): State<Arc<Shared>>, headers: HeaderMap, body:
     accepted()
 }
 
-fn answer(shared: &Shared, request_id: &str, outcome: Result<(), FunctionError>) -> Response {
+fn answer(shared: &Shared, request_id: &str, outcome: Result<Bytes, FunctionError>) -> Response {
     let mut taken = locked(&shared.taken);
     match taken.take() {
         Some((taken_id, answer)) if taken_id == request_id => {

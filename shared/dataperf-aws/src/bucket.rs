@@ -14,6 +14,7 @@ use dataperf::ports::bucket::{Bucket, Got, Object, PutIfAbsent};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use crate::fault::port_error;
+use crate::ranges::Connections;
 
 /// Larger objects are read in parts of this size, several at once: one connection gives less than the network has.
 const PART_BYTES: u64 = 8 << 20;
@@ -28,6 +29,7 @@ const CONFLICT_TRIES: usize = 5;
 pub struct S3Bucket {
     client: Client,
     name: String,
+    connections: Connections,
 }
 
 impl S3Bucket {
@@ -36,6 +38,7 @@ impl S3Bucket {
         Self {
             client,
             name: name.into(),
+            connections: Connections::default(),
         }
     }
 
@@ -152,11 +155,22 @@ impl Bucket for S3Bucket {
     }
 
     async fn get_ranges(&self, key: &str, ranges: &[Range<u64>]) -> Result<Option<Vec<Bytes>>, PortError> {
+        let signed = self
+            .connections
+            .sign(&self.client, &self.name, key, ranges.len())
+            .await;
+        let signed = signed.as_ref();
         let part = |range: Range<u64>| async move {
             if range.is_empty() {
-                Ok(Some(Bytes::new()))
-            } else {
-                self.range(key, None, range).await
+                return Ok(Some(Bytes::new()));
+            }
+            let bytes = match signed {
+                Some(signed) => signed.get(&range).await,
+                None => None,
+            };
+            match bytes {
+                Some(bytes) => Ok(Some(bytes)),
+                None => self.range(key, None, range).await,
             }
         };
         let parts = stream::iter(ranges.iter().cloned().map(part)).buffered(RANGES_AT_ONCE);

@@ -13,7 +13,6 @@ use futures_util::FutureExt;
 use lambda_runtime::{LambdaEvent, service_fn};
 use serde_json::Value;
 use tokio::sync::OnceCell;
-use tracing_subscriber::EnvFilter;
 
 use crate::fault::{Fault, with_causes};
 use crate::{Clients, DynamoLeaderboards, S3Bucket, uploads};
@@ -51,13 +50,7 @@ struct Warm<B: Benchmark> {
 /// # Errors
 /// When the environment lacks a variable, or the runtime's host is gone.
 pub async fn run<B: Benchmark>() -> Result<(), lambda_runtime::Error> {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    tracing_subscriber::fmt()
-        .json()
-        .flatten_event(true)
-        .with_env_filter(filter)
-        .with_current_span(false)
-        .init();
+    crate::log_as_json();
     let warm = Warm::<B> {
         names: Names::from_environment()?,
         clients: OnceCell::new(),

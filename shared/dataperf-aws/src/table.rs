@@ -21,8 +21,8 @@ const CONFLICT_PAUSE: Duration = Duration::from_millis(20);
 /// One table.
 #[derive(Debug, Clone)]
 pub(crate) struct Table {
-    client: Client,
-    name: String,
+    pub(crate) client: Client,
+    pub(crate) name: String,
 }
 
 /// What an operation of a transaction is about, to tell whose condition did not hold.
@@ -130,7 +130,7 @@ impl Table {
         }
     }
 
-    fn what(&self, verb: &str) -> String {
+    pub(crate) fn what(&self, verb: &str) -> String {
         format!("{verb} table `{}`", self.name)
     }
 
