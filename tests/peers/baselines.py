@@ -3,7 +3,8 @@
 
 Selection for Speech: scikit-learn draws the splits and scores them with the frozen model, cleanlab flags labels, and
 kmedoids looks for medoids. Selection for Vision: NumPy looks for the farthest points and scikit-learn chooses among
-them. Debugging for Vision: DataScope computes Shapley values and NumPy influences. Data Acquisition: NumPy computes what the summaries say. Everything follows from the seeds.
+them. Debugging for Vision: DataScope computes Shapley values and NumPy influences. Data Acquisition: NumPy computes
+what the summaries say. Everything follows from the seeds.
 """
 
 import argparse

@@ -1,16 +1,15 @@
 //! Blocks of rows against the vectors of one or several votes: the products are made once and shared.
 
-use std::collections::HashMap;
-
 use ndarray::parallel::prelude::*;
-use ndarray::{Array2, ArrayView1, ArrayView2};
+use ndarray::{Array2, ArrayView2};
 use pulp::{Arch, Simd, WithSimd};
 use rayon::slice::ParallelSlice;
 
-use super::{SoftVoting, span};
+use super::SoftVoting;
+use super::columns::Columns;
 use crate::models::logistic_regression::{LogisticRegression, probabilities_of};
 use crate::models::svc::Svc;
-use crate::simd::{BLOCK_ROWS, PackedColumns, ProductScratch, exp, vector};
+use crate::simd::{BLOCK_ROWS, PackedColumns, ProductScratch, exp};
 
 /// The vectors that rows are multiplied with: the distinct training rows of all votes, and those weights that are no
 /// sums of them.
@@ -19,7 +18,7 @@ pub(super) struct Panel {
     columns: PackedColumns,
     /// `(n_columns,)`: squared norms of the centred training rows, and zeros for other columns.
     squared_norms: Vec<f64>,
-    /// The column of the centre itself.
+    /// The column of the centre itself, if there are sums.
     centre_column: usize,
     members: Vec<Member>,
 }
@@ -43,7 +42,7 @@ enum Weights {
     Sums {
         columns: Vec<usize>,
         /// `(n_vectors, n_rows)`
-        coefficients: Array2<f64>,
+        factors: Array2<f64>,
         /// Each vector's share of the centre, which the columns lack.
         of_centre: Vec<f64>,
     },
@@ -54,49 +53,48 @@ impl Panel {
     /// `centre`, and are more accurate near the origin.
     pub(super) fn of_one(centre: Vec<f64>, svc: &Svc, logistic: &LogisticRegression) -> Self {
         let mut columns = Columns::new(centre);
-        let support = svc.support().outer_iter().map(|row| columns.add(row)).collect();
+        let support = columns.add_rows(svc.support());
         let weights = Weights::Columns(columns.add_weights(logistic));
         let member = Member {
             support,
             weights,
             intercepts: columns.intercepts(logistic),
         };
-        columns.pack(vec![member])
+        Self::pack(columns, vec![member])
     }
 
     /// The panel of several votes, in which a training row that they share is one column.
     pub(super) fn of_several(centre: Vec<f64>, votes: &[SoftVoting]) -> Self {
-        let sums: Vec<Option<Array2<f64>>> = votes
-            .par_iter()
-            .map(|vote| span::coefficients(vote.x.view(), vote.logistic.coefficients()))
-            .collect();
         let mut columns = Columns::new(centre);
         let mut members = Vec::new();
-        for (vote, sums) in votes.iter().zip(sums) {
-            let support = vote
-                .svc
-                .support()
-                .outer_iter()
-                .map(|row| columns.add(row))
-                .collect();
-            let weights = match sums {
-                Some(coefficients) => Weights::Sums {
-                    columns: vote.x.outer_iter().map(|row| columns.add(row)).collect(),
-                    of_centre: coefficients
-                        .outer_iter()
-                        .map(|of_vector| of_vector.sum())
-                        .collect(),
-                    coefficients,
-                },
-                None => Weights::Columns(columns.add_weights(&vote.logistic)),
-            };
+        for vote in votes {
+            let rows = columns.add_rows(vote.x.view());
             members.push(Member {
-                support,
-                weights,
+                support: vote.svc.support_idx().iter().map(|&row| rows[row]).collect(),
+                weights: match &vote.factors {
+                    Some(factors) => Weights::Sums {
+                        columns: rows,
+                        of_centre: factors.outer_iter().map(|of_vector| of_vector.sum()).collect(),
+                        factors: factors.clone(),
+                    },
+                    None => Weights::Columns(columns.add_weights(&vote.logistic)),
+                },
                 intercepts: columns.intercepts(&vote.logistic),
             });
         }
-        columns.pack(members)
+        Self::pack(columns, members)
+    }
+
+    fn pack(mut columns: Columns, members: Vec<Member>) -> Self {
+        let is_sum = |member: &Member| matches!(member.weights, Weights::Sums { .. });
+        let centre_column = members.iter().any(is_sum).then(|| columns.add_centre());
+        let (columns, squared_norms) = columns.pack();
+        Self {
+            columns,
+            squared_norms,
+            centre_column: centre_column.unwrap_or_default(),
+            members,
+        }
     }
 
     /// Hands each block's probability sums, `(n_classes, BLOCK_ROWS)`, to `store`: vote by vote, seed by seed.
@@ -146,68 +144,6 @@ impl Panel {
                     }
                 },
             );
-    }
-}
-
-/// A panel in the making.
-struct Columns {
-    centre: Vec<f64>,
-    column_of: HashMap<Vec<u64>, usize>,
-    columns: Vec<Vec<f64>>,
-    squared_norms: Vec<f64>,
-}
-
-impl Columns {
-    fn new(centre: Vec<f64>) -> Self {
-        Self {
-            centre,
-            column_of: HashMap::new(),
-            columns: Vec::new(),
-            squared_norms: Vec::new(),
-        }
-    }
-
-    /// The column of a training row, the same one for the same row.
-    fn add(&mut self, row: ArrayView1<f64>) -> usize {
-        let bits = row.iter().map(|value| value.to_bits()).collect();
-        *self.column_of.entry(bits).or_insert_with(|| {
-            let centred: Vec<f64> = row.iter().zip(&self.centre).map(|(x, c)| x - c).collect();
-            self.squared_norms.push(vector::dot(&centred, &centred));
-            self.columns.push(centred);
-            self.columns.len() - 1
-        })
-    }
-
-    /// The first of the columns of the weights.
-    fn add_weights(&mut self, logistic: &LogisticRegression) -> usize {
-        let first = self.columns.len();
-        let weights = logistic.coefficients();
-        self.columns.extend(weights.outer_iter().map(|row| row.to_vec()));
-        self.squared_norms.resize(self.columns.len(), 0.0);
-        first
-    }
-
-    fn intercepts(&self, logistic: &LogisticRegression) -> Vec<f64> {
-        let centre = ndarray::aview1(&self.centre);
-        let weights = logistic.coefficients();
-        let both = weights.outer_iter().zip(logistic.intercepts());
-        both.map(|(w, b)| w.dot(&centre) + b).collect()
-    }
-
-    fn pack(mut self, members: Vec<Member>) -> Panel {
-        let centre_column = self.columns.len();
-        if members
-            .iter()
-            .any(|member| matches!(member.weights, Weights::Sums { .. }))
-        {
-            self.columns.push(self.centre.clone());
-        }
-        Panel {
-            columns: PackedColumns::new(self.centre, self.columns.into_iter()),
-            squared_norms: self.squared_norms,
-            centre_column,
-            members,
-        }
     }
 }
 
@@ -294,7 +230,7 @@ impl WithSimd for ScoreBlock<'_> {
                 }
                 Weights::Sums {
                     columns,
-                    coefficients,
+                    factors,
                     of_centre,
                 } => {
                     scores.fill(intercept);
@@ -303,7 +239,7 @@ impl WithSimd for ScoreBlock<'_> {
                         both.for_each(|(score, p)| *score = factor.mul_add(*p, *score));
                     };
                     add(scores, of_centre[vector], panel.centre_column);
-                    for (&factor, &column) in coefficients.row(vector).iter().zip(columns) {
+                    for (&factor, &column) in factors.row(vector).iter().zip(columns) {
                         add(scores, factor, column);
                     }
                 }
