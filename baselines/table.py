@@ -45,7 +45,7 @@ def scored(board: str, out: Path) -> dict[str, float]:
     found = {}
     for name in ("concepts", "markets", "tasks") if args.parts else ():
         for part, of_part in verdict["metrics"].get(name, {}).items():
-            measure = next(key for key in ("f1", "accuracy", "fraction_of_fixes") if key in of_part)
+            measure = next(key for key in ("f1", "fraction_of_fixes", "accuracy") if key in of_part)
             found[part] = of_part[measure]
     return found | {board: verdict["score"]}
 
