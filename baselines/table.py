@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Print the baselines' scores on a frozen data set as a table: mean and standard deviation over seeds.
 
-    baselines/table.py FROZEN [--bin target/release] [--seeds 5]
+    baselines/table.py FROZEN [--bin target/release] [--seeds 5] [--parts] [--leaderboards en-60 id-60]
 
 What one seed chooses like another is scored once. Needs nothing but Python's standard library.
 """
@@ -20,6 +20,7 @@ parser.add_argument("dataset", type=Path, help="made by `dataperf dataset import
 parser.add_argument("--bin", type=Path, default=Path("target/release"), help="the directory of `dataperf`")
 parser.add_argument("--seeds", type=int, default=5)
 parser.add_argument("--parts", action="store_true", help="a column for each concept, task or market")
+parser.add_argument("--leaderboards", nargs="+", help="only these; all of the data set's by default")
 args = parser.parse_args()
 
 
@@ -51,7 +52,7 @@ def scored(board: str, out: Path) -> dict[str, float]:
 
 
 described = dataperf("dataset", "show", args.dataset)
-benchmark, boards = described["benchmark"], [board["name"] for board in described["leaderboards"]]
+benchmark, boards = described["benchmark"], args.leaderboards or [board["name"] for board in described["leaderboards"]]
 began, rows, known = time.perf_counter(), {}, {}
 with tempfile.TemporaryDirectory() as scratch:
     for method in dataperf("baseline", "list")[benchmark]:
