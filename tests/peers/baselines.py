@@ -3,11 +3,13 @@
 
 Selection for Speech: scikit-learn draws the splits and scores them with the frozen model, cleanlab flags labels, and
 kmedoids looks for medoids. Selection for Vision: NumPy looks for the farthest points and scikit-learn chooses among
-them. Data Acquisition: NumPy computes what the summaries say. Everything follows from the seeds.
+them. Debugging for Vision: DataScope computes Shapley values and NumPy influences. Data Acquisition: NumPy computes
+what the summaries say. Everything follows from the seeds.
 """
 
 import argparse
 import json
+import subprocess
 import sys
 import tempfile
 import time
@@ -179,6 +181,61 @@ def table(path: Path, ids: list[str], matrix: np.ndarray, **extra: list) -> None
     pq.write_table(pa.table(columns | {name: pa.array(values) for name, values in extra.items()}), path)
 
 
+# ---------------------------------------------------------------- debugging
+def debugging(runner: Runner, check: Checks, seed: int, datascope: Path) -> None:
+    rng = np.random.default_rng(seed)
+    width, tasks = 40, ("one", "one-flipped")
+    with tempfile.TemporaryDirectory() as scratch:
+        root, made = Path(scratch) / "layout", {}
+        for folder in ("embeddings", "data"):
+            (root / folder).mkdir(parents=True)
+        for task in tasks:
+            direction = rng.normal(size=width)
+            made[task] = {}
+            for part, n in (("train_0.3", 120), ("test", 60), ("val", 50)):
+                x = rng.normal(size=(n, width)).astype(np.float32)
+                y = (x @ direction > 0).astype(np.int64)
+                names = [f"{k:016x}" for k in rng.permutation(10_000)[:n]]
+                if part == "train_0.3":
+                    truth = "".join(f"{name},{label}\n" for name, label in zip(names, y))
+                    (root / f"data/dataset_{task}_train.csv").write_text("ImageID,hv_label\n" + truth)
+                    y[rng.choice(n, 36, replace=False)] ^= 1
+                made[task][part] = x.astype(float), y
+                columns = {"filename": pa.array(names), "encoding": pa.array(list(x), type=pa.list_(pa.float32())), "label": pa.array(y)}
+                pq.write_table(pa.table(columns), root / f"embeddings/{task}_{part}_{n}.parquet")
+        baseline = Baseline(runner, "vision-debugging", scratch, root)
+        for method, reference, tolerance in (("datascope", shapley_values, 1e-6), ("influence", loss_changes, 1e-6)):
+            artifact, details = baseline(method, "open", seed)
+            for task in tasks:
+                expected = np.array(reference(*made[task]["train_0.3"], *made[task]["val"], datascope))
+                ours = np.array(details["values"][task])
+                largest = float(np.abs(ours - expected).max())
+                check(f"{method}: values of {task}", largest <= tolerance, f"largest difference {largest:.2g}")
+                order = list(np.argsort(ours, kind="stable"))
+                check(f"{method}: order of {task}", artifact[task] == order and sorted(order) == list(range(120)))
+
+
+def shapley_values(x, y, validation_x, validation_y, datascope: Path) -> list[float]:
+    """By DataScope, which needs a younger scikit-learn than the frozen models: in an environment of its own."""
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / "task.npz"
+        np.savez(path, x=x, y=y, validation_x=validation_x, validation_y=validation_y)
+        ran = subprocess.run([datascope, Path(__file__).with_name("shapley.py"), path], capture_output=True, text=True, check=False)
+        if ran.returncode != 0:
+            sys.exit(f"error: DataScope failed:\n{ran.stderr}")
+        return json.loads(ran.stdout)
+
+
+def loss_changes(x, y, validation_x, validation_y, _datascope: Path) -> np.ndarray:
+    """Influence with the whole Hessian, where the frozen model stops."""
+    model = LogisticRegression().fit(x, y)
+    train, validation = (np.column_stack([m, np.ones(len(m))]) for m in (x, validation_x))
+    p, q = model.predict_proba(x)[:, 1], model.predict_proba(validation_x)[:, 1]
+    hessian = train.T @ (train * (p * (1 - p))[:, None]) + np.diag(np.r_[np.ones(x.shape[1]), 0.0])
+    gradient = validation.T @ (q - validation_y) / len(validation_y)
+    return (p - y) * (train @ np.linalg.solve(hessian, gradient))
+
+
 # ---------------------------------------------------------------- acquisition
 def acquisition(runner: Runner, check: Checks, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -229,6 +286,7 @@ def save(path: Path, rows: np.ndarray) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", type=Path, required=True, help="the directory of `dataperf`")
+    parser.add_argument("--datascope", type=Path, required=True, help="a Python that has DataScope")
     parser.add_argument("--size", choices=["quick", "full"], default="quick")
     args = parser.parse_args()
     warnings.simplefilter("ignore")  # the frozen model stops after 100 iterations and says so
@@ -236,6 +294,7 @@ def main() -> int:
     for seed in range(1, 2 if args.size == "quick" else 9):
         speech(runner, check, World(("en", "pt", "id")[seed % 3], seed, width=48, n_words=4, train_clips=60, spread=2.5))
         vision(runner, check, seed)
+        debugging(runner, check, seed, args.datascope)
         acquisition(runner, check, seed)
     print(f"{check.n} comparisons, {len(check.failed)} differ; {time.perf_counter() - began:.0f} s")
     return 1 if check.failed else 0

@@ -26,8 +26,9 @@ pub struct Selection {
 /// of the nontargets, each pair trains the frozen model, and the pair with the highest macro F1 on all clips outside
 /// of it is chosen, the first one of equals.
 ///
-/// The model's own seed is `seed`; the public tool leaves it to chance. The rows of all hundred training sets are
-/// multiplied with all clips once, which is what makes this fast: see [`SoftVoting::predict_each`].
+/// The model's own seed is `seed`; the public tool leaves it to chance. Two things make this fast: the logistic part is
+/// fitted in the span of its few rows, see [`SoftVoting::fit_in_span`], and the rows of all hundred training sets are
+/// multiplied with all clips once, see [`SoftVoting::predict_each`].
 ///
 /// # Errors
 /// [`BaselineError`] when there are too few clips, or they can't be fitted.
@@ -56,7 +57,7 @@ pub fn select(clips: &Clips, seed: u32, progress: &dyn Progress) -> Result<Selec
     let fit = |rows: &Vec<usize>| {
         let classes: Vec<usize> = rows.iter().map(|&row| clips.classes[row]).collect();
         let x = clips.x.select(Axis(0), rows);
-        let vote = SoftVoting::fit(x.view(), &classes, clips.n_classes, &[seed]);
+        let vote = SoftVoting::fit_in_span(x.view(), &classes, clips.n_classes, &[seed]);
         progress.advance(1);
         vote
     };

@@ -122,6 +122,18 @@ impl Memory {
 pub fn minimize(
     start: Vec<f64>,
     stopping: Stopping,
+    evaluate: impl FnMut(&[f64], &mut [f64]) -> f64,
+) -> Minimum {
+    let is_flat = |gradient: &[f64]| max_abs(gradient) <= stopping.gradient_tolerance;
+    minimize_until(is_flat, start, stopping, evaluate)
+}
+
+/// As [`minimize`], but `is_flat` says of a gradient whether to stop there: its largest component depends on the
+/// coordinates, and nothing else here does.
+pub(super) fn minimize_until(
+    is_flat: impl Fn(&[f64]) -> bool,
+    start: Vec<f64>,
+    stopping: Stopping,
     mut evaluate: impl FnMut(&[f64], &mut [f64]) -> f64,
 ) -> Minimum {
     let mut x = start;
@@ -129,7 +141,7 @@ pub fn minimize(
     let mut value = evaluate(&x, &mut gradient);
     let mut memory = Memory::default();
     let mut n_iter = 0;
-    if max_abs(&gradient) <= stopping.gradient_tolerance {
+    if is_flat(&gradient) {
         return Minimum { x, value, n_iter };
     }
     loop {
@@ -158,7 +170,7 @@ pub fn minimize(
         x = found.x;
         let decrease = before - value;
         if n_iter >= stopping.max_iterations
-            || max_abs(&found.gradient) <= stopping.gradient_tolerance
+            || is_flat(&found.gradient)
             || decrease <= stopping.value_tolerance * before.abs().max(value.abs()).max(1.0)
         {
             return Minimum { x, value, n_iter };

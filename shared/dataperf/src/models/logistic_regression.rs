@@ -7,11 +7,11 @@ use ndarray::{Array2, ArrayView2};
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::lbfgs::{Stopping, minimize};
+use super::lbfgs::{Stopping, minimize_until};
 use super::{FitError, check_finite, check_labels};
 use crate::numbers::Numbers;
 use crate::simd::vector::inline::{add_scaled_rows, dot_rows};
-use crate::simd::vector::pairwise_sum;
+use crate::simd::vector::{max_abs, pairwise_sum};
 use crate::simd::{exp, vector};
 
 /// Rows whose loss and gradient are added up by one task; fixed, so that the number of threads
@@ -68,6 +68,18 @@ impl LogisticRegression {
     /// # Errors
     /// As [`fit`](Self::fit).
     pub fn fit_stored(x: Numbers<'_>, n_features: usize, class_idx: &[usize]) -> Result<Self, FitError> {
+        let is_flat = |gradient: &[f64]| max_abs(gradient) <= Stopping::default().gradient_tolerance;
+        Self::fit_until(is_flat, x, n_features, class_idx)
+    }
+
+    /// As [`fit_stored`](Self::fit_stored), but `is_flat` says whether a gradient is small enough to stop at. It is laid
+    /// out vector after vector, the intercept's component last in each.
+    pub(super) fn fit_until(
+        is_flat: impl Fn(&[f64]) -> bool,
+        x: Numbers<'_>,
+        n_features: usize,
+        class_idx: &[usize],
+    ) -> Result<Self, FitError> {
         let labels = check_labels(x.len() / n_features.max(1), n_features, class_idx)?;
         check_finite(x, n_features)?;
         let n_vectors = if labels.classes.len() == 2 {
@@ -82,7 +94,7 @@ impl LogisticRegression {
             n_vectors,
         };
         let start = vec![0.0; n_vectors * (n_features + 1)];
-        let minimum = minimize(start, Stopping::default(), |w, gradient| {
+        let minimum = minimize_until(is_flat, start, Stopping::default(), |w, gradient| {
             objective.evaluate(w, gradient)
         });
         let vectors = minimum.x.chunks_exact(n_features + 1);
@@ -96,6 +108,11 @@ impl LogisticRegression {
             intercepts,
             n_iter: minimum.n_iter,
         })
+    }
+
+    /// The same model for rows in other coordinates, in which its weights are `coefficients`.
+    pub(super) fn with_coefficients(self, coefficients: Array2<f64>) -> Self {
+        Self { coefficients, ..self }
     }
 
     /// The classes, ascending.

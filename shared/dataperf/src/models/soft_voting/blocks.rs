@@ -1,23 +1,25 @@
 //! Blocks of rows against the vectors of one or several votes: the products are made once and shared.
 
-use std::collections::HashMap;
-
-use ndarray::ArrayView2;
 use ndarray::parallel::prelude::*;
+use ndarray::{Array2, ArrayView2};
 use pulp::{Arch, Simd, WithSimd};
 use rayon::slice::ParallelSlice;
 
 use super::SoftVoting;
+use super::columns::Columns;
 use crate::models::logistic_regression::{LogisticRegression, probabilities_of};
 use crate::models::svc::Svc;
-use crate::simd::{BLOCK_ROWS, PackedColumns, ProductScratch, exp, vector};
+use crate::simd::{BLOCK_ROWS, PackedColumns, ProductScratch, exp};
 
-/// The vectors that rows are multiplied with: the distinct support vectors of all votes, then their weights.
+/// The vectors that rows are multiplied with: the distinct training rows of all votes, and those weights that are no
+/// sums of them.
 #[derive(Debug)]
 pub(super) struct Panel {
     columns: PackedColumns,
-    /// `(n_distinct,)`: squared norms of the centred support vectors.
+    /// `(n_columns,)`: squared norms of the centred training rows, and zeros for other columns.
     squared_norms: Vec<f64>,
+    /// The column of the centre itself, if there are sums.
+    centre_column: usize,
     members: Vec<Member>,
 }
 
@@ -26,50 +28,71 @@ pub(super) struct Panel {
 struct Member {
     /// For each support vector its column.
     support: Vec<usize>,
-    /// The column of the first vector of weights.
-    first_weights: usize,
+    weights: Weights,
     /// Intercepts of the logistic part for centred rows.
     intercepts: Vec<f64>,
 }
 
+/// How the logistic part's products are made.
+#[derive(Debug)]
+enum Weights {
+    /// Each vector of weights has a column, from this one on.
+    Columns(usize),
+    /// From the columns of the training rows.
+    Sums {
+        columns: Vec<usize>,
+        /// `(n_vectors, n_rows)`
+        factors: Array2<f64>,
+        /// Each vector's share of the centre, which the columns lack.
+        of_centre: Vec<f64>,
+    },
+}
+
 impl Panel {
-    /// Distances don't change when every row moves by `centre`, and are more accurate near the origin.
-    pub(super) fn new<'a>(
-        centre: Vec<f64>,
-        votes: impl Iterator<Item = (&'a Svc, &'a LogisticRegression)> + Clone,
-    ) -> Self {
-        let mut column_of: HashMap<Vec<u64>, usize> = HashMap::new();
-        let mut columns: Vec<Vec<f64>> = Vec::new();
+    /// The panel of one vote: its support vectors, then its weights. Distances don't change when every row moves by
+    /// `centre`, and are more accurate near the origin.
+    pub(super) fn of_one(centre: Vec<f64>, svc: &Svc, logistic: &LogisticRegression) -> Self {
+        let mut columns = Columns::new(centre);
+        let support = columns.add_rows(svc.support());
+        let weights = Weights::Columns(columns.add_weights(logistic));
+        let member = Member {
+            support,
+            weights,
+            intercepts: columns.intercepts(logistic),
+        };
+        Self::pack(columns, vec![member])
+    }
+
+    /// The panel of several votes, in which a training row that they share is one column.
+    pub(super) fn of_several(centre: Vec<f64>, votes: &[SoftVoting]) -> Self {
+        let mut columns = Columns::new(centre);
         let mut members = Vec::new();
-        for (svc, _) in votes.clone() {
-            let mut column = |row: ndarray::ArrayView1<f64>| {
-                let bits = row.iter().map(|value| value.to_bits()).collect();
-                *column_of.entry(bits).or_insert_with(|| {
-                    columns.push(row.iter().zip(&centre).map(|(x, c)| x - c).collect());
-                    columns.len() - 1
-                })
-            };
+        for vote in votes {
+            let rows = columns.add_rows(vote.x.view());
             members.push(Member {
-                support: svc.support().outer_iter().map(&mut column).collect(),
-                first_weights: 0,
-                intercepts: Vec::new(),
+                support: vote.svc.support_idx().iter().map(|&row| rows[row]).collect(),
+                weights: match &vote.factors {
+                    Some(factors) => Weights::Sums {
+                        columns: rows,
+                        of_centre: factors.outer_iter().map(|of_vector| of_vector.sum()).collect(),
+                        factors: factors.clone(),
+                    },
+                    None => Weights::Columns(columns.add_weights(&vote.logistic)),
+                },
+                intercepts: columns.intercepts(&vote.logistic),
             });
         }
-        let squared_norms = columns.iter().map(|row| vector::dot(row, row)).collect();
-        let centre_row = ndarray::aview1(&centre);
-        for (member, (_, logistic)) in members.iter_mut().zip(votes) {
-            let weights = logistic.coefficients();
-            member.first_weights = columns.len();
-            member.intercepts = weights
-                .outer_iter()
-                .zip(logistic.intercepts())
-                .map(|(w, b)| w.dot(&centre_row) + b)
-                .collect();
-            columns.extend(weights.outer_iter().map(|row| row.to_vec()));
-        }
+        Self::pack(columns, members)
+    }
+
+    fn pack(mut columns: Columns, members: Vec<Member>) -> Self {
+        let is_sum = |member: &Member| matches!(member.weights, Weights::Sums { .. });
+        let centre_column = members.iter().any(is_sum).then(|| columns.add_centre());
+        let (columns, squared_norms) = columns.pack();
         Self {
-            columns: PackedColumns::new(centre, columns.into_iter()),
+            columns,
             squared_norms,
+            centre_column: centre_column.unwrap_or_default(),
             members,
         }
     }
@@ -199,12 +222,28 @@ impl WithSimd for ScoreBlock<'_> {
         }
         vote.svc.decide_block(&scratch.kernel, &mut scratch.decisions);
         let scores = scratch.scores.chunks_exact_mut(BLOCK_ROWS);
-        for (vector, (scores, intercept)) in scores.zip(&member.intercepts).enumerate() {
-            let products = products(member.first_weights + vector);
-            products
-                .iter()
-                .zip(scores)
-                .for_each(|(p, score)| *score = p + intercept);
+        for (vector, (scores, &intercept)) in scores.zip(&member.intercepts).enumerate() {
+            match &member.weights {
+                Weights::Columns(first) => {
+                    let products = products(first + vector).iter();
+                    products.zip(scores).for_each(|(p, score)| *score = p + intercept);
+                }
+                Weights::Sums {
+                    columns,
+                    factors,
+                    of_centre,
+                } => {
+                    scores.fill(intercept);
+                    let add = |scores: &mut [f64], factor: f64, column: usize| {
+                        let both = scores.iter_mut().zip(products(column));
+                        both.for_each(|(score, p)| *score = factor.mul_add(*p, *score));
+                    };
+                    add(scores, of_centre[vector], panel.centre_column);
+                    for (&factor, &column) in factors.row(vector).iter().zip(columns) {
+                        add(scores, factor, column);
+                    }
+                }
+            }
         }
         probabilities_of(&scratch.scores, &mut scratch.logistic, BLOCK_ROWS);
     }

@@ -1,0 +1,91 @@
+//! The vectors that rows are multiplied with, while they are collected.
+
+use std::collections::HashMap;
+
+use ndarray::{ArrayView1, ArrayView2, Axis};
+
+use crate::models::logistic_regression::LogisticRegression;
+use crate::simd::{PackedColumns, vector};
+
+/// Training rows, each of them once, and weights.
+pub(super) struct Columns<'a> {
+    centre: Vec<f64>,
+    columns: Vec<Vec<f64>>,
+    /// `(n_columns,)`: of the centred training rows; zeros for weights.
+    squared_norms: Vec<f64>,
+    /// Training rows as they came, by their fingerprints, with their columns.
+    known: HashMap<u64, Vec<(ArrayView1<'a, f64>, usize)>>,
+}
+
+impl<'a> Columns<'a> {
+    pub(super) fn new(centre: Vec<f64>) -> Self {
+        Self {
+            centre,
+            columns: Vec::new(),
+            squared_norms: Vec::new(),
+            known: HashMap::new(),
+        }
+    }
+
+    /// The column of each training row, the same one for the same row.
+    pub(super) fn add_rows(&mut self, rows: ArrayView2<'a, f64>) -> Vec<usize> {
+        (0..rows.nrows())
+            .map(|row| self.add(rows.index_axis_move(Axis(0), row)))
+            .collect()
+    }
+
+    fn add(&mut self, row: ArrayView1<'a, f64>) -> usize {
+        let same = self.known.entry(fingerprint(row)).or_default();
+        let is_same =
+            |known: &ArrayView1<f64>| known.iter().zip(row).all(|(a, b)| a.to_bits() == b.to_bits());
+        if let Some((_, column)) = same.iter().find(|(known, _)| is_same(known)) {
+            return *column;
+        }
+        let centred: Vec<f64> = row.iter().zip(&self.centre).map(|(x, c)| x - c).collect();
+        self.squared_norms.push(vector::dot(&centred, &centred));
+        self.columns.push(centred);
+        let column = self.columns.len() - 1;
+        same.push((row, column));
+        column
+    }
+
+    /// The first of the columns of the weights.
+    pub(super) fn add_weights(&mut self, logistic: &LogisticRegression) -> usize {
+        let first = self.columns.len();
+        let weights = logistic.coefficients();
+        self.columns.extend(weights.outer_iter().map(|row| row.to_vec()));
+        self.squared_norms.resize(self.columns.len(), 0.0);
+        first
+    }
+
+    /// The column of the centre.
+    pub(super) fn add_centre(&mut self) -> usize {
+        self.columns.push(self.centre.clone());
+        self.squared_norms.push(0.0);
+        self.columns.len() - 1
+    }
+
+    /// The logistic part's intercepts for centred rows.
+    pub(super) fn intercepts(&self, logistic: &LogisticRegression) -> Vec<f64> {
+        let centre = ndarray::aview1(&self.centre);
+        let weights = logistic.coefficients();
+        let both = weights.outer_iter().zip(logistic.intercepts());
+        both.map(|(w, b)| w.dot(&centre) + b).collect()
+    }
+
+    /// The columns, and their squared norms.
+    pub(super) fn pack(self) -> (PackedColumns, Vec<f64>) {
+        (
+            PackedColumns::new(self.centre, self.columns.into_iter()),
+            self.squared_norms,
+        )
+    }
+}
+
+/// A number that equal rows share, and others rarely: a multiplication a value, where a hash that withstands attacks
+/// would take longer than the products.
+fn fingerprint(row: ArrayView1<f64>) -> u64 {
+    let mix =
+        |hash: u64, value: &f64| (hash.rotate_left(5) ^ value.to_bits()).wrapping_mul(0x517c_c1b7_2722_0a95);
+    row.iter().fold(0, mix)
+}
