@@ -5,7 +5,7 @@ use dataperf::progress::Progress;
 use ndarray::{Array2, ArrayView2, Axis};
 
 use super::confident_learning::{flagged, label_quality};
-use super::{Clips, TARGET_SHARE, k_medoids};
+use super::{Clips, k_medoids};
 use crate::BaselineError;
 use crate::distances::between_all;
 use crate::splits::stratified_folds;
@@ -14,6 +14,10 @@ use crate::splits::stratified_folds;
 pub const N_FOLDS: usize = 10;
 /// The share of all clips, those of the lowest label quality, that are dropped besides the flagged ones.
 pub const DROPPED_SHARE: f64 = 0.5;
+
+/// The share of the chosen clips that are targets. Medoids of the nontargets stand for many unlike words, so that it takes more
+/// of them than of clips drawn at random.
+pub const TARGET_SHARE: f64 = 0.5;
 
 /// The chosen clips, and how they came to be chosen.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,8 +40,7 @@ pub struct Cleaned {
 ///
 /// # Source
 /// Paper, 2.3.1; `selection/implementations/cleanlab_selection.py` of harvard-edge/dataperf-speech-example, whose
-/// support vector machine of twelve thousand clips is a logistic regression here, and which takes half of the clips
-/// from targets: here they are the share that the other methods take, so that the boards compare methods.
+/// support vector machine of twelve thousand clips is a logistic regression here. Half of the clips are targets, as there.
 pub fn select(clips: &Clips, seed: u32, progress: &dyn Progress) -> Result<Cleaned, BaselineError> {
     let probabilities = out_of_sample(clips.x, clips.classes, clips.n_classes, seed, progress)?;
     let flagged = flagged(clips.classes, probabilities.view());

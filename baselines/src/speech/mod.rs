@@ -10,7 +10,7 @@ pub mod random;
 
 use ndarray::ArrayView2;
 
-/// The share of the chosen clips that are targets, in every method.
+/// The share of the chosen clips that are targets, in the methods that draw clips.
 pub const TARGET_SHARE: f64 = 0.6;
 
 /// The allowed clips of a language, and how many may be chosen.
