@@ -11,6 +11,7 @@ pub struct Clients {
     pub s3: aws_sdk_s3::Client,
     /// DynamoDB.
     pub dynamodb: aws_sdk_dynamodb::Client,
+    shared: SdkConfig,
 }
 
 impl Clients {
@@ -34,13 +35,24 @@ impl Clients {
         Self {
             s3: aws_sdk_s3::Client::from_conf(s3.build()),
             dynamodb: aws_sdk_dynamodb::Client::from_conf(dynamodb.build()),
+            shared,
         }
+    }
+
+    /// A client of Lambda with the same credentials, at `endpoint` or where the environment says.
+    pub fn lambda(&self, endpoint: Option<&str>) -> aws_sdk_lambda::Client {
+        let mut lambda = aws_sdk_lambda::config::Builder::from(&self.shared);
+        if let Some(endpoint) = endpoint {
+            lambda = lambda.endpoint_url(endpoint);
+        }
+        aws_sdk_lambda::Client::from_conf(lambda.build())
     }
 
     fn new(shared: &SdkConfig) -> Self {
         Self {
             s3: aws_sdk_s3::Client::new(shared),
             dynamodb: aws_sdk_dynamodb::Client::new(shared),
+            shared: shared.clone(),
         }
     }
 }

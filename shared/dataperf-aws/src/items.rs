@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use aws_sdk_dynamodb::types::AttributeValue;
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Board, Entry, Received, Submission};
-use dataperf::{Ending, Receipt, SubmissionId, Timestamp};
+use dataperf::{Ending, Receipt, SubmissionId, Timestamp, Upload};
 
 pub(crate) type Item = HashMap<String, AttributeValue>;
 
@@ -51,6 +51,14 @@ impl Key {
         }
     }
 
+    /// Its mark as failed.
+    pub(crate) fn failed(entry: &Entry) -> Self {
+        Self {
+            pk: failed_partition(&entry.board.benchmark),
+            sk: sort_key(entry),
+        }
+    }
+
     /// Its point in its board's series.
     pub(crate) fn series(entry: &Entry) -> Self {
         Self {
@@ -82,6 +90,10 @@ pub(crate) fn history_partition(benchmark: &str, submitter: &str) -> String {
 
 pub(crate) fn unfinished_partition(benchmark: &str) -> String {
     format!("{benchmark}#unfinished")
+}
+
+pub(crate) fn failed_partition(benchmark: &str) -> String {
+    format!("{benchmark}#failed")
 }
 
 pub(crate) fn series_partition(board: &Board) -> String {
@@ -139,6 +151,8 @@ pub(crate) fn submission_item(entry: &Entry, received: &Received) -> Item {
     item.insert("key".into(), text(&received.upload.key));
     if let Some(version) = &received.upload.version {
         item.insert("version".into(), text(version));
+    } else if let Some(e_tag) = &received.upload.e_tag {
+        item.insert("e_tag".into(), text(e_tag)); // what tells apart the objects of a bucket without versions
     }
     item
 }
@@ -167,6 +181,10 @@ impl Reader<'_> {
         value
             .map(String::as_str)
             .ok_or_else(|| self.malformed(format!("it has no string `{name}`")))
+    }
+
+    fn optional_text(&self, name: &str) -> Option<String> {
+        self.item.get(name)?.as_s().ok().cloned()
     }
 
     fn parsed<T: std::str::FromStr>(&self, name: &str) -> Result<T, PortError>
@@ -256,11 +274,19 @@ pub(crate) fn submission(item: &Item) -> Result<Submission, PortError> {
         received_at,
         ..
     } = entry;
+    let upload = Upload {
+        bucket: reader.text("bucket")?.into(),
+        key: reader.text("key")?.into(),
+        version: reader.optional_text("version"),
+        e_tag: reader.optional_text("e_tag"),
+        received_at,
+    };
     Ok(Submission {
         id,
         board,
         submitter,
         received_at,
+        upload,
         receipt,
     })
 }

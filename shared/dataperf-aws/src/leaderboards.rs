@@ -10,12 +10,14 @@ use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, TransactWriteItem, Update};
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{
-    Board, Entry, Finished, Known, Leaderboards, Ranked, Received, Submission, rank_key, with_shared_ranks,
+    Board, Entry, Finished, Known, Leaderboards, Ranked, Received, Reopened, Submission, rank_key,
+    with_shared_ranks,
 };
-use dataperf::{Direction, RankKey, Receipt, SubmissionId};
+use dataperf::{Direction, Ending, RankKey, Receipt, SubmissionId};
 
 use crate::fault::port_error;
 use crate::items::{self, Item, Key, RANKING, entry_item, text};
+use crate::meter::Meter;
 
 /// Transactions that touch one item at the same moment are cancelled except one; the others ask again.
 const CONFLICT_TRIES: u32 = 8;
@@ -26,6 +28,7 @@ const CONFLICT_PAUSE: Duration = Duration::from_millis(20);
 pub struct DynamoLeaderboards {
     client: Client,
     table: String,
+    meter: Meter,
 }
 
 /// Why a transaction did not take place.
@@ -52,7 +55,14 @@ impl DynamoLeaderboards {
         Self {
             client,
             table: table.into(),
+            meter: Meter::default(),
         }
+    }
+
+    /// The same table, with its calls counted by `meter`.
+    pub(crate) fn metered(mut self, meter: &Meter) -> Self {
+        self.meter = meter.clone();
+        self
     }
 
     fn what(&self, verb: &str) -> String {
@@ -60,6 +70,7 @@ impl DynamoLeaderboards {
     }
 
     async fn item(&self, key: Key) -> Result<Option<Item>, PortError> {
+        let _call = self.meter.call();
         let request = self
             .client
             .get_item()
@@ -72,6 +83,7 @@ impl DynamoLeaderboards {
     }
 
     async fn query(&self, partition: Partition<'_>) -> Result<Vec<Item>, PortError> {
+        let _call = self.meter.call();
         let request = self
             .client
             .query()
@@ -159,6 +171,7 @@ impl DynamoLeaderboards {
     }
 
     async fn transact(&self, operations: Vec<TransactWriteItem>) -> Result<(), Cancelled> {
+        let _call = self.meter.call();
         let sent = self
             .client
             .transact_write_items()
@@ -226,6 +239,10 @@ impl DynamoLeaderboards {
             updated(self.update(Key::history(entry), &line, None)),
             self.delete(Key::unfinished(entry)),
         ];
+        if entry.ending == Some(Ending::Failed) {
+            let mark = self.put(entry_item(Key::failed(entry), entry));
+            operations.push(TransactWriteItem::builder().put(mark).build());
+        }
         if entry.score.is_some() {
             let series = self.put(entry_item(Key::series(entry), entry));
             operations.push(TransactWriteItem::builder().put(series).build());
@@ -242,6 +259,32 @@ impl DynamoLeaderboards {
             )));
         }
         operations
+    }
+
+    /// The operations that take a failed ending back; `entry` is the submission without it.
+    fn reopening(&self, entry: &Entry) -> Vec<TransactWriteItem> {
+        let received = [("status", text("received"))];
+        let mut submission = self.update(
+            Key::submission(&entry.board.benchmark, &entry.id),
+            &received,
+            None,
+        );
+        submission
+            .update_expression
+            .push_str(" REMOVE receipt, finished_at");
+        submission.condition_expression = Some("#status = :failed".into());
+        submission
+            .expression_attribute_values
+            .get_or_insert_default()
+            .insert(":failed".into(), text(Ending::Failed.as_str()));
+        let updated = |update| TransactWriteItem::builder().update(update).build();
+        let unfinished = self.put(entry_item(Key::unfinished(entry), entry));
+        vec![
+            updated(submission),
+            updated(self.update(Key::history(entry), &received, None)),
+            self.delete(Key::failed(entry)),
+            TransactWriteItem::builder().put(unfinished).build(),
+        ]
     }
 
     /// Replaces the submitter's best, provided it is still worse.
@@ -296,6 +339,7 @@ impl Leaderboards for DynamoLeaderboards {
             board: received.board.clone(),
             submitter: received.submitter.clone(),
             received_at: received.upload.received_at,
+            upload: received.upload.clone(),
             receipt: None,
         };
         let entry = submission.entry();
@@ -332,7 +376,7 @@ impl Leaderboards for DynamoLeaderboards {
             what: what(),
             why: error.to_string(),
         })?;
-        let submission = Submission {
+        let entry = Entry {
             id: receipt.submission.clone(),
             board: Board {
                 benchmark: receipt.verdict.benchmark.clone(),
@@ -341,9 +385,10 @@ impl Leaderboards for DynamoLeaderboards {
             },
             submitter: receipt.submitter.clone(),
             received_at: receipt.received_at,
-            receipt: Some(receipt.clone()),
+            ending: Some(receipt.verdict.status),
+            score: receipt.verdict.score,
         };
-        let (entry, rank) = (submission.entry(), rank_key(receipt, direction));
+        let rank = rank_key(receipt, direction);
         for tries in 1.. {
             let mut operations = self.ending(receipt, json.clone(), &entry);
             if let Some(rank) = &rank
@@ -421,6 +466,45 @@ impl Leaderboards for DynamoLeaderboards {
             n: usize::MAX,
         })
         .await
+    }
+
+    async fn failed(&self, benchmark: &str) -> Result<Vec<Entry>, PortError> {
+        let value = items::failed_partition(benchmark);
+        self.entries(Partition {
+            index: None,
+            hash: "pk",
+            value,
+            newest_first: false,
+            n: usize::MAX,
+        })
+        .await
+    }
+
+    async fn reopen(&self, benchmark: &str, id: &SubmissionId) -> Result<Reopened, PortError> {
+        for tries in 1.. {
+            let Some(mut submission) = self.submission(benchmark, id).await? else {
+                return Ok(Reopened::Unknown);
+            };
+            let failed = match submission.receipt.take() {
+                None => return Ok(Reopened::Unfinished(submission)),
+                Some(receipt) if receipt.verdict.status != Ending::Failed => {
+                    return Ok(Reopened::Final(receipt));
+                }
+                Some(_) => submission.entry(),
+            };
+            match self.transact(self.reopening(&failed)).await {
+                Ok(()) => return Ok(Reopened::Reopened(submission)),
+                // somebody else has reopened it: look again
+                Err(Cancelled::Condition(_)) if tries < CONFLICT_TRIES => {}
+                Err(Cancelled::Conflict(_)) if tries < CONFLICT_TRIES => pause(tries).await,
+                Err(Cancelled::Conflict(error) | Cancelled::Other(error)) => return Err(error),
+                Err(Cancelled::Condition(_)) => break,
+            }
+        }
+        Err(PortError::Malformed {
+            what: format!("submission `{id}`"),
+            why: format!("it could not be reopened in {CONFLICT_TRIES} tries"),
+        })
     }
 
     async fn boards(&self, benchmark: &str) -> Result<Vec<Board>, PortError> {

@@ -10,6 +10,7 @@ pub mod benchmarks;
 pub mod dataset;
 mod digest;
 pub mod evaluate;
+pub mod failure;
 pub mod frozen;
 pub mod json;
 pub mod metrics;

@@ -12,9 +12,9 @@ use crate::evaluate::{evaluate, too_large};
 use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got, PutIfAbsent};
 use crate::ports::leaderboard::{Board, Finished, Known, Leaderboards, OPEN_ROUND, Received};
-use crate::rejection::Reason;
+use crate::rejection::{Reason, Rejection};
 use crate::upload::{SubmissionId, Upload, UploadKey};
-use crate::verdict::{Receipt, Verdict};
+use crate::verdict::{Ending, Receipt, Verdict};
 use crate::{Digest, Timestamp};
 
 /// Where an upload's outcome goes.
@@ -72,19 +72,7 @@ where
     L: Leaderboards,
     R: Bucket,
 {
-    let place = UploadKey::parse(B::ID, &upload.key);
-    let names = place
-        .clone()
-        .unwrap_or_else(|_| UploadKey::salvage(B::ID, &upload.key));
-    let received = Received {
-        board: Board {
-            benchmark: B::ID.into(),
-            leaderboard: names.leaderboard,
-            round: OPEN_ROUND.into(),
-        },
-        submitter: names.submitter,
-        upload: upload.clone(),
-    };
+    let (received, place) = file(B::ID, upload);
     let submission = match outlets.leaderboards.receive(&received).await? {
         Known::New(submission) | Known::Unfinished(submission) => submission,
         Known::Ended(receipt) => {
@@ -99,24 +87,31 @@ where
         Err(rejection) => Verdict::rejected(B::ID, &submission.board.leaderboard, None, None, &rejection),
         Ok(_) => judge(upload, &submission.board.leaderboard, submissions, dataset).await?,
     };
-    let receipt = Receipt {
-        schema: Receipt::SCHEMA,
-        submission: submission.id,
-        submitter: submission.submitter,
-        round: submission.board.round,
-        bucket: upload.bucket.clone(),
-        key: upload.key.clone(),
-        version: upload.version.clone(),
-        received_at: submission.received_at,
-        finished_at: now(),
-        verdict,
-    };
+    let receipt = Receipt::of(submission, now(), verdict);
     let (receipt, recorded) = match outlets.leaderboards.finish(&receipt, B::DIRECTION).await? {
         Finished::Recorded => (receipt, true),
         Finished::EndedBefore(other) => (other, false),
     };
     keep_receipt(outlets.results, &receipt).await?;
     Ok(Delivered { receipt, recorded })
+}
+
+/// How an upload is filed, and the parts of its key or what is wrong with them.
+pub(crate) fn file(benchmark: &str, upload: &Upload) -> (Received, Result<UploadKey, Rejection>) {
+    let place = UploadKey::parse(benchmark, &upload.key);
+    let names = place
+        .clone()
+        .unwrap_or_else(|_| UploadKey::salvage(benchmark, &upload.key));
+    let received = Received {
+        board: Board {
+            benchmark: benchmark.into(),
+            leaderboard: names.leaderboard,
+            round: OPEN_ROUND.into(),
+        },
+        submitter: names.submitter,
+        upload: upload.clone(),
+    };
+    (received, place)
 }
 
 /// Reads the artifact within its limit and evaluates it.
@@ -149,17 +144,34 @@ where
     }
 }
 
-/// Writes the receipt unless it is there: the table holds the same facts, so whoever comes first is right.
+/// The largest receipt that is read back.
+const MAX_RECEIPT_BYTES: u64 = 4 << 20;
+
+/// Writes the receipt unless it is there: the table holds the same facts, so whoever comes first is right. Only the
+/// receipt of a failure is ever replaced, by what came of the submission when it was evaluated again.
 ///
 /// # Errors
 /// [`PipelineError`] when the bucket does not answer.
-pub async fn keep_receipt(results: &impl Bucket, receipt: &Receipt) -> Result<PutIfAbsent, PipelineError> {
+pub async fn keep_receipt(results: &impl Bucket, receipt: &Receipt) -> Result<(), PipelineError> {
     let mut json = serde_json::to_vec_pretty(receipt).map_err(|error| PipelineError::Receipt {
         id: receipt.submission.clone(),
         why: error.to_string(),
     })?;
     json.push(b'\n');
-    Ok(results
-        .put_if_absent(&receipt.object_key(), Bytes::from(json))
-        .await?)
+    let (key, json) = (receipt.object_key(), Bytes::from(json));
+    if results.put_if_absent(&key, json.clone()).await? == PutIfAbsent::Stored {
+        return Ok(());
+    }
+    if let Got::Object(object) = results.get(&key, None, MAX_RECEIPT_BYTES).await?
+        && serde_json::from_slice(&object.bytes).is_ok_and(|stored| is_superseded(&stored, receipt))
+    {
+        results.put(&key, json).await?;
+    }
+    Ok(())
+}
+
+/// Whether the stored receipt is of a failure that `receipt` came after.
+fn is_superseded(stored: &Receipt, receipt: &Receipt) -> bool {
+    stored.verdict.status == Ending::Failed
+        && (receipt.verdict.status != Ending::Failed || receipt.finished_at > stored.finished_at)
 }

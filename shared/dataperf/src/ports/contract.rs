@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::bucket::{Bucket, Got, PutIfAbsent};
-use super::leaderboard::{Board, Entry, Finished, Known, Leaderboards, OPEN_ROUND, Received};
+use super::leaderboard::{Board, Entry, Finished, Known, Leaderboards, OPEN_ROUND, Received, Reopened};
 use crate::rank::Direction;
 use crate::rejection::Reason;
 use crate::verdict::{Ending, Receipt, Scorecard, Verdict};
@@ -146,6 +146,46 @@ pub async fn leaderboards(table: &impl Leaderboards, benchmark: &str) -> Outcome
     empty(table, &story).await?;
     one_submission_ends_once(table, &story).await?;
     boards_rank(table, &story).await?;
+    a_failure_is_reopened(table, &story).await?;
+    Ok(())
+}
+
+async fn a_failure_is_reopened(table: &impl Leaderboards, story: &Story<'_>) -> Outcome {
+    let received = story.received("fay", "v1", 40_000);
+    let (benchmark, id) = (story.benchmark, received.upload.id());
+    assert_eq!(table.reopen(benchmark, &id).await?, Reopened::Unknown);
+    table.receive(&received).await?;
+    let Reopened::Unfinished(submission) = table.reopen(benchmark, &id).await? else {
+        panic!("it has not ended")
+    };
+    assert_eq!(
+        submission.upload, received.upload,
+        "all that its event told is kept"
+    );
+    let reason = Reason::new("time_limit", "", "it took too long");
+    let failed = Story::receipt(&received, Verdict::failed(benchmark, "en-25", reason));
+    table.finish(&failed, Direction::HigherIsBetter).await?;
+    assert_eq!(table.receive(&received).await?, Known::Ended(failed));
+    let entries = table.failed(benchmark).await?;
+    assert_eq!(entries.iter().map(|entry| &entry.id).collect::<Vec<_>>(), [&id]);
+    assert_eq!(table.unfinished(benchmark).await?, []);
+
+    assert_eq!(
+        table.reopen(benchmark, &id).await?,
+        Reopened::Reopened(submission.clone())
+    );
+    assert_eq!(table.failed(benchmark).await?, []);
+    assert_eq!(table.unfinished(benchmark).await?, [submission.entry()]);
+    assert_eq!(table.history(benchmark, "fay", 10).await?, [submission.entry()]);
+    assert_eq!(table.receive(&received).await?, Known::Unfinished(submission));
+    let scored = story.scored(&received, 0.25);
+    assert_eq!(
+        table.finish(&scored, Direction::HigherIsBetter).await?,
+        Finished::Recorded
+    );
+    assert_eq!(table.reopen(benchmark, &id).await?, Reopened::Final(scored));
+    assert_eq!(table.unfinished(benchmark).await?, []);
+    assert_eq!(table.history(benchmark, "fay", 10).await?.len(), 1);
     Ok(())
 }
 

@@ -44,6 +44,8 @@ pub struct Submission {
     pub submitter: String,
     /// When the object was stored, by the first delivery of its event.
     pub received_at: Timestamp,
+    /// What was uploaded.
+    pub upload: Upload,
     /// The receipt, once it has ended.
     pub receipt: Option<Receipt>,
 }
@@ -109,6 +111,19 @@ pub enum Finished {
     EndedBefore(Receipt),
 }
 
+/// What came of [`Leaderboards::reopen`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reopened {
+    /// It had failed and is unfinished now.
+    Reopened(Submission),
+    /// It has not ended: nothing was to be done.
+    Unfinished(Submission),
+    /// It was scored or rejected, which stands.
+    Final(Receipt),
+    /// There is no such submission.
+    Unknown,
+}
+
 /// The table's operations. Each query pattern is one query of the real table, never a scan.
 pub trait Leaderboards: Send + Sync {
     /// Files an upload as unfinished unless it is known.
@@ -166,6 +181,22 @@ pub trait Leaderboards: Send + Sync {
     /// # Errors
     /// [`PortError`].
     fn unfinished(&self, benchmark: &str) -> impl Future<Output = Result<Vec<Entry>, PortError>> + Send;
+
+    /// What has failed and was not reopened, oldest first.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    fn failed(&self, benchmark: &str) -> impl Future<Output = Result<Vec<Entry>, PortError>> + Send;
+
+    /// Makes a failed submission unfinished again, so that its event's next delivery evaluates it.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    fn reopen(
+        &self,
+        benchmark: &str,
+        id: &SubmissionId,
+    ) -> impl Future<Output = Result<Reopened, PortError>> + Send;
 
     /// The boards of a benchmark that have at least one score.
     ///

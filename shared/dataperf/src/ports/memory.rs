@@ -9,7 +9,8 @@ use bytes::Bytes;
 use super::PortError;
 use super::bucket::{Bucket, Got, Object, PutIfAbsent};
 use super::leaderboard::{
-    Board, Entry, Finished, Known, Leaderboards, Ranked, Received, Submission, rank_key, with_shared_ranks,
+    Board, Entry, Finished, Known, Leaderboards, Ranked, Received, Reopened, Submission, rank_key,
+    with_shared_ranks,
 };
 use crate::rank::{Direction, RankKey};
 use crate::upload::SubmissionId;
@@ -121,6 +122,7 @@ impl Leaderboards for MemoryLeaderboards {
             board: received.board.clone(),
             submitter: received.submitter.clone(),
             received_at: received.upload.received_at,
+            upload: received.upload.clone(),
             receipt: None,
         };
         table.submissions.insert(key, submission.clone());
@@ -188,6 +190,27 @@ impl Leaderboards for MemoryLeaderboards {
         let mut entries = lock(&self.table).entries(benchmark);
         entries.retain(|entry| entry.ending.is_none());
         Ok(entries)
+    }
+
+    async fn failed(&self, benchmark: &str) -> Result<Vec<Entry>, PortError> {
+        let mut entries = lock(&self.table).entries(benchmark);
+        entries.retain(|entry| entry.ending == Some(Ending::Failed));
+        Ok(entries)
+    }
+
+    async fn reopen(&self, benchmark: &str, id: &SubmissionId) -> Result<Reopened, PortError> {
+        let mut table = lock(&self.table);
+        let Some(submission) = table.submissions.get_mut(&(benchmark.to_owned(), id.clone())) else {
+            return Ok(Reopened::Unknown);
+        };
+        Ok(match &submission.receipt {
+            None => Reopened::Unfinished(submission.clone()),
+            Some(receipt) if receipt.verdict.status != Ending::Failed => Reopened::Final(receipt.clone()),
+            Some(_) => {
+                submission.receipt = None;
+                Reopened::Reopened(submission.clone())
+            }
+        })
     }
 
     async fn boards(&self, benchmark: &str) -> Result<Vec<Board>, PortError> {
