@@ -6,6 +6,7 @@
 
 mod artifacts;
 mod books;
+mod caretaking;
 mod contracts;
 mod demo;
 mod imports;
@@ -14,6 +15,7 @@ mod nothing_lost;
 mod organizer;
 mod project;
 mod scores;
+mod storms;
 mod tidy;
 mod uploads;
 mod wire_formats;

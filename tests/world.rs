@@ -17,6 +17,8 @@ use crate::project::{BENCHMARK, Ran, binary, dataperf, frozen};
 
 /// How long a test waits before it fails.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
+/// The function that ends what the others could not.
+pub(crate) const CARETAKER: &str = "caretaker";
 /// The bucket of the sample events in `events/`.
 pub(crate) const SAMPLE_BUCKET: &str = "dataperf-submissions-111122223333-eu-central-1";
 
@@ -71,6 +73,25 @@ fn config(dir: &Path) -> Config {
             .collect::<BTreeMap<_, _>>(),
     }];
     config
+}
+
+/// Adds the caretaker: it reads the failures, and sweeps when a test lets it.
+pub(crate) fn with_caretaker(config: &mut Config) {
+    let mut spec = config.functions[0].clone();
+    spec.name = CARETAKER.into();
+    spec.binary = binary(CARETAKER);
+    spec.trigger = Trigger::default();
+    spec.concurrency = 1;
+    let own = [
+        ("DATAPERF_SUBMISSIONS_BUCKET", "submissions"),
+        ("DATAPERF_FUNCTION_PREFIX", ""),
+        ("DATAPERF_SWEEP_AFTER_SECONDS", "0"),
+        ("DATAPERF_GIVE_UP_AFTER_SECONDS", "3600"),
+    ];
+    spec.environment
+        .extend(own.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    config.functions.push(spec);
+    config.on_failure = Some(CARETAKER.into());
 }
 
 async fn start(config: &Config) -> (LocalCloud, Clients) {
@@ -136,6 +157,8 @@ impl World {
             self.cloud.s3_endpoint(),
             "--dynamodb-endpoint",
             self.cloud.dynamodb_endpoint(),
+            "--lambda-endpoint",
+            self.cloud.lambda_endpoint(),
         ];
         dataperf(["--format", "json"].iter().chain(args).chain(&cloud))
     }
@@ -182,6 +205,12 @@ impl World {
     /// Waits until no invocation waits or runs.
     pub(crate) async fn settle(&self) {
         self.cloud.wait_idle(PATIENCE).await.unwrap();
+    }
+
+    /// Lets the caretaker sweep, and waits for what follows.
+    pub(crate) async fn sweep(&self) {
+        self.cloud.tick(CARETAKER).await.unwrap();
+        self.settle().await;
     }
 
     /// Waits until everything has ended, holds the books against each other, and gives the one receipt of `sent`.

@@ -46,8 +46,10 @@ enum Command {
     Dataset(commands::dataset::DatasetCommand),
     /// Upload an artifact and wait for its verdict
     Submit(commands::submit::SubmitArgs),
-    /// Show a submission, a submitter's history, or what is unfinished
+    /// Show a submission, a submitter's history, what is unfinished or has failed
     Status(commands::status::StatusArgs),
+    /// Have submissions evaluated again that the platform failed
+    Redrive(commands::redrive::RedriveArgs),
     /// Show a benchmark's leaderboards
     Leaderboard(commands::leaderboard::LeaderboardArgs),
     /// Run the whole cloud on this machine: S3, DynamoDB and the functions
@@ -107,6 +109,7 @@ async fn run(cli: Cli) -> anyhow::Result<Done> {
         Command::Dataset(command) => commands::dataset::run(command, format).await,
         Command::Submit(args) => commands::submit::run(args, format).await,
         Command::Status(args) => commands::status::run(args, format).await,
+        Command::Redrive(args) => commands::redrive::run(args, format).await,
         Command::Leaderboard(args) => commands::leaderboard::run(args, format).await,
         Command::Local(args) => commands::local::run(args, format).await,
         Command::Completions { shell } => {

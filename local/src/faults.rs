@@ -14,6 +14,8 @@ use hyper::service::Service;
 use tokio::sync::broadcast;
 
 use crate::database::locked;
+use crate::spoil::Spoil;
+use crate::storm::{Blow, EventFate, Service as Which, Storm, Weather};
 
 /// What tells the requests of one process from all others: the session token of its credentials.
 const TOKEN_HEADER: &str = "x-amz-security-token";
@@ -35,6 +37,17 @@ pub struct Faults {
     event_delay_ms: AtomicU64,
     kill_plans: Mutex<BTreeMap<String, KillPlan>>,
     kills: broadcast::Sender<Kill>,
+    weather: Weather,
+    shortages: Mutex<BTreeMap<String, Shortage>>,
+}
+
+/// What a function's new processes run out of; `None` leaves it as plenty as the machine has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shortage {
+    /// The most bytes of memory that a process may have; one that asks for more ends.
+    pub memory_bytes: Option<u64>,
+    /// The most bytes that a process may write to a file: 0 is a full disk.
+    pub file_bytes: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -58,6 +71,8 @@ enum Passage {
     RequestLost(String),
     /// The process is killed after it.
     AnswerLost(String),
+    /// A storm strikes.
+    Struck(Blow),
 }
 
 impl Faults {
@@ -68,6 +83,8 @@ impl Faults {
             event_delay_ms: AtomicU64::new(0),
             kill_plans: Mutex::new(BTreeMap::new()),
             kills: broadcast::Sender::new(1024),
+            weather: Weather::default(),
+            shortages: Mutex::default(),
         }
     }
 
@@ -118,15 +135,42 @@ impl Faults {
         locked(&self.kill_plans).insert(function.to_owned(), plan);
     }
 
+    /// Lets a storm begin, or end with `None`.
+    pub fn storm(&self, storm: Option<Storm>) {
+        self.weather.set(storm);
+    }
+
+    /// Makes memory or disk short for the processes of `function` that start from now on.
+    pub fn shortage(&self, function: &str, shortage: Shortage) {
+        locked(&self.shortages).insert(function.to_owned(), shortage);
+    }
+
+    pub(crate) fn shortage_of(&self, function: &str) -> Shortage {
+        locked(&self.shortages).get(function).copied().unwrap_or_default()
+    }
+
+    /// How many faults of each kind storms have injected.
+    pub fn injected(&self) -> BTreeMap<&'static str, usize> {
+        self.weather.injected()
+    }
+
+    /// What becomes of the next event of a new object.
+    pub(crate) fn event_fate(&self) -> EventFate {
+        self.weather.fate().unwrap_or_else(|| EventFate {
+            deliveries: vec![self.event_delay(); self.n_deliveries()],
+            skew_ms: 0,
+        })
+    }
+
     pub(crate) fn table_writes_are_refused(&self) -> bool {
         self.refuse_table_writes.load(Ordering::SeqCst)
     }
 
-    pub(crate) fn n_deliveries(&self) -> usize {
+    fn n_deliveries(&self) -> usize {
         self.n_deliveries.load(Ordering::SeqCst)
     }
 
-    pub(crate) fn event_delay(&self) -> Duration {
+    fn event_delay(&self) -> Duration {
         Duration::from_millis(self.event_delay_ms.load(Ordering::SeqCst))
     }
 
@@ -152,11 +196,17 @@ impl Faults {
     }
 
     /// Counts a request by its headers, and says what becomes of it.
-    fn passage(&self, headers: &HeaderMap) -> Passage {
+    fn passage(&self, headers: &HeaderMap, which: Which) -> Passage {
         let token = headers.get(TOKEN_HEADER).and_then(|token| token.to_str().ok());
         let Some((function, process)) = token.and_then(|token| token.split_once('/')) else {
             return Passage::Free;
         };
+        match self.weather.strike(which) {
+            Some(Blow::KillBefore) => return Passage::RequestLost(process.to_owned()),
+            Some(Blow::KillAfter) => return Passage::AnswerLost(process.to_owned()),
+            Some(blow) => return Passage::Struck(blow),
+            None => {}
+        }
         let mut plans = locked(&self.kill_plans);
         let Some(plan) = plans.get_mut(function) else {
             return Passage::Free;
@@ -188,13 +238,15 @@ pub(crate) fn token(function: &str, process: &str) -> String {
 #[derive(Clone)]
 pub(crate) struct Gate<S> {
     faults: Arc<Faults>,
+    which: Which,
     service: S,
 }
 
 impl<S> Gate<S> {
-    pub(crate) fn new(faults: &Arc<Faults>, service: S) -> Self {
+    pub(crate) fn new(faults: &Arc<Faults>, which: Which, service: S) -> Self {
         Self {
             faults: Arc::clone(faults),
+            which,
             service,
         }
     }
@@ -204,7 +256,7 @@ impl<S, B> Service<Request<B>> for Gate<S>
 where
     S: Service<Request<B>>,
     S::Future: Send + 'static,
-    S::Response: Send,
+    S::Response: Spoil + Send,
     S::Error: Send,
 {
     type Response = S::Response;
@@ -213,11 +265,13 @@ where
 
     fn call(&self, request: Request<B>) -> Self::Future {
         let faults = Arc::clone(&self.faults);
-        let passage = faults.passage(request.headers());
+        let which = self.which;
+        let passage = faults.passage(request.headers(), which);
         let answer = self.service.call(request);
         Box::pin(async move {
             let killed = match passage {
                 Passage::Free => return answer.await,
+                Passage::Struck(blow) => return crate::spoil::strike(blow, which, answer).await,
                 Passage::RequestLost(process) => process,
                 Passage::AnswerLost(process) => {
                     let _ = answer.await;
@@ -239,7 +293,7 @@ mod tests {
     fn passage(faults: &Faults, token: &str) -> Passage {
         let mut headers = HeaderMap::new();
         headers.insert(TOKEN_HEADER, token.parse().unwrap());
-        faults.passage(&headers)
+        faults.passage(&headers, Which::S3)
     }
 
     #[test]
@@ -248,7 +302,7 @@ mod tests {
         faults.kill_at("f", Moment::After(2));
         assert_eq!(passage(&faults, "f/1"), Passage::Free);
         assert_eq!(passage(&faults, "other/1"), Passage::Free);
-        assert_eq!(faults.passage(&HeaderMap::new()), Passage::Free);
+        assert_eq!(faults.passage(&HeaderMap::new(), Which::S3), Passage::Free);
         assert_eq!(passage(&faults, "f/2"), Passage::AnswerLost("2".into()));
         assert_eq!(passage(&faults, "f/1"), Passage::Free);
         assert!(!faults.kill_no_more("f"), "it came to its end");

@@ -4,6 +4,7 @@ pub(crate) mod dataset;
 pub(crate) mod demo;
 pub(crate) mod leaderboard;
 pub(crate) mod local;
+pub(crate) mod redrive;
 pub(crate) mod score;
 pub(crate) mod status;
 pub(crate) mod submit;

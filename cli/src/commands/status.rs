@@ -17,6 +17,8 @@ use crate::output::{Format, align_right, print_json, print_verdict, score, table
 #[command(
     after_help = "Examples:\n  dataperf status speech-selection --local                     what is unfinished\n  \
     dataperf status speech-selection --submitter ada --local     ada's submissions, newest first\n  \
+    dataperf status speech-selection --failed --local            what the platform failed to evaluate
+  \
     dataperf status speech-selection SUBMISSION --local          one submission, whole"
 )]
 pub(crate) struct StatusArgs {
@@ -29,6 +31,9 @@ pub(crate) struct StatusArgs {
     /// Show this submitter's submissions
     #[arg(long)]
     submitter: Option<String>,
+    /// Show what has failed and waits for `dataperf redrive`
+    #[arg(long, conflicts_with_all = ["submission", "submitter"])]
+    failed: bool,
     /// How many of a submitter's submissions to show
     #[arg(long, short = 'n', default_value_t = 20)]
     newest: usize,
@@ -64,6 +69,11 @@ pub(crate) async fn run(args: StatusArgs, format: Format) -> Result<Done> {
         (
             entries,
             format!("{benchmark}: `{submitter}` has submitted nothing"),
+        )
+    } else if args.failed {
+        (
+            leaderboards.failed(benchmark).await?,
+            format!("{benchmark}: nothing has failed"),
         )
     } else {
         (

@@ -15,10 +15,11 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::config::FunctionSpec;
+use crate::config::{FunctionSpec, Schedule};
 use crate::error::StartError;
 use crate::faults::Faults;
 use crate::queue::Queue;
+use crate::schedule;
 use crate::status::Status;
 
 pub(crate) use self::leftovers::kill_all_in;
@@ -33,6 +34,7 @@ pub(crate) struct HostContext {
     pub(crate) data_dir: PathBuf,
     pub(crate) s3_endpoint: String,
     pub(crate) dynamodb_endpoint: String,
+    pub(crate) lambda_endpoint: String,
     pub(crate) idle_timeout: Duration,
     /// No new work is handed out.
     pub(crate) stop: CancellationToken,
@@ -48,7 +50,17 @@ pub(crate) struct Host {
 
 impl Host {
     /// Begins to hand out work.
-    pub(crate) fn start(context: HostContext, functions: Vec<FunctionSpec>) -> Self {
+    pub(crate) fn start(
+        context: HostContext,
+        functions: Vec<FunctionSpec>,
+        schedules: Vec<Schedule>,
+    ) -> Self {
+        for schedule in schedules {
+            let queue = Arc::clone(&context.queue);
+            context
+                .tasks
+                .spawn(schedule::keep(schedule, queue, context.stop.clone()));
+        }
         for spec in functions {
             context
                 .tasks

@@ -13,7 +13,7 @@ use super::log::Log;
 use super::runtime_api::{RuntimeApi, Work};
 use crate::config::{ACCESS_KEY_ID, FunctionSpec, REGION, SECRET_ACCESS_KEY};
 use crate::database::now_ms;
-use crate::faults::{self, Faults};
+use crate::faults::{self, Faults, Shortage};
 use crate::queue::{FunctionError, Queued, function_arn};
 
 /// How long a process may take until it asks for work, as in AWS.
@@ -81,6 +81,7 @@ impl Process {
                 return Err(error);
             }
         };
+        limit(child.id(), context.faults.shortage_of(&spec.name));
         if let Some(stdout) = child.stdout.take() {
             tokio::spawn(log.clone().follow(stdout));
         }
@@ -212,6 +213,32 @@ impl Drop for Process {
     }
 }
 
+/// Makes what the process may use as short as a fault says.
+#[cfg(target_os = "linux")]
+fn limit(pid: Option<u32>, shortage: Shortage) {
+    use rustix::process::{Pid, Resource, Rlimit, prlimit};
+    let pid = pid.and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
+    let limits = [
+        (Resource::Data, shortage.memory_bytes),
+        (Resource::Fsize, shortage.file_bytes),
+    ];
+    for (resource, bytes) in limits {
+        if let (Some(pid), Some(bytes)) = (pid, bytes) {
+            let limit = Rlimit {
+                current: Some(bytes),
+                maximum: Some(bytes),
+            };
+            if let Err(error) = prlimit(Some(pid), resource, limit) {
+                tracing::warn!(%error, ?resource, "cannot limit a process");
+            }
+        }
+    }
+}
+
+/// Other systems cannot limit another process.
+#[cfg(not(target_os = "linux"))]
+fn limit(_pid: Option<u32>, _shortage: Shortage) {}
+
 fn remove_dir(dir: &Path) {
     if let Err(error) = std::fs::remove_dir_all(dir) {
         tracing::debug!(dir = %dir.display(), %error, "cannot remove a working directory");
@@ -243,6 +270,7 @@ fn environment(
         ("AWS_LAMBDA_LOG_STREAM_NAME", id.to_owned()),
         ("AWS_ENDPOINT_URL_S3", context.s3_endpoint.clone()),
         ("AWS_ENDPOINT_URL_DYNAMODB", context.dynamodb_endpoint.clone()),
+        ("AWS_ENDPOINT_URL_LAMBDA", context.lambda_endpoint.clone()),
         ("AWS_ACCESS_KEY_ID", ACCESS_KEY_ID.to_owned()),
         ("AWS_SECRET_ACCESS_KEY", SECRET_ACCESS_KEY.to_owned()),
         ("AWS_SESSION_TOKEN", faults::token(&spec.name, id)),

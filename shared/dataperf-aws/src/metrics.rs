@@ -24,30 +24,44 @@ pub(crate) enum Unit {
 /// A number with its name.
 pub(crate) type Metric = (&'static str, Unit, f64);
 
-/// Logs one line of numbers about a benchmark of the deployment; `about` is what the line can be found by.
-pub(crate) fn emit(deployment: &str, benchmark: &str, metrics: &[Metric], about: Value) {
+/// Logs one line of numbers about a benchmark, or about the whole deployment; `about` is what the line can be found by.
+pub(crate) fn emit(deployment: &str, benchmark: Option<&str>, metrics: &[Metric], about: Value) {
     let line = document(now().unix_millis(), deployment, benchmark, metrics, about);
     // A line that can't be written can't be reported either.
     let _ = writeln!(std::io::stdout().lock(), "{line}");
 }
 
-fn document(millis: i64, deployment: &str, benchmark: &str, metrics: &[Metric], about: Value) -> Value {
-    let definitions: Vec<Value> = metrics
-        .iter()
-        .map(|(name, unit, _)| json!({"Name": name, "Unit": format!("{unit:?}")}))
-        .collect();
+fn document(
+    millis: i64,
+    deployment: &str,
+    benchmark: Option<&str>,
+    metrics: &[Metric],
+    about: Value,
+) -> Value {
+    let directive = |dimensions: &[&str], chosen: &dyn Fn(&Metric) -> bool| {
+        let chosen = metrics.iter().filter(|metric| chosen(metric));
+        let chosen: Vec<Value> = chosen
+            .map(|(name, unit, _)| json!({"Name": name, "Unit": format!("{unit:?}")}))
+            .collect();
+        json!({"Namespace": NAMESPACE, "Dimensions": [dimensions], "Metrics": chosen})
+    };
+    let directives = match benchmark {
+        // What alarms watch is summed over the benchmarks too: an alarm can't search for them.
+        Some(_) => vec![
+            directive(&["deployment", "benchmark"], &|_| true),
+            directive(&["deployment"], &|(_, unit, _)| matches!(unit, Unit::Count)),
+        ],
+        None => vec![directive(&["deployment"], &|_| true)],
+    };
     let mut line = Map::new();
     line.insert(
         "_aws".into(),
-        json!({
-            "Timestamp": millis,
-            "CloudWatchMetrics": [{
-                "Namespace": NAMESPACE, "Dimensions": [["deployment", "benchmark"]], "Metrics": definitions,
-            }],
-        }),
+        json!({"Timestamp": millis, "CloudWatchMetrics": directives}),
     );
     line.insert("deployment".into(), deployment.into());
-    line.insert("benchmark".into(), benchmark.into());
+    if let Some(benchmark) = benchmark {
+        line.insert("benchmark".into(), benchmark.into());
+    }
     for (name, _, value) in metrics {
         line.insert((*name).into(), json!(value));
     }
@@ -67,24 +81,21 @@ mod tests {
             ("Scored", Unit::Count, 1.0),
             ("DatasetSeconds", Unit::Seconds, 0.25),
         ];
-        let line = document(
-            7,
-            "dataperf",
-            "speech-selection",
-            &metrics,
-            json!({"request_id": "r"}),
-        );
-        let about = &line["_aws"]["CloudWatchMetrics"][0];
-        assert_eq!(line["_aws"]["Timestamp"], 7);
-        assert_eq!(about["Dimensions"], json!([["deployment", "benchmark"]]));
-        for dimension in ["deployment", "benchmark"] {
-            assert!(line[dimension].is_string());
-        }
-        for (name, unit, value) in metrics {
-            let defined = json!({"Name": name, "Unit": format!("{unit:?}")});
-            assert!(about["Metrics"].as_array().expect("a list").contains(&defined));
-            assert_eq!(line[name], value);
-        }
-        assert_eq!(line["request_id"], "r");
+        let about = json!({"request_id": "r"});
+        let line = document(7, "dataperf", Some("speech-selection"), &metrics, about.clone());
+        let count = json!({"Name": "Scored", "Unit": "Count"});
+        let seconds = json!({"Name": "DatasetSeconds", "Unit": "Seconds"});
+        let expected = json!({
+            "_aws": {"Timestamp": 7, "CloudWatchMetrics": [
+                {"Namespace": "DataPerf", "Dimensions": [["deployment", "benchmark"]], "Metrics": [count, seconds]},
+                {"Namespace": "DataPerf", "Dimensions": [["deployment"]], "Metrics": [count]},
+            ]},
+            "deployment": "dataperf", "benchmark": "speech-selection", "Scored": 1.0, "DatasetSeconds": 0.25, "request_id": "r",
+        });
+        assert_eq!(line, expected);
+        let line = document(7, "dataperf", None, &metrics, about);
+        assert_eq!(line.get("benchmark"), None);
+        let directives = line["_aws"]["CloudWatchMetrics"].as_array().expect("a list");
+        assert_eq!(directives.len(), 1, "each dimension set is a metric to pay for");
     }
 }

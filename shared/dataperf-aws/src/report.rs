@@ -113,7 +113,7 @@ pub(crate) fn report(deployment: &str, request_id: &str, delivered: &Delivered, 
         ));
     }
     let about = json!({"request_id": request_id, "submission": receipt.submission, "leaderboard": verdict.leaderboard});
-    emit(deployment, &verdict.benchmark, &metrics, about);
+    emit(deployment, Some(&verdict.benchmark), &metrics, about);
 }
 
 /// An upload could not be brought to its end this time.
@@ -149,5 +149,5 @@ pub(crate) fn report_fault(
     ];
     metrics.extend(phases.metrics());
     let about = json!({"request_id": request_id, "submission": submission, "error_type": fault.error_type()});
-    emit(deployment, benchmark, &metrics, about);
+    emit(deployment, Some(benchmark), &metrics, about);
 }
