@@ -4,6 +4,7 @@
 //! The programs are those that `cargo test --workspace` builds beside this one.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // helpers of tests are tests
 
+mod access;
 mod artifacts;
 mod books;
 mod caretaking;

@@ -65,6 +65,7 @@ fn config(dir: &Path) -> Config {
             suffix: String::new(),
         },
         memory_mb: 1769,
+        policy: None,
         timeout: Duration::from_mins(1),
         concurrency: 2,
         environment: environment

@@ -101,6 +101,39 @@ impl Cloud {
         DynamoLeaderboards::new(self.clients.dynamodb.clone(), &self.names.table)
     }
 
+    /// The region of the submissions bucket, and the address that forms are sent to.
+    pub(crate) fn submissions_address(&self) -> (String, String) {
+        let names = &self.names;
+        let (region, bucket) = (
+            self.clients.region().unwrap_or("us-east-1"),
+            &names.submissions_bucket,
+        );
+        let url = if names.is_local() {
+            let usual = format!("http://127.0.0.1:{S3_PORT}");
+            format!("{}/{bucket}", names.s3_endpoint.as_ref().unwrap_or(&usual))
+        } else {
+            format!("https://{bucket}.s3.{region}.{}/", self.suffix())
+        };
+        (region.to_owned(), url)
+    }
+
+    fn suffix(&self) -> &'static str {
+        if self.partition() == "aws-cn" {
+            "amazonaws.com.cn"
+        } else {
+            "amazonaws.com"
+        }
+    }
+
+    /// The part of AWS that the region is in, as ARNs name it.
+    pub(crate) fn partition(&self) -> &'static str {
+        match self.clients.region().unwrap_or_default() {
+            region if region.starts_with("cn-") => "aws-cn",
+            region if region.starts_with("us-gov-") => "aws-us-gov",
+            _ => "aws",
+        }
+    }
+
     /// The benchmarks' functions.
     pub(crate) fn evaluators(&self) -> Evaluators {
         let names = &self.names;

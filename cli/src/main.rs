@@ -46,6 +46,9 @@ enum Command {
     Dataset(commands::dataset::DatasetCommand),
     /// Upload an artifact and wait for its verdict
     Submit(commands::submit::SubmitArgs),
+    /// Let somebody submit
+    #[command(subcommand)]
+    Submitter(commands::submitter::SubmitterCommand),
     /// Show a submission, a submitter's history, what is unfinished or has failed
     Status(commands::status::StatusArgs),
     /// Have submissions evaluated again that the platform failed
@@ -108,6 +111,7 @@ async fn run(cli: Cli) -> anyhow::Result<Done> {
         Command::Verify(args) => commands::verify::run(args, format).await,
         Command::Dataset(command) => commands::dataset::run(command, format).await,
         Command::Submit(args) => commands::submit::run(args, format).await,
+        Command::Submitter(command) => commands::submitter::run(command, format).await,
         Command::Status(args) => commands::status::run(args, format).await,
         Command::Redrive(args) => commands::redrive::run(args, format).await,
         Command::Leaderboard(args) => commands::leaderboard::run(args, format).await,

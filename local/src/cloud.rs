@@ -13,6 +13,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::access::{Callers, Guard};
 use crate::config::Config;
 use crate::data_dir;
 use crate::database::{Database, locked};
@@ -67,6 +68,8 @@ impl LocalCloud {
         let ports = Ports::open(&config).await?;
 
         let faults = Arc::new(Faults::new());
+        let callers = Arc::new(Callers::new(&config));
+        let guard = Guard::new(&callers);
         let status = Arc::new(Status::default());
         let index_path = data_dir.join("index.sqlite");
         let database = Database::open(&index_path).map_err(|source| StartError::Index {
@@ -98,16 +101,17 @@ impl LocalCloud {
         }
 
         let stop_servers = CancellationToken::new();
-        let (front, engine) = crate::dynamodb::front(tables, Arc::clone(&faults), stop_servers.clone())
-            .await
-            .map_err(|error| StartError::Table {
-                path: table_path,
-                reason: error.to_string(),
-            })?;
+        let (front, engine) =
+            crate::dynamodb::front(tables, Arc::clone(&faults), guard.clone(), stop_servers.clone())
+                .await
+                .map_err(|error| StartError::Table {
+                    path: table_path,
+                    reason: error.to_string(),
+                })?;
         let servers = vec![
             tokio::spawn(serve(
                 ports.s3.listener,
-                Gate::new(&faults, Service::S3, crate::s3::service(store)),
+                Gate::new(&faults, Service::S3, crate::s3::service(store, &callers)),
                 stop_servers.clone(),
             )),
             tokio::spawn(serve(
@@ -115,7 +119,7 @@ impl LocalCloud {
                 Gate::new(
                     &faults,
                     Service::Lambda,
-                    TowerToHyperService::new(crate::lambda::router(Arc::clone(&queue))),
+                    TowerToHyperService::new(crate::lambda::router(Arc::clone(&queue), guard.clone())),
                 ),
                 stop_servers.clone(),
             )),
@@ -129,6 +133,7 @@ impl LocalCloud {
         let context = HostContext {
             queue: Arc::clone(&queue),
             faults: Arc::clone(&faults),
+            callers,
             status: Arc::clone(&status),
             data_dir: data_dir.clone(),
             s3_endpoint: ports.s3.endpoint.clone(),

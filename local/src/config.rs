@@ -5,9 +5,11 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::access::{Identity, Policy};
+
 /// The region every part of the local cloud answers for.
 pub const REGION: &str = "us-east-1";
-/// The one access key that the local cloud accepts.
+/// The organizer's access key, which may do everything.
 pub const ACCESS_KEY_ID: &str = "local";
 /// The secret that belongs to [`ACCESS_KEY_ID`].
 pub const SECRET_ACCESS_KEY: &str = "local";
@@ -35,6 +37,8 @@ pub struct Config {
     pub table: Option<TableSpec>,
     /// The functions and the uploads that start them.
     pub functions: Vec<FunctionSpec>,
+    /// Who may use the services beside the organizer, whose key is [`ACCESS_KEY_ID`].
+    pub identities: Vec<Identity>,
     /// The function that reads the queue of events that failed for good; without one they are only recorded.
     pub on_failure: Option<String>,
     /// Functions that run by the clock.
@@ -63,6 +67,7 @@ impl Config {
             buckets: Vec::new(),
             table: None,
             functions: Vec::new(),
+            identities: Vec::new(),
             on_failure: None,
             schedules: Vec::new(),
             retry_backoff: vec![Duration::from_secs(1), Duration::from_secs(2)],
@@ -162,6 +167,8 @@ pub struct FunctionSpec {
     pub timeout: Duration,
     /// How many processes may run at once.
     pub concurrency: usize,
+    /// What the function may do with S3, `DynamoDB` and Lambda; everything without a policy.
+    pub policy: Option<Policy>,
     /// Variables for the function beside those that Lambda sets.
     pub environment: BTreeMap<String, String>,
 }

@@ -15,10 +15,13 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use crate::access::{Guard, Refused};
 use crate::config::TableSpec;
 use crate::error::StartError;
 use crate::faults::Faults;
 
+/// The largest request, as in AWS.
+const MAX_REQUEST_BYTES: usize = 16 << 20;
 /// The operations that change a table.
 const WRITES: [&str; 8] = [
     "PutItem",
@@ -106,6 +109,7 @@ struct Front {
     /// `HOST:PORT` of the engine behind.
     engine: String,
     faults: Arc<Faults>,
+    guard: Guard,
 }
 
 /// Serves the engine on a free port until `stop`; the service that passes requests on to it.
@@ -115,6 +119,7 @@ struct Front {
 pub(crate) async fn front(
     database: Database,
     faults: Arc<Faults>,
+    guard: Guard,
     stop: CancellationToken,
 ) -> std::io::Result<(Router, tokio::task::JoinHandle<()>)> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
@@ -132,11 +137,23 @@ pub(crate) async fn front(
         client,
         engine,
         faults,
+        guard,
     });
     Ok((router, task))
 }
 
-async fn pass_on(State(front): State<Front>, mut request: Request) -> Response {
+async fn pass_on(State(front): State<Front>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let Ok(body) = axum::body::to_bytes(body, MAX_REQUEST_BYTES).await else {
+        let message = format!("a request may have {MAX_REQUEST_BYTES} bytes");
+        let kind = "com.amazon.coral.service#SerializationException";
+        return error_response(StatusCode::PAYLOAD_TOO_LARGE, kind, &message);
+    };
+    if let Err(Refused { code, message, .. }) = front.guard.table(&parts, &body) {
+        let kind = format!("com.amazon.coral.service#{code}");
+        return error_response(StatusCode::BAD_REQUEST, &kind, &message);
+    }
+    let mut request = Request::from_parts(parts, Body::from(body));
     if front.faults.table_writes_are_refused() && is_write(&request) {
         return refusal();
     }

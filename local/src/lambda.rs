@@ -3,39 +3,50 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use serde_json::json;
 
+use crate::access::Guard;
 use crate::queue::Queue;
 
 /// The largest event of an asynchronous invocation, as in AWS.
 const MAX_EVENT_BYTES: usize = 1 << 20;
 
 /// The service.
-pub(crate) fn router(queue: Arc<Queue>) -> Router {
+pub(crate) fn router(queue: Arc<Queue>, guard: Guard) -> Router {
     Router::new()
         .route("/2015-03-31/functions/{function}/invocations", post(invoke))
-        .layer(DefaultBodyLimit::max(MAX_EVENT_BYTES))
-        .with_state(queue)
+        .with_state((queue, guard))
 }
 
 async fn invoke(
-    State(queue): State<Arc<Queue>>,
+    State((queue, guard)): State<(Arc<Queue>, Guard)>,
     Path(function): Path<String>,
-    headers: HeaderMap,
-    event: Bytes,
+    request: Request,
 ) -> Response {
+    let (parts, body) = request.into_parts();
+    let Ok(event) = axum::body::to_bytes(body, MAX_EVENT_BYTES).await else {
+        let message = format!("an event may have {MAX_EVENT_BYTES} bytes");
+        return refusal(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "RequestTooLargeException",
+            &message,
+        );
+    };
     // a name, or an ARN that ends in it
     let function = function.rsplit(':').next().unwrap_or_default().to_owned();
+    if let Err(refused) = guard.invocation(&parts, &event, &function) {
+        return refusal(refused.status, refused.code, &refused.message);
+    }
     if !queue.has_function(&function) {
         let message = format!("there is no function `{function}`");
         return refusal(StatusCode::NOT_FOUND, "ResourceNotFoundException", &message);
     }
-    let kind = headers
+    let kind = parts
+        .headers
         .get("x-amz-invocation-type")
         .and_then(|kind| kind.to_str().ok());
     if kind != Some("Event") {

@@ -23,6 +23,7 @@
 //! # }
 //! ```
 
+mod access;
 mod cloud;
 mod config;
 mod data_dir;
@@ -42,6 +43,7 @@ mod spoil;
 mod status;
 mod storm;
 
+pub use access::{Identity, Policy, PolicyError};
 pub use cloud::LocalCloud;
 pub use config::{
     ACCESS_KEY_ID, ACCOUNT_ID, Bucket, Config, FunctionSpec, IndexSpec, REGION, SECRET_ACCESS_KEY, Schedule,

@@ -224,6 +224,7 @@ fn function(benchmark: &str, args: &FunctionArgs) -> Result<FunctionSpec> {
         binary,
         trigger: Trigger::default(),
         memory_mb: 1769,
+        policy: None,
         timeout: Duration::from_secs(args.time_limit),
         concurrency: args.concurrency.max(1),
         environment: environment

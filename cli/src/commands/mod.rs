@@ -8,4 +8,5 @@ pub(crate) mod redrive;
 pub(crate) mod score;
 pub(crate) mod status;
 pub(crate) mod submit;
+pub(crate) mod submitter;
 pub(crate) mod verify;

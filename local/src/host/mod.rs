@@ -15,6 +15,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::access::Callers;
 use crate::config::{FunctionSpec, Schedule};
 use crate::error::StartError;
 use crate::faults::Faults;
@@ -29,6 +30,7 @@ pub(crate) use self::leftovers::kill_all_in;
 pub(crate) struct HostContext {
     pub(crate) queue: Arc<Queue>,
     pub(crate) faults: Arc<Faults>,
+    pub(crate) callers: Arc<Callers>,
     pub(crate) status: Arc<Status>,
     /// Holds the working directories, `functions/NAME`, and the logs, `logs/NAME`.
     pub(crate) data_dir: PathBuf,

@@ -11,7 +11,8 @@ use tokio::sync::oneshot;
 use super::HostContext;
 use super::log::Log;
 use super::runtime_api::{RuntimeApi, Work};
-use crate::config::{ACCESS_KEY_ID, FunctionSpec, REGION, SECRET_ACCESS_KEY};
+use crate::access::{Callers, Rights};
+use crate::config::{FunctionSpec, REGION};
 use crate::database::now_ms;
 use crate::faults::{self, Faults, Shortage};
 use crate::queue::{FunctionError, Queued, function_arn};
@@ -36,6 +37,7 @@ pub(crate) enum Outcome {
 pub(crate) struct Process {
     id: String,
     spec: Arc<FunctionSpec>,
+    callers: Arc<Callers>,
     child: Child,
     api: RuntimeApi,
     log: Log,
@@ -62,11 +64,14 @@ impl Process {
                 .join(format!("{id}.log")),
             &spec.name,
         )?;
+        let secret = uuid::Uuid::new_v4().simple().to_string();
+        let rights = spec.policy.clone().map_or(Rights::All, Rights::These);
+        context.callers.add(&access_key(&spec.name, &id), &secret, rights);
         let started = Instant::now();
         let mut command = Command::new(&spec.binary);
         command
             .env_clear()
-            .envs(environment(context, &spec, &api, &dir, &id))
+            .envs(environment(context, &spec, &api, &dir, &id, &secret))
             .current_dir(&dir)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -78,6 +83,7 @@ impl Process {
             Ok(child) => child,
             Err(error) => {
                 remove_dir(&dir);
+                context.callers.remove(&access_key(&spec.name, &id));
                 return Err(error);
             }
         };
@@ -91,6 +97,7 @@ impl Process {
         Ok(Self {
             id,
             spec,
+            callers: Arc::clone(&context.callers),
             child,
             api,
             log,
@@ -209,8 +216,14 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
+        self.callers.remove(&access_key(&self.spec.name, &self.id));
         remove_dir(&self.dir);
     }
+}
+
+/// The access key of one process, which ends with it.
+fn access_key(function: &str, id: &str) -> String {
+    format!("{function}.{id}")
 }
 
 /// Makes what the process may use as short as a fault says.
@@ -252,6 +265,7 @@ fn environment(
     api: &RuntimeApi,
     dir: &Path,
     id: &str,
+    secret: &str,
 ) -> Vec<(String, String)> {
     let task_root = spec
         .binary
@@ -271,8 +285,8 @@ fn environment(
         ("AWS_ENDPOINT_URL_S3", context.s3_endpoint.clone()),
         ("AWS_ENDPOINT_URL_DYNAMODB", context.dynamodb_endpoint.clone()),
         ("AWS_ENDPOINT_URL_LAMBDA", context.lambda_endpoint.clone()),
-        ("AWS_ACCESS_KEY_ID", ACCESS_KEY_ID.to_owned()),
-        ("AWS_SECRET_ACCESS_KEY", SECRET_ACCESS_KEY.to_owned()),
+        ("AWS_ACCESS_KEY_ID", access_key(&spec.name, id)),
+        ("AWS_SECRET_ACCESS_KEY", secret.to_owned()),
         ("AWS_SESSION_TOKEN", faults::token(&spec.name, id)),
         ("AWS_REGION", REGION.to_owned()),
         ("AWS_DEFAULT_REGION", REGION.to_owned()),

@@ -1,6 +1,9 @@
 //! The SDK's clients, made from the environment as every AWS tool makes them.
 
 use aws_config::{BehaviorVersion, SdkConfig};
+use aws_credential_types::Credentials;
+use aws_credential_types::provider::ProvideCredentials;
+use aws_credential_types::provider::error::CredentialsError;
 use aws_smithy_http_client::Builder;
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
 
@@ -46,6 +49,22 @@ impl Clients {
             lambda = lambda.endpoint_url(endpoint);
         }
         aws_sdk_lambda::Client::from_conf(lambda.build())
+    }
+
+    /// The credentials that requests are signed with.
+    ///
+    /// # Errors
+    /// When the environment has none, or they can't be renewed.
+    pub async fn credentials(&self) -> Result<Credentials, CredentialsError> {
+        let provider = self.shared.credentials_provider();
+        let provider =
+            provider.ok_or_else(|| CredentialsError::not_loaded("no credentials are configured"))?;
+        provider.provide_credentials().await
+    }
+
+    /// The region that requests go to.
+    pub fn region(&self) -> Option<&str> {
+        self.shared.region().map(AsRef::as_ref)
     }
 
     fn new(shared: &SdkConfig) -> Self {

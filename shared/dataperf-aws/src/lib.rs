@@ -16,6 +16,7 @@ mod meter;
 mod metrics;
 mod report;
 mod runtime;
+mod submitters;
 mod sweep;
 mod sweep_state;
 
@@ -29,3 +30,4 @@ pub use function::run;
 pub use given_up::{GivenUp, given_up};
 pub use leaderboards::DynamoLeaderboards;
 pub use logging::log_as_json;
+pub use submitters::{FormRequest, MAX_FORM_SECONDS, Submitter, UploadForm, submitter_policy, upload_form};
