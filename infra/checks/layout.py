@@ -10,6 +10,8 @@ from pathlib import Path
 
 from transform import load
 
+# Functions that are no benchmark's.
+SERVANTS = {"caretaker"}
 RECORD_KEYS = {"eventVersion", "eventSource", "awsRegion", "eventTime", "eventName", "userIdentity", "s3"}
 OBJECT_KEYS = {"key", "size", "eTag", "versionId", "sequencer"}
 
@@ -50,6 +52,22 @@ def broken_block(benchmark, resources):
         yield f"`{name}` must have the role of `{pascal_case(benchmark)}Access`"
 
 
+def broken_servant(name, resources):
+    """What is wrong with the block of a function that serves all benchmarks."""
+    block = resources.get(f"{pascal_case(name)}Function")
+    if block is None:
+        yield f"template.yaml has no `{pascal_case(name)}Function` for functions/{name}"
+        return
+    properties = block["Properties"]
+    for what, found, wanted in [
+        ("CodeUri", properties.get("CodeUri"), f"functions/{name}"),
+        ("FunctionName", properties.get("FunctionName"), {"Fn::Sub": f"${{Name}}-{name}"}),
+        ("Binary", block.get("Metadata", {}).get("BuildProperties", {}).get("Binary"), name),
+    ]:
+        if found != wanted:
+            yield f"`{pascal_case(name)}Function`: {what} is `{found}`, it must be `{wanted}`"
+
+
 def broken_events(benchmarks, folder):
     """What is wrong with the sample events: each is an S3 event, and each benchmark has one of its name."""
     for benchmark in benchmarks:
@@ -70,11 +88,18 @@ def broken_events(benchmarks, folder):
 
 
 def broken_layout(project):
-    benchmarks = sorted(path.parent.name for path in (project / "functions").glob("*/Cargo.toml"))
+    folders = sorted(path.parent.name for path in (project / "functions").glob("*/Cargo.toml"))
+    benchmarks = [folder for folder in folders if folder not in SERVANTS]
     resources = load(project / "template.yaml")["Resources"]
     for benchmark in benchmarks:
         yield from broken_block(benchmark, resources)
-    known = {f"{pascal_case(benchmark)}Function" for benchmark in benchmarks}
+    known = {f"{pascal_case(folder)}Function" for folder in folders}
+    for servant in sorted(SERVANTS & set(folders)):
+        yield from broken_servant(servant, resources)
+    invoked = (project / "infra/caretaker.yaml").read_text()
+    for benchmark in benchmarks:
+        if f":function:${{Name}}-{benchmark}\n" not in invoked:
+            yield f"infra/caretaker.yaml does not let the caretaker have `{benchmark}` evaluate again"
     for name, resource in resources.items():
         if resource["Type"] == "AWS::Serverless::Function" and name not in known:
             yield f"`{name}` in template.yaml has no folder in functions/"

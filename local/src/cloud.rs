@@ -195,14 +195,21 @@ impl LocalCloud {
         &self.inner.faults
     }
 
-    /// Serves `page` on the web page's port; whether there was such a port that served nothing yet.
+    /// Serves `page` on the web page's port, and the counters and the functions' metrics as `/metrics.json`; whether there was such a port that served nothing yet.
     pub fn serve_page(&self, page: Router) -> bool {
         let Some(listener) = locked(&self.inner.http_listener).take() else {
             return false;
         };
+        let cloud = self.clone();
+        let metrics = move || async move {
+            match cloud.snapshot().await {
+                Ok(snapshot) => Ok(axum::Json(snapshot)),
+                Err(error) => Err((http::StatusCode::INTERNAL_SERVER_ERROR, error.to_string())),
+            }
+        };
         let server = serve(
             listener,
-            TowerToHyperService::new(page),
+            TowerToHyperService::new(page.route("/metrics.json", axum::routing::get(metrics))),
             self.inner.stop_servers.clone(),
         );
         locked(&self.inner.servers).push(tokio::spawn(server));

@@ -52,5 +52,5 @@ pub use config::{
 pub use error::{DatabaseError, InvokeError, StartError, WaitError};
 pub use faults::{Faults, Moment, Shortage};
 pub use on_failure::OnFailureRecord;
-pub use status::{FunctionSnapshot, Snapshot, Times};
+pub use status::{FunctionSnapshot, Metric, Snapshot, Times};
 pub use storm::Storm;

@@ -63,6 +63,7 @@ impl Process {
                 .join(&spec.name)
                 .join(format!("{id}.log")),
             &spec.name,
+            &context.status,
         )?;
         let secret = uuid::Uuid::new_v4().simple().to_string();
         let rights = spec.policy.clone().map_or(Rights::All, Rights::These);
