@@ -1,17 +1,13 @@
-//! Bad artifacts through the command line: exit code 2, every reason at once, and fast.
+//! Bad artifacts through the command line: exit code 2, and every reason at once.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::project::{codes, good, judge, score};
-
-/// Generous, because other tests run beside it: it is to tell seconds from minutes.
-const FAST: Duration = Duration::from_secs(10);
 
 type Codes = &'static [(&'static str, usize)];
 
@@ -368,9 +364,7 @@ fn what_is_too_large_is_refused_by_its_size() {
         (brackets, 100_000_000),
         (ids.clone(), fs::metadata(&ids).unwrap().len()),
     ] {
-        let began = Instant::now();
         let ran = score("en-25", &path);
-        assert!(began.elapsed() < FAST, "it took {:?}", began.elapsed());
         let verdict = ran.json();
         assert_eq!((ran.code, told(&verdict)), (2, vec![("too_large".to_owned(), 1)]));
         assert_eq!(
@@ -392,9 +386,7 @@ fn as_many_ids_as_fit_are_counted_and_not_all_listed() {
     let ids: Vec<String> = (0..130_000).map(|n| format!("{n:x}")).collect();
     let artifact = json!({ "targets": {}, "nontargets": ids }).to_string();
     assert!(artifact.len() < 1 << 20);
-    let began = Instant::now();
     let ran = score("en-25", &write(scratch.path(), artifact.as_bytes()));
-    assert!(began.elapsed() < FAST, "it took {:?}", began.elapsed());
     let verdict = ran.json();
     assert_eq!(ran.code, 2);
     assert_eq!(

@@ -101,15 +101,15 @@ async fn functions_killed_under_load() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_table_refuses_writes_for_a_while() {
-    let world =
-        World::with(|config| config.retry_backoff = vec![Duration::from_millis(500), Duration::from_secs(2)])
-            .await;
+    let world = World::with(|config| config.retry_backoff = vec![Duration::from_millis(200); 60]).await; // no event runs out of tries
     world.cloud.faults().refuse_table_writes(true);
     let mut sent = Vec::new();
     for n in 0..4 {
         sent.push(world.put(&key("ada", n), good(n)).await);
     }
-    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    while world.cloud.snapshot().await.unwrap().n_retried < 4 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
     assert!(world.items().await.is_empty(), "nothing can have been written");
     world.cloud.faults().refuse_table_writes(false);
     let receipts = world.receipts(&sent).await;

@@ -1,7 +1,6 @@
 //! What submitters drop where: odd keys, wrong places, hostile sizes, and the sample events.
 
 use std::fs;
-use std::time::Duration;
 
 use dataperf::{Ending, Receipt};
 use serde_json::{Value, json};
@@ -148,7 +147,7 @@ async fn the_longest_rejection_there_can_be_is_kept() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_version_that_was_deleted_before_its_evaluation() {
     let world = World::new().await;
-    world.cloud.faults().delay_events(Duration::from_millis(400));
+    world.cloud.faults().hold_events(true);
     let key = format!("{BENCHMARK}/en-25/ada/x.json");
     let gone = world.put(&key, good(0)).await;
     let kept = world.put(&key, good(1)).await;
@@ -166,6 +165,7 @@ async fn a_version_that_was_deleted_before_its_evaluation() {
         .send()
         .await
         .unwrap(); // only a marker: the version stays
+    world.cloud.faults().hold_events(false);
     let receipts = world.receipts(&[gone.clone(), kept.clone()]).await;
     assert_eq!(codes(&receipts[&gone.id()]), ["deleted"]);
     assert_eq!(receipts[&kept.id()].verdict.status, Ending::Scored);

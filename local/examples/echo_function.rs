@@ -1,6 +1,6 @@
 //! A function for the tests of the function host: what it does is written in the key of the object.
 //!
-//! A key holds words between `/`: `sleep-50` waits 50 ms, `error` answers with an error, `panic` panics, `exit` ends the
+//! A key holds words between `/`: `sleep-50` waits 50 ms, `linger-50` only in the first attempt, `error` answers with an error, `panic` panics, `exit` ends the
 //! process with code 3, `flaky-2` fails in the first two attempts, `hang` never answers. Each attempt adds a line to the
 //! file `attempts` in the directory `ECHO_DIR`. With `ECHO_INIT=exit` the process ends before it asks for work.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a panic is what a tool for tests should do
@@ -44,6 +44,7 @@ async fn echo(event: LambdaEvent<Value>) -> Result<Value, Asked> {
     }
     for word in key.split('/') {
         match word.split_once('-').unwrap_or((word, "")) {
+            ("linger", ms) if n_attempts == 1 => tokio::time::sleep(Duration::from_millis(number(ms))).await,
             ("sleep", ms) => tokio::time::sleep(Duration::from_millis(number(ms))).await,
             ("error", _) => return Err(Asked(key)),
             ("panic", _) => panic!("asked to panic"),

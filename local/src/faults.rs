@@ -35,6 +35,7 @@ pub struct Faults {
     refuse_table_writes: AtomicBool,
     n_deliveries: AtomicUsize,
     event_delay_ms: AtomicU64,
+    events_held: AtomicBool,
     kill_plans: Mutex<BTreeMap<String, KillPlan>>,
     kills: broadcast::Sender<Kill>,
     weather: Weather,
@@ -81,6 +82,7 @@ impl Faults {
             refuse_table_writes: AtomicBool::new(false),
             n_deliveries: AtomicUsize::new(1),
             event_delay_ms: AtomicU64::new(0),
+            events_held: AtomicBool::new(false),
             kill_plans: Mutex::new(BTreeMap::new()),
             kills: broadcast::Sender::new(1024),
             weather: Weather::default(),
@@ -104,6 +106,11 @@ impl Faults {
             u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
             Ordering::SeqCst,
         );
+    }
+
+    /// Hands no event out while it holds.
+    pub fn hold_events(&self, hold: bool) {
+        self.events_held.store(hold, Ordering::SeqCst);
     }
 
     /// Kills every process of `function` that runs an invocation now.
@@ -172,6 +179,10 @@ impl Faults {
 
     fn event_delay(&self) -> Duration {
         Duration::from_millis(self.event_delay_ms.load(Ordering::SeqCst))
+    }
+
+    pub(crate) fn events_are_held(&self) -> bool {
+        self.events_held.load(Ordering::SeqCst)
     }
 
     /// Returns when `process` of `function` is to be killed; never if no fault asks for it. Listens from this call on.

@@ -80,10 +80,9 @@ async fn a_killed_host_loses_nothing() {
     until("the first runs", || !attempts(dir.path()).is_empty()).await;
     let mut acknowledged = BTreeSet::new();
     let mut n_put = 0;
-    let killed_at = Instant::now() + Duration::from_millis(700);
     loop {
         let key = format!("echo/{n_put}");
-        if Instant::now() > killed_at {
+        if n_put == 40 {
             // the kill comes while a put is on its way
             let ((), last) = tokio::join!(async { host.kill().unwrap() }, put(key.clone()));
             if last.is_ok() {
@@ -96,12 +95,11 @@ async fn a_killed_host_loses_nothing() {
         n_put += 1;
     }
     host.wait().unwrap();
-    assert!(acknowledged.len() > 5);
     let hanging = attempts(dir.path())[0]["pid"].clone();
 
     let mut config = config_with_echo(dir.path());
     // what hung before the crash succeeds after it
-    config.functions[0].timeout = Duration::from_millis(500);
+    config.functions[0].timeout = Duration::from_secs(4);
     config.retry_backoff = vec![];
     let cloud = LocalCloud::start(config).await.unwrap();
     until("the hanging process is gone", || !is_running(&hanging)).await;

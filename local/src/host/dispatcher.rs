@@ -14,6 +14,8 @@ use crate::queue::Queued;
 
 /// How long to wait after the queue could not be read.
 const AFTER_FAULT: Duration = Duration::from_secs(1);
+/// How often to look whether events are held no more.
+const WHILE_HELD: Duration = Duration::from_millis(5);
 
 /// What a process tells the dispatcher.
 #[derive(Debug)]
@@ -84,6 +86,9 @@ impl Dispatcher {
 
     /// Hands out all that is due while there is room; how long until more is due.
     async fn hand_out(&mut self) -> Duration {
+        if self.context.faults.events_are_held() {
+            return WHILE_HELD;
+        }
         let n_free = self.spec.concurrency - self.in_flight.len();
         if n_free == 0 {
             return Duration::MAX; // a process that is done wakes the loop

@@ -16,8 +16,8 @@ async fn what_a_stop_cuts_off_runs_after_the_next_start() {
     config.retry_backoff = vec![Duration::from_millis(300)];
     let cloud = LocalCloud::start(config.clone()).await.unwrap();
     let client = s3(&cloud);
-    for n in 0..4 {
-        put(&client, "submissions", &format!("echo/sleep-1000/{n}"), "{}").await;
+    for key in ["echo/linger-60000/0", "echo/linger-60000/1", "echo/2", "echo/3"] {
+        put(&client, "submissions", key, "{}").await;
     }
     while attempts(dir.path()).len() < 2 {
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -49,7 +49,7 @@ async fn what_a_stop_cuts_off_runs_after_the_next_start() {
 async fn retries_go_on_after_a_restart() {
     let dir = tempfile::tempdir().unwrap();
     let mut config = config_with_echo(dir.path());
-    config.retry_backoff = vec![Duration::from_millis(10), Duration::from_millis(1500)];
+    config.retry_backoff = vec![Duration::from_millis(10), Duration::from_secs(5)];
     let cloud = LocalCloud::start(config.clone()).await.unwrap();
     put(&s3(&cloud), "submissions", "echo/error", "{}").await;
     while cloud.snapshot().await.unwrap().n_retried < 2 {
@@ -77,7 +77,7 @@ async fn work_for_a_function_that_is_gone_waits_for_its_return() {
     let mut config = config_with_echo(dir.path());
     config.retry_backoff = vec![Duration::from_mins(1)];
     let cloud = LocalCloud::start(config.clone()).await.unwrap();
-    cloud.faults().delay_events(Duration::from_millis(500));
+    cloud.faults().hold_events(true);
     put(&s3(&cloud), "submissions", "echo/a", "{}").await;
     cloud.shutdown().await;
 
@@ -93,7 +93,6 @@ async fn work_for_a_function_that_is_gone_waits_for_its_return() {
 
     config.functions = functions;
     let cloud = LocalCloud::start(config).await.unwrap();
-    assert!(cloud.wait_idle(Duration::ZERO).await.is_err());
     cloud.wait_idle(PATIENCE).await.unwrap();
     let request_id = cloud
         .invoke("echo", &serde_json::json!({"by": "hand"}))
