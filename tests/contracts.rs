@@ -36,6 +36,12 @@ async fn dynamodb_keeps_the_contract_of_leaderboards() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn dynamodb_keeps_the_contract_of_upkeep() {
+    let world = World::without_dataset(|config| config.functions.clear()).await;
+    contract::upkeep(&world.leaderboards(), "contract").await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn s3_reads_the_version_that_is_asked_for() {
     let world = World::without_dataset(|config| config.functions.clear()).await;
     let bucket = world.bucket("submissions");

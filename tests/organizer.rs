@@ -27,7 +27,7 @@ async fn organizer_fault(world: &World) -> (Value, String) {
 }
 
 /// The demo's data set with another list of seeds, so with another digest and other scores.
-fn other_dataset(world: &World) -> PathBuf {
+pub(crate) fn other_dataset(world: &World) -> PathBuf {
     let out = world.scratch().join("other");
     copy(frozen(), &out);
     let path = out.join("manifest.json");
@@ -106,7 +106,7 @@ async fn the_data_set_is_switched_between_submissions() {
     );
 }
 
-fn digest(directory: &Path) -> Digest {
+pub(crate) fn digest(directory: &Path) -> Digest {
     Digest::of(&fs::read(directory.join("manifest.json")).unwrap())
 }
 

@@ -50,6 +50,11 @@ fn every_benchmark_has_one_name_everywhere() {
                 "template.yaml has no line `{line}`"
             );
         }
+        let dashboard = fs::read_to_string(root().join("infra/dashboard.yaml")).unwrap();
+        assert!(
+            dashboard.contains(&format!("${{Name}}-{id}\"")),
+            "infra/dashboard.yaml does not show `{id}`"
+        );
         let event = fs::read_to_string(root().join(format!("events/{id}.json"))).unwrap();
         assert!(
             event.contains(&format!("\"key\": \"{id}/")),

@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::project::{BENCHMARK, Ran, binary, dataperf, frozen};
 
 /// How long a test waits before it fails.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(10);
 /// The function that ends what the others could not.
 pub(crate) const CARETAKER: &str = "caretaker";
 /// The bucket of the sample events in `events/`.

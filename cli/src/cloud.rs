@@ -1,8 +1,17 @@
 //! Which cloud a command talks to: AWS by the environment, or the one on this machine.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::Result;
 use clap::Args;
+use dataperf::Timestamp;
+use dataperf::challenge::Challenge;
+use dataperf::ports::leaderboard::Board;
+use dataperf::ports::upkeep::Order;
 use dataperf_aws::{Clients, DynamoLeaderboards, Evaluators, S3Bucket};
 use dataperf_local::{ACCESS_KEY_ID, SECRET_ACCESS_KEY};
+
+use crate::registry::direction;
 
 /// The ports that `dataperf local` opens unless told otherwise.
 pub(crate) const S3_PORT: u16 = 9000;
@@ -145,6 +154,22 @@ impl Cloud {
         Evaluators::new(self.clients.lambda(endpoint.as_deref()), prefix)
     }
 
+    /// The bucket of submissions.
+    pub(crate) fn submissions(&self) -> S3Bucket {
+        S3Bucket::new(self.clients.s3.clone(), &self.names.submissions_bucket)
+    }
+
+    /// How a board ranks.
+    pub(crate) async fn order(&self, board: &Board) -> Result<Order> {
+        let challenge = Challenge::published(&self.datasets(), &board.benchmark).await?;
+        Ok(Order {
+            direction: direction(&board.benchmark).await?,
+            ranking: challenge.map_or_else(Default::default, |challenge| {
+                challenge.ranking(&board.leaderboard)
+            }),
+        })
+    }
+
     /// The bucket of frozen data sets.
     pub(crate) fn datasets(&self) -> S3Bucket {
         S3Bucket::new(self.clients.s3.clone(), &self.names.datasets_bucket)
@@ -154,4 +179,10 @@ impl Cloud {
     pub(crate) fn results(&self) -> S3Bucket {
         S3Bucket::new(self.clients.s3.clone(), &self.names.results_bucket)
     }
+}
+
+/// The time by this machine's clock.
+pub(crate) fn now() -> Timestamp {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_unix_millis(i64::try_from(since_1970.as_millis()).unwrap_or(i64::MAX))
 }

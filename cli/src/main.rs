@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
-use output::Format;
+use output::{Format, RowFormat};
 
 /// Benchmarks of data: the model is frozen, the data is what competes.
 ///
@@ -25,8 +25,8 @@ use output::Format;
 )]
 struct Cli {
     /// How results are printed
-    #[arg(long, global = true, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, global = true, value_enum, default_value_t = RowFormat::Text)]
+    format: RowFormat,
     #[command(subcommand)]
     command: Command,
 }
@@ -44,6 +44,9 @@ enum Command {
     /// Make, describe and publish frozen data sets
     #[command(subcommand)]
     Dataset(commands::dataset::DatasetCommand),
+    /// Check, publish and show challenges: rounds, limits and rankings
+    #[command(subcommand)]
+    Challenge(commands::challenge::ChallengeCommand),
     /// Upload an artifact and wait for its verdict
     Submit(commands::submit::SubmitArgs),
     /// Let somebody submit
@@ -55,6 +58,10 @@ enum Command {
     Redrive(commands::redrive::RedriveArgs),
     /// Show a benchmark's leaderboards
     Leaderboard(commands::leaderboard::LeaderboardArgs),
+    /// Take a scored submission off its board
+    Withdraw(commands::withdraw::WithdrawArgs),
+    /// Have a whole board scored again, after its data set or its evaluator has changed
+    Rescore(commands::rescore::RescoreArgs),
     /// Run the whole cloud on this machine: S3, DynamoDB and the functions
     Local(commands::local::LocalArgs),
     /// Print a shell's completion script, e.g. `dataperf completions bash > ~/.local/share/bash-completion/completions/dataperf`
@@ -103,8 +110,14 @@ async fn main() -> ExitCode {
 }
 
 async fn run(cli: Cli) -> anyhow::Result<Done> {
-    let format = cli.format;
+    let rows = cli.format;
+    let format = match &cli.command {
+        Command::Leaderboard(_) => Format::Text, // it prints rows
+        _ => rows.of_documents()?,
+    };
     match cli.command {
+        Command::Leaderboard(args) => commands::leaderboard::run(args, rows).await,
+
         Command::Demo(args) => commands::demo::run(args, format).await,
         Command::Score(args) => commands::score::score(args, format).await,
         Command::Validate(args) => commands::score::validate(args, format).await,
@@ -115,6 +128,9 @@ async fn run(cli: Cli) -> anyhow::Result<Done> {
         Command::Status(args) => commands::status::run(args, format).await,
         Command::Redrive(args) => commands::redrive::run(args, format).await,
         Command::Leaderboard(args) => commands::leaderboard::run(args, format).await,
+        Command::Challenge(command) => commands::challenge::run(command, format).await,
+        Command::Withdraw(args) => commands::withdraw::run(args, format).await,
+        Command::Rescore(args) => commands::rescore::run(args, format).await,
         Command::Local(args) => commands::local::run(args, format).await,
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "dataperf", &mut std::io::stdout());

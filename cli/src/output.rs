@@ -15,6 +15,30 @@ pub(crate) enum Format {
     Json,
 }
 
+/// How results that are rows are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum RowFormat {
+    /// For people.
+    Text,
+    /// One JSON document.
+    Json,
+    /// Comma-separated values, of leaderboards only.
+    Csv,
+}
+
+impl RowFormat {
+    /// For results that are not rows.
+    pub(crate) fn of_documents(self) -> Result<Format> {
+        match self {
+            Self::Text => Ok(Format::Text),
+            Self::Json => Ok(Format::Json),
+            Self::Csv => {
+                anyhow::bail!("`--format csv` is for `dataperf leaderboard`: choose `text` or `json`")
+            }
+        }
+    }
+}
+
 /// Prints `value` as one JSON document.
 pub(crate) fn print_json(value: &impl Serialize) -> Result<()> {
     println!("{}", serde_json::to_string_pretty(value)?);
@@ -73,7 +97,8 @@ pub(crate) fn print_verdict(verdict: &Verdict) {
     }
 }
 
-fn reasons(reasons: &[Reason]) -> Table {
+/// Reasons with their places.
+pub(crate) fn reasons(reasons: &[Reason]) -> Table {
     let mut table = table(&["code", "at", "what to change"]);
     for reason in reasons {
         table.add_row([&reason.code, &reason.at, &reason.message]);

@@ -87,12 +87,19 @@ async fn page(State(cloud): State<Cloud>) -> Result<Html<String>, Unavailable> {
 }
 
 fn section(html: &mut String, board: &Board, top: &[Ranked]) {
-    let name = escaped(&format!("{} · {}", board.benchmark, board.leaderboard));
+    let name = escaped(&format!(
+        "{} · {} · {}",
+        board.benchmark, board.leaderboard, board.round
+    ));
     let _ = write!(
         html,
         "<h2>{name}</h2><table><tr><th class=n>rank<th class=n>score<th>submitter<th>received"
     );
-    for Ranked { entry, rank } in top {
+    for ranked in top {
+        let entry = &ranked.entry;
+        let rank = ranked
+            .shown_rank()
+            .map_or("baseline".to_owned(), |rank| rank.to_string());
         let shown = entry.score.map(score).unwrap_or_default();
         let submitter = escaped(&entry.submitter);
         let _ = write!(

@@ -1,6 +1,7 @@
 //! From a benchmark's id on the command line to its type.
 
 use anyhow::{Result, bail};
+use dataperf::Direction;
 use dataperf_datasets::Import;
 
 /// Something to do with a benchmark that is known by its id only when the program runs.
@@ -31,3 +32,15 @@ macro_rules! dispatch {
     };
 }
 dataperf::for_each_benchmark!(dispatch);
+
+/// Which of a benchmark's scores are better.
+pub(crate) async fn direction(id: &str) -> Result<Direction> {
+    struct Asked;
+    impl Task for Asked {
+        type Output = Direction;
+        async fn run<B: Import>(self) -> Result<Direction> {
+            Ok(B::DIRECTION)
+        }
+    }
+    with_benchmark(id, Asked).await
+}

@@ -22,6 +22,7 @@ NAMES = {
     "AWS::S3::Bucket": ("BucketName", "arn:aws:s3:::{name}"),
     "AWS::DynamoDB::Table": ("TableName", ARN.format(service="dynamodb", rest="table/{name}")),
     "AWS::SQS::Queue": ("QueueName", ARN.format(service="sqs", rest="{name}")),
+    "AWS::SNS::Topic": ("TopicName", ARN.format(service="sns", rest="{name}")),
     "AWS::Logs::LogGroup": ("LogGroupName", ARN.format(service="logs", rest="log-group:{name}")),
     "AWS::SNS::Topic": ("TopicName", ARN.format(service="sns", rest="{name}")),
     "AWS::Lambda::Function": ("FunctionName", ARN.format(service="lambda", rest="function:{name}")),
@@ -113,4 +114,8 @@ class Stack:
             return stack.resolve(stack.template["Outputs"][attribute.removeprefix("Outputs.")]["Value"])
         if attribute == "Arn":
             return self.arn(resource) or f"arn of {self.path.stem}/{name} {self.values.get('Benchmark', '')}".strip()
+        if attribute == "TopicArn":
+            return self.arn(resource)
+        if attribute == "StreamArn":
+            return f"{self.arn(resource)}/stream/now"
         raise NotImplementedError(f"{self.path}: the attribute `{name}.{attribute}` is not understood here")

@@ -63,6 +63,21 @@ def broken_by_role(benchmark, role, existing_arns):
                     yield f"the role of `{benchmark}`: {problem}"
 
 
+def broken_by_other_role(name, role, existing_arns):
+    """A role that is no benchmark's: named actions on what is made here, and nothing else."""
+    if role["Properties"].get("ManagedPolicyArns"):
+        yield f"the role `{name}` has managed policies, whose resources are wildcards"
+    streams = {f"{arn}/stream/now" for arn in existing_arns}
+    for policy in role["Properties"]["Policies"]:
+        for statement in as_list(policy["PolicyDocument"]["Statement"]):
+            for action in as_list(statement["Action"]):
+                if "*" in action:
+                    yield f"the role `{name}` allows the wildcard action `{action}`, name each action"
+            for resource in as_list(statement["Resource"]):
+                if resource not in existing_arns | streams:
+                    yield f"the role `{name}` allows `{resource}`, which is nothing made here"
+
+
 def broken_by_bucket(name, bucket, denials):
     properties = bucket["Properties"]
     block = properties.get("PublicAccessBlockConfiguration", {})
@@ -171,9 +186,14 @@ def broken_promises(template_path, parameters=None):
         if resource["Type"] == "AWS::IAM::Role" and name in stack.resources:
             yield f"`{name}` is a role beside those of infra/; give the function the role made there"
     for nested in stack.nested.values():
-        for resource in nested.resources.values():
-            if resource["Type"] == "AWS::IAM::Role":
-                yield from broken_by_role(nested.values.get("Benchmark"), resource, existing_arns)
+        for name, resource in nested.resources.items():
+            if resource["Type"] != "AWS::IAM::Role":
+                continue
+            benchmark = nested.values.get("Benchmark")
+            if benchmark or nested.path.stem == "caretaker":
+                yield from broken_by_role(benchmark, resource, existing_arns)
+            else:
+                yield from broken_by_other_role(name, resource, existing_arns)
     yield from unread_failures(stack, queue_arns)
 
 

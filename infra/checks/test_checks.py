@@ -43,6 +43,8 @@ PROMISE_FAULTS = [
     ("infra/bucket.yaml", "DeletionPolicy: RetainExceptOnCreate", "DeletionPolicy: Delete", "may be deleted"),
     ("infra/leaderboard.yaml", "UpdateReplacePolicy: Retain", "UpdateReplacePolicy: Delete", "may be deleted"),
     ("infra/failures.yaml", "MessageRetentionPeriod: 1209600", "MessageRetentionPeriod: 345600", "does not keep its messages"),
+    ("infra/notifications.yaml", "Action: sns:Publish\n                Res", "Action: sns:*\n                Res", "wildcard action `sns:*`"),
+    ("infra/notifications.yaml", "Resource: !Ref TableStreamArn", 'Resource: "*"', "`*`, which is nothing made here"),
     ("template.yaml", "MaximumRetryAttempts: 2", "MaximumRetryAttempts: 0", "is tried again `0` times"),
     ("template.yaml", "Destination: !GetAtt Failures.Outputs.QueueArn", "Destination: arn:aws:sqs:::x", "no queue made here"),
     ("template.yaml", "      Role: !GetAtt SpeechSelectionAccess.Outputs.RoleArn\n", "", "beside those of infra/;"),

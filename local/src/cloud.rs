@@ -102,7 +102,7 @@ impl LocalCloud {
 
         let stop_servers = CancellationToken::new();
         let (front, engine) =
-            crate::dynamodb::front(tables, Arc::clone(&faults), guard.clone(), stop_servers.clone())
+            crate::dynamodb::front(tables, &faults, &status, guard.clone(), stop_servers.clone())
                 .await
                 .map_err(|error| StartError::Table {
                     path: table_path,

@@ -19,6 +19,7 @@ use crate::access::{Guard, Refused};
 use crate::config::TableSpec;
 use crate::error::StartError;
 use crate::faults::Faults;
+use crate::status::Status;
 
 /// The largest request, as in AWS.
 const MAX_REQUEST_BYTES: usize = 16 << 20;
@@ -110,6 +111,7 @@ struct Front {
     engine: String,
     faults: Arc<Faults>,
     guard: Guard,
+    status: Arc<Status>,
 }
 
 /// Serves the engine on a free port until `stop`; the service that passes requests on to it.
@@ -118,7 +120,8 @@ struct Front {
 /// When no port of this machine is free.
 pub(crate) async fn front(
     database: Database,
-    faults: Arc<Faults>,
+    faults: &Arc<Faults>,
+    status: &Arc<Status>,
     guard: Guard,
     stop: CancellationToken,
 ) -> std::io::Result<(Router, tokio::task::JoinHandle<()>)> {
@@ -136,7 +139,8 @@ pub(crate) async fn front(
     let router = Router::new().fallback(pass_on).with_state(Front {
         client,
         engine,
-        faults,
+        faults: Arc::clone(faults),
+        status: Arc::clone(status),
         guard,
     });
     Ok((router, task))
@@ -154,8 +158,11 @@ async fn pass_on(State(front): State<Front>, request: Request) -> Response {
         return error_response(StatusCode::BAD_REQUEST, &kind, &message);
     }
     let mut request = Request::from_parts(parts, Body::from(body));
-    if front.faults.table_writes_are_refused() && is_write(&request) {
-        return refusal();
+    if let Some(operation) = operation(&request) {
+        front.status.count_operation(operation);
+        if front.faults.table_writes_are_refused() && WRITES.contains(&operation) {
+            return refusal();
+        }
     }
     let path = request
         .uri()
@@ -178,15 +185,10 @@ async fn pass_on(State(front): State<Front>, request: Request) -> Response {
     }
 }
 
-fn is_write(request: &Request) -> bool {
-    let target = request
-        .headers()
-        .get("x-amz-target")
-        .and_then(|target| target.to_str().ok())
-        .unwrap_or_default();
-    target
-        .rsplit_once('.')
-        .is_some_and(|(_, operation)| WRITES.contains(&operation))
+/// The operation that a request names.
+fn operation(request: &Request) -> Option<&str> {
+    let target = request.headers().get("x-amz-target")?.to_str().ok()?;
+    target.rsplit_once('.').map(|(_, operation)| operation)
 }
 
 fn refusal() -> Response {

@@ -23,6 +23,8 @@ pub struct Snapshot {
     pub n_retried: usize,
     /// The same for each function, with its times.
     pub functions: BTreeMap<String, FunctionSnapshot>,
+    /// The requests of the tables, by the name of the operation.
+    pub table_operations: BTreeMap<String, usize>,
 }
 
 /// Counters and times of one function.
@@ -112,9 +114,16 @@ pub(crate) enum Warmth {
 #[derive(Debug, Default)]
 pub(crate) struct Status {
     functions: Mutex<BTreeMap<String, FunctionSnapshot>>,
+    table_operations: Mutex<BTreeMap<String, usize>>,
 }
 
 impl Status {
+    pub(crate) fn count_operation(&self, operation: &str) {
+        *locked(&self.table_operations)
+            .entry(operation.to_owned())
+            .or_default() += 1;
+    }
+
     pub(crate) fn update(&self, function: &str, change: impl FnOnce(&mut FunctionSnapshot)) {
         change(locked(&self.functions).entry(function.to_owned()).or_default());
     }
@@ -138,6 +147,7 @@ impl Status {
             n_failed: sum(|function| function.n_failed),
             n_retried: sum(|function| function.n_retried),
             functions,
+            table_operations: locked(&self.table_operations).clone(),
         }
     }
 }

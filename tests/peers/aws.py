@@ -160,6 +160,25 @@ def cli_lists_versions(peers: Peers) -> None:
     expect({receipt["version"] for receipt in receipts} == {version["VersionId"] for version in versions}, receipts)
 
 
+def a_round_is_published_and_scored_again(peers: Peers) -> None:
+    document = {"schema": 1, "title": "Spring", "benchmarks": {"speech-selection": {"rounds": [
+        {"id": "2026-spring", "leaderboards": ["pt-25"], "opens": "2020-01-01T00:00:00Z", "daily_limit": 5}]}}}
+    path = peers.scratch / "challenge.yaml"
+    path.write_text(json.dumps(document))  # JSON is YAML
+    peers.dataperf("challenge", "publish", path, *peers.on_this_cloud())
+    peers.aws("s3", "cp", peers.demo_file("pt-25/second-listen/cross_validated.json"), "s3://submissions/speech-selection/pt-25/limited/x.json")
+    peers.receipt_keys("speech-selection/pt-25/limited/", 1)
+    again = peers.dataperf("rescore", "speech-selection", "pt-25", "--round", "2026-spring", *peers.on_this_cloud())
+    expect((again["submissions"], again["changed"]) == (1, 0), again)
+    peers.receipt_keys("speech-selection/pt-25/limited/", 2)
+
+
+def in_this_cloud(peers: Peers, query: str) -> str:
+    """A documented query with the names of what is here."""
+    query = query.replace("submission#ID", f"submission#{ada(peers)['submission']}")
+    return query.replace("#en-25#2026-spring#ada", "#pt-25#2026-spring#limited")
+
+
 def documented(peers: Peers, language: str) -> list[str]:
     text = (peers.root / "docs" / "leaderboard-schema.md").read_text(encoding="utf-8")
     return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
@@ -171,16 +190,18 @@ def ada(peers: Peers) -> dict:
 
 
 def check_documented(peers: Peers, answers: list[list[dict]]) -> None:
-    """What the seven documented queries have to find, as lists of items with plain values."""
-    expect(len(answers) == 7, f"{len(answers)} documented queries instead of 7")
-    top, history, one, series, boards, failed, unfinished = answers
+    """What the nine documented queries have to find, as lists of items with plain values."""
+    expect(len(answers) == 9, f"{len(answers)} documented queries instead of 9")
+    top, history, one, series, boards, failed, unfinished, counts, runs = answers
     receipt = ada(peers)
     expect({item["submitter"] for item in top} == {"ada", "twice"}, top)
     expect([item["rank"] for item in top] == sorted(item["rank"] for item in top), top)
     expect([item["id"] for item in history] == [receipt["submission"]], history)
     expect(json.loads(one[0]["receipt"]) == receipt, one)
     expect(len(series) == 3 and series == sorted(series, key=lambda item: item["received_at"]), series)
-    expect([item["leaderboard"] for item in boards] == ["en-25", "en-60"], boards)
+    expect([item["sk"] for item in boards] == ["en-25#open", "en-60#open", "pt-25#2026-spring"], boards)
+    expect([(item["sk"][:3], int(item["n_scored"])) for item in counts] == [("tot", 1), ("day", 1)], counts)
+    expect([(item["sk"], item["run"] < item["ended_at"]) for item in runs] == [("pt-25#2026-spring", True)], runs)
     expect([item["submitter"] for item in failed] == ["early"], failed)
     expect(unfinished == [], unfinished)
 
@@ -190,7 +211,7 @@ def cli_runs_the_documented_queries(peers: Peers) -> None:
     for block in documented(peers, "sh"):
         if "aws dynamodb" not in block:
             continue
-        command = block.replace("submission#ID", f"submission#{ada(peers)['submission']}")
+        command = in_this_cloud(peers, block)
         ran = subprocess.run(["bash", "-ceu", command], capture_output=True, text=True, check=False)
         expect(ran.returncode == 0, f"{command}\n{ran.stderr}")
         answer = json.loads(ran.stdout)
@@ -203,7 +224,7 @@ def boto3_runs_the_documented_queries(peers: Peers) -> None:
     names: dict = {}
     answers = []
     for block in documented(peers, "python"):
-        *statements, last = ast.parse(block.replace("submission#ID", f"submission#{ada(peers)['submission']}")).body
+        *statements, last = ast.parse(in_this_cloud(peers, block)).body
         exec(compile(ast.Module(statements, []), "docs/leaderboard-schema.md", "exec"), names)
         answer = eval(compile(ast.Expression(last.value), "docs/leaderboard-schema.md", "eval"), names)
         answers.append(answer["Items"] if "Items" in answer else [answer["Item"]])
@@ -290,6 +311,7 @@ CHECKS = (
     cli_syncs_many,
     cli_uploads_in_parts,
     cli_lists_versions,
+    a_round_is_published_and_scored_again,
     cli_runs_the_documented_queries,
     boto3_runs_the_documented_queries,
     boto3_submits,

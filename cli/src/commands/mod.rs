@@ -1,12 +1,15 @@
 //! One file a command.
 
+pub(crate) mod challenge;
 pub(crate) mod dataset;
 pub(crate) mod demo;
 pub(crate) mod leaderboard;
 pub(crate) mod local;
 pub(crate) mod redrive;
+pub(crate) mod rescore;
 pub(crate) mod score;
 pub(crate) mod status;
 pub(crate) mod submit;
 pub(crate) mod submitter;
 pub(crate) mod verify;
+pub(crate) mod withdraw;

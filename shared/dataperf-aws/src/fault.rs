@@ -5,6 +5,7 @@ use std::error::Error;
 use std::fmt::Write as _;
 
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
+use dataperf::challenge::ChallengeError;
 use dataperf::dataset::DatasetError;
 use dataperf::pipeline::PipelineError;
 use dataperf::ports::PortError;
@@ -32,10 +33,12 @@ pub enum Fault {
 impl From<PipelineError> for Fault {
     fn from(error: PipelineError) -> Self {
         let transient = match &error {
-            PipelineError::Port(port) | PipelineError::Dataset(DatasetError::Port(port)) => {
-                port.is_transient()
-            }
-            PipelineError::Dataset(DatasetError::Frozen(_)) | PipelineError::Receipt { .. } => false,
+            PipelineError::Port(port)
+            | PipelineError::Dataset(DatasetError::Port(port))
+            | PipelineError::Challenge(ChallengeError::Port(port)) => port.is_transient(),
+            PipelineError::Dataset(DatasetError::Frozen(_))
+            | PipelineError::Challenge(ChallengeError::Malformed { .. })
+            | PipelineError::Receipt { .. } => false,
         };
         let message = with_causes(&error);
         if transient {

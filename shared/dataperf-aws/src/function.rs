@@ -4,9 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use dataperf::challenge::Challenge;
 use dataperf::dataset::{Dataset, DatasetError, Integrity, dataset_prefix};
-use dataperf::pipeline::{Delivered, Outlets, PipelineError, deliver};
-use dataperf::{Benchmark, Upload};
+use dataperf::pipeline::{Delivered, Outlets, PipelineError, Sources, deliver};
+use dataperf::rescoring::{Request, Rescored, rescore};
+use dataperf::{Benchmark, Digest, Upload};
 use futures_util::FutureExt;
 use lambda_runtime::{LambdaEvent, service_fn};
 use serde_json::Value;
@@ -62,6 +64,27 @@ async fn handle<B: Benchmark>(warm: &Warm<B>, event: LambdaEvent<Value>) -> Resu
         }
         let (began, before) = (Instant::now(), warm.meters.read());
         let is_cold = warm.is_cold.swap(false, Ordering::Relaxed);
+        if Request::is_one(B::ID, &upload) {
+            match Box::pin(again(warm, &upload, request_id)).await {
+                Ok(n) => n_recorded += n,
+                Err(error) => {
+                    let phases = Phases::new(is_cold, began.elapsed(), &warm.meters, before);
+                    let message = with_causes(&error);
+                    let found = Fault::from(error);
+                    report_fault(
+                        &warm.names.table,
+                        B::ID,
+                        request_id,
+                        &upload,
+                        &found,
+                        &message,
+                        &phases,
+                    );
+                    fault.get_or_insert(found);
+                }
+            }
+            continue;
+        }
         // Boxed, because a future that holds all others in itself is nested deeper than the compiler follows.
         let delivered = Box::pin(one(warm, &upload)).await;
         let phases = Phases::new(is_cold, began.elapsed(), &warm.meters, before);
@@ -105,23 +128,76 @@ async fn one<B: Benchmark>(warm: &Warm<B>, upload: &Upload) -> Result<Delivered,
         leaderboards: &table.metered(&warm.meters.table),
         results: &bucket(&warm.names.results, &warm.meters.results),
     };
-    deliver::<B, S3Bucket, _, _, _>(
-        upload,
-        &submissions,
-        async || dataset(warm, clients).await,
-        &outlets,
-        now,
-    )
-    .await
+    let datasets = bucket(&warm.names.datasets, &warm.meters.datasets);
+    let sources = Sources {
+        submissions: &submissions,
+        challenge: async || Challenge::published(&datasets, B::ID).await,
+        dataset: async |pinned| dataset(warm, clients, pinned).await,
+    };
+    deliver::<B, S3Bucket, _, _, _>(upload, sources, &outlets, now).await
 }
 
-/// The data set in force; the one in memory when it still is.
+/// Scores the submissions of a request again; how many have a new verdict.
+async fn again<B: Benchmark>(
+    warm: &Warm<B>,
+    upload: &Upload,
+    request_id: &str,
+) -> Result<usize, PipelineError> {
+    let clients = warm.clients.get_or_init(Clients::from_environment).await;
+    let bucket = |name: &str| S3Bucket::new(clients.s3.clone(), name);
+    let Some(request) = Request::read(&bucket(&upload.bucket), upload).await? else {
+        tracing::warn!(
+            request_id,
+            key = upload.key,
+            outcome = "ignored",
+            "no request to score again"
+        );
+        return Ok(0);
+    };
+    let outlets = Outlets {
+        leaderboards: &DynamoLeaderboards::new(clients.dynamodb.clone(), &warm.names.table),
+        results: &bucket(&warm.names.results),
+    };
+    let challenge = Challenge::published(&bucket(&warm.names.datasets), B::ID).await?;
+    let mut n_recorded = 0;
+    for id in &request.submissions {
+        let started = Instant::now();
+        let before = warm.meters.read();
+        let dataset = async |pinned| dataset(warm, clients, pinned).await;
+        let rescored = Box::pin(rescore::<B, S3Bucket, _, _, _, _>(
+            &request,
+            id,
+            challenge.as_ref(),
+            bucket,
+            dataset,
+            &outlets,
+            now,
+        ))
+        .await?;
+        if let Rescored::Recorded(receipt) = rescored {
+            let delivered = Delivered {
+                receipt,
+                recorded: true,
+            };
+            let phases = Phases::new(false, started.elapsed(), &warm.meters, before);
+            report(&warm.names.table, request_id, &delivered, &phases);
+            n_recorded += 1;
+        }
+    }
+    Ok(n_recorded)
+}
+
+/// The pinned data set or the one in force; the one in memory when it still is that.
 async fn dataset<B: Benchmark>(
     warm: &Warm<B>,
     clients: &Clients,
+    pinned: Option<Digest>,
 ) -> Result<Arc<Dataset<B, S3Bucket>>, DatasetError> {
     let bucket = S3Bucket::new(clients.s3.clone(), &warm.names.datasets).metered(&warm.meters.datasets);
-    let digest = Dataset::<B, _>::in_force(&bucket).await?;
+    let digest = match pinned {
+        Some(digest) => digest,
+        None => Dataset::<B, _>::in_force(&bucket).await?,
+    };
     let kept = || warm.dataset.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(dataset) = kept().as_ref().filter(|dataset| dataset.digest() == digest) {
         return Ok(dataset.clone());

@@ -1,315 +1,183 @@
-//! The table's port on DynamoDB.
-
-use std::collections::HashMap;
-use std::fmt::Write as _;
-use std::time::Duration;
+//! The table's port on `DynamoDB`.
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::error::SdkError;
-use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
-use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, TransactWriteItem, Update};
+use aws_sdk_dynamodb::types::AttributeValue;
+use dataperf::challenge::{OverLimit, Terms};
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{
-    Board, Entry, Finished, Known, Leaderboards, Ranked, Received, Reopened, Submission, rank_key,
+    Board, Entry, Finished, Known, Leaderboards, Ranked, Received, Reopened, Submission, Usage,
     with_shared_ranks,
 };
-use dataperf::{Direction, Ending, RankKey, Receipt, SubmissionId};
+use dataperf::ports::upkeep::Order;
+use dataperf::{Direction, Ending, Receipt, SubmissionId, Timestamp};
 
-use crate::fault::port_error;
-use crate::items::{self, Item, Key, RANKING, entry_item, text};
+use crate::items::{self, BASELINE, RANKING, count, entry_item, text};
+use crate::keys::{self, Key};
 use crate::meter::Meter;
-
-/// Transactions that touch one item at the same moment are cancelled except one; the others ask again.
-const CONFLICT_TRIES: u32 = 8;
-const CONFLICT_PAUSE: Duration = Duration::from_millis(20);
+use crate::reader;
+use crate::rows;
+use crate::table::{
+    Cancelled, Change, Condition, Operation, Partition, Step, TRIES, Table, contended, pause,
+};
 
 /// The table of leaderboards.
 #[derive(Debug, Clone)]
 pub struct DynamoLeaderboards {
-    client: Client,
-    table: String,
-    meter: Meter,
+    pub(crate) table: Table,
 }
 
-/// Why a transaction did not take place.
-enum Cancelled {
-    /// The condition of the operation with this index did not hold.
-    Condition(usize),
-    /// It met another transaction, or was throttled: the same may succeed at once.
-    Conflict(PortError),
-    Other(PortError),
-}
-
-/// One of the queries; all of them name a whole partition.
-struct Partition<'a> {
-    index: Option<&'a str>,
-    hash: &'a str,
-    value: String,
-    newest_first: bool,
-    n: usize,
+pub(crate) fn receipt_json(receipt: &Receipt) -> Result<String, PortError> {
+    serde_json::to_string(receipt).map_err(|error| PortError::Malformed {
+        what: format!("submission `{}`", receipt.submission),
+        why: error.to_string(),
+    })
 }
 
 impl DynamoLeaderboards {
     /// The leaderboards in the table `table`.
     pub fn new(client: Client, table: impl Into<String>) -> Self {
         Self {
-            client,
-            table: table.into(),
-            meter: Meter::default(),
+            table: Table::new(client, table),
         }
     }
 
     /// The same table, with its calls counted by `meter`.
     pub(crate) fn metered(mut self, meter: &Meter) -> Self {
-        self.meter = meter.clone();
+        self.table = self.table.metered(meter);
         self
     }
 
-    fn what(&self, verb: &str) -> String {
-        format!("{verb} table `{}`", self.table)
-    }
-
-    async fn item(&self, key: Key) -> Result<Option<Item>, PortError> {
-        let _call = self.meter.call();
-        let request = self
-            .client
-            .get_item()
-            .table_name(&self.table)
-            .set_key(Some(key.item()));
-        let output = request.consistent_read(true).send().await;
-        output
-            .map(|output| output.item)
-            .map_err(|error| port_error(self.what("reading"), error))
-    }
-
-    async fn query(&self, partition: Partition<'_>) -> Result<Vec<Item>, PortError> {
-        let _call = self.meter.call();
-        let request = self
-            .client
-            .query()
-            .table_name(&self.table)
-            .set_index_name(partition.index.map(str::to_owned));
-        let request = request
-            .key_condition_expression("#hash = :hash")
-            .expression_attribute_names("#hash", partition.hash);
-        let request = request.expression_attribute_values(":hash", text(partition.value));
-        let request = request.scan_index_forward(!partition.newest_first);
-        let mut found: Vec<Item> = Vec::new();
-        let mut start = None;
-        loop {
-            let left = partition.n - found.len();
-            let page = request.clone().set_exclusive_start_key(start);
-            let page = page.limit(i32::try_from(left).unwrap_or(i32::MAX));
-            let output = page
-                .send()
-                .await
-                .map_err(|error| port_error(self.what("querying"), error))?;
-            found.extend(output.items.unwrap_or_default());
-            start = output.last_evaluated_key;
-            if start.is_none() || found.len() >= partition.n {
-                return Ok(found);
-            }
-        }
-    }
-
     async fn entries(&self, partition: Partition<'_>) -> Result<Vec<Entry>, PortError> {
-        self.query(partition).await?.iter().map(items::entry).collect()
-    }
-
-    fn put(&self, item: Item) -> Put {
-        #[expect(clippy::expect_used, reason = "both required fields are set")]
-        Put::builder()
-            .table_name(&self.table)
-            .set_item(Some(item))
-            .build()
-            .expect("complete")
-    }
-
-    fn put_if(&self, item: Item, condition: &str, values: Option<Item>) -> TransactWriteItem {
-        let mut put = self.put(item);
-        put.condition_expression = Some(condition.into());
-        put.expression_attribute_values = values;
-        TransactWriteItem::builder().put(put).build()
-    }
-
-    /// Sets attributes, and adds one to `counter`. Every name goes by a placeholder: DynamoDB reserves hundreds of
-    /// words, `status`, `schema` and `round` among them.
-    fn update(&self, key: Key, set: &[(&str, AttributeValue)], counter: Option<&str>) -> Update {
-        let assignments: Vec<String> = set.iter().map(|(name, _)| format!("#{name} = :{name}")).collect();
-        let mut expression = format!("SET {}", assignments.join(", "));
-        let mut names: HashMap<String, String> = HashMap::new();
-        let mut values = Item::new();
-        for (name, value) in set {
-            names.insert(format!("#{name}"), (*name).to_owned());
-            values.insert(format!(":{name}"), value.clone());
-        }
-        if let Some(counter) = counter {
-            let _ = write!(expression, " ADD #{counter} :one"); // writing to a string can't fail
-            names.insert(format!("#{counter}"), counter.to_owned());
-            values.insert(":one".into(), AttributeValue::N("1".into()));
-        }
-        let update = Update::builder()
-            .table_name(&self.table)
-            .set_key(Some(key.item()))
-            .update_expression(expression);
-        let update = update
-            .set_expression_attribute_names(Some(names))
-            .set_expression_attribute_values(Some(values));
-        #[expect(clippy::expect_used, reason = "all required fields are set")]
-        update.build().expect("complete")
-    }
-
-    fn delete(&self, key: Key) -> TransactWriteItem {
-        let delete = Delete::builder()
-            .table_name(&self.table)
-            .set_key(Some(key.item()))
-            .build();
-        #[expect(clippy::expect_used, reason = "both required fields are set")]
-        TransactWriteItem::builder()
-            .delete(delete.expect("complete"))
-            .build()
-    }
-
-    async fn transact(&self, operations: Vec<TransactWriteItem>) -> Result<(), Cancelled> {
-        let _call = self.meter.call();
-        let sent = self
-            .client
-            .transact_write_items()
-            .set_transact_items(Some(operations))
-            .send()
-            .await;
-        sent.map(drop).map_err(|error| self.cancelled(error))
-    }
-
-    fn cancelled<R>(&self, error: SdkError<TransactWriteItemsError, R>) -> Cancelled
-    where
-        R: std::fmt::Debug + Send + Sync + 'static,
-    {
-        let reasons = match error.as_service_error() {
-            Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) => {
-                cancelled.cancellation_reasons()
-            }
-            _ => return Cancelled::Other(port_error(self.what("writing"), error)),
-        };
-        let codes: Vec<&str> = reasons
+        self.table
+            .query(partition)
+            .await?
             .iter()
-            .map(|reason| reason.code().unwrap_or("None"))
-            .collect();
-        if let Some(at) = codes.iter().position(|&code| code == "ConditionalCheckFailed") {
-            return Cancelled::Condition(at);
-        }
-        let passing = [
-            "TransactionConflict",
-            "ThrottlingError",
-            "ProvisionedThroughputExceeded",
-        ];
-        let conflict = codes.iter().any(|code| passing.contains(code));
-        let what = format!("{} ({})", self.what("writing"), codes.join(", "));
-        if conflict {
-            Cancelled::Conflict(PortError::Transient {
-                what,
-                source: Box::new(error),
-            })
-        } else {
-            Cancelled::Other(PortError::Refused {
-                what,
-                source: Box::new(error),
-            })
-        }
+            .map(reader::entry)
+            .collect()
     }
 
     /// The operations that end a submission; the first one decides between two deliveries.
-    fn ending(&self, receipt: &Receipt, json: String, entry: &Entry) -> Vec<TransactWriteItem> {
-        let mut line = vec![("status", text(receipt.verdict.status.as_str()))];
-        line.extend(entry.score.map(|score| ("score", items::number(score))));
+    async fn ending(
+        &self,
+        receipt: &Receipt,
+        json: &str,
+        entry: &Entry,
+    ) -> Result<Vec<Operation>, PortError> {
+        let mut line = vec![
+            ("status".to_owned(), text(receipt.verdict.status.as_str())),
+            ("round".to_owned(), text(&receipt.round)),
+        ];
+        line.extend(
+            entry
+                .score
+                .map(|score| ("score".to_owned(), items::number(score))),
+        );
+        line.extend(entry.is_baseline.then(|| (BASELINE.to_owned(), count(1))));
         let mut whole = line.clone();
         whole.extend([
-            ("receipt", text(json)),
-            ("finished_at", text(receipt.finished_at.to_string())),
+            ("receipt".to_owned(), text(json)),
+            ("finished_at".to_owned(), text(receipt.finished_at.to_string())),
         ]);
-        let mut submission = self.update(Key::submission(&entry.board.benchmark, &entry.id), &whole, None);
-        submission.condition_expression = Some("#status = :received".into());
-        submission
-            .expression_attribute_values
-            .get_or_insert_default()
-            .insert(":received".into(), text("received"));
-        let updated = |update| TransactWriteItem::builder().update(update).build();
+        let unended = Condition {
+            text: "#status = :received",
+            names: &["status"],
+            values: vec![("received", text("received"))],
+        };
+        let set = |set: Vec<(String, AttributeValue)>, condition| Change {
+            set,
+            condition,
+            ..Change::default()
+        };
+        let table = &self.table;
+        let submission = Key::submission(&entry.board.benchmark, &entry.id);
         let mut operations = vec![
-            updated(submission),
-            updated(self.update(Key::history(entry), &line, None)),
-            self.delete(Key::unfinished(entry)),
+            (
+                Step::Submission,
+                table.update(submission, set(whole, Some(unended))),
+            ),
+            (Step::Other, table.update(Key::history(entry), set(line, None))),
+            (Step::Other, table.delete(Key::unfinished(entry), None)),
         ];
         if entry.ending == Some(Ending::Failed) {
-            let mark = self.put(entry_item(Key::failed(entry), entry));
-            operations.push(TransactWriteItem::builder().put(mark).build());
+            let mark = entry_item(Key::failed(entry), entry);
+            operations.push((Step::Other, table.put(mark, None)));
         }
-        if entry.score.is_some() {
-            let series = self.put(entry_item(Key::series(entry), entry));
-            operations.push(TransactWriteItem::builder().put(series).build());
-            let board = [
-                ("schema", AttributeValue::N(items::SCHEMA.to_string())),
-                ("benchmark", text(&entry.board.benchmark)),
-                ("leaderboard", text(&entry.board.leaderboard)),
-                ("round", text(&entry.board.round)),
-            ];
-            operations.push(updated(self.update(
-                Key::board(&entry.board),
-                &board,
-                Some("n_scored"),
-            )));
+        if entry.is_on_board() {
+            operations.push((
+                Step::Other,
+                table.put(entry_item(Key::series(entry), entry), None),
+            ));
+            // Only where it is missing: an item that every submission to a board touched would be in every other's way.
+            if table.item(Key::board(&entry.board)).await?.is_none() {
+                operations.push((Step::Other, table.put(items::board_item(&entry.board), None)));
+            }
         }
-        operations
+        Ok(operations)
     }
 
     /// The operations that take a failed ending back; `entry` is the submission without it.
-    fn reopening(&self, entry: &Entry) -> Vec<TransactWriteItem> {
-        let received = [("status", text("received"))];
-        let mut submission = self.update(
-            Key::submission(&entry.board.benchmark, &entry.id),
-            &received,
-            None,
-        );
-        submission
-            .update_expression
-            .push_str(" REMOVE receipt, finished_at");
-        submission.condition_expression = Some("#status = :failed".into());
-        submission
-            .expression_attribute_values
-            .get_or_insert_default()
-            .insert(":failed".into(), text(Ending::Failed.as_str()));
-        let updated = |update| TransactWriteItem::builder().update(update).build();
-        let unfinished = self.put(entry_item(Key::unfinished(entry), entry));
+    fn reopening(&self, entry: &Entry) -> Vec<Operation> {
+        let received = || vec![("status".to_owned(), text(items::RECEIVED))];
+        let failed = Condition {
+            text: "#status = :failed",
+            names: &["status"],
+            values: vec![("failed", text(Ending::Failed.as_str()))],
+        };
+        let submission = Change {
+            set: received(),
+            remove: vec!["receipt", "finished_at"],
+            condition: Some(failed),
+            ..Change::default()
+        };
+        let line = Change {
+            set: received(),
+            ..Change::default()
+        };
+        let (table, key) = (&self.table, Key::submission(&entry.board.benchmark, &entry.id));
+        let unfinished = entry_item(Key::unfinished(entry), entry);
         vec![
-            updated(submission),
-            updated(self.update(Key::history(entry), &received, None)),
-            self.delete(Key::failed(entry)),
-            TransactWriteItem::builder().put(unfinished).build(),
+            (Step::Submission, table.update(key, submission)),
+            (Step::Other, table.update(Key::history(entry), line)),
+            (Step::Other, table.delete(Key::failed(entry), None)),
+            (Step::Other, table.put(unfinished, None)),
         ]
     }
 
-    /// Replaces the submitter's best, provided it is still worse.
-    fn new_best(&self, entry: &Entry, rank: &RankKey) -> TransactWriteItem {
-        let mut item = entry_item(Key::best(&entry.board, &entry.submitter), entry);
-        item.insert("board".into(), text(items::ranking_partition(&entry.board)));
-        item.insert("rank".into(), text(rank.as_str()));
-        let mut put = self.put_if(
-            item,
-            "attribute_not_exists(pk) OR #rank > :rank",
-            Some(Item::from([(":rank".into(), text(rank.as_str()))])),
-        );
-        if let Some(put) = &mut put.put {
-            put.expression_attribute_names = Some([("#rank".to_owned(), "rank".to_owned())].into());
-        }
-        put
+    /// Counts a scored submission, unless that is one too many.
+    fn counting(&self, entry: &Entry, terms: &Terms) -> Vec<Operation> {
+        let Some(limits) = terms.limits.filter(|_| entry.is_on_board()) else {
+            return Vec::new();
+        };
+        let (board, submitter) = (&entry.board, &entry.submitter);
+        let one_more = |key, limit: Option<u64>| {
+            let below = limit.map(|limit| Condition {
+                text: "attribute_not_exists(#n_scored) OR #n_scored < :limit",
+                names: &["n_scored"],
+                values: vec![("limit", count(limit))],
+            });
+            let change = Change {
+                set: vec![("schema".into(), count(items::SCHEMA.into()))],
+                add_one: Some("n_scored"),
+                condition: below,
+                ..Change::default()
+            };
+            self.table.update(key, change)
+        };
+        let day = Key::day_count(board, submitter, &entry.received_at.day());
+        vec![
+            (
+                Step::TotalCount,
+                one_more(Key::total_count(board, submitter), limits.total),
+            ),
+            (Step::DayCount, one_more(day, limits.daily)),
+        ]
     }
 
-    async fn is_new_best(&self, entry: &Entry, rank: &RankKey) -> Result<bool, PortError> {
-        let best = self.item(Key::best(&entry.board, &entry.submitter)).await?;
-        let best = best
-            .as_ref()
-            .and_then(|item| item.get("rank"))
-            .and_then(|rank| rank.as_s().ok());
-        Ok(best.is_none_or(|best| rank.as_str() < best.as_str()))
+    async fn over_limit(&self, entry: &Entry, terms: &Terms) -> Result<Option<OverLimit>, PortError> {
+        let usage = self
+            .usage(&entry.board, &entry.submitter, entry.received_at)
+            .await?;
+        Ok(terms.over_limit(usage))
     }
 
     async fn ended_before(&self, receipt: &Receipt) -> Result<Finished, PortError> {
@@ -326,9 +194,22 @@ impl DynamoLeaderboards {
     }
 }
 
-/// A little longer every time, so that those who collided don't meet again.
-async fn pause(tries: u32) {
-    tokio::time::sleep(CONFLICT_PAUSE * tries * tries).await;
+/// A submission's line as it is once it has ended.
+fn ended(receipt: &Receipt, terms: &Terms) -> Entry {
+    Entry {
+        id: receipt.submission.clone(),
+        board: Board {
+            benchmark: receipt.verdict.benchmark.clone(),
+            leaderboard: receipt.verdict.leaderboard.clone(),
+            round: receipt.round.clone(),
+        },
+        submitter: receipt.submitter.clone(),
+        received_at: receipt.received_at,
+        is_baseline: terms.is_baseline,
+        withdrawn_at: None,
+        ending: Some(receipt.verdict.status),
+        score: receipt.verdict.score,
+    }
 }
 
 impl Leaderboards for DynamoLeaderboards {
@@ -339,23 +220,33 @@ impl Leaderboards for DynamoLeaderboards {
             board: received.board.clone(),
             submitter: received.submitter.clone(),
             received_at: received.upload.received_at,
+            is_baseline: received.is_baseline,
+            withdrawn_at: None,
             upload: received.upload.clone(),
             receipt: None,
         };
         let entry = submission.entry();
-        let new = "attribute_not_exists(pk)";
+        let table = &self.table;
         for tries in 1.. {
-            let history = entry_item(Key::history(&entry), &entry);
-            let unfinished = entry_item(Key::unfinished(&entry), &entry);
+            let new = table.put(
+                items::submission_item(&entry, received),
+                Some(Condition::new_item()),
+            );
             let operations = vec![
-                self.put_if(items::submission_item(&entry, received), new, None),
-                TransactWriteItem::builder().put(self.put(history)).build(),
-                TransactWriteItem::builder().put(self.put(unfinished)).build(),
+                (Step::Submission, new),
+                (
+                    Step::Other,
+                    table.put(entry_item(Key::history(&entry), &entry), None),
+                ),
+                (
+                    Step::Other,
+                    table.put(entry_item(Key::unfinished(&entry), &entry), None),
+                ),
             ];
-            match self.transact(operations).await {
+            match table.transact(operations).await {
                 Ok(()) => return Ok(Known::New(submission)),
                 Err(Cancelled::Condition(_)) => break,
-                Err(Cancelled::Conflict(_)) if tries < CONFLICT_TRIES => pause(tries).await,
+                Err(Cancelled::Conflict(_)) if tries < TRIES => pause(tries).await,
                 Err(Cancelled::Conflict(error) | Cancelled::Other(error)) => return Err(error),
             }
         }
@@ -370,114 +261,94 @@ impl Leaderboards for DynamoLeaderboards {
         })
     }
 
-    async fn finish(&self, receipt: &Receipt, direction: Direction) -> Result<Finished, PortError> {
-        let what = || format!("submission `{}`", receipt.submission);
-        let json = serde_json::to_string(receipt).map_err(|error| PortError::Malformed {
-            what: what(),
-            why: error.to_string(),
-        })?;
-        let entry = Entry {
-            id: receipt.submission.clone(),
-            board: Board {
-                benchmark: receipt.verdict.benchmark.clone(),
-                leaderboard: receipt.verdict.leaderboard.clone(),
-                round: receipt.round.clone(),
-            },
-            submitter: receipt.submitter.clone(),
-            received_at: receipt.received_at,
-            ending: Some(receipt.verdict.status),
-            score: receipt.verdict.score,
+    async fn conclude(
+        &self,
+        receipt: &Receipt,
+        direction: Direction,
+        terms: &Terms,
+    ) -> Result<Finished, PortError> {
+        let json = receipt_json(receipt)?;
+        let entry = ended(receipt, terms);
+        let order = Order {
+            direction,
+            ranking: terms.ranking,
         };
-        let rank = rank_key(receipt, direction);
         for tries in 1.. {
-            let mut operations = self.ending(receipt, json.clone(), &entry);
-            if let Some(rank) = &rank
-                && self.is_new_best(&entry, rank).await?
-            {
-                operations.push(self.new_best(&entry, rank));
-            }
-            match self.transact(operations).await {
+            let mut operations = self.ending(receipt, &json, &entry).await?;
+            operations.extend(self.counting(&entry, terms));
+            operations.extend(rows::scored(&self.table, &entry, order).await?);
+            match self.table.transact(operations).await {
                 Ok(()) => return Ok(Finished::Recorded),
-                Err(Cancelled::Condition(0)) => break,
-                // The submitter's best has changed since it was read: look again.
-                Err(Cancelled::Condition(_)) if tries < CONFLICT_TRIES => {}
-                Err(Cancelled::Conflict(_)) if tries < CONFLICT_TRIES => pause(tries).await,
+                Err(Cancelled::Condition(Step::Submission)) => break,
+                Err(Cancelled::Condition(Step::DayCount | Step::TotalCount)) => {
+                    if let Some(over) = self.over_limit(&entry, terms).await? {
+                        return Ok(Finished::OverLimit(over));
+                    }
+                }
+                // The submitter's row has changed since it was read: look again.
+                Err(Cancelled::Condition(_)) if tries < TRIES => {}
+                Err(Cancelled::Conflict(_)) if tries < TRIES => pause(tries).await,
                 Err(Cancelled::Conflict(error) | Cancelled::Other(error)) => return Err(error),
-                Err(Cancelled::Condition(at)) => {
-                    let why = format!("operation {at} of its ending was refused {tries} times");
-                    return Err(PortError::Malformed { what: what(), why });
+                Err(Cancelled::Condition(_)) => {
+                    return Err(contended(format!("submission `{}`", receipt.submission), tries));
                 }
             }
         }
         self.ended_before(receipt).await
     }
 
+    async fn usage(&self, board: &Board, submitter: &str, at: Timestamp) -> Result<Usage, PortError> {
+        let day = self
+            .table
+            .item(Key::day_count(board, submitter, &at.day()))
+            .await?;
+        let total = self.table.item(Key::total_count(board, submitter)).await?;
+        Ok(Usage {
+            day: reader::counted(day.as_ref())?,
+            total: reader::counted(total.as_ref())?,
+        })
+    }
+
     async fn submission(&self, benchmark: &str, id: &SubmissionId) -> Result<Option<Submission>, PortError> {
-        self.item(Key::submission(benchmark, id))
+        self.table
+            .item(Key::submission(benchmark, id))
             .await?
             .as_ref()
-            .map(items::submission)
+            .map(reader::submission)
             .transpose()
     }
 
     async fn top(&self, board: &Board, n: usize) -> Result<Vec<Ranked>, PortError> {
-        let value = items::ranking_partition(board);
         let partition = Partition {
             index: Some(RANKING),
             hash: "board",
-            value,
-            newest_first: false,
             n,
+            ..Partition::of(keys::ranking_partition(board))
         };
         Ok(with_shared_ranks(self.entries(partition).await?))
     }
 
     async fn history(&self, benchmark: &str, submitter: &str, n: usize) -> Result<Vec<Entry>, PortError> {
-        let value = items::history_partition(benchmark, submitter);
-        self.entries(Partition {
-            index: None,
-            hash: "pk",
-            value,
+        let partition = Partition {
             newest_first: true,
             n,
-        })
-        .await
+            ..Partition::of(keys::history_partition(benchmark, submitter))
+        };
+        self.entries(partition).await
     }
 
     async fn series(&self, board: &Board) -> Result<Vec<Entry>, PortError> {
-        let value = items::series_partition(board);
-        self.entries(Partition {
-            index: None,
-            hash: "pk",
-            value,
-            newest_first: false,
-            n: usize::MAX,
-        })
-        .await
+        self.entries(Partition::of(keys::series_partition(board))).await
     }
 
     async fn unfinished(&self, benchmark: &str) -> Result<Vec<Entry>, PortError> {
-        let value = items::unfinished_partition(benchmark);
-        self.entries(Partition {
-            index: None,
-            hash: "pk",
-            value,
-            newest_first: false,
-            n: usize::MAX,
-        })
-        .await
+        self.entries(Partition::of(keys::unfinished_partition(benchmark)))
+            .await
     }
 
     async fn failed(&self, benchmark: &str) -> Result<Vec<Entry>, PortError> {
-        let value = items::failed_partition(benchmark);
-        self.entries(Partition {
-            index: None,
-            hash: "pk",
-            value,
-            newest_first: false,
-            n: usize::MAX,
-        })
-        .await
+        self.entries(Partition::of(keys::failed_partition(benchmark)))
+            .await
     }
 
     async fn reopen(&self, benchmark: &str, id: &SubmissionId) -> Result<Reopened, PortError> {
@@ -492,30 +363,23 @@ impl Leaderboards for DynamoLeaderboards {
                 }
                 Some(_) => submission.entry(),
             };
-            match self.transact(self.reopening(&failed)).await {
+            match self.table.transact(self.reopening(&failed)).await {
                 Ok(()) => return Ok(Reopened::Reopened(submission)),
                 // somebody else has reopened it: look again
-                Err(Cancelled::Condition(_)) if tries < CONFLICT_TRIES => {}
-                Err(Cancelled::Conflict(_)) if tries < CONFLICT_TRIES => pause(tries).await,
+                Err(Cancelled::Condition(_)) if tries < TRIES => {}
+                Err(Cancelled::Conflict(_)) if tries < TRIES => pause(tries).await,
                 Err(Cancelled::Conflict(error) | Cancelled::Other(error)) => return Err(error),
                 Err(Cancelled::Condition(_)) => break,
             }
         }
-        Err(PortError::Malformed {
-            what: format!("submission `{id}`"),
-            why: format!("it could not be reopened in {CONFLICT_TRIES} tries"),
-        })
+        Err(contended(format!("submission `{id}`"), TRIES))
     }
 
     async fn boards(&self, benchmark: &str) -> Result<Vec<Board>, PortError> {
-        let value = items::boards_partition(benchmark);
-        let partition = Partition {
-            index: None,
-            hash: "pk",
-            value,
-            newest_first: false,
-            n: usize::MAX,
-        };
-        self.query(partition).await?.iter().map(items::board).collect()
+        let boards = self
+            .table
+            .query(Partition::of(keys::boards_partition(benchmark)))
+            .await?;
+        boards.iter().map(reader::board).collect()
     }
 }

@@ -98,6 +98,8 @@ pub(crate) fn report(deployment: &str, request_id: &str, delivered: &Delivered, 
         outcome = verdict.status.as_str(),
         score = verdict.score,
         n_reasons = verdict.n_reasons.unwrap_or(verdict.reasons.len()),
+        revision = receipt.revision,
+        round = receipt.round,
         repeated = !recorded,
         seconds = phases.total.as_secs_f64(),
         "finished"

@@ -7,7 +7,8 @@ use dataperf::ports::PortError;
 use serde::{Deserialize, Serialize};
 
 use crate::fault::port_error;
-use crate::items::{Item, Key, text};
+use crate::items::{Item, text};
+use crate::keys::Key;
 
 /// Where a listing goes on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

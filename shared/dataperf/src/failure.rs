@@ -1,12 +1,14 @@
 //! The end of a submission that the platform could not evaluate: a receipt that says so, and that it does not count.
 
 use crate::Timestamp;
-use crate::pipeline::{Delivered, Outlets, PipelineError, file, keep_receipt};
+use crate::challenge::Terms;
+use crate::pipeline::{Delivered, Outlets, PipelineError, file, keep_receipt, names};
+use crate::ports::PortError;
 use crate::ports::bucket::Bucket;
 use crate::ports::leaderboard::{Finished, Known, Leaderboards};
 use crate::rank::Direction;
 use crate::rejection::{Reason, quote};
-use crate::upload::Upload;
+use crate::upload::{Upload, UploadKey};
 use crate::verdict::{Receipt, Verdict};
 
 /// Why the platform gave an upload up, by whose fault it was.
@@ -79,7 +81,14 @@ pub async fn give_up<L: Leaderboards, R: Bucket>(
     outlets: &Outlets<'_, L, R>,
     now: impl Fn() -> Timestamp,
 ) -> Result<Delivered, PipelineError> {
-    let (received, _) = file(benchmark, upload);
+    let names = names(benchmark, upload, &UploadKey::parse(benchmark, &upload.key));
+    // Which round it is for is decided when it is evaluated again.
+    let received = file(
+        benchmark,
+        upload,
+        &names,
+        Terms::outside_any_challenge(&names.submitter),
+    );
     let submission = match outlets.leaderboards.receive(&received).await? {
         Known::New(submission) | Known::Unfinished(submission) => submission,
         Known::Ended(receipt) => {
@@ -100,7 +109,16 @@ pub async fn give_up<L: Leaderboards, R: Bucket>(
     let (receipt, recorded) = match finished {
         Finished::Recorded => (receipt, true),
         Finished::EndedBefore(other) => (other, false),
+        Finished::OverLimit(_) => unreachable_limit(&receipt)?,
     };
     keep_receipt(outlets.results, &receipt).await?;
     Ok(Delivered { receipt, recorded })
+}
+
+/// A failure is never scored, so that no limit concerns it.
+fn unreachable_limit<T>(receipt: &Receipt) -> Result<T, PipelineError> {
+    Err(PipelineError::Port(PortError::Malformed {
+        what: format!("submission `{}`", receipt.submission),
+        why: "a failure was counted against a limit".into(),
+    }))
 }

@@ -7,6 +7,7 @@
 pub mod archive;
 pub mod benchmark;
 pub mod benchmarks;
+pub mod challenge;
 pub mod dataset;
 mod digest;
 pub mod evaluate;
@@ -20,6 +21,7 @@ pub mod pool;
 pub mod ports;
 mod rank;
 mod rejection;
+pub mod rescoring;
 mod simd;
 mod timestamp;
 pub mod upload;

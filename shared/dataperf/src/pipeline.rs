@@ -7,11 +7,12 @@
 use bytes::Bytes;
 
 use crate::benchmark::Benchmark;
+use crate::challenge::{Challenge, ChallengeError, OverLimit, Terms};
 use crate::dataset::{Dataset, DatasetError};
 use crate::evaluate::{evaluate, too_large};
 use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got, PutIfAbsent};
-use crate::ports::leaderboard::{Board, Finished, Known, Leaderboards, OPEN_ROUND, Received};
+use crate::ports::leaderboard::{Board, Finished, Known, Leaderboards, Received, Submission};
 use crate::rejection::{Reason, Rejection};
 use crate::upload::{SubmissionId, Upload, UploadKey};
 use crate::verdict::{Ending, Receipt, Verdict};
@@ -34,6 +35,9 @@ pub enum PipelineError {
     /// The data set can't be used.
     #[error(transparent)]
     Dataset(#[from] DatasetError),
+    /// The challenge can't be read.
+    #[error(transparent)]
+    Challenge(#[from] ChallengeError),
     /// A receipt could not be written as JSON.
     #[error("the receipt of `{id}` can't be written as JSON: {why}")]
     Receipt {
@@ -53,15 +57,28 @@ pub struct Delivered {
     pub recorded: bool,
 }
 
-/// Brings one upload to its end. `dataset` gives the data set in force, and is only asked when there is something
-/// to evaluate; `now` is the clock.
+/// Where what an upload is judged by comes from; each is asked once at most.
+pub struct Sources<'a, S, C, D> {
+    /// The submissions bucket.
+    pub submissions: &'a S,
+    /// Gives the challenge that is published, if one is.
+    pub challenge: C,
+    /// Gives the data set of the digest, or the one in force; only asked when there is something to evaluate.
+    pub dataset: D,
+}
+
+/// Brings one upload to its end. `now` is the clock.
 ///
 /// # Errors
-/// [`PipelineError`] when a bucket, the table or the data set does not play along.
+/// [`PipelineError`] when a bucket, the table, the challenge or the data set does not play along.
 pub async fn deliver<B, S, D, L, R>(
     upload: &Upload,
-    submissions: &impl Bucket,
-    dataset: impl AsyncFnOnce() -> Result<D, DatasetError>,
+    sources: Sources<
+        '_,
+        impl Bucket,
+        impl AsyncFnOnce() -> Result<Option<Challenge>, ChallengeError>,
+        impl AsyncFnOnce(Option<Digest>) -> Result<D, DatasetError>,
+    >,
     outlets: &Outlets<'_, L, R>,
     now: impl Fn() -> Timestamp,
 ) -> Result<Delivered, PipelineError>
@@ -72,7 +89,15 @@ where
     L: Leaderboards,
     R: Bucket,
 {
-    let (received, place) = file(B::ID, upload);
+    let place = UploadKey::parse(B::ID, &upload.key);
+    let challenge = (sources.challenge)().await;
+    let names = names(B::ID, upload, &place);
+    let terms = |at: Timestamp| {
+        let challenge = challenge.as_ref().ok().and_then(Option::as_ref);
+        Terms::of(challenge, &names.leaderboard, &names.submitter, at)
+    };
+    let received = file(B::ID, upload, &names, terms(upload.received_at));
+    // Also when the challenge can't be read: nobody's upload is unknown because of a mistake in it.
     let submission = match outlets.leaderboards.receive(&received).await? {
         Known::New(submission) | Known::Unfinished(submission) => submission,
         Known::Ended(receipt) => {
@@ -83,39 +108,123 @@ where
             });
         }
     };
-    let verdict = match place {
-        Err(rejection) => Verdict::rejected(B::ID, &submission.board.leaderboard, None, None, &rejection),
-        Ok(_) => judge(upload, &submission.board.leaderboard, submissions, dataset).await?,
+    let terms = terms(submission.received_at); // the first delivery's time stands
+    challenge?;
+    let leaderboard = &submission.board.leaderboard;
+    let refused = if let Err(rejection) = place {
+        Some(Verdict::rejected(B::ID, leaderboard, None, None, &rejection))
+    } else {
+        let reason = refusal(&submission, &terms, outlets.leaderboards).await?;
+        reason.map(|reason| refused::<B>(&submission, reason, None))
     };
-    let receipt = Receipt::of(submission, now(), verdict);
-    let (receipt, recorded) = match outlets.leaderboards.finish(&receipt, B::DIRECTION).await? {
-        Finished::Recorded => (receipt, true),
-        Finished::EndedBefore(other) => (other, false),
+    let verdict = if let Some(verdict) = refused {
+        verdict
+    } else {
+        let dataset = async || (sources.dataset)(terms.dataset).await;
+        judge(upload, leaderboard, sources.submissions, dataset).await?
+    };
+    end::<B>(submission, verdict, &terms, outlets, now).await
+}
+
+/// Why a submission is not evaluated at all: its round is not open, or a limit is used up already.
+async fn refusal(
+    submission: &Submission,
+    terms: &Terms,
+    leaderboards: &impl Leaderboards,
+) -> Result<Option<Reason>, PipelineError> {
+    let limited = terms
+        .limits
+        .filter(|limits| limits.daily.or(limits.total).is_some());
+    if terms.refusal.is_some() || limited.is_none() {
+        return Ok(terms.refusal.clone());
+    }
+    let Submission {
+        board,
+        submitter,
+        received_at,
+        ..
+    } = submission;
+    let board = Board {
+        round: terms.round.clone(),
+        ..board.clone()
+    };
+    let usage = leaderboards.usage(&board, submitter, *received_at).await?;
+    let over = terms.over_limit(usage);
+    Ok(over.map(|over| terms.limit_reason(over, &board.leaderboard, *received_at)))
+}
+
+fn refused<B: Benchmark>(submission: &Submission, reason: Reason, read: Option<&Verdict>) -> Verdict {
+    let (dataset, artifact) = read.map_or((None, None), |verdict| (verdict.dataset, verdict.artifact));
+    Verdict::rejected(
+        B::ID,
+        &submission.board.leaderboard,
+        dataset,
+        artifact,
+        &reason.into(),
+    )
+}
+
+/// Records the verdict, or that it came over a limit, and writes the receipt.
+async fn end<B: Benchmark>(
+    submission: Submission,
+    verdict: Verdict,
+    terms: &Terms,
+    outlets: &Outlets<'_, impl Leaderboards, impl Bucket>,
+    now: impl Fn() -> Timestamp,
+) -> Result<Delivered, PipelineError> {
+    let mut receipt = Receipt::of(submission.clone(), now(), verdict);
+    receipt.round.clone_from(&terms.round);
+    let (receipt, recorded) = loop {
+        match outlets
+            .leaderboards
+            .conclude(&receipt, B::DIRECTION, terms)
+            .await?
+        {
+            Finished::Recorded => break (receipt, true),
+            Finished::EndedBefore(other) => break (other, false),
+            Finished::OverLimit(over) => {
+                receipt.verdict = over_limit::<B>(&submission, terms, over, &receipt.verdict);
+            }
+        }
     };
     keep_receipt(outlets.results, &receipt).await?;
     Ok(Delivered { receipt, recorded })
 }
 
-/// How an upload is filed, and the parts of its key or what is wrong with them.
-pub(crate) fn file(benchmark: &str, upload: &Upload) -> (Received, Result<UploadKey, Rejection>) {
-    let place = UploadKey::parse(benchmark, &upload.key);
-    let names = place
+/// The names an upload is filed under, whether or not its key can be used.
+pub(crate) fn names(benchmark: &str, upload: &Upload, place: &Result<UploadKey, Rejection>) -> UploadKey {
+    place
         .clone()
-        .unwrap_or_else(|_| UploadKey::salvage(benchmark, &upload.key));
-    let received = Received {
+        .unwrap_or_else(|_| UploadKey::salvage(benchmark, &upload.key))
+}
+
+/// How an upload is filed.
+pub(crate) fn file(benchmark: &str, upload: &Upload, names: &UploadKey, terms: Terms) -> Received {
+    Received {
         board: Board {
             benchmark: benchmark.into(),
-            leaderboard: names.leaderboard,
-            round: OPEN_ROUND.into(),
+            leaderboard: names.leaderboard.clone(),
+            round: terms.round,
         },
-        submitter: names.submitter,
+        submitter: names.submitter.clone(),
+        is_baseline: terms.is_baseline,
         upload: upload.clone(),
-    };
-    (received, place)
+    }
+}
+
+/// What becomes of a score that others were faster than.
+fn over_limit<B: Benchmark>(
+    submission: &Submission,
+    terms: &Terms,
+    over: OverLimit,
+    scored: &Verdict,
+) -> Verdict {
+    let reason = terms.limit_reason(over, &submission.board.leaderboard, submission.received_at);
+    refused::<B>(submission, reason, Some(scored))
 }
 
 /// Reads the artifact within its limit and evaluates it.
-async fn judge<B, S, D>(
+pub(crate) async fn judge<B, S, D>(
     upload: &Upload,
     leaderboard: &str,
     submissions: &impl Bucket,

@@ -11,6 +11,7 @@ use time::macros::format_description;
 
 const FIXED_WIDTH: &[BorrowedFormatItem<'_>] =
     format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
+const DAY_MILLIS: i64 = 86_400_000;
 const LAST_MILLISECOND: i64 = 253_402_300_799_999; // 9999-12-31T23:59:59.999Z
 
 /// Milliseconds since 1970 in UTC. Its text has a fixed width, so texts sort as the times do.
@@ -34,6 +35,23 @@ impl Timestamp {
     /// Milliseconds since 1970.
     pub fn unix_millis(self) -> i64 {
         self.0
+    }
+
+    /// The day in UTC.
+    ///
+    /// ```
+    /// let time: dataperf::Timestamp = "2026-02-28T23:59:59.999Z".parse()?;
+    /// assert_eq!((time.day(), time.next_day().to_string()), ("2026-02-28".into(), "2026-03-01T00:00:00.000Z".into()));
+    /// # Ok::<(), dataperf::InvalidTimestamp>(())
+    /// ```
+    pub fn day(self) -> String {
+        self.to_string().chars().take(10).collect()
+    }
+
+    /// The beginning of the next day in UTC.
+    #[must_use]
+    pub fn next_day(self) -> Self {
+        Self::from_unix_millis((self.0 / DAY_MILLIS + 1) * DAY_MILLIS)
     }
 }
 

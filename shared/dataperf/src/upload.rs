@@ -180,7 +180,7 @@ fn misplaced(benchmark: &str, key: &str) -> Rejection {
     Reason::new("misplaced_upload", "", message).into()
 }
 
-fn is_usable_name(name: &str) -> bool {
+pub(crate) fn is_usable_name(name: &str) -> bool {
     (1..=MAX_NAME_BYTES).contains(&name.len())
         && ![UNNAMED, ".", ".."].contains(&name)
         && !name.chars().any(|c| c.is_control() || c == '#')

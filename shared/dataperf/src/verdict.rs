@@ -137,6 +137,8 @@ impl Verdict {
     }
 }
 
+const FIRST_REVISION: u32 = 1;
+
 /// The document a submitter finds in the results bucket: one for each upload, written once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Receipt {
@@ -144,6 +146,9 @@ pub struct Receipt {
     pub schema: u32,
     /// The submission's id.
     pub submission: SubmissionId,
+    /// 1 for the first verdict; a board that is scored again leaves receipts with higher numbers beside the first.
+    #[serde(default = "first_revision", skip_serializing_if = "is_first_revision")]
+    pub revision: u32,
     /// The submitter's name, as the key has it.
     pub submitter: String,
     /// The round the submission counts in.
@@ -173,6 +178,7 @@ impl Receipt {
         Self {
             schema: Self::SCHEMA,
             submission: submission.id,
+            revision: FIRST_REVISION,
             submitter: submission.submitter,
             round: submission.board.round,
             bucket: submission.upload.bucket,
@@ -186,11 +192,24 @@ impl Receipt {
 
     /// Where the receipt is kept in the results bucket.
     pub fn object_key(&self) -> String {
-        receipt_key(
+        let first = receipt_key(
             &self.verdict.benchmark,
             &self.verdict.leaderboard,
             &self.submitter,
             &self.submission,
-        )
+        );
+        match self.revision {
+            FIRST_REVISION => first,
+            revision => format!("{}.{revision}.json", first.trim_end_matches(".json")),
+        }
     }
+}
+
+fn first_revision() -> u32 {
+    FIRST_REVISION
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // as serde calls it
+fn is_first_revision(revision: &u32) -> bool {
+    *revision == FIRST_REVISION
 }

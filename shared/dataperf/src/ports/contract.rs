@@ -4,12 +4,15 @@ use bytes::Bytes;
 
 use super::bucket::{Bucket, Got, PutIfAbsent};
 use super::leaderboard::{Board, Entry, Finished, Known, Leaderboards, OPEN_ROUND, Received, Reopened};
+use crate::challenge::BASELINE_PREFIX;
 use crate::rank::Direction;
 use crate::rejection::Reason;
 use crate::verdict::{Ending, Receipt, Scorecard, Verdict};
 use crate::{Digest, SubmissionId, Timestamp, Upload};
 
-type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
+pub use super::contract_upkeep::upkeep;
+
+pub(super) type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
 /// Reads and writes of objects. `prefix` keeps several runs in one bucket apart.
 ///
@@ -94,6 +97,7 @@ impl Story<'_> {
         Received {
             board: self.board("en-25"),
             submitter: submitter.into(),
+            is_baseline: submitter.starts_with(BASELINE_PREFIX),
             upload,
         }
     }
@@ -102,6 +106,7 @@ impl Story<'_> {
         Receipt {
             schema: Receipt::SCHEMA,
             submission: received.upload.id(),
+            revision: 1,
             submitter: received.submitter.clone(),
             round: received.board.round.clone(),
             bucket: received.upload.bucket.clone(),

@@ -3,13 +3,18 @@
 use std::future::Future;
 
 use super::PortError;
-use crate::rank::{Direction, RankKey};
+use crate::challenge::{OverLimit, Terms};
+use crate::rank::Direction;
 use crate::upload::SubmissionId;
 use crate::verdict::{Ending, Receipt};
 use crate::{Timestamp, Upload};
 
+pub use super::ranking::{rank_key_of, standing, with_shared_ranks};
+
 /// The round that is always open: a leaderboard outside any challenge.
 pub const OPEN_ROUND: &str = "open";
+/// Follows a round's id in the name of the board that stays open after its closing. No round's own id ends so.
+pub const POST_ROUND: &str = ".post";
 
 /// Which board: scores are compared within one round of one leaderboard of one benchmark.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,6 +27,13 @@ pub struct Board {
     pub round: String,
 }
 
+impl Board {
+    /// Whether its round has closed and it is open as a benchmark.
+    pub fn is_post_round(&self) -> bool {
+        self.round.ends_with(POST_ROUND)
+    }
+}
+
 /// A submission as it is when its upload has been noticed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Received {
@@ -29,6 +41,8 @@ pub struct Received {
     pub board: Board,
     /// Whose it is.
     pub submitter: String,
+    /// Whether it is a baseline.
+    pub is_baseline: bool,
     /// The upload.
     pub upload: Upload,
 }
@@ -46,6 +60,10 @@ pub struct Submission {
     pub received_at: Timestamp,
     /// What was uploaded.
     pub upload: Upload,
+    /// Whether it is a baseline: shown in its place, without a rank.
+    pub is_baseline: bool,
+    /// When it was withdrawn, if it was: it is on no board then.
+    pub withdrawn_at: Option<Timestamp>,
     /// The receipt, once it has ended.
     pub receipt: Option<Receipt>,
 }
@@ -59,6 +77,8 @@ impl Submission {
             board: self.board.clone(),
             submitter: self.submitter.clone(),
             received_at: self.received_at,
+            is_baseline: self.is_baseline,
+            withdrawn_at: self.withdrawn_at,
             ending: verdict.map(|verdict| verdict.status),
             score: verdict.and_then(|verdict| verdict.score),
         }
@@ -76,19 +96,52 @@ pub struct Entry {
     pub submitter: String,
     /// When the object was stored.
     pub received_at: Timestamp,
+    /// Whether it is a baseline: shown in its place, without a rank.
+    pub is_baseline: bool,
+    /// When it was withdrawn, if it was: it is on no board and in no series then.
+    pub withdrawn_at: Option<Timestamp>,
     /// How it ended, or `None` while it is being evaluated.
     pub ending: Option<Ending>,
     /// The score, when scored.
     pub score: Option<f64>,
 }
 
-/// A submitter's best on a board, with the shared rank that equal scores have.
+impl Entry {
+    /// Whether it may stand on a board: scored, and not withdrawn.
+    pub fn is_on_board(&self) -> bool {
+        self.ending == Some(Ending::Scored) && self.withdrawn_at.is_none()
+    }
+
+    /// What histories are sorted by: the time of the upload, then the id.
+    pub fn time_order(&self) -> (Timestamp, &SubmissionId) {
+        (self.received_at, &self.id)
+    }
+}
+
+/// A row of a board, with the shared rank that equal scores have.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ranked {
-    /// The best submission.
+    /// The submission that stands there: its submitter's best or latest, or any, as the board ranks.
     pub entry: Entry,
-    /// 1 for the best score; equal scores share a rank and the one after them counts them all.
+    /// 1 for the best score; equal scores share a rank and the one after them counts them all, but no baselines.
+    /// Of a baseline it is the rank that its score would have; documents show none.
     pub rank: usize,
+}
+
+impl Ranked {
+    /// The rank as documents show it: none for a baseline.
+    pub fn shown_rank(&self) -> Option<usize> {
+        (!self.entry.is_baseline).then_some(self.rank)
+    }
+}
+
+/// How many scored submissions count against a submitter's limits on a board.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Uploaded on the day in question.
+    pub day: u64,
+    /// In the round.
+    pub total: u64,
 }
 
 /// What the table knew before [`Leaderboards::receive`].
@@ -109,6 +162,8 @@ pub enum Finished {
     Recorded,
     /// Another delivery was faster; its receipt stands.
     EndedBefore(Receipt),
+    /// Nothing was recorded: this score would be one too many.
+    OverLimit(OverLimit),
 }
 
 /// What came of [`Leaderboards::reopen`].
@@ -132,8 +187,19 @@ pub trait Leaderboards: Send + Sync {
     /// [`PortError`].
     fn receive(&self, received: &Received) -> impl Future<Output = Result<Known, PortError>> + Send;
 
-    /// Records how a received submission ended, once: the submission, its submitter's history, the series and,
-    /// when it is the submitter's best, the board change together or not at all.
+    /// Records how a received submission ended, once: the submission, its submitter's history and count, the series
+    /// and, when it is to stand on it, the board change together or not at all.
+    ///
+    /// # Errors
+    /// [`PortError`], also when the submission was never received.
+    fn conclude(
+        &self,
+        receipt: &Receipt,
+        direction: Direction,
+        terms: &Terms,
+    ) -> impl Future<Output = Result<Finished, PortError>> + Send;
+
+    /// The same outside any challenge.
     ///
     /// # Errors
     /// [`PortError`], also when the submission was never received.
@@ -141,7 +207,23 @@ pub trait Leaderboards: Send + Sync {
         &self,
         receipt: &Receipt,
         direction: Direction,
-    ) -> impl Future<Output = Result<Finished, PortError>> + Send;
+    ) -> impl Future<Output = Result<Finished, PortError>> + Send {
+        async move {
+            let terms = Terms::outside_any_challenge(&receipt.submitter);
+            self.conclude(receipt, direction, &terms).await
+        }
+    }
+
+    /// What counts against a submitter's limits on a board, for uploads of the day of `at`.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    fn usage(
+        &self,
+        board: &Board,
+        submitter: &str,
+        at: Timestamp,
+    ) -> impl Future<Output = Result<Usage, PortError>> + Send;
 
     /// One submission by its id.
     ///
@@ -153,7 +235,7 @@ pub trait Leaderboards: Send + Sync {
         id: &SubmissionId,
     ) -> impl Future<Output = Result<Option<Submission>, PortError>> + Send;
 
-    /// The best submissions of the first `n` submitters, best first.
+    /// The first `n` rows of a board, best first.
     ///
     /// # Errors
     /// [`PortError`].
@@ -203,26 +285,4 @@ pub trait Leaderboards: Send + Sync {
     /// # Errors
     /// [`PortError`].
     fn boards(&self, benchmark: &str) -> impl Future<Output = Result<Vec<Board>, PortError>> + Send;
-}
-
-/// Gives entries in ranking order their ranks: equal scores share one.
-pub fn with_shared_ranks(entries: impl IntoIterator<Item = Entry>) -> Vec<Ranked> {
-    let mut ranked: Vec<Ranked> = Vec::new();
-    for (idx, entry) in entries.into_iter().enumerate() {
-        let rank = match ranked.last() {
-            Some(before) if before.entry.score == entry.score => before.rank,
-            _ => idx + 1,
-        };
-        ranked.push(Ranked { entry, rank });
-    }
-    ranked
-}
-
-/// The sort key of a scored receipt on its board; `None` for one without a score, which is never ranked.
-pub fn rank_key(receipt: &Receipt, direction: Direction) -> Option<RankKey> {
-    let score = receipt
-        .verdict
-        .score
-        .filter(|_| receipt.verdict.status == Ending::Scored)?;
-    RankKey::new(score, direction, receipt.received_at, &receipt.submission)
 }

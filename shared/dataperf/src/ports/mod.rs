@@ -3,8 +3,13 @@
 pub mod bucket;
 #[cfg(feature = "contract")]
 pub mod contract;
+#[cfg(feature = "contract")]
+mod contract_upkeep;
 pub mod leaderboard;
 pub mod memory;
+mod memory_table;
+mod ranking;
+pub mod upkeep;
 
 use std::error::Error;
 

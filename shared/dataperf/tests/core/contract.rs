@@ -13,3 +13,8 @@ fn of_leaderboards() {
     pollster::block_on(contract::leaderboards(&MemoryLeaderboards::default(), "contract"))
         .expect("no port error");
 }
+
+#[test]
+fn of_upkeep() {
+    pollster::block_on(contract::upkeep(&MemoryLeaderboards::default(), "contract")).expect("no port error");
+}

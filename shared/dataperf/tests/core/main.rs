@@ -5,5 +5,6 @@ mod contract;
 mod failure;
 mod frozen;
 mod pipeline;
+mod rounds;
 mod rules;
 mod tiny;

@@ -6,15 +6,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use dataperf::benchmarks::speech_selection::SpeechSelection;
+use dataperf::challenge::{Challenge, ChallengeError, Terms};
 use dataperf::dataset::{Dataset, DatasetError};
-use dataperf::pipeline::{Delivered, Outlets, PipelineError, deliver};
+use dataperf::pipeline::{Delivered, Outlets, PipelineError, Sources, deliver};
 use dataperf::ports::PortError;
 use dataperf::ports::bucket::{Bucket, Got, PutIfAbsent};
 use dataperf::ports::leaderboard::{
-    Board, Entry, Finished, Known, Leaderboards, OPEN_ROUND, Ranked, Received, Reopened, Submission,
+    Board, Entry, Finished, Known, Leaderboards, OPEN_ROUND, Ranked, Received, Reopened, Submission, Usage,
 };
 use dataperf::ports::memory::{MemoryBucket, MemoryLeaderboards};
-use dataperf::{Direction, Ending, Receipt, SubmissionId, Timestamp, Upload};
+use dataperf::{Digest, Direction, Ending, Receipt, SubmissionId, Timestamp, Upload};
 
 use crate::tiny;
 
@@ -74,8 +75,16 @@ impl<P: Leaderboards> Leaderboards for Fused<'_, P> {
     async fn receive(&self, received: &Received) -> Result<Known, PortError> {
         self.call(self.port.receive(received)).await
     }
-    async fn finish(&self, receipt: &Receipt, direction: Direction) -> Result<Finished, PortError> {
-        self.call(self.port.finish(receipt, direction)).await
+    async fn conclude(
+        &self,
+        receipt: &Receipt,
+        direction: Direction,
+        terms: &Terms,
+    ) -> Result<Finished, PortError> {
+        self.call(self.port.conclude(receipt, direction, terms)).await
+    }
+    async fn usage(&self, board: &Board, submitter: &str, at: Timestamp) -> Result<Usage, PortError> {
+        self.call(self.port.usage(board, submitter, at)).await
     }
     async fn submission(&self, benchmark: &str, id: &SubmissionId) -> Result<Option<Submission>, PortError> {
         self.call(self.port.submission(benchmark, id)).await
@@ -108,6 +117,7 @@ pub(crate) struct World {
     submissions: MemoryBucket,
     pub(crate) results: MemoryBucket,
     pub(crate) leaderboards: MemoryLeaderboards,
+    challenge: Option<Challenge>,
     pub(crate) upload: Upload,
 }
 
@@ -127,11 +137,17 @@ impl World {
             submissions,
             results: MemoryBucket::default(),
             leaderboards: MemoryLeaderboards::default(),
+            challenge: None,
             upload,
         }
     }
 
     pub(crate) fn deliver(&self, fuse: &Fuse, late: bool) -> Result<Delivered, PipelineError> {
+        self.deliver_and(fuse, late, || ())
+    }
+
+    /// The same, and something else happens before the evaluation.
+    fn deliver_and(&self, fuse: &Fuse, late: bool, meanwhile: impl Fn()) -> Result<Delivered, PipelineError> {
         let submissions = Fused {
             port: &self.submissions,
             fuse,
@@ -153,15 +169,30 @@ impl World {
             leaderboards: &leaderboards,
             results: &results,
         };
-        let dataset = async || -> Result<Arc<Dataset<SpeechSelection, MemoryBucket>>, DatasetError> {
+        let challenge = async || -> Result<Option<Challenge>, ChallengeError> {
             fuse.burn()?;
+            Ok(self.challenge.clone())
+        };
+        let dataset = async |pinned| -> Result<Arc<Dataset<SpeechSelection, MemoryBucket>>, DatasetError> {
+            fuse.burn()?;
+            assert_eq!(
+                pinned,
+                self.challenge
+                    .as_ref()
+                    .and_then(|challenge| challenge.rounds[0].dataset)
+            );
+            meanwhile();
             Ok(Arc::new(tiny::dataset()))
+        };
+        let sources = Sources {
+            submissions: &submissions,
+            challenge,
+            dataset,
         };
         let now = || Timestamp::from_unix_millis(2_000);
         pollster::block_on(deliver::<SpeechSelection, MemoryBucket, _, _, _>(
             &self.upload,
-            &submissions,
-            dataset,
+            sources,
             &outlets,
             now,
         ))
@@ -194,17 +225,34 @@ pub(crate) fn fuse(fail_at: usize) -> Fuse {
     }
 }
 
+/// A round that is open at the time of the uploads here, with a limit of one a day.
+fn challenge() -> Challenge {
+    let round = serde_json::json!({ "id": "spring", "opens": "1970-01-01T00:00:01Z", "closes": "1970-01-01T00:00:05Z",
+                                    "daily_limit": 1, "dataset": Digest::of(b"pinned").to_string() });
+    let challenge = serde_json::json!({ "schema": 1, "title": "t", "rounds": [round] });
+    serde_json::from_value(challenge).expect("a challenge")
+}
+
 #[test]
 fn ends_once_wherever_the_first_delivery_breaks_off() {
-    let calm = fuse(NEVER);
-    let untroubled = World::with(KEY, &tiny::good())
-        .deliver(&calm, false)
-        .expect("nothing breaks");
-    let n_calls = calm.n_calls.into_inner();
-    assert!(n_calls >= 5, "receive, artifact, data set, finish, receipt");
-    for late in [false, true] {
-        for fail_at in 0..n_calls {
-            let world = World::with(KEY, &tiny::good());
+    for challenge in [None, Some(challenge())] {
+        let round = if challenge.is_some() { "spring" } else { OPEN_ROUND };
+        let new = || World {
+            challenge: challenge.clone(),
+            ..World::with(KEY, &tiny::good())
+        };
+        let calm = fuse(NEVER);
+        let untroubled = new().deliver(&calm, false).expect("nothing breaks");
+        let n_calls = calm.n_calls.into_inner();
+        assert!(
+            n_calls >= 6,
+            "challenge, receive, artifact, data set, finish, receipt"
+        );
+        for (late, fail_at) in [false, true]
+            .into_iter()
+            .flat_map(|late| (0..n_calls).map(move |at| (late, at)))
+        {
+            let world = new();
             assert!(
                 world.deliver(&fuse(fail_at), late).is_err() || late,
                 "call {fail_at} failed"
@@ -219,15 +267,92 @@ fn ends_once_wherever_the_first_delivery_breaks_off() {
             assert_eq!(second.receipt, untroubled.receipt);
             assert_eq!(world.receipt(&second), untroubled.receipt);
             assert_eq!(world.n_unfinished(), 0);
-            let board = Board {
-                benchmark: "speech-selection".into(),
-                leaderboard: "en-6".into(),
-                round: OPEN_ROUND.into(),
-            };
+            let board = board(round);
             let series = pollster::block_on(world.leaderboards.series(&board)).expect("a table");
             assert_eq!(series.len(), 1, "scored once");
+            let at = world.upload.received_at;
+            let usage = pollster::block_on(world.leaderboards.usage(&board, "ada", at)).expect("a table");
+            assert_eq!(usage.total, u64::from(challenge.is_some()), "and counted once");
         }
     }
+}
+
+fn board(round: &str) -> Board {
+    Board {
+        benchmark: "speech-selection".into(),
+        leaderboard: "en-6".into(),
+        round: round.into(),
+    }
+}
+
+#[test]
+fn a_round_is_held_to_its_time_and_its_limits() {
+    let mut world = World {
+        challenge: Some(challenge()),
+        ..World::with(KEY, &tiny::good())
+    };
+    let mut at = |millis: i64, version: &str| {
+        pollster::block_on(world.submissions.put(KEY, Bytes::from(tiny::good()))).expect("stored");
+        world.upload.received_at = Timestamp::from_unix_millis(millis);
+        world.upload.version = Some(version.into());
+        let delivered = world.deliver(&fuse(NEVER), false).expect("delivered");
+        let receipt = world.receipt(&delivered);
+        let codes: Vec<String> = receipt
+            .verdict
+            .reasons
+            .into_iter()
+            .map(|reason| reason.code)
+            .collect();
+        (receipt.round, codes.join(" "))
+    };
+    assert_eq!(at(999, "0"), ("spring".into(), "not_open".into()));
+    assert_eq!(at(1000, "1"), ("spring".into(), String::new()));
+    assert_eq!(at(4999, "2"), ("spring".into(), "daily_limit".into()));
+    assert_eq!(
+        at(5000, "3"),
+        ("spring.post".into(), String::new()),
+        "another board, another count"
+    );
+    assert_eq!(at(5001, "4"), ("spring.post".into(), "daily_limit".into()));
+}
+
+/// Others may use the limit up between the look at it and the record.
+#[test]
+fn a_score_that_comes_too_late_for_the_limit_is_not_recorded() {
+    let world = World {
+        challenge: Some(challenge()),
+        ..World::with(KEY, &tiny::good())
+    };
+    let other = World {
+        leaderboards: world.leaderboards.clone(),
+        results: world.results.clone(),
+        challenge: Some(challenge()),
+        ..World::with("speech-selection/en-6/ada/other.json", &tiny::good())
+    };
+    let meanwhile = || {
+        let delivered = other.deliver(&fuse(NEVER), false).expect("delivered");
+        assert_eq!(delivered.receipt.verdict.status, Ending::Scored);
+    };
+    let delivered = world
+        .deliver_and(&fuse(NEVER), false, meanwhile)
+        .expect("delivered");
+    let verdict = world.receipt(&delivered).verdict;
+    assert_eq!((verdict.status, verdict.score), (Ending::Rejected, None));
+    assert_eq!(verdict.reasons[0].code, "daily_limit");
+    assert!(
+        verdict.dataset.is_some() && verdict.artifact.is_some(),
+        "it was evaluated"
+    );
+    let top = pollster::block_on(world.leaderboards.top(&board("spring"), 9)).expect("a table");
+    assert_eq!(top[0].entry.id, other.upload.id());
+}
+
+#[test]
+fn an_upload_is_known_even_when_the_challenge_is_broken() {
+    let world = World::with(KEY, &tiny::good());
+    let broken = fuse(0); // reading the challenge is the first call
+    assert!(world.deliver(&broken, false).is_err());
+    assert_eq!(world.n_unfinished(), 1);
 }
 
 #[test]

@@ -1,0 +1,231 @@
+//! `dataperf rescore`: has the functions score a whole board again.
+
+mod outcome;
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use bytes::Bytes;
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use dataperf::SubmissionId;
+use dataperf::benchmarks::IDS;
+use dataperf::ports::bucket::Bucket;
+use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
+use dataperf::ports::upkeep::{Run, Upkeep};
+use dataperf::rescoring::Request;
+use futures_util::{StreamExt, TryStreamExt, stream};
+use indicatif::ProgressBar;
+
+use crate::Done;
+use crate::cloud::{Cloud, CloudArgs, now};
+use crate::output::Format;
+use crate::progress;
+
+const FIRST_POLL: Duration = Duration::from_millis(100);
+const LAST_POLL: Duration = Duration::from_secs(2);
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example: dataperf rescore speech-selection en-25 --local\n\nAfter a data set was published or the functions were \
+    deployed anew. Every scored submission of the board is scored again, by the functions, from the version that was uploaded. \
+    It ends with who stood where before and stands where now. Broken off, the same command goes on where it stopped. The earlier \
+    receipts stay; new ones are beside them as ID.2.json and so on."
+)]
+pub(crate) struct RescoreArgs {
+    /// The benchmark
+    #[arg(value_parser = PossibleValuesParser::new(IDS))]
+    benchmark: String,
+    /// The leaderboard
+    leaderboard: String,
+    /// The round
+    #[arg(long, default_value = OPEN_ROUND)]
+    round: String,
+    /// Begin anew instead of going on with a run that was broken off
+    #[arg(long)]
+    anew: bool,
+    /// How many rows of the table to print
+    #[arg(long, short = 'n', default_value_t = 20)]
+    top: usize,
+    /// How many submissions a request has, which one invocation scores within its time limit
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    batch: usize,
+    /// How many requests wait for an answer at a time; new uploads share the functions with them
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    at_once: usize,
+    /// How long to wait for an answer before giving up for now
+    #[arg(long, value_name = "SECONDS", default_value_t = 900)]
+    timeout: u64,
+    #[command(flatten)]
+    cloud: CloudArgs,
+}
+
+pub(crate) async fn run(args: RescoreArgs, format: Format) -> Result<Done> {
+    let cloud = args.cloud.clone().connect().await;
+    let board = Board {
+        benchmark: args.benchmark.clone(),
+        leaderboard: args.leaderboard.clone(),
+        round: args.round.clone(),
+    };
+    let table = cloud.leaderboards();
+    if let Some(open) = table
+        .run(&board)
+        .await?
+        .filter(|run| args.anew && run.ended_at.is_none())
+    {
+        table.end_run(&board, &open, now()).await?;
+    }
+    let run = table.begin_run(&board, now()).await?;
+    let bar = progress::counting(0, "scoring again");
+    bar.println(format!("the run that was begun at {}", run.begun_at));
+    loop {
+        let todo = todo(&cloud, &board, &run, &bar).await?;
+        if todo.is_empty() {
+            break;
+        }
+        pass(&cloud, &args, &board, &run, &todo, &bar).await?;
+    }
+    bar.finish_and_clear();
+    table.end_run(&board, &run, now()).await?;
+    tidy(&cloud, &board.benchmark, &run).await?;
+    let order = cloud.order(&board).await?;
+    let revisions = table.revisions(&board, &run.id).await?;
+    outcome::print(&board, &run, &revisions, order, args.top, format)?;
+    Ok(Done::Fine)
+}
+
+/// What the run has not come to: the scored submissions that were there at its beginning, and those that the run before
+/// has found against the rules, which may be wrong of that run's data set.
+async fn todo(cloud: &Cloud, board: &Board, run: &Run, bar: &ProgressBar) -> Result<Vec<SubmissionId>> {
+    let table = cloud.leaderboards();
+    let series = table.series(board).await?;
+    let scored = series.into_iter().filter(|line| line.received_at <= run.begun_at);
+    let mut ids: BTreeSet<SubmissionId> = scored.map(|line| line.id).collect();
+    if let Some(before) = &run.before {
+        let revisions = table.revisions(board, before).await?;
+        ids.extend(
+            revisions
+                .into_iter()
+                .filter(|revision| revision.after.is_none())
+                .map(|revision| revision.id),
+        );
+    }
+    let done: BTreeSet<SubmissionId> = table
+        .revisions(board, &run.id)
+        .await?
+        .into_iter()
+        .map(|done| done.id)
+        .collect();
+    bar.set_length(ids.union(&done).count() as u64);
+    bar.set_position(done.len() as u64);
+    let mut todo = Vec::new();
+    for id in ids.difference(&done) {
+        if !is_withdrawn(cloud, board, id).await? {
+            todo.push(id.clone());
+        }
+    }
+    Ok(todo)
+}
+
+async fn is_withdrawn(cloud: &Cloud, board: &Board, id: &SubmissionId) -> Result<bool> {
+    let known = cloud.leaderboards().submission(&board.benchmark, id).await?;
+    Ok(known.is_none_or(|known| known.withdrawn_at.is_some()))
+}
+
+/// Requests all of `todo`, some at a time, and waits for the answers.
+async fn pass(
+    cloud: &Cloud,
+    args: &RescoreArgs,
+    board: &Board,
+    run: &Run,
+    todo: &[SubmissionId],
+    bar: &ProgressBar,
+) -> Result<()> {
+    let patience = Duration::from_secs(args.timeout);
+    let batches = todo.chunks(args.batch.max(1)).enumerate();
+    let answers = batches.map(|(n, ids)| async move {
+        request(cloud, board, run, n, ids).await?;
+        for id in ids {
+            answered(cloud, board, run, id, patience).await?;
+            bar.inc(1);
+        }
+        anyhow::Ok(())
+    });
+    stream::iter(answers)
+        .buffer_unordered(args.at_once.max(1))
+        .try_collect()
+        .await
+}
+
+/// The folder of a run's requests.
+fn folder(benchmark: &str, run: &Run) -> String {
+    format!("{}{}/", Request::folder(benchmark), run.id)
+}
+
+async fn request(cloud: &Cloud, board: &Board, run: &Run, n: usize, ids: &[SubmissionId]) -> Result<()> {
+    let request = Request {
+        leaderboard: board.leaderboard.clone(),
+        round: board.round.clone(),
+        run: run.id.clone(),
+        submissions: ids.to_vec(),
+    };
+    let key = format!("{}{n}.json", folder(&board.benchmark, run));
+    let json = Bytes::from(serde_json::to_vec(&request)?);
+    cloud.submissions().put(&key, json).await?;
+    Ok(())
+}
+
+async fn answered(
+    cloud: &Cloud,
+    board: &Board,
+    run: &Run,
+    id: &SubmissionId,
+    patience: Duration,
+) -> Result<()> {
+    let (began, mut wait) = (Instant::now(), FIRST_POLL);
+    while cloud.leaderboards().revision(board, &run.id, id).await?.is_none() {
+        if is_withdrawn(cloud, board, id).await? {
+            return Ok(());
+        }
+        if began.elapsed() > patience {
+            bail!(
+                "submission {id} was not scored again within {} s: look into the function's log and the failures queue, then \
+                 give the same command again: it goes on where it stopped",
+                patience.as_secs()
+            );
+        }
+        tokio::time::sleep(wait).await;
+        wait = (wait * 2).min(LAST_POLL);
+    }
+    Ok(())
+}
+
+/// Removes the requests of a run: they have been answered.
+async fn tidy(cloud: &Cloud, benchmark: &str, run: &Run) -> Result<()> {
+    let (s3, bucket) = (&cloud.clients.s3, &cloud.names.submissions_bucket);
+    let about = || {
+        format!(
+            "can't remove the run's requests from `s3://{bucket}/{}`",
+            folder(benchmark, run)
+        )
+    };
+    loop {
+        let listed = s3
+            .list_object_versions()
+            .bucket(bucket)
+            .prefix(folder(benchmark, run));
+        let listed = listed.send().await.with_context(about)?;
+        for version in listed.versions() {
+            let removed = s3
+                .delete_object()
+                .bucket(bucket)
+                .set_key(version.key().map(str::to_owned))
+                .set_version_id(version.version_id().map(str::to_owned));
+            removed.send().await.with_context(about)?;
+        }
+        if listed.is_truncated() != Some(true) {
+            return Ok(());
+        }
+    }
+}

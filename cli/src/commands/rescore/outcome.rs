@@ -1,0 +1,140 @@
+//! Who stood where before a run and stands where after it.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use dataperf::Ending;
+use dataperf::challenge::Ranking;
+use dataperf::ports::leaderboard::{Board, Entry, Ranked, rank_key_of, standing, with_shared_ranks};
+use dataperf::ports::upkeep::{Order, Revision, Run};
+use serde_json::{Value, json};
+
+use crate::output::{Format, align_right, print_json, score, table};
+
+/// One row of the table: a submitter's place before and now.
+struct Row<'a> {
+    submitter: &'a str,
+    before: Option<&'a Ranked>,
+    after: Option<&'a Ranked>,
+}
+
+pub(super) fn print(
+    board: &Board,
+    run: &Run,
+    revisions: &[Revision],
+    order: Order,
+    n: usize,
+    format: Format,
+) -> Result<()> {
+    let before = ranked(board, revisions, order, |revision| revision.before);
+    let after = ranked(board, revisions, order, |revision| revision.after);
+    let rows = rows(&before, &after, order.ranking);
+    let changed = revisions
+        .iter()
+        .filter(|revision| revision.before != revision.after)
+        .count();
+    let rejected = revisions
+        .iter()
+        .filter(|revision| revision.ending != Ending::Scored)
+        .count();
+    if format == Format::Json {
+        let places: Vec<Value> = rows.iter().map(document).collect();
+        return print_json(
+            &json!({ "run": run.id, "benchmark": board.benchmark, "leaderboard": board.leaderboard,
+            "round": board.round, "submissions": revisions.len(), "changed": changed, "rejected": rejected, "places": places }),
+        );
+    }
+    let mut table = table(&["rank", "was", "score", "was", "submitter"]);
+    let rank = |row: Option<&Ranked>| {
+        row.and_then(Ranked::shown_rank)
+            .map(|rank| rank.to_string())
+            .unwrap_or_default()
+    };
+    let number = |row: Option<&Ranked>| row.and_then(|row| row.entry.score).map(score).unwrap_or_default();
+    for Row {
+        submitter,
+        before,
+        after,
+    } in rows.iter().take(n)
+    {
+        table.add_row([
+            rank(*after),
+            rank(*before),
+            number(*after),
+            number(*before),
+            (*submitter).to_owned(),
+        ]);
+    }
+    (0..4).for_each(|column| align_right(&mut table, column));
+    println!("{table}");
+    if rows.len() > n {
+        println!("{} more; `--format json` has all", rows.len() - n);
+    }
+    println!(
+        "{} submissions were scored again: {changed} have another score, {rejected} are rejected now",
+        revisions.len()
+    );
+    Ok(())
+}
+
+fn document(row: &Row) -> Value {
+    let place = |ranked: Option<&Ranked>| {
+        ranked.map(|ranked| {
+            json!({ "rank": ranked.shown_rank(), "score": ranked.entry.score, "submission": ranked.entry.id })
+        })
+    };
+    json!({ "submitter": row.submitter, "before": place(row.before), "after": place(row.after) })
+}
+
+/// The board as it follows from the scores that `of` gives.
+fn ranked(
+    board: &Board,
+    revisions: &[Revision],
+    order: Order,
+    of: impl Fn(&Revision) -> Option<f64>,
+) -> Vec<Ranked> {
+    let mut lines: BTreeMap<&str, Vec<Entry>> = BTreeMap::new();
+    for revision in revisions {
+        let line = Entry {
+            id: revision.id.clone(),
+            board: board.clone(),
+            submitter: revision.submitter.clone(),
+            received_at: revision.received_at,
+            is_baseline: revision.is_baseline,
+            withdrawn_at: None,
+            ending: of(revision).map(|_| Ending::Scored),
+            score: of(revision),
+        };
+        lines.entry(&revision.submitter).or_default().push(line);
+    }
+    let mut stands: Vec<&Entry> = Vec::new();
+    for lines in lines.values() {
+        match order.ranking {
+            Ranking::All => stands.extend(lines.iter().filter(|line| line.is_on_board())),
+            ranking => stands.extend(standing(lines, board, ranking, order.direction)),
+        }
+    }
+    stands.sort_by_cached_key(|line| rank_key_of(line, order.direction));
+    with_shared_ranks(stands.into_iter().cloned())
+}
+
+/// What stands now, in order, then what no longer does.
+fn rows<'a>(before: &'a [Ranked], after: &'a [Ranked], ranking: Ranking) -> Vec<Row<'a>> {
+    let key = |ranked: &'a Ranked| match ranking {
+        Ranking::All => ranked.entry.id.as_str(),
+        Ranking::Best | Ranking::Latest => ranked.entry.submitter.as_str(),
+    };
+    let row = |of: &'a Ranked, before, after| Row {
+        submitter: &of.entry.submitter,
+        before,
+        after,
+    };
+    let stood: BTreeMap<&str, &Ranked> = before.iter().map(|ranked| (key(ranked), ranked)).collect();
+    let stand: BTreeMap<&str, &Ranked> = after.iter().map(|ranked| (key(ranked), ranked)).collect();
+    let now = after
+        .iter()
+        .map(|ranked| row(ranked, stood.get(key(ranked)).copied(), Some(ranked)));
+    let gone = before.iter().filter(|ranked| !stand.contains_key(key(ranked)));
+    now.chain(gone.map(|ranked| row(ranked, Some(ranked), None)))
+        .collect()
+}

@@ -1,0 +1,167 @@
+//! Where each of the table's items is. docs/leaderboard-schema.md shows them.
+
+use dataperf::SubmissionId;
+use dataperf::ports::leaderboard::{Board, Entry};
+
+use crate::items::{Item, text};
+
+/// A partition and sort key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Key {
+    pub(crate) pk: String,
+    pub(crate) sk: String,
+}
+
+impl Key {
+    pub(crate) fn item(self) -> Item {
+        Item::from([("pk".into(), text(self.pk)), ("sk".into(), text(self.sk))])
+    }
+
+    /// One submission, whole.
+    pub(crate) fn submission(benchmark: &str, id: &SubmissionId) -> Self {
+        Self {
+            pk: format!("{benchmark}#submission#{id}"),
+            sk: "submission".into(),
+        }
+    }
+
+    /// A line of its submitter's history.
+    pub(crate) fn history(entry: &Entry) -> Self {
+        Self {
+            pk: history_partition(&entry.board.benchmark, &entry.submitter),
+            sk: sort_key(entry),
+        }
+    }
+
+    /// Its mark as unfinished.
+    pub(crate) fn unfinished(entry: &Entry) -> Self {
+        Self {
+            pk: unfinished_partition(&entry.board.benchmark),
+            sk: sort_key(entry),
+        }
+    }
+
+    /// Its mark as failed.
+    pub(crate) fn failed(entry: &Entry) -> Self {
+        Self {
+            pk: failed_partition(&entry.board.benchmark),
+            sk: sort_key(entry),
+        }
+    }
+
+    /// Its point in its board's series.
+    pub(crate) fn series(entry: &Entry) -> Self {
+        Self {
+            pk: series_partition(&entry.board),
+            sk: sort_key(entry),
+        }
+    }
+
+    /// Its submitter's one row on a board that ranks the best or the latest.
+    pub(crate) fn row(entry: &Entry) -> Self {
+        Self {
+            pk: rows_partition(&entry.board),
+            sk: entry.submitter.clone(),
+        }
+    }
+
+    /// Its own row on a board that ranks all.
+    pub(crate) fn own_row(entry: &Entry) -> Self {
+        Self {
+            pk: rows_partition(&entry.board),
+            sk: format!("{}#{}", entry.submitter, entry.id),
+        }
+    }
+
+    /// Its board in the list of boards.
+    pub(crate) fn board(board: &Board) -> Self {
+        Self {
+            pk: boards_partition(&board.benchmark),
+            sk: format!("{}#{}", board.leaderboard, board.round),
+        }
+    }
+
+    /// How many of a submitter's submissions were scored that were uploaded on a day.
+    pub(crate) fn day_count(board: &Board, submitter: &str, day: &str) -> Self {
+        Self {
+            pk: counts_partition(board, submitter),
+            sk: format!("day#{day}"),
+        }
+    }
+
+    /// The same in the whole round.
+    pub(crate) fn total_count(board: &Board, submitter: &str) -> Self {
+        Self {
+            pk: counts_partition(board, submitter),
+            sk: "total".into(),
+        }
+    }
+
+    /// The newest pass that scores a board again.
+    pub(crate) fn run(board: &Board) -> Self {
+        Self {
+            pk: format!("{}#runs", board.benchmark),
+            sk: format!("{}#{}", board.leaderboard, board.round),
+        }
+    }
+
+    /// What a pass did to one submission.
+    pub(crate) fn revision(board: &Board, run: &str, id: &SubmissionId) -> Self {
+        Self {
+            pk: revisions_partition(board, run),
+            sk: id.to_string(),
+        }
+    }
+}
+
+pub(crate) fn history_partition(benchmark: &str, submitter: &str) -> String {
+    format!("{benchmark}#submitter#{submitter}")
+}
+
+pub(crate) fn unfinished_partition(benchmark: &str) -> String {
+    format!("{benchmark}#unfinished")
+}
+
+pub(crate) fn failed_partition(benchmark: &str) -> String {
+    format!("{benchmark}#failed")
+}
+
+pub(crate) fn series_partition(board: &Board) -> String {
+    format!("{}#series#{}#{}", board.benchmark, board.leaderboard, board.round)
+}
+
+fn rows_partition(board: &Board) -> String {
+    format!("{}#best#{}#{}", board.benchmark, board.leaderboard, board.round)
+}
+
+pub(crate) fn boards_partition(benchmark: &str) -> String {
+    format!("{benchmark}#boards")
+}
+
+fn counts_partition(board: &Board, submitter: &str) -> String {
+    let Board {
+        benchmark,
+        leaderboard,
+        round,
+    } = board;
+    format!("{benchmark}#count#{leaderboard}#{round}#{submitter}")
+}
+
+pub(crate) fn revisions_partition(board: &Board, run: &str) -> String {
+    let Board {
+        benchmark,
+        leaderboard,
+        round,
+    } = board;
+    format!("{benchmark}#run#{leaderboard}#{round}#{run}")
+}
+
+/// The partition of a board in the ranking index.
+pub(crate) fn ranking_partition(board: &Board) -> String {
+    format!("{}#{}#{}", board.benchmark, board.leaderboard, board.round)
+}
+
+/// Time, then id: the order of histories.
+fn sort_key(entry: &Entry) -> String {
+    format!("{}#{}", entry.received_at, entry.id)
+}

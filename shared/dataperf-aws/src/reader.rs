@@ -1,0 +1,203 @@
+//! The way back from the table's items.
+
+use dataperf::ports::PortError;
+use dataperf::ports::leaderboard::{Board, Entry, Submission};
+use dataperf::ports::upkeep::{Revision, Run};
+use dataperf::{Ending, Receipt, SubmissionId, Timestamp, Upload};
+
+use crate::items::{BASELINE, Item, RECEIVED, SCHEMA};
+
+/// Reads attributes, naming the item in every complaint.
+struct Reader<'a> {
+    item: &'a Item,
+}
+
+impl Reader<'_> {
+    fn malformed(&self, why: String) -> PortError {
+        let key = |name| {
+            self.item
+                .get(name)
+                .and_then(|value| value.as_s().ok())
+                .map_or("?", String::as_str)
+        };
+        PortError::Malformed {
+            what: format!("item `{}` `{}`", key("pk"), key("sk")),
+            why,
+        }
+    }
+
+    fn text(&self, name: &str) -> Result<&str, PortError> {
+        let value = self.item.get(name).and_then(|value| value.as_s().ok());
+        value
+            .map(String::as_str)
+            .ok_or_else(|| self.malformed(format!("it has no string `{name}`")))
+    }
+
+    fn optional_text(&self, name: &str) -> Option<String> {
+        self.item.get(name)?.as_s().ok().cloned()
+    }
+
+    fn parsed<T: std::str::FromStr>(&self, name: &str) -> Result<T, PortError>
+    where
+        T::Err: std::fmt::Display,
+    {
+        self.text(name)?
+            .parse()
+            .map_err(|error: T::Err| self.malformed(format!("`{name}`: {error}")))
+    }
+
+    fn schema(&self) -> Result<(), PortError> {
+        let found = self
+            .item
+            .get("schema")
+            .and_then(|value| value.as_n().ok())
+            .map_or("none", String::as_str);
+        if found == SCHEMA.to_string() {
+            return Ok(());
+        }
+        Err(self.malformed(format!(
+            "its schema is {found}, this version reads {SCHEMA}: use a newer `dataperf`"
+        )))
+    }
+
+    fn ending(&self) -> Result<Option<Ending>, PortError> {
+        match self.text("status")? {
+            RECEIVED => Ok(None),
+            "scored" => Ok(Some(Ending::Scored)),
+            "rejected" => Ok(Some(Ending::Rejected)),
+            "failed" => Ok(Some(Ending::Failed)),
+            other => Err(self.malformed(format!("`status` is `{other}`"))),
+        }
+    }
+
+    /// A number that the item may lack.
+    fn number<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, PortError> {
+        let Some(value) = self.item.get(name) else {
+            return Ok(None);
+        };
+        let number = value.as_n().ok().and_then(|digits| digits.parse().ok());
+        number
+            .map(Some)
+            .ok_or_else(|| self.malformed(format!("`{name}` is no such number")))
+    }
+
+    /// A text that the item may lack.
+    fn maybe<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, PortError>
+    where
+        T::Err: std::fmt::Display,
+    {
+        match self.item.get(name) {
+            None => Ok(None),
+            Some(_) => self.parsed(name).map(Some),
+        }
+    }
+
+    fn is_baseline(&self) -> bool {
+        self.item.contains_key(BASELINE)
+    }
+
+    fn board(&self) -> Result<Board, PortError> {
+        Ok(Board {
+            benchmark: self.text("benchmark")?.into(),
+            leaderboard: self.text("leaderboard")?.into(),
+            round: self.text("round")?.into(),
+        })
+    }
+}
+
+pub(crate) fn entry(item: &Item) -> Result<Entry, PortError> {
+    let reader = Reader { item };
+    reader.schema()?;
+    Ok(Entry {
+        id: reader.parsed::<SubmissionId>("id")?,
+        board: reader.board()?,
+        submitter: reader.text("submitter")?.into(),
+        received_at: reader.parsed::<Timestamp>("received_at")?,
+        is_baseline: reader.is_baseline(),
+        withdrawn_at: reader.maybe("withdrawn_at")?,
+        ending: reader.ending()?,
+        score: reader.number("score")?,
+    })
+}
+
+/// A count, 0 where there is no item.
+pub(crate) fn counted(item: Option<&Item>) -> Result<u64, PortError> {
+    let counted = item.map(|item| Reader { item }.number("n_scored")).transpose()?;
+    Ok(counted.flatten().unwrap_or_default())
+}
+
+/// How often a row was changed; `None` where there is no row, or one from before this was noted.
+pub(crate) fn edition(item: Option<&Item>) -> Result<Option<u64>, PortError> {
+    let edition = item.map(|item| Reader { item }.number("edition")).transpose()?;
+    Ok(edition.flatten())
+}
+
+pub(crate) fn run(item: &Item) -> Result<Run, PortError> {
+    let reader = Reader { item };
+    reader.schema()?;
+    Ok(Run {
+        id: reader.text("run")?.into(),
+        begun_at: reader.parsed("begun_at")?,
+        ended_at: reader.maybe("ended_at")?,
+        before: reader.maybe("before")?,
+    })
+}
+
+pub(crate) fn revision(item: &Item) -> Result<Revision, PortError> {
+    let reader = Reader { item };
+    reader.schema()?;
+    Ok(Revision {
+        id: reader.parsed("id")?,
+        submitter: reader.text("submitter")?.into(),
+        received_at: reader.parsed("received_at")?,
+        is_baseline: reader.is_baseline(),
+        before: reader.number("score_before")?,
+        ending: reader
+            .ending()?
+            .ok_or_else(|| reader.malformed("`status` is not an ending".into()))?,
+        after: reader.number("score")?,
+    })
+}
+
+pub(crate) fn board(item: &Item) -> Result<Board, PortError> {
+    Reader { item }.board()
+}
+
+pub(crate) fn submission(item: &Item) -> Result<Submission, PortError> {
+    let reader = Reader { item };
+    let entry = entry(item)?;
+    let receipt: Option<Receipt> = if entry.ending.is_none() {
+        None
+    } else {
+        let json = reader.text("receipt")?;
+        let receipt =
+            serde_json::from_str(json).map_err(|error| reader.malformed(format!("`receipt`: {error}")))?;
+        Some(receipt)
+    };
+    let Entry {
+        id,
+        board,
+        submitter,
+        received_at,
+        is_baseline,
+        withdrawn_at,
+        ..
+    } = entry;
+    let upload = Upload {
+        bucket: reader.text("bucket")?.into(),
+        key: reader.text("key")?.into(),
+        version: reader.optional_text("version"),
+        e_tag: reader.optional_text("e_tag"),
+        received_at,
+    };
+    Ok(Submission {
+        id,
+        board,
+        submitter,
+        received_at,
+        is_baseline,
+        withdrawn_at,
+        upload,
+        receipt,
+    })
+}

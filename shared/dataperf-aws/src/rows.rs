@@ -1,0 +1,161 @@
+//! Who stands on a board: the rows that change together with a submission.
+
+use dataperf::challenge::Ranking;
+use dataperf::ports::PortError;
+use dataperf::ports::leaderboard::{Entry, rank_key_of, standing};
+use dataperf::ports::upkeep::Order;
+
+use crate::items::{self, Item, count, row_item, text};
+use crate::keys::{Key, history_partition};
+use crate::reader;
+use crate::table::{Change, Condition, Operation, Partition, Step, Table};
+
+/// Counts the changes of a submitter's row, also those that leave another submission standing: whoever works out anew
+/// which one stands can tell whether anything has changed meanwhile.
+const EDITION: &str = "edition";
+
+/// The operation on the board when a submission is scored for the first time.
+pub(crate) async fn scored(
+    table: &Table,
+    entry: &Entry,
+    order: Order,
+) -> Result<Option<Operation>, PortError> {
+    let Some(rank) = rank_key_of(entry, order.direction) else {
+        return Ok(None);
+    };
+    if order.ranking == Ranking::All {
+        let row = row_item(Key::own_row(entry), entry, &rank);
+        return Ok(Some((Step::Row, table.put(row, None))));
+    }
+    let row = row_item(Key::row(entry), entry, &rank);
+    let found = table.item(Key::row(entry)).await?;
+    let stands = found
+        .as_ref()
+        .is_none_or(|found| stands_before(&row, found, order.ranking));
+    let mut change = Change {
+        add_one: Some(EDITION),
+        condition: Some(comparison(&row, order.ranking, stands)),
+        ..Change::default()
+    };
+    if stands {
+        change.set = row
+            .into_iter()
+            .filter(|(name, _)| !["pk", "sk"].contains(&name.as_str()))
+            .collect();
+        change.set.sort_by(|a, b| a.0.cmp(&b.0));
+        change
+            .remove
+            .extend((!entry.is_baseline).then_some(items::BASELINE));
+    }
+    Ok(Some((Step::Row, table.update(Key::row(entry), change))))
+}
+
+/// Whether a new row takes the place of the one that is there.
+fn stands_before(new: &Item, found: &Item, ranking: Ranking) -> bool {
+    let both = |name| (string(new, name), string(found, name));
+    match ranking {
+        Ranking::Latest => {
+            (string(new, "received_at"), string(new, "id"))
+                > (string(found, "received_at"), string(found, "id"))
+        }
+        Ranking::Best | Ranking::All => {
+            let (new, found) = both("rank");
+            new < found
+        }
+    }
+}
+
+fn string<'a>(item: &'a Item, name: &str) -> &'a str {
+    item.get(name)
+        .and_then(|value| value.as_s().ok())
+        .map_or("", String::as_str)
+}
+
+/// The condition that what was found of the row still holds.
+fn comparison(row: &Item, ranking: Ranking, stands: bool) -> Condition {
+    let value = |name| text(string(row, name));
+    if ranking == Ranking::Latest {
+        return Condition {
+            text: if stands {
+                "attribute_not_exists(pk) OR #received_at < :at OR (#received_at = :at AND #id < :id)"
+            } else {
+                "#received_at > :at OR (#received_at = :at AND #id > :id)"
+            },
+            names: &["received_at", "id"],
+            values: vec![("at", value("received_at")), ("id", value("id"))],
+        };
+    }
+    Condition {
+        text: if stands {
+            "attribute_not_exists(pk) OR #rank > :rank"
+        } else {
+            "#rank < :rank"
+        },
+        names: &["rank"],
+        values: vec![("rank", value("rank"))],
+    }
+}
+
+/// The operations on the board when a submission that was scored before is `changed`: of its submitter's others one may
+/// stand now.
+pub(crate) async fn changed(
+    table: &Table,
+    changed: &Entry,
+    order: Order,
+) -> Result<Vec<Operation>, PortError> {
+    let rank = rank_key_of(changed, order.direction);
+    if order.ranking == Ranking::All {
+        let key = Key::own_row(changed);
+        let own = match rank {
+            Some(rank) => table.put(row_item(key, changed, &rank), None),
+            None => table.delete(key, None),
+        };
+        return Ok(vec![
+            (Step::Row, own),
+            (Step::Other, table.delete(Key::row(changed), None)),
+        ]);
+    }
+    let found = table.item(Key::row(changed)).await?;
+    let seen = reader::edition(found.as_ref())?; // before the history is read
+    let history = history_partition(&changed.board.benchmark, &changed.submitter);
+    let mut lines: Vec<Entry> = Vec::new();
+    for item in table.query(Partition::of(history)).await? {
+        let line = reader::entry(&item)?;
+        lines.push(if line.id == changed.id {
+            changed.clone()
+        } else {
+            line
+        });
+    }
+    let stands = standing(&lines, &changed.board, order.ranking, order.direction);
+    let keyed = stands.and_then(|line| rank_key_of(line, order.direction).map(|rank| (line, rank)));
+    let key = Key::row(changed);
+    let row = match keyed {
+        Some((line, rank)) => {
+            let mut row = row_item(key, line, &rank);
+            row.insert(EDITION.into(), count(seen.unwrap_or(0) + 1));
+            table.put(row, Some(unchanged(seen)))
+        }
+        None => table.delete(key, Some(unchanged(seen))),
+    };
+    Ok(vec![
+        (Step::Row, row),
+        (Step::Other, table.delete(Key::own_row(changed), None)),
+    ])
+}
+
+fn unchanged(seen: Option<u64>) -> Condition {
+    let names: &[&str] = &[EDITION];
+    match seen {
+        None => Condition {
+            text: "attribute_not_exists(#edition)",
+            names,
+            values: Vec::new(),
+        },
+        Some(seen) => Condition {
+            text: "#edition = :seen",
+            names,
+            values: vec![("seen", count(seen))],
+        },
+    }
+}

@@ -1,0 +1,328 @@
+//! Reads and conditional writes of `DynamoDB`, with every attribute's name behind a placeholder: hundreds of words are
+//! reserved, `status`, `schema` and `round` among them.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::error::SdkError;
+use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, TransactWriteItem, Update};
+use dataperf::ports::PortError;
+
+use crate::fault::port_error;
+use crate::items::{Item, count, text};
+use crate::keys::Key;
+use crate::meter::Meter;
+
+/// Transactions that touch one item at the same moment are cancelled except one; the others ask again.
+pub(crate) const TRIES: u32 = 12;
+const CONFLICT_PAUSE: Duration = Duration::from_millis(20);
+
+/// One table.
+#[derive(Debug, Clone)]
+pub(crate) struct Table {
+    client: Client,
+    name: String,
+    meter: Meter,
+}
+
+/// What an operation of a transaction is about, to tell whose condition did not hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The submission itself: whether it is still as it has to be.
+    Submission,
+    /// The count of a submitter's day.
+    DayCount,
+    /// The count of a submitter's round.
+    TotalCount,
+    /// The mark that a pass has come to a submission.
+    Revision,
+    /// A row of a board.
+    Row,
+    /// What has no condition.
+    Other,
+}
+
+/// Why a transaction did not take place.
+pub(crate) enum Cancelled {
+    /// The condition of this operation did not hold.
+    Condition(Step),
+    /// It met another transaction, or was throttled: the same may succeed at once.
+    Conflict(PortError),
+    Other(PortError),
+}
+
+/// One operation of a transaction.
+pub(crate) type Operation = (Step, TransactWriteItem);
+
+/// A condition, with the values it speaks of; `#name` stands for the attribute `name`.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Condition {
+    pub(crate) text: &'static str,
+    pub(crate) names: &'static [&'static str],
+    pub(crate) values: Vec<(&'static str, AttributeValue)>,
+}
+
+impl Condition {
+    /// There is no such item.
+    pub(crate) fn new_item() -> Self {
+        Self {
+            text: "attribute_not_exists(pk)",
+            ..Self::default()
+        }
+    }
+
+    fn names(&self) -> Option<HashMap<String, String>> {
+        let names: HashMap<_, _> = self
+            .names
+            .iter()
+            .map(|name| (format!("#{name}"), (*name).to_owned()))
+            .collect();
+        (!names.is_empty()).then_some(names)
+    }
+
+    fn values(self) -> Option<Item> {
+        let values: Item = self
+            .values
+            .into_iter()
+            .map(|(name, value)| (format!(":{name}"), value))
+            .collect();
+        (!values.is_empty()).then_some(values)
+    }
+}
+
+/// Changes of one item.
+#[derive(Debug, Default)]
+pub(crate) struct Change {
+    pub(crate) set: Vec<(String, AttributeValue)>,
+    pub(crate) remove: Vec<&'static str>,
+    /// Counts one more here.
+    pub(crate) add_one: Option<&'static str>,
+    pub(crate) condition: Option<Condition>,
+}
+
+/// One of the queries; all of them name a whole partition.
+pub(crate) struct Partition<'a> {
+    pub(crate) index: Option<&'a str>,
+    pub(crate) hash: &'a str,
+    pub(crate) value: String,
+    pub(crate) newest_first: bool,
+    pub(crate) n: usize,
+}
+
+impl Partition<'_> {
+    /// A whole partition of the table.
+    pub(crate) fn of(value: String) -> Self {
+        Self {
+            index: None,
+            hash: "pk",
+            value,
+            newest_first: false,
+            n: usize::MAX,
+        }
+    }
+}
+
+impl Table {
+    pub(crate) fn new(client: Client, name: impl Into<String>) -> Self {
+        Self {
+            client,
+            name: name.into(),
+            meter: Meter::default(),
+        }
+    }
+
+    /// The same table, with its calls counted by `meter`.
+    pub(crate) fn metered(mut self, meter: &Meter) -> Self {
+        self.meter = meter.clone();
+        self
+    }
+
+    fn what(&self, verb: &str) -> String {
+        format!("{verb} table `{}`", self.name)
+    }
+
+    /// The item of a key, as it is now.
+    pub(crate) async fn item(&self, key: Key) -> Result<Option<Item>, PortError> {
+        let _call = self.meter.call();
+        let request = self
+            .client
+            .get_item()
+            .table_name(&self.name)
+            .set_key(Some(key.item()));
+        let output = request.consistent_read(true).send().await;
+        output
+            .map(|output| output.item)
+            .map_err(|error| port_error(self.what("reading"), error))
+    }
+
+    /// The items of a partition; of the table itself as they are now, of an index as they were moments ago.
+    pub(crate) async fn query(&self, partition: Partition<'_>) -> Result<Vec<Item>, PortError> {
+        let _call = self.meter.call();
+        let request = self
+            .client
+            .query()
+            .table_name(&self.name)
+            .consistent_read(partition.index.is_none())
+            .set_index_name(partition.index.map(str::to_owned));
+        let request = request
+            .key_condition_expression("#hash = :hash")
+            .expression_attribute_names("#hash", partition.hash);
+        let request = request.expression_attribute_values(":hash", text(partition.value));
+        let request = request.scan_index_forward(!partition.newest_first);
+        let mut found: Vec<Item> = Vec::new();
+        let mut start = None;
+        loop {
+            let left = partition.n - found.len();
+            let page = request.clone().set_exclusive_start_key(start);
+            let page = page.limit(i32::try_from(left).unwrap_or(i32::MAX));
+            let output = page
+                .send()
+                .await
+                .map_err(|error| port_error(self.what("querying"), error))?;
+            found.extend(output.items.unwrap_or_default());
+            start = output.last_evaluated_key;
+            if start.is_none() || found.len() >= partition.n {
+                return Ok(found);
+            }
+        }
+    }
+
+    pub(crate) fn put(&self, item: Item, condition: Option<Condition>) -> TransactWriteItem {
+        let (text, names, values) = parts(condition);
+        let put = Put::builder()
+            .table_name(&self.name)
+            .set_item(Some(item))
+            .set_condition_expression(text)
+            .set_expression_attribute_names(names)
+            .set_expression_attribute_values(values);
+        #[expect(clippy::expect_used, reason = "both required fields are set")]
+        TransactWriteItem::builder()
+            .put(put.build().expect("complete"))
+            .build()
+    }
+
+    pub(crate) fn delete(&self, key: Key, condition: Option<Condition>) -> TransactWriteItem {
+        let (text, names, values) = parts(condition);
+        let delete = Delete::builder()
+            .table_name(&self.name)
+            .set_key(Some(key.item()))
+            .set_condition_expression(text)
+            .set_expression_attribute_names(names)
+            .set_expression_attribute_values(values);
+        #[expect(clippy::expect_used, reason = "both required fields are set")]
+        TransactWriteItem::builder()
+            .delete(delete.build().expect("complete"))
+            .build()
+    }
+
+    pub(crate) fn update(&self, key: Key, change: Change) -> TransactWriteItem {
+        let Change {
+            set,
+            remove,
+            add_one,
+            condition,
+        } = change;
+        let (text, names, values) = parts(condition);
+        let (mut names, mut values) = (names.unwrap_or_default(), values.unwrap_or_default());
+        let mut clauses = Vec::new();
+        let assignments: Vec<String> = set
+            .iter()
+            .map(|(name, _)| format!("#{name} = :set_{name}"))
+            .collect();
+        if !assignments.is_empty() {
+            clauses.push(format!("SET {}", assignments.join(", ")));
+        }
+        let removals: Vec<String> = remove.iter().map(|name| format!("#{name}")).collect();
+        if !removals.is_empty() {
+            clauses.push(format!("REMOVE {}", removals.join(", ")));
+        }
+        if let Some(counter) = add_one {
+            clauses.push(format!("ADD #{counter} :one"));
+            names.insert(format!("#{counter}"), counter.to_owned());
+            values.insert(":one".into(), count(1));
+        }
+        names.extend(remove.iter().map(|name| (format!("#{name}"), (*name).to_owned())));
+        for (name, value) in set {
+            names.insert(format!("#{name}"), name.clone());
+            values.insert(format!(":set_{name}"), value);
+        }
+        let update = Update::builder()
+            .table_name(&self.name)
+            .set_key(Some(key.item()))
+            .update_expression(clauses.join(" "))
+            .set_condition_expression(text)
+            .set_expression_attribute_names(Some(names))
+            .set_expression_attribute_values((!values.is_empty()).then_some(values));
+        #[expect(clippy::expect_used, reason = "all required fields are set")]
+        TransactWriteItem::builder()
+            .update(update.build().expect("complete"))
+            .build()
+    }
+
+    /// All of it or nothing.
+    pub(crate) async fn transact(&self, operations: Vec<Operation>) -> Result<(), Cancelled> {
+        let _call = self.meter.call();
+        let (steps, items): (Vec<Step>, Vec<_>) = operations.into_iter().unzip();
+        let request = self.client.transact_write_items().set_transact_items(Some(items));
+        let sent = request.send().await;
+        sent.map(drop).map_err(|error| self.cancelled(error, &steps))
+    }
+
+    fn cancelled<R>(&self, error: SdkError<TransactWriteItemsError, R>, steps: &[Step]) -> Cancelled
+    where
+        R: std::fmt::Debug + Send + Sync + 'static,
+    {
+        let reasons = match error.as_service_error() {
+            Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) => {
+                cancelled.cancellation_reasons()
+            }
+            _ => return Cancelled::Other(port_error(self.what("writing"), error)),
+        };
+        let codes: Vec<&str> = reasons
+            .iter()
+            .map(|reason| reason.code().unwrap_or("None"))
+            .collect();
+        if let Some(at) = codes.iter().position(|&code| code == "ConditionalCheckFailed") {
+            return Cancelled::Condition(steps.get(at).copied().unwrap_or(Step::Other));
+        }
+        let passing = [
+            "TransactionConflict",
+            "ThrottlingError",
+            "ProvisionedThroughputExceeded",
+        ];
+        let conflict = codes.iter().any(|code| passing.contains(code));
+        let what = format!("{} ({})", self.what("writing"), codes.join(", "));
+        let source = Box::new(error);
+        if conflict {
+            Cancelled::Conflict(PortError::Transient { what, source })
+        } else {
+            Cancelled::Other(PortError::Refused { what, source })
+        }
+    }
+}
+
+#[allow(clippy::type_complexity)] // the three parts as the builders take them
+fn parts(condition: Option<Condition>) -> (Option<String>, Option<HashMap<String, String>>, Option<Item>) {
+    condition.map_or((None, None, None), |condition| {
+        (
+            Some(condition.text.to_owned()),
+            condition.names(),
+            condition.values(),
+        )
+    })
+}
+
+/// A little longer every time, so that those who collided don't meet again.
+pub(crate) async fn pause(tries: u32) {
+    tokio::time::sleep(CONFLICT_PAUSE * tries * tries.min(8)).await;
+}
+
+/// Too many others were faster.
+pub(crate) fn contended(what: String, tries: u32) -> PortError {
+    PortError::Transient {
+        what,
+        source: format!("others changed the same items {tries} times in a row").into(),
+    }
+}

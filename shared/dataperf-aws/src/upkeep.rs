@@ -1,0 +1,232 @@
+//! What an organizer changes in the table afterwards.
+
+use dataperf::ports::PortError;
+use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, Submission};
+use dataperf::ports::upkeep::{Order, Revised, Revision, Run, Upkeep, Withdrawn};
+use dataperf::{Receipt, SubmissionId, Timestamp};
+
+use crate::DynamoLeaderboards;
+use crate::items::{self, entry_item, text};
+use crate::keys::{Key, revisions_partition};
+use crate::leaderboards::receipt_json;
+use crate::reader;
+use crate::rows;
+use crate::table::{Cancelled, Change, Condition, Operation, Partition, Step, TRIES, contended, pause};
+
+/// That a submission is still as it was read: its revision, and not withdrawn.
+fn as_read(old: &Receipt) -> Condition {
+    Condition {
+        text: "#finished_at = :finished_at AND attribute_not_exists(#withdrawn_at)",
+        names: &["finished_at", "withdrawn_at"],
+        values: vec![("finished_at", text(old.finished_at.to_string()))],
+    }
+}
+
+impl DynamoLeaderboards {
+    /// Everything of a submission that says how it ended, in its new state.
+    async fn changed(
+        &self,
+        old: &Receipt,
+        entry: &Entry,
+        receipt: &Receipt,
+        order: Order,
+    ) -> Result<Vec<Operation>, PortError> {
+        let mut line = vec![(
+            "status".to_owned(),
+            text(entry.ending.map_or("", dataperf::Ending::as_str)),
+        )];
+        line.extend(
+            entry
+                .score
+                .map(|score| ("score".to_owned(), items::number(score))),
+        );
+        line.extend(
+            entry
+                .withdrawn_at
+                .map(|at| ("withdrawn_at".to_owned(), text(at.to_string()))),
+        );
+        let remove: Vec<&'static str> = entry.score.is_none().then_some("score").into_iter().collect();
+        let mut whole = line.clone();
+        whole.extend([
+            ("receipt".to_owned(), text(receipt_json(receipt)?)),
+            ("finished_at".to_owned(), text(receipt.finished_at.to_string())),
+        ]);
+        let table = &self.table;
+        let submission = Change {
+            set: whole,
+            remove: remove.clone(),
+            condition: Some(as_read(old)),
+            ..Change::default()
+        };
+        let history = Change {
+            set: line,
+            remove,
+            ..Change::default()
+        };
+        let series = if entry.is_on_board() {
+            table.put(entry_item(Key::series(entry), entry), None)
+        } else {
+            table.delete(Key::series(entry), None)
+        };
+        let mut operations = vec![
+            (
+                Step::Submission,
+                table.update(Key::submission(&entry.board.benchmark, &entry.id), submission),
+            ),
+            (Step::Other, table.update(Key::history(entry), history)),
+            (Step::Other, series),
+        ];
+        operations.extend(rows::changed(table, entry, order).await?);
+        Ok(operations)
+    }
+
+    async fn ended_submission(
+        &self,
+        benchmark: &str,
+        id: &SubmissionId,
+    ) -> Result<Option<(Submission, Receipt)>, PortError> {
+        let found = self.submission(benchmark, id).await?;
+        Ok(found.and_then(|submission| submission.receipt.clone().map(|receipt| (submission, receipt))))
+    }
+}
+
+impl Upkeep for DynamoLeaderboards {
+    async fn withdraw(
+        &self,
+        benchmark: &str,
+        id: &SubmissionId,
+        at: Timestamp,
+        order: Order,
+    ) -> Result<Withdrawn, PortError> {
+        for tries in 1..=TRIES {
+            let Some(mut submission) = self.submission(benchmark, id).await? else {
+                return Ok(Withdrawn::NothingToWithdraw(None));
+            };
+            if submission.withdrawn_at.is_some() {
+                return Ok(Withdrawn::Before(submission));
+            }
+            let Some(receipt) = submission
+                .receipt
+                .clone()
+                .filter(|_| submission.entry().is_on_board())
+            else {
+                return Ok(Withdrawn::NothingToWithdraw(Some(submission)));
+            };
+            submission.withdrawn_at = Some(at);
+            let operations = self
+                .changed(&receipt, &submission.entry(), &receipt, order)
+                .await?;
+            match self.table.transact(operations).await {
+                Ok(()) => return Ok(Withdrawn::Now(submission)),
+                Err(Cancelled::Condition(_)) => {}
+                Err(Cancelled::Conflict(_)) => pause(tries).await,
+                Err(Cancelled::Other(error)) => return Err(error),
+            }
+        }
+        Err(contended(format!("submission `{id}`"), TRIES))
+    }
+
+    async fn run(&self, board: &Board) -> Result<Option<Run>, PortError> {
+        self.table
+            .item(Key::run(board))
+            .await?
+            .as_ref()
+            .map(reader::run)
+            .transpose()
+    }
+
+    async fn begin_run(&self, board: &Board, at: Timestamp) -> Result<Run, PortError> {
+        for tries in 1..=TRIES {
+            let newest = self.run(board).await?;
+            if let Some(run) = newest.as_ref().filter(|run| run.ended_at.is_none()) {
+                return Ok(run.clone());
+            }
+            let condition = newest
+                .as_ref()
+                .map_or_else(Condition::new_item, |newest| Condition {
+                    text: "#run = :run AND attribute_exists(#ended_at)",
+                    names: &["run", "ended_at"],
+                    values: vec![("run", text(&newest.id))],
+                });
+            let run = Run {
+                id: at.to_string(),
+                begun_at: at,
+                ended_at: None,
+                before: newest.map(|run| run.id),
+            };
+            let put = self.table.put(items::run_item(board, &run), Some(condition));
+            match self.table.transact(vec![(Step::Other, put)]).await {
+                Ok(()) => return Ok(run),
+                Err(Cancelled::Condition(_) | Cancelled::Conflict(_)) => pause(tries).await,
+                Err(Cancelled::Other(error)) => return Err(error),
+            }
+        }
+        Err(contended(format!("the run on `{}`", board.leaderboard), TRIES))
+    }
+
+    async fn end_run(&self, board: &Board, run: &Run, at: Timestamp) -> Result<(), PortError> {
+        let change = Change {
+            set: vec![("ended_at".into(), text(at.to_string()))],
+            condition: Some(Condition {
+                text: "#run = :run",
+                names: &["run"],
+                values: vec![("run", text(&run.id))],
+            }),
+            ..Change::default()
+        };
+        let ended = self.table.update(Key::run(board), change);
+        match self.table.transact(vec![(Step::Other, ended)]).await {
+            Ok(()) | Err(Cancelled::Condition(_)) => Ok(()), // another has begun since: this one had its end
+            Err(Cancelled::Conflict(error) | Cancelled::Other(error)) => Err(error),
+        }
+    }
+
+    async fn revise(&self, receipt: &Receipt, order: Order, run: &str) -> Result<Revised, PortError> {
+        let (benchmark, id) = (&receipt.verdict.benchmark, &receipt.submission);
+        for tries in 1..=TRIES {
+            let Some((known, old)) = self.ended_submission(benchmark, id).await? else {
+                return Err(PortError::Malformed {
+                    what: format!("submission `{id}`"),
+                    why: "it is scored again without having ended".into(),
+                });
+            };
+            if known.withdrawn_at.is_some() || self.revision(&known.board, run, id).await?.is_some() {
+                return Ok(Revised::Settled(old));
+            }
+            let revision = Revision::of(&known, receipt);
+            let revised = Submission {
+                receipt: Some(receipt.clone()),
+                ..known
+            };
+            let entry = revised.entry();
+            let mut operations = self.changed(&old, &entry, receipt, order).await?;
+            let mark = items::revision_item(Key::revision(&entry.board, run, id), &revision);
+            operations.push((Step::Revision, self.table.put(mark, Some(Condition::new_item()))));
+            match self.table.transact(operations).await {
+                Ok(()) => return Ok(Revised::Recorded),
+                Err(Cancelled::Condition(_)) => {}
+                Err(Cancelled::Conflict(_)) => pause(tries).await,
+                Err(Cancelled::Other(error)) => return Err(error),
+            }
+        }
+        Err(contended(format!("submission `{id}`"), TRIES))
+    }
+
+    async fn revision(
+        &self,
+        board: &Board,
+        run: &str,
+        id: &SubmissionId,
+    ) -> Result<Option<Revision>, PortError> {
+        let item = self.table.item(Key::revision(board, run, id)).await?;
+        item.as_ref().map(reader::revision).transpose()
+    }
+
+    async fn revisions(&self, board: &Board, run: &str) -> Result<Vec<Revision>, PortError> {
+        let items = self
+            .table
+            .query(Partition::of(revisions_partition(board, run)))
+            .await?;
+        items.iter().map(reader::revision).collect()
+    }
+}

@@ -1,0 +1,263 @@
+//! Under which terms an upload is judged: its round, and what follows from it.
+
+use super::{BASELINE_PREFIX, Challenge, Ranking, Round};
+use crate::ports::leaderboard::{OPEN_ROUND, POST_ROUND, Usage};
+use crate::rejection::{Reason, quote};
+use crate::{Digest, Timestamp};
+
+/// How many submissions of a submitter are scored on a leaderboard of a round.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// In a day (UTC) by the time of the upload.
+    pub daily: Option<u64>,
+    /// In the whole round.
+    pub total: Option<u64>,
+}
+
+/// A limit that is used up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OverLimit {
+    /// The limit.
+    pub limit: u64,
+    /// How many submissions were scored before.
+    pub count: u64,
+    /// Whether it is the day's limit; otherwise it is the round's.
+    pub is_daily: bool,
+}
+
+/// What the challenge says of one upload.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Terms {
+    /// The round it counts in; [`OPEN_ROUND`] outside any challenge.
+    pub round: String,
+    /// The data set, when the round pins one.
+    pub dataset: Option<Digest>,
+    /// Which submissions stand on the board.
+    pub ranking: Ranking,
+    /// Whether it is a baseline.
+    pub is_baseline: bool,
+    /// The limits; `None` where scored submissions are not even counted.
+    pub limits: Option<Limits>,
+    /// Why it can't be judged at all: the round is not open yet.
+    pub refusal: Option<Reason>,
+    /// When the round closes, if it does.
+    pub closes: Option<Timestamp>,
+}
+
+impl Terms {
+    /// The terms where there is no challenge: one open round without limits.
+    pub fn outside_any_challenge(submitter: &str) -> Self {
+        Self {
+            round: OPEN_ROUND.into(),
+            dataset: None,
+            ranking: Ranking::default(),
+            is_baseline: submitter.starts_with(BASELINE_PREFIX),
+            limits: None,
+            refusal: None,
+            closes: None,
+        }
+    }
+
+    /// The terms of an upload that was stored `at` a time.
+    pub fn of(challenge: Option<&Challenge>, leaderboard: &str, submitter: &str, at: Timestamp) -> Self {
+        let outside = Self::outside_any_challenge(submitter);
+        let Some(challenge) = challenge else {
+            return outside;
+        };
+        let outside = Self {
+            ranking: challenge.ranking(leaderboard),
+            ..outside
+        };
+        let rounds = challenge.rounds_of(leaderboard);
+        let begun = rounds.iter().rev().find(|round| round.opens <= at);
+        match (begun, rounds.first()) {
+            (Some(round), _) => outside.within(round, submitter, at),
+            (None, Some(first)) => Self {
+                refusal: Some(not_open(first)),
+                ..outside.within(first, submitter, at)
+            },
+            (None, None) => outside,
+        }
+    }
+
+    /// The same in a round, or after its closing: then it is a benchmark, without a limit on the whole.
+    fn within(self, round: &Round, submitter: &str, at: Timestamp) -> Self {
+        let is_closed = round.is_closed(at);
+        let is_listed = round.baselines.iter().any(|name| name == submitter);
+        let limits = Limits {
+            daily: round.daily_limit,
+            total: round.total_limit.filter(|_| !is_closed),
+        };
+        Self {
+            round: if is_closed {
+                format!("{}{POST_ROUND}", round.id)
+            } else {
+                round.id.clone()
+            },
+            dataset: round.dataset,
+            is_baseline: self.is_baseline || is_listed,
+            // What is only called a baseline is limited as everybody: a participant can't gain by the name.
+            limits: (!is_listed).then_some(limits),
+            closes: round.closes,
+            ..self
+        }
+    }
+
+    /// The limit that is used up, if one is. The round's comes first: waiting for tomorrow does not help there.
+    pub fn over_limit(&self, usage: Usage) -> Option<OverLimit> {
+        let limits = self.limits?;
+        let over = |limit: Option<u64>, count, is_daily| {
+            limit.filter(|&limit| count >= limit).map(|limit| OverLimit {
+                limit,
+                count,
+                is_daily,
+            })
+        };
+        over(limits.total, usage.total, false).or_else(|| over(limits.daily, usage.day, true))
+    }
+
+    /// The rejection of an upload that was stored `at` a time, over a limit.
+    pub fn limit_reason(&self, over: OverLimit, leaderboard: &str, at: Timestamp) -> Reason {
+        let OverLimit {
+            limit,
+            count,
+            is_daily,
+        } = over;
+        let (board, round) = (quote(leaderboard), quote(&self.round));
+        let (code, message) = if is_daily {
+            let message = format!(
+                "{count} of your submissions of {} are scored on {board}, and {limit} a day is the limit in round \
+                 {round}: upload it again from {} on. Rejected ones don't count",
+                at.day(),
+                at.next_day()
+            );
+            ("daily_limit", message)
+        } else {
+            let reset = match self.closes {
+                Some(closes) => format!(
+                    "the round closes at {closes}, and the leaderboard stays open as a benchmark from then on"
+                ),
+                None => "the round has no closing".into(),
+            };
+            let message = format!(
+                "{count} of your submissions are scored on {board}, and {limit} is the limit of the whole round {round}: \
+                 {reset}. Rejected ones don't count"
+            );
+            ("total_limit", message)
+        };
+        Reason::over(code, "", limit, count, message)
+    }
+}
+
+fn not_open(round: &Round) -> Reason {
+    let said = round.messages.before.as_deref();
+    let said = said.map_or(String::new(), |said| format!(". {said}"));
+    let message = format!(
+        "round {} opens at {}: upload it again then{said}",
+        quote(&round.id),
+        round.opens
+    );
+    Reason::new("not_open", "", message)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn challenge() -> Challenge {
+        let rounds = json!([
+            { "id": "two", "leaderboards": ["en-25"], "opens": "2026-03-10T00:00:00Z", "closes": "2026-03-20T00:00:00Z",
+              "daily_limit": 2, "total_limit": 5, "baselines": ["organizers"],
+              "dataset": Digest::of(b"two").to_string() },
+            { "id": "one", "leaderboards": ["en-25"], "opens": "2026-03-01T00:00:00Z", "closes": "2026-03-05T00:00:00Z" },
+            { "id": "ever", "leaderboards": ["pt-25"], "opens": "2026-03-01T00:00:00Z" },
+        ]);
+        let challenge = json!({ "schema": 1, "title": "t", "ranking": "latest", "rounds": rounds,
+                                "leaderboards": { "pt-25": { "ranking": "all" } } });
+        serde_json::from_value(challenge).expect("a challenge")
+    }
+
+    fn at(leaderboard: &str, submitter: &str, time: &str) -> Terms {
+        let time = time.parse().expect("a time");
+        Terms::of(Some(&challenge()), leaderboard, submitter, time)
+    }
+
+    #[test]
+    fn the_time_of_the_upload_decides_the_round() {
+        for (time, round) in [
+            ("2026-03-01T00:00:00.000Z", "one"),
+            ("2026-03-04T23:59:59.999Z", "one"),
+            ("2026-03-05T00:00:00.000Z", "one.post"),
+            ("2026-03-09T23:59:59.999Z", "one.post"),
+            ("2026-03-10T00:00:00.000Z", "two"),
+            ("2026-03-20T00:00:00.000Z", "two.post"),
+            ("2027-03-20T00:00:00.000Z", "two.post"),
+        ] {
+            let terms = at("en-25", "ada", time);
+            assert_eq!((terms.round.as_str(), terms.refusal), (round, None), "{time}");
+        }
+        let early = at("en-25", "ada", "2026-02-28T23:59:59.999Z");
+        let refusal = early.refusal.expect("it is too early");
+        assert_eq!((early.round.as_str(), refusal.code.as_str()), ("one", "not_open"));
+        assert!(
+            refusal.message.contains("2026-03-01T00:00:00.000Z"),
+            "{refusal:?}"
+        );
+        assert_eq!(at("pt-25", "ada", "2030-01-01T00:00:00Z").round, "ever");
+        assert_eq!(at("id-25", "ada", "2026-03-02T00:00:00Z").round, OPEN_ROUND);
+    }
+
+    #[test]
+    fn what_a_round_says_goes_on_after_it_but_for_the_limit_on_the_whole() {
+        let (during, after) = (
+            at("en-25", "ada", "2026-03-11T00:00:00Z"),
+            at("en-25", "ada", "2026-03-21T00:00:00Z"),
+        );
+        assert_eq!(during.dataset, Some(Digest::of(b"two")));
+        assert_eq!(after.dataset, during.dataset);
+        let (daily, total) = (Some(2), Some(5));
+        assert_eq!(during.limits, Some(Limits { daily, total }));
+        assert_eq!(after.limits, Some(Limits { daily, total: None }));
+        assert_eq!(
+            (during.ranking, at("pt-25", "", "2026-03-02T00:00:00Z").ranking),
+            (Ranking::Latest, Ranking::All)
+        );
+    }
+
+    #[test]
+    fn the_name_of_a_baseline_lifts_no_limit_but_being_listed_does() {
+        let named = at("en-25", "baseline-me", "2026-03-11T00:00:00Z");
+        assert!(named.is_baseline && named.limits.is_some());
+        let listed = at("en-25", "organizers", "2026-03-11T00:00:00Z");
+        assert!(listed.is_baseline && listed.limits.is_none());
+        assert!(
+            !at("en-25", "organizers", "2026-03-02T00:00:00Z").is_baseline,
+            "it is not listed there"
+        );
+        assert!(Terms::outside_any_challenge("baseline-x").is_baseline);
+        assert!(!Terms::outside_any_challenge("ada-baseline-").is_baseline);
+    }
+
+    #[test]
+    fn a_rejection_says_limit_count_and_reset() {
+        let time: Timestamp = "2026-03-11T23:10:00Z".parse().expect("a time");
+        let terms = at("en-25", "ada", "2026-03-11T23:10:00Z");
+        assert_eq!(terms.over_limit(Usage { day: 1, total: 4 }), None);
+        let over = terms.over_limit(Usage { day: 2, total: 4 }).expect("the day's");
+        let reason = terms.limit_reason(over, "en-25", time);
+        assert_eq!(
+            (reason.code.as_str(), reason.limit, reason.actual),
+            ("daily_limit", Some(2), Some(2))
+        );
+        assert!(reason.message.contains("2026-03-12T00:00:00.000Z"), "{reason:?}");
+        let over = terms.over_limit(Usage { day: 2, total: 5 }).expect("the round's");
+        let reason = terms.limit_reason(over, "en-25", time);
+        assert_eq!(
+            (reason.code.as_str(), reason.limit, reason.actual),
+            ("total_limit", Some(5), Some(5))
+        );
+        assert!(reason.message.contains("2026-03-20T00:00:00.000Z"), "{reason:?}");
+    }
+}

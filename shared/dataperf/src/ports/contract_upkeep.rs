@@ -1,0 +1,384 @@
+//! What every table must do with rankings, baselines, limits, withdrawals and re-scoring.
+
+use super::contract::Outcome;
+use super::leaderboard::{Board, Finished, Known, OPEN_ROUND, Received, Usage};
+use super::upkeep::{Order, Revised, Upkeep, Withdrawn};
+use crate::challenge::{BASELINE_PREFIX, Limits, OverLimit, Ranking, Terms};
+use crate::rank::Direction;
+use crate::rejection::Reason;
+use crate::verdict::{Ending, Receipt, Scorecard, Verdict};
+use crate::{Digest, Timestamp, Upload};
+
+const DAY: i64 = 86_400_000;
+
+/// Uploads to one board of one table.
+struct Story<'a, T> {
+    table: &'a T,
+    board: Board,
+    terms: Terms,
+}
+
+impl<'a, T: Upkeep> Story<'a, T> {
+    fn new(table: &'a T, benchmark: &str, leaderboard: &str, ranking: Ranking) -> Self {
+        let board = Board {
+            benchmark: benchmark.into(),
+            leaderboard: leaderboard.into(),
+            round: OPEN_ROUND.into(),
+        };
+        let terms = Terms {
+            ranking,
+            ..Terms::outside_any_challenge("")
+        };
+        Self { table, board, terms }
+    }
+
+    fn order(&self) -> Order {
+        Order {
+            direction: Direction::LowerIsBetter,
+            ranking: self.terms.ranking,
+        }
+    }
+
+    /// Receives an upload, and gives the receipt of a score or, for none, of a rejection.
+    async fn receipt(
+        &self,
+        submitter: &str,
+        at: i64,
+        score: Option<f64>,
+    ) -> Result<Receipt, Box<dyn std::error::Error + Send + Sync>> {
+        let Board {
+            benchmark,
+            leaderboard,
+            round,
+        } = self.board.clone();
+        let upload = Upload {
+            bucket: "submissions".into(),
+            key: format!("{benchmark}/{leaderboard}/{submitter}/file.json"),
+            version: Some(at.to_string()),
+            e_tag: None,
+            received_at: Timestamp::from_unix_millis(at),
+        };
+        let received = Received {
+            board: self.board.clone(),
+            submitter: submitter.into(),
+            is_baseline: submitter.starts_with(BASELINE_PREFIX),
+            upload: upload.clone(),
+        };
+        assert!(matches!(self.table.receive(&received).await?, Known::New(_)));
+        Ok(Receipt {
+            schema: Receipt::SCHEMA,
+            submission: upload.id(),
+            revision: 1,
+            submitter: submitter.into(),
+            round,
+            bucket: upload.bucket,
+            key: upload.key,
+            version: upload.version,
+            received_at: upload.received_at,
+            finished_at: Timestamp::from_unix_millis(at + 1),
+            verdict: self.verdict(score),
+        })
+    }
+
+    fn verdict(&self, score: Option<f64>) -> Verdict {
+        let (benchmark, leaderboard) = (&self.board.benchmark, &self.board.leaderboard);
+        let Some(score) = score else {
+            return Verdict::rejected(
+                benchmark,
+                leaderboard,
+                None,
+                None,
+                &Reason::new("x", "", "y").into(),
+            );
+        };
+        let (card, digest) = (
+            Scorecard {
+                score,
+                metrics: [].into(),
+            },
+            Digest::of(b"anything"),
+        );
+        Verdict::scored(benchmark, leaderboard, digest, digest, card)
+    }
+
+    async fn end(&self, receipt: &Receipt) -> Result<Finished, super::PortError> {
+        let terms = Terms {
+            is_baseline: receipt.submitter.starts_with(BASELINE_PREFIX),
+            ..self.terms.clone()
+        };
+        self.table.conclude(receipt, self.order().direction, &terms).await
+    }
+
+    async fn submit(
+        &self,
+        submitter: &str,
+        at: i64,
+        score: Option<f64>,
+    ) -> Result<Receipt, Box<dyn std::error::Error + Send + Sync>> {
+        let receipt = self.receipt(submitter, at, score).await?;
+        assert_eq!(self.end(&receipt).await?, Finished::Recorded);
+        Ok(receipt)
+    }
+
+    /// The board as `rank submitter score`, baselines without a rank.
+    async fn top(&self) -> Result<Vec<String>, super::PortError> {
+        let top = self.table.top(&self.board, 100).await?;
+        let row = |ranked: &super::leaderboard::Ranked| {
+            let rank = ranked
+                .shown_rank()
+                .map_or("-".to_owned(), |rank| rank.to_string());
+            format!(
+                "{rank} {} {}",
+                ranked.entry.submitter,
+                ranked.entry.score.unwrap_or(f64::NAN)
+            )
+        };
+        Ok(top.iter().map(row).collect())
+    }
+
+    async fn series(&self) -> Result<Vec<f64>, super::PortError> {
+        let series = self.table.series(&self.board).await?;
+        Ok(series.iter().filter_map(|line| line.score).collect())
+    }
+}
+
+/// Rankings, baselines, limits, withdrawals, re-scoring. `benchmark` keeps several runs in one table apart.
+///
+/// # Errors
+/// What the table says; a broken promise panics.
+///
+/// # Panics
+/// When the table breaks a promise.
+pub async fn upkeep(table: &impl Upkeep, benchmark: &str) -> Outcome {
+    rankings(table, benchmark).await?;
+    baselines(table, benchmark).await?;
+    limits(table, benchmark).await?;
+    withdrawals(table, benchmark).await?;
+    for ranking in [Ranking::Best, Ranking::Latest, Ranking::All] {
+        rescoring(table, benchmark, ranking).await?;
+    }
+    Ok(())
+}
+
+async fn rankings(table: &impl Upkeep, benchmark: &str) -> Outcome {
+    for (ranking, expected) in [
+        (Ranking::Best, vec!["1 bo 0.25", "2 ada 0.5"]),
+        (Ranking::Latest, vec!["1 bo 0.25", "2 ada 0.75"]),
+        (
+            Ranking::All,
+            vec!["1 bo 0.25", "2 ada 0.5", "3 bo 0.5", "4 ada 0.75"],
+        ),
+    ] {
+        let story = Story::new(table, benchmark, &format!("{ranking:?}"), ranking);
+        // out of order, as events come
+        for (submitter, at, score) in [
+            ("ada", 3000, Some(0.75)),
+            ("bo", 2000, Some(0.5)),
+            ("ada", 1000, Some(0.5)),
+            ("ada", 4000, None),
+            ("bo", 5000, Some(0.25)),
+        ] {
+            story.submit(submitter, at, score).await?;
+        }
+        let mut expected = expected;
+        if ranking == Ranking::All {
+            expected[2] = "2 bo 0.5"; // as good as ada's, and later
+        }
+        assert_eq!(story.top().await?, expected, "{ranking:?}");
+    }
+    Ok(())
+}
+
+async fn baselines(table: &impl Upkeep, benchmark: &str) -> Outcome {
+    let story = Story::new(table, benchmark, "baselines", Ranking::Best);
+    for (submitter, at, score) in [
+        ("baseline-random", 1, 0.5),
+        ("ada", 2, 0.5),
+        ("bo", 3, 0.5),
+        ("baseline-all", 4, 0.125),
+        ("cy", 5, 0.75),
+        ("baseline-none", 6, 1.0),
+    ] {
+        story.submit(submitter, at, Some(score)).await?;
+    }
+    let expected = [
+        "- baseline-all 0.125",
+        "- baseline-random 0.5",
+        "1 ada 0.5",
+        "1 bo 0.5",
+        "3 cy 0.75",
+        "- baseline-none 1",
+    ];
+    assert_eq!(
+        story.top().await?,
+        expected,
+        "they keep their places and take no rank"
+    );
+    let history = table.history(benchmark, "baseline-all", 1).await?;
+    assert!(history.iter().all(|line| line.is_baseline));
+    Ok(())
+}
+
+async fn limits(table: &impl Upkeep, benchmark: &str) -> Outcome {
+    let mut story = Story::new(table, benchmark, "limits", Ranking::Best);
+    let (daily, total) = (Some(2), Some(3));
+    story.terms.limits = Some(Limits { daily, total });
+    story.submit("ada", 1, Some(0.5)).await?;
+    story.submit("ada", 2, None).await?;
+    story.submit("ada", 3, Some(0.25)).await?;
+    let mut third = story.receipt("ada", 4, Some(0.125)).await?;
+    let over = |limit, count, is_daily| {
+        Finished::OverLimit(OverLimit {
+            limit,
+            count,
+            is_daily,
+        })
+    };
+    assert_eq!(
+        story.end(&third).await?,
+        over(2, 2, true),
+        "rejected ones don't count"
+    );
+    assert_eq!(
+        table.unfinished(benchmark).await?.len(),
+        1,
+        "and nothing was recorded"
+    );
+    third.verdict = story.verdict(None);
+    assert_eq!(story.end(&third).await?, Finished::Recorded);
+    story.submit("bo", 5, Some(0.75)).await?;
+    story.submit("ada", DAY, Some(1.0)).await?;
+    let mut fifth = story.receipt("ada", DAY + 1, Some(0.125)).await?;
+    assert_eq!(story.end(&fifth).await?, over(3, 3, false));
+    fifth.verdict = story.verdict(None);
+    story.end(&fifth).await?;
+    assert_eq!(story.top().await?, ["1 ada 0.25", "2 bo 0.75"]);
+    let at = Timestamp::from_unix_millis(7);
+    assert_eq!(
+        table.usage(&story.board, "ada", at).await?,
+        Usage { day: 2, total: 3 }
+    );
+    assert_eq!(table.usage(&story.board, "cy", at).await?, Usage::default());
+    Ok(())
+}
+
+async fn withdrawals(table: &impl Upkeep, benchmark: &str) -> Outcome {
+    let story = Story::new(table, benchmark, "withdrawals", Ranking::Best);
+    let at = Timestamp::from_unix_millis(99);
+    let withdraw = async |receipt: &Receipt| {
+        table
+            .withdraw(benchmark, &receipt.submission, at, story.order())
+            .await
+    };
+    let first = story.submit("ada", 1, Some(0.5)).await?;
+    let best = story.submit("ada", 2, Some(0.25)).await?;
+    story.submit("bo", 3, Some(0.375)).await?;
+    let rejected = story.submit("bo", 4, None).await?;
+    assert!(matches!(withdraw(&best).await?, Withdrawn::Now(_)));
+    assert_eq!(
+        story.top().await?,
+        ["1 bo 0.375", "2 ada 0.5"],
+        "the next best takes its place"
+    );
+    assert!(matches!(withdraw(&best).await?, Withdrawn::Before(_)));
+    assert!(matches!(
+        withdraw(&rejected).await?,
+        Withdrawn::NothingToWithdraw(Some(_))
+    ));
+    story.submit("ada", 5, Some(0.75)).await?;
+    assert!(matches!(withdraw(&first).await?, Withdrawn::Now(_)));
+    assert_eq!(story.top().await?, ["1 bo 0.375", "2 ada 0.75"]);
+    assert_eq!(story.series().await?, [0.375, 0.75]);
+    let known = table
+        .submission(benchmark, &best.submission)
+        .await?
+        .ok_or("it is there")?;
+    assert_eq!(
+        (known.withdrawn_at, known.receipt),
+        (Some(at), Some(best)),
+        "its receipt stays"
+    );
+    let history = table.history(benchmark, "ada", 100).await?;
+    let withdrawn = history
+        .iter()
+        .filter(|line| line.board == story.board && line.withdrawn_at.is_some());
+    assert_eq!(withdrawn.count(), 2);
+
+    let all = Story::new(table, benchmark, "withdrawals of all", Ranking::All);
+    let only = all.submit("ada", 6, Some(0.5)).await?;
+    table
+        .withdraw(benchmark, &only.submission, at, all.order())
+        .await?;
+    assert!(all.top().await?.is_empty());
+    Ok(())
+}
+
+async fn rescoring(table: &impl Upkeep, benchmark: &str, ranking: Ranking) -> Outcome {
+    let story = Story::new(table, benchmark, &format!("again {ranking:?}"), ranking);
+    let (board, order) = (&story.board, story.order());
+    let first = story.submit("ada", 1, Some(0.5)).await?;
+    let second = story.submit("ada", 2, Some(0.75)).await?;
+    let third = story.submit("bo", 3, Some(0.625)).await?;
+    assert_eq!(table.run(board).await?, None);
+    let run = table.begin_run(board, Timestamp::from_unix_millis(10)).await?;
+    let resumed = table.begin_run(board, Timestamp::from_unix_millis(11)).await?;
+    assert_eq!(resumed, run, "it goes on with what was begun");
+    let revise = async |old: &Receipt, score: Option<f64>| {
+        let receipt = Receipt {
+            revision: old.revision + 1,
+            finished_at: Timestamp::from_unix_millis(12),
+            verdict: story.verdict(score),
+            ..old.clone()
+        };
+        table
+            .revise(&receipt, order, &run.id)
+            .await
+            .map(|revised| (receipt, revised))
+    };
+    let (receipt, revised) = revise(&first, None).await?;
+    assert_eq!(revised, Revised::Recorded);
+    let (_, again) = revise(&first, Some(0.0)).await?;
+    assert_eq!(again, Revised::Settled(receipt), "once in a run");
+    revise(&second, Some(0.25)).await?;
+    revise(&third, Some(0.125)).await?;
+    assert_eq!(story.top().await?, ["1 bo 0.125", "2 ada 0.25"], "{ranking:?}");
+    assert_eq!(
+        story.series().await?,
+        [0.25, 0.125],
+        "what is rejected now is in no series"
+    );
+    let revisions = table.revisions(board, &run.id).await?;
+    let mut changes: Vec<_> = revisions
+        .iter()
+        .map(|revision| (revision.before, revision.after))
+        .collect();
+    changes.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
+    let expected = [
+        (Some(0.5), None),
+        (Some(0.625), Some(0.125)),
+        (Some(0.75), Some(0.25)),
+    ];
+    assert_eq!(changes, expected);
+    assert_eq!(
+        table
+            .revision(board, &run.id, &first.submission)
+            .await?
+            .map(|one| one.ending),
+        Some(Ending::Rejected)
+    );
+    let known = table
+        .submission(benchmark, &first.submission)
+        .await?
+        .ok_or("it is there")?;
+    assert_eq!(
+        (known.entry().ending, known.entry().score),
+        (Some(Ending::Rejected), None)
+    );
+
+    table
+        .end_run(board, &run, Timestamp::from_unix_millis(20))
+        .await?;
+    let next = table.begin_run(board, Timestamp::from_unix_millis(21)).await?;
+    assert_eq!((next.before, next.ended_at), (Some(run.id), None));
+    Ok(())
+}

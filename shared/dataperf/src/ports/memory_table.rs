@@ -1,0 +1,310 @@
+//! The table in memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+
+use super::PortError;
+use super::leaderboard::{
+    Board, Entry, Finished, Known, Leaderboards, Ranked, Received, Reopened, Submission, Usage, rank_key_of,
+    standing, with_shared_ranks,
+};
+use super::memory::lock;
+use super::upkeep::{Order, Revised, Revision, Run, Upkeep, Withdrawn};
+use crate::Timestamp;
+use crate::challenge::{Ranking, Terms};
+use crate::rank::{Direction, RankKey};
+use crate::upload::SubmissionId;
+use crate::verdict::{Ending, Receipt};
+
+/// The table in memory. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryLeaderboards {
+    table: Arc<Mutex<Table>>,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    submissions: BTreeMap<(String, SubmissionId), Submission>,
+    /// By board and submitter, and by id too where all of a submitter's stand.
+    rows: BTreeMap<(Board, String, Option<SubmissionId>), (RankKey, Entry)>,
+    boards: BTreeSet<Board>,
+    /// By board and submitter: the days of the uploads that were scored.
+    counted: BTreeMap<(Board, String), Vec<String>>,
+    runs: BTreeMap<Board, Run>,
+    revisions: BTreeMap<(Board, String), Vec<Revision>>,
+}
+
+impl Table {
+    fn entries(&self, benchmark: &str) -> Vec<Entry> {
+        let of_benchmark = self
+            .submissions
+            .values()
+            .filter(|submission| submission.board.benchmark == benchmark);
+        let mut entries: Vec<Entry> = of_benchmark.map(Submission::entry).collect();
+        entries.sort_by(|a, b| a.time_order().cmp(&b.time_order()));
+        entries
+    }
+
+    fn usage(&self, board: &Board, submitter: &str, at: Timestamp) -> Usage {
+        let days = self.counted.get(&(board.clone(), submitter.to_owned()));
+        let days = days.map_or(&[][..], Vec::as_slice);
+        let day = at.day();
+        Usage {
+            day: days.iter().filter(|&other| *other == day).count() as u64,
+            total: days.len() as u64,
+        }
+    }
+
+    /// Puts the right rows of one submitter on a board, after one of its submissions has changed.
+    fn rank(&mut self, changed: &Entry, order: Order) {
+        let (board, submitter) = (&changed.board, &changed.submitter);
+        let row = |id: Option<&SubmissionId>| (board.clone(), submitter.clone(), id.cloned());
+        self.rows.remove(&row(Some(&changed.id)));
+        let lines = self.entries(&board.benchmark);
+        let lines = lines.iter().filter(|line| line.submitter == *submitter);
+        let (stands, row) = match order.ranking {
+            Ranking::All => (Some(changed), row(Some(&changed.id))),
+            ranking => (standing(lines, board, ranking, order.direction), row(None)),
+        };
+        self.rows.remove(&(row.0.clone(), row.1.clone(), None));
+        let keyed = stands.and_then(|line| rank_key_of(line, order.direction).map(|key| (key, line.clone())));
+        self.rows.extend(keyed.map(|keyed| (row, keyed)));
+    }
+}
+
+fn never_received(id: &SubmissionId) -> PortError {
+    PortError::Malformed {
+        what: format!("submission `{id}`"),
+        why: "it ends without having been received".into(),
+    }
+}
+
+impl Leaderboards for MemoryLeaderboards {
+    async fn receive(&self, received: &Received) -> Result<Known, PortError> {
+        let id = received.upload.id();
+        let mut table = lock(&self.table);
+        let key = (received.board.benchmark.clone(), id.clone());
+        if let Some(known) = table.submissions.get(&key) {
+            return Ok(match &known.receipt {
+                Some(receipt) => Known::Ended(receipt.clone()),
+                None => Known::Unfinished(known.clone()),
+            });
+        }
+        let submission = Submission {
+            id,
+            board: received.board.clone(),
+            submitter: received.submitter.clone(),
+            received_at: received.upload.received_at,
+            is_baseline: received.is_baseline,
+            withdrawn_at: None,
+            upload: received.upload.clone(),
+            receipt: None,
+        };
+        table.submissions.insert(key, submission.clone());
+        Ok(Known::New(submission))
+    }
+
+    async fn conclude(
+        &self,
+        receipt: &Receipt,
+        direction: Direction,
+        terms: &Terms,
+    ) -> Result<Finished, PortError> {
+        let mut table = lock(&self.table);
+        let key = (receipt.verdict.benchmark.clone(), receipt.submission.clone());
+        let Some(submission) = table.submissions.get(&key) else {
+            return Err(never_received(&receipt.submission));
+        };
+        if let Some(ended) = &submission.receipt {
+            return Ok(Finished::EndedBefore(ended.clone()));
+        }
+        let mut submission = submission.clone();
+        submission.receipt = Some(receipt.clone());
+        submission.board.round.clone_from(&receipt.round);
+        submission.is_baseline = terms.is_baseline;
+        let entry = submission.entry();
+        let is_scored = receipt.verdict.status == Ending::Scored;
+        if is_scored && terms.limits.is_some() {
+            let usage = table.usage(&entry.board, &entry.submitter, entry.received_at);
+            if let Some(over) = terms.over_limit(usage) {
+                return Ok(Finished::OverLimit(over));
+            }
+            let counted = (entry.board.clone(), entry.submitter.clone());
+            let days = table.counted.entry(counted).or_default();
+            days.push(entry.received_at.day());
+        }
+        table.submissions.insert(key, submission);
+        if is_scored {
+            table.boards.insert(entry.board.clone());
+            let ranking = terms.ranking;
+            table.rank(&entry, Order { direction, ranking });
+        }
+        Ok(Finished::Recorded)
+    }
+
+    async fn usage(&self, board: &Board, submitter: &str, at: Timestamp) -> Result<Usage, PortError> {
+        Ok(lock(&self.table).usage(board, submitter, at))
+    }
+
+    async fn submission(&self, benchmark: &str, id: &SubmissionId) -> Result<Option<Submission>, PortError> {
+        Ok(lock(&self.table)
+            .submissions
+            .get(&(benchmark.to_owned(), id.clone()))
+            .cloned())
+    }
+
+    async fn top(&self, board: &Board, n: usize) -> Result<Vec<Ranked>, PortError> {
+        let table = lock(&self.table);
+        let rows = table.rows.iter().filter(|((of, _, _), _)| of == board);
+        let mut rows: Vec<_> = rows.map(|(_, row)| row).collect();
+        rows.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(with_shared_ranks(
+            rows.into_iter().take(n).map(|(_, entry)| entry.clone()),
+        ))
+    }
+
+    async fn history(&self, benchmark: &str, submitter: &str, n: usize) -> Result<Vec<Entry>, PortError> {
+        let mut entries = lock(&self.table).entries(benchmark);
+        entries.retain(|entry| entry.submitter == submitter);
+        Ok(entries.into_iter().rev().take(n).collect())
+    }
+
+    async fn series(&self, board: &Board) -> Result<Vec<Entry>, PortError> {
+        let mut entries = lock(&self.table).entries(&board.benchmark);
+        entries.retain(|entry| entry.board == *board && entry.is_on_board());
+        Ok(entries)
+    }
+
+    async fn unfinished(&self, benchmark: &str) -> Result<Vec<Entry>, PortError> {
+        let mut entries = lock(&self.table).entries(benchmark);
+        entries.retain(|entry| entry.ending.is_none());
+        Ok(entries)
+    }
+
+    async fn failed(&self, benchmark: &str) -> Result<Vec<Entry>, PortError> {
+        let mut entries = lock(&self.table).entries(benchmark);
+        entries.retain(|entry| entry.ending == Some(Ending::Failed));
+        Ok(entries)
+    }
+
+    async fn reopen(&self, benchmark: &str, id: &SubmissionId) -> Result<Reopened, PortError> {
+        let mut table = lock(&self.table);
+        let Some(submission) = table.submissions.get_mut(&(benchmark.to_owned(), id.clone())) else {
+            return Ok(Reopened::Unknown);
+        };
+        Ok(match &submission.receipt {
+            None => Reopened::Unfinished(submission.clone()),
+            Some(receipt) if receipt.verdict.status != Ending::Failed => Reopened::Final(receipt.clone()),
+            Some(_) => {
+                submission.receipt = None;
+                Reopened::Reopened(submission.clone())
+            }
+        })
+    }
+
+    async fn boards(&self, benchmark: &str) -> Result<Vec<Board>, PortError> {
+        let table = lock(&self.table);
+        let of_benchmark = table.boards.iter().filter(|board| board.benchmark == benchmark);
+        Ok(of_benchmark.cloned().collect())
+    }
+}
+
+impl Upkeep for MemoryLeaderboards {
+    async fn withdraw(
+        &self,
+        benchmark: &str,
+        id: &SubmissionId,
+        at: Timestamp,
+        order: Order,
+    ) -> Result<Withdrawn, PortError> {
+        let mut table = lock(&self.table);
+        let Some(submission) = table.submissions.get_mut(&(benchmark.to_owned(), id.clone())) else {
+            return Ok(Withdrawn::NothingToWithdraw(None));
+        };
+        if submission.withdrawn_at.is_some() {
+            return Ok(Withdrawn::Before(submission.clone()));
+        }
+        if !submission.entry().is_on_board() {
+            return Ok(Withdrawn::NothingToWithdraw(Some(submission.clone())));
+        }
+        submission.withdrawn_at = Some(at);
+        let submission = submission.clone();
+        table.rank(&submission.entry(), order);
+        Ok(Withdrawn::Now(submission))
+    }
+
+    async fn run(&self, board: &Board) -> Result<Option<Run>, PortError> {
+        Ok(lock(&self.table).runs.get(board).cloned())
+    }
+
+    async fn begin_run(&self, board: &Board, at: Timestamp) -> Result<Run, PortError> {
+        let mut table = lock(&self.table);
+        let newest = table.runs.get(board);
+        if let Some(run) = newest.filter(|run| run.ended_at.is_none()) {
+            return Ok(run.clone());
+        }
+        let run = Run {
+            id: at.to_string(),
+            begun_at: at,
+            ended_at: None,
+            before: newest.map(|run| run.id.clone()),
+        };
+        table.runs.insert(board.clone(), run.clone());
+        Ok(run)
+    }
+
+    async fn end_run(&self, board: &Board, run: &Run, at: Timestamp) -> Result<(), PortError> {
+        let mut table = lock(&self.table);
+        let current = table.runs.get_mut(board).filter(|current| current.id == run.id);
+        if let Some(current) = current {
+            current.ended_at = Some(at);
+        }
+        Ok(())
+    }
+
+    async fn revise(&self, receipt: &Receipt, order: Order, run: &str) -> Result<Revised, PortError> {
+        let mut table = lock(&self.table);
+        let key = (receipt.verdict.benchmark.clone(), receipt.submission.clone());
+        let known = table.submissions.get(&key).cloned();
+        let Some((known, old)) =
+            known.and_then(|known| known.receipt.clone().map(|receipt| (known, receipt)))
+        else {
+            return Err(never_received(&receipt.submission));
+        };
+        let of_run = (known.board.clone(), run.to_owned());
+        let done = table.revisions.entry(of_run).or_default();
+        if known.withdrawn_at.is_some() || done.iter().any(|done| done.id == known.id) {
+            return Ok(Revised::Settled(old));
+        }
+        done.push(Revision::of(&known, receipt));
+        let revised = Submission {
+            receipt: Some(receipt.clone()),
+            ..known
+        };
+        let entry = revised.entry();
+        table.submissions.insert(key, revised);
+        table.rank(&entry, order);
+        Ok(Revised::Recorded)
+    }
+
+    async fn revision(
+        &self,
+        board: &Board,
+        run: &str,
+        id: &SubmissionId,
+    ) -> Result<Option<Revision>, PortError> {
+        let done = self.revisions(board, run).await?;
+        Ok(done.into_iter().find(|revision| revision.id == *id))
+    }
+
+    async fn revisions(&self, board: &Board, run: &str) -> Result<Vec<Revision>, PortError> {
+        let of_run = (board.clone(), run.to_owned());
+        let mut revisions = lock(&self.table)
+            .revisions
+            .get(&of_run)
+            .cloned()
+            .unwrap_or_default();
+        revisions.sort_by(|a, b| a.id.cmp(&b.id));
+        Ok(revisions)
+    }
+}

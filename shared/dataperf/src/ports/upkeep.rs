@@ -1,0 +1,159 @@
+//! What an organizer changes on boards afterwards: withdrawing a submission, and scoring a whole board again.
+
+use std::future::Future;
+
+use super::PortError;
+use super::leaderboard::{Board, Leaderboards, Submission};
+use crate::Timestamp;
+use crate::challenge::Ranking;
+use crate::rank::Direction;
+use crate::upload::SubmissionId;
+use crate::verdict::{Ending, Receipt};
+
+/// How a board ranks: its benchmark's direction and its own setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Order {
+    /// Which scores are better.
+    pub direction: Direction,
+    /// Which submissions stand on it.
+    pub ranking: Ranking,
+}
+
+/// What came of [`Upkeep::withdraw`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Withdrawn {
+    /// It is withdrawn now; whoever was behind it has moved up.
+    Now(Submission),
+    /// It was withdrawn before.
+    Before(Submission),
+    /// It has no score that could be withdrawn, or there is no such submission.
+    NothingToWithdraw(Option<Submission>),
+}
+
+/// A pass over a board in which every submission is scored again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// Its id: the time of its start, as text.
+    pub id: String,
+    /// When it was begun: what was uploaded later is scored with what is in force anyway.
+    pub begun_at: Timestamp,
+    /// When it came to its end, if it has.
+    pub ended_at: Option<Timestamp>,
+    /// The pass before it on the same board.
+    pub before: Option<String>,
+}
+
+/// What a pass did to one submission.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Revision {
+    /// The submission.
+    pub id: SubmissionId,
+    /// Whose it is.
+    pub submitter: String,
+    /// When it was uploaded.
+    pub received_at: Timestamp,
+    /// Whether it is a baseline.
+    pub is_baseline: bool,
+    /// The score before, if it had one.
+    pub before: Option<f64>,
+    /// How it ended now.
+    pub ending: Ending,
+    /// The score now, if it has one.
+    pub after: Option<f64>,
+}
+
+/// What came of [`Upkeep::revise`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Revised {
+    /// The new verdict is the submission's.
+    Recorded,
+    /// This pass has revised it before, with this receipt, or it was withdrawn meanwhile.
+    Settled(Receipt),
+}
+
+/// An organizer's operations on the table.
+pub trait Upkeep: Leaderboards {
+    /// Takes a scored submission off its board and out of its series; its receipt and its line of history stay. The
+    /// submitter's next best takes its place. It goes on counting against the limits.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    fn withdraw(
+        &self,
+        benchmark: &str,
+        id: &SubmissionId,
+        at: Timestamp,
+        order: Order,
+    ) -> impl Future<Output = Result<Withdrawn, PortError>> + Send;
+
+    /// The newest pass over a board.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    fn run(&self, board: &Board) -> impl Future<Output = Result<Option<Run>, PortError>> + Send;
+
+    /// Begins a pass over a board, or goes on with the one that has not come to its end.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    fn begin_run(&self, board: &Board, at: Timestamp) -> impl Future<Output = Result<Run, PortError>> + Send;
+
+    /// Notes that a pass has come to its end.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    fn end_run(
+        &self,
+        board: &Board,
+        run: &Run,
+        at: Timestamp,
+    ) -> impl Future<Output = Result<(), PortError>> + Send;
+
+    /// Replaces the verdict of a submission, once in a pass: submission, history, series and board change together or
+    /// not at all. `receipt` has the number of the revision.
+    ///
+    /// # Errors
+    /// [`PortError`], also when the submission has not ended.
+    fn revise(
+        &self,
+        receipt: &Receipt,
+        order: Order,
+        run: &str,
+    ) -> impl Future<Output = Result<Revised, PortError>> + Send;
+
+    /// What a pass did to one submission, if it has come to it.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    fn revision(
+        &self,
+        board: &Board,
+        run: &str,
+        id: &SubmissionId,
+    ) -> impl Future<Output = Result<Option<Revision>, PortError>> + Send;
+
+    /// All that a pass did.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    fn revisions(
+        &self,
+        board: &Board,
+        run: &str,
+    ) -> impl Future<Output = Result<Vec<Revision>, PortError>> + Send;
+}
+
+impl Revision {
+    /// What changes when `receipt` replaces the verdict of `submission`.
+    pub fn of(submission: &Submission, receipt: &Receipt) -> Self {
+        Self {
+            id: submission.id.clone(),
+            submitter: submission.submitter.clone(),
+            received_at: submission.received_at,
+            is_baseline: submission.is_baseline,
+            before: submission.entry().score,
+            ending: receipt.verdict.status,
+            after: receipt.verdict.score,
+        }
+    }
+}
