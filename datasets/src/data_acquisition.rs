@@ -9,7 +9,8 @@ use dataperf::benchmarks::data_acquisition::{
     BuyerModel, DataAcquisition, FEATURES, LABELS, Market, N_TRIALS, Parameters, SEED, Seller, buyer_file,
     features_file, labels_file,
 };
-use dataperf::frozen::{Dtype, numbers};
+use dataperf::frozen::Dtype;
+use dataperf::numbers::{Encoding, Exact};
 use rayon::prelude::*;
 use serde::de::DeserializeOwned;
 use serde::de::IntoDeserializer;
@@ -181,7 +182,7 @@ impl Source {
         let spool_failed = || ImportError::io("can't write beside", Path::new("the data set"));
         let mut spool = BufWriter::with_capacity(SPOOL_BYTES, writer.temporary_file()?);
         let (mut problems, mut sellers, mut labels) = (Vec::new(), Vec::new(), Vec::new());
-        let mut is_narrow = buyer.is_narrow();
+        let mut exact = buyer.exact.clone();
         // as many sellers at once as there are threads: their rows are in memory meanwhile
         let indexed: Vec<(usize, &PathBuf)> = self.sellers.iter().enumerate().collect();
         for some in indexed.chunks(rayon::current_num_threads()) {
@@ -201,7 +202,7 @@ impl Source {
             for table in read.collect::<Vec<_>>() {
                 match table {
                     Ok((idx, table, summary)) => {
-                        is_narrow &= table.is_narrow();
+                        exact.intersect(&table.exact);
                         spool
                             .write_all(bytemuck::cast_slice(&table.features))
                             .map_err(spool_failed())?;
@@ -224,11 +225,13 @@ impl Source {
         let spool = spool
             .into_inner()
             .map_err(|error| spool_failed()(error.into_error()))?;
+        let (dtype, n_decimals) = exact.best();
         let market = Market {
             budget: self.budget,
+            n_decimals,
             sellers,
         };
-        self.write(writer, &market, buyer_model, spool, &labels, &buyer, is_narrow)?;
+        self.write(writer, &market, buyer_model, spool, &labels, &buyer, dtype)?;
         Ok(Ok(market))
     }
 
@@ -241,10 +244,10 @@ impl Source {
         mut spool: File,
         labels: &[u8],
         buyer: &Table,
-        is_narrow: bool,
+        dtype: Dtype,
     ) -> Result<(), ImportError> {
         let (number, n_features) = (self.number, buyer.n_features);
-        let dtype = if is_narrow { Dtype::F32 } else { Dtype::F64 };
+        let encoding = Encoding::new(dtype, market.n_decimals).unwrap_or(Encoding::F64);
         let matrix = |n_rows| Planned {
             name: FEATURES,
             dtype,
@@ -259,13 +262,16 @@ impl Source {
             let failed = || ImportError::io("can't read beside", Path::new("the data set"));
             spool.rewind().map_err(failed())?;
             let mut spool = BufReader::new(spool);
-            let mut bytes = vec![0; SPOOL_BYTES];
-            let mut left = labels.len() * n_features * 8;
-            while left > 0 {
-                let bytes = &mut bytes[..left.min(SPOOL_BYTES)];
-                spool.read_exact(bytes).map_err(failed())?;
-                write_as(file, dtype, numbers(Dtype::F64, bytes))?;
-                left -= bytes.len();
+            let mut some = vec![0.0; SPOOL_BYTES / size_of::<f64>()];
+            let mut n_left = labels.len() * n_features;
+            while n_left > 0 {
+                let n_some = n_left.min(some.len());
+                let some = &mut some[..n_some];
+                spool
+                    .read_exact(bytemuck::cast_slice_mut(some))
+                    .map_err(failed())?;
+                write_as(file, encoding, some)?;
+                n_left -= n_some;
             }
             Ok(())
         })?;
@@ -277,7 +283,7 @@ impl Source {
             &buyer_file(number),
             &[matrix(buyer.labels.len()), vector(buyer.labels.len())],
             |file| {
-                write_as(file, dtype, buyer.features.iter().copied())?;
+                write_as(file, encoding, &buyer.features)?;
                 file.write(&buyer.labels)
             },
         )?;
@@ -289,12 +295,10 @@ impl Source {
     }
 }
 
-/// Writes numbers as 64-bit floats, or as 32-bit ones where that loses nothing.
-fn write_as(file: &mut Hashing, dtype: Dtype, numbers: impl Iterator<Item = f64>) -> Result<(), ImportError> {
-    if dtype == Dtype::F32 {
-        return file.write_f32(&numbers.map(|number| number as f32).collect::<Vec<_>>());
-    }
-    file.write(&numbers.flat_map(f64::to_le_bytes).collect::<Vec<_>>())
+fn write_as(file: &mut Hashing, encoding: Encoding, numbers: &[f64]) -> Result<(), ImportError> {
+    let mut bytes = Vec::new();
+    encoding.encode(numbers, &mut bytes);
+    file.write(&bytes)
 }
 
 /// The prices of all a seller's rows: a line `Lin,100` each.
@@ -350,6 +354,8 @@ struct Table {
     n_features: usize,
     features: Vec<f64>,
     labels: Vec<u8>,
+    /// How its numbers can be stored.
+    exact: Exact,
 }
 
 impl Table {
@@ -364,6 +370,7 @@ impl Table {
             n_features: 0,
             features: Vec::new(),
             labels: Vec::new(),
+            exact: Exact::default(),
         };
         let (mut problems, mut record, mut n_bytes) = (Vec::new(), csv::ByteRecord::new(), 0);
         while problems.len() < MAX_PROBLEMS {
@@ -390,6 +397,7 @@ impl Table {
             problems.push(about("it has no rows".into()));
         }
         if problems.is_empty() {
+            table.exact.keep(&table.features);
             Ok(table)
         } else {
             Err(problems)
@@ -429,12 +437,5 @@ impl Table {
             }
         }
         Ok(())
-    }
-
-    /// Whether 32-bit floats hold all its numbers exactly.
-    fn is_narrow(&self) -> bool {
-        self.features
-            .iter()
-            .all(|&number| f64::from(number as f32).total_cmp(&number).is_eq())
     }
 }

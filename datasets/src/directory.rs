@@ -3,7 +3,6 @@
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::path::{Component, Path, PathBuf};
 
 use bytes::Bytes;
@@ -54,6 +53,20 @@ fn open(path: &Path) -> Result<Option<File>, PortError> {
     }
 }
 
+/// A file's bytes, which are read as they are looked at.
+fn mapped(file: &File, n_bytes: u64) -> std::io::Result<Bytes> {
+    if n_bytes == 0 {
+        return Ok(Bytes::new());
+    }
+    // SAFETY: frozen files are never changed in place: writers rename whole files and directories. Should somebody
+    // truncate one all the same, this process ends; it never computes with torn numbers.
+    #[expect(
+        unsafe_code,
+        reason = "mapping 126 MB instead of reading it is a third of a score's time"
+    )]
+    unsafe { Mmap::map(file) }.map(Bytes::from_owner)
+}
+
 impl Bucket for DirectoryBucket {
     async fn get(&self, key: &str, version: Option<&str>, max_bytes: u64) -> Result<Got, PortError> {
         let path = self.path(key)?;
@@ -64,19 +77,8 @@ impl Bucket for DirectoryBucket {
         if n_bytes > max_bytes {
             return Ok(Got::TooLarge { n_bytes });
         }
-        let bytes = if n_bytes == 0 {
-            Bytes::new()
-        } else {
-            // SAFETY: frozen files are never changed in place: writers rename whole files and directories. Should
-            // somebody truncate one all the same, this process ends; it never computes with torn numbers.
-            #[expect(
-                unsafe_code,
-                reason = "mapping 126 MB instead of reading it is a third of a score's time"
-            )]
-            Bytes::from_owner(unsafe { Mmap::map(&file) }.map_err(|error| failed(&path, error))?)
-        };
         Ok(Got::Object(Object {
-            bytes,
+            bytes: mapped(&file, n_bytes).map_err(|error| failed(&path, error))?,
             stored_at: None,
         }))
     }
@@ -88,17 +90,22 @@ impl Bucket for DirectoryBucket {
     async fn get_ranges(&self, key: &str, ranges: &[Range<u64>]) -> Result<Option<Vec<Bytes>>, PortError> {
         let path = self.path(key)?;
         let Some(file) = open(&path)? else { return Ok(None) };
-        let part = |range: &Range<u64>| {
-            let mut part = vec![0; (range.end - range.start) as usize];
-            file.read_exact_at(&mut part, range.start)
-                .map(|()| Bytes::from(part))
-        };
-        ranges
+        let n_bytes = file.metadata().map_err(|error| failed(&path, error))?.len();
+        if let Some(beyond) = ranges
             .iter()
-            .map(part)
-            .collect::<Result<_, _>>()
-            .map(Some)
-            .map_err(|error| failed(&path, error))
+            .find(|range| range.start > range.end || range.end > n_bytes)
+        {
+            return Err(PortError::Malformed {
+                what: format!("`{}`", path.display()),
+                why: format!(
+                    "bytes {} to {} were asked for, it has {n_bytes}",
+                    beyond.start, beyond.end
+                ),
+            });
+        }
+        let whole = mapped(&file, n_bytes).map_err(|error| failed(&path, error))?;
+        let part = |range: &Range<u64>| whole.slice(range.start as usize..range.end as usize);
+        Ok(Some(ranges.iter().map(part).collect()))
     }
 
     async fn put(&self, key: &str, bytes: Bytes) -> Result<(), PortError> {

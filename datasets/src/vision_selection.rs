@@ -15,6 +15,8 @@ use crate::embeddings::{self, Columns};
 use crate::import::{Import, ImportError, Progress};
 use crate::writer::{DatasetWriter, Planned};
 
+mod training_sets;
+
 const COLUMNS: Columns = Columns {
     id: "ImageID",
     vector: "embedding",
@@ -26,7 +28,8 @@ const MAX_ID_BYTES: usize = 128;
 impl Import for VisionSelection {
     const LAYOUT: &'static str = "a directory with `embeddings/train_emb_256_dataperf.parquet`, \
         `test_sets/alpha_test_set_CONCEPT_256.parquet` for each concept and, if there are any, \
-        `examples/alpha_example_set_CONCEPT.csv`";
+        `examples/alpha_example_set_CONCEPT.csv` and training sets, `train_sets/CONCEPT_NAME.csv` for each concept or \
+        `train_sets/NAME.csv` for all of them";
 
     fn import(
         from: &Path,
@@ -77,6 +80,7 @@ impl Import for VisionSelection {
                     test.freeze(concept, n_features, writer)?;
                 }
                 problems.extend(freeze_examples(from, &parameters.concepts, writer)?);
+                problems.extend(training_sets::freeze(from, &parameters.concepts, writer)?);
                 if problems.is_empty() {
                     let json = serde_json::to_value(&parameters);
                     return json.map_err(|error| ImportError::refused(from, error.to_string()));

@@ -1,13 +1,14 @@
 //! Objects as files and rows: what the S3 operations are made of.
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::io::{ErrorKind, SeekFrom};
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-use rusqlite::Transaction;
+use rusqlite::{Connection, Transaction};
 use s3s::dto::StreamingBlob;
-use s3s::s3_error;
-use tokio::fs::File;
+use s3s::{Body, s3_error};
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
 use tokio_util::io::ReaderStream;
 
@@ -179,29 +180,28 @@ impl Store {
     /// The version that a client asks for, with its headers.
     pub(crate) async fn find(&self, asked: Asked) -> Result<(Version, ObjectHeaders), Failure> {
         self.database
-            .read(move |connection| {
-                let version =
-                    index::find(connection, &asked.bucket, &asked.key, asked.version_id.as_deref())?;
-                let headers = serde_json::from_str(&version.headers)?;
-                Ok((version, headers))
-            })
+            .read(move |connection| find(connection, &asked))
             .await
     }
 
     /// [`Self::find`] with the open body, which stays readable when the version is replaced or deleted.
     pub(crate) async fn open(&self, asked: Asked) -> Result<(Version, ObjectHeaders, File), Failure> {
-        let mut missing = None;
-        loop {
-            let (version, headers) = self.find(asked.clone()).await?;
-            match File::open(self.bodies.path(&version.body)).await {
-                Ok(file) => return Ok((version, headers, file)),
-                // replaced or deleted since the index was read: look again, once for each new row
-                Err(error) if error.kind() == ErrorKind::NotFound && missing != Some(version.seq) => {
-                    missing = Some(version.seq);
+        let store = self.clone();
+        blocking(move || {
+            let mut missing = None;
+            loop {
+                let (version, headers) = store.database.read_now(|connection| find(connection, &asked))?;
+                match File::open(store.bodies.path(&version.body)) {
+                    Ok(file) => return Ok((version, headers, file)),
+                    // replaced or deleted since the index was read: look again, once for each new row
+                    Err(error) if error.kind() == ErrorKind::NotFound && missing != Some(version.seq) => {
+                        missing = Some(version.seq);
+                    }
+                    Err(error) => return Err(error.into()),
                 }
-                Err(error) => return Err(error.into()),
             }
-        }
+        })
+        .await
     }
 
     /// Copies the bytes `range` of a version to a new body.
@@ -230,18 +230,28 @@ pub(crate) fn invalid_range(n_bytes: u64) -> s3s::S3Error {
     )
 }
 
-/// A stream of the bytes `range` of an open body.
-pub(crate) async fn stream(mut file: File, range: std::ops::Range<u64>) -> Result<StreamingBlob, Failure> {
-    if range.start > 0 {
-        file.seek(SeekFrom::Start(range.start)).await?;
-    }
+fn find(connection: &Connection, asked: &Asked) -> Result<(Version, ObjectHeaders), Failure> {
+    let version = index::find(connection, &asked.bucket, &asked.key, asked.version_id.as_deref())?;
+    let headers = serde_json::from_str(&version.headers)?;
+    Ok((version, headers))
+}
+
+/// A stream of the bytes `range` of an open body; few of them are read at once, on one thread.
+pub(crate) async fn stream(file: File, range: std::ops::Range<u64>) -> Result<StreamingBlob, Failure> {
     let length = range.end - range.start;
-    let n_buffer = READ_BYTES
-        .min(usize::try_from(length).unwrap_or(READ_BYTES))
-        .max(1);
+    if length <= READ_BYTES as u64 {
+        let bytes = blocking(move || {
+            let mut bytes = vec![0; length as usize];
+            file.read_exact_at(&mut bytes, range.start)?;
+            Ok::<_, Failure>(bytes)
+        });
+        return Ok(StreamingBlob::from(Body::from(bytes.await?)));
+    }
+    let mut file = tokio::fs::File::from_std(file);
+    file.seek(SeekFrom::Start(range.start)).await?;
     Ok(StreamingBlob::wrap(ReaderStream::with_capacity(
         file.take(length),
-        n_buffer,
+        READ_BYTES,
     )))
 }
 

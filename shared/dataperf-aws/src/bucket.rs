@@ -19,7 +19,8 @@ use crate::meter::Meter;
 /// Larger objects are read in parts of this size, several at once: one connection gives less than the network has.
 const PART_BYTES: u64 = 8 << 20;
 const PARTS_AT_ONCE: usize = 8;
-const RANGES_AT_ONCE: usize = 16;
+/// Of many small ranges, each of which waits some 25 ms for its first byte.
+const RANGES_AT_ONCE: usize = 64;
 /// Two conditional writes of one key at the same moment make S3 answer 409 to one of them: it asks again.
 const CONFLICT_TRIES: usize = 5;
 

@@ -15,6 +15,7 @@ use crate::frozen::{
 };
 use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got};
+use crate::row_cache::RowCache;
 
 /// No request is longer, so that the requests of many neighbouring rows go out side by side.
 const MAX_SPAN_BYTES: u64 = 8 << 20;
@@ -67,6 +68,7 @@ pub struct Dataset<B: Benchmark, S> {
     integrity: Integrity,
     files: Mutex<BTreeMap<String, Bytes>>,
     frozen: Mutex<BTreeMap<String, Arc<B::Frozen>>>,
+    rows: RowCache,
 }
 
 impl<B: Benchmark, S: Bucket> Dataset<B, S> {
@@ -124,6 +126,7 @@ impl<B: Benchmark, S: Bucket> Dataset<B, S> {
             integrity,
             files,
             frozen,
+            rows: RowCache::default(),
         })
     }
 
@@ -207,30 +210,61 @@ impl<B: Benchmark, S: Bucket> Dataset<B, S> {
             return Ok(ReadRows::default());
         };
         let row_bytes = (first.end - first.start) as usize;
-        let ranges = coalesced(&wanted, self.bucket.gap_bytes());
-        let spans = self
-            .bucket
-            .get_ranges(&format!("{}{file}", self.prefix), &ranges)
-            .await?;
-        let spans = spans.ok_or_else(|| FrozenError::damaged(file, "it is missing"))?;
-        let begin = |row: &Range<u64>| {
-            let span_idx = ranges.partition_point(|span| span.end < row.end);
-            (span_idx as u32, (row.start - ranges[span_idx].start) as u32)
-        };
-        let read = ReadRows::new(spans, wanted.iter().map(begin).collect(), row_bytes);
-        self.check_rows(request, &read).await?;
+        let n_bytes = row_bytes * rows.len();
+        let known = self.known(request, n_bytes);
+        let unknown = wanted.iter().zip(&known).filter(|(_, known)| known.is_none());
+        let ranges = coalesced(unknown.map(|(range, _)| range), self.bucket.gap_bytes());
+        let mut spans = Vec::new();
+        if !ranges.is_empty() {
+            let key = format!("{}{file}", self.prefix);
+            let read = self.bucket.get_ranges(&key, &ranges).await?;
+            spans = read.ok_or_else(|| FrozenError::damaged(file, "it is missing"))?;
+        }
+        let mut begins = Vec::with_capacity(rows.len());
+        let mut fresh = Vec::new();
+        for (idx, (range, known)) in wanted.iter().zip(known).enumerate() {
+            if let Some(row) = known {
+                spans.push(row);
+                begins.push((spans.len() as u32 - 1, 0));
+            } else {
+                let span_idx = ranges.partition_point(|span| span.end < range.end);
+                begins.push((span_idx as u32, (range.start - ranges[span_idx].start) as u32));
+                fresh.push(idx);
+            }
+        }
+        let read = ReadRows::new(spans, begins, row_bytes);
+        self.check_rows(request, &read, &fresh).await?;
+        if self.integrity == Integrity::Digests {
+            let fresh = fresh.iter().map(|&idx| (rows[idx], read.row(idx)));
+            self.rows.keep(file, fresh, n_bytes);
+        }
         Ok(read)
     }
 
-    /// Compares rows with their digests, where the data set has them.
-    async fn check_rows(&self, request: &RowRequest, read: &ReadRows) -> Result<(), DatasetError> {
+    /// The rows that an earlier evaluation has read. On one's own disk they are no farther than in the cache.
+    fn known(&self, request: &RowRequest, n_bytes: usize) -> Vec<Option<Bytes>> {
+        match self.integrity {
+            Integrity::Digests => self.rows.get(&request.file, &request.rows, n_bytes),
+            Integrity::Sizes => vec![None; request.rows.len()],
+        }
+    }
+
+    /// Compares the `fresh` ones of the rows with their digests, where the data set has them.
+    async fn check_rows(
+        &self,
+        request: &RowRequest,
+        read: &ReadRows,
+        fresh: &[usize],
+    ) -> Result<(), DatasetError> {
         let path = row_digests_file(&request.file);
-        if self.integrity == Integrity::Sizes || !self.manifest.files.contains_key(&path) {
+        if fresh.is_empty() || self.integrity == Integrity::Sizes || !self.manifest.files.contains_key(&path)
+        {
             return Ok(());
         }
         let entry = self.manifest.tensor(&path, ROW_DIGESTS, Dtype::U8, 2)?;
         let digests = slice(entry, &path, &self.file(&path).await?)?;
-        for (idx, &row) in request.rows.iter().enumerate() {
+        for &idx in fresh {
+            let row = request.rows[idx];
             if digests.get(8 * row..8 * row + 8) != Some(&row_digest(read.row(idx))[..]) {
                 let why = format!("row {row} is not the one that was imported");
                 return Err(FrozenError::damaged(&request.file, why).into());
@@ -249,8 +283,8 @@ fn wrong_size(path: &str, actual: u64, expected: u64) -> FrozenError {
 }
 
 /// Sorted, disjoint spans that cover `ranges`. Those closer than `gap_bytes` become one, up to [`MAX_SPAN_BYTES`].
-fn coalesced(ranges: &[Range<u64>], gap_bytes: u64) -> Vec<Range<u64>> {
-    let mut sorted = ranges.to_vec();
+fn coalesced<'a>(ranges: impl Iterator<Item = &'a Range<u64>>, gap_bytes: u64) -> Vec<Range<u64>> {
+    let mut sorted: Vec<_> = ranges.cloned().collect();
     sorted.sort_by_key(|range| range.start);
     let mut spans: Vec<Range<u64>> = Vec::new();
     for range in sorted {
@@ -272,15 +306,14 @@ mod tests {
     #[test]
     fn neighbours_are_read_together_and_far_rows_alone() {
         let rows = [1104..1108, 0..4, 4..8, 100..104, 0..4];
-        assert_eq!(coalesced(&rows, 999), [0..104, 1104..1108]);
+        assert_eq!(coalesced(rows.iter(), 999), [0..104, 1104..1108]);
+        let all = 0..1108;
         assert_eq!(
-            coalesced(&rows, 1000).as_slice(),
-            std::slice::from_ref(&(0..1108))
+            coalesced(rows.iter(), 1000).as_slice(),
+            std::slice::from_ref(&all)
         );
-        assert_eq!(coalesced(&rows, 0), [0..8, 100..104, 1104..1108]);
-        assert_eq!(
-            coalesced(&[0..8, MAX_SPAN_BYTES - 4..MAX_SPAN_BYTES + 4], u64::MAX / 2).len(),
-            2
-        );
+        assert_eq!(coalesced(rows.iter(), 0), [0..8, 100..104, 1104..1108]);
+        let far = [0..8, MAX_SPAN_BYTES - 4..MAX_SPAN_BYTES + 4];
+        assert_eq!(coalesced(far.iter(), u64::MAX / 2).len(), 2);
     }
 }

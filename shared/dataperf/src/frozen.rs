@@ -48,6 +48,8 @@ pub enum Dtype {
     U8,
     /// Unsigned 32-bit integers.
     U32,
+    /// Signed 32-bit integers.
+    I32,
     /// 32-bit floats.
     F32,
     /// 64-bit floats.
@@ -59,7 +61,7 @@ impl Dtype {
     pub fn size(self) -> u64 {
         match self {
             Self::U8 => 1,
-            Self::U32 | Self::F32 => 4,
+            Self::U32 | Self::I32 | Self::F32 => 4,
             Self::F64 => 8,
         }
     }
@@ -375,17 +377,6 @@ pub fn slice(tensor: &TensorEntry, path: &str, bytes: &Bytes) -> Result<Bytes, F
     } else {
         Ok(bytes.slice(begin..end))
     }
-}
-
-/// Little-endian numbers as 64-bit floats, whatever they are stored as.
-pub fn numbers(dtype: Dtype, bytes: &[u8]) -> impl Iterator<Item = f64> {
-    let size = dtype.size() as usize;
-    bytes.chunks_exact(size).map(move |number| match (dtype, number) {
-        (Dtype::F64, &[a, b, c, d, e, f, g, h]) => f64::from_le_bytes([a, b, c, d, e, f, g, h]),
-        (Dtype::F32, &[a, b, c, d]) => f32::from_le_bytes([a, b, c, d]).into(),
-        (Dtype::U32, &[a, b, c, d]) => u32::from_le_bytes([a, b, c, d]).into(),
-        (_, other) => other[0].into(),
-    })
 }
 
 struct Aligned(Vec<f32>);

@@ -8,14 +8,17 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::lbfgs::{Stopping, minimize};
-use super::{FitError, check_training_set};
-use crate::simd::vector::inline::{add_scaled, dot};
+use super::{FitError, check_finite, check_labels};
+use crate::numbers::Numbers;
+use crate::simd::vector::inline::{add_scaled_rows, dot_rows};
 use crate::simd::vector::pairwise_sum;
 use crate::simd::{exp, vector};
 
 /// Rows whose loss and gradient are added up by one task; fixed, so that the number of threads
 /// changes no bit.
 const CHUNK_ROWS: usize = 64;
+/// Rows that are decoded and multiplied together: of the features there are mostly, they stay in the first-level cache.
+const ROWS_AT_ONCE: usize = 2;
 
 /// A fitted logistic regression.
 ///
@@ -50,16 +53,28 @@ impl LogisticRegression {
     /// scikit-learn 1.2.2, `sklearn/linear_model/_logistic.py`, `_linear_loss.py` and
     /// `sklearn/_loss/_loss.pyx.tp`.
     pub fn fit(x: ArrayView2<f64>, class_idx: &[usize]) -> Result<Self, FitError> {
-        let labels = check_training_set(x, class_idx)?;
-        let x = x.as_standard_layout();
-        let n_features = x.ncols();
+        let standard = x.as_standard_layout();
+        let numbers = Numbers::F64(standard.as_slice().unwrap_or_default());
+        Self::fit_stored(numbers, x.ncols(), class_idx)
+    }
+
+    /// Fits the model to rows of `n_features` as they are stored, with the same result to the last bit.
+    ///
+    /// # Shapes and units
+    /// `x`: `(n_rows, n_features)`, row after row; `class_idx`: `(n_rows,)`, any labels.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit).
+    pub fn fit_stored(x: Numbers<'_>, n_features: usize, class_idx: &[usize]) -> Result<Self, FitError> {
+        let labels = check_labels(x.len() / n_features.max(1), n_features, class_idx)?;
+        check_finite(x, n_features)?;
         let n_vectors = if labels.classes.len() == 2 {
             1
         } else {
             labels.classes.len()
         };
         let objective = Objective {
-            features: x.as_slice().unwrap_or_default(),
+            features: x,
             n_features,
             targets: &labels.local_idx,
             n_vectors,
@@ -192,7 +207,8 @@ pub(crate) fn probabilities_of(scores: &[f64], probabilities: &mut [f64], n_rows
 ///
 /// Parameters are vector after vector, the intercept last in each.
 struct Objective<'a> {
-    features: &'a [f64],
+    /// `(n_rows, n_features)`
+    features: Numbers<'a>,
     n_features: usize,
     targets: &'a [usize],
     n_vectors: usize,
@@ -200,16 +216,14 @@ struct Objective<'a> {
 
 impl Objective<'_> {
     fn evaluate(&self, w: &[f64], gradient: &mut [f64]) -> f64 {
-        let chunks = self
-            .features
-            .par_chunks(CHUNK_ROWS * self.n_features)
-            .zip(self.targets.par_chunks(CHUNK_ROWS));
+        let chunks = self.targets.par_chunks(CHUNK_ROWS).enumerate();
         let partial: Vec<(Vec<f64>, Vec<f64>)> = chunks
-            .map(|(features, targets)| {
+            .map(|(chunk, targets)| {
+                let first_row = chunk * CHUNK_ROWS;
                 Arch::new().dispatch(Chunk {
                     objective: self,
                     w,
-                    features,
+                    first_row,
                     targets,
                 })
             })
@@ -238,7 +252,7 @@ impl Objective<'_> {
 struct Chunk<'a> {
     objective: &'a Objective<'a>,
     w: &'a [f64],
-    features: &'a [f64],
+    first_row: usize,
     targets: &'a [usize],
 }
 
@@ -247,26 +261,72 @@ impl WithSimd for Chunk<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
-        let n_features = self.objective.n_features;
+        let mut sums = Sums {
+            gradient: vec![0.0; self.w.len()],
+            losses: Vec::with_capacity(self.targets.len()),
+            scores: vec![0.0; ROWS_AT_ONCE * self.objective.n_vectors],
+            decoded: vec![0.0; ROWS_AT_ONCE * self.objective.n_features],
+        };
+        let n_whole = self.targets.len() - self.targets.len() % ROWS_AT_ONCE;
+        for row in (0..n_whole).step_by(ROWS_AT_ONCE) {
+            self.add::<S, ROWS_AT_ONCE>(simd, row, &mut sums);
+        }
+        for row in n_whole..self.targets.len() {
+            self.add::<S, 1>(simd, row, &mut sums);
+        }
+        (sums.losses, sums.gradient)
+    }
+}
+
+/// What a chunk adds up, and its working memory.
+struct Sums {
+    gradient: Vec<f64>,
+    losses: Vec<f64>,
+    /// `(N, n_vectors)`
+    scores: Vec<f64>,
+    /// `(N, n_features)`
+    decoded: Vec<f64>,
+}
+
+impl Chunk<'_> {
+    /// Adds `N` rows from the chunk's `row` on. They come from memory once, and the weights and the gradient from the
+    /// cache once for all of them; each row's sums are those of a row on its own.
+    #[inline(always)]
+    fn add<S: Simd, const N: usize>(&self, simd: S, row: usize, sums: &mut Sums) {
+        let Objective {
+            features,
+            n_features,
+            n_vectors,
+            ..
+        } = *self.objective;
         let stride = n_features + 1;
-        let mut gradient = vec![0.0; self.w.len()];
-        let mut scores = vec![0.0; self.objective.n_vectors];
-        let mut losses = Vec::with_capacity(self.targets.len());
-        for (row, &target) in self.features.chunks_exact(n_features).zip(self.targets) {
-            for (score, w) in scores.iter_mut().zip(self.w.chunks_exact(stride)) {
-                *score = dot(simd, row, &w[..n_features]) + w[n_features];
+        let features = features.part((self.first_row + row) * n_features, N * n_features);
+        let features = features.decoded(&mut sums.decoded);
+        let rows: [&[f64]; N] = std::array::from_fn(|r| &features[r * n_features..][..n_features]);
+        for (v, w) in self.w.chunks_exact(stride).enumerate() {
+            let products = dot_rows(simd, rows, &w[..n_features]);
+            for (r, product) in products.into_iter().enumerate() {
+                sums.scores[r * n_vectors + v] = product + w[n_features];
             }
-            // the scores become the gradient by the score
-            losses.push(match &mut scores[..] {
+        }
+        // the scores become the gradients by the scores
+        for (scores, &target) in sums
+            .scores
+            .chunks_exact_mut(n_vectors)
+            .zip(&self.targets[row..row + N])
+        {
+            sums.losses.push(match scores {
                 [score] => binary_loss(score, target as f64),
                 scores => multinomial_loss(scores, target),
             });
-            for (slope, gradient) in scores.iter().zip(gradient.chunks_exact_mut(stride)) {
-                add_scaled(simd, &mut gradient[..n_features], *slope, row);
+        }
+        for (v, gradient) in sums.gradient.chunks_exact_mut(stride).enumerate() {
+            let slopes: [f64; N] = std::array::from_fn(|r| sums.scores[r * n_vectors + v]);
+            add_scaled_rows(simd, &mut gradient[..n_features], slopes, rows);
+            for slope in slopes {
                 gradient[n_features] += slope;
             }
         }
-        (losses, gradient)
     }
 }
 

@@ -21,6 +21,8 @@ pub mod svc;
 
 use ndarray::ArrayView2;
 
+use crate::numbers::Numbers;
+
 /// Why a model can't be fitted to a training set.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum FitError {
@@ -91,7 +93,29 @@ pub(crate) struct Labels {
 /// # Errors
 /// Any [`FitError`] but the two about the total number of classes.
 pub(crate) fn check_training_set(x: ArrayView2<f64>, class_idx: &[usize]) -> Result<Labels, FitError> {
-    let (n_rows, n_features) = x.dim();
+    let labels = check_labels(x.nrows(), x.ncols(), class_idx)?;
+    let x = x.as_standard_layout();
+    check_finite(Numbers::F64(x.as_slice().unwrap_or_default()), x.ncols())?;
+    Ok(labels)
+}
+
+/// Checks that every feature is a number, row after row.
+pub(crate) fn check_finite(x: Numbers<'_>, n_features: usize) -> Result<(), FitError> {
+    x.first_not_finite().map_or(Ok(()), |(at, value)| {
+        Err(FitError::NotFinite {
+            row_idx: at / n_features,
+            feature_idx: at % n_features,
+            value,
+        })
+    })
+}
+
+/// Checks and renumbers the labels of `n_rows` rows.
+pub(crate) fn check_labels(
+    n_rows: usize,
+    n_features: usize,
+    class_idx: &[usize],
+) -> Result<Labels, FitError> {
     if class_idx.len() != n_rows {
         return Err(FitError::LabelCount {
             n_rows,
@@ -107,22 +131,6 @@ pub(crate) fn check_training_set(x: ArrayView2<f64>, class_idx: &[usize]) -> Res
     if classes.len() < 2 {
         return Err(FitError::TooFewClasses {
             n_classes: classes.len(),
-        });
-    }
-    let all_finite = x
-        .rows()
-        .into_iter()
-        .all(|row| row.iter().all(|value| value.is_finite()));
-    let first = if all_finite {
-        None
-    } else {
-        x.indexed_iter().find(|(_, v)| !v.is_finite())
-    };
-    if let Some(((row_idx, feature_idx), &value)) = first {
-        return Err(FitError::NotFinite {
-            row_idx,
-            feature_idx,
-            value,
         });
     }
     let local_idx = class_idx

@@ -32,60 +32,119 @@ pub(crate) mod inline {
         (S::as_simd_f64s(body).0, tail)
     }
 
+    /// Partial sums of `term(sum, a, b)` over each row and `b`, `R` registers of them a row: all in registers.
+    #[inline(always)]
+    fn partial<S: Simd, const N: usize, const R: usize>(
+        simd: S,
+        rows: [&[f64]; N],
+        b: &[f64],
+        term: impl Fn(S::f64s, S::f64s, S::f64s) -> S::f64s,
+        tail_term: impl Fn(f64, f64, f64) -> f64,
+    ) -> [f64; N] {
+        let (body, tail) = split::<S>(b);
+        let halves = rows.map(|row| split::<S>(&row[..b.len()]));
+        let bodies: [&[[S::f64s; R]]; N] = halves.map(|(body, _)| body.as_chunks().0);
+        let mut sums = [[simd.splat_f64s(0.0); R]; N];
+        for (at, b) in body.as_chunks::<R>().0.iter().enumerate() {
+            let a: [&[S::f64s; R]; N] = bodies.map(|body| &body[at]);
+            for i in 0..R {
+                for n in 0..N {
+                    sums[n][i] = term(sums[n][i], a[n][i], b[i]);
+                }
+            }
+        }
+        // in a loop of its own, short enough to be unrolled: an array that is indexed can't be in registers
+        let mut partial = [[0.0; LANES]; N];
+        for n in 0..N {
+            let lanes = S::as_mut_simd_f64s(&mut partial[n]).0;
+            for i in 0..R {
+                lanes[i] = sums[n][i];
+            }
+        }
+        for (partial, (_, a_tail)) in partial.iter_mut().zip(halves) {
+            for (sum, (a, b)) in partial.iter_mut().zip(a_tail.iter().zip(tail)) {
+                *sum = tail_term(*sum, *a, *b);
+            }
+        }
+        partial.map(fold)
+    }
+
+    /// As [`partial`], with as many registers as make [`LANES`] lanes.
+    #[inline(always)]
+    fn reduce<S: Simd, const N: usize>(
+        simd: S,
+        rows: [&[f64]; N],
+        b: &[f64],
+        term: impl Fn(S::f64s, S::f64s, S::f64s) -> S::f64s,
+        tail_term: impl Fn(f64, f64, f64) -> f64,
+    ) -> [f64; N] {
+        match S::F64_LANES {
+            8 => partial::<S, N, 4>(simd, rows, b, term, tail_term),
+            4 => partial::<S, N, 8>(simd, rows, b, term, tail_term),
+            2 => partial::<S, N, 16>(simd, rows, b, term, tail_term),
+            _ => partial::<S, N, 32>(simd, rows, b, term, tail_term),
+        }
+    }
+
     /// The inner product of two vectors of one length.
     #[inline(always)]
     pub(crate) fn dot<S: Simd>(simd: S, a: &[f64], b: &[f64]) -> f64 {
-        let n_registers = LANES / S::F64_LANES;
-        let ((a, a_tail), (b, b_tail)) = (split::<S>(a), split::<S>(b));
-        let mut sums = [simd.splat_f64s(0.0); LANES];
-        for (a, b) in a.chunks_exact(n_registers).zip(b.chunks_exact(n_registers)) {
-            for i in 0..n_registers {
-                sums[i] = simd.mul_add_f64s(a[i], b[i], sums[i]);
-            }
+        dot_rows(simd, [a], b)[0]
+    }
+
+    /// The inner products of some rows with `b`, each as [`dot`] gives it.
+    #[inline(always)]
+    pub(crate) fn dot_rows<S: Simd, const N: usize>(simd: S, rows: [&[f64]; N], b: &[f64]) -> [f64; N] {
+        let term = |sum, a, b| simd.mul_add_f64s(a, b, sum);
+        let tail_term = |sum, a: f64, b| a.mul_add(b, sum);
+        // the sums of more rows at once only stay in registers where there are 32 of them
+        if S::F64_LANES == 8 {
+            reduce(simd, rows, b, term, tail_term)
+        } else {
+            rows.map(|row| reduce(simd, [row], b, term, tail_term)[0])
         }
-        let mut partial = [0.0; LANES];
-        S::as_mut_simd_f64s(&mut partial)
-            .0
-            .copy_from_slice(&sums[..n_registers]);
-        for (lane, (a, b)) in a_tail.iter().zip(b_tail).enumerate() {
-            partial[lane] = a.mul_add(*b, partial[lane]);
-        }
-        fold(partial)
     }
 
     /// The squared Euclidean distance of two vectors of one length.
     #[inline(always)]
     pub(crate) fn squared_distance<S: Simd>(simd: S, a: &[f64], b: &[f64]) -> f64 {
-        let n_registers = LANES / S::F64_LANES;
-        let ((a, a_tail), (b, b_tail)) = (split::<S>(a), split::<S>(b));
-        let mut sums = [simd.splat_f64s(0.0); LANES];
-        for (a, b) in a.chunks_exact(n_registers).zip(b.chunks_exact(n_registers)) {
-            for i in 0..n_registers {
-                let difference = simd.sub_f64s(a[i], b[i]);
-                sums[i] = simd.mul_add_f64s(difference, difference, sums[i]);
-            }
-        }
-        let mut partial = [0.0; LANES];
-        S::as_mut_simd_f64s(&mut partial)
-            .0
-            .copy_from_slice(&sums[..n_registers]);
-        for (lane, (a, b)) in a_tail.iter().zip(b_tail).enumerate() {
-            partial[lane] = (a - b).mul_add(a - b, partial[lane]);
-        }
-        fold(partial)
+        let term = |sum, a, b| {
+            let difference = simd.sub_f64s(a, b);
+            simd.mul_add_f64s(difference, difference, sum)
+        };
+        reduce(simd, [a], b, term, |sum, a, b| (a - b).mul_add(a - b, sum))[0]
     }
 
     /// `target += factor * x`, elementwise.
     #[inline(always)]
     pub(crate) fn add_scaled<S: Simd>(simd: S, target: &mut [f64], factor: f64, x: &[f64]) {
-        let (targets, target_tail) = S::as_mut_simd_f64s(target);
-        let (xs, x_tail) = S::as_simd_f64s(x);
-        let factors = simd.splat_f64s(factor);
-        for (t, x) in targets.iter_mut().zip(xs) {
-            *t = simd.mul_add_f64s(factors, *x, *t);
+        add_scaled_rows(simd, target, [factor], [x]);
+    }
+
+    /// `target += factor * row`, elementwise, for one row after another.
+    #[inline(always)]
+    pub(crate) fn add_scaled_rows<S: Simd, const N: usize>(
+        simd: S,
+        target: &mut [f64],
+        factors: [f64; N],
+        rows: [&[f64]; N],
+    ) {
+        let n = target.len();
+        let halves = rows.map(|row| S::as_simd_f64s(&row[..n]));
+        let splats = factors.map(|factor| simd.splat_f64s(factor));
+        let (body, tail) = S::as_mut_simd_f64s(target);
+        let bodies: [&[S::f64s]; N] = std::array::from_fn(|n| &halves[n].0[..body.len()]);
+        for (at, target) in body.iter_mut().enumerate() {
+            let mut sum = *target;
+            for n in 0..N {
+                sum = simd.mul_add_f64s(splats[n], bodies[n][at], sum);
+            }
+            *target = sum;
         }
-        for (t, x) in target_tail.iter_mut().zip(x_tail) {
-            *t = factor.mul_add(*x, *t);
+        for (at, sum) in tail.iter_mut().enumerate() {
+            for n in 0..N {
+                *sum = factors[n].mul_add(halves[n].1[at], *sum);
+            }
         }
     }
 }

@@ -121,3 +121,25 @@ fn rows_come_in_the_order_asked() {
     assert_eq!(bits, [-1.07f32, 1.0, -1.07].map(f32::to_bits));
     assert!(rows(&[12]).is_err());
 }
+
+#[test]
+fn rows_that_were_read_are_not_asked_for_again() {
+    let (bucket, digest) = tiny::published();
+    let prefix = dataperf::dataset::dataset_prefix("speech-selection", digest);
+    let opened = Dataset::open(&bucket, prefix.clone(), Some(digest), Integrity::Digests);
+    let dataset: Dataset<SpeechSelection, _> = pollster::block_on(opened).expect("a data set");
+    let rows = |rows: &[usize]| {
+        let request = RowRequest {
+            file: "en/train.safetensors".into(),
+            tensor: "embeddings".into(),
+            rows: rows.to_vec(),
+        };
+        pollster::block_on(dataset.rows(&[request])).map(|answers| answers[0].concatenated())
+    };
+    let read = rows(&[7, 0]).expect("rows");
+    let train = format!("{prefix}en/train.safetensors");
+    pollster::block_on(bucket.put(&train, Bytes::from(vec![0; 4096]))).expect("stored");
+    assert_eq!(rows(&[7, 0]).expect("kept"), read);
+    assert_eq!(rows(&[0, 0]).expect("kept")[8..], read[8..]);
+    assert_ne!(rows(&[7, 1]).expect("read")[8..], read[8..]);
+}

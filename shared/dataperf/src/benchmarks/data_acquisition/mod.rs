@@ -2,8 +2,9 @@
 //! so that a model trained on them does well on the buyer's data.
 //!
 //! The data set has for each market
-//! - `MARKET/features.safetensors`: `features`, `(n_rows, n_features)` floats of 64 bits, or of 32 where the source
-//!   needs no more: the sellers' rows, seller after seller. Hidden;
+//! - `MARKET/features.safetensors`: `features`, `(n_rows, n_features)`: the sellers' rows, seller after seller, as 32-bit
+//!   floats or [`Decimals`](crate::numbers::Decimals) where these are the source's very numbers, else as 64-bit floats.
+//!   Hidden;
 //! - `MARKET/labels.safetensors`: `labels`, `(n_rows,)` bytes, 0 or 1. Hidden;
 //! - `MARKET/buyer.safetensors`: `features` and `labels` of the buyer's evaluation set. Hidden;
 //! - `public/MARKET/market.json` and `public/MARKET/SELLER.json`: what participants see.
@@ -74,6 +75,9 @@ pub struct Parameters {
 pub struct Market {
     /// What may be spent.
     pub budget: f64,
+    /// The decimals of the features, when they are stored as whole numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub n_decimals: Option<u32>,
     /// The sellers by number, from 0.
     pub sellers: Vec<Seller>,
 }

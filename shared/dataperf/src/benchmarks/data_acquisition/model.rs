@@ -9,12 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use super::validation::{Bought, sample};
 use super::{FEATURES, LABELS, Market, Parameters, buyer_file, features_file, labels_file};
-use crate::frozen::{Dtype, FrozenError, Manifest, ReadRows, numbers, slice};
+use crate::frozen::{Dtype, FrozenError, Manifest, ReadRows, TensorEntry, slice};
 use crate::metrics::accuracy;
 use crate::models::FitError;
 use crate::models::boosted_stumps::BoostedStumps;
 use crate::models::k_nearest::KNearest;
 use crate::models::logistic_regression::LogisticRegression;
+use crate::numbers::{Encoding, Numbers, Stored};
 
 /// Neighbours of [`BuyerModel::Knn`].
 const N_NEIGHBORS: usize = 9;
@@ -48,17 +49,22 @@ impl BuyerModel {
         if self == Self::Knn { N_NEIGHBORS } else { 2 }
     }
 
-    /// Trains on `x`, `(n_rows, n_features)`, and predicts the labels of `rows`.
+    /// Trains on `x`, `(n_rows, n_features)`, row after row, and predicts the labels of `rows`.
     fn predict(
         self,
-        x: ArrayView2<f64>,
+        x: Numbers<'_>,
         labels: &[usize],
         rows: ArrayView2<f64>,
     ) -> Result<Vec<usize>, FitError> {
-        match self {
-            Self::LogisticRegression => Ok(LogisticRegression::fit(x, labels)?.predict(rows)),
-            Self::Knn => Ok(KNearest::fit(x, labels, N_NEIGHBORS)?.predict(rows)),
-            Self::GradientBoosting => Ok(BoostedStumps::fit(x, labels, N_STUMPS)?.predict(rows)),
+        if self == Self::LogisticRegression {
+            return Ok(LogisticRegression::fit_stored(x, rows.ncols(), labels)?.predict(rows));
+        }
+        let x = Array2::from_shape_vec((labels.len(), rows.ncols()), x.to_f64());
+        let x = x.map_err(|_| FitError::NoFeatures)?;
+        if self == Self::Knn {
+            Ok(KNearest::fit(x.view(), labels, N_NEIGHBORS)?.predict(rows))
+        } else {
+            Ok(BoostedStumps::fit(x.view(), labels, N_STUMPS)?.predict(rows))
         }
     }
 }
@@ -72,8 +78,8 @@ pub struct Frozen {
 
 #[derive(Debug)]
 struct MarketData {
-    /// What the sellers' features are stored as.
-    dtype: Dtype,
+    /// How the sellers' features are stored.
+    encoding: Encoding,
     labels: Bytes,
     /// `(n_buyer, n_features)`
     buyer_features: Array2<f64>,
@@ -145,12 +151,17 @@ impl MarketData {
             &buyer_path,
             buyer,
         )?;
-        let buyer_features = numbers(tensor.dtype, &slice(tensor, &buyer_path, buyer)?).collect();
-        let buyer_features = Array2::from_shape_vec((buyer_labels.len(), n_features), buyer_features)
-            .map_err(|error| FrozenError::damaged(&buyer_path, error.to_string()))?;
+        let mut buyer_features = Stored::with_capacity(
+            encoding(tensor, &buyer_path, market)?,
+            buyer_labels.len() * n_features,
+        );
+        buyer_features.extend(&slice(tensor, &buyer_path, buyer)?);
+        let buyer_features =
+            Array2::from_shape_vec((buyer_labels.len(), n_features), buyer_features.view().to_f64())
+                .map_err(|error| FrozenError::damaged(&buyer_path, error.to_string()))?;
         let buyer_labels = buyer_labels.iter().map(|&label| label.into()).collect();
         Ok(Self {
-            dtype: features.dtype,
+            encoding: encoding(features, &features_path, market)?,
             labels,
             buyer_features,
             buyer_labels,
@@ -158,30 +169,31 @@ impl MarketData {
     }
 }
 
+fn encoding(tensor: &TensorEntry, path: &str, market: &Market) -> Result<Encoding, FrozenError> {
+    let (dtype, n_decimals) = (tensor.dtype, market.n_decimals);
+    let unknown = || format!("its numbers are {dtype:?} with {n_decimals:?} decimals");
+    Encoding::new(dtype, n_decimals).ok_or_else(|| FrozenError::damaged(path, unknown()))
+}
+
 /// The accuracy of each trial in a market. `read` are the rows of [`Bought::rows`].
 pub(super) fn accuracies(bought: &Bought, frozen: &Frozen, read: &ReadRows) -> Result<Vec<f64>, FrozenError> {
     let market = &frozen.data[&bought.market];
     let n_features = market.buyer_features.ncols();
-    let damaged = |why: String| FrozenError::damaged(&features_file(bought.market), why);
     let trial = |rows: &Vec<u32>| {
-        let mut x = Vec::with_capacity(rows.len() * n_features);
+        let mut x = Stored::with_capacity(market.encoding, rows.len() * n_features);
         for row in rows {
-            x.extend(numbers(
-                market.dtype,
-                read.row(bought.rows.partition_point(|known| known < row)),
-            ));
+            x.extend(read.row(bought.rows.partition_point(|known| known < row)));
         }
         let labels: Vec<usize> = rows
             .iter()
             .map(|&row| market.labels[row as usize].into())
             .collect();
-        let x = ArrayView2::from_shape((rows.len(), n_features), &x)
-            .map_err(|error| damaged(error.to_string()))?;
         let predicted = frozen
             .buyer_model()
-            .predict(x, &labels, market.buyer_features.view());
-        let predicted = predicted.map_err(|error| damaged(error.to_string()))?;
-        Ok(accuracy(&market.buyer_labels, &predicted))
+            .predict(x.view(), &labels, market.buyer_features.view());
+        let damaged =
+            |error: FitError| FrozenError::damaged(&features_file(bought.market), error.to_string());
+        Ok(accuracy(&market.buyer_labels, &predicted.map_err(damaged)?))
     };
     bought.trials.par_iter().map(trial).collect()
 }

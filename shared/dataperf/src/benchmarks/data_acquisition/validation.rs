@@ -272,6 +272,7 @@ mod tests {
             .map(|&(n_rows, max_price)| Seller { n_rows, max_price });
         Market {
             budget,
+            n_decimals: None,
             sellers: sellers.collect(),
         }
     }

@@ -5,7 +5,8 @@
 //! - `public/pool.safetensors` and `public/pool_index.safetensors`: the candidates, a [`pool`](crate::pool);
 //! - `tests/CONCEPT.safetensors`: `embeddings`, `(n_test, n_features)` 32-bit floats, and `labels`, `(n_test,)`
 //!   bytes: 1 where the image shows the concept, else 0. Hidden;
-//! - `public/examples/CONCEPT.txt`: ids of images to search from, one a line, where the source has some.
+//! - `public/examples/CONCEPT.txt`: ids of images to search from, one a line, where the source has some;
+//! - `public/train_sets/NAME.json`: training sets that the source has, each an artifact.
 
 mod metric;
 mod model;
@@ -20,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 pub use metric::Measures;
 pub use model::Frozen;
-pub use submission::Submission;
+pub use submission::{Submission, examples_of_csv};
 pub use validation::Checked;
 
 use crate::benchmark::{Benchmark, Leaderboard, RowRequest};
@@ -49,6 +50,11 @@ pub fn test_file(concept: &str) -> String {
 /// The frozen file of a concept's examples.
 pub fn examples_file(concept: &str) -> String {
     format!("public/examples/{concept}.txt")
+}
+
+/// The frozen file of a training set.
+pub fn train_set_file(name: &str) -> String {
+    format!("public/train_sets/{name}.json")
 }
 
 /// The manifest's parameters.

@@ -115,12 +115,32 @@ fn of_csv(file: &Entry, reasons: &mut Reasons) -> Option<Listed> {
         reasons.add(Reason::new("unknown_file", name, message));
         return None;
     };
-    let mut listed = Listed {
+    Some(Listed {
         at: name.clone(),
         concept: concept.to_owned(),
-        examples: Vec::new(),
-    };
-    let mut reader = csv::Reader::from_reader(file.bytes.as_slice());
+        examples: read_csv(name, &file.bytes, reasons),
+    })
+}
+
+/// The images and labels of a training set in the CSV form, in its order. `name` is the file's, for messages.
+///
+/// # Errors
+/// A sentence for each line that is not of this form.
+pub fn examples_of_csv(name: &str, bytes: &[u8]) -> Result<Vec<(String, u8)>, Vec<String>> {
+    let mut reasons = Reasons::default();
+    let examples = read_csv(name, bytes, &mut reasons).into_iter();
+    let examples = examples.filter_map(|example| Some((example.id, example.label?)));
+    reasons.into_verdict(examples.collect()).map_err(|rejection| {
+        let reasons = rejection.reasons().iter();
+        reasons
+            .map(|reason| format!("`{}`: {}", reason.at, reason.message))
+            .collect()
+    })
+}
+
+fn read_csv(name: &str, bytes: &[u8], reasons: &mut Reasons) -> Vec<Example> {
+    let mut examples = Vec::new();
+    let mut reader = csv::Reader::from_reader(bytes);
     let columns = reader.headers().ok().and_then(columns);
     let Some((id_idx, label_idx)) = columns else {
         let message = format!(
@@ -128,7 +148,7 @@ fn of_csv(file: &Entry, reasons: &mut Reasons) -> Option<Listed> {
             quote(name)
         );
         reasons.add(Reason::new("bad_header", format!("{name} line 1"), message));
-        return Some(listed);
+        return examples;
     };
     for record in reader.records() {
         match record {
@@ -136,7 +156,7 @@ fn of_csv(file: &Entry, reasons: &mut Reasons) -> Option<Listed> {
                 let at = format!("{name} line {}", record.position().map_or(0, csv::Position::line));
                 let label = record[label_idx].trim();
                 let label = checked(label.parse().ok(), &at, &quote(label), reasons);
-                listed.examples.push(Example {
+                examples.push(Example {
                     at,
                     id: record[id_idx].trim().to_owned(),
                     label,
@@ -149,7 +169,7 @@ fn of_csv(file: &Entry, reasons: &mut Reasons) -> Option<Listed> {
             }
         }
     }
-    Some(listed)
+    examples
 }
 
 /// Where the two columns stand, if they are the only ones.

@@ -1,0 +1,97 @@
+//! The CSV form of training sets: what a participant of the public challenge trains on. Each becomes an artifact.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use dataperf::benchmarks::vision_selection::{examples_of_csv, train_set_file};
+use serde_json::json;
+
+use super::named;
+use crate::import::ImportError;
+use crate::writer::DatasetWriter;
+
+/// A training set's files by concept.
+type Files = BTreeMap<String, PathBuf>;
+
+/// Writes each training set of `train_sets` as an artifact; gives what is wrong with their form. Whether they keep the
+/// rules is told when they are scored.
+pub(super) fn freeze(
+    from: &Path,
+    concepts: &[String],
+    writer: &mut DatasetWriter,
+) -> Result<Vec<String>, ImportError> {
+    let mut problems = Vec::new();
+    for (name, files) in by_name(named(&from.join("train_sets"), "", ".csv")?, concepts) {
+        let missing: Vec<String> = concepts
+            .iter()
+            .filter(|concept| !files.contains_key(*concept))
+            .map(|concept| format!("`{concept}_{name}.csv`"))
+            .collect();
+        if !missing.is_empty() {
+            problems.push(format!(
+                "the training set `{name}` in `train_sets` lacks {}",
+                missing.join(", ")
+            ));
+            continue;
+        }
+        match artifact(&files) {
+            Ok(artifact) => writer.lines(&train_set_file(&name), &[artifact])?,
+            Err(found) => problems.extend(found),
+        }
+    }
+    Ok(problems)
+}
+
+/// Files by the name of their training set. One that begins with no concept serves all of them.
+fn by_name(found: BTreeMap<String, PathBuf>, concepts: &[String]) -> BTreeMap<String, Files> {
+    let mut sets: BTreeMap<String, Files> = BTreeMap::new();
+    for (stem, path) in found {
+        let is_of = |concept: &&String| {
+            stem.strip_prefix(concept.as_str())
+                .is_some_and(|rest| rest.starts_with('_'))
+        };
+        // of concepts that begin alike the one with the longest name
+        let concept = concepts.iter().filter(is_of).max_by_key(|concept| concept.len());
+        match concept {
+            Some(concept) => {
+                let name = stem[concept.len() + 1..].to_owned();
+                sets.entry(name).or_default().insert(concept.clone(), path);
+            }
+            None => {
+                let all = concepts.iter().map(|concept| (concept.clone(), path.clone()));
+                sets.entry(stem.clone()).or_default().extend(all);
+            }
+        }
+    }
+    sets
+}
+
+/// The JSON form, images in the order of the files: models are fitted in it.
+fn artifact(files: &Files) -> Result<String, Vec<String>> {
+    let (mut members, mut problems) = (Vec::new(), Vec::new());
+    for (concept, path) in files {
+        let name = path.display().to_string();
+        let about = |why: String| format!("`{name}`: {why}");
+        let examples = fs::read(path)
+            .map_err(|error| vec![about(error.to_string())])
+            .and_then(|bytes| examples_of_csv(&name, &bytes))
+            .unwrap_or_else(|found| {
+                problems.extend(found);
+                Vec::new()
+            });
+        let mut seen = BTreeSet::new();
+        let twice = examples.iter().filter(|(id, _)| !seen.insert(id));
+        problems.extend(twice.map(|(id, _)| about(format!("`{id}` is there twice"))));
+        let labels: Vec<String> = examples
+            .iter()
+            .map(|(id, label)| format!("{}: {label}", json!(id)))
+            .collect();
+        members.push(format!("{}: {{{}}}", json!(concept), labels.join(", ")));
+    }
+    if problems.is_empty() {
+        Ok(format!("{{{}}}", members.join(", ")))
+    } else {
+        Err(problems)
+    }
+}

@@ -1,0 +1,362 @@
+//! Numbers as they are stored: features that a source writes in few digits take half the bytes of a 64-bit float, in a
+//! file and on their way through memory, and are the same numbers.
+
+use crate::frozen::Dtype;
+
+/// More decimals than this leave no room for whole digits in 32 bits.
+pub const MAX_DECIMALS: u32 = 9;
+
+/// Decimals as whole numbers: with four of them, 123 is `0.0123`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Decimals {
+    scale: f64,
+    inverse: f64,
+}
+
+impl Decimals {
+    /// Numbers of at most `n` digits after the point. `None` above [`MAX_DECIMALS`].
+    pub fn new(n: u32) -> Option<Self> {
+        (n <= MAX_DECIMALS).then(|| {
+            let scale = f64::from(10u32.pow(n));
+            Self {
+                scale,
+                inverse: 1.0 / scale,
+            }
+        })
+    }
+
+    /// The float nearest to the decimal: what parsing its digits gives.
+    ///
+    /// # Source
+    /// Division by one Newton step with fused multiply-adds, which rounds correctly here (Markstein, "Computation of
+    /// elementary functions on the IBM RISC System/6000 processor", 1990) and, unlike a division, costs four operations.
+    #[inline(always)]
+    #[allow(
+        clippy::inline_always,
+        reason = "code is only vectorised if it is inlined into the function that enables the instruction set"
+    )]
+    pub fn decode(self, whole: i32) -> f64 {
+        let whole = f64::from(whole);
+        let near = whole * self.inverse;
+        let rest = (-near).mul_add(self.scale, whole);
+        rest.mul_add(self.inverse, near)
+    }
+
+    /// The whole number that [`decode`](Self::decode) makes `number` of. `None` when there is none.
+    #[allow(clippy::float_cmp, reason = "whether it is the same number is the question")]
+    pub fn encode(self, number: f64) -> Option<i32> {
+        let whole = (number * self.scale).round_ties_even();
+        let fits = whole.abs() <= f64::from(i32::MAX); // false for what is not finite
+        (fits && self.decode(whole as i32) == number).then_some(whole as i32)
+    }
+}
+
+/// How numbers are stored.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Encoding {
+    /// 64-bit floats.
+    F64,
+    /// 32-bit floats.
+    F32,
+    /// 32-bit whole numbers that stand for decimals.
+    Decimals(Decimals),
+}
+
+impl Encoding {
+    /// The encoding of a tensor; whole numbers need to know their decimals. `None` when the two don't go together.
+    pub fn new(dtype: Dtype, n_decimals: Option<u32>) -> Option<Self> {
+        match (dtype, n_decimals) {
+            (Dtype::F64, None) => Some(Self::F64),
+            (Dtype::F32, None) => Some(Self::F32),
+            (Dtype::I32, Some(n)) => Decimals::new(n).map(Self::Decimals),
+            _ => None,
+        }
+    }
+
+    /// Appends numbers, little-endian. One that the encoding can't hold is rounded.
+    pub fn encode(self, numbers: &[f64], bytes: &mut Vec<u8>) {
+        match self {
+            Self::F64 => bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes())),
+            Self::F32 => bytes.extend(numbers.iter().flat_map(|&number| (number as f32).to_le_bytes())),
+            Self::Decimals(decimals) => bytes.extend(numbers.iter().flat_map(|&number| {
+                let whole = (number * decimals.scale).round_ties_even();
+                (whole as i32).to_le_bytes()
+            })),
+        }
+    }
+}
+
+/// The encodings that hold some numbers exactly.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exact {
+    f32: bool,
+    n_decimals: Vec<u32>,
+}
+
+impl Default for Exact {
+    fn default() -> Self {
+        Self {
+            f32: true,
+            n_decimals: (0..=MAX_DECIMALS).collect(),
+        }
+    }
+}
+
+impl Exact {
+    /// Leaves out the encodings that can't hold `numbers`. A negative zero may become a positive one.
+    pub fn keep(&mut self, numbers: &[f64]) {
+        let is_narrow = |number: &f64| f64::from(*number as f32).total_cmp(number).is_eq();
+        self.f32 = self.f32 && numbers.iter().all(is_narrow);
+        let all = |&n: &u32| Decimals::new(n).is_some_and(|d| numbers.iter().all(|&x| d.encode(x).is_some()));
+        self.n_decimals.retain(all);
+    }
+
+    /// Leaves out the encodings that are not in `other`.
+    pub fn intersect(&mut self, other: &Self) {
+        self.f32 &= other.f32;
+        self.n_decimals.retain(|n| other.n_decimals.contains(n));
+    }
+
+    /// The smallest encoding that is left, as a tensor's kind and its decimals.
+    pub fn best(&self) -> (Dtype, Option<u32>) {
+        match self.n_decimals.first() {
+            _ if self.f32 => (Dtype::F32, None),
+            Some(&n) => (Dtype::I32, Some(n)),
+            None => (Dtype::F64, None),
+        }
+    }
+}
+
+/// Numbers in memory as they are stored.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Stored {
+    /// 64-bit floats.
+    F64(Vec<f64>),
+    /// 32-bit floats.
+    F32(Vec<f32>),
+    /// Decimals as whole numbers.
+    Decimals(Vec<i32>, Decimals),
+}
+
+impl Stored {
+    /// Room for `n` numbers.
+    pub fn with_capacity(encoding: Encoding, n: usize) -> Self {
+        match encoding {
+            Encoding::F64 => Self::F64(Vec::with_capacity(n)),
+            Encoding::F32 => Self::F32(Vec::with_capacity(n)),
+            Encoding::Decimals(decimals) => Self::Decimals(Vec::with_capacity(n), decimals),
+        }
+    }
+
+    /// Appends numbers from their little-endian bytes; what is left over at the end is no number.
+    pub fn extend(&mut self, bytes: &[u8]) {
+        match self {
+            Self::F64(all) => all.extend(bytes.as_chunks().0.iter().copied().map(f64::from_le_bytes)),
+            Self::F32(all) => all.extend(bytes.as_chunks().0.iter().copied().map(f32::from_le_bytes)),
+            Self::Decimals(all, _) => all.extend(bytes.as_chunks().0.iter().copied().map(i32::from_le_bytes)),
+        }
+    }
+
+    /// The numbers.
+    pub fn view(&self) -> Numbers<'_> {
+        match self {
+            Self::F64(all) => Numbers::F64(all),
+            Self::F32(all) => Numbers::F32(all),
+            Self::Decimals(all, decimals) => Numbers::Decimals(all, *decimals),
+        }
+    }
+}
+
+/// A view of [`Stored`] numbers, or of plain floats.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Numbers<'a> {
+    /// 64-bit floats.
+    F64(&'a [f64]),
+    /// 32-bit floats.
+    F32(&'a [f32]),
+    /// Decimals as whole numbers.
+    Decimals(&'a [i32], Decimals),
+}
+
+impl<'a> Numbers<'a> {
+    /// How many there are.
+    pub fn len(self) -> usize {
+        match self {
+            Self::F64(all) => all.len(),
+            Self::F32(all) => all.len(),
+            Self::Decimals(all, _) => all.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// At most `n` of them from `first` on.
+    pub(crate) fn part(self, first: usize, n: usize) -> Self {
+        let range = first..(first + n).min(self.len());
+        match self {
+            Self::F64(all) => Self::F64(&all[range]),
+            Self::F32(all) => Self::F32(&all[range]),
+            Self::Decimals(all, decimals) => Self::Decimals(&all[range], decimals),
+        }
+    }
+
+    /// All of them as 64-bit floats.
+    pub fn to_f64(self) -> Vec<f64> {
+        let mut scratch = vec![0.0; self.len()];
+        if let Self::F64(all) = self {
+            return all.to_vec();
+        }
+        self.decoded(&mut scratch);
+        scratch
+    }
+
+    /// The first that is NaN or infinite: its place and itself.
+    pub(crate) fn first_not_finite(self) -> Option<(usize, f64)> {
+        match self {
+            Self::F64(all) => find(all, |number| number.is_finite()),
+            Self::F32(all) => find(all, |number| number.is_finite()),
+            Self::Decimals(..) => None,
+        }
+    }
+
+    /// All of them as 64-bit floats: themselves, or decoded into the beginning of `scratch`.
+    #[inline(always)]
+    #[allow(
+        clippy::inline_always,
+        reason = "code is only vectorised if it is inlined into the function that enables the instruction set"
+    )]
+    pub(crate) fn decoded<'b>(self, scratch: &'b mut [f64]) -> &'b [f64]
+    where
+        'a: 'b,
+    {
+        match self {
+            Self::F64(all) => all,
+            Self::F32(all) => {
+                for (to, &from) in scratch.iter_mut().zip(all) {
+                    *to = f64::from(from);
+                }
+                &scratch[..all.len()]
+            }
+            Self::Decimals(all, decimals) => {
+                for (to, &from) in scratch.iter_mut().zip(all) {
+                    *to = decimals.decode(from);
+                }
+                &scratch[..all.len()]
+            }
+        }
+    }
+}
+
+/// The first that breaks `holds`. Whether there is one is asked in blocks, which vectorises.
+fn find<T: Copy + Into<f64>>(all: &[T], holds: impl Fn(T) -> bool) -> Option<(usize, f64)> {
+    const BLOCK: usize = 256;
+    let block = all
+        .chunks(BLOCK)
+        .position(|block| !block.iter().fold(true, |all, &one| all & holds(one)))?;
+    let mut rest = all.iter().enumerate().skip(block * BLOCK);
+    rest.find(|&(_, &one)| !holds(one))
+        .map(|(at, &one)| (at, one.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn decimals(n: u32) -> Decimals {
+        Decimals::new(n).expect("few enough")
+    }
+
+    #[test]
+    fn the_ends_and_the_small_ones_are_what_their_digits_parse_to() {
+        for n in 0..=MAX_DECIMALS {
+            let near_ends = (i32::MIN + 1..i32::MIN + 9_999).chain(i32::MAX - 9_999..=i32::MAX);
+            for whole in (-99_999..99_999).chain(near_ends) {
+                let parsed: f64 = format!("{whole}e-{n}").parse().expect("a number");
+                assert_eq!(
+                    decimals(n).decode(whole).to_bits(),
+                    (parsed + 0.0).to_bits(),
+                    "{whole}e-{n}"
+                );
+                assert_eq!(decimals(n).encode(parsed), Some(whole));
+            }
+        }
+        assert_eq!(Decimals::new(MAX_DECIMALS + 1), None);
+    }
+
+    proptest! {
+        #[test]
+        fn decoding_divides(whole: i32, n in 0..=MAX_DECIMALS) {
+            let quotient = f64::from(whole) / 10f64.powi(n.cast_signed());
+            prop_assert_eq!(decimals(n).decode(whole).to_bits(), quotient.to_bits());
+        }
+    }
+
+    #[test]
+    fn other_numbers_are_not_decimals() {
+        for number in [
+            0.125_000_1,
+            1.0 / 3.0,
+            2147.483_648e6,
+            f64::NAN,
+            f64::INFINITY,
+            1e300,
+        ] {
+            assert_eq!(decimals(6).encode(number), None, "{number}");
+        }
+        assert_eq!(decimals(6).encode(-0.0), Some(0));
+        assert_eq!(decimals(6).encode(0.125), Some(125_000));
+    }
+
+    #[test]
+    fn the_smallest_exact_encoding_is_chosen() {
+        let best = |numbers: &[f64]| {
+            let mut exact = Exact::default();
+            exact.keep(numbers);
+            exact.best()
+        };
+        assert_eq!(best(&[0.5, -3.0]), (Dtype::F32, None));
+        assert_eq!(best(&[0.5, -3.01]), (Dtype::I32, Some(2)));
+        assert_eq!(best(&[0.1, 0.123_456_789]), (Dtype::I32, Some(9)));
+        assert_eq!(best(&[3.0, 0.123_456_789]), (Dtype::F64, None));
+        assert_eq!(best(&[1.0 / 3.0]), (Dtype::F64, None));
+        let mut one = Exact::default();
+        one.keep(&[0.1]);
+        let mut other = Exact::default();
+        other.keep(&[0.25, f64::from(0.3_f32)]);
+        one.intersect(&other);
+        assert_eq!(one.best(), (Dtype::F64, None));
+    }
+
+    #[test]
+    fn every_encoding_gives_the_numbers_back() {
+        let numbers = [0.5, -3.25, 0.0, 1e-3 * 125.0];
+        for (dtype, n) in [(Dtype::F64, None), (Dtype::F32, None), (Dtype::I32, Some(3))] {
+            let encoding = Encoding::new(dtype, n).expect("they go together");
+            let mut bytes = Vec::new();
+            encoding.encode(&numbers, &mut bytes);
+            let mut stored = Stored::with_capacity(encoding, 4);
+            stored.extend(&bytes);
+            assert_eq!(stored.view().to_f64(), numbers);
+            assert_eq!(stored.view().part(1, 9).to_f64(), numbers[1..]);
+        }
+        assert_eq!(Encoding::new(Dtype::F64, Some(3)), None);
+        assert_eq!(Encoding::new(Dtype::I32, None), None);
+    }
+
+    #[test]
+    fn what_is_not_finite_is_found() {
+        let mut numbers = vec![1.0; 1000];
+        assert_eq!(Numbers::F64(&numbers).first_not_finite(), None);
+        numbers[700] = f64::INFINITY;
+        numbers[900] = f64::NAN;
+        assert_eq!(
+            Numbers::F64(&numbers).first_not_finite(),
+            Some((700, f64::INFINITY))
+        );
+    }
+}
