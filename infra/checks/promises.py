@@ -18,6 +18,8 @@ WILDCARD_RESOURCES = {
 WHOLE_BUCKET_ACTIONS = {"s3:ListBucket", "s3:ListBucketVersions"}
 # The only bucket whose objects the caretaker may touch: receipts.
 CARETAKER_OBJECTS = {"results"}
+# The ends of the names of queues that only people read, when an alarm sends them there.
+LAST_QUEUES = ("-unread", "-undelivered")
 STATEFUL = {"AWS::S3::Bucket", "AWS::DynamoDB::Table", "AWS::SQS::Queue"}
 MAX_RETENTION_SECONDS = 14 * 24 * 3600
 
@@ -157,8 +159,9 @@ def unread_failures(stack, queue_arns):
     for arn in sorted(queue_arns):
         if arn.split(":")[-1] not in watched:
             yield f"no alarm watches the queue `{arn}`"
-    if len(queue_arns - read) > 1:
-        yield f"nobody reads the queues `{sorted(queue_arns - read)}`"
+    last = {arn for arn in queue_arns - read if arn.split(":")[-1].endswith(LAST_QUEUES)}
+    for arn in sorted(queue_arns - read - last):
+        yield f"nobody reads the queue `{arn}`"
     for mapping in mappings:
         if mapping.get("FunctionResponseTypes") != ["ReportBatchItemFailures"]:
             yield f"one bad message of `{mapping['EventSourceArn']}` would bring the whole batch back: report item failures"

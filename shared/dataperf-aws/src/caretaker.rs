@@ -3,6 +3,7 @@
 use dataperf::benchmarks::IDS;
 use dataperf::failure::give_up;
 use dataperf::pipeline::{Outlets, PipelineError};
+use dataperf::rescoring::Request;
 use futures_util::FutureExt;
 use lambda_runtime::{Context, LambdaEvent, service_fn};
 use serde_json::{Value, json};
@@ -97,6 +98,19 @@ async fn end(warm: &Warm, given_up_event: &GivenUp, request_id: &str) -> Result<
             return Err(BadEvent::new(what).into());
         };
         if upload.is_folder_marker() {
+            continue;
+        }
+        if Request::is_one(benchmark, upload) {
+            // Nobody's submission: whoever asked sees what was not scored again, and asks once more.
+            tracing::error!(
+                request_id,
+                failed_request_id = given_up_event.request_id,
+                benchmark,
+                key = upload.key,
+                outcome = "fault",
+                error = given_up_event.error,
+                "a request to score again was given up"
+            );
             continue;
         }
         let reason = given_up_event.cause.reason(&given_up_event.request_id);

@@ -9,6 +9,7 @@ use dataperf::failure::{Cause, give_up};
 use dataperf::pipeline::{Outlets, PipelineError};
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Entry, Leaderboards};
+use dataperf::rescoring::Request;
 use dataperf::{Timestamp, Upload};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
@@ -106,7 +107,8 @@ impl Sweep<'_> {
             swept.n_listed += uploads.len();
             let due = uploads.into_iter().filter(|upload| {
                 let stored = upload.received_at.unix_millis();
-                stored >= state.checked_until.unix_millis() && stored <= newest && !upload.is_folder_marker()
+                let is_due = stored >= state.checked_until.unix_millis() && stored <= newest;
+                is_due && !upload.is_folder_marker() && !Request::is_one(benchmark, upload)
             });
             let lookups = due.map(|upload| async move {
                 let known = self.table.submission(benchmark, &upload.id()).await?;
