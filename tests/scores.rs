@@ -192,7 +192,7 @@ async fn the_command_line_submits_and_shows() {
     );
     let boards = world.command(&["leaderboard", BENCHMARK]).json();
     assert_eq!(boards[0]["leaderboard"], "en-25");
-    let place = json!({ "rank": 1, "submitter": "ada", "score": receipt.verdict.score,
+    let place = json!({ "rank": 1, "is_baseline": false, "submitter": "ada", "score": receipt.verdict.score,
                         "received_at": receipt.received_at, "submission": id });
     assert_eq!(boards[0]["places"], json!([place]));
 

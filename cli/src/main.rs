@@ -2,6 +2,7 @@
 
 mod cloud;
 mod commands;
+mod figure;
 mod output;
 mod page;
 mod progress;
@@ -38,7 +39,7 @@ enum Command {
     /// Judge an artifact offline, exactly as the cloud does
     Score(commands::score::ScoreArgs),
     /// Check an artifact's form and rules offline, without scoring it
-    Validate(commands::score::ScoreArgs),
+    Validate(commands::score::ArtifactArgs),
     /// Recompute a receipt offline and compare it bit for bit
     Verify(commands::verify::VerifyArgs),
     /// Make, describe and publish frozen data sets

@@ -6,6 +6,9 @@ use dataperf::{Ending, Reason, Verdict};
 use serde::Serialize;
 use serde_json::Value;
 
+/// Longer lists are not for a table; `--format json` has them.
+const MAX_LISTED_NUMBERS: usize = 20;
+
 /// How results are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
@@ -77,6 +80,11 @@ pub(crate) fn print_verdict(verdict: &Verdict) {
         (Ending::Scored, Some(number)) => {
             println!("{board}: scored {}", score(number));
             println!("{}", metrics(verdict));
+            for (name, value) in &verdict.metrics {
+                if let Some(table) = value.as_object().and_then(|parts| breakdown(name, parts)) {
+                    println!("\n{table}");
+                }
+            }
         }
         (Ending::Scored, None) => println!("{board}: scored, but the verdict has no score"),
         (Ending::Rejected, _) => {
@@ -111,7 +119,7 @@ fn metrics(verdict: &Verdict) -> Table {
     for (name, value) in &verdict.metrics {
         match value {
             Value::Object(parts) => {
-                for (part, value) in parts {
+                for (part, value) in parts.iter().filter(|(_, value)| !value.is_object()) {
                     table.add_row([format!("{name} · {part}"), number_or_text(value)]);
                 }
             }
@@ -127,6 +135,32 @@ fn metrics(verdict: &Verdict) -> Table {
     }
     table.add_row(["evaluator", &verdict.evaluator]);
     table
+}
+
+/// A row for each part of a metric that is made of parts with numbers of their own: tasks, markets, concepts.
+fn breakdown(name: &str, parts: &serde_json::Map<String, Value>) -> Option<Table> {
+    let is_short = |value: &Value| {
+        value
+            .as_array()
+            .is_none_or(|items| items.len() <= MAX_LISTED_NUMBERS)
+    };
+    let first = parts.values().next()?.as_object()?;
+    let columns: Vec<&String> = first
+        .iter()
+        .filter(|(_, value)| is_short(value))
+        .map(|(name, _)| name)
+        .collect();
+    let header: Vec<&str> = std::iter::once(name)
+        .chain(columns.iter().map(|column| column.as_str()))
+        .collect();
+    let mut table = table(&header);
+    for (part, numbers) in parts {
+        let cells = columns
+            .iter()
+            .map(|column| numbers.get(*column).map(number_or_text).unwrap_or_default());
+        table.add_row(std::iter::once(part.clone()).chain(cells));
+    }
+    Some(table)
 }
 
 fn number_or_text(value: &Value) -> String {

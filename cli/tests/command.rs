@@ -217,3 +217,76 @@ fn completions_are_printed_for_each_shell() {
         assert!(text(&output.stdout).contains("leaderboard"), "{shell}");
     }
 }
+
+#[test]
+fn curves_are_drawn_in_the_terminal_and_as_a_figure() {
+    let scratch = tempfile::tempdir().unwrap();
+    let demo = demo().with_file_name("vision-debugging");
+    let (frozen, figure) = (scratch.path().join("frozen"), scratch.path().join("curves.svg"));
+    let (frozen, figure) = (frozen.to_str().unwrap(), figure.to_str().unwrap());
+    let imported = [
+        "dataset",
+        "import",
+        "vision-debugging",
+        "--from",
+        demo.to_str().unwrap(),
+        "--out",
+        frozen,
+    ];
+    assert_eq!(run(&imported).status.code(), Some(0));
+    let artifact = demo.join("submissions/open/hindsight/perfect.json");
+    let score = [
+        "score",
+        "vision-debugging",
+        "-l",
+        "open",
+        "-d",
+        frozen,
+        "--plot",
+        figure,
+        artifact.to_str().unwrap(),
+    ];
+    let ran = run(&score);
+    assert_eq!(ran.status.code(), Some(0), "{ran:?}");
+    let shown = text(&ran.stdout);
+    let svg = std::fs::read_to_string(figure).unwrap();
+    for task in ["1-7-flipped", "2-3-flipped", "3-8", "4-9"] {
+        assert!(
+            shown.contains(&format!("{task}: ")) && svg.contains(&format!("{task}: ")),
+            "{shown}"
+        );
+    }
+    let n_dots = shown
+        .chars()
+        .filter(|c| ('\u{2801}'..='\u{28ff}').contains(c))
+        .count();
+    assert!(n_dots > 200, "{shown}");
+    // a panel has its curve of 201 points, two dashed lines, a dot and a legend
+    let points = svg
+        .lines()
+        .filter(|line| line.contains("<polyline"))
+        .map(|line| line.matches(',').count());
+    assert_eq!(points.filter(|&n| n == 201).count(), 4);
+    assert_eq!(svg.matches("before cleaning").count(), 4);
+    assert_eq!(svg.matches("<circle").count(), 4);
+
+    let other = demo.with_file_name("speech-selection");
+    let frozen = import(scratch.path());
+    let artifact = other.join("submissions/en-25/coin-flip/random.json");
+    let ran = run(&[
+        "score",
+        "speech-selection",
+        "-l",
+        "en-25",
+        "-d",
+        &frozen,
+        "--plot",
+        figure,
+        artifact.to_str().unwrap(),
+    ]);
+    assert_eq!(ran.status.code(), Some(1));
+    assert!(
+        text(&ran.stderr).contains("speech-selection has no curves to plot"),
+        "{ran:?}"
+    );
+}

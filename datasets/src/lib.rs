@@ -7,6 +7,7 @@ mod import;
 mod public;
 mod seller_summary;
 mod speech_selection;
+mod vision_debugging;
 mod vision_selection;
 mod writer;
 

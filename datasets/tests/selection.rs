@@ -136,6 +136,79 @@ fn acquisition_scores_are_scikit_learns_in_every_trial() {
     );
 }
 
+/// A copy of the demo's layout of Selection for Vision, to be changed.
+fn vision_layout(to: &Path) {
+    for folder in ["embeddings", "examples", "test_sets"] {
+        fs::create_dir_all(to.join(folder)).expect("a directory");
+        for entry in fs::read_dir(demo("vision-selection").join(folder)).expect("a directory") {
+            let entry = entry.expect("an entry");
+            fs::copy(entry.path(), to.join(folder).join(entry.file_name())).expect("copied");
+        }
+    }
+    fs::create_dir_all(to.join("train_sets")).expect("a directory");
+}
+
+#[test]
+fn training_sets_in_the_csv_form_become_artifacts() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (from, frozen) = (directory.path().join("from"), directory.path().join("frozen"));
+    vision_layout(&from);
+    let artifact = fs::read(demo("vision-selection").join("submissions/open/coin-flip/random_20.json"));
+    let artifact: Value = serde_json::from_slice(&artifact.expect("a submission")).expect("json");
+    for (concept, labels) in artifact.as_object().expect("concepts") {
+        let lines = labels
+            .as_object()
+            .expect("labels")
+            .iter()
+            .map(|(id, label)| format!("{id},{label}\n"));
+        let csv: String = std::iter::once("ImageID,Confidence\n".to_owned())
+            .chain(lines)
+            .collect();
+        fs::write(from.join(format!("train_sets/{concept}_a_few.csv")), &csv).expect("a file");
+        fs::write(from.join("train_sets/shared.csv"), csv).expect("a file");
+    }
+    import::<VisionSelection>(&from, &frozen, &Silent).expect("imported");
+    let bucket = DirectoryBucket::new(&frozen);
+    let dataset = pollster::block_on(Dataset::open(bucket, String::new(), None, Integrity::Digests));
+    let dataset: Dataset<VisionSelection, _> = dataset.expect("a data set");
+    let exported = fs::read(frozen.join("public/train_sets/a_few.json")).expect("an artifact");
+    assert_eq!(
+        serde_json::from_slice::<Value>(&exported).expect("json"),
+        artifact
+    );
+    for name in ["a_few", "shared"] {
+        let exported = fs::read(frozen.join(format!("public/train_sets/{name}.json")));
+        let verdict = judge(&dataset, &exported.expect("an artifact"));
+        assert_eq!(verdict.status, Ending::Scored, "{name}: {:?}", verdict.reasons);
+    }
+}
+
+#[test]
+fn training_sets_of_another_form_are_named() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let from = directory.path().join("from");
+    vision_layout(&from);
+    for (name, csv) in [
+        ("3_lonely", "ImageID,Confidence\na,1\n"),
+        ("shared", "ImageID,Confidence\na,2\na\nb,0\nb,1\n"),
+        ("headless", "a,1\n"),
+    ] {
+        fs::write(from.join(format!("train_sets/{name}.csv")), csv).expect("a file");
+    }
+    let problems = match import::<VisionSelection>(&from, &directory.path().join("out"), &Silent) {
+        Err(ImportError::Refused { problems, .. }) => problems.join("\n"),
+        other => panic!("{other:?}"),
+    };
+    for problem in [
+        "the training set `lonely` in `train_sets` lacks `5_lonely.csv`, `8_lonely.csv`",
+        "shared.csv line 2`: the label is",
+        "shared.csv line 3`: the line is not",
+        "headless.csv line 1`: the first line",
+    ] {
+        assert!(problems.contains(problem), "{problem} is not in {problems}");
+    }
+}
+
 #[test]
 fn participants_get_summaries_and_nothing_hidden() {
     let directory = tempfile::tempdir().expect("a temporary directory");

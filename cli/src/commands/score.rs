@@ -15,14 +15,17 @@ use dataperf_datasets::{DirectoryBucket, Import};
 use serde_json::json;
 
 use crate::Done;
+use crate::figure::Figure;
 use crate::output::{Format, print_json, print_verdict};
+use crate::progress::waiting;
 use crate::registry::{Task, with_benchmark};
 
+/// Which artifact, held against what.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example: dataperf score speech-selection --leaderboard en-25 --dataset frozen/ my-selection.json"
+    after_help = "Example: dataperf validate speech-selection --leaderboard en-25 --dataset frozen/ my-selection.json"
 )]
-pub(crate) struct ScoreArgs {
+pub(crate) struct ArtifactArgs {
     /// The benchmark
     #[arg(value_parser = PossibleValuesParser::new(IDS))]
     benchmark: String,
@@ -36,9 +39,23 @@ pub(crate) struct ScoreArgs {
     artifact: PathBuf,
 }
 
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example: dataperf score speech-selection --leaderboard en-25 --dataset frozen/ my-selection.json\n         \
+    dataperf score vision-debugging --leaderboard open --dataset frozen/ --plot curves.svg my-orders.zip"
+)]
+pub(crate) struct ScoreArgs {
+    #[command(flatten)]
+    artifact: ArtifactArgs,
+    /// Write the curves of `vision-debugging`, which the terminal shows in dots, as a figure
+    #[arg(long, value_name = "FILE.svg")]
+    plot: Option<PathBuf>,
+}
+
 /// Judges the artifact and prints the verdict.
 pub(crate) async fn score(args: ScoreArgs, format: Format) -> Result<Done> {
-    let ScoreArgs {
+    let ScoreArgs { artifact: args, plot } = args;
+    let ArtifactArgs {
         benchmark,
         leaderboard,
         dataset,
@@ -50,17 +67,33 @@ pub(crate) async fn score(args: ScoreArgs, format: Format) -> Result<Done> {
         artifact: &artifact,
         integrity: Integrity::Sizes,
     };
-    let verdict = with_benchmark(&benchmark, judge).await?;
+    let spinner = waiting("scoring");
+    let verdict = with_benchmark(&benchmark, judge).await;
+    spinner.finish_and_clear();
+    let verdict = verdict?;
+    let figure = Figure::of(&verdict);
     match format {
         Format::Json => print_json(&verdict)?,
-        Format::Text => print_verdict(&verdict),
+        Format::Text => {
+            print_verdict(&verdict);
+            if let Some(figure) = &figure {
+                println!("{}", figure.text()?);
+            }
+        }
+    }
+    match (plot, figure) {
+        (Some(path), Some(figure)) => figure.write(&path)?,
+        (Some(_), None) if verdict.status == Ending::Scored => {
+            bail!("{benchmark} has no curves to plot: leave `--plot` out")
+        }
+        _ => {}
     }
     Ok(done(&verdict))
 }
 
 /// Checks form and rules, and prints that they hold or what breaks them.
-pub(crate) async fn validate(args: ScoreArgs, format: Format) -> Result<Done> {
-    let ScoreArgs {
+pub(crate) async fn validate(args: ArtifactArgs, format: Format) -> Result<Done> {
+    let ArtifactArgs {
         benchmark,
         leaderboard,
         dataset,

@@ -274,8 +274,8 @@ mod tests {
     #[test]
     fn the_ends_and_the_small_ones_are_what_their_digits_parse_to() {
         for n in 0..=MAX_DECIMALS {
-            let near_ends = (i32::MIN + 1..i32::MIN + 9_999).chain(i32::MAX - 9_999..=i32::MAX);
-            for whole in (-99_999..99_999).chain(near_ends) {
+            let near_ends = (i32::MIN + 1..i32::MIN + 999).chain(i32::MAX - 999..=i32::MAX);
+            for whole in (-9_999..9_999).chain(near_ends) {
                 let parsed: f64 = format!("{whole}e-{n}").parse().expect("a number");
                 assert_eq!(
                     decimals(n).decode(whole).to_bits(),

@@ -2,6 +2,7 @@
 
 pub mod data_acquisition;
 pub mod speech_selection;
+pub mod vision_debugging;
 pub mod vision_selection;
 
 /// Calls a macro with every benchmark's type: **the** list. A new benchmark is its folder and one line here.
@@ -13,6 +14,7 @@ macro_rules! for_each_benchmark {
         $callback! {
             $crate::benchmarks::speech_selection::SpeechSelection,
             $crate::benchmarks::vision_selection::VisionSelection,
+            $crate::benchmarks::vision_debugging::VisionDebugging,
             $crate::benchmarks::data_acquisition::DataAcquisition,
         }
     };

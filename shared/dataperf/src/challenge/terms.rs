@@ -153,7 +153,7 @@ fn not_open(round: &Round) -> Reason {
     let said = round.messages.before.as_deref();
     let said = said.map_or(String::new(), |said| format!(". {said}"));
     let message = format!(
-        "round {} opens at {}: upload it again then{said}",
+        "the leaderboard is not open yet: upload it again when round {} opens, at {}{said}",
         quote(&round.id),
         round.opens
     );

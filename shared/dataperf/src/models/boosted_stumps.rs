@@ -8,7 +8,8 @@ use ndarray::ArrayView2;
 use rayon::prelude::*;
 
 use super::mt19937::{Mt19937, seed_below_31_bits};
-use super::{FitError, check_training_set};
+use super::{FitError, check_training_set, numpy_log};
+use crate::simd::vector::pairwise_sum;
 
 /// Feature values closer than this are one value to the library's splitter.
 const FEATURE_THRESHOLD: f32 = 1e-7;
@@ -95,7 +96,7 @@ impl BoostedStumps {
         let y: Vec<f64> = labels.local_idx.iter().map(|&class| class as f64).collect();
         let epsilon = f64::from(f32::EPSILON);
         let share = (y.iter().sum::<f64>() / y.len() as f64).clamp(epsilon, 1.0 - epsilon);
-        let prior = (share / (1.0 - share)).ln();
+        let prior = numpy_log::log(share / (1.0 - share));
         let mut raw = vec![prior; y.len()];
         let mut generator = Mt19937::new(0);
         let mut stumps = Vec::with_capacity(n_stumps);
@@ -161,25 +162,6 @@ fn newton_step(y: &[f64], residuals: &[f64], belongs: impl Fn(usize) -> bool) ->
     } else {
         pairwise_sum(&numerators) / denominator
     }
-}
-
-/// `numpy.sum`: eight partial sums in blocks of at most 128, halves above.
-fn pairwise_sum(numbers: &[f64]) -> f64 {
-    let n = numbers.len();
-    if n < 8 {
-        return numbers.iter().sum();
-    }
-    if n > 128 {
-        let half = n / 2 - (n / 2) % 8;
-        return pairwise_sum(&numbers[..half]) + pairwise_sum(&numbers[half..]);
-    }
-    let (blocks, rest) = numbers.as_chunks::<8>();
-    let mut r = blocks[0];
-    for block in &blocks[1..] {
-        r.iter_mut().zip(block).for_each(|(sum, number)| *sum += number);
-    }
-    let sum = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));
-    rest.iter().fold(sum, |sum, number| sum + number)
 }
 
 impl Sorted {

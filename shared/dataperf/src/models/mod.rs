@@ -1,4 +1,4 @@
-//! The frozen models: scikit-learn 1.2.2's classifiers, reproduced to the same predictions.
+//! The frozen models: the classifiers of scikit-learn 1.2.2 and XGBoost 1.7.6, reproduced to the same predictions.
 //!
 //! A benchmark's model is part of its definition, so these are not "a logistic regression" and "a
 //! support vector machine" but those two at their defaults, with their stopping points, their tie
@@ -11,11 +11,13 @@
 )]
 
 pub mod boosted_stumps;
+pub mod boosted_trees;
 pub mod k_nearest;
 pub mod lbfgs;
 mod line_search;
 pub mod logistic_regression;
 pub mod mt19937;
+mod numpy_log;
 pub mod soft_voting;
 pub mod svc;
 
@@ -50,6 +52,14 @@ pub enum FitError {
         n_rows: usize,
         /// The least number.
         n_needed: usize,
+    },
+    /// More rows than the model takes.
+    #[error("{n_rows} training rows; at most {n_allowed} are allowed")]
+    TooManyRows {
+        /// Rows of the training matrix.
+        n_rows: usize,
+        /// The greatest number.
+        n_allowed: usize,
     },
     /// A label is not below the number of classes.
     #[error("the label of row {row_idx} is `{class_idx}`; it must be below {n_classes_total}")]

@@ -1,9 +1,10 @@
-//! The frozen models and metrics against vectors of scikit-learn 1.2.2 and `NumPy` 1.26.4.
+//! The frozen models and metrics against vectors of scikit-learn 1.2.2, XGBoost 1.7.6 and `NumPy` 1.26.4.
 //!
-//! `make_vectors.py`, beside this file, wrote them.
+//! `make_vectors.py` and the others beside this file wrote them.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod boosted_trees;
 mod buyer_models;
 mod metrics;
 mod mt19937;

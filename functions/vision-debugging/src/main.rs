@@ -1,0 +1,8 @@
+//! The Lambda function of Debugging for Vision.
+
+use dataperf::benchmarks::vision_debugging::VisionDebugging;
+
+#[tokio::main]
+async fn main() -> Result<(), lambda_runtime::Error> {
+    dataperf_aws::run::<VisionDebugging>().await
+}
