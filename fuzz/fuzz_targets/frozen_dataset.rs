@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use dataperf::benchmarks::data_acquisition::DataAcquisition;
 use dataperf::benchmarks::speech_selection::SpeechSelection;
+use dataperf::benchmarks::vision_debugging::VisionDebugging;
 use dataperf::benchmarks::vision_selection::VisionSelection;
 use dataperf::frozen::Manifest;
 use dataperf::{Benchmark, Digest};
@@ -37,6 +38,7 @@ fuzz_target!(|input: &[u8]| {
     match benchmark {
         b's' => decode::<SpeechSelection>(manifest, content),
         b'v' => decode::<VisionSelection>(manifest, content),
+        b'd' => decode::<VisionDebugging>(manifest, content),
         _ => decode::<DataAcquisition>(manifest, content),
     }
 });
