@@ -14,7 +14,11 @@ use dataperf::ports::bucket::{Bucket, Got, Object, PutIfAbsent};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use crate::fault::port_error;
+<<<<<<< HEAD
 use crate::meter::Meter;
+=======
+use crate::ranges::Connections;
+>>>>>>> main
 
 /// Larger objects are read in parts of this size, several at once: one connection gives less than the network has.
 const PART_BYTES: u64 = 8 << 20;
@@ -29,7 +33,11 @@ const CONFLICT_TRIES: usize = 5;
 pub struct S3Bucket {
     client: Client,
     name: String,
+<<<<<<< HEAD
     meter: Meter,
+=======
+    connections: Connections,
+>>>>>>> main
 }
 
 impl S3Bucket {
@@ -38,7 +46,11 @@ impl S3Bucket {
         Self {
             client,
             name: name.into(),
+<<<<<<< HEAD
             meter: Meter::default(),
+=======
+            connections: Connections::default(),
+>>>>>>> main
         }
     }
 
@@ -164,12 +176,26 @@ impl Bucket for S3Bucket {
     }
 
     async fn get_ranges(&self, key: &str, ranges: &[Range<u64>]) -> Result<Option<Vec<Bytes>>, PortError> {
+<<<<<<< HEAD
         let _call = self.meter.call();
+=======
+        let signed = self
+            .connections
+            .sign(&self.client, &self.name, key, ranges.len())
+            .await;
+        let signed = signed.as_ref();
+>>>>>>> main
         let part = |range: Range<u64>| async move {
             if range.is_empty() {
-                Ok(Some(Bytes::new()))
-            } else {
-                self.range(key, None, range).await
+                return Ok(Some(Bytes::new()));
+            }
+            let bytes = match signed {
+                Some(signed) => signed.get(&range).await,
+                None => None,
+            };
+            match bytes {
+                Some(bytes) => Ok(Some(bytes)),
+                None => self.range(key, None, range).await,
             }
         };
         let parts = stream::iter(ranges.iter().cloned().map(part)).buffered(RANGES_AT_ONCE);

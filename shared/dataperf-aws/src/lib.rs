@@ -15,6 +15,7 @@ mod leaderboards;
 mod logging;
 mod meter;
 mod metrics;
+mod ranges;
 mod reader;
 mod report;
 mod rows;

@@ -40,7 +40,9 @@ fn task() -> Task {
     for (mut row, &truth) in latent.rows_mut().into_iter().zip(&truth) {
         row[0] += if truth { 1.5 } else { -1.5 };
     }
-    let x = latent.dot(&layer).mapv(|value| (value - 0.25 + 0.25 * normal()).max(0.0));
+    let x = latent
+        .dot(&layer)
+        .mapv(|value| (value - 0.25 + 0.25 * normal()).max(0.0));
     let (train, test) = x.view().split_at(ndarray::Axis(0), N_TRAIN);
     let labels = |n_fixed: usize| {
         let wrong = |row: usize| row * 3 / 10 < (row + 1) * 3 / 10 && row * 3 / 10 >= n_fixed;
@@ -60,7 +62,11 @@ fn curve(bencher: Bencher) {
     bencher.bench_local(|| {
         let mut n_positive = 0;
         fit_each(&task.features, &task.label_sets, |_, model| {
-            n_positive += model.predict(&task.tests).iter().filter(|&&positive| positive).count();
+            n_positive += model
+                .predict(&task.tests)
+                .iter()
+                .filter(|&&positive| positive)
+                .count();
             ControlFlow::Continue(())
         })
         .expect("labels for each row");
@@ -72,7 +78,8 @@ fn curve(bencher: Bencher) {
 #[divan::bench(sample_count = 5)]
 fn one_model(bencher: Bencher) {
     let task = task();
-    bencher.bench_local(|| BoostedTrees::fit(&task.features, &task.label_sets[0]).expect("labels for each row"));
+    bencher
+        .bench_local(|| BoostedTrees::fit(&task.features, &task.label_sets[0]).expect("labels for each row"));
 }
 
 /// Sorting, once a data set.

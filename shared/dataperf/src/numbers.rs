@@ -216,8 +216,8 @@ impl<'a> Numbers<'a> {
     /// The first that is NaN or infinite: its place and itself.
     pub(crate) fn first_not_finite(self) -> Option<(usize, f64)> {
         match self {
-            Self::F64(all) => find(all, |number| number.is_finite()),
-            Self::F32(all) => find(all, |number| number.is_finite()),
+            Self::F64(all) => find(all, f64::is_finite),
+            Self::F32(all) => find(all, f32::is_finite),
             Self::Decimals(..) => None,
         }
     }

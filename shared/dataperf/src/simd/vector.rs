@@ -57,6 +57,10 @@ pub(crate) mod inline {
         let mut partial = [[0.0; LANES]; N];
         for n in 0..N {
             let lanes = S::as_mut_simd_f64s(&mut partial[n]).0;
+            #[expect(
+                clippy::manual_memcpy,
+                reason = "R is a constant: this is unrolled, a copy of a slice is a call"
+            )]
             for i in 0..R {
                 lanes[i] = sums[n][i];
             }
