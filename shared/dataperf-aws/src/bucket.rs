@@ -14,11 +14,8 @@ use dataperf::ports::bucket::{Bucket, Got, Object, PutIfAbsent};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use crate::fault::port_error;
-<<<<<<< HEAD
 use crate::meter::Meter;
-=======
 use crate::ranges::Connections;
->>>>>>> main
 
 /// Larger objects are read in parts of this size, several at once: one connection gives less than the network has.
 const PART_BYTES: u64 = 8 << 20;
@@ -33,11 +30,8 @@ const CONFLICT_TRIES: usize = 5;
 pub struct S3Bucket {
     client: Client,
     name: String,
-<<<<<<< HEAD
     meter: Meter,
-=======
     connections: Connections,
->>>>>>> main
 }
 
 impl S3Bucket {
@@ -46,11 +40,8 @@ impl S3Bucket {
         Self {
             client,
             name: name.into(),
-<<<<<<< HEAD
             meter: Meter::default(),
-=======
             connections: Connections::default(),
->>>>>>> main
         }
     }
 
@@ -176,15 +167,12 @@ impl Bucket for S3Bucket {
     }
 
     async fn get_ranges(&self, key: &str, ranges: &[Range<u64>]) -> Result<Option<Vec<Bytes>>, PortError> {
-<<<<<<< HEAD
         let _call = self.meter.call();
-=======
         let signed = self
             .connections
             .sign(&self.client, &self.name, key, ranges.len())
             .await;
         let signed = signed.as_ref();
->>>>>>> main
         let part = |range: Range<u64>| async move {
             if range.is_empty() {
                 return Ok(Some(Bytes::new()));
