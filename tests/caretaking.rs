@@ -114,6 +114,7 @@ async fn what_is_unfinished_for_too_long_is_given_up() {
     let received = dataperf::ports::leaderboard::Received {
         board: crate::world::board("en-25"),
         submitter: "ada".into(),
+        is_baseline: false,
         upload: dataperf::Upload {
             bucket: "submissions".into(),
             key: key("ada", 0),
