@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use dataperf::benchmarks::IDS;
+use dataperf::challenge::BASELINE_PREFIX;
 use serde_json::Value;
 
 use crate::project::{dataperf, root};
@@ -29,12 +30,19 @@ fn every_shipped_submission_ends_as_it_should() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let document = ran.json();
     let mut expected = expected();
-    let (mut n_rejected, mut worst) = (0, 0.0_f64);
+    let (mut n_rejected, mut n_baselines, mut worst) = (0, 0, 0.0_f64);
     for receipt in document["receipts"].as_array().unwrap() {
         let key = receipt["key"].as_str().unwrap();
         if receipt["status"] == "rejected" {
             n_rejected += 1;
             assert!(key.contains("/bad_"), "{receipt}");
+        } else if receipt["submitter"]
+            .as_str()
+            .unwrap()
+            .starts_with(BASELINE_PREFIX)
+        {
+            n_baselines += 1;
+            assert_eq!(receipt["status"], "scored", "{receipt}");
         } else {
             let scikit_learns = expected.remove(key).unwrap();
             worst = worst.max((receipt["score"].as_f64().unwrap() - scikit_learns).abs());
@@ -43,6 +51,7 @@ fn every_shipped_submission_ends_as_it_should() {
     println!("the largest difference from scikit-learn is {worst:e}");
     assert!(worst <= 1e-9, "{worst:e}");
     assert!(expected.is_empty(), "not submitted: {expected:?}");
+    assert!(n_baselines >= 30, "{n_baselines} baselines");
     assert!(n_rejected >= 10, "{n_rejected} bad submissions");
     assert!(document["leaderboards"].as_array().unwrap().len() >= 8);
 }

@@ -6,16 +6,19 @@
 
 mod access;
 mod artifacts;
+mod baselines;
 mod books;
 mod caretaking;
 mod challenges;
 mod contracts;
+
 mod demo;
 mod imports;
 mod layout;
 mod nothing_lost;
 mod organizer;
 mod project;
+mod read_api;
 mod scale;
 mod scores;
 mod storms;

@@ -9,7 +9,7 @@ use dataperf::benchmarks::IDS;
 use crate::project::root;
 
 /// Functions that are no benchmark's.
-const SERVANTS: [&str; 1] = ["caretaker"];
+const SERVANTS: [&str; 2] = ["caretaker", "leaderboards"];
 
 /// `speech-selection` as `SpeechSelection`.
 fn pascal_case(id: &str) -> String {

@@ -51,17 +51,24 @@ fn config(dir: &Path) -> Config {
         .into();
     config.table = Some(TableSpec::dataperf("dataperf"));
     config.retry_backoff = vec![Duration::from_millis(30), Duration::from_millis(60)];
+    config.http_port = Some(0);
+    config.functions = vec![function(BENCHMARK)];
+    config
+}
+
+fn function(name: &str) -> FunctionSpec {
     let environment = [
         ("DATAPERF_TABLE", "dataperf"),
         ("DATAPERF_DATASETS_BUCKET", "datasets"),
         ("DATAPERF_RESULTS_BUCKET", "results"),
+        ("DATAPERF_SUBMISSIONS_BUCKET", "submissions"),
     ];
-    config.functions = vec![FunctionSpec {
-        name: BENCHMARK.into(),
-        binary: binary(BENCHMARK),
+    FunctionSpec {
+        name: name.into(),
+        binary: binary(name),
         trigger: Trigger {
             bucket: "submissions".into(),
-            prefix: format!("{BENCHMARK}/"),
+            prefix: format!("{name}/"),
             suffix: String::new(),
         },
         memory_mb: 1769,
@@ -72,8 +79,7 @@ fn config(dir: &Path) -> Config {
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into_iter()
             .collect::<BTreeMap<_, _>>(),
-    }];
-    config
+    }
 }
 
 /// Adds the caretaker: it reads the failures, and sweeps when a test lets it.
@@ -201,6 +207,17 @@ impl World {
             key: key.into(),
             version: put.version_id.expect("the bucket keeps versions"),
         }
+    }
+
+    /// Serves the read API's function; where.
+    pub(crate) fn serve_read_api(&self) -> String {
+        let reader = FunctionSpec {
+            trigger: Trigger::default(),
+            ..function("leaderboards")
+        };
+        let router = self.cloud.http_function(reader).unwrap();
+        assert!(self.cloud.serve_page(router), "the port is free");
+        self.cloud.http_endpoint().unwrap().to_owned()
     }
 
     /// Waits until no invocation waits or runs.

@@ -45,6 +45,8 @@ enum Command {
     /// Make, describe and publish frozen data sets
     #[command(subcommand)]
     Dataset(commands::dataset::DatasetCommand),
+    /// Make the paper's baselines, list them, or submit them as marked rows
+    Baseline(commands::baseline::BaselineArgs),
     /// Check, publish and show challenges: rounds, limits and rankings
     #[command(subcommand)]
     Challenge(commands::challenge::ChallengeCommand),
@@ -59,6 +61,9 @@ enum Command {
     Redrive(commands::redrive::RedriveArgs),
     /// Show a benchmark's leaderboards
     Leaderboard(commands::leaderboard::LeaderboardArgs),
+    /// Issue, list and revoke the read API's tokens
+    #[command(subcommand)]
+    Token(commands::token::TokenCommand),
     /// Take a scored submission off its board
     Withdraw(commands::withdraw::WithdrawArgs),
     /// Have a whole board scored again, after its data set or its evaluator has changed
@@ -124,11 +129,12 @@ async fn run(cli: Cli) -> anyhow::Result<Done> {
         Command::Validate(args) => commands::score::validate(args, format).await,
         Command::Verify(args) => commands::verify::run(args, format).await,
         Command::Dataset(command) => commands::dataset::run(command, format).await,
+        Command::Baseline(args) => commands::baseline::run(args, format).await,
         Command::Submit(args) => commands::submit::run(args, format).await,
         Command::Submitter(command) => commands::submitter::run(command, format).await,
         Command::Status(args) => commands::status::run(args, format).await,
         Command::Redrive(args) => commands::redrive::run(args, format).await,
-        Command::Leaderboard(args) => commands::leaderboard::run(args, format).await,
+        Command::Token(command) => commands::token::run(command, format).await,
         Command::Challenge(command) => commands::challenge::run(command, format).await,
         Command::Withdraw(args) => commands::withdraw::run(args, format).await,
         Command::Rescore(args) => commands::rescore::run(args, format).await,

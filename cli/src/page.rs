@@ -1,128 +1,106 @@
-//! The page of the local cloud: every leaderboard, and what is unfinished, made anew for each request.
-
-use std::fmt::Write as _;
+//! The page of leaderboards: its files, which are part of this program, and beside them the read API.
 
 use axum::Router;
-use axum::extract::State;
-use axum::http::{StatusCode, header};
-use axum::response::{Html, IntoResponse, Response};
-use axum::routing::get;
-use dataperf::benchmarks::IDS;
-use dataperf::ports::leaderboard::{Board, Leaderboards, Ranked};
-use serde_json::Value;
+use axum::http::{HeaderName, HeaderValue, header};
+use axum::response::IntoResponse;
+use axum::routing::{any_service, get};
 
-use crate::cloud::Cloud;
-use crate::commands::leaderboard::{boards, document};
-use crate::output::score;
+/// What the page may load and where it may stand: its own files, and nowhere. infra/page.yaml says the same to CloudFront.
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+    connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-const PLACES: usize = 100;
-const STYLE: &str = "body{font:1rem/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}\
-    table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.25rem .75rem .25rem 0;\
-    border-bottom:1px solid color-mix(in srgb,currentColor 20%,transparent)}.n{text-align:right;\
-    font-variant-numeric:tabular-nums}:root{color-scheme:light dark}";
-
-/// `/` for people, `/leaderboards.json` for programs.
-pub(crate) fn router(cloud: Cloud) -> Router {
-    Router::new()
-        .route("/", get(page))
-        .route("/leaderboards.json", get(json))
-        .with_state(cloud)
+/// A file of the page.
+struct File {
+    path: &'static str,
+    content_type: &'static str,
+    bytes: &'static [u8],
 }
 
-/// A query that failed, shown instead of the page.
-struct Unavailable(anyhow::Error);
+macro_rules! files {
+    ($($path:literal $content_type:literal,)*) => {
+        /// All files of `page/` that are served; a test compares them with the folder.
+        const FILES: &[File] = &[$(File {
+            path: concat!("/", $path),
+            content_type: $content_type,
+            bytes: include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../page/", $path)),
+        }),*];
+    };
+}
+files! {
+    "index.html" "text/html; charset=utf-8",
+    "icon.svg" "image/svg+xml",
+    "style.css" "text/css; charset=utf-8",
+    "app.js" "text/javascript; charset=utf-8",
+    "api.js" "text/javascript; charset=utf-8",
+    "board.js" "text/javascript; charset=utf-8",
+    "charts.js" "text/javascript; charset=utf-8",
+    "dom.js" "text/javascript; charset=utf-8",
+    "home.js" "text/javascript; charset=utf-8",
+    "submission.js" "text/javascript; charset=utf-8",
+    "submitter.js" "text/javascript; charset=utf-8",
+    "token.js" "text/javascript; charset=utf-8",
+    "vendor/uPlot.min.css" "text/css; charset=utf-8",
+    "vendor/uPlot.iife.min.js" "text/javascript; charset=utf-8",
+    "vendor/LICENSE-uPlot" "text/plain; charset=utf-8",
+}
 
-impl From<anyhow::Error> for Unavailable {
-    fn from(error: anyhow::Error) -> Self {
-        Self(error)
+/// The page at `/`, and `api`, the function that answers its questions.
+pub(crate) fn router(api: Router) -> Router {
+    let mut router = Router::new()
+        .route("/", get(async || answer(&FILES[0])))
+        .route("/api/{*path}", any_service(api.clone()))
+        .route("/openapi.json", any_service(api));
+    for file in FILES {
+        router = router.route(file.path, get(async || answer(file)));
     }
+    router
 }
 
-impl IntoResponse for Unavailable {
-    fn into_response(self) -> Response {
-        (StatusCode::SERVICE_UNAVAILABLE, format!("{:#}\n", self.0)).into_response()
-    }
+fn answer(file: &'static File) -> impl IntoResponse {
+    let fixed = |name: HeaderName, value: &'static str| (name, HeaderValue::from_static(value));
+    let headers = [
+        fixed(header::CONTENT_TYPE, file.content_type),
+        fixed(header::CACHE_CONTROL, "no-cache"),
+        fixed(header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY),
+        fixed(header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        fixed(header::REFERRER_POLICY, "no-referrer"),
+    ];
+    (headers, file.bytes)
 }
 
-async fn json(State(cloud): State<Cloud>) -> Result<Response, Unavailable> {
-    let mut documents = Vec::new();
-    for benchmark in IDS {
-        documents.extend(
-            boards(&cloud, benchmark, None, PLACES)
-                .await?
-                .iter()
-                .map(|(board, top)| document(board, top)),
-        );
-    }
-    let body = Value::Array(documents).to_string();
-    Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
-}
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
 
-async fn page(State(cloud): State<Cloud>) -> Result<Html<String>, Unavailable> {
-    let mut html = format!(
-        "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>\
-         <title>DataPerf leaderboards</title><style>{STYLE}</style><h1>Leaderboards</h1>"
-    );
-    for benchmark in IDS {
-        let boards = boards(&cloud, benchmark, None, PLACES).await?;
-        let unfinished = cloud
-            .leaderboards()
-            .unfinished(benchmark)
-            .await
-            .map_err(anyhow::Error::from)?;
-        let _ = write!(
-            html,
-            "<p>{}: {} unfinished</p>",
-            escaped(benchmark),
-            unfinished.len()
-        );
-        if boards.is_empty() {
-            html.push_str("<p>No submission has a score yet.</p>");
-        }
-        for (board, top) in &boards {
-            section(&mut html, board, top);
-        }
-    }
-    Ok(Html(html))
-}
+    use super::*;
 
-fn section(html: &mut String, board: &Board, top: &[Ranked]) {
-    let name = escaped(&format!(
-        "{} · {} · {}",
-        board.benchmark, board.leaderboard, board.round
-    ));
-    let _ = write!(
-        html,
-        "<h2>{name}</h2><table><tr><th class=n>rank<th class=n>score<th>submitter<th>received"
-    );
-    for ranked in top {
-        let entry = &ranked.entry;
-        let rank = ranked
-            .shown_rank()
-            .map_or("baseline".to_owned(), |rank| rank.to_string());
-        let shown = entry.score.map(score).unwrap_or_default();
-        let submitter = escaped(&entry.submitter);
-        let _ = write!(
-            html,
-            "<tr><td class=n>{rank}<td class=n>{shown}<td>{submitter}<td>{}",
-            entry.received_at
-        );
-    }
-    html.push_str("</table>");
-}
-
-/// Names are the submitters' own words.
-fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            c => safe.push(c),
+    fn collect(root: &Path, directory: &Path, found: &mut BTreeSet<String>) {
+        for entry in std::fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                collect(root, &path, found);
+            } else {
+                found.insert(format!("/{}", path.strip_prefix(root).unwrap().display()));
+            }
         }
     }
-    safe
+
+    #[test]
+    fn every_file_of_the_page_is_served() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../page");
+        let mut found = BTreeSet::new();
+        collect(&root, &root, &mut found);
+        let served: BTreeSet<String> = FILES.iter().map(|file| file.path.to_owned()).collect();
+        assert_eq!(served, found);
+    }
+
+    #[test]
+    fn cloudfront_says_the_same_of_what_the_page_may_load() {
+        let template = Path::new(env!("CARGO_MANIFEST_DIR")).join("../infra/page.yaml");
+        let template = std::fs::read_to_string(template).unwrap();
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words(&template).contains(&words(CONTENT_SECURITY_POLICY)));
+    }
 }

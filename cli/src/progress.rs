@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use dataperf_datasets::Progress;
+use dataperf::progress::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// A bar that counts things.
@@ -37,13 +37,13 @@ fn bar(length: u64, what: &str, template: &str) -> ProgressBar {
         .with_message(what.to_owned())
 }
 
-/// An import's phases, a bar each.
+/// The phases of an import or a baseline, a bar each.
 #[derive(Default)]
-pub(crate) struct ImportBars {
+pub(crate) struct PhaseBars {
     current: Mutex<Option<ProgressBar>>,
 }
 
-impl ImportBars {
+impl PhaseBars {
     fn with(&self, change: impl FnOnce(&mut Option<ProgressBar>)) {
         change(
             &mut self
@@ -63,7 +63,7 @@ impl ImportBars {
     }
 }
 
-impl Progress for ImportBars {
+impl Progress for PhaseBars {
     fn begin(&self, what: &str, n_steps: u64) {
         self.finish();
         self.with(|current| *current = Some(counting(n_steps, what)));

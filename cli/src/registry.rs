@@ -2,6 +2,7 @@
 
 use anyhow::{Result, bail};
 use dataperf::Direction;
+use dataperf_baselines::{Baselines, Method};
 use dataperf_datasets::Import;
 
 /// Something to do with a benchmark that is known by its id only when the program runs.
@@ -9,7 +10,7 @@ pub(crate) trait Task {
     /// What comes of it.
     type Output;
     /// Does it.
-    async fn run<B: Import>(self) -> Result<Self::Output>;
+    async fn run<B: Import + Baselines>(self) -> Result<Self::Output>;
 }
 
 macro_rules! dispatch {
@@ -22,6 +23,11 @@ macro_rules! dispatch {
                 }
             )*
             bail!("there is no benchmark `{id}`: choose one of `{}`", dataperf::benchmarks::IDS.join("`, `"))
+        }
+
+        /// Each benchmark's baselines.
+        pub(crate) fn baselines() -> Vec<(&'static str, &'static [Method])> {
+            vec![$((<$benchmark as dataperf::Benchmark>::ID, <$benchmark as Baselines>::METHODS)),*]
         }
 
         /// What each benchmark's importer expects, for `--help`.

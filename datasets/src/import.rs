@@ -2,25 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+pub use dataperf::progress::{Progress, Silent};
 use dataperf::{Benchmark, Digest};
 
 use crate::writer::DatasetWriter;
-
-/// How far an import is, for a progress bar.
-pub trait Progress: Sync {
-    /// A phase begins: `what` is being done to `n_steps` things.
-    fn begin(&self, what: &str, n_steps: u64);
-    /// `n` more of them are done.
-    fn advance(&self, n: u64);
-}
-
-/// No progress is shown.
-pub struct Silent;
-
-impl Progress for Silent {
-    fn begin(&self, _: &str, _: u64) {}
-    fn advance(&self, _: u64) {}
-}
 
 /// Why a directory can't be imported. Nothing is left behind.
 #[derive(Debug, thiserror::Error)]

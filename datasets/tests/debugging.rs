@@ -203,9 +203,10 @@ fn an_import_names_every_problem() {
     let text = fs::read_to_string(&truth).expect("text");
     let lines: Vec<&str> = text.lines().collect();
     let (seventh, eighth) = (&lines[7][..16], &lines[8][..16]);
+    let mislabelled = format!("{seventh},7");
     let changed = [
         &lines[..7],
-        &[&format!("{seventh},7"), lines[9], lines[9]],
+        &[mislabelled.as_str(), lines[9], lines[9]],
         &lines[10..],
     ]
     .concat();

@@ -29,6 +29,10 @@ NAMES = {
 }
 
 
+# Attributes that AWS makes up.
+OPAQUE_ATTRIBUTES = {"DomainName", "Id", "RegionalDomainName"}
+
+
 class Stack:
     """One template with its parameters: `resources` by logical id, each resolved; nested stacks in `nested`."""
 
@@ -79,7 +83,9 @@ class Stack:
                 name, attribute = argument.split(".", 1) if isinstance(argument, str) else (argument[0], ".".join(argument[1:]))
                 return self.attribute(name, attribute)
             case "Sub":
-                return re.sub(r"\$\{([^}]+)\}", lambda variable: self.variable(variable[1]), argument)
+                text, own = argument if isinstance(argument, list) else (argument, {})
+                own = self.resolve(own)
+                return re.sub(r"\$\{([^}]+)\}", lambda name: str(own[name[1]] if name[1] in own else self.variable(name[1])), text)
             case "Join":
                 return argument[0].join(self.resolve(argument[1]))
             case "If":
@@ -114,6 +120,8 @@ class Stack:
             return stack.resolve(stack.template["Outputs"][attribute.removeprefix("Outputs.")]["Value"])
         if attribute == "Arn":
             return self.arn(resource) or f"arn of {self.path.stem}/{name} {self.values.get('Benchmark', '')}".strip()
+        if attribute in OPAQUE_ATTRIBUTES:
+            return f"{attribute} of {self.path.stem}/{name}"
         if attribute == "TopicArn":
             return self.arn(resource)
         if attribute == "StreamArn":

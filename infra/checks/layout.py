@@ -11,7 +11,7 @@ from pathlib import Path
 from transform import load
 
 # Functions that are no benchmark's.
-SERVANTS = {"caretaker"}
+SERVANTS = {"caretaker", "leaderboards"}
 RECORD_KEYS = {"eventVersion", "eventSource", "awsRegion", "eventTime", "eventName", "userIdentity", "s3"}
 OBJECT_KEYS = {"key", "size", "eTag", "versionId", "sequencer"}
 

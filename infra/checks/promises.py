@@ -20,6 +20,19 @@ WHOLE_BUCKET_ACTIONS = {"s3:ListBucket", "s3:ListBucketVersions"}
 CARETAKER_OBJECTS = {"results"}
 # The ends of the names of queues that only people read, when an alarm sends them there.
 LAST_QUEUES = ("-unread", "-undelivered")
+# All that the read API's role may do: it serves all benchmarks, so its actions are counted out and not its prefixes.
+READING = WILDCARD_RESOURCES.keys() | WHOLE_BUCKET_ACTIONS | {
+    "dynamodb:BatchGetItem",
+    "dynamodb:GetItem",
+    "dynamodb:Query",
+    "logs:CreateLogStream",
+    "logs:PutLogEvents",
+    "s3:GetObject",
+    "s3:GetObjectVersion",
+    "sqs:SendMessage",
+}
+# And of data sets what describes them, never the data.
+DESCRIPTIONS = ("/*/challenge.json", "/*/current.json", "/*/manifest.json")
 STATEFUL = {"AWS::S3::Bucket", "AWS::DynamoDB::Table", "AWS::SQS::Queue"}
 MAX_RETENTION_SECONDS = 14 * 24 * 3600
 
@@ -63,6 +76,24 @@ def broken_by_role(benchmark, role, existing_arns):
             if statement["Effect"] == "Allow":
                 for problem in broken_by_statement(benchmark, statement, existing_arns):
                     yield f"the role of `{benchmark}`: {problem}"
+
+
+def broken_by_reader(role, existing_arns):
+    """The read API's role reads, and nothing that is hidden."""
+    for policy in role["Properties"]["Policies"]:
+        for statement in as_list(policy["PolicyDocument"]["Statement"]):
+            sid, actions = statement["Sid"], set(as_list(statement["Action"]))
+            for action in sorted(actions - READING):
+                yield f"the reader's `{sid}` allows `{action}`, it may only read"
+            for resource in as_list(statement["Resource"]):
+                whole = resource.removesuffix(":*").removesuffix("/index/ranking")
+                arn, _, below = whole.partition("/") if resource.startswith("arn:aws:s3:") else (whole, "", "")
+                if resource == "*" and WILDCARD_RESOURCES.keys() >= actions:
+                    continue
+                if arn not in existing_arns:
+                    yield f"the reader's `{sid}` allows `{resource}`, which is nothing made here"
+                if below and "-datasets-" in arn and f"/{below}" not in DESCRIPTIONS:
+                    yield f"the reader's `{sid}` allows `{resource}`, but data sets are hidden except for {DESCRIPTIONS}"
 
 
 def broken_by_other_role(name, role, existing_arns):
@@ -195,6 +226,8 @@ def broken_promises(template_path, parameters=None):
             benchmark = nested.values.get("Benchmark")
             if benchmark or nested.path.stem == "caretaker":
                 yield from broken_by_role(benchmark, resource, existing_arns)
+            elif nested.path.stem == "reader":
+                yield from broken_by_reader(resource, existing_arns)
             else:
                 yield from broken_by_other_role(name, resource, existing_arns)
     yield from unread_failures(stack, queue_arns)

@@ -59,9 +59,18 @@ PROMISE_FAULTS += [
     ("template.yaml", "!GetAtt Failures.Outputs.UnreadQueueArn", "!GetAtt Failures.Outputs.QueueArn", "that it reads itself"),
 ]
 
+PROMISE_FAULTS += [
+    ("infra/reader.yaml", "dynamodb:GetItem", "dynamodb:Scan", "`dynamodb:Scan`, it may only read"),
+    ("infra/reader.yaml", "dynamodb:GetItem", "dynamodb:PutItem", "`dynamodb:PutItem`, it may only read"),
+    ("infra/reader.yaml", "/*/manifest.json", "/*", "data sets are hidden except"),
+    ("infra/reader.yaml", "-submissions-${AWS::AccountId}-${AWS::Region}/*", "-others/*", "which is nothing made here"),
+    ("infra/page.yaml", "BlockPublicPolicy: true", "BlockPublicPolicy: false", "does not block all public access"),
+]
+
 LAYOUT_FAULTS = [
     ("infra/caretaker.yaml", ":function:${Name}-vision-selection", ":function:${Name}-vision", "have `vision-selection` evaluate again"),
     ("template.yaml", "Binary: caretaker", "Binary: other", "Binary is `other`"),
+    ("template.yaml", "Binary: leaderboards", "Binary: other", "Binary is `other`"),
     ("template.yaml", "Value: speech-selection/", "Value: speech/", "must have one S3 trigger"),
     ("template.yaml", "Binary: speech-selection", "Binary: other", "Binary is `other`"),
     ("template.yaml", "Benchmark: speech-selection", "Benchmark: other", "must be an infra/evaluator.yaml"),

@@ -14,12 +14,13 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::access::{Callers, Guard};
-use crate::config::Config;
+use crate::config::{Config, FunctionSpec};
 use crate::data_dir;
 use crate::database::{Database, locked};
 use crate::error::{DatabaseError, InvokeError, StartError, WaitError};
 use crate::faults::{Faults, Gate};
 use crate::host::{self, Host, HostContext};
+use crate::http_function;
 use crate::on_failure::OnFailureRecord;
 use crate::queue::Queue;
 use crate::schedule::scheduled_event;
@@ -214,6 +215,16 @@ impl LocalCloud {
         );
         locked(&self.inner.servers).push(tokio::spawn(server));
         true
+    }
+
+    /// A service that answers HTTP requests with a function, as API Gateway does. The function is no trigger's and
+    /// stands beside those of [`Config::functions`].
+    ///
+    /// # Errors
+    /// [`StartError::Function`] when it could never run.
+    pub fn http_function(&self, spec: FunctionSpec) -> Result<Router, StartError> {
+        host::check(std::slice::from_ref(&spec))?;
+        Ok(http_function::router(self.inner.host.synchronous(spec)))
     }
 
     /// Queues an invocation of `function` with `event`, as S3 does with its own; its request id.

@@ -33,6 +33,7 @@ mod error;
 mod events;
 mod faults;
 mod host;
+mod http_function;
 mod lambda;
 mod on_failure;
 mod queue;

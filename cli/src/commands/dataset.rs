@@ -20,7 +20,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::Done;
 use crate::output::{Format, align_right, print_json, table};
-use crate::progress::{self, ImportBars};
+use crate::progress::{self, PhaseBars};
 use crate::registry::{Task, with_benchmark};
 
 pub(crate) use publish::publish;
@@ -98,7 +98,7 @@ impl Task for ImportTask<'_> {
     type Output = Digest;
 
     async fn run<B: Import>(self) -> Result<Digest> {
-        let bars = ImportBars::default();
+        let bars = PhaseBars::default();
         let digest = dataperf_datasets::import::<B>(self.from, self.out, &bars)?;
         bars.finish();
         Ok(digest)
@@ -141,7 +141,8 @@ pub(crate) fn open(directory: &Path) -> Result<Opened> {
     })
 }
 
-struct Boards<'a>(&'a Manifest);
+/// The leaderboards of a data set.
+pub(crate) struct Boards<'a>(pub(crate) &'a Manifest);
 
 impl Task for Boards<'_> {
     type Output = Vec<Leaderboard>;

@@ -7,13 +7,15 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use dataperf::benchmarks::IDS;
+use dataperf::progress::Silent;
 use dataperf::{Ending, Receipt};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
 
-use super::dataset::{ImportTask, open, publish};
+use super::baseline::{MakeTask, Names, make_into};
+use super::dataset::{Boards, ImportTask, open, publish};
 use super::leaderboard::{boards, document, print};
-use super::local::{FunctionArgs, config, start, stopped};
+use super::local::{FunctionArgs, config, organizer_token, start, stopped, with_token};
 use super::submit::{receipt, upload};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
@@ -27,7 +29,7 @@ const PATIENCE: Duration = Duration::from_mins(2);
 #[derive(Debug, Args)]
 #[command(
     after_help = "The demo imports the shipped data sets, starts S3, DynamoDB and the functions on free ports, drops good and bad \
-    submissions into the bucket, and prints what became of them. Nothing leaves this machine."
+    submissions into the bucket, the baselines of each benchmark among them, and prints what became of them. Nothing leaves this machine."
 )]
 pub(crate) struct DemoArgs {
     /// The demo data's directory; by default the one that ships with the project
@@ -72,9 +74,10 @@ pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
         .data_dir
         .clone()
         .unwrap_or_else(|| scratch.path().join("cloud"));
-    let mut config = config(&data_dir, &FunctionArgs::default())?;
+    let functions = FunctionArgs::default();
+    let mut config = config(&data_dir, &functions)?;
     config.http_port = Some(0);
-    let local = start(config).await?;
+    let local = start(config, &functions).await?;
     let cloud = CloudArgs::local_at(local.s3_endpoint(), local.dynamodb_endpoint())
         .connect()
         .await;
@@ -93,6 +96,7 @@ pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
         .await?;
         publish(&cloud, &out, &open(&out)?, false).await?;
         planned.extend(plan(benchmark, &from.join("submissions"))?);
+        planned.extend(plan_baselines(benchmark, &out, scratch.path()).await?);
     }
     let outcomes = match drop_all(&cloud, planned).await {
         Ok(outcomes) => outcomes,
@@ -104,7 +108,7 @@ pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
         Format::Text => {
             print_outcomes(&cloud, &shown, &outcomes).await?;
             let kept = args.data_dir.as_deref().filter(|_| !args.keep_running);
-            print_next_steps(&local, args.keep_running, kept);
+            print_next_steps(&local, args.keep_running, kept).await?;
         }
     }
     if args.keep_running {
@@ -149,6 +153,39 @@ fn plan(benchmark: &'static str, submissions: &Path) -> Result<Vec<Planned>> {
             }
         }
     }
+    Ok(planned)
+}
+
+/// Every baseline of the benchmark on every board, made on the spot.
+async fn plan_baselines(benchmark: &'static str, dataset: &Path, scratch: &Path) -> Result<Vec<Planned>> {
+    let manifest = open(dataset)?.manifest;
+    let boards = with_benchmark(benchmark, Boards(&manifest)).await?;
+    let methods = with_benchmark(benchmark, Names).await?;
+    let bar = progress::counting(
+        (boards.len() * methods.len()) as u64,
+        &format!("baselines of {benchmark}"),
+    );
+    let mut planned = Vec::new();
+    for leaderboard in boards.into_iter().map(|board| board.name) {
+        for method in methods {
+            let task = MakeTask {
+                dataset,
+                leaderboard: &leaderboard,
+                method: method.name,
+                seed: 0,
+                jobs: 0,
+                progress: &Silent,
+            };
+            planned.push(Planned {
+                benchmark,
+                leaderboard: leaderboard.clone(),
+                submitter: method.submitter(),
+                file: make_into(scratch, benchmark, task).await?,
+            });
+            bar.inc(1);
+        }
+    }
+    bar.finish();
     Ok(planned)
 }
 
@@ -271,11 +308,16 @@ async fn print_outcomes_json(cloud: &Cloud, shown: &[&str], outcomes: &[Outcome]
     print_json(&json!({ "leaderboards": documents, "receipts": receipts }))
 }
 
-fn print_next_steps(local: &dataperf_local::LocalCloud, runs_on: bool, kept: Option<&Path>) {
+async fn print_next_steps(
+    local: &dataperf_local::LocalCloud,
+    runs_on: bool,
+    kept: Option<&Path>,
+) -> Result<()> {
     println!("\nwhere to look next:");
     if runs_on {
         let (s3, dynamodb) = (local.s3_endpoint(), local.dynamodb_endpoint());
-        println!("  page      {}", local.http_endpoint().unwrap_or_default());
+        let token = organizer_token(local).await?;
+        println!("  page      {}", with_token(local, &token));
         println!(
             "  receipts  aws --endpoint-url {s3} s3 ls --recursive s3://results/   (key `local`, secret `local`)"
         );
@@ -295,4 +337,5 @@ fn print_next_steps(local: &dataperf_local::LocalCloud, runs_on: bool, kept: Opt
         println!("  dataperf score --help                        judge an artifact offline");
         println!("  docs/leaderboard-schema.md                   query the table yourself");
     }
+    Ok(())
 }

@@ -8,18 +8,23 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use dataperf::benchmarks::IDS;
+use dataperf_aws::{Holder, Token};
 use dataperf_local::{
     ACCESS_KEY_ID, Bucket, Config, FunctionSpec, LocalCloud, REGION, SECRET_ACCESS_KEY, Schedule, TableSpec,
     Trigger,
 };
 use serde_json::json;
 
+use super::token::{now, random_token};
 use crate::Done;
 use crate::cloud::{
     CloudArgs, DATASETS, DYNAMODB_PORT, HTTP_PORT, LAMBDA_PORT, RESULTS, S3_PORT, SUBMISSIONS, TABLE,
 };
 use crate::output::{Format, print_json};
 use crate::page;
+
+/// The function that answers questions over HTTP.
+const READER: &str = "leaderboards";
 
 #[derive(Debug, Args)]
 #[command(
@@ -99,15 +104,17 @@ pub(crate) async fn run(args: LocalArgs, format: Format) -> Result<Done> {
     config.host = args.host;
     (config.s3_port, config.dynamodb_port) = (args.s3_port, args.dynamodb_port);
     (config.lambda_port, config.http_port) = (args.lambda_port, Some(args.http_port));
-    let cloud = start(config).await?;
+    let cloud = start(config, &args.functions).await?;
+    let token = organizer_token(&cloud).await?;
     match format {
         Format::Json => print_json(&json!({
             "s3": cloud.s3_endpoint(), "dynamodb": cloud.dynamodb_endpoint(), "lambda": cloud.lambda_endpoint(),
             "page": cloud.http_endpoint(),
             "buckets": [SUBMISSIONS, DATASETS, RESULTS], "table": TABLE, "region": REGION,
             "access_key": ACCESS_KEY_ID, "secret_key": SECRET_ACCESS_KEY, "functions": IDS, "data_dir": args.data_dir,
+            "organizer_token": token.secret(),
         }))?,
-        Format::Text => print_addresses(&cloud, &args.data_dir),
+        Format::Text => print_addresses(&cloud, &args.data_dir, &token),
     }
     stopped().await?;
     eprintln!("stopping");
@@ -115,11 +122,12 @@ pub(crate) async fn run(args: LocalArgs, format: Format) -> Result<Done> {
     Ok(Done::Fine)
 }
 
-fn print_addresses(cloud: &LocalCloud, data_dir: &Path) {
+fn print_addresses(cloud: &LocalCloud, data_dir: &Path, token: &Token) {
     println!("S3        {}", cloud.s3_endpoint());
     println!("DynamoDB  {}", cloud.dynamodb_endpoint());
     println!("Lambda    {}", cloud.lambda_endpoint());
     println!("page      {}", cloud.http_endpoint().unwrap_or_default());
+    println!("organizer {}", with_token(cloud, token));
     println!("buckets   {SUBMISSIONS} {DATASETS} {RESULTS}, table {TABLE}");
     println!("key       {ACCESS_KEY_ID}, secret {SECRET_ACCESS_KEY}, region {REGION}");
     println!("functions {}", IDS.join(" "));
@@ -130,16 +138,37 @@ fn print_addresses(cloud: &LocalCloud, data_dir: &Path) {
     println!("Stop with Ctrl-C.");
 }
 
-/// Starts the cloud and its page.
-pub(crate) async fn start(config: Config) -> Result<LocalCloud> {
+/// Starts the cloud, the page and the read API.
+pub(crate) async fn start(config: Config, functions: &FunctionArgs) -> Result<LocalCloud> {
+    let reader = reader(functions)?;
     let cloud = LocalCloud::start(config)
         .await
         .context("the local cloud can't start")?;
-    let connection = CloudArgs::local_at(cloud.s3_endpoint(), cloud.dynamodb_endpoint())
-        .connect()
-        .await;
-    cloud.serve_page(page::router(connection));
+    cloud.serve_page(page::router(cloud.http_function(reader)?));
     Ok(cloud)
+}
+
+/// The organizer's token of this cloud: kept with its data, so that it stays the same.
+pub(crate) async fn organizer_token(cloud: &LocalCloud) -> Result<Token> {
+    let path = cloud.data_dir().join("organizer-token");
+    let kept = std::fs::read_to_string(&path)
+        .ok()
+        .and_then(|text| text.trim().parse().ok());
+    let token: Token = match kept {
+        Some(token) => token,
+        None => random_token()?,
+    };
+    std::fs::write(&path, token.secret()).with_context(|| format!("can't write `{}`", path.display()))?;
+    let connection = CloudArgs::local_at(cloud.s3_endpoint(), cloud.dynamodb_endpoint()).connect();
+    let table = connection.await.leaderboards();
+    table.issue(&token, &Holder::Organizer, now()).await?;
+    Ok(token)
+}
+
+/// The page's address as the organizer opens it. What follows `#` is never sent to a server.
+pub(crate) fn with_token(cloud: &LocalCloud, token: &Token) -> String {
+    let page = cloud.http_endpoint().unwrap_or_default();
+    format!("{page}/#token={}", token.secret())
 }
 
 /// Every benchmark's function, the buckets and the table, with its state in `data_dir`.
@@ -199,6 +228,16 @@ fn caretaker(args: &FunctionArgs) -> Result<FunctionSpec> {
     Ok(spec)
 }
 
+/// The function of the read API. No upload starts it.
+fn reader(args: &FunctionArgs) -> Result<FunctionSpec> {
+    Ok(FunctionSpec {
+        trigger: Trigger::default(),
+        timeout: Duration::from_secs(args.time_limit),
+        memory_mb: 512,
+        ..function(READER, args)?
+    })
+}
+
 fn function(benchmark: &str, args: &FunctionArgs) -> Result<FunctionSpec> {
     let directory = match &args.functions_dir {
         Some(directory) => directory.clone(),
@@ -218,6 +257,7 @@ fn function(benchmark: &str, args: &FunctionArgs) -> Result<FunctionSpec> {
         ("DATAPERF_TABLE", TABLE),
         ("DATAPERF_DATASETS_BUCKET", DATASETS),
         ("DATAPERF_RESULTS_BUCKET", RESULTS),
+        ("DATAPERF_SUBMISSIONS_BUCKET", SUBMISSIONS),
     ];
     Ok(FunctionSpec {
         name: benchmark.to_owned(),

@@ -1,5 +1,6 @@
 //! One file a command.
 
+pub(crate) mod baseline;
 pub(crate) mod challenge;
 pub(crate) mod dataset;
 pub(crate) mod demo;
@@ -11,5 +12,6 @@ pub(crate) mod score;
 pub(crate) mod status;
 pub(crate) mod submit;
 pub(crate) mod submitter;
+pub(crate) mod token;
 pub(crate) mod verify;
 pub(crate) mod withdraw;

@@ -193,7 +193,7 @@ impl Task for Check<'_> {
 }
 
 /// Opens the data set and makes sure that it has the leaderboard: offline, a wrong name is a wrong call.
-async fn open<B: Benchmark>(
+pub(crate) async fn open<B: Benchmark>(
     directory: &Path,
     leaderboard: &str,
     integrity: Integrity,

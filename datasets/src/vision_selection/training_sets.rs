@@ -53,15 +53,12 @@ fn by_name(found: BTreeMap<String, PathBuf>, concepts: &[String]) -> BTreeMap<St
         };
         // of concepts that begin alike the one with the longest name
         let concept = concepts.iter().filter(is_of).max_by_key(|concept| concept.len());
-        match concept {
-            Some(concept) => {
-                let name = stem[concept.len() + 1..].to_owned();
-                sets.entry(name).or_default().insert(concept.clone(), path);
-            }
-            None => {
-                let all = concepts.iter().map(|concept| (concept.clone(), path.clone()));
-                sets.entry(stem.clone()).or_default().extend(all);
-            }
+        if let Some(concept) = concept {
+            let name = stem[concept.len() + 1..].to_owned();
+            sets.entry(name).or_default().insert(concept.clone(), path);
+        } else {
+            let all = concepts.iter().map(|concept| (concept.clone(), path.clone()));
+            sets.entry(stem.clone()).or_default().extend(all);
         }
     }
     sets

@@ -109,7 +109,7 @@ impl Environment {
             if let Some(init) = process.take_init_time() {
                 function.add_init(init);
             }
-            if matches!(outcome, Outcome::Succeeded) {
+            if matches!(outcome, Outcome::Succeeded(_)) {
                 function.add_run(warmth, handed_out.elapsed());
             }
             function.peak_memory_kib = function.peak_memory_kib.max(peak_kib);
@@ -134,7 +134,7 @@ impl Environment {
     async fn record(&self, job: &Queued, outcome: Outcome) -> Result<(), DatabaseError> {
         let (queue, status, name) = (&self.context.queue, &self.context.status, &self.spec.name);
         match outcome {
-            Outcome::Succeeded => {
+            Outcome::Succeeded(_) => {
                 queue.succeeded(job.id).await?;
                 let since_queued = Duration::from_millis(u64::try_from(now_ms() - job.since_ms).unwrap_or(0));
                 status.update(name, |function| function.add_success(since_queued));

@@ -6,6 +6,7 @@ mod leftovers;
 mod log;
 mod process;
 mod runtime_api;
+mod synchronous;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ use crate::schedule;
 use crate::status::Status;
 
 pub(crate) use self::leftovers::kill_all_in;
+pub(crate) use self::synchronous::Synchronous;
 
 /// What all functions share.
 #[derive(Clone)]
@@ -69,6 +71,11 @@ impl Host {
                 .spawn(dispatcher::dispatch(context.clone(), Arc::new(spec)));
         }
         Self { context }
+    }
+
+    /// Runs `spec` for callers that wait for its answers.
+    pub(crate) fn synchronous(&self, spec: FunctionSpec) -> Synchronous {
+        Synchronous::new(self.context.clone(), spec)
     }
 
     /// Hands out no more, waits `grace` for what runs, and kills the rest.

@@ -5,6 +5,7 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use tokio::process::{Child, Command};
 use tokio::sync::oneshot;
 
@@ -25,7 +26,8 @@ const LAST_WORDS: Duration = Duration::from_millis(50);
 /// How an attempt ended.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    Succeeded,
+    /// With its answer, which only a caller that waits for it wants.
+    Succeeded(Bytes),
     Failed(FunctionError),
     /// The process was gone before it took the work.
     Undelivered,
@@ -146,7 +148,7 @@ impl Process {
         });
         let failed = tokio::select! {
             biased;
-            Ok(outcome) = &mut answered => return outcome.map_or_else(Outcome::Failed, |()| Outcome::Succeeded),
+            Ok(outcome) = &mut answered => return outcome.map_or_else(Outcome::Failed, Outcome::Succeeded),
             status = self.child.wait() => exit_error(job, &exit_message(status)),
             () = tokio::time::sleep(limit) => timeout_error(job, limit),
             () = &mut kill => {
@@ -160,7 +162,7 @@ impl Process {
         }
         // an answer that was sent before the end counts
         match tokio::time::timeout(LAST_WORDS, answered).await {
-            Ok(Ok(outcome)) => outcome.map_or_else(Outcome::Failed, |()| Outcome::Succeeded),
+            Ok(Ok(outcome)) => outcome.map_or_else(Outcome::Failed, Outcome::Succeeded),
             _ => Outcome::Failed(failed),
         }
     }

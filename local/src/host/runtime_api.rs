@@ -25,7 +25,7 @@ use crate::serve::serve;
 const MAX_RESPONSE_BYTES: usize = 6 << 20;
 
 /// Where the outcome of an invocation goes.
-type Answer = oneshot::Sender<Result<(), FunctionError>>;
+type Answer = oneshot::Sender<Result<Bytes, FunctionError>>;
 
 /// What the process is to do.
 #[derive(Debug)]
@@ -148,7 +148,8 @@ async fn response(
     Path(request_id): Path<String>,
     body: Bytes,
 ) -> Response {
-    answer(&shared, &request_id, all_messages_done(&body))
+    let outcome = all_messages_done(&body).map(|()| body);
+    answer(&shared, &request_id, outcome)
 }
 
 /// A function that reads a queue answers which messages it could not do; here a message comes alone.
@@ -181,7 +182,7 @@ async fn init_error(State(shared): State<Arc<Shared>>, headers: HeaderMap, body:
     accepted()
 }
 
-fn answer(shared: &Shared, request_id: &str, outcome: Result<(), FunctionError>) -> Response {
+fn answer(shared: &Shared, request_id: &str, outcome: Result<Bytes, FunctionError>) -> Response {
     let mut taken = locked(&shared.taken);
     match taken.take() {
         Some((taken_id, answer)) if taken_id == request_id => {

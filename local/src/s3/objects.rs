@@ -12,7 +12,7 @@ use super::bodies::Announced;
 use super::failure::Failure;
 use super::headers::{Checksums, Preconditions, matches, set_checksums, take_checksums, take_headers};
 use super::index::{self, Version};
-use super::store::{Asked, NewObject, Store, invalid_range, stream};
+use super::store::{Asked, NewObject, Opened, Store, invalid_range};
 use crate::events::Origin;
 
 /// What the client may ask of the object that it reads.
@@ -197,11 +197,20 @@ impl Store {
             key: input.key,
             version_id: input.version_id,
         };
-        let (version, headers, file) = self.open(asked).await?;
-        conditions.check(&version)?;
-        let (range, content_range) = wanted_bytes(input.range, version.n_bytes)?;
+        let wanted = input.range;
+        let choose = move |version: &Version| {
+            conditions.check(version)?;
+            wanted_bytes(wanted, version.n_bytes)
+        };
+        let Opened {
+            version,
+            headers,
+            range,
+            chosen: content_range,
+            body,
+        } = self.open(asked, choose).await?;
         let mut output = GetObjectOutput {
-            body: Some(stream(file, range.clone()).await?),
+            body: Some(body.stream(&range).await?),
             ..GetObjectOutput::default()
         };
         // a checksum is of the whole object: a part has none

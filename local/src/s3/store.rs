@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{ErrorKind, SeekFrom};
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
@@ -184,22 +185,35 @@ impl Store {
             .await
     }
 
-    /// [`Self::find`] with the open body, which stays readable when the version is replaced or deleted.
-    pub(crate) async fn open(&self, asked: Asked) -> Result<(Version, ObjectHeaders, File), Failure> {
+    /// [`Self::find`] with the bytes of the body that `choose` wants, which stay readable when the version is replaced or
+    /// deleted. Everything on one thread, because many clients ask for a few bytes only.
+    pub(crate) async fn open<T: Send + 'static>(
+        &self,
+        asked: Asked,
+        choose: impl FnOnce(&Version) -> Result<(Range<u64>, T), Failure> + Send + 'static,
+    ) -> Result<Opened<T>, Failure> {
         let store = self.clone();
         blocking(move || {
             let mut missing = None;
-            loop {
+            let (version, headers, file) = loop {
                 let (version, headers) = store.database.read_now(|connection| find(connection, &asked))?;
                 match File::open(store.bodies.path(&version.body)) {
-                    Ok(file) => return Ok((version, headers, file)),
+                    Ok(file) => break (version, headers, file),
                     // replaced or deleted since the index was read: look again, once for each new row
                     Err(error) if error.kind() == ErrorKind::NotFound && missing != Some(version.seq) => {
                         missing = Some(version.seq);
                     }
                     Err(error) => return Err(error.into()),
                 }
-            }
+            };
+            let (range, chosen) = choose(&version)?;
+            Ok(Opened {
+                body: Content::new(file, &range)?,
+                version,
+                headers,
+                range,
+                chosen,
+            })
         })
         .await
     }
@@ -210,14 +224,15 @@ impl Store {
         asked: Asked,
         range: Option<s3s::dto::Range>,
     ) -> Result<NewBody, Failure> {
-        let (version, _, file) = self.open(asked).await?;
-        let range = match range {
-            Some(range) => range
-                .check(version.n_bytes)
-                .map_err(|_| invalid_range(version.n_bytes))?,
-            None => 0..version.n_bytes,
+        let choose = move |version: &Version| match range {
+            Some(range) => {
+                let checked = range.check(version.n_bytes);
+                Ok((checked.map_err(|_| invalid_range(version.n_bytes))?, ()))
+            }
+            None => Ok((0..version.n_bytes, ())),
         };
-        let stream = stream(file, range).await?;
+        let opened = self.open(asked, choose).await?;
+        let stream = opened.body.stream(&opened.range).await?;
         self.bodies.receive(Some(stream), Announced::default()).await
     }
 }
@@ -236,23 +251,46 @@ fn find(connection: &Connection, asked: &Asked) -> Result<(Version, ObjectHeader
     Ok((version, headers))
 }
 
-/// A stream of the bytes `range` of an open body; few of them are read at once, on one thread.
-pub(crate) async fn stream(file: File, range: std::ops::Range<u64>) -> Result<StreamingBlob, Failure> {
-    let length = range.end - range.start;
-    if length <= READ_BYTES as u64 {
-        let bytes = blocking(move || {
-            let mut bytes = vec![0; length as usize];
-            file.read_exact_at(&mut bytes, range.start)?;
-            Ok::<_, Failure>(bytes)
-        });
-        return Ok(StreamingBlob::from(Body::from(bytes.await?)));
+/// A version that is being read.
+pub(crate) struct Opened<T> {
+    pub(crate) version: Version,
+    pub(crate) headers: ObjectHeaders,
+    pub(crate) range: Range<u64>,
+    /// What the choice of the range has to say besides.
+    pub(crate) chosen: T,
+    pub(crate) body: Content,
+}
+
+/// The bytes of a range: read already where they are few.
+pub(crate) enum Content {
+    Few(Vec<u8>),
+    Many(File),
+}
+
+impl Content {
+    fn new(file: File, range: &Range<u64>) -> Result<Self, Failure> {
+        let length = range.end - range.start;
+        if length > READ_BYTES as u64 {
+            return Ok(Self::Many(file));
+        }
+        let mut bytes = vec![0; length as usize];
+        file.read_exact_at(&mut bytes, range.start)?;
+        Ok(Self::Few(bytes))
     }
-    let mut file = tokio::fs::File::from_std(file);
-    file.seek(SeekFrom::Start(range.start)).await?;
-    Ok(StreamingBlob::wrap(ReaderStream::with_capacity(
-        file.take(length),
-        READ_BYTES,
-    )))
+
+    /// As the body of an answer.
+    pub(crate) async fn stream(self, range: &Range<u64>) -> Result<StreamingBlob, Failure> {
+        let file = match self {
+            Self::Few(bytes) => return Ok(StreamingBlob::from(Body::from(bytes))),
+            Self::Many(file) => file,
+        };
+        let mut file = tokio::fs::File::from_std(file);
+        file.seek(SeekFrom::Start(range.start)).await?;
+        Ok(StreamingBlob::wrap(ReaderStream::with_capacity(
+            file.take(range.end - range.start),
+            READ_BYTES,
+        )))
+    }
 }
 
 /// The object or version that a client asks for.

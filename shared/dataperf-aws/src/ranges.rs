@@ -22,7 +22,7 @@ use hyper_util::rt::TokioExecutor;
 /// For fewer ranges the SDK is as good.
 const MANY: usize = 8;
 /// How long the signature holds: much longer than reading takes.
-const VALID: Duration = Duration::from_secs(300);
+const VALID: Duration = Duration::from_mins(5);
 /// One that takes longer is better asked again.
 const PATIENCE: Duration = Duration::from_secs(5);
 

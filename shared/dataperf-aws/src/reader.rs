@@ -8,12 +8,12 @@ use dataperf::{Ending, Receipt, SubmissionId, Timestamp, Upload};
 use crate::items::{BASELINE, Item, RECEIVED, SCHEMA};
 
 /// Reads attributes, naming the item in every complaint.
-struct Reader<'a> {
-    item: &'a Item,
+pub(crate) struct Reader<'a> {
+    pub(crate) item: &'a Item,
 }
 
 impl Reader<'_> {
-    fn malformed(&self, why: String) -> PortError {
+    pub(crate) fn malformed(&self, why: String) -> PortError {
         let key = |name| {
             self.item
                 .get(name)
@@ -26,7 +26,7 @@ impl Reader<'_> {
         }
     }
 
-    fn text(&self, name: &str) -> Result<&str, PortError> {
+    pub(crate) fn text(&self, name: &str) -> Result<&str, PortError> {
         let value = self.item.get(name).and_then(|value| value.as_s().ok());
         value
             .map(String::as_str)
@@ -37,7 +37,7 @@ impl Reader<'_> {
         self.item.get(name)?.as_s().ok().cloned()
     }
 
-    fn parsed<T: std::str::FromStr>(&self, name: &str) -> Result<T, PortError>
+    pub(crate) fn parsed<T: std::str::FromStr>(&self, name: &str) -> Result<T, PortError>
     where
         T::Err: std::fmt::Display,
     {
@@ -46,7 +46,7 @@ impl Reader<'_> {
             .map_err(|error: T::Err| self.malformed(format!("`{name}`: {error}")))
     }
 
-    fn schema(&self) -> Result<(), PortError> {
+    pub(crate) fn schema(&self) -> Result<(), PortError> {
         let found = self
             .item
             .get("schema")

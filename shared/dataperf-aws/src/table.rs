@@ -22,8 +22,8 @@ const CONFLICT_PAUSE: Duration = Duration::from_millis(20);
 /// One table.
 #[derive(Debug, Clone)]
 pub(crate) struct Table {
-    client: Client,
-    name: String,
+    pub(crate) client: Client,
+    pub(crate) name: String,
     meter: Meter,
 }
 
@@ -139,7 +139,7 @@ impl Table {
         self
     }
 
-    fn what(&self, verb: &str) -> String {
+    pub(crate) fn what(&self, verb: &str) -> String {
         format!("{verb} table `{}`", self.name)
     }
 

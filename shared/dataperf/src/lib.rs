@@ -20,6 +20,7 @@ pub mod numbers;
 pub mod pipeline;
 pub mod pool;
 pub mod ports;
+pub mod progress;
 mod rank;
 mod rejection;
 pub mod rescoring;

@@ -57,10 +57,7 @@ pub(crate) mod inline {
         let mut partial = [[0.0; LANES]; N];
         for n in 0..N {
             let lanes = S::as_mut_simd_f64s(&mut partial[n]).0;
-            #[expect(
-                clippy::manual_memcpy,
-                reason = "R is a constant: this is unrolled, a copy of a slice is a call"
-            )]
+            #[allow(clippy::manual_memcpy, reason = "a copy of memory would keep the sums there")]
             for i in 0..R {
                 lanes[i] = sums[n][i];
             }

@@ -7,7 +7,7 @@ use super::MAX_TRAINING_ROWS;
 use crate::models::FitError;
 
 /// Rows of a block in the search for splits; each column's order is padded to whole blocks.
-pub(super) const BLOCK: usize = 8;
+pub(super) const BLOCK: usize = 16;
 
 /// A matrix kept column by column.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,0 +1,332 @@
+//! `dataperf baseline`: the paper's baselines on a frozen data set.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, Subcommand};
+use dataperf::challenge::BASELINE_PREFIX;
+use dataperf::dataset::Integrity;
+use dataperf::evaluate::check;
+use dataperf::progress::Progress;
+use dataperf::{Digest, Receipt};
+use dataperf_baselines::{Baselines, Made, Method};
+use dataperf_datasets::Import;
+use serde_json::json;
+use tokio::runtime::Handle;
+
+use super::dataset::{Boards, open as open_manifest};
+use super::score::open;
+use super::submit::{receipt, upload};
+use crate::Done;
+use crate::cloud::{Cloud, CloudArgs};
+use crate::output::{Format, align_right, print_json, score, table};
+use crate::progress::PhaseBars;
+use crate::registry::{Task, baselines, with_benchmark};
+
+/// The methods by benchmark, for `--help`.
+fn methods() -> String {
+    let of_benchmark = |(benchmark, methods): (&str, &[Method])| {
+        let lines = methods
+            .iter()
+            .map(|method| format!("\n  {:18} {}", method.name, method.about));
+        format!("{benchmark}{}", lines.collect::<String>())
+    };
+    let all: Vec<String> = baselines()
+        .into_iter()
+        .filter(|(_, methods)| !methods.is_empty())
+        .map(of_benchmark)
+        .collect();
+    all.join("\n\n")
+}
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(after_help = format!(
+    "Examples:\n  \
+    dataperf baseline cleanlab --dataset frozen/ --leaderboard en-25 --seed 1 --out cleanlab.json\n  \
+    dataperf score speech-selection --dataset frozen/ --leaderboard en-25 cleanlab.json\n  \
+    dataperf baseline submit --dataset frozen/ --local\n\n\
+    A method sees what a participant sees, never an eval set. The same seed gives the same file on any machine and \
+    with any number of threads.\n\nMethods:\n\n{}",
+    methods()
+))]
+pub(crate) struct BaselineArgs {
+    #[command(subcommand)]
+    command: Option<BaselineCommand>,
+    #[command(flatten)]
+    make: Option<MakeArgs>,
+}
+
+#[derive(Debug, Subcommand)]
+enum BaselineCommand {
+    /// List the methods of every benchmark, with their sources
+    List,
+    /// Make baselines and submit them under `baseline-METHOD`: boards show them, but don't rank them
+    Submit(SubmitArgs),
+}
+
+#[derive(Debug, Args)]
+struct MakeArgs {
+    /// The method; `dataperf baseline list` shows which benchmark has which
+    method: String,
+    /// The frozen data set's directory, made by `dataperf dataset import`; it says which benchmark it is
+    #[arg(long, short, value_name = "DIR")]
+    dataset: PathBuf,
+    /// The leaderboard, such as `en-25`
+    #[arg(long, short)]
+    leaderboard: String,
+    /// What the method draws by
+    #[arg(long, default_value_t = 0)]
+    seed: u32,
+    /// Where to write the artifact
+    #[arg(long, short, value_name = "FILE")]
+    out: PathBuf,
+    /// Also write what led to the choice into this file, as JSON: fold scores, doubtful labels, Shapley values
+    #[arg(long, value_name = "FILE")]
+    details: Option<PathBuf>,
+    /// Threads; all cores unless given
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    jobs: usize,
+}
+
+#[derive(Debug, Args)]
+struct SubmitArgs {
+    /// Only this method; all of the benchmark's unless given
+    method: Option<String>,
+    /// The frozen data set's directory: the one that is in force
+    #[arg(long, short, value_name = "DIR")]
+    dataset: PathBuf,
+    /// Only this leaderboard; all of the data set's unless given
+    #[arg(long, short)]
+    leaderboard: Option<String>,
+    /// What the methods draw by
+    #[arg(long, default_value_t = 0)]
+    seed: u32,
+    /// Threads; all cores unless given
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    jobs: usize,
+    #[command(flatten)]
+    cloud: CloudArgs,
+}
+
+pub(crate) async fn run(args: BaselineArgs, format: Format) -> Result<Done> {
+    match (args.command, args.make) {
+        (Some(BaselineCommand::List), _) => list(format),
+        (Some(BaselineCommand::Submit(args)), _) => submit(args, format).await,
+        (None, Some(args)) => make(args, format).await,
+        (None, None) => bail!("name a method: `dataperf baseline list` shows them"),
+    }
+}
+
+fn list(format: Format) -> Result<Done> {
+    if format == Format::Json {
+        let of_benchmark = |(benchmark, methods): (&str, &[Method])| {
+            let each = methods.iter().map(
+                |Method { name, about, source }| json!({ "name": name, "about": about, "source": source }),
+            );
+            (benchmark.to_owned(), each.collect::<Vec<_>>().into())
+        };
+        let all: serde_json::Map<_, _> = baselines().into_iter().map(of_benchmark).collect();
+        print_json(&all)?;
+        return Ok(Done::Fine);
+    }
+    let mut listed = table(&["benchmark", "method", "about", "source"]);
+    for (benchmark, methods) in baselines() {
+        for Method { name, about, source } in methods {
+            listed.add_row([benchmark, name, about, source]);
+        }
+    }
+    println!("{listed}");
+    Ok(Done::Fine)
+}
+
+async fn make(args: MakeArgs, format: Format) -> Result<Done> {
+    let benchmark = open_manifest(&args.dataset)?.manifest.benchmark;
+    let bars = PhaseBars::default();
+    let task = MakeTask {
+        dataset: &args.dataset,
+        leaderboard: &args.leaderboard,
+        method: &args.method,
+        seed: args.seed,
+        jobs: args.jobs,
+        progress: &bars,
+    };
+    let Made { artifact, details } = with_benchmark(&benchmark, task).await?;
+    bars.finish();
+    write(&args.out, &artifact)?;
+    if let Some(path) = &args.details {
+        write(path, &serde_json::to_vec_pretty(&details)?)?;
+    }
+    let MakeArgs {
+        method,
+        leaderboard,
+        seed,
+        out,
+        dataset,
+        ..
+    } = args;
+    match format {
+        Format::Json => print_json(&json!({
+            "benchmark": benchmark, "leaderboard": leaderboard, "method": method, "seed": seed,
+            "out": out, "artifact": Digest::of(&artifact),
+        }))?,
+        Format::Text => println!(
+            "`{}` is `{method}` for {benchmark} {leaderboard}, seed {seed}; judge it with\n  \
+            dataperf score {benchmark} --leaderboard {leaderboard} --dataset {} {}",
+            out.display(),
+            dataset.display(),
+            out.display()
+        ),
+    }
+    Ok(Done::Fine)
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    fs::write(path, bytes).with_context(|| format!("can't write `{}`", path.display()))
+}
+
+/// Makes the artifact of a method.
+pub(crate) struct MakeTask<'a> {
+    pub(crate) dataset: &'a Path,
+    pub(crate) leaderboard: &'a str,
+    pub(crate) method: &'a str,
+    pub(crate) seed: u32,
+    /// Threads; 0 is one a core.
+    pub(crate) jobs: usize,
+    pub(crate) progress: &'a dyn Progress,
+}
+
+impl Task for MakeTask<'_> {
+    type Output = Made;
+
+    async fn run<B: Import + Baselines>(self) -> Result<Made> {
+        let Self {
+            leaderboard,
+            method,
+            seed,
+            progress,
+            ..
+        } = self;
+        let dataset = open::<B>(self.dataset, leaderboard, Integrity::Sizes).await?;
+        let threads = rayon::ThreadPoolBuilder::new().num_threads(self.jobs).build()?;
+        let handle = Handle::current();
+        let made = threads.install(|| {
+            let making = B::artifact(&dataset, leaderboard, method, seed, progress);
+            handle.block_on(making) // a data set on disk never waits
+        });
+        let about = || format!("can't make `{method}` for {} {leaderboard}", B::ID);
+        let made = made.with_context(about)?;
+        // a market or pool may be such that a method's choice breaks a rule: better said here than by a board
+        if let Err(rejection) = check(&dataset, leaderboard, &made.artifact).await? {
+            let reasons: Vec<&str> = rejection
+                .reasons()
+                .iter()
+                .map(|reason| reason.message.as_str())
+                .collect();
+            return Err(anyhow::anyhow!("{}", reasons.join("; ")).context(about()));
+        }
+        Ok(made)
+    }
+}
+
+/// The names of a benchmark's methods.
+pub(crate) struct Names;
+
+impl Task for Names {
+    type Output = &'static [Method];
+
+    async fn run<B: Import + Baselines>(self) -> Result<&'static [Method]> {
+        Ok(B::METHODS)
+    }
+}
+
+/// Makes one baseline into `directory` and returns the file, which is named after the method and the seed.
+pub(crate) async fn make_into(directory: &Path, benchmark: &str, task: MakeTask<'_>) -> Result<PathBuf> {
+    let file = directory.join(format!("{}-{}-{}.json", task.leaderboard, task.method, task.seed));
+    write(&file, &with_benchmark(benchmark, task).await?.artifact)?;
+    Ok(file)
+}
+
+async fn submit(args: SubmitArgs, format: Format) -> Result<Done> {
+    let manifest = open_manifest(&args.dataset)?.manifest;
+    let benchmark = manifest.benchmark.clone();
+    let boards = with_benchmark(&benchmark, Boards(&manifest)).await?;
+    let boards = boards.into_iter().map(|board| board.name);
+    let boards: Vec<String> = args
+        .leaderboard
+        .map_or_else(|| boards.collect(), |name| vec![name]);
+    let methods: Vec<String> = match args.method {
+        Some(method) => vec![method],
+        None => {
+            let all = with_benchmark(&benchmark, Names).await?;
+            all.iter().map(|method| method.name.to_owned()).collect()
+        }
+    };
+    let cloud = args.cloud.connect().await;
+    let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
+    let bars = PhaseBars::default();
+    let mut receipts = Vec::new();
+    for leaderboard in &boards {
+        for method in &methods {
+            let task = MakeTask {
+                dataset: &args.dataset,
+                leaderboard,
+                method,
+                seed: args.seed,
+                jobs: args.jobs,
+                progress: &bars,
+            };
+            let file = make_into(scratch.path(), &benchmark, task).await?;
+            receipts.push(send(&cloud, &benchmark, leaderboard, method, &file).await?);
+        }
+    }
+    bars.finish();
+    print_receipts(&receipts, format)
+}
+
+async fn send(
+    cloud: &Cloud,
+    benchmark: &str,
+    leaderboard: &str,
+    method: &str,
+    file: &Path,
+) -> Result<Receipt> {
+    let submitter = format!("{BASELINE_PREFIX}{method}");
+    let submitted = upload(cloud, benchmark, leaderboard, &submitter, file).await?;
+    receipt(cloud, &submitted).await
+}
+
+fn print_receipts(receipts: &[Receipt], format: Format) -> Result<Done> {
+    if format == Format::Json {
+        print_json(&receipts)?;
+    } else {
+        let mut ended = table(&["leaderboard", "submitter", "ended", "score"]);
+        align_right(&mut ended, 3);
+        for Receipt {
+            submitter, verdict, ..
+        } in receipts
+        {
+            ended.add_row([
+                verdict.leaderboard.as_str(),
+                submitter,
+                verdict.status.as_str(),
+                &verdict.score.map(score).unwrap_or_default(),
+            ]);
+        }
+        println!("{ended}");
+    }
+    let is_scored = |receipt: &&Receipt| receipt.verdict.status != dataperf::Ending::Scored;
+    let unscored: Vec<&str> = receipts
+        .iter()
+        .filter(is_scored)
+        .map(|r| r.key.as_str())
+        .collect();
+    if unscored.is_empty() {
+        return Ok(Done::Fine);
+    }
+    bail!(
+        "not scored: {}; is this data set the one in force?",
+        unscored.join(", ")
+    )
+}

@@ -1,0 +1,176 @@
+//! How answers are written: JSON or CSV, with an entity tag, and kept by others only when they are public.
+
+use axum::extract::FromRequestParts;
+use axum::http::header::{
+    ACCEPT, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY,
+};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use dataperf::Digest;
+use serde::Serialize;
+
+use crate::caller::Caller;
+use crate::query::Format;
+
+/// Browsers ask each time, by entity tag; a distribution in between may answer for some seconds.
+const PUBLIC: &str = "public, max-age=0, s-maxage=10, must-revalidate";
+const PRIVATE: &str = "private, no-store";
+
+/// What the request says of how it wants to be answered.
+pub(crate) struct Wishes {
+    accepts_csv: bool,
+    if_none_match: Option<String>,
+}
+
+impl Wishes {
+    fn of(headers: &HeaderMap) -> Self {
+        let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+        Self {
+            accepts_csv: prefers_csv(text(ACCEPT).unwrap_or_default()),
+            if_none_match: text(IF_NONE_MATCH).map(str::to_owned),
+        }
+    }
+
+    /// Writes `document`, or `lines` as CSV when that is asked for.
+    pub(crate) fn list<L: Serialize>(
+        &self,
+        caller: &Caller,
+        format: Option<Format>,
+        document: &impl Serialize,
+        header: &[&str],
+        lines: &[L],
+    ) -> Response {
+        if format.map_or(self.accepts_csv, |format| format == Format::Csv) {
+            self.write(
+                caller,
+                "text/csv; charset=utf-8; header=present",
+                csv(header, lines),
+            )
+        } else {
+            self.json(caller, document)
+        }
+    }
+
+    /// Writes `document` as JSON.
+    pub(crate) fn json(&self, caller: &Caller, document: &impl Serialize) -> Response {
+        let mut body = serde_json::to_vec(document).unwrap_or_default();
+        body.push(b'\n');
+        self.write(caller, "application/json", body)
+    }
+
+    /// Writes bytes that are somebody's own, to be saved and never shown.
+    pub(crate) fn attachment(&self, caller: &Caller, body: Vec<u8>) -> Response {
+        let mut response = self.write(caller, "application/octet-stream", body);
+        let disposition = HeaderValue::from_static("attachment");
+        response.headers_mut().insert(CONTENT_DISPOSITION, disposition);
+        response
+    }
+
+    fn write(&self, caller: &Caller, content_type: &'static str, body: Vec<u8>) -> Response {
+        let tag = format!("\"{}\"", &Digest::of(&body).hex()[..32]);
+        let mut response = if self.has(&tag) {
+            StatusCode::NOT_MODIFIED.into_response()
+        } else {
+            body.into_response()
+        };
+        let kept = if caller.is_known() { PRIVATE } else { PUBLIC };
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static(kept));
+        headers.insert(VARY, HeaderValue::from_static("Accept, Authorization"));
+        if let Ok(tag) = HeaderValue::from_str(&tag) {
+            headers.insert(ETAG, tag);
+        }
+        response
+    }
+
+    /// Whether the caller has the answer with this tag. A distribution that compresses makes a tag weak.
+    fn has(&self, tag: &str) -> bool {
+        let known = self.if_none_match.as_deref().unwrap_or_default();
+        known
+            .split(',')
+            .map(str::trim)
+            .any(|known| known == "*" || known.trim_start_matches("W/") == tag)
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Wishes {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
+        Ok(Self::of(&parts.headers))
+    }
+}
+
+/// Whether CSV is wanted more than JSON.
+fn prefers_csv(accept: &str) -> bool {
+    let weight = |wanted: &[&str]| {
+        let of_range = |range: &str| {
+            let mut parts = range.split(';').map(str::trim);
+            let name = parts.next()?;
+            let weight = parts.find_map(|part| part.strip_prefix("q=")).unwrap_or("1");
+            wanted
+                .contains(&name)
+                .then(|| weight.parse::<f64>().unwrap_or(0.0))
+        };
+        accept.split(',').filter_map(of_range).fold(0.0, f64::max)
+    };
+    weight(&["text/csv"]) > weight(&["application/json", "application/*", "*/*"])
+}
+
+fn csv<L: Serialize>(header: &[&str], lines: &[L]) -> Vec<u8> {
+    let mut writer = csv::WriterBuilder::new()
+        .has_headers(false)
+        .from_writer(Vec::new());
+    let written = writer
+        .write_record(header)
+        .and_then(|()| lines.iter().try_for_each(|line| writer.serialize(line)));
+    if let Err(error) = written {
+        tracing::error!(%error, "a line can't be written as CSV");
+    }
+    writer.into_inner().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn csv_is_for_those_who_prefer_it() {
+        for accept in [
+            "text/csv",
+            "text/csv, */*;q=0.5",
+            "application/json;q=0.1,text/csv",
+        ] {
+            assert!(prefers_csv(accept), "{accept}");
+        }
+        for accept in [
+            "",
+            "*/*",
+            "application/json",
+            "text/csv;q=0.5, application/json",
+            "text/csv;q=0",
+            "text/csvx",
+        ] {
+            assert!(!prefers_csv(accept), "{accept}");
+        }
+    }
+
+    #[test]
+    fn a_tag_is_known_strong_or_weak_and_among_others() {
+        let has = |sent: &str| {
+            let wishes = Wishes {
+                accepts_csv: false,
+                if_none_match: Some(sent.into()),
+            };
+            wishes.has("\"abc\"")
+        };
+        for sent in ["\"abc\"", "W/\"abc\"", "\"x\", W/\"abc\"", "*"] {
+            assert!(has(sent), "{sent}");
+        }
+        for sent in ["", "\"ab\"", "abc"] {
+            assert!(!has(sent), "{sent}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Who asks, and what that one may read.
+
+use axum::extract::FromRequestParts;
+use axum::http::header::AUTHORIZATION;
+use axum::http::request::Parts;
+use dataperf::ports::leaderboard::Entry;
+use dataperf_aws::{Holder, Token};
+
+use crate::app::App;
+use crate::problem::Problem;
+
+/// Who asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Caller {
+    /// No token: what is public.
+    Anonymous,
+    /// Somebody with a token.
+    Known(Holder),
+}
+
+impl Caller {
+    /// Whether the answers are this caller's alone, so that nothing between us may keep them.
+    pub(crate) fn is_known(&self) -> bool {
+        matches!(self, Self::Known(_))
+    }
+
+    pub(crate) fn is_organizer(&self) -> bool {
+        matches!(self, Self::Known(Holder::Organizer))
+    }
+
+    /// Whether this caller may see all that `submitter` may.
+    pub(crate) fn acts_for(&self, submitter: &str) -> bool {
+        match self {
+            Self::Anonymous => false,
+            Self::Known(Holder::Organizer) => true,
+            Self::Known(Holder::Submitter(own)) => own == submitter,
+        }
+    }
+
+    /// What may stand on a board is public; everything else is between its submitter and the organizer.
+    pub(crate) fn sees(&self, entry: &Entry) -> bool {
+        entry.is_on_board() || self.acts_for(&entry.submitter)
+    }
+
+    /// Insists on the submitter or the organizer.
+    pub(crate) fn must_act_for(&self, submitter: &str, what: &str) -> Result<(), Problem> {
+        match self {
+            _ if self.acts_for(submitter) => Ok(()),
+            Self::Anonymous => Err(Problem::no_token(format!(
+                "{what} is its submitter's and the organizer's to read: send `Authorization: Bearer TOKEN`"
+            ))),
+            Self::Known(_) => Err(Problem::not_yours(format!(
+                "{what} is its submitter's and the organizer's to read: use the token of that submitter"
+            ))),
+        }
+    }
+
+    /// Insists on the organizer.
+    pub(crate) fn must_organize(&self) -> Result<(), Problem> {
+        match self {
+            _ if self.is_organizer() => Ok(()),
+            Self::Anonymous => Err(Problem::no_token(
+                "this is the organizer's to read: send `Authorization: Bearer TOKEN`",
+            )),
+            Self::Known(_) => Err(Problem::not_yours(
+                "this is the organizer's to read: use the organizer's token",
+            )),
+        }
+    }
+}
+
+impl FromRequestParts<App> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+        let Some(sent) = parts.headers.get(AUTHORIZATION) else {
+            return Ok(Self::Anonymous);
+        };
+        let sent = sent.to_str().ok().and_then(|sent| sent.split_once(' '));
+        let token = sent
+            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+            .and_then(|(_, token)| token.trim().parse::<Token>().ok())
+            .ok_or_else(Problem::bad_token)?;
+        let holder = app.table().await.holder(&token).await?;
+        holder.map(Self::Known).ok_or_else(Problem::bad_token)
+    }
+}

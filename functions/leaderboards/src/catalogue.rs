@@ -1,0 +1,179 @@
+//! The benchmarks there are, and the data sets in force.
+
+use std::sync::Arc;
+
+use dataperf::benchmark::{Benchmark, Leaderboard};
+use dataperf::challenge::Challenge;
+use dataperf::dataset::{Current, DatasetError, dataset_prefix};
+use dataperf::frozen::{FrozenError, MANIFEST, MAX_MANIFEST_BYTES, Manifest};
+use dataperf::ports::bucket::{Bucket, Got};
+use dataperf::{Digest, Direction};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::app::App;
+use crate::problem::Problem;
+
+/// What is below this path of a data set is for participants, everything else is the organizer's.
+const PUBLIC: &str = "public/";
+const MAX_CURRENT_BYTES: u64 = 4096;
+
+/// A benchmark as its type says.
+pub(crate) struct Facts {
+    pub(crate) id: &'static str,
+    pub(crate) about: &'static str,
+    pub(crate) direction: Direction,
+    pub(crate) score_range: [f64; 2],
+    pub(crate) max_artifact_bytes: u64,
+    leaderboards: fn(&Manifest) -> Result<Vec<Leaderboard>, FrozenError>,
+}
+
+impl Facts {
+    fn of<B: Benchmark>() -> Self {
+        Self {
+            id: B::ID,
+            about: B::ABOUT,
+            direction: B::DIRECTION,
+            score_range: [*B::SCORE_RANGE.start(), *B::SCORE_RANGE.end()],
+            max_artifact_bytes: B::MAX_ARTIFACT_BYTES,
+            leaderboards: B::leaderboards,
+        }
+    }
+}
+
+macro_rules! facts {
+    ($($benchmark:ty,)*) => {
+        /// Every benchmark.
+        pub(crate) fn benchmarks() -> Vec<Facts> {
+            vec![$(Facts::of::<$benchmark>()),*]
+        }
+    };
+}
+dataperf::for_each_benchmark!(facts);
+
+/// The benchmark with this id.
+pub(crate) fn benchmark(id: &str) -> Result<Facts, Problem> {
+    let found = benchmarks().into_iter().find(|facts| facts.id == id);
+    found.ok_or_else(|| {
+        let known = dataperf::benchmarks::IDS.join("`, `");
+        Problem::not_found(
+            "unknown_benchmark",
+            "benchmark",
+            format!("there is no such benchmark: choose one of `{known}`"),
+        )
+    })
+}
+
+/// A data set in force.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct Described {
+    /// Its digest, which names it for good: receipts repeat it.
+    #[schema(example = "sha256:…")]
+    digest: String,
+    /// The boards it defines.
+    #[serde(skip)]
+    pub(crate) leaderboards: Vec<Leaderboard>,
+    /// Files in all.
+    n_files: usize,
+    /// Bytes in all.
+    n_bytes: u64,
+    /// Bytes that participants may have.
+    n_public_bytes: u64,
+    /// The files.
+    files: Vec<DatasetFile>,
+}
+
+/// A file of a data set.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct DatasetFile {
+    /// Its path in the data set.
+    path: String,
+    /// Its size.
+    n_bytes: u64,
+    /// Whether participants may have it.
+    is_public: bool,
+    /// Its tensors.
+    tensors: Vec<Tensor>,
+}
+
+/// A tensor of a file.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct Tensor {
+    /// Its name.
+    name: String,
+    /// `U8`, `F32` or `F64`.
+    dtype: String,
+    /// Its length along each axis.
+    shape: Vec<usize>,
+}
+
+impl Described {
+    pub(crate) fn digest(&self) -> &str {
+        &self.digest
+    }
+}
+
+/// The challenge that is published, if one is.
+pub(crate) async fn challenge(app: &App, benchmark: &str) -> Result<Option<Challenge>, Problem> {
+    Ok(Challenge::published(&app.datasets().await, benchmark).await?)
+}
+
+/// The data set in force, `None` when none is.
+pub(crate) async fn in_force(app: &App, facts: &Facts) -> Result<Option<Arc<Described>>, DatasetError> {
+    let bucket = app.datasets().await;
+    let key = Current::key(facts.id);
+    let Got::Object(object) = bucket.get(&key, None, MAX_CURRENT_BYTES).await? else {
+        return Ok(None);
+    };
+    let current: Current = serde_json::from_slice(&object.bytes).map_err(|error| FrozenError::Manifest {
+        why: format!("`{key}`: {error}"),
+    })?;
+    let digest = current.dataset;
+    if let Some(described) = app.described(digest) {
+        return Ok(Some(described));
+    }
+    let place = dataset_prefix(facts.id, digest);
+    let manifest = bucket
+        .get(&format!("{place}{MANIFEST}"), None, MAX_MANIFEST_BYTES)
+        .await?;
+    let Got::Object(object) = manifest else {
+        return Err(FrozenError::Missing { place }.into());
+    };
+    let manifest = Manifest::parse(&object.bytes, facts.id)?;
+    let described = Arc::new(described(facts, digest, &manifest)?);
+    app.keep(digest, described.clone());
+    Ok(Some(described))
+}
+
+fn described(facts: &Facts, digest: Digest, manifest: &Manifest) -> Result<Described, FrozenError> {
+    let files: Vec<DatasetFile> = manifest
+        .files
+        .iter()
+        .map(|(path, file)| DatasetFile {
+            path: path.clone(),
+            n_bytes: file.n_bytes,
+            is_public: path.starts_with(PUBLIC),
+            tensors: file
+                .tensors
+                .iter()
+                .map(|(name, tensor)| Tensor {
+                    name: name.clone(),
+                    dtype: format!("{:?}", tensor.dtype),
+                    shape: tensor.shape.clone(),
+                })
+                .collect(),
+        })
+        .collect();
+    Ok(Described {
+        digest: digest.to_string(),
+        leaderboards: (facts.leaderboards)(manifest)?,
+        n_files: files.len(),
+        n_bytes: files.iter().map(|file| file.n_bytes).sum(),
+        n_public_bytes: files
+            .iter()
+            .filter(|file| file.is_public)
+            .map(|file| file.n_bytes)
+            .sum(),
+        files,
+    })
+}

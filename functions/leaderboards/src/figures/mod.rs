@@ -1,0 +1,130 @@
+//! What of a receipt's metrics can be drawn: found by their form, so that a new benchmark's show without a new page.
+
+mod find;
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// How a score spreads over seeds or trials.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub(crate) struct Spread {
+    /// What was repeated, such as `seed`.
+    pub(crate) over: String,
+    /// The score of each repetition; the score is their mean.
+    pub(crate) values: Vec<f64>,
+    /// Their standard deviation, that of a population.
+    pub(crate) std: f64,
+    /// The least of them.
+    pub(crate) min: f64,
+    /// The greatest of them.
+    pub(crate) max: f64,
+}
+
+/// One number for each repetition.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub(crate) struct Trials {
+    /// What they are trials of: the way to it in the metrics, such as `markets / 0`; empty for the whole.
+    pub(crate) of: String,
+    /// What was repeated, such as `seed`.
+    pub(crate) over: String,
+    /// What each repetition is called.
+    pub(crate) labels: Vec<String>,
+    /// A number for each.
+    pub(crate) values: Vec<f64>,
+}
+
+/// A line to be plotted.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub(crate) struct Curve {
+    /// What it is a curve of, such as `tasks / mnist`; empty for the whole.
+    pub(crate) of: String,
+    /// What `y` is.
+    pub(crate) name: String,
+    /// What `x` is.
+    pub(crate) x_name: String,
+    /// Strictly ascending.
+    pub(crate) x: Vec<f64>,
+    /// One for each of `x`.
+    pub(crate) y: Vec<f64>,
+}
+
+/// Numbers side by side: a column each, and a line for each thing that has them.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub(crate) struct Table {
+    /// What the lines are.
+    pub(crate) name: String,
+    /// What the columns are.
+    pub(crate) columns: Vec<String>,
+    /// The lines.
+    pub(crate) lines: Vec<TableLine>,
+}
+
+/// One line of a table.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub(crate) struct TableLine {
+    /// What it is of.
+    pub(crate) label: String,
+    /// One for each column; `null` where it has none.
+    pub(crate) values: Vec<Option<f64>>,
+}
+
+/// All that can be drawn of one submission.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, ToSchema)]
+pub(crate) struct Figures {
+    /// How the score spreads, where it is the mean of trials.
+    pub(crate) spread: Option<Spread>,
+    /// Every repetition.
+    pub(crate) trials: Vec<Trials>,
+    /// Every curve.
+    pub(crate) curves: Vec<Curve>,
+    /// Every table.
+    pub(crate) tables: Vec<Table>,
+}
+
+impl Figures {
+    /// Every number of every figure, a line each.
+    pub(crate) fn flat(&self) -> Vec<FlatFigure<'_>> {
+        let trials = self.trials.iter().flat_map(|trials| {
+            let points = trials.labels.iter().zip(&trials.values);
+            points.map(|(label, &y)| FlatFigure::new("trials", &trials.of, &trials.over, label.clone(), y))
+        });
+        let curves = self.curves.iter().flat_map(|curve| {
+            let points = curve.x.iter().zip(&curve.y);
+            points.map(|(x, &y)| FlatFigure::new("curve", &curve.of, &curve.name, x.to_string(), y))
+        });
+        let tables = self.tables.iter().flat_map(|table| {
+            table.lines.iter().flat_map(|line| {
+                let cells = table.columns.iter().zip(&line.values);
+                cells.filter_map(|(column, value)| {
+                    let of = FlatFigure::new("table", &table.name, column, line.label.clone(), (*value)?);
+                    Some(of)
+                })
+            })
+        });
+        trials.chain(curves).chain(tables).collect()
+    }
+}
+
+/// One number of a figure, as CSV has it.
+#[derive(Serialize)]
+pub(crate) struct FlatFigure<'a> {
+    figure: &'static str,
+    of: &'a str,
+    name: &'a str,
+    x: String,
+    y: f64,
+}
+
+impl<'a> FlatFigure<'a> {
+    pub(crate) const HEADER: [&'static str; 5] = ["figure", "of", "name", "x", "y"];
+
+    fn new(figure: &'static str, of: &'a str, name: &'a str, x: String, y: f64) -> Self {
+        Self {
+            figure,
+            of,
+            name,
+            x,
+            y,
+        }
+    }
+}

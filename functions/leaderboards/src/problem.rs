@@ -1,0 +1,182 @@
+//! Errors as `application/problem+json` (RFC 9457): what, where, and what to do.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use dataperf::challenge::ChallengeError;
+use dataperf::dataset::DatasetError;
+use dataperf::ports::PortError;
+use dataperf_aws::PageError;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// What went wrong, where, and what to do about it.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Problem {
+    /// A stable name for the kind of problem.
+    #[schema(example = "unknown_leaderboard")]
+    code: &'static str,
+    /// The HTTP status.
+    #[schema(minimum = 400, maximum = 599)]
+    status: u16,
+    /// The kind of problem in words.
+    title: &'static str,
+    /// What happened, and what to do about it.
+    detail: String,
+    /// The part of the request that it is about, such as `limit`.
+    at: String,
+}
+
+impl Problem {
+    fn new(
+        status: StatusCode,
+        code: &'static str,
+        title: &'static str,
+        at: &str,
+        detail: impl Into<String>,
+    ) -> Self {
+        Self {
+            code,
+            status: status.as_u16(),
+            title,
+            detail: detail.into(),
+            at: at.to_owned(),
+        }
+    }
+
+    pub(crate) fn bad_request(at: &str, detail: impl Into<String>) -> Self {
+        let title = "the request can't be understood";
+        Self::new(StatusCode::BAD_REQUEST, "bad_request", title, at, detail)
+    }
+
+    pub(crate) fn no_token(detail: impl Into<String>) -> Self {
+        let title = "this needs a token";
+        Self::new(
+            StatusCode::UNAUTHORIZED,
+            "token_needed",
+            title,
+            "Authorization",
+            detail,
+        )
+    }
+
+    pub(crate) fn bad_token() -> Self {
+        let detail = "send `Authorization: Bearer TOKEN` with a token of `dataperf token create` that was not revoked, \
+                      or no `Authorization` at all for what is public";
+        Self::new(
+            StatusCode::UNAUTHORIZED,
+            "bad_token",
+            "the token is not valid",
+            "Authorization",
+            detail,
+        )
+    }
+
+    pub(crate) fn not_yours(detail: impl Into<String>) -> Self {
+        let title = "this token may not read that";
+        Self::new(StatusCode::FORBIDDEN, "not_yours", title, "Authorization", detail)
+    }
+
+    pub(crate) fn not_found(code: &'static str, at: &str, detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, code, "there is no such thing", at, detail)
+    }
+
+    pub(crate) fn method() -> Self {
+        let detail = "this API only reads: use GET";
+        Self::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "method_not_allowed",
+            "not by this method",
+            "",
+            detail,
+        )
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let body = serde_json::to_vec(&self).unwrap_or_default();
+        let mut response = (status, body).into_response();
+        let headers = response.headers_mut();
+        headers.insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("application/problem+json"),
+        );
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(
+                header::WWW_AUTHENTICATE,
+                HeaderValue::from_static("Bearer realm=\"dataperf\""),
+            );
+        }
+        response
+    }
+}
+
+/// The service's own faults: the log has the causes, the answer does not name buckets and tables.
+impl From<PortError> for Problem {
+    fn from(error: PortError) -> Self {
+        tracing::error!(error = %causes(&error), "the table or a bucket did not answer");
+        if error.is_transient() {
+            let detail = "the table or a bucket did not answer in time: ask again in some seconds";
+            let title = "not available for the moment";
+            Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", title, "", detail)
+        } else {
+            let detail = "the table or a bucket refused: the organizer finds the cause in the function's log";
+            let title = "a fault of the service";
+            Self::new(StatusCode::INTERNAL_SERVER_ERROR, "fault", title, "", detail)
+        }
+    }
+}
+
+impl From<PageError> for Problem {
+    fn from(error: PageError) -> Self {
+        match error {
+            PageError::Cursor => Self::not_found("unknown_cursor", "cursor", error.to_string()),
+            PageError::Port(error) => error.into(),
+        }
+    }
+}
+
+impl From<ChallengeError> for Problem {
+    fn from(error: ChallengeError) -> Self {
+        match error {
+            ChallengeError::Port(error) => error.into(),
+            ChallengeError::Malformed { .. } => {
+                tracing::error!(%error, "the challenge can't be read");
+                let title = "a fault of the service";
+                Self::new(
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    "challenge",
+                    title,
+                    "",
+                    error.to_string(),
+                )
+            }
+        }
+    }
+}
+
+impl From<DatasetError> for Problem {
+    fn from(error: DatasetError) -> Self {
+        match error {
+            DatasetError::Port(error) => error.into(),
+            DatasetError::Frozen(error) => {
+                tracing::error!(%error, "the data set can't be described");
+                let detail = format!("{error}: for the organizer to mend");
+                let title = "a fault of the service";
+                Self::new(StatusCode::INTERNAL_SERVER_ERROR, "dataset", title, "", detail)
+            }
+        }
+    }
+}
+
+fn causes(error: &dyn std::error::Error) -> String {
+    let mut said = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        said = format!("{said}: {cause}");
+        source = cause.source();
+    }
+    said
+}

@@ -1,0 +1,142 @@
+//! The query parameters, read strictly: a misspelt one is an error, not ignored.
+
+use axum::extract::{FromRequestParts, Query};
+use axum::http::request::Parts;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use utoipa::{IntoParams, ToSchema};
+
+use crate::problem::Problem;
+
+/// How an answer is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Format {
+    /// `application/json`
+    Json,
+    /// `text/csv`, RFC 4180 with a header line
+    Csv,
+}
+
+/// What a line may have in addition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Include {
+    /// How the score spreads over seeds or trials.
+    Spread,
+}
+
+/// A board's page.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct BoardQuery {
+    /// The round; `open`, the one outside any challenge, unless told.
+    #[param(example = "open", max_length = 128)]
+    pub(crate) round: Option<String>,
+    /// The most lines to answer with, 50 unless told.
+    #[param(minimum = 1, maximum = 200)]
+    pub(crate) limit: Option<u32>,
+    /// `next` of the page before.
+    #[param(max_length = 4096)]
+    pub(crate) cursor: Option<String>,
+    /// `spread` adds how each score spreads over seeds or trials.
+    #[param(inline)]
+    pub(crate) include: Option<Include>,
+    /// How the answer is written; goes before the `Accept` header.
+    #[param(inline)]
+    pub(crate) format: Option<Format>,
+}
+
+/// A series' page.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct SeriesQuery {
+    /// The round; `open`, the one outside any challenge, unless told.
+    #[param(example = "open", max_length = 128)]
+    pub(crate) round: Option<String>,
+    /// The most points to answer with, 500 unless told.
+    #[param(minimum = 1, maximum = 1000)]
+    pub(crate) limit: Option<u32>,
+    /// `next` of the page before.
+    #[param(max_length = 4096)]
+    pub(crate) cursor: Option<String>,
+    /// How the answer is written; goes before the `Accept` header.
+    #[param(inline)]
+    pub(crate) format: Option<Format>,
+}
+
+/// A page of a submitter's history.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct HistoryQuery {
+    /// Whose submissions.
+    #[param(min_length = 1, max_length = 128, example = "ada")]
+    pub(crate) submitter: String,
+    /// The most lines to answer with, 50 unless told.
+    #[param(minimum = 1, maximum = 200)]
+    pub(crate) limit: Option<u32>,
+    /// `next` of the page before.
+    #[param(max_length = 4096)]
+    pub(crate) cursor: Option<String>,
+    /// How the answer is written; goes before the `Accept` header.
+    #[param(inline)]
+    pub(crate) format: Option<Format>,
+}
+
+/// A page of what is unfinished.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct UnfinishedQuery {
+    /// The most lines to answer with, 50 unless told.
+    #[param(minimum = 1, maximum = 200)]
+    pub(crate) limit: Option<u32>,
+    /// `next` of the page before.
+    #[param(max_length = 4096)]
+    pub(crate) cursor: Option<String>,
+    /// How the answer is written; goes before the `Accept` header.
+    #[param(inline)]
+    pub(crate) format: Option<Format>,
+}
+
+/// How an answer that is no list is written.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct FormatQuery {
+    /// How the answer is written; goes before the `Accept` header.
+    #[param(inline)]
+    pub(crate) format: Option<Format>,
+}
+
+/// Nothing may be asked for.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NoQuery {}
+
+/// The query parameters as a `T`; anything else is a problem that says what.
+pub(crate) struct Strict<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Strict<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let Query(query) = Query::try_from_uri(&parts.uri)
+            .map_err(|rejection| Problem::bad_request("query", rejection.body_text()))?;
+        Ok(Self(query))
+    }
+}
+
+/// A limit within its bounds.
+pub(crate) fn within(limit: Option<u32>, default: u32, max: u32) -> Result<usize, Problem> {
+    match limit.unwrap_or(default) {
+        limit if (1..=max).contains(&limit) => Ok(limit as usize),
+        limit => Err(Problem::bad_request(
+            "limit",
+            format!("`limit` is {limit}, it must be from 1 to {max}; `next` leads to the rest"),
+        )),
+    }
+}

@@ -1,0 +1,150 @@
+//! A board, page by page.
+
+use std::collections::BTreeMap;
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use dataperf::SubmissionId;
+use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, OPEN_ROUND};
+use dataperf_aws::DynamoLeaderboards;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::rounds::covers;
+use super::{name, round};
+use crate::answer::Wishes;
+use crate::app::App;
+use crate::caller::Caller;
+use crate::catalogue;
+use crate::cursor::Place;
+use crate::figures::{Figures, Spread};
+use crate::problem::Problem;
+use crate::query::{BoardQuery, Include, Strict, within};
+use crate::rows::{Row, Standing};
+
+/// A page of a board.
+#[derive(Serialize, ToSchema)]
+struct BoardPage {
+    /// The benchmark's id.
+    benchmark: String,
+    /// The leaderboard.
+    leaderboard: String,
+    /// The round.
+    round: String,
+    /// The lines, best first.
+    rows: Vec<Row>,
+    /// The cursor of the next page; `null` at the end.
+    next: Option<String>,
+}
+
+/// A board, best first.
+#[utoipa::path(
+    get, path = "/benchmarks/{benchmark}/leaderboards/{leaderboard}", operation_id = "leaderboard",
+    params(
+        ("benchmark" = String, Path, description = "The benchmark's id", example = "speech-selection"),
+        ("leaderboard" = String, Path, description = "The leaderboard's name", example = "en-25"),
+        BoardQuery,
+    ),
+    responses(
+        (status = 200, description = "A page of the board, as JSON or as CSV", content(
+            (BoardPage = "application/json"), (String = "text/csv"),
+        )),
+        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
+    ),
+    security((), ("token" = []))
+)]
+pub(super) async fn board(
+    State(app): State<App>,
+    Path((benchmark, leaderboard)): Path<(String, String)>,
+    caller: Caller,
+    wishes: Wishes,
+    Strict(query): Strict<BoardQuery>,
+) -> Result<Response, Problem> {
+    let facts = catalogue::benchmark(&benchmark)?;
+    let board = Board {
+        benchmark,
+        leaderboard: name("leaderboard", &leaderboard)?.to_owned(),
+        round: round(query.round.as_deref())?.to_owned(),
+    };
+    let limit = within(query.limit, 50, 200)?;
+    let place = query
+        .cursor
+        .as_deref()
+        .map(Place::<Standing>::parse)
+        .transpose()?;
+    let (after, mut standing) = place.map_or((None, Standing::default()), |place| {
+        (Some(place.at), place.so_far)
+    });
+    let table = app.table().await;
+    let page = table.board_page(&board, after.as_ref(), limit).await?;
+    if page.lines.is_empty() && after.is_none() {
+        must_exist(&app, &facts, &board, &table).await?;
+    }
+    let mut rows: Vec<Row> = page.lines.iter().map(|entry| standing.row(entry)).collect();
+    if query.include == Some(Include::Spread) {
+        let mut spreads = spreads(&table, &board.benchmark, &page.lines).await?;
+        for row in &mut rows {
+            row.spread = spreads.remove(&row.submission);
+        }
+    }
+    let flat: Vec<_> = rows.iter().map(Row::flat).collect();
+    let next = page.next.map(|at| Place { at, so_far: standing }.word());
+    let document = BoardPage {
+        benchmark: board.benchmark,
+        leaderboard: board.leaderboard,
+        round: board.round,
+        rows: rows.clone(),
+        next,
+    };
+    Ok(wishes.list(&caller, query.format, &document, &Row::HEADER, &flat))
+}
+
+/// A board without a line is one that the data set has, in a round that there is, or none at all.
+pub(super) async fn must_exist(
+    app: &App,
+    facts: &catalogue::Facts,
+    board: &Board,
+    table: &DynamoLeaderboards,
+) -> Result<(), Problem> {
+    let described = catalogue::in_force(app, facts).await?;
+    let of_dataset = described.is_some_and(|described| {
+        let mut leaderboards = described.leaderboards.iter();
+        leaderboards.any(|defined| defined.name == board.leaderboard)
+    });
+    if of_dataset && board.round == OPEN_ROUND {
+        return Ok(());
+    }
+    let challenge = catalogue::challenge(app, facts.id).await?;
+    let round = challenge
+        .as_ref()
+        .and_then(|challenge| challenge.round(&board.round));
+    if of_dataset && round.is_some_and(|round| covers(round, &board.leaderboard)) {
+        return Ok(());
+    }
+    if table.boards(facts.id).await?.contains(board) {
+        return Ok(());
+    }
+    let detail = format!(
+        "`{}` has no such leaderboard in this round: `/api/v1/benchmarks/{}` lists them",
+        facts.id, facts.id
+    );
+    Err(Problem::not_found("unknown_leaderboard", "leaderboard", detail))
+}
+
+/// How the scores of some submissions spread, by id.
+async fn spreads(
+    table: &DynamoLeaderboards,
+    benchmark: &str,
+    entries: &[Entry],
+) -> Result<BTreeMap<String, Spread>, Problem> {
+    let ids: Vec<SubmissionId> = entries.iter().map(|entry| entry.id.clone()).collect();
+    let receipts = table.receipts(benchmark, &ids).await?;
+    let spread_of = |(id, receipt): (SubmissionId, dataperf::Receipt)| {
+        let verdict = &receipt.verdict;
+        Some((
+            id.to_string(),
+            Figures::of(verdict.score, &verdict.metrics).spread?,
+        ))
+    };
+    Ok(receipts.into_iter().filter_map(spread_of).collect())
+}

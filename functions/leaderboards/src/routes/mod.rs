@@ -1,0 +1,126 @@
+//! The routes, and the document that describes them.
+
+mod benchmarks;
+mod board;
+mod files;
+mod history;
+mod rounds;
+mod series;
+mod submission;
+mod unfinished;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{HeaderName, HeaderValue, Method, header};
+use axum::response::Response;
+use axum::routing::get;
+use dataperf::ports::leaderboard::OPEN_ROUND;
+use serde_json::Value;
+use tower_http::cors::{Any, CorsLayer};
+use tower_http::set_header::SetResponseHeaderLayer;
+use utoipa::openapi::OpenApi as Document;
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
+use utoipa::{Modify, OpenApi};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::answer::Wishes;
+use crate::app::App;
+use crate::caller::Caller;
+use crate::problem::Problem;
+
+/// Where the API is mounted, by itself and behind a distribution.
+const MOUNTED_AT: &str = "/api/v1";
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "DataPerf read API",
+        description = "Benchmarks, leaderboards, submissions and what of them can be drawn. Everything with a score is public; \
+                       a receipt, an artifact, and whatever has no score are their submitter's and the organizer's, who send a token. \
+                       Lists come in pages: follow `next` until it is null. Every answer has an entity tag."
+    ),
+    modifiers(&Bearer),
+    components(schemas(Problem))
+)]
+struct Api;
+
+struct Bearer;
+
+impl Modify for Bearer {
+    fn modify(&self, document: &mut Document) {
+        let scheme = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+        let components = document.components.get_or_insert_default();
+        components.add_security_scheme("token", scheme);
+    }
+}
+
+/// The whole API.
+pub(crate) fn router(app: App) -> Router {
+    let (api, document) = OpenApiRouter::with_openapi(Api::openapi())
+        .nest(
+            MOUNTED_AT,
+            OpenApiRouter::new()
+                .routes(routes!(benchmarks::list))
+                .routes(routes!(benchmarks::one))
+                .routes(routes!(board::board))
+                .routes(routes!(series::series))
+                .routes(routes!(history::history))
+                .routes(routes!(submission::one))
+                .routes(routes!(submission::figures))
+                .routes(routes!(files::receipt))
+                .routes(routes!(files::artifact))
+                .routes(routes!(unfinished::unfinished)),
+        )
+        .split_for_parts();
+    let document = serde_json::to_value(document).unwrap_or_default();
+    let described = move |wishes: Wishes| openapi(wishes, document.clone());
+    let fixed = |name: HeaderName, value: &'static str| {
+        SetResponseHeaderLayer::overriding(name, HeaderValue::from_static(value))
+    };
+    // Tokens come in a header, never in a cookie, so that other sites' pages may read what their users may.
+    let cors = CorsLayer::new()
+        .allow_origin(Any)
+        .allow_methods([Method::GET, Method::HEAD])
+        .allow_headers([header::AUTHORIZATION, header::ACCEPT, header::IF_NONE_MATCH])
+        .expose_headers([header::ETAG])
+        .max_age(std::time::Duration::from_hours(1));
+    api.route(&format!("{MOUNTED_AT}/openapi.json"), get(described.clone()))
+        .route("/openapi.json", get(described))
+        .fallback(nothing)
+        .method_not_allowed_fallback(async || Problem::method())
+        .layer(cors)
+        .layer(fixed(header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .layer(fixed(
+            header::CONTENT_SECURITY_POLICY,
+            "default-src 'none'; frame-ancestors 'none'",
+        ))
+        .layer(fixed(header::REFERRER_POLICY, "no-referrer"))
+        .layer(fixed(header::STRICT_TRANSPORT_SECURITY, "max-age=31536000"))
+        .with_state(app)
+}
+
+async fn openapi(wishes: Wishes, document: Value) -> Response {
+    wishes.json(&Caller::Anonymous, &document)
+}
+
+async fn nothing(State(_): State<App>) -> Problem {
+    let detail = format!("`{MOUNTED_AT}/openapi.json` lists what there is");
+    Problem::not_found("unknown_route", "path", detail)
+}
+
+/// The round asked for.
+fn round(asked: Option<&str>) -> Result<&str, Problem> {
+    let round = asked.unwrap_or(OPEN_ROUND);
+    name("round", round)
+}
+
+/// A name that keys may have: of another there is nothing, and nothing is looked up.
+fn name<'a>(what: &str, name: &'a str) -> Result<&'a str, Problem> {
+    let fits = (1..=128).contains(&name.len()) && !name.chars().any(|c| c.is_control() || c == '#');
+    if fits {
+        return Ok(name);
+    }
+    let detail = format!("a {what}'s name has 1 to 128 bytes, no control character and no `#`");
+    Err(Problem::not_found("unusable_name", what, detail))
+}

@@ -1,0 +1,88 @@
+//! A challenge and its rounds, as the answers have them.
+
+use dataperf::challenge::{Challenge, Round, Visibility};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// A challenge.
+#[derive(Serialize, ToSchema)]
+pub(super) struct ChallengeDocument {
+    /// Its name for people.
+    title: String,
+    /// More about it.
+    about: Option<String>,
+    /// Its rounds.
+    rounds: Vec<RoundDocument>,
+}
+
+/// A round: some leaderboards for some time.
+#[derive(Serialize, ToSchema)]
+struct RoundDocument {
+    /// Its id; the board that stays open after its closing has `.post` behind it.
+    id: String,
+    /// The leaderboards; all of the benchmark's when none is named.
+    leaderboards: Vec<String>,
+    /// The first moment that counts.
+    #[schema(format = DateTime)]
+    opens: String,
+    /// The first moment that no longer does; `null` for never.
+    #[schema(format = DateTime)]
+    closes: Option<String>,
+    /// The data set it is scored with; `null` for the one in force.
+    dataset: Option<String>,
+    /// Submissions of a submitter that are scored in a day (UTC) on each leaderboard.
+    daily_limit: Option<u64>,
+    /// Submissions of a submitter that are scored in the round on each leaderboard.
+    total_limit: Option<u64>,
+    /// Which freedom submissions have beyond the rules.
+    division: Option<String>,
+    /// Whether everybody may read the artifacts that have a score.
+    artifacts_are_public: bool,
+    /// What participants are told before it opens.
+    message_before: Option<String>,
+    /// What they are told while it is open.
+    message_open: Option<String>,
+    /// What they are told after it has closed.
+    message_after: Option<String>,
+}
+
+impl From<Challenge> for ChallengeDocument {
+    fn from(challenge: Challenge) -> Self {
+        Self {
+            title: challenge.title,
+            about: challenge.about,
+            rounds: challenge.rounds.into_iter().map(RoundDocument::from).collect(),
+        }
+    }
+}
+
+impl From<Round> for RoundDocument {
+    fn from(round: Round) -> Self {
+        Self {
+            id: round.id,
+            leaderboards: round.leaderboards,
+            opens: round.opens.to_string(),
+            closes: round.closes.map(|closes| closes.to_string()),
+            dataset: round.dataset.map(|digest| digest.to_string()),
+            daily_limit: round.daily_limit,
+            total_limit: round.total_limit,
+            division: round.division,
+            artifacts_are_public: round.artifacts == Visibility::Public,
+            message_before: round.messages.before,
+            message_open: round.messages.open,
+            message_after: round.messages.after,
+        }
+    }
+}
+
+/// Whether a round is one of the leaderboard's.
+pub(super) fn covers(round: &Round, leaderboard: &str) -> bool {
+    round.leaderboards.is_empty() || round.leaderboards.iter().any(|name| name == leaderboard)
+}
+
+/// Whether everybody may read the artifacts of a round.
+pub(super) fn artifacts_are_public(challenge: Option<&Challenge>, round: &str) -> bool {
+    challenge
+        .and_then(|challenge| challenge.round(round))
+        .is_some_and(|round| round.artifacts == Visibility::Public)
+}

@@ -1,0 +1,89 @@
+//! A board over time.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use dataperf::ports::leaderboard::Board;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::board::must_exist;
+use super::{name, round};
+use crate::answer::Wishes;
+use crate::app::App;
+use crate::caller::Caller;
+use crate::catalogue;
+use crate::cursor::Place;
+use crate::problem::Problem;
+use crate::query::{SeriesQuery, Strict, within};
+use crate::rows::Point;
+
+/// A page of a series.
+#[derive(Serialize, ToSchema)]
+struct SeriesPage {
+    /// The benchmark's id.
+    benchmark: String,
+    /// The leaderboard.
+    leaderboard: String,
+    /// The round.
+    round: String,
+    /// The scored submissions, oldest first.
+    points: Vec<Point>,
+    /// The cursor of the next page; `null` at the end.
+    next: Option<String>,
+}
+
+/// A board's scores over time, oldest first, each with the best so far.
+#[utoipa::path(
+    get, path = "/benchmarks/{benchmark}/leaderboards/{leaderboard}/series", operation_id = "series",
+    params(
+        ("benchmark" = String, Path, description = "The benchmark's id", example = "speech-selection"),
+        ("leaderboard" = String, Path, description = "The leaderboard's name", example = "en-25"),
+        SeriesQuery,
+    ),
+    responses(
+        (status = 200, description = "A page of the series, as JSON or as CSV", content(
+            (SeriesPage = "application/json"), (String = "text/csv"),
+        )),
+        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
+    ),
+    security((), ("token" = []))
+)]
+pub(super) async fn series(
+    State(app): State<App>,
+    Path((benchmark, leaderboard)): Path<(String, String)>,
+    caller: Caller,
+    wishes: Wishes,
+    Strict(query): Strict<SeriesQuery>,
+) -> Result<Response, Problem> {
+    let facts = catalogue::benchmark(&benchmark)?;
+    let board = Board {
+        benchmark,
+        leaderboard: name("leaderboard", &leaderboard)?.to_owned(),
+        round: round(query.round.as_deref())?.to_owned(),
+    };
+    let limit = within(query.limit, 500, 1000)?;
+    let place = query
+        .cursor
+        .as_deref()
+        .map(Place::<Option<f64>>::parse)
+        .transpose()?;
+    let (after, mut best) = place.map_or((None, None), |place| (Some(place.at), place.so_far));
+    let table = app.table().await;
+    let page = table.series_page(&board, after.as_ref(), limit).await?;
+    if page.lines.is_empty() && after.is_none() {
+        must_exist(&app, &facts, &board, &table).await?;
+    }
+    let points = page
+        .lines
+        .iter()
+        .filter_map(|entry| Point::of(entry, facts.direction, &mut best))
+        .collect();
+    let document = SeriesPage {
+        benchmark: board.benchmark,
+        leaderboard: board.leaderboard,
+        round: board.round,
+        points,
+        next: page.next.map(|at| Place { at, so_far: best }.word()),
+    };
+    Ok(wishes.list(&caller, query.format, &document, &Point::HEADER, &document.points))
+}

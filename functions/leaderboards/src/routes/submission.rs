@@ -1,0 +1,187 @@
+//! One submission, and what of it can be drawn.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use dataperf::ports::leaderboard::{Leaderboards, Submission};
+use dataperf::{Reason, SubmissionId, Verdict};
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::answer::Wishes;
+use crate::app::App;
+use crate::caller::Caller;
+use crate::catalogue;
+use crate::figures::{Figures, FlatFigure};
+use crate::problem::Problem;
+use crate::query::{FormatQuery, NoQuery, Strict};
+use crate::rows::Line;
+
+/// One submission.
+#[derive(Serialize, ToSchema)]
+struct OneSubmission {
+    /// The benchmark's id.
+    benchmark: String,
+    #[serde(flatten)]
+    line: Line,
+    /// When the verdict was reached.
+    #[schema(format = DateTime)]
+    finished_at: Option<String>,
+    /// The data set it was judged with.
+    dataset: Option<String>,
+    /// The digest of the uploaded bytes.
+    artifact: Option<String>,
+    /// The code that judged it.
+    evaluator: Option<String>,
+    /// What the score is made of; each benchmark has its own.
+    #[schema(value_type = Object)]
+    metrics: serde_json::Map<String, Value>,
+    /// For the submitter and the organizer only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    private: Option<Private>,
+}
+
+/// What only the submitter and the organizer see.
+#[derive(Serialize, ToSchema)]
+struct Private {
+    /// The key it was uploaded under.
+    key: Option<String>,
+    /// The object's version.
+    version: Option<String>,
+    /// The broken rules, when rejected; what went wrong, when failed.
+    reasons: Vec<ReasonDocument>,
+    /// How many rules are broken; more than are listed when there are very many.
+    n_reasons: usize,
+}
+
+/// One broken rule.
+#[derive(Serialize, ToSchema)]
+struct ReasonDocument {
+    /// The rule's stable name.
+    code: String,
+    /// The place in the artifact: a JSON pointer, `line L column C`, or empty.
+    at: String,
+    /// What is wrong and what to change.
+    message: String,
+    /// The limit, where there is one.
+    limit: Option<u64>,
+    /// What was found instead.
+    actual: Option<u64>,
+}
+
+impl From<&Reason> for ReasonDocument {
+    fn from(reason: &Reason) -> Self {
+        Self {
+            code: reason.code.clone(),
+            at: reason.at.clone(),
+            message: reason.message.clone(),
+            limit: reason.limit,
+            actual: reason.actual,
+        }
+    }
+}
+
+/// The submission that a path names.
+pub(super) async fn found(app: &App, benchmark: &str, id: &str) -> Result<Submission, Problem> {
+    catalogue::benchmark(benchmark)?;
+    let id: SubmissionId = id
+        .parse()
+        .map_err(|error| Problem::bad_request("submission", format!("{error}")))?;
+    let submission = app.table().await.submission(benchmark, &id).await?;
+    submission.ok_or_else(|| {
+        let detail = "no submission has this id: check it, and whether its upload has arrived";
+        Problem::not_found("unknown_submission", "submission", detail)
+    })
+}
+
+/// One submission. Without a score it is its submitter's and the organizer's.
+#[utoipa::path(
+    get, path = "/benchmarks/{benchmark}/submissions/{submission}", operation_id = "submission",
+    params(
+        ("benchmark" = String, Path, description = "The benchmark's id", example = "speech-selection"),
+        ("submission" = String, Path, description = "The submission's id", pattern = "^[0-9a-f]{32}$"),
+    ),
+    responses(
+        (status = 200, description = "The submission", body = OneSubmission),
+        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
+    ),
+    security((), ("token" = []))
+)]
+pub(super) async fn one(
+    State(app): State<App>,
+    Path((benchmark, id)): Path<(String, String)>,
+    caller: Caller,
+    wishes: Wishes,
+    _: Strict<NoQuery>,
+) -> Result<Response, Problem> {
+    let submission = found(&app, &benchmark, &id).await?;
+    let entry = submission.entry();
+    if !caller.sees(&entry) {
+        caller.must_act_for(&entry.submitter, "a submission without a score")?;
+    }
+    let receipt = submission.receipt.as_ref();
+    let verdict = receipt.map(|receipt| &receipt.verdict);
+    let private = caller.acts_for(&entry.submitter).then(|| Private {
+        key: receipt.map(|receipt| receipt.key.clone()),
+        version: receipt.and_then(|receipt| receipt.version.clone()),
+        reasons: verdict.map_or(Vec::new(), |verdict| {
+            verdict.reasons.iter().map(Into::into).collect()
+        }),
+        n_reasons: verdict.map_or(0, |verdict| verdict.n_reasons.unwrap_or(verdict.reasons.len())),
+    });
+    let digest =
+        |of: fn(&Verdict) -> Option<dataperf::Digest>| verdict.and_then(of).map(|digest| digest.to_string());
+    let document = OneSubmission {
+        benchmark,
+        line: Line::from(&entry),
+        finished_at: receipt.map(|receipt| receipt.finished_at.to_string()),
+        dataset: digest(|verdict| verdict.dataset),
+        artifact: digest(|verdict| verdict.artifact),
+        evaluator: verdict.map(|verdict| verdict.evaluator.clone()),
+        metrics: verdict.map_or_else(Default::default, |verdict| {
+            verdict.metrics.clone().into_iter().collect()
+        }),
+        private,
+    };
+    Ok(wishes.json(&caller, &document))
+}
+
+/// What of a submission can be drawn: its spread, its curves, its tables.
+#[utoipa::path(
+    get, path = "/benchmarks/{benchmark}/submissions/{submission}/figures", operation_id = "figures",
+    params(
+        ("benchmark" = String, Path, description = "The benchmark's id", example = "speech-selection"),
+        ("submission" = String, Path, description = "The submission's id", pattern = "^[0-9a-f]{32}$"),
+        FormatQuery,
+    ),
+    responses(
+        (status = 200, description = "The figures, as JSON or as CSV", content(
+            (Figures = "application/json"), (String = "text/csv"),
+        )),
+        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
+    ),
+    security((), ("token" = []))
+)]
+pub(super) async fn figures(
+    State(app): State<App>,
+    Path((benchmark, id)): Path<(String, String)>,
+    caller: Caller,
+    wishes: Wishes,
+    Strict(query): Strict<FormatQuery>,
+) -> Result<Response, Problem> {
+    let submission = found(&app, &benchmark, &id).await?;
+    let entry = submission.entry();
+    if !caller.sees(&entry) {
+        caller.must_act_for(&entry.submitter, "a submission without a score")?;
+    }
+    let figures = submission.receipt.map_or_else(Figures::default, |receipt| {
+        Figures::of(receipt.verdict.score, &receipt.verdict.metrics)
+    });
+    Ok(wishes.list(
+        &caller,
+        query.format,
+        &figures,
+        &FlatFigure::HEADER,
+        &figures.flat(),
+    ))
+}

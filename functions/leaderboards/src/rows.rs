@@ -1,0 +1,293 @@
+//! The lines of boards, histories and series, as the answers have them.
+
+use dataperf::ports::leaderboard::Entry;
+use dataperf::{Direction, Ending};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::figures::Spread;
+
+/// One line of a board: a submitter's standing.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub(crate) struct Row {
+    /// 1 for the best; equal scores share a rank, and the one after them counts them all. `null` for a baseline.
+    #[schema(minimum = 1)]
+    rank: Option<u64>,
+    /// Whether this is a baseline, shown for comparison and not ranked.
+    is_baseline: bool,
+    /// Whose it is.
+    pub(crate) submitter: String,
+    /// The number that ranks.
+    score: Option<f64>,
+    /// When the upload was stored.
+    #[schema(format = DateTime)]
+    received_at: String,
+    /// The submission's id.
+    #[schema(pattern = "^[0-9a-f]{32}$")]
+    pub(crate) submission: String,
+    /// With `include=spread`, where the benchmark has seeds or trials.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) spread: Option<Spread>,
+}
+
+/// A row as CSV has it.
+#[derive(Serialize)]
+pub(crate) struct FlatRow<'a> {
+    rank: Option<u64>,
+    is_baseline: bool,
+    submitter: &'a str,
+    score: Option<f64>,
+    received_at: &'a str,
+    submission: &'a str,
+    n_trials: Option<usize>,
+    std: Option<f64>,
+    min: Option<f64>,
+    max: Option<f64>,
+}
+
+impl Row {
+    pub(crate) const HEADER: [&'static str; 10] = [
+        "rank",
+        "is_baseline",
+        "submitter",
+        "score",
+        "received_at",
+        "submission",
+        "n_trials",
+        "std",
+        "min",
+        "max",
+    ];
+
+    pub(crate) fn flat(&self) -> FlatRow<'_> {
+        let spread = self.spread.as_ref();
+        FlatRow {
+            rank: self.rank,
+            is_baseline: self.is_baseline,
+            submitter: &self.submitter,
+            score: self.score,
+            received_at: &self.received_at,
+            submission: &self.submission,
+            n_trials: spread.map(|spread| spread.values.len()),
+            std: spread.map(|spread| spread.std),
+            min: spread.map(|spread| spread.min),
+            max: spread.map(|spread| spread.max),
+        }
+    }
+}
+
+/// What the rows before a page come to, so that ranks go on where they ended.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Standing {
+    /// Rows that have a rank.
+    n_ranked: u64,
+    /// The last rank given, and its score.
+    last: Option<(u64, f64)>,
+}
+
+impl Standing {
+    /// The row of the next entry.
+    pub(crate) fn row(&mut self, entry: &Entry) -> Row {
+        let rank = (!entry.is_baseline).then(|| self.next_rank(entry.score));
+        Row {
+            rank,
+            is_baseline: entry.is_baseline,
+            submitter: entry.submitter.clone(),
+            score: entry.score,
+            received_at: entry.received_at.to_string(),
+            submission: entry.id.to_string(),
+            spread: None,
+        }
+    }
+
+    #[allow(clippy::float_cmp)] // equal scores are equal bits
+    fn next_rank(&mut self, score: Option<f64>) -> u64 {
+        self.n_ranked += 1;
+        let score = score.unwrap_or(f64::NAN);
+        let rank = match self.last {
+            Some((rank, before)) if before == score => rank,
+            _ => self.n_ranked,
+        };
+        self.last = Some((rank, score));
+        rank
+    }
+}
+
+/// One submission in a list.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub(crate) struct Line {
+    /// The submission's id.
+    #[schema(pattern = "^[0-9a-f]{32}$")]
+    submission: String,
+    /// The leaderboard.
+    leaderboard: String,
+    /// The round.
+    round: String,
+    /// Whose it is.
+    submitter: String,
+    /// When the upload was stored.
+    #[schema(format = DateTime)]
+    received_at: String,
+    /// `received` while it is being evaluated, then `scored`, `rejected` or `failed`.
+    status: Status,
+    /// The score, when scored.
+    score: Option<f64>,
+    /// When it was withdrawn, if it was: it is on no board then.
+    #[schema(format = DateTime)]
+    withdrawn_at: Option<String>,
+}
+
+impl Line {
+    pub(crate) const HEADER: [&'static str; 8] = [
+        "submission",
+        "leaderboard",
+        "round",
+        "submitter",
+        "received_at",
+        "status",
+        "score",
+        "withdrawn_at",
+    ];
+}
+
+impl From<&Entry> for Line {
+    fn from(entry: &Entry) -> Self {
+        Self {
+            submission: entry.id.to_string(),
+            leaderboard: entry.board.leaderboard.clone(),
+            round: entry.board.round.clone(),
+            submitter: entry.submitter.clone(),
+            received_at: entry.received_at.to_string(),
+            status: entry.ending.into(),
+            score: entry.score,
+            withdrawn_at: entry.withdrawn_at.map(|at| at.to_string()),
+        }
+    }
+}
+
+/// Where a submission is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Status {
+    /// It is being evaluated.
+    Received,
+    /// It has a score.
+    Scored,
+    /// It broke rules.
+    Rejected,
+    /// The platform could not evaluate it.
+    Failed,
+}
+
+impl From<Option<Ending>> for Status {
+    fn from(ending: Option<Ending>) -> Self {
+        match ending {
+            None => Self::Received,
+            Some(Ending::Scored) => Self::Scored,
+            Some(Ending::Rejected) => Self::Rejected,
+            Some(Ending::Failed) => Self::Failed,
+        }
+    }
+}
+
+/// One point of a board's series.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub(crate) struct Point {
+    /// When the upload was stored.
+    #[schema(format = DateTime)]
+    received_at: String,
+    /// Its score.
+    score: f64,
+    /// The best score up to here.
+    best: f64,
+    /// Whose it is.
+    submitter: String,
+    /// The submission's id.
+    #[schema(pattern = "^[0-9a-f]{32}$")]
+    submission: String,
+}
+
+impl Point {
+    pub(crate) const HEADER: [&'static str; 5] = ["received_at", "score", "best", "submitter", "submission"];
+
+    /// The point of an entry, and the best so far moved on; `None` without a score.
+    pub(crate) fn of(entry: &Entry, direction: Direction, best: &mut Option<f64>) -> Option<Self> {
+        let score = entry.score?;
+        let so_far = match (*best, direction) {
+            (None, _) => score,
+            (Some(best), Direction::HigherIsBetter) => best.max(score),
+            (Some(best), Direction::LowerIsBetter) => best.min(score),
+        };
+        *best = Some(so_far);
+        Some(Self {
+            received_at: entry.received_at.to_string(),
+            score,
+            best: so_far,
+            submitter: entry.submitter.clone(),
+            submission: entry.id.to_string(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dataperf::ports::leaderboard::Board;
+    use dataperf::{SubmissionId, Timestamp};
+
+    use super::*;
+
+    fn entry(submitter: &str, score: f64) -> Entry {
+        Entry {
+            id: SubmissionId::of("bucket", submitter, ""),
+            board: Board {
+                benchmark: "b".into(),
+                leaderboard: "l".into(),
+                round: "open".into(),
+            },
+            submitter: submitter.into(),
+            received_at: Timestamp::from_unix_millis(1),
+            is_baseline: submitter.starts_with("baseline-"),
+            withdrawn_at: None,
+            ending: Some(Ending::Scored),
+            score: Some(score),
+        }
+    }
+
+    #[test]
+    fn ranks_are_shared_skip_baselines_and_go_on_over_pages() {
+        let entries = [
+            ("ada", 0.9),
+            ("bo", 0.5),
+            ("baseline-random", 0.5),
+            ("cy", 0.5),
+            ("di", 0.1),
+        ]
+        .map(|(who, score)| entry(who, score));
+        let expected = [Some(1), Some(2), None, Some(2), Some(4)];
+        for page in 1..=entries.len() {
+            let mut cursor = String::new();
+            let mut ranks = Vec::new();
+            for entries in entries.chunks(page) {
+                // as over HTTP, where the standing travels in the cursor
+                let mut standing: Standing = serde_json::from_str(&cursor).unwrap_or_default();
+                ranks.extend(entries.iter().map(|entry| standing.row(entry).rank));
+                cursor = serde_json::to_string(&standing).expect("plain numbers");
+            }
+            assert_eq!(ranks, expected, "pages of {page}");
+        }
+    }
+
+    #[test]
+    fn the_best_follows_the_direction() {
+        for (direction, expected) in [
+            (Direction::HigherIsBetter, [0.5, 0.5, 0.75]),
+            (Direction::LowerIsBetter, [0.5, 0.25, 0.25]),
+        ] {
+            let mut best = None;
+            let points = [0.5, 0.25, 0.75]
+                .map(|score| Point::of(&entry("ada", score), direction, &mut best).map(|point| point.best));
+            assert_eq!(points, expected.map(Some));
+        }
+    }
+}

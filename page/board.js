@@ -1,0 +1,187 @@
+// One board: who leads, how it came about, what the data set is, how to submit.
+
+import { address, ask, pages } from "./api.js";
+import { bestOverTime, scale, strip } from "./charts.js";
+import { capital, command, h, href, plain, prose, say, score, size, titled, when } from "./dom.js";
+
+const FIRST = 100;
+const POINTS = 5000; // a chart shows no more; the CSV has all
+
+const COLUMNS = [
+  { key: "rank", label: "Rank", first: 1, of: (row) => row.rank ?? Infinity },
+  { key: "submitter", label: "Submitter", first: 1, of: (row) => row.submitter.toLowerCase() },
+  { key: "score", label: "Score", first: -1, of: (row) => row.score },
+  { key: "received_at", label: "Received", first: -1, of: (row) => row.received_at, wide: true },
+];
+
+/** The table with its search, its sorting and its further pages. */
+function standings(benchmark, parts, query, page) {
+  let rows = page.rows;
+  let next = page.next;
+  let sorted = { column: COLUMNS[0], direction: 1 };
+  let wanted = "";
+  const body = h("tbody");
+  const count = h("p", { class: "count", role: "status" });
+  const more = h("button", { type: "button", class: "quiet" }, "Show more");
+
+  const line = (row, range) =>
+    h(
+      "tr",
+      { class: row.is_baseline ? "baseline" : null },
+      h("td", { class: "n rank" }, row.rank ?? h("span", { class: "tag" }, "baseline")),
+      h("th", { scope: "row" }, h("a", { href: href(benchmark.id, "submitter", row.submitter) }, row.submitter)),
+      h(
+        "td",
+        { class: "scored" },
+        h("a", { class: "n", href: href(benchmark.id, "submission", row.submission), "aria-label": `${score(row.score)}, the submission of ${row.submitter}` }, score(row.score)),
+        row.spread ? [strip(row.spread, row.score, range), h("span", { class: "std n" }, `± ${row.spread.std.toFixed(3)}`)] : null,
+      ),
+      h("td", { class: "wide-only" }, when(row.received_at)),
+    );
+
+  const draw = () => {
+    const shown = rows.filter((row) => row.submitter.toLowerCase().includes(wanted));
+    const { column, direction } = sorted;
+    const compare = (a, b) => (a < b ? -direction : a > b ? direction : 0);
+    shown.sort((a, b) => compare(column.of(a), column.of(b)));
+    const range = scale(rows);
+    body.replaceChildren(...shown.map((row) => line(row, range)));
+    if (shown.length === 0) body.append(h("tr", {}, h("td", { colspan: COLUMNS.length, class: "empty" }, rows.length ? "Nobody of that name." : "No submission has a score yet.")));
+    count.textContent = wanted ? `${shown.length} of ${rows.length}${next ? " shown so far" : ""}` : `${rows.length}${next ? " shown, there are more" : rows.length === 1 ? " submitter" : " submitters"}`;
+    more.hidden = !next;
+  };
+
+  const heads = COLUMNS.map((column) => {
+    const button = h("button", { type: "button" }, column.label, h("span", { class: "arrow", "aria-hidden": "true" }));
+    const head = h("th", { scope: "col", class: column.wide ? "wide-only" : null }, button);
+    button.addEventListener("click", () => {
+      sorted = sorted.column === column ? { column, direction: -sorted.direction } : { column, direction: column.first };
+      mark();
+      draw();
+      say(`Sorted by ${column.label.toLowerCase()}.`);
+    });
+    return head;
+  });
+  const mark = () => {
+    COLUMNS.forEach((column, idx) => {
+      if (sorted.column === column) heads[idx].setAttribute("aria-sort", sorted.direction > 0 ? "ascending" : "descending");
+      else heads[idx].removeAttribute("aria-sort");
+    });
+  };
+
+  more.addEventListener("click", async () => {
+    more.disabled = true;
+    const following = await ask(parts, { ...query, cursor: next });
+    rows = [...rows, ...following.rows];
+    next = following.next;
+    more.disabled = false;
+    draw();
+  });
+  const search = h("input", { type: "search", id: "search", placeholder: "Search submitters", "aria-label": "Search submitters", autocomplete: "off" });
+  search.addEventListener("input", () => {
+    wanted = search.value.trim().toLowerCase();
+    draw();
+  });
+  mark();
+  draw();
+  return [h("div", { class: "bar" }, search, count), h("table", { class: "standings" }, h("caption", { class: "unseen" }, "Standings"), h("thead", {}, h("tr", {}, heads)), body), more];
+}
+
+/** What a round is: how long, how much, what participants are told. */
+function about(benchmark, name) {
+  const round = benchmark.challenge?.rounds.find(({ id }) => name === id || name === `${id}.post`);
+  if (!round) return null;
+  const now = Date.now();
+  const isPost = name !== round.id;
+  const [state, message] =
+    now < Date.parse(round.opens) ? ["not open yet", round.message_before] : round.closes && now >= Date.parse(round.closes) ? ["closed", round.message_after] : ["open", round.message_open];
+  const fact = (term, value) => (value === null ? null : h("div", {}, h("dt", {}, term), h("dd", {}, value)));
+  return h(
+    "section",
+    { class: "panel wide-panel", "aria-labelledby": "round" },
+    h("h2", { id: "round" }, `${benchmark.challenge.title}, ${round.id}`),
+    h("p", {}, isPost ? "The round has closed. This board goes on as a benchmark: uploads since then, without limits." : `This round is ${state}. `, !isPost && message ? message : ""),
+    h(
+      "dl",
+      { class: "facts" },
+      fact("Opens", when(round.opens)),
+      fact("Closes", round.closes ? when(round.closes) : "never"),
+      fact("Scored a day", round.daily_limit === null ? null : `${plain(round.daily_limit)} of each submitter, by UTC`),
+      fact("Scored in all", round.total_limit === null ? null : `${plain(round.total_limit)} of each submitter`),
+      fact("Division", round.division),
+      fact("Artifacts", round.artifacts_are_public ? "public, when they have a score" : "their submitters' own"),
+    ),
+  );
+}
+
+function howToSubmit(benchmark, board) {
+  const { bucket, max_bytes: most } = benchmark.submitting;
+  const cli = `dataperf submit ${benchmark.id} --leaderboard ${board} --submitter YOU my-file.json`;
+  const s3 = `aws s3 cp my-file.json s3://${bucket}/${benchmark.id}/${board}/YOU/my-file.json`;
+  return h(
+    "section",
+    { class: "panel", "aria-labelledby": "submitting" },
+    h("h2", { id: "submitting" }, "How to submit"),
+    h("p", {}, "Put a file under your own name. Every upload ends in a receipt: a score, or every reason why not."),
+    command(s3, "the S3 command"),
+    command(cli, "the dataperf command"),
+    h("p", { class: "note" }, `A file may have up to ${size(most)}. Score it first, offline and with the same code: `, h("code", {}, `dataperf score ${benchmark.id}`), "."),
+  );
+}
+
+function dataset(benchmark) {
+  const of = benchmark.dataset_description;
+  if (!of) return null;
+  const theirs = of.n_public_bytes > 0 ? `participants may have ${size(of.n_public_bytes)} of it` : "all of it stays with the organizer";
+  const shape = (tensor) => `${tensor.name} ${tensor.shape.join(" × ")} ${tensor.dtype}`;
+  const line = (file) =>
+    h("tr", {}, h("th", { scope: "row" }, file.path), h("td", { class: "n" }, size(file.n_bytes)), h("td", {}, file.is_public ? "public" : "hidden"), h("td", {}, file.tensors.map(shape).join(", ")));
+  const head = ["File", "Size", "", "Tensors"].map((name) => h("th", { scope: "col" }, name || h("span", { class: "unseen" }, "Visibility")));
+  return h(
+    "section",
+    { class: "panel", "aria-labelledby": "dataset" },
+    h("h2", { id: "dataset" }, "The data set"),
+    h("p", {}, `${plain(of.n_files)} files, ${size(of.n_bytes)}; ${theirs}. It never changes: its digest names it in every receipt.`),
+    h("p", { class: "digest" }, h("code", {}, of.digest)),
+    h("details", {}, h("summary", {}, "Files"), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Files of the data set" }, h("table", { class: "files" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, of.files.map(line))))),
+  );
+}
+
+async function overTime(parts, round) {
+  const series = [...parts, "series"];
+  const { lines, more } = await pages(series, { round, limit: 1000 }, "points", POINTS);
+  if (lines.length === 0) return null;
+  return h(
+    "section",
+    { class: "panel wide-panel", "aria-labelledby": "over-time" },
+    h("div", { class: "bar" }, h("h2", { id: "over-time" }, "Best over time"), h("a", { href: address(series, { round, format: "csv" }), download: "series.csv" }, "CSV")),
+    bestOverTime(lines),
+    more ? h("p", { class: "note" }, `The first ${plain(lines.length)} submissions; the CSV and the API have all.`) : null,
+  );
+}
+
+export async function board(benchmarkId, name, round) {
+  const parts = ["benchmarks", benchmarkId, "leaderboards", name];
+  const query = { round, limit: FIRST, include: "spread" };
+  const [benchmark, page, chart] = await Promise.all([ask(["benchmarks", benchmarkId]), ask(parts, query), overTime(parts, round)]);
+  const known = benchmark.leaderboards.find((other) => other.name === name && other.round === round);
+  const tabs = benchmark.leaderboards.map((other) => {
+    const label = other.round === "open" ? other.name : `${other.name} · ${other.round}`;
+    return h("a", { href: href(benchmarkId, "board", other.name, other.round), "aria-current": other === known ? "page" : null }, label);
+  });
+  const better = benchmark.direction === "higher_is_better" ? "Higher is better." : "Lower is better.";
+  return {
+    title: `${titled(benchmarkId)} ${name}`,
+    benchmark: benchmarkId,
+    nodes: [
+      h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Benchmarks"), " / ", titled(benchmarkId)),
+      h("h1", {}, titled(benchmarkId), " ", h("span", { class: "of" }, name), round === "open" ? null : h("span", { class: "round" }, round)),
+      h("p", { class: "lead" }, known?.about ? [prose(capital(known.about)), ". "] : "", better),
+      about(benchmark, round),
+      tabs.length > 1 ? h("nav", { class: "tabs", "aria-label": `Leaderboards of ${titled(benchmarkId)}` }, tabs) : null,
+      h("section", { class: "panel wide-panel", "aria-labelledby": "standings" }, h("div", { class: "bar" }, h("h2", { id: "standings" }, "Standings"), h("a", { href: address(parts, { ...query, limit: 200, format: "csv" }), download: `${name}.csv` }, "CSV")), standings(benchmark, parts, query, page)),
+      chart,
+      h("div", { class: "pair" }, howToSubmit(benchmark, name), dataset(benchmark)),
+    ],
+  };
+}

@@ -1,0 +1,147 @@
+// Drawings: lines with uPlot, and small strips of dots. All colours come from the style sheet.
+
+import { h, plain, s, score, words } from "./dom.js";
+
+const HEIGHT = 260;
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const live = new Set();
+
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+
+/** Takes the charts there are; what is returned ends them, once the next view stands in their place. */
+export function take() {
+  const taken = [...live];
+  live.clear();
+  return () => taken.forEach((chart) => chart.end());
+}
+
+dark.addEventListener("change", () => {
+  for (const chart of live) chart.draw();
+});
+
+/** A chart that fits its place and follows light and dark. `options` makes uPlot's options for a width. */
+function chart(label, data, options) {
+  const place = h("div", { class: "chart", role: "img", "aria-label": label });
+  let plot;
+  const draw = () => {
+    plot?.destroy();
+    plot = new window.uPlot({ width: place.clientWidth || 320, height: HEIGHT, ...options() }, data, place);
+  };
+  const observer = new ResizeObserver(() => {
+    if (!plot) draw();
+    else plot.setSize({ width: place.clientWidth, height: HEIGHT });
+  });
+  observer.observe(place);
+  live.add({ draw, end: () => (observer.disconnect(), plot?.destroy()) });
+  return place;
+}
+
+const axis = (more) => ({
+  stroke: colour("soft"),
+  grid: { stroke: colour("line"), width: 1 },
+  ticks: { show: false },
+  font: "12px system-ui, sans-serif",
+  ...more,
+});
+
+const axes = (x) => [axis({ size: 36, space: 70, ...x }), axis({ size: 58, values: (_, ticks) => ticks.map((tick) => plain(tick)) })];
+
+/** Tells of the point under the pointer. */
+const tells = (readout, text) => ({
+  setCursor: [
+    (plot) => {
+      const idx = plot.cursor.idx;
+      readout.textContent = idx === null || idx === undefined ? readout.dataset.rest : text(idx);
+    },
+  ],
+});
+
+const clock = (options) => new Intl.DateTimeFormat("en-GB", options);
+const dayOf = clock({ day: "numeric", month: "short", year: "numeric" });
+const minuteOf = clock({ hour: "2-digit", minute: "2-digit" });
+const secondOf = clock({ hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const instantOf = clock({ second: "2-digit", fractionalSecondDigits: 3 });
+
+/** Ticks of time: days where they are far apart, else times of the day with the day below the first. */
+function moments(ticks, apart) {
+  const format = apart >= 86_400 ? dayOf : apart >= 60 ? minuteOf : apart >= 1 ? secondOf : instantOf;
+  return ticks.map((tick, idx) => {
+    const moment = new Date(tick * 1000);
+    const below = idx > 0 || format === dayOf ? "" : `\n${dayOf.format(moment)}${apart < 1 ? ` ${minuteOf.format(moment)}` : ""}`;
+    return format.format(moment) + below;
+  });
+}
+
+const stamp = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit" });
+
+/** All scores of a board over time, and the best so far as steps. */
+export function bestOverTime(points) {
+  const best = points.at(-1).best;
+  const rest = `${points.length} scored ${points.length === 1 ? "submission" : "submissions"}; the best is ${score(best)}`;
+  const readout = h("p", { class: "readout", "data-rest": rest }, rest);
+  const data = [points.map((point) => Date.parse(point.received_at) / 1000), points.map((point) => point.best), points.map((point) => point.score)];
+  const alone = points.length === 1 ? { x: { time: true, range: (_, min) => [min - 60, min + 60] } } : {};
+  const place = chart(`Best score over time: ${rest}`, data, () => ({
+    ms: 1e-3,
+    scales: { y: { range: { min: { pad: 0.1 }, max: { pad: 0.15 } } }, ...alone },
+    legend: { show: false },
+    cursor: { y: false, points: { size: 9 }, drag: { x: true, y: false } },
+    axes: axes({ space: 90, size: 46, values: (_, ticks, __, ___, apart) => moments(ticks, apart) }),
+    series: [
+      {},
+      { label: "best", stroke: colour("accent"), width: 2, paths: window.uPlot.paths.stepped({ align: 1 }), points: { show: false } },
+      { label: "score", stroke: colour("dot"), paths: () => null, points: { show: true, size: 7, width: 1.5, fill: colour("panel") } },
+    ],
+    hooks: tells(readout, (idx) => {
+      const point = points[idx];
+      return `${stamp.format(new Date(point.received_at))} · ${point.submitter} · ${score(point.score)} · best so far ${score(point.best)}`;
+    }),
+  }));
+  return [place, readout];
+}
+
+const HUES = ["accent", "second", "third", "fourth", "fifth"];
+
+/** Curves of one kind side by side in one chart. */
+export function curves(group) {
+  const { name, x_name: along } = group[0];
+  const lines = group.map((curve) => curve.of.replaceAll(" / ", " ") || name);
+  const xs = [...new Set(group.flatMap((curve) => curve.x))].sort((a, b) => a - b);
+  const data = [xs];
+  for (const curve of group) {
+    const values = new Map(curve.x.map((x, idx) => [x, curve.y[idx]]));
+    data.push(xs.map((x) => values.get(x) ?? null));
+  }
+  const rest = `${words(name)} by ${words(along)}`;
+  const readout = h("p", { class: "readout", "data-rest": rest }, rest);
+  const place = chart(`${rest}: ${lines.join(", ")}`, data, () => ({
+    scales: { x: { time: false } },
+    legend: { show: false },
+    cursor: { y: false, points: { size: 9 } },
+    axes: axes({}),
+    series: [{}, ...lines.map((label, idx) => ({ label, stroke: colour(HUES[idx % HUES.length]), width: 2, spanGaps: true, points: { show: xs.length < 40, size: 6 } }))],
+    hooks: tells(readout, (idx) => `${words(along)} ${plain(xs[idx])}: ${lines.map((line, n) => `${line} ${plain(data[n + 1][idx])}`).join(" · ")}`),
+  }));
+  const key = h("ul", { class: "key" }, lines.map((line, idx) => h("li", {}, h("span", { class: `swatch hue-${idx % HUES.length}` }), line)));
+  return [lines.length > 1 ? key : null, place, readout];
+}
+
+/** One dot a repetition and a tick for their mean, on a scale that a list shares. */
+export function strip(spread, mean, [low, high]) {
+  const at = (value) => `${(high > low ? 4 + (92 * (value - low)) / (high - low) : 50).toFixed(2)}%`;
+  const label = `${spread.values.length} ${spread.over}s: ${score(spread.min)} to ${score(spread.max)}, standard deviation ${spread.std.toFixed(4)}`;
+  return s(
+    "svg",
+    { class: "strip", role: "img", "aria-label": label },
+    s("title", {}, label),
+    s("line", { class: "rail", x1: "0", x2: "100%", y1: 9, y2: 9 }),
+    spread.values.map((value) => s("circle", { cx: at(value), cy: 9, r: 3.2 })),
+    s("line", { class: "mean", x1: at(mean), x2: at(mean), y1: 2, y2: 16 }),
+  );
+}
+
+/** The scale that holds all spreads. */
+export function scale(rows) {
+  const spreads = rows.map((row) => row.spread).filter(Boolean);
+  return [Math.min(...spreads.map((spread) => spread.min)), Math.max(...spreads.map((spread) => spread.max))];
+}

@@ -1,0 +1,40 @@
+// All benchmarks and their boards.
+
+import { ask } from "./api.js";
+import { capital, h, href, prose, score, titled } from "./dom.js";
+
+async function card(benchmark, board) {
+  const page = await ask(["benchmarks", benchmark.id, "leaderboards", board.name], { limit: 1, round: board.round });
+  const [leader] = page.rows;
+  const round = board.round === "open" ? null : h("span", { class: "round" }, board.round);
+  return h(
+    "li",
+    {},
+    h(
+      "a",
+      { class: "card", href: href(benchmark.id, "board", board.name, board.round) },
+      h("span", { class: "name" }, board.name, round),
+      h("span", { class: "about" }, prose(board.about || "a board of an earlier data set")),
+      leader
+        ? h("span", { class: "leader" }, h("b", {}, score(leader.score)), h("span", { class: "who" }, leader.submitter))
+        : h("span", { class: "leader none" }, "no score yet"),
+    ),
+  );
+}
+
+export async function home(benchmarks) {
+  const sections = benchmarks.map(async (benchmark) => {
+    const cards = await Promise.all(benchmark.leaderboards.map((board) => card(benchmark, board)));
+    return h(
+      "section",
+      { "aria-labelledby": `of-${benchmark.id}` },
+      h("h2", { id: `of-${benchmark.id}` }, titled(benchmark.id)),
+      h("p", { class: "lead" }, `${capital(benchmark.about)}.`),
+      cards.length > 0 ? h("ul", { class: "cards" }, cards) : h("p", { class: "empty" }, "No data set is published yet, so there is no board."),
+    );
+  });
+  return {
+    title: "Leaderboards",
+    nodes: [h("h1", {}, "Benchmarks of data"), h("p", { class: "lead wide" }, "The model is frozen. People compete on the training set."), await Promise.all(sections)],
+  };
+}

@@ -1,0 +1,144 @@
+// One submission: its score and what it is made of, or every reason why there is none.
+
+import { Problem, ask, save } from "./api.js";
+import { curves, scale, strip } from "./charts.js";
+import { command, h, href, pill, plain, prose, say, score, titled, when, words } from "./dom.js";
+
+function reasons(of) {
+  const { reasons: listed, n_reasons: n } = of;
+  if (listed.length === 0) return null;
+  const fact = (name, value) => (value === null ? null : h("span", { class: "fact" }, `${name} `, h("b", {}, plain(value))));
+  const one = (reason) =>
+    h(
+      "li",
+      {},
+      h("p", { class: "what" }, prose(reason.message)),
+      h("p", { class: "where" }, h("code", {}, reason.code), reason.at ? [" at ", h("code", {}, reason.at)] : " in the file as a whole", fact("limit", reason.limit), fact("found", reason.actual)),
+    );
+  return h(
+    "section",
+    { class: "panel wide-panel reasons", "aria-labelledby": "reasons" },
+    h("h2", { id: "reasons" }, n === 1 ? "One reason" : `${plain(n)} reasons, all of them to mend`),
+    h("ol", {}, listed.map(one)),
+    n > listed.length ? h("p", { class: "note" }, `The first ${plain(listed.length)} are listed.`) : null,
+  );
+}
+
+/** One dot a repetition, for the whole and for each part. */
+function trials(figures, total) {
+  if (figures.trials.length === 0) return null;
+  const lines = figures.trials.map((of) => {
+    const [min, max] = [Math.min(...of.values), Math.max(...of.values)];
+    const mean = of.values.reduce((sum, value) => sum + value, 0) / of.values.length;
+    const std = Math.sqrt(of.values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / of.values.length);
+    return { ...of, mean, spread: { over: of.over, values: of.values, min, max, std } };
+  });
+  if (lines.length > 1 && figures.spread) lines.unshift({ of: "all", mean: total, spread: figures.spread });
+  const range = scale(lines);
+  const over = figures.trials[0].over;
+  const line = (of) =>
+    h("tr", {}, h("th", { scope: "row" }, of.of.replaceAll(" / ", " ") || "score"), h("td", { class: "n" }, score(of.mean)), h("td", {}, strip(of.spread, of.mean, range)), h("td", { class: "n wide-only" }, `± ${of.spread.std.toFixed(4)}`), h("td", { class: "n wide-only" }, `${score(of.spread.min)} – ${score(of.spread.max)}`));
+  const single = figures.trials.length === 1 ? figures.trials[0] : null;
+  return h(
+    "section",
+    { class: "panel wide-panel", "aria-labelledby": "trials" },
+    h("h2", { id: "trials" }, `Spread over ${over}s`),
+    h("table", { class: "trials" }, h("caption", { class: "unseen" }, `Spread over ${over}s`), h("thead", { class: "unseen" }, h("tr", {}, ["Part", "Mean", "Each", "Standard deviation", "Range"].map((label, idx) => h("th", { scope: "col", class: idx > 2 ? "wide-only" : null }, label)))), h("tbody", {}, lines.map(line))),
+    single ? h("details", {}, h("summary", {}, `Each ${over}`), h("dl", { class: "facts dense" }, single.values.map((value, idx) => h("div", {}, h("dt", {}, `${over} ${single.labels[idx]}`), h("dd", { class: "n" }, score(value)))))) : null,
+  );
+}
+
+/** A table of numbers; those of one column between 0 and 1 as bars too. */
+function table(of) {
+  const title = `table-${of.name}`;
+  const bars = of.columns.length === 1 && of.lines.every(({ values: [value] }) => value >= 0 && value <= 1);
+  if (bars) {
+    const bar = ({ label, values: [value] }) => h("div", {}, h("dt", {}, label), h("dd", {}, h("meter", { min: 0, max: 1, value, "aria-label": label }), h("span", { class: "n" }, score(value))));
+    return h("section", { class: "panel", "aria-labelledby": title }, h("h2", { id: title }, words(of.name)), h("dl", { class: "bars" }, of.lines.map(bar)));
+  }
+  const whole = of.columns.map((_, idx) => of.lines.every(({ values }) => values[idx] === null || Number.isInteger(values[idx])));
+  const cell = (value, idx) => h("td", { class: "n" }, whole[idx] ? plain(value) : score(value));
+  const line = ({ label, values }) => h("tr", {}, h("th", { scope: "row" }, label), values.map(cell));
+  return h(
+    "section",
+    { class: "panel wide-panel", "aria-labelledby": title },
+    h("h2", { id: title }, words(of.name)),
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Table of ${words(of.name)}` }, h("table", { class: "numbers" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, h("span", { class: "unseen" }, "of")), of.columns.map((column) => h("th", { scope: "col", class: "n" }, words(column))))), h("tbody", {}, of.lines.map(line)))),
+  );
+}
+
+/** Curves of the same kind belong into one chart. */
+function charts(figures) {
+  const kinds = new Map();
+  for (const curve of figures.curves) {
+    const kind = `${curve.name}\n${curve.x_name}`;
+    kinds.set(kind, [...(kinds.get(kind) ?? []), curve]);
+  }
+  return [...kinds.values()].map((group, idx) => h("section", { class: "panel wide-panel", "aria-labelledby": `curve-${idx}` }, h("h2", { id: `curve-${idx}` }, words(group[0].name)), curves(group)));
+}
+
+function facts(one) {
+  const numbers = Object.entries(one.metrics).filter(([, value]) => typeof value === "number" || typeof value === "string");
+  const fact = (name, value) => (value === null || value === undefined ? null : h("div", {}, h("dt", {}, name), h("dd", {}, value)));
+  return h(
+    "section",
+    { class: "panel", "aria-labelledby": "facts" },
+    h("h2", { id: "facts" }, "Receipt"),
+    h(
+      "dl",
+      { class: "facts" },
+      fact("Received", when(one.received_at)),
+      fact("Finished", one.finished_at ? when(one.finished_at) : null),
+      fact("Withdrawn", one.withdrawn_at ? when(one.withdrawn_at) : null),
+      numbers.map(([name, value]) => fact(words(name), typeof value === "number" ? plain(value) : value)),
+      fact("Data set", one.dataset ? h("code", {}, one.dataset) : null),
+      fact("Artifact", one.artifact ? h("code", {}, one.artifact) : null),
+      fact("Evaluator", one.evaluator),
+      fact("File", one.private?.key ? h("code", {}, one.private.key) : null),
+      fact("Submission", h("code", {}, one.submission)),
+    ),
+  );
+}
+
+function own(one, parts) {
+  if (!one.private || !one.finished_at) return null;
+  const problem = h("p", { class: "problem", role: "alert" });
+  const button = (label, what, name) =>
+    h("button", { type: "button", class: "quiet", onclick: () => save([...parts, what], name).then(() => say("Saved."), (reason) => (problem.textContent = reason.message)) }, label);
+  const file = one.private.key?.split("/").slice(3).join("_") || "artifact";
+  return h(
+    "section",
+    { class: "panel", "aria-labelledby": "own" },
+    h("h2", { id: "own" }, "Yours to keep"),
+    h("p", {}, "The receipt can be recomputed offline, bit for bit, with the participants' data set."),
+    h("div", { class: "actions" }, button("Save the receipt", "receipt", `${one.submission}.json`), button("Save the file", "artifact", file)),
+    problem,
+    one.status === "scored" ? command(`dataperf verify ${one.submission}.json --dataset frozen/ --artifact ${/^[\w.-]+$/.test(file) ? file : "FILE"}`, "the verify command") : null,
+  );
+}
+
+export async function submission(benchmark, id) {
+  const parts = ["benchmarks", benchmark, "submissions", id];
+  let one;
+  try {
+    one = await ask(parts);
+  } catch (problem) {
+    if (problem instanceof Problem && problem.code === "token_needed") problem.message = "It has no score, so it is its submitter's to see. Sign in with that submitter's token.";
+    throw problem;
+  }
+  const figures = await ask([...parts, "figures"]);
+  return {
+    title: `${one.submitter} · ${one.leaderboard}`,
+    benchmark,
+    nodes: [
+      h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Benchmarks"), " / ", titled(benchmark), " / ", h("a", { href: href(benchmark, "board", one.leaderboard, one.round) }, one.leaderboard)),
+      h("h1", {}, one.score === null ? `${titled(benchmark)} ${one.leaderboard}` : score(one.score), " ", pill(one.status)),
+      h("p", { class: "lead" }, "By ", h("a", { href: href(benchmark, "submitter", one.submitter) }, one.submitter), figures.spread ? `, ± ${figures.spread.std.toFixed(4)} over ${figures.spread.values.length} ${figures.spread.over}s` : "", "."),
+      one.private ? reasons(one.private) : null,
+      trials(figures, one.score),
+      charts(figures),
+      h("div", { class: "pair" }, facts(one), h("div", { class: "stack" }, own(one, parts), figures.tables.filter((of) => of.columns.length === 1).map(table))),
+      figures.tables.filter((of) => of.columns.length > 1).map(table),
+    ],
+  };
+}

@@ -1,0 +1,250 @@
+//! Soft voting of a support vector classifier and a logistic regression, for many seeds at once.
+//!
+//! scikit-learn 1.2.2's `VotingClassifier([("svm", SVC(probability=True, random_state=seed)),
+//! ("lr", LogisticRegression(random_state=seed))], voting="soft")`. The seed reaches nothing but
+//! the sigmoids of the support vector classifier, so one pass over the rows serves every seed.
+
+mod blocks;
+
+use ndarray::parallel::prelude::*;
+use ndarray::{Array2, Array3, ArrayView2, ArrayViewMut2, ArrayViewMut3, Axis};
+use pulp::Arch;
+
+use self::blocks::Panel;
+use super::FitError;
+use super::logistic_regression::LogisticRegression;
+use super::svc::{Calibration, Svc};
+use crate::simd::BLOCK_ROWS;
+
+/// A fitted soft vote, one for each seed.
+#[derive(Debug)]
+pub struct SoftVoting {
+    svc: Svc,
+    logistic: LogisticRegression,
+    calibrations: Vec<Calibration>,
+    panel: Panel,
+    arch: Arch,
+}
+
+impl SoftVoting {
+    /// Fits the vote for every seed.
+    ///
+    /// # Shapes and units
+    /// `x`: `(n_rows, n_features)`; `class_idx`: `(n_rows,)`, each below `n_classes_total`. A class
+    /// without a training row is never predicted.
+    ///
+    /// # Errors
+    /// [`FitError`] if a value is not finite, if fewer than two classes are present, if a label is
+    /// not below `n_classes_total`, if that exceeds 256, or if the shapes don't fit each other.
+    ///
+    /// # Source
+    /// scikit-learn 1.2.2, `sklearn/ensemble/_voting.py`.
+    ///
+    /// # Examples
+    /// ```
+    /// use dataperf::models::soft_voting::SoftVoting;
+    /// use ndarray::array;
+    /// let x = array![[0.0f32, 0.0], [0.1, 0.2], [5.0, 5.0], [5.2, 4.9]];
+    /// let vote = SoftVoting::fit(x.view(), &[0, 0, 3, 3], 4, &[1, 2])?;
+    /// assert_eq!(vote.predict(array![[0.0f32, 0.1], [6.0, 6.0]].view()).dim(), (2, 2));
+    /// # Ok::<(), dataperf::models::FitError>(())
+    /// ```
+    pub fn fit(
+        x: ArrayView2<f32>,
+        class_idx: &[usize],
+        n_classes_total: usize,
+        seeds: &[u32],
+    ) -> Result<Self, FitError> {
+        if n_classes_total > usize::from(u8::MAX) + 1 {
+            return Err(FitError::TooManyClasses { n_classes_total });
+        }
+        if let Some(row_idx) = class_idx.iter().position(|c| *c >= n_classes_total) {
+            let class_idx = class_idx[row_idx];
+            return Err(FitError::ClassOutOfRange {
+                row_idx,
+                class_idx,
+                n_classes_total,
+            });
+        }
+        let x = x.mapv(f64::from);
+        let (svm, logistic) = rayon::join(
+            || {
+                let svc = Svc::fit(x.view(), class_idx)?;
+                let calibrations = seeds.par_iter().map(|&seed| svc.calibrate(seed)).collect();
+                Ok::<(Svc, Vec<Calibration>), FitError>((svc, calibrations))
+            },
+            || LogisticRegression::fit(x.view(), class_idx),
+        );
+        let ((svc, calibrations), logistic) = (svm?, logistic?);
+
+        let centre: Vec<f64> = x.mean_axis(Axis(0)).map(|m| m.to_vec()).unwrap_or_default();
+        let panel = Panel::new(centre, std::iter::once((&svc, &logistic)));
+        let arch = Arch::new();
+        Ok(Self {
+            svc,
+            logistic,
+            calibrations,
+            panel,
+            arch,
+        })
+    }
+
+    /// The support vector part.
+    pub fn svc(&self) -> &Svc {
+        &self.svc
+    }
+
+    /// The logistic part.
+    pub fn logistic(&self) -> &LogisticRegression {
+        &self.logistic
+    }
+
+    /// The support vector part's sigmoids, one [`Calibration`] a seed.
+    pub fn calibrations(&self) -> &[Calibration] {
+        &self.calibrations
+    }
+
+    /// Predicts every row under every seed.
+    ///
+    /// # Shapes and units
+    /// `rows`: `(n_rows, n_features)` of finite values. Returns `(n_seeds, n_rows)` class indices;
+    /// the lowest one of equally probable classes.
+    ///
+    /// # Panics
+    /// If the number of features is not that of the training set.
+    pub fn predict(&self, rows: ArrayView2<f32>) -> Array2<u8> {
+        let mut predicted = Array2::zeros((self.calibrations.len(), rows.nrows()));
+        let blocks = predicted.axis_chunks_iter_mut(Axis(1), BLOCK_ROWS);
+        self.panel.for_each_block(
+            self.arch,
+            &[self],
+            rows,
+            blocks.into_par_iter(),
+            |predicted: &mut ArrayViewMut2<u8>, _, seed, sums| self.choose(sums, predicted.row_mut(seed)),
+        );
+        predicted
+    }
+
+    /// Predicts every row by several votes at once, under each one's first seed: the rows are multiplied with the
+    /// votes' distinct support vectors only once, so that votes that share training rows cost little more than one.
+    /// Probabilities may differ from [`predict`](SoftVoting::predict)'s in the last digits.
+    ///
+    /// # Shapes and units
+    /// `rows`: `(n_rows, n_features)` of finite values. Returns `(n_votes, n_rows)` class indices.
+    ///
+    /// # Panics
+    /// If the number of features is not that of the training sets, or a vote was fitted for no seed.
+    ///
+    /// # Examples
+    /// ```
+    /// use dataperf::models::soft_voting::SoftVoting;
+    /// use ndarray::{Axis, array};
+    /// let x = array![[0.0f32, 0.0], [0.1, 0.2], [5.0, 5.0], [5.2, 4.9]];
+    /// let fit = |classes: &[usize]| SoftVoting::fit(x.view(), classes, 4, &[1]);
+    /// let votes = [fit(&[0, 0, 3, 3])?, fit(&[2, 2, 1, 1])?];
+    /// let together = SoftVoting::predict_each(&votes, x.view());
+    /// assert_eq!(together.row(1), votes[1].predict(x.view()).row(0));
+    /// # Ok::<(), dataperf::models::FitError>(())
+    /// ```
+    pub fn predict_each(votes: &[Self], rows: ArrayView2<f32>) -> Array2<u8> {
+        let mut predicted = Array2::zeros((votes.len(), rows.nrows()));
+        let Some(first) = votes.first() else {
+            return predicted;
+        };
+        let all: Vec<&Self> = votes.iter().collect();
+        let centre = first.svc.support().mean_axis(Axis(0));
+        let centre = centre.map(|mean| mean.to_vec()).unwrap_or_default();
+        let panel = Panel::new(centre, votes.iter().map(|vote| (&vote.svc, &vote.logistic)));
+        let blocks = predicted.axis_chunks_iter_mut(Axis(1), BLOCK_ROWS);
+        panel.for_each_block(
+            first.arch,
+            &all,
+            rows,
+            blocks.into_par_iter(),
+            |predicted: &mut ArrayViewMut2<u8>, vote, seed, sums| {
+                if seed == 0 {
+                    votes[vote].choose(sums, predicted.row_mut(vote));
+                }
+            },
+        );
+        predicted
+    }
+
+    /// The class with the largest sum of each row; `sums` is `(n_classes, BLOCK_ROWS)`.
+    fn choose(&self, sums: &[f64], predicted: ndarray::ArrayViewMut1<u8>) {
+        let classes = self.svc.classes();
+        for (row, predicted) in predicted.into_iter().enumerate() {
+            let mut best = 0;
+            for class in 1..classes.len() {
+                if sums[class * BLOCK_ROWS + row] > sums[best * BLOCK_ROWS + row] {
+                    best = class;
+                }
+            }
+            *predicted = classes[best] as u8;
+        }
+    }
+
+    /// Class probabilities of every row under every seed.
+    ///
+    /// # Shapes and units
+    /// `rows`: `(n_rows, n_features)` of finite values. Returns `(n_seeds, n_rows, n_classes)`, the
+    /// classes those of the training set, ascending.
+    ///
+    /// # Panics
+    /// If the number of features is not that of the training set.
+    pub fn predict_proba(&self, rows: ArrayView2<f32>) -> Array3<f64> {
+        let shape = (self.calibrations.len(), rows.nrows(), self.svc.classes().len());
+        let mut all = Array3::zeros(shape);
+        let blocks = all.axis_chunks_iter_mut(Axis(1), BLOCK_ROWS);
+        self.panel.for_each_block(
+            self.arch,
+            &[self],
+            rows,
+            blocks.into_par_iter(),
+            |block: &mut ArrayViewMut3<f64>, _, seed, sums| {
+                let mut block = block.index_axis_mut(Axis(0), seed);
+                for ((row, class), p) in block.indexed_iter_mut() {
+                    *p = sums[class * BLOCK_ROWS + row] / 2.0;
+                }
+            },
+        );
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::architectures;
+
+    #[test]
+    fn every_instruction_set_gives_the_same_bits() {
+        let value = |i: usize, k: usize| ((i * 7919 + k * 104_729 + i * k * 31) % 1009) as f32 / 500.0 - 1.0;
+        // sizes that fill neither a block, nor a panel, nor a register
+        let x = Array2::from_shape_fn((31, 139), |(i, k)| value(i, k) + (i % 5) as f32 * 0.1);
+        let rows = Array2::from_shape_fn((131, 139), |(i, k)| value(i + 1000, k));
+        let labels: Vec<usize> = (0..31).map(|i| i % 5).collect();
+        let mut vote = SoftVoting::fit(x.view(), &labels, 5, &[1, 2]).unwrap();
+        let reference = vote.predict_proba(rows.view());
+        for arch in architectures() {
+            vote.arch = arch;
+            assert_eq!(vote.predict_proba(rows.view()), reference, "{arch:?}");
+        }
+    }
+
+    #[test]
+    fn several_votes_at_once_say_what_each_says() {
+        let value = |i: usize, k: usize| ((i * 7919 + k * 104_729 + i * k * 31) % 1009) as f32 / 500.0 - 1.0;
+        let x = Array2::from_shape_fn((150, 40), |(i, k)| value(i, k) + (i % 4) as f32 * 0.3);
+        let fit = |first: usize, step: usize| {
+            let rows: Vec<usize> = (0..20).map(|k| first + step * k).collect();
+            let labels: Vec<usize> = rows.iter().map(|row| row % 4).collect();
+            SoftVoting::fit(x.select(Axis(0), &rows).view(), &labels, 4, &[3, 4]).unwrap()
+        };
+        let votes = [fit(0, 1), fit(10, 1), fit(5, 7)]; // the first two share rows
+        let together = SoftVoting::predict_each(&votes, x.view());
+        for (vote, together) in votes.iter().zip(together.outer_iter()) {
+            assert_eq!(vote.predict(x.view()).row(0), together);
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! The baselines on the demo's data: valid, reproducible, and in the paper's order.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use dataperf::benchmarks::IDS;
+use serde_json::Value;
+
+use crate::project::{dataperf, root};
+
+const DRAW_NOTHING: [&str; 6] = [
+    "consecutive",
+    "datascope",
+    "fixed-seller",
+    "influence",
+    "price-per-gain",
+    "uniform",
+];
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// The demo's data set of a benchmark, imported for these tests.
+fn frozen(benchmark: &str) -> PathBuf {
+    static DIRECTORY: OnceLock<PathBuf> = OnceLock::new();
+    let directory = DIRECTORY.get_or_init(|| {
+        let all = Path::new(env!("CARGO_TARGET_TMPDIR")).join("baselines");
+        let _ = fs::remove_dir_all(&all); // of an earlier run
+        for id in IDS {
+            let (from, out) = (root().join("demo").join(id), all.join(id));
+            let ran = dataperf([
+                "dataset",
+                "import",
+                id,
+                "--from",
+                text(&from),
+                "--out",
+                text(&out),
+            ]);
+            assert_eq!(ran.code, 0, "{}", ran.stderr);
+        }
+        all
+    });
+    directory.join(benchmark)
+}
+
+fn methods(benchmark: &str) -> Vec<String> {
+    let listed = dataperf(["--format", "json", "baseline", "list"]).json();
+    let of_benchmark = listed[benchmark].as_array().unwrap();
+    for method in of_benchmark {
+        assert!(!method["source"].as_str().unwrap().is_empty(), "{method}");
+    }
+    of_benchmark
+        .iter()
+        .map(|method| method["name"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// Makes a baseline and returns its bytes.
+fn make(benchmark: &str, method: &str, leaderboard: &str, seed: u32, jobs: u32) -> Vec<u8> {
+    let out = tempfile::NamedTempFile::new().unwrap();
+    let (seed, jobs) = (seed.to_string(), jobs.to_string());
+    let ran = dataperf([
+        "baseline",
+        method,
+        "--dataset",
+        text(&frozen(benchmark)),
+        "--leaderboard",
+        leaderboard,
+        "--seed",
+        &seed,
+        "--jobs",
+        &jobs,
+        "--out",
+        text(out.path()),
+    ]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    fs::read(out.path()).unwrap()
+}
+
+fn score(benchmark: &str, leaderboard: &str, artifact: &[u8]) -> f64 {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), artifact).unwrap();
+    let dataset = frozen(benchmark);
+    let ran = dataperf([
+        "--format",
+        "json",
+        "score",
+        benchmark,
+        "--leaderboard",
+        leaderboard,
+        "--dataset",
+        text(&dataset),
+        text(file.path()),
+    ]);
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    ran.json()["score"].as_f64().unwrap()
+}
+
+/// Each method's mean score over the boards and seeds.
+fn means(benchmark: &str, leaderboards: &[&str], seeds: u32) -> BTreeMap<String, f64> {
+    let mut means = BTreeMap::new();
+    for method in methods(benchmark) {
+        let scores = leaderboards.iter().flat_map(|leaderboard| {
+            let method = method.clone();
+            (0..seeds).map(move |seed| {
+                score(
+                    benchmark,
+                    leaderboard,
+                    &make(benchmark, &method, leaderboard, seed, 0),
+                )
+            })
+        });
+        let scores: Vec<f64> = scores.collect();
+        means.insert(method, scores.iter().sum::<f64>() / scores.len() as f64);
+    }
+    means
+}
+
+#[test]
+fn the_papers_order_holds_for_speech() {
+    let means = means("speech-selection", &["en-25", "pt-60", "id-60"], 2);
+    assert!(means["cleanlab"] >= means["nested-cross-fold"], "{means:?}");
+    assert!(means["nested-cross-fold"] >= means["random"], "{means:?}");
+}
+
+#[test]
+fn the_papers_order_holds_for_vision() {
+    let means = means("vision-selection", &["open"], 3);
+    for method in ["farthest-point", "pseudo-label", "uncertainty"] {
+        assert!(means[method] > means["random"], "{means:?}");
+    }
+}
+
+#[test]
+fn the_papers_order_holds_for_debugging() {
+    let means = means("vision-debugging", &["open"], 2); // the share of fixes: less is better
+    for method in ["random", "consecutive"] {
+        assert!(means["datascope"] <= means[method] / 2.0, "{means:?}");
+        assert!(means["influence"] < means[method], "{means:?}");
+    }
+}
+
+#[test]
+fn the_papers_order_holds_for_acquisition() {
+    let means = means("data-acquisition", &["open"], 4);
+    for method in ["random-seller", "fixed-seller"] {
+        assert!(means["uniform"] > means[method], "{means:?}");
+    }
+    assert!(means["price-per-gain"] > means["uniform"], "{means:?}");
+}
+
+#[test]
+fn a_seed_means_the_same_on_any_number_of_threads() {
+    let boards = [
+        ("speech-selection", "id-25"),
+        ("vision-selection", "open"),
+        ("vision-debugging", "open"),
+        ("data-acquisition", "open"),
+    ];
+    for (benchmark, leaderboard) in boards {
+        for method in methods(benchmark) {
+            let one = make(benchmark, &method, leaderboard, 7, 1);
+            for jobs in [2, 5] {
+                assert_eq!(
+                    one,
+                    make(benchmark, &method, leaderboard, 7, jobs),
+                    "{benchmark} {method}"
+                );
+            }
+            let is_drawn = !DRAW_NOTHING.contains(&method.as_str());
+            let other = make(benchmark, &method, leaderboard, 8, 0);
+            assert_eq!(one != other, is_drawn, "{benchmark} {method} with another seed");
+        }
+    }
+}
+
+#[test]
+fn a_wrong_name_says_which_there_are() {
+    let dataset = frozen("vision-selection");
+    let ran = dataperf([
+        "baseline",
+        "cleanlab",
+        "--dataset",
+        text(&dataset),
+        "--leaderboard",
+        "open",
+        "--out",
+        "/nowhere/x",
+    ]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("`farthest-point`"), "{}", ran.stderr);
+    let help = dataperf(["baseline", "--help"]).stdout;
+    for benchmark in IDS {
+        assert!(help.contains(benchmark), "{help}");
+        for method in methods(benchmark) {
+            assert!(help.contains(&method), "{help}");
+        }
+    }
+    let bare: Value = dataperf(["--format", "json", "baseline", "list"]).json();
+    assert_eq!(bare.as_object().unwrap().len(), IDS.len());
+}

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Judge the read API and the page of `dataperf demo --keep-running`: schemathesis by the API's own document, Chromium as a reader."""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+EXAMPLES = {"quick": 8, "full": 200}
+# Nothing may depend on the machine's speed: a busy one answers late, which is no fault.
+PATIENCE_SECONDS = 300
+
+
+class Demo:
+    """The demo's cloud, with its page and the organizer's token."""
+
+    def __init__(self, root: Path, program: Path):
+        self.process = subprocess.Popen([program, "demo", "--keep-running"], cwd=root, stdout=subprocess.PIPE, text=True)
+        for line in self.process.stdout:
+            if found := re.search(r"(http://\S+)/#token=(\w+)", line):
+                self.base, self.token = found.groups()
+            if line.startswith("Stop with"):
+                return
+        sys.exit("error: `dataperf demo` did not start")
+
+    def ask(self, path: str) -> dict:
+        request = urllib.request.Request(f"{self.base}/api/v1/benchmarks/{path}", headers={"authorization": f"Bearer {self.token}"})
+        with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
+            return json.load(answer)
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(timeout=PATIENCE_SECONDS)
+
+
+def schemathesis(demo: Demo, scratch: Path, size: str, *more: str, parameters: dict[str, str], token: str | None) -> bool:
+    """Holds the running function against the document that it serves of itself."""
+    lines = [f"base-url = {json.dumps(demo.base)}", f"request-timeout = {PATIENCE_SECONDS}", "[parameters]"]
+    lines += [f"{json.dumps(name)} = {json.dumps(value)}" for name, value in parameters.items()]
+    config = scratch / "schemathesis.toml"
+    config.write_text("\n".join(lines) + "\n")
+    command = ["schemathesis", "--config-file", config, "run", f"{demo.base}/openapi.json", "--checks", "all", "--seed", "1", "--no-color"]
+    command += ["--max-examples", str(EXAMPLES[size]), "--max-response-time", str(PATIENCE_SECONDS), *more]
+    if token:
+        command += ["--header", f"Authorization: Bearer {token}"]
+    ran = subprocess.run(command, cwd=scratch, capture_output=True, text=True, check=False)
+    print("\n".join(ran.stdout.splitlines()[-400 if ran.returncode else -3 :]), ran.stderr, flush=True)
+    return ran.returncode == 0
+
+
+def openapi(demo: Demo, scratch: Path, size: str) -> bool:
+    """All routes as the organizer with anything, then those of one submission with one that exists, as anybody."""
+    submission = demo.ask("speech-selection/leaderboards/en-25?limit=1")["rows"][0]["submission"]
+    one = {"path.benchmark": "speech-selection", "path.submission": submission}
+    of_one = ["--include-path-regex", "submission}"]
+    return all(
+        [
+            schemathesis(demo, scratch, size, parameters={}, token=demo.token),
+            schemathesis(demo, scratch, size, *of_one, parameters=one, token=demo.token),
+            schemathesis(demo, scratch, size, *of_one, parameters=one, token=None),
+        ]
+    )
+
+
+def browser(demo: Demo, modules: Path, chromium: str) -> bool:
+    environment = os.environ | {"PAGE_BASE": demo.base, "PAGE_TOKEN": demo.token, "PAGE_CHROMIUM": chromium}
+    command = ["node", "--test", "--test-reporter", "spec", "page.test.mjs"]
+    return subprocess.run(command, cwd=modules, env=environment, check=False).returncode == 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--root", type=Path, required=True)
+    parser.add_argument("--bin", type=Path, required=True)
+    parser.add_argument("--size", choices=EXAMPLES, required=True)
+    parser.add_argument("--modules", type=Path, required=True, help="where playwright-core, axe-core and the test are")
+    parser.add_argument("--chromium", required=True)
+    args = parser.parse_args()
+    began = time.monotonic()
+    demo = Demo(args.root, args.bin / "dataperf")
+    try:
+        with tempfile.TemporaryDirectory() as scratch:
+            passed = [openapi(demo, Path(scratch), args.size), browser(demo, args.modules, args.chromium)]
+    finally:
+        demo.stop()
+    print(f"the read API {'agrees' if passed[0] else 'DIFFERS'}, the page {'works' if passed[1] else 'FAILS'}; {time.monotonic() - began:.0f} s")
+    return 0 if all(passed) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

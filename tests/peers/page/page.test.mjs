@@ -1,0 +1,306 @@
+// The page in headless Chromium, against `dataperf demo --keep-running`: what it shows, that it works by keyboard and on a
+// phone, and that axe finds nothing. Nothing here depends on the machine's speed: every step waits for its condition.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { after, before, test } from "node:test";
+import { chromium } from "playwright-core";
+
+const { PAGE_BASE: base, PAGE_TOKEN: token, PAGE_CHROMIUM: executablePath, PAGE_SHOTS: shots } = process.env;
+const PATIENCE = 120_000;
+// evaluated and not loaded: the page's own policy keeps other scripts out
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const SCREENS = {
+  light: { viewport: { width: 1200, height: 900 }, colorScheme: "light" },
+  dark: { viewport: { width: 1200, height: 900 }, colorScheme: "dark" },
+  phone: { viewport: { width: 360, height: 740 }, colorScheme: "light", deviceScaleFactor: 2 },
+  "dark phone": { viewport: { width: 360, height: 740 }, colorScheme: "dark", deviceScaleFactor: 2 },
+};
+
+let browser;
+const ids = {};
+
+const api = async (path) => {
+  const answer = await fetch(`${base}/api/v1/benchmarks${path && `/${path}`}`, { headers: { authorization: `Bearer ${token}` } });
+  assert.equal(answer.status, 200, path);
+  return answer.json();
+};
+
+before(async () => {
+  const args = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"];
+  browser = await chromium.launch({ executablePath, args, timeout: PATIENCE });
+  const first = async (board) => (await api(`${board}?limit=1`)).rows[0].submission;
+  ids.scored = await first("speech-selection/leaderboards/en-25");
+  ids.acquisition = await first("data-acquisition/leaderboards/open");
+  ids.debugging = await first("vision-debugging/leaderboards/open");
+  ids.debugger = (await api(`vision-debugging/submissions/${ids.debugging}`)).submitter;
+  ids.vision = await first("vision-selection/leaderboards/open");
+  const { submissions } = await api("speech-selection/submissions?submitter=hasty");
+  for (const { submission } of submissions) {
+    const { private: own } = await api(`speech-selection/submissions/${submission}`);
+    if (own.n_reasons > 1) ids.rejected = submission;
+  }
+  assert.ok(ids.rejected, "the demo has a submission that breaks several rules");
+});
+
+after(() => browser?.close());
+
+/** A page on a screen of its own; at its end there must have been no error in its console and no request elsewhere. */
+async function on(screen, address, body) {
+  const context = await browser.newContext({ ...SCREENS[screen], locale: "en-GB", timezoneId: "UTC", reducedMotion: "reduce" });
+  context.setDefaultTimeout(PATIENCE);
+  const page = await context.newPage();
+  const faults = [];
+  page.on("console", (message) => ["error", "warning"].includes(message.type()) && faults.push(message.text()));
+  page.on("pageerror", (error) => faults.push(error.stack));
+  page.on("request", (request) => {
+    const { origin, protocol } = new URL(request.url());
+    if (origin !== base && !["data:", "blob:"].includes(protocol)) faults.push(`asked ${request.url()}`);
+  });
+  try {
+    await page.goto(`${base}/${address}`);
+    await shown(page);
+    await body(page, faults);
+    assert.deepEqual(faults, []);
+  } finally {
+    await context.close();
+  }
+}
+
+const shown = (page) => page.waitForSelector("main:not([aria-busy]) h1");
+const heading = (page) => page.locator("h1").innerText();
+
+/** Goes to another view of the page. */
+async function go(page, address, title) {
+  await page.evaluate((hash) => (location.hash = hash), address);
+  await page.waitForFunction((wanted) => document.title.startsWith(wanted), title);
+  await shown(page);
+}
+
+const signedIn = (address) => `#token=${token}${address}`;
+
+test("the list of benchmarks leads to every board", async () => {
+  await on("light", "", async (page) => {
+    assert.equal(await heading(page), "Benchmarks of data");
+    const { benchmarks } = await api("");
+    assert.equal(await page.locator(".card").count(), benchmarks.flatMap((benchmark) => benchmark.leaderboards).length);
+    await page.locator(".card", { hasText: "pt-60" }).click();
+    await page.waitForFunction(() => document.title.startsWith("Speech selection pt-60"));
+    await shown(page);
+    assert.equal(await page.locator(".tabs a").count(), 6);
+    assert.equal(await page.locator('.tabs a[aria-current="page"]').innerText(), "pt-60");
+  });
+});
+
+test("a board sorts, searches and says how to submit", async () => {
+  await on("light", "#/speech-selection/board/en-25/open", async (page) => {
+    const rows = page.locator(".standings tbody tr");
+    const column = (idx) => rows.evaluateAll((found, n) => found.map((row) => row.children[n].innerText.trim().split(/\s/)[0]), idx);
+    assert.deepEqual(await column(0), ["1", "2", "3", "4", "5"]);
+    const scores = (await column(2)).map(Number);
+    assert.deepEqual(scores, [...scores].sort((a, b) => b - a));
+    assert.equal(await page.locator(".standings svg.strip circle").count(), 50, "ten seeds in each of five rows");
+
+    await page.getByRole("button", { name: "Submitter" }).click();
+    const names = await column(1);
+    assert.deepEqual(names, [...names].sort());
+    assert.equal(await page.locator("th[aria-sort]").innerText(), "Submitter");
+    await page.getByRole("button", { name: "Score" }).click();
+    await page.getByRole("button", { name: "Score" }).click();
+    assert.deepEqual((await column(2)).map(Number), [...scores].reverse());
+
+    await page.getByLabel("Search submitters").fill("LISTEN");
+    assert.deepEqual(await column(1), ["second-listen"]);
+    assert.equal(await page.locator(".bar .count").innerText(), "1 of 5");
+    await page.getByLabel("Search submitters").fill("nobody of that name");
+    assert.equal(await rows.innerText(), "Nobody of that name.");
+
+    const commands = await page.locator(".command code").allInnerTexts();
+    assert.equal(commands[0], "aws s3 cp my-file.json s3://submissions/speech-selection/en-25/YOU/my-file.json");
+    assert.match(commands[1], /^dataperf submit speech-selection --leaderboard en-25/);
+    assert.match(await page.locator(".digest").innerText(), /^sha256:[0-9a-f]{64}$/);
+    await page.getByText("Files", { exact: true }).click();
+    assert.equal(await page.locator(".files tbody tr").count(), 12);
+  });
+});
+
+/** How many pixels of a chart are of the colour that the style sheet calls `name`. */
+const painted = (page, name) =>
+  page.evaluate((name) => {
+    const canvas = document.querySelector(".chart canvas");
+    const probe = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+    probe.fillStyle = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+    probe.fillRect(0, 0, 1, 1);
+    const [r, g, b] = probe.getImageData(0, 0, 1, 1).data;
+    [probe.canvas.width, probe.canvas.height] = [canvas.width, canvas.height];
+    probe.drawImage(canvas, 0, 0);
+    const { data } = probe.getImageData(0, 0, canvas.width, canvas.height);
+    let n = 0;
+    for (let i = 0; i < data.length; i += 4) n += data[i] === r && data[i + 1] === g && data[i + 2] === b && data[i + 3] === 255;
+    return n;
+  }, name);
+
+test("the best over time is plotted, in light, in dark, and when that changes", async () => {
+  await on("light", "#/speech-selection/board/en-25/open", async (page) => {
+    await page.waitForSelector(".chart canvas");
+    assert.ok((await painted(page, "accent")) > 300, "the line of the best");
+    assert.ok((await painted(page, "dot")) > 20, "the dots of the submissions");
+    const { points } = await api("speech-selection/leaderboards/en-25/series");
+    assert.match(await page.locator(".chart").getAttribute("aria-label"), /6 scored submissions; the best is 0\.5554/);
+    const { x, y, width, height } = await page.locator(".chart .u-over").boundingBox();
+    await page.mouse.move(x + 2, y + height / 2);
+    const first = `${points[0].submitter} · ${points[0].score.toFixed(4)} · best so far ${points[0].score.toFixed(4)}`;
+    assert.ok((await page.locator(".readout").innerText()).endsWith(first), first);
+    await page.mouse.move(x + width - 2, y + height / 2);
+    assert.match(await page.locator(".readout").innerText(), /best so far 0\.5554/);
+    const before = await painted(page, "accent");
+    await page.emulateMedia({ colorScheme: "dark" });
+    await page.waitForFunction(() => getComputedStyle(document.documentElement).getPropertyValue("--accent").trim() === "#4fd1c1");
+    assert.ok((await painted(page, "accent")) > before / 2, "drawn anew in the colours of the dark");
+  });
+});
+
+test("the curves of a receipt are plotted", async () => {
+  await on("light", `#/vision-debugging/submission/${ids.debugging}`, async (page) => {
+    const { curves } = await api(`vision-debugging/submissions/${ids.debugging}/figures`);
+    assert.ok(curves.length > 1);
+    await page.waitForSelector(".chart canvas");
+    for (const name of ["accent", "second"]) assert.ok((await painted(page, name)) > 60, `a line in the colour ${name}`);
+    assert.deepEqual(await page.locator(".key li").allInnerTexts(), curves.map(({ of }) => of.replaceAll(" / ", " ")));
+    const { x, y, width, height } = await page.locator(".chart .u-over").boundingBox();
+    await page.mouse.move(x + width / 2, y + height / 2);
+    assert.match(await page.locator(".readout").innerText(), /^step \d+: tasks .+ 0\.\d+/);
+  });
+});
+
+test("a submission shows what its score is made of", async () => {
+  await on("light", `#/speech-selection/submission/${ids.scored}`, async (page) => {
+    assert.match(await heading(page), /^0\.5554\s+scored$/);
+    assert.equal(await page.locator(".trials circle").count(), 10);
+    assert.equal(await page.locator(".bars meter").count(), 6);
+    assert.equal(await page.getByText("Yours to keep").count(), 0, "that is for its submitter");
+    await go(page, `#/data-acquisition/submission/${ids.acquisition}`, "a-bit-of-all");
+    assert.equal(await page.locator(".trials tbody tr").count(), 6, "five markets and all of them");
+    assert.equal(await page.locator(".numbers tbody tr").count(), 5);
+    await go(page, `#/vision-selection/submission/${ids.vision}`, "coin-flip");
+    assert.equal(await page.locator(".numbers tbody tr").count(), 3);
+  });
+});
+
+test("a rejection shows all its reasons to those who may see it, and asks others to sign in", async () => {
+  await on("light", `#/speech-selection/submission/${ids.rejected}`, async (page, faults) => {
+    assert.match(await page.locator("main").innerText(), /Sign in with that submitter's token/);
+    faults.splice(0, faults.length, ...faults.filter((fault) => !fault.includes("401"))); // the browser logs every refusal
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.locator("#token-value").fill("dpk_wrong");
+    await page.getByRole("dialog").getByRole("button", { name: "Sign in" }).click();
+    await page.waitForFunction(() => document.getElementById("token-problem").textContent.includes("dataperf token create"));
+    faults.splice(0, faults.length, ...faults.filter((fault) => !fault.includes("401")));
+    await page.locator("#token-value").fill(token);
+    await page.getByRole("dialog").getByRole("button", { name: "Sign in" }).click();
+    await page.waitForSelector(".reasons li");
+    assert.match(await heading(page), /rejected$/);
+    const n = await page.locator(".reasons li").count();
+    assert.ok(n > 1);
+    const said = await page.locator(".reasons").innerText();
+    for (const word of ["unknown_clip", "too_many_clips", "limit", "/targets/", "remove"]) assert.ok(said.includes(word), said);
+    const saved = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Save the receipt" }).click();
+    assert.equal((await saved).suggestedFilename(), `${ids.rejected}.json`);
+    await go(page, "#/speech-selection/submitter/hasty", "hasty");
+    assert.equal(await page.locator(".pill.rejected").count(), 4);
+    await page.getByRole("button", { name: "Signed in" }).click();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.waitForSelector(".empty");
+  });
+});
+
+test("a token in the address is taken out of it", async () => {
+  await on("light", signedIn(""), async (page) => {
+    assert.equal(new URL(page.url()).hash, "#/");
+    assert.equal(await page.locator("#who").innerText(), "Signed in");
+  });
+});
+
+test("names are text, never markup", async () => {
+  await on("light", "", async (page) => {
+    const name = '<img src=x onerror="document.title=1">';
+    await page.route("**/leaderboards/en-25?*", async (route) => {
+      const answer = await route.fetch();
+      const board = await answer.json();
+      if (board.rows) board.rows[0].submitter = name;
+      await route.fulfill({ response: answer, json: board });
+    });
+    await go(page, "#/speech-selection/board/en-25/open", "Speech selection en-25");
+    assert.equal(await page.locator(".standings tbody th").first().innerText(), name);
+    assert.equal(await page.locator("main img").count(), 0);
+  });
+});
+
+test("all of it can be done by keyboard", async () => {
+  await on("light", "", async (page) => {
+    const focused = () => page.evaluate(() => document.activeElement.innerText || document.activeElement.getAttribute("aria-label") || document.activeElement.id);
+    const tabTo = async (wanted) => {
+      const seen = [];
+      for (let n = 0; n < 80; n += 1) {
+        await page.keyboard.press("Tab");
+        seen.push(await focused());
+        const outline = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
+        assert.notEqual(outline, "none", `what has the focus can be seen: ${seen.at(-1)}`);
+        if (seen.at(-1).startsWith(wanted)) return;
+      }
+      assert.fail(`${wanted} is not reached: ${seen}`);
+    };
+    await page.keyboard.press("Tab");
+    assert.equal(await focused(), "Skip to the content");
+    await page.keyboard.press("Enter");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "main");
+    await tabTo("en-25");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.title.startsWith("Speech selection en-25") && document.activeElement.id === "main");
+    await tabTo("Search submitters");
+    await page.keyboard.type("coin");
+    assert.equal(await page.locator(".standings tbody tr").count(), 1);
+    await tabTo("Submitter");
+    await page.keyboard.press("Enter");
+    assert.equal(await page.locator("th[aria-sort]").innerText(), "Submitter");
+    await tabTo("coin-flip");
+    await tabTo("0.");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.title.startsWith("coin-flip"));
+    await page.locator("#who").focus();
+    await page.keyboard.press("Enter");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "token-value");
+    await page.keyboard.press("Escape");
+    assert.equal(await page.evaluate(() => document.getElementById("token").open), false);
+  });
+});
+
+for (const screen of Object.keys(SCREENS)) {
+  test(`axe finds nothing and nothing sticks out: ${screen}`, async () => {
+    await on(screen, signedIn(""), async (page) => {
+      await page.evaluate(AXE);
+      const views = {
+        "DataPerf leaderboards": "#/",
+        "Speech selection en-25": "#/speech-selection/board/en-25/open",
+        "second-listen": `#/speech-selection/submission/${ids.scored}`,
+        hasty: `#/speech-selection/submission/${ids.rejected}`,
+        "a-bit-of-all": `#/data-acquisition/submission/${ids.acquisition}`,
+        "second-look": "#/vision-selection/submitter/second-look",
+        [ids.debugger]: `#/vision-debugging/submission/${ids.debugging}`,
+      };
+      for (const [title, address] of Object.entries(views)) {
+        await go(page, address, title);
+        if (shots) await page.screenshot({ path: `${shots}/${screen}-${title}.png`.replaceAll(" ", "-"), fullPage: true });
+        const { violations } = await page.evaluate(() => globalThis.axe.run());
+        assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`), [], `${screen} ${title}`);
+        const [wide, width] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+        assert.ok(wide <= width, `${screen} ${title}: ${wide} of ${width} pixels`);
+      }
+      await page.locator("#who").click();
+      const { violations } = await page.evaluate(() => globalThis.axe.run());
+      assert.deepEqual(violations.map(({ id }) => id), [], `${screen} dialog`);
+    });
+  });
+}

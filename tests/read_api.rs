@@ -1,0 +1,473 @@
+//! The read API: the real function behind HTTP, asked as everybody who may ask.
+
+use std::collections::BTreeMap;
+
+use dataperf::ports::leaderboard::{Leaderboards, Received};
+use dataperf::{Direction, Receipt, Scorecard, SubmissionId, Timestamp, Upload, Verdict};
+use dataperf_aws::{Holder, Token};
+use serde_json::Value;
+use ureq::http::Response;
+use ureq::http::header::HeaderMap;
+
+use crate::project::{BENCHMARK, demo, good};
+use crate::world::{Sent, World, board};
+
+/// An answer.
+#[derive(Debug)]
+struct Answer {
+    status: u16,
+    headers: HeaderMap,
+    body: Vec<u8>,
+}
+
+impl Answer {
+    fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8(self.body.clone()).unwrap()
+    }
+
+    fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+}
+
+/// A cloud with the read API, and the tokens of those who ask.
+struct Reading {
+    world: World,
+    base: String,
+    tokens: BTreeMap<&'static str, String>,
+}
+
+const ANONYMOUS: &str = "anonymous";
+const ADA: &str = "ada";
+const BO: &str = "bo";
+const ORGANIZER: &str = "organizer";
+const REVOKED: &str = "a revoked token";
+const MALFORMED: &str = "no token";
+
+impl Reading {
+    async fn of(world: World) -> Self {
+        let base = world.serve_read_api();
+        let table = world.leaderboards();
+        let mut tokens = BTreeMap::from([(MALFORMED, "dpk_short".to_owned())]);
+        let holders = [
+            (ADA, Holder::Submitter("ada".into())),
+            (BO, Holder::Submitter("bo".into())),
+            (ORGANIZER, Holder::Organizer),
+            (REVOKED, Holder::Organizer),
+        ];
+        for (n, (who, holder)) in holders.into_iter().enumerate() {
+            let token = Token::of([n as u8; 32]);
+            table
+                .issue(&token, &holder, Timestamp::from_unix_millis(1))
+                .await
+                .unwrap();
+            if who == REVOKED {
+                table.revoke(&token.digest()).await.unwrap();
+            }
+            tokens.insert(who, token.secret().to_owned());
+        }
+        Self { world, base, tokens }
+    }
+
+    fn ask_with(&self, who: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
+        let config = ureq::Agent::config_builder().http_status_as_error(false);
+        let agent: ureq::Agent = config.build().into();
+        let mut request = agent.get(format!("{}{path}", self.base));
+        if let Some(token) = self.tokens.get(who) {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let answered = tokio::task::block_in_place(|| {
+            let mut response: Response<ureq::Body> = request.call().unwrap();
+            let body = response.body_mut().read_to_vec().unwrap();
+            (response, body)
+        });
+        let (response, body) = answered;
+        Answer {
+            status: response.status().as_u16(),
+            headers: response.headers().clone(),
+            body,
+        }
+    }
+
+    fn ask(&self, who: &str, path: &str) -> Answer {
+        self.ask_with(who, path, &[])
+    }
+
+    /// All lines of a list, page by page.
+    fn all(&self, path: &str, member: &str, limit: usize) -> Vec<Value> {
+        let mut lines = Vec::new();
+        let mut cursor = String::new();
+        loop {
+            let page = self
+                .ask(ANONYMOUS, &format!("{path}?limit={limit}{cursor}"))
+                .json();
+            let of_page = page[member].as_array().unwrap();
+            assert!(of_page.len() <= limit, "{page}");
+            lines.extend(of_page.iter().cloned());
+            match page["next"].as_str() {
+                Some(next) => cursor = format!("&cursor={next}"),
+                None => return lines,
+            }
+        }
+    }
+}
+
+/// Ada's three submissions: scored, rejected, and one that is still unfinished.
+async fn adas(world: &World) -> (Sent, Sent, SubmissionId) {
+    let scored = world
+        .put(&format!("{BENCHMARK}/en-25/ada/a ü.json"), good(0))
+        .await;
+    let bad = std::fs::read(demo().join("submissions/en-25/hasty/bad_unknown_id.json")).unwrap();
+    let rejected = world.put(&format!("{BENCHMARK}/en-25/ada/bad.json"), bad).await;
+    world.settle().await;
+    let unfinished = received("ada", 3, 1);
+    let id = unfinished.upload.id();
+    world.leaderboards().receive(&unfinished).await.unwrap();
+    (scored, rejected, id)
+}
+
+fn received(submitter: &str, version: u32, at: i64) -> Received {
+    Received {
+        board: board("en-25"),
+        submitter: submitter.into(),
+        is_baseline: submitter.starts_with(dataperf::challenge::BASELINE_PREFIX),
+        upload: Upload {
+            bucket: "submissions".into(),
+            key: format!("{BENCHMARK}/en-25/{submitter}/file.json"),
+            version: Some(version.to_string()),
+            e_tag: None,
+            received_at: Timestamp::from_unix_millis(at),
+        },
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_route_answers_every_role_as_it_should() {
+    let world = World::new().await;
+    let (scored, rejected, unfinished) = adas(&world).await;
+    let (scored, rejected) = (scored.id(), rejected.id());
+    let reading = Reading::of(world).await;
+    let of = format!("/api/v1/benchmarks/{BENCHMARK}");
+    let roles = [ANONYMOUS, ADA, BO, ORGANIZER, REVOKED, MALFORMED];
+    let public = [200, 200, 200, 200, 401, 401];
+    let own = [401, 200, 403, 200, 401, 401];
+    let organizers = [401, 403, 403, 200, 401, 401];
+    let table: Vec<(String, [u16; 6])> = vec![
+        ("/api/v1/benchmarks".into(), public),
+        (of.clone(), public),
+        (format!("{of}/leaderboards/en-25?include=spread"), public),
+        (format!("{of}/leaderboards/en-25/series"), public),
+        (format!("{of}/submissions?submitter=ada"), public),
+        (format!("{of}/submissions/{scored}"), public),
+        (format!("{of}/submissions/{scored}/figures"), public),
+        (format!("{of}/submissions/{scored}/receipt"), own),
+        (format!("{of}/submissions/{scored}/artifact"), own),
+        (format!("{of}/submissions/{rejected}"), own),
+        (format!("{of}/submissions/{rejected}/figures"), own),
+        (format!("{of}/submissions/{rejected}/receipt"), own),
+        (format!("{of}/submissions/{rejected}/artifact"), own),
+        (format!("{of}/submissions/{unfinished}"), own),
+        (format!("{of}/submissions/{unfinished}/figures"), own),
+        (
+            format!("{of}/submissions/{unfinished}/receipt"),
+            [401, 404, 403, 404, 401, 401],
+        ),
+        (
+            format!("{of}/submissions/{unfinished}/artifact"),
+            [401, 404, 403, 404, 401, 401],
+        ),
+        (format!("{of}/unfinished"), organizers),
+        ("/api/v1/openapi.json".into(), [200; 6]),
+        ("/openapi.json".into(), [200; 6]),
+    ];
+    let document = reading.ask(ANONYMOUS, "/openapi.json").json();
+    for described in document["paths"].as_object().unwrap().keys() {
+        let as_asked = described
+            .replace("{benchmark}", BENCHMARK)
+            .replace("{leaderboard}", "en-25")
+            .replace("{submission}", scored.as_str());
+        let tried = table
+            .iter()
+            .any(|(path, _)| path.split('?').next() == Some(&as_asked));
+        assert!(tried, "`{described}` is described and not tried");
+    }
+    for (path, expected) in &table {
+        for (role, expected) in roles.iter().zip(expected) {
+            let answer = reading.ask(role, path);
+            assert_eq!(answer.status, *expected, "{role} at {path}: {answer:?}");
+            assert_eq!(
+                answer.header("x-content-type-options"),
+                "nosniff",
+                "{role} at {path}"
+            );
+            if answer.status >= 400 {
+                assert_eq!(answer.header("content-type"), "application/problem+json");
+                let problem = answer.json();
+                for field in ["code", "title", "detail"] {
+                    assert!(
+                        problem[field].as_str().is_some_and(|said| !said.is_empty()),
+                        "{problem}"
+                    );
+                }
+                assert_eq!(answer.header("cache-control"), "no-store");
+            } else if *role != ANONYMOUS && !path.ends_with("openapi.json") {
+                assert_eq!(
+                    answer.header("cache-control"),
+                    "private, no-store",
+                    "{role} at {path}"
+                );
+            }
+        }
+    }
+
+    let statuses = |who: &str| -> Vec<String> {
+        let history = reading
+            .ask(who, &format!("{of}/submissions?submitter=ada"))
+            .json();
+        let lines = history["submissions"].as_array().unwrap();
+        lines
+            .iter()
+            .map(|line| line["status"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    for who in [ANONYMOUS, BO] {
+        assert_eq!(statuses(who), ["scored"], "{who}");
+        let seen = reading.ask(who, &format!("{of}/submissions/{scored}")).json();
+        assert_eq!(
+            (&seen["private"], &seen["metrics"]["n_clips"]),
+            (&Value::Null, &25.into())
+        );
+    }
+    for who in [ADA, ORGANIZER] {
+        let mut seen = statuses(who);
+        seen.sort();
+        assert_eq!(seen, ["received", "rejected", "scored"], "{who}");
+        let seen = reading.ask(who, &format!("{of}/submissions/{rejected}")).json();
+        assert_eq!(seen["private"]["reasons"][0]["code"], "unknown_clip");
+    }
+    let artifact = reading.ask(ADA, &format!("{of}/submissions/{scored}/artifact"));
+    assert_eq!(artifact.body, good(0));
+    assert_eq!(artifact.header("content-disposition"), "attachment");
+    let receipt: Receipt = serde_json::from_slice(
+        &reading
+            .ask(ADA, &format!("{of}/submissions/{scored}/receipt"))
+            .body,
+    )
+    .unwrap();
+    assert_eq!((receipt.submission, receipt.submitter.as_str()), (scored, "ada"));
+}
+
+/// Ends a submission of its own making with a score.
+async fn finish(world: &World, submitter: &str, at: i64, score: f64) {
+    let received = received(submitter, u32::try_from(at).unwrap(), at);
+    let table = world.leaderboards();
+    table.receive(&received).await.unwrap();
+    let digest = dataperf::Digest::of(b"anything");
+    let metrics = [(
+        "per_seed".to_owned(),
+        serde_json::json!([score - 0.125, score + 0.125]),
+    )];
+    let card = Scorecard {
+        score,
+        metrics: metrics.into(),
+    };
+    let receipt = Receipt {
+        schema: Receipt::SCHEMA,
+        revision: None,
+        submission: received.upload.id(),
+        submitter: submitter.into(),
+        round: received.board.round.clone(),
+        bucket: received.upload.bucket.clone(),
+        key: received.upload.key.clone(),
+        version: received.upload.version.clone(),
+        received_at: received.upload.received_at,
+        finished_at: received.upload.received_at,
+        verdict: Verdict::scored(BENCHMARK, "en-25", digest, digest, card),
+    };
+    table.finish(&receipt, Direction::HigherIsBetter).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lists_come_in_pages_as_json_and_as_csv() {
+    let world = World::without_dataset(|config| config.functions.clear()).await;
+    let scores = [
+        ("ada", 0.5),
+        ("bo", 0.75),
+        ("cy, \"the third\"", 0.5),
+        ("di", 0.25),
+        ("baseline-all", 0.5),
+        ("ed", 0.5),
+    ];
+    for (n, (submitter, score)) in scores.into_iter().enumerate() {
+        finish(&world, submitter, 1_000 + n as i64, score).await;
+        finish(&world, submitter, 2_000 + n as i64, score - 0.125).await;
+    }
+    let reading = Reading::of(world).await;
+    let board = format!("/api/v1/benchmarks/{BENCHMARK}/leaderboards/en-25");
+    let expected = [
+        (Some(1), "bo"),
+        (Some(2), "ada"),
+        (Some(2), "cy, \"the third\""),
+        (None, "baseline-all"),
+        (Some(2), "ed"),
+        (Some(5), "di"),
+    ];
+    for limit in [1, 2, 5, 50] {
+        let rows = reading.all(&board, "rows", limit);
+        let shown: Vec<_> = rows
+            .iter()
+            .map(|row| (row["rank"].as_u64(), row["submitter"].as_str().unwrap()))
+            .collect();
+        assert_eq!(shown, expected, "{limit} a page");
+        let points = reading.all(&format!("{board}/series"), "points", limit);
+        let best: Vec<f64> = points
+            .iter()
+            .map(|point| point["best"].as_f64().unwrap())
+            .collect();
+        assert_eq!(best[..3], [0.5, 0.75, 0.75], "{limit} a page");
+        assert_eq!((best.len(), best[11]), (12, 0.75));
+        let history = reading.all_of("bo", limit);
+        assert_eq!(history, [0.625, 0.75], "newest first, {limit} a page");
+    }
+
+    let spread = reading
+        .ask(ANONYMOUS, &format!("{board}?include=spread&limit=1"))
+        .json();
+    assert_eq!(
+        spread["rows"][0]["spread"]["values"],
+        serde_json::json!([0.625, 0.875])
+    );
+    assert_eq!(spread["rows"][0]["spread"]["std"], 0.125);
+    let csv = reading.ask_with(ANONYMOUS, &format!("{board}?limit=3"), &[("accept", "text/csv")]);
+    assert_eq!(
+        csv.header("content-type"),
+        "text/csv; charset=utf-8; header=present"
+    );
+    let text = csv.text();
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(
+        lines[0].starts_with("rank,is_baseline,submitter,score,received_at,submission"),
+        "{text}"
+    );
+    assert!(
+        lines[3].starts_with("2,false,\"cy, \"\"the third\"\"\",0.5,1970-01-01T00:00:01.002Z,"),
+        "{text}"
+    );
+    assert_eq!(
+        (lines.len(), csv.body),
+        (
+            4,
+            reading
+                .ask(ANONYMOUS, &format!("{board}?limit=3&format=csv"))
+                .body
+        )
+    );
+    for path in ["/series", "?include=spread"] {
+        assert!(
+            reading
+                .ask_with(ANONYMOUS, &format!("{board}{path}"), &[("accept", "text/csv")])
+                .text()
+                .lines()
+                .count()
+                > 6
+        );
+    }
+}
+
+impl Reading {
+    fn all_of(&self, submitter: &str, limit: usize) -> Vec<f64> {
+        let mut scores = Vec::new();
+        let mut cursor = String::new();
+        loop {
+            let path = format!(
+                "/api/v1/benchmarks/{BENCHMARK}/submissions?submitter={submitter}&limit={limit}{cursor}"
+            );
+            let page = self.ask(ANONYMOUS, &path).json();
+            scores.extend(
+                page["submissions"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|line| line["score"].as_f64().unwrap()),
+            );
+            match page["next"].as_str() {
+                Some(next) => cursor = format!("&cursor={next}"),
+                None => return scores,
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_is_known_is_not_sent_again_and_nonsense_is_explained() {
+    let world = World::without_dataset(|config| config.functions.clear()).await;
+    finish(&world, "ada", 1, 0.5).await;
+    finish(&world, "bo", 2, 0.25).await;
+    let reading = Reading::of(world).await;
+    let of = format!("/api/v1/benchmarks/{BENCHMARK}");
+    let board = format!("{of}/leaderboards/en-25");
+
+    let first = reading.ask(ANONYMOUS, &board);
+    let tag = first.header("etag").to_owned();
+    assert_eq!(
+        first.header("cache-control"),
+        "public, max-age=0, s-maxage=10, must-revalidate"
+    );
+    for sent in [tag.clone(), format!("W/{tag}"), format!("\"other\", {tag}")] {
+        let again = reading.ask_with(ANONYMOUS, &board, &[("if-none-match", &sent)]);
+        assert_eq!(
+            (again.status, again.body.len(), again.header("etag")),
+            (304, 0, tag.as_str()),
+            "{sent}"
+        );
+    }
+    finish(&reading.world, "cy", 3, 0.125).await;
+    let changed = reading.ask_with(ANONYMOUS, &board, &[("if-none-match", &tag)]);
+    assert_eq!((changed.status, changed.header("etag") == tag), (200, false));
+
+    let other = reading.ask(ANONYMOUS, &format!("{board}/series?limit=1")).json();
+    let foreign = format!("{board}?cursor={}", other["next"].as_str().unwrap());
+    let nonsense: [(&str, u16, &str); 13] = [
+        ("/api/v1/nowhere", 404, "openapi.json"),
+        ("/api/v1/benchmarks/no-such", 404, "speech-selection"),
+        (&format!("{of}/leaderboards/no-such"), 404, "lists them"),
+        (&format!("{board}?round=no-such"), 404, "lists them"),
+        (&format!("{board}?limit=0"), 400, "1 to 200"),
+        (&format!("{board}?limit=201"), 400, "1 to 200"),
+        (&format!("{board}?limit=some"), 400, "limit"),
+        (&format!("{board}?rond=open"), 400, "rond"),
+        (&format!("{board}?cursor=xyz"), 404, "next"),
+        (&foreign, 404, "cursor"),
+        (&format!("{of}/submissions"), 400, "submitter"),
+        (&format!("{of}/submissions/123"), 400, "32 hexadecimal digits"),
+        (
+            &format!("{of}/submissions/{}", "0".repeat(32)),
+            404,
+            "no submission has this id",
+        ),
+    ];
+    for (path, status, said) in nonsense {
+        let answer = reading.ask(ANONYMOUS, path);
+        assert_eq!(answer.status, status, "{path}: {answer:?}");
+        let problem = answer.json();
+        assert!(
+            problem["detail"].as_str().unwrap().contains(said),
+            "{path}: {problem}"
+        );
+        assert_eq!(problem["status"], status);
+    }
+    let written = tokio::task::block_in_place(|| {
+        let config = ureq::Agent::config_builder().http_status_as_error(false);
+        let agent: ureq::Agent = config.build().into();
+        agent.post(format!("{}{board}", reading.base)).send("{}").unwrap()
+    });
+    assert_eq!(written.status(), 405);
+    assert_eq!(written.headers()["content-type"], "application/problem+json");
+}
