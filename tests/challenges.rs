@@ -424,7 +424,7 @@ async fn a_board_is_scored_again_by_the_functions() {
     );
     // a cold process makes some twenty requests for the first submission: each that is killed has brought some to their end
     world.cloud.faults().kill_at_every(BENCHMARK, 37);
-    let ran = rescore(&["--batch", "2", "--timeout", "120"]);
+    let ran = rescore(&["--batch", "2"]);
     world.cloud.faults().kill_no_more(BENCHMARK);
     assert!(
         world.cloud.snapshot().await.unwrap().n_retried > 0,

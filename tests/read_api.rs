@@ -149,6 +149,7 @@ fn received(submitter: &str, version: u32, at: i64) -> Received {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[allow(clippy::too_many_lines)] // one table of routes and roles
 async fn every_route_answers_every_role_as_it_should() {
     let world = World::new().await;
     let (scored, rejected, unfinished) = adas(&world).await;
@@ -280,7 +281,7 @@ async fn finish(world: &World, submitter: &str, at: i64, score: f64) {
     };
     let receipt = Receipt {
         schema: Receipt::SCHEMA,
-        revision: None,
+        revision: 1,
         submission: received.upload.id(),
         submitter: submitter.into(),
         round: received.board.round.clone(),
@@ -306,8 +307,14 @@ async fn lists_come_in_pages_as_json_and_as_csv() {
         ("ed", 0.5),
     ];
     for (n, (submitter, score)) in scores.into_iter().enumerate() {
-        finish(&world, submitter, 1_000 + n as i64, score).await;
-        finish(&world, submitter, 2_000 + n as i64, score - 0.125).await;
+        finish(&world, submitter, 1_000 + i64::try_from(n).unwrap(), score).await;
+        finish(
+            &world,
+            submitter,
+            2_000 + i64::try_from(n).unwrap(),
+            score - 0.125,
+        )
+        .await;
     }
     let reading = Reading::of(world).await;
     let board = format!("/api/v1/benchmarks/{BENCHMARK}/leaderboards/en-25");

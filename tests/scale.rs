@@ -1,6 +1,6 @@
 //! Boards of many submitters: what a question costs does not grow with the table.
 //!
-//! `DATAPERF_SCALE=1000000 cargo test --release -p dataperf-tests --test all scale -- --nocapture` makes a board of as many
+//! `DATAPERF_SCALE=1000000 cargo test --release --workspace scale -- --nocapture` makes a board of as many
 //! submissions, by a tenth as many submitters, and prints how long each question takes.
 
 use std::collections::HashMap;

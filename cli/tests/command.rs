@@ -271,7 +271,7 @@ fn curves_are_drawn_in_the_terminal_and_as_a_figure() {
     assert_eq!(svg.matches("<circle").count(), 4);
 
     let other = demo.with_file_name("speech-selection");
-    let frozen = import(scratch.path());
+    let frozen = import(tempfile::tempdir_in(&scratch).unwrap().keep().as_path());
     let artifact = other.join("submissions/en-25/coin-flip/random.json");
     let ran = run(&[
         "score",

@@ -5,6 +5,7 @@
 use std::fs;
 use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use dataperf::benchmarks::vision_debugging::VisionDebugging;
 use dataperf::dataset::{Dataset, Integrity};
@@ -23,8 +24,24 @@ fn demo() -> PathBuf {
 
 fn imported(from: &Path, directory: &Path) -> Dataset<VisionDebugging, DirectoryBucket> {
     import::<VisionDebugging>(from, directory, &Silent).expect("it can be imported");
+    open(directory)
+}
+
+fn open(directory: &Path) -> Dataset<VisionDebugging, DirectoryBucket> {
     let bucket = DirectoryBucket::new(directory);
     pollster::block_on(Dataset::open(bucket, String::new(), None, Integrity::Digests)).expect("a data set")
+}
+
+/// The demo's data set, imported once.
+fn frozen() -> Dataset<VisionDebugging, DirectoryBucket> {
+    static IMPORTED: OnceLock<PathBuf> = OnceLock::new();
+    let directory = IMPORTED.get_or_init(|| {
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("debugging-frozen");
+        let _ = fs::remove_dir_all(&directory); // perhaps of an earlier state of the demo
+        drop(imported(&demo(), &directory));
+        directory
+    });
+    open(directory)
 }
 
 fn judge(dataset: &Dataset<VisionDebugging, DirectoryBucket>, artifact: &[u8]) -> Verdict {
@@ -64,7 +81,7 @@ fn codes(verdict: &Verdict) -> Vec<(&str, &str)> {
 #[test]
 fn every_step_of_every_curve_is_xgboosts() {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let dataset = imported(&demo(), &directory.path().join("frozen"));
+    let dataset = frozen();
     let until_target = linked(directory.path());
     fs::write(until_target.join("curves.txt"), "until_target\n").expect("a file");
     let until_target = imported(&until_target, &directory.path().join("until_target"));
@@ -94,8 +111,7 @@ fn every_step_of_every_curve_is_xgboosts() {
 #[test]
 fn a_file_of_one_line_gets_no_score() {
     // a target of 95 % of a submission's own last step would be reached at once, by whatever it has
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let dataset = imported(&demo(), &directory.path().join("frozen"));
+    let dataset = frozen();
     let verdict = judge(&dataset, &submission("open/hasty/bad_one_index.json"));
     assert_eq!((verdict.status, verdict.score), (Ending::Rejected, None));
     let places = TASKS.map(|task| ("missing_images", format!("/{task}")));
@@ -111,8 +127,7 @@ fn a_file_of_one_line_gets_no_score() {
 
 #[test]
 fn every_broken_rule_is_told_at_once() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let dataset = imported(&demo(), &directory.path().join("frozen"));
+    let dataset = frozen();
     for (name, expected) in [
         (
             "bad_duplicate.json",
@@ -156,13 +171,16 @@ fn every_broken_rule_is_told_at_once() {
 
 #[test]
 fn text_files_name_their_task_and_their_time() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let dataset = imported(&demo(), &directory.path().join("frozen"));
+    let dataset = frozen();
     let verdict = judge(&dataset, &submission("open/ask-around/neighbours_5.zip"));
     for task in TASKS {
         assert_eq!(verdict.metrics["tasks"][task]["method_seconds"], json!(0.25));
     }
-    let order: String = (0..200).map(|image| format!("{image}\n")).collect();
+    let mut order: String = (0..200)
+        .map(|image| image.to_string())
+        .collect::<Vec<_>>()
+        .join("\n");
+    order.push('\n');
     let crlf = order.replace('\n', "\r\n");
     let files = [
         ("1-7-flipped.txt", order.as_str()),

@@ -59,6 +59,7 @@ pub(crate) struct BaselineArgs {
 }
 
 #[derive(Debug, Subcommand)]
+#[allow(clippy::large_enum_variant)] // made once a run
 enum BaselineCommand {
     /// List the methods of every benchmark, with their sources
     List,
@@ -243,7 +244,11 @@ impl Task for Names {
 
 /// Makes one baseline into `directory` and returns the file, which is named after the method and the seed.
 pub(crate) async fn make_into(directory: &Path, benchmark: &str, task: MakeTask<'_>) -> Result<PathBuf> {
-    let file = directory.join(format!("{}-{}-{}.json", task.leaderboard, task.method, task.seed));
+    let name = format!(
+        "{benchmark}-{}-{}-{}.json",
+        task.leaderboard, task.method, task.seed
+    );
+    let file = directory.join(name);
     write(&file, &with_benchmark(benchmark, task).await?.artifact)?;
     Ok(file)
 }
@@ -256,12 +261,11 @@ async fn submit(args: SubmitArgs, format: Format) -> Result<Done> {
     let boards: Vec<String> = args
         .leaderboard
         .map_or_else(|| boards.collect(), |name| vec![name]);
-    let methods: Vec<String> = match args.method {
-        Some(method) => vec![method],
-        None => {
-            let all = with_benchmark(&benchmark, Names).await?;
-            all.iter().map(|method| method.name.to_owned()).collect()
-        }
+    let methods: Vec<String> = if let Some(method) = args.method {
+        vec![method]
+    } else {
+        let all = with_benchmark(&benchmark, Names).await?;
+        all.iter().map(|method| method.name.to_owned()).collect()
     };
     let cloud = args.cloud.connect().await;
     let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
@@ -293,8 +297,8 @@ async fn send(
     file: &Path,
 ) -> Result<Receipt> {
     let submitter = format!("{BASELINE_PREFIX}{method}");
-    let submitted = upload(cloud, benchmark, leaderboard, &submitter, file).await?;
-    receipt(cloud, &submitted).await
+    let uploaded = upload(cloud, benchmark, leaderboard, &submitter, file).await?;
+    receipt(cloud, &uploaded).await
 }
 
 fn print_receipts(receipts: &[Receipt], format: Format) -> Result<Done> {

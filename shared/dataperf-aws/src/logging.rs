@@ -1,4 +1,4 @@
-//! The log of every function: one JSON object a line, as CloudWatch queries it.
+//! The log of every function: one JSON object a line, as `CloudWatch` queries it.
 
 use tracing_subscriber::EnvFilter;
 

@@ -1,6 +1,6 @@
 //! One task of Debugging for Vision at its size: a curve's models, on numbers that look like embeddings after a
 //! rectifier. Run with `cargo bench -p dataperf --bench boosted_trees`.
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::expect_used)]
 
 use std::ops::ControlFlow;
 

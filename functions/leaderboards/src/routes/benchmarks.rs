@@ -111,7 +111,7 @@ async fn known(app: &App, table: &DynamoLeaderboards, facts: &Facts) -> Result<K
         .map(|board| (board.name.as_str(), board.about.as_str()))
         .collect();
     let mut boards: BTreeSet<(String, String)> = BTreeSet::new();
-    for (name, _) in &defined {
+    for name in defined.keys() {
         boards.insert(((*name).to_owned(), OPEN_ROUND.to_owned()));
         let rounds = challenge.iter().flat_map(|challenge| &challenge.rounds);
         let of_board = rounds.filter(|round| covers(round, name));

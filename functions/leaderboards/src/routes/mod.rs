@@ -74,7 +74,7 @@ pub(crate) fn router(app: App) -> Router {
         )
         .split_for_parts();
     let document = serde_json::to_value(document).unwrap_or_default();
-    let described = move |wishes: Wishes| openapi(wishes, document.clone());
+    let described = move |wishes: Wishes| std::future::ready(openapi(&wishes, &document));
     let fixed = |name: HeaderName, value: &'static str| {
         SetResponseHeaderLayer::overriding(name, HeaderValue::from_static(value))
     };
@@ -100,8 +100,8 @@ pub(crate) fn router(app: App) -> Router {
         .with_state(app)
 }
 
-async fn openapi(wishes: Wishes, document: Value) -> Response {
-    wishes.json(&Caller::Anonymous, &document)
+fn openapi(wishes: &Wishes, document: &Value) -> Response {
+    wishes.json(&Caller::Anonymous, document)
 }
 
 async fn nothing(State(_): State<App>) -> Problem {
