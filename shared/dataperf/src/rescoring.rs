@@ -1,7 +1,7 @@
 //! Scoring a board again, after its data set or its evaluator has changed: the functions do it, one submission after
 //! another, each once in a pass.
 //!
-//! The organizer's command stores requests below [`REQUESTS`] in the submissions bucket, which are events for the
+//! The organizer's command stores requests below `_/rescore/` in the submissions bucket, which are events for the
 //! benchmark's function like any other. A request only names submissions of a pass that the table knows, so that
 //! nobody who merely can upload can have anything scored again.
 

@@ -97,10 +97,13 @@ test("a board sorts, searches and says how to submit", async () => {
   await on("light", "#/speech-selection/board/en-25/open", async (page) => {
     const rows = page.locator(".standings tbody tr");
     const column = (idx) => rows.evaluateAll((found, n) => found.map((row) => row.children[n].innerText.trim().split(/\s/)[0]), idx);
-    assert.deepEqual(await column(0), ["1", "2", "3", "4", "5"]);
+    const n_rows = await rows.count();
+    const ranks = (await column(0)).filter((rank) => rank !== "baseline");
+    assert.deepEqual(ranks, ["1", "2", "3", "4", "5"], "baselines have a place and no rank");
+    assert.ok(n_rows > ranks.length, "the demo submits baselines");
     const scores = (await column(2)).map(Number);
     assert.deepEqual(scores, [...scores].sort((a, b) => b - a));
-    assert.equal(await page.locator(".standings svg.strip circle").count(), 50, "ten seeds in each of five rows");
+    assert.equal(await page.locator(".standings svg.strip circle").count(), 10 * n_rows, "ten seeds in each row");
 
     await page.getByRole("button", { name: "Submitter" }).click();
     const names = await column(1);
@@ -112,7 +115,7 @@ test("a board sorts, searches and says how to submit", async () => {
 
     await page.getByLabel("Search submitters").fill("LISTEN");
     assert.deepEqual(await column(1), ["second-listen"]);
-    assert.equal(await page.locator(".bar .count").innerText(), "1 of 5");
+    assert.equal(await page.locator(".bar .count").innerText(), `1 of ${n_rows}`);
     await page.getByLabel("Search submitters").fill("nobody of that name");
     assert.equal(await rows.innerText(), "Nobody of that name.");
 
@@ -147,7 +150,8 @@ test("the best over time is plotted, in light, in dark, and when that changes", 
     assert.ok((await painted(page, "accent")) > 300, "the line of the best");
     assert.ok((await painted(page, "dot")) > 20, "the dots of the submissions");
     const { points } = await api("speech-selection/leaderboards/en-25/series");
-    assert.match(await page.locator(".chart").getAttribute("aria-label"), /6 scored submissions; the best is 0\.5554/);
+    const label = `${points.length} scored submissions; the best is ${Math.max(...points.map((point) => point.score)).toFixed(4)}`;
+    assert.ok((await page.locator(".chart").getAttribute("aria-label")).endsWith(label), label);
     const { x, y, width, height } = await page.locator(".chart .u-over").boundingBox();
     await page.mouse.move(x + 2, y + height / 2);
     const first = `${points[0].submitter} · ${points[0].score.toFixed(4)} · best so far ${points[0].score.toFixed(4)}`;
