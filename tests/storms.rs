@@ -117,11 +117,11 @@ async fn functions_are_killed_at_random() {
     let world = World::with(configured).await;
     world.cloud.faults().storm(Some(Storm {
         seed: 7,
-        kills_before: 25,
-        kills_after: 25,
+        kills_before: 30,
+        kills_after: 30,
         ..Storm::default()
     }));
-    let sent = upload(&world, 0..n_uploads(100)).await;
+    let sent = upload(&world, 0..n_uploads(60)).await;
     let (_, n_faults) = ride_out(&world, &sent).await;
     assert!(n_faults >= 20, "{n_faults}");
     clear_up(&world, &sent, &[frozen()]).await;
@@ -140,7 +140,7 @@ async fn storage_and_table_are_in_trouble() {
         table_lost_answers: 40,
         ..Storm::default()
     }));
-    let sent = upload(&world, 0..n_uploads(100)).await;
+    let sent = upload(&world, 0..n_uploads(60)).await;
     let (n_failed, n_faults) = ride_out(&world, &sent).await;
     assert!(n_failed > 0 && n_faults >= 50, "{n_failed} {n_faults}");
     clear_up(&world, &sent, &[frozen()]).await;
@@ -159,9 +159,9 @@ async fn events_are_lost_repeated_late_and_of_a_wrong_time() {
         largest_skew: Duration::from_hours(2),
         ..Storm::default()
     }));
-    let sent = upload(&world, 0..n_uploads(120)).await;
+    let sent = upload(&world, 0..n_uploads(80)).await;
     let (_, n_faults) = ride_out(&world, &sent).await;
-    assert!(n_faults >= 60, "{n_faults}");
+    assert!(n_faults >= 40, "{n_faults}");
     clear_up(&world, &sent, &[frozen()]).await;
 }
 
@@ -188,7 +188,7 @@ async fn everything_at_once() {
         longest_delay: Duration::from_millis(200),
         ..Storm::default()
     };
-    let n = n_uploads(40);
+    let n = n_uploads(25);
     world.cloud.faults().storm(Some(storm.clone()));
     let mut sent = upload(&world, 0..n).await;
     let other = world.scratch().join("other");

@@ -13,6 +13,7 @@ use dataperf_local::{
 };
 use serde_json::Value;
 
+use crate::access::deployed;
 use crate::project::{BENCHMARK, Ran, binary, dataperf, frozen};
 
 /// How long a test waits before it fails.
@@ -213,6 +214,7 @@ impl World {
     pub(crate) fn serve_read_api(&self) -> String {
         let reader = FunctionSpec {
             trigger: Trigger::default(),
+            policy: Some(deployed("leaderboards")),
             ..function("leaderboards")
         };
         let router = self.cloud.http_function(reader).unwrap();

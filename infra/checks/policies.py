@@ -2,8 +2,8 @@
 
 Usage: policies.py TEMPLATE POLICIES.json [--check]
 
-The policies of the roles in infra/ with all names resolved for the account and region of the local cloud, so that functions run
-there under the rights they will have in AWS.
+The policies of the functions' roles with all names resolved for the account and region of the local cloud, and then as the local
+cloud calls them (`submissions`, `speech-selection`), so that functions run there under the rights they will have in AWS.
 """
 
 import json
@@ -16,23 +16,32 @@ LOCAL = {"AWS::AccountId": "000000000000", "AWS::Region": "us-east-1"}
 
 
 def policies(template_path):
-    """Function -> policy document with the statements of all policies of its role."""
+    """Function without the deployment's name -> policy document with the statements of all policies of its role."""
     PSEUDO_PARAMETERS.update(LOCAL)
     stack = Stack(template_path)
+    name, suffix = stack.values["Name"], f"-{LOCAL['AWS::AccountId']}-{LOCAL['AWS::Region']}"
+    roles = {
+        nested.attribute(role, "Arn"): resource["Properties"]["Policies"]
+        for nested in stack.nested.values()
+        for role, resource in nested.resources.items()
+        if resource["Type"] == "AWS::IAM::Role"
+    }
     found = {}
-    for nested in stack.nested.values():
-        for resource in nested.resources.values():
-            if resource["Type"] == "AWS::IAM::Role":
-                name = nested.values.get("Benchmark", nested.path.stem)
-                statements = [s for policy in resource["Properties"]["Policies"] for s in policy["PolicyDocument"]["Statement"]]
-                found[name] = {"Version": "2012-10-17", "Statement": statements}
-    return found
+    for resource in stack.resources.values():
+        if resource["Type"] == "AWS::Lambda::Function":
+            properties = resource["Properties"]
+            statements = [s for policy in roles[properties["Role"]] for s in policy["PolicyDocument"]["Statement"]]
+            found[properties["FunctionName"].removeprefix(f"{name}-")] = {"Version": "2012-10-17", "Statement": statements}
+    text = json.dumps(found, indent=1) + "\n"
+    for kind in ("submissions", "datasets", "results"):
+        text = text.replace(f"{name}-{kind}{suffix}", kind)
+    return text.replace(f":function:{name}-", ":function:")
 
 
 if __name__ == "__main__":
     if len(sys.argv) < 3:
         sys.exit(__doc__)
-    text = json.dumps(policies(sys.argv[1]), indent=1) + "\n"
+    text = policies(sys.argv[1])
     path = Path(sys.argv[2])
     if "--check" not in sys.argv:
         path.write_text(text)

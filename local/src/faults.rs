@@ -2,6 +2,7 @@
 //!
 //! Kills are counted in requests, not in milliseconds, so that a test hits the same moments on every machine.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
@@ -9,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use http::{HeaderMap, Request};
+use http::Request;
 use hyper::service::Service;
 use tokio::sync::broadcast;
 
@@ -17,8 +18,10 @@ use crate::database::locked;
 use crate::spoil::Spoil;
 use crate::storm::{Blow, EventFate, Service as Which, Storm, Weather};
 
-/// What tells the requests of one process from all others: the session token of its credentials.
+/// What tells the requests of one process from all others: the session token of its credentials, in a header, or in the
+/// query of a presigned request.
 const TOKEN_HEADER: &str = "x-amz-security-token";
+const TOKEN_PARAMETER: &str = "X-Amz-Security-Token";
 
 /// A moment in the runs of a function, counted in the requests that it makes of S3 and `DynamoDB`; the first is 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -206,9 +209,8 @@ impl Faults {
         let _ = self.kills.send(kill);
     }
 
-    /// Counts a request by its headers, and says what becomes of it.
-    fn passage(&self, headers: &HeaderMap, which: Which) -> Passage {
-        let token = headers.get(TOKEN_HEADER).and_then(|token| token.to_str().ok());
+    /// Counts a request by its session token, and says what becomes of it.
+    fn passage(&self, token: Option<&str>, which: Which) -> Passage {
         let Some((function, process)) = token.and_then(|token| token.split_once('/')) else {
             return Passage::Free;
         };
@@ -245,6 +247,19 @@ pub(crate) fn token(function: &str, process: &str) -> String {
     format!("{function}/{process}")
 }
 
+/// The session token that a request comes with.
+fn token_of<B>(request: &Request<B>) -> Option<Cow<'_, str>> {
+    let header = request.headers().get(TOKEN_HEADER);
+    if let Some(token) = header.and_then(|token| token.to_str().ok()) {
+        return Some(token.into());
+    }
+    let query = request.uri().query()?.as_bytes();
+    let mut parameters = form_urlencoded::parse(query);
+    parameters
+        .find(|(name, _)| name == TOKEN_PARAMETER)
+        .map(|(_, token)| token)
+}
+
 /// A service with the faults in front.
 #[derive(Clone)]
 pub(crate) struct Gate<S> {
@@ -277,7 +292,7 @@ where
     fn call(&self, request: Request<B>) -> Self::Future {
         let faults = Arc::clone(&self.faults);
         let which = self.which;
-        let passage = faults.passage(request.headers(), which);
+        let passage = faults.passage(token_of(&request).as_deref(), which);
         let answer = self.service.call(request);
         Box::pin(async move {
             let killed = match passage {
@@ -302,9 +317,7 @@ mod tests {
     use super::*;
 
     fn passage(faults: &Faults, token: &str) -> Passage {
-        let mut headers = HeaderMap::new();
-        headers.insert(TOKEN_HEADER, token.parse().unwrap());
-        faults.passage(&headers, Which::S3)
+        faults.passage(Some(token), Which::S3)
     }
 
     #[test]
@@ -313,10 +326,19 @@ mod tests {
         faults.kill_at("f", Moment::After(2));
         assert_eq!(passage(&faults, "f/1"), Passage::Free);
         assert_eq!(passage(&faults, "other/1"), Passage::Free);
-        assert_eq!(faults.passage(&HeaderMap::new(), Which::S3), Passage::Free);
+        assert_eq!(faults.passage(None, Which::S3), Passage::Free);
         assert_eq!(passage(&faults, "f/2"), Passage::AnswerLost("2".into()));
         assert_eq!(passage(&faults, "f/1"), Passage::Free);
         assert!(!faults.kill_no_more("f"), "it came to its end");
+    }
+
+    #[test]
+    fn presigned_requests_are_known_by_their_query() {
+        let signed = Request::builder().header(TOKEN_HEADER, "f/1").body(()).unwrap();
+        assert_eq!(token_of(&signed).as_deref(), Some("f/1"));
+        let presigned = Request::get("/b/k?x-id=GetObject&X-Amz-Security-Token=f%2F1&X-Amz-Signature=0");
+        assert_eq!(token_of(&presigned.body(()).unwrap()).as_deref(), Some("f/1"));
+        assert_eq!(token_of(&Request::get("/b/k").body(()).unwrap()), None);
     }
 
     #[test]

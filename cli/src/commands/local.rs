@@ -10,8 +10,8 @@ use clap::Args;
 use dataperf::benchmarks::IDS;
 use dataperf_aws::{Holder, Token};
 use dataperf_local::{
-    ACCESS_KEY_ID, Bucket, Config, FunctionSpec, LocalCloud, REGION, SECRET_ACCESS_KEY, Schedule, TableSpec,
-    Trigger,
+    ACCESS_KEY_ID, Bucket, Config, FunctionSpec, LocalCloud, Policy, REGION, SECRET_ACCESS_KEY, Schedule,
+    TableSpec, Trigger,
 };
 use serde_json::json;
 
@@ -25,6 +25,10 @@ use crate::page;
 
 /// The function that answers questions over HTTP.
 const READER: &str = "leaderboards";
+/// The function that ends what the others could not.
+const CARETAKER: &str = "caretaker";
+/// The rights that functions have when they are deployed, and here.
+const POLICIES: &str = include_str!("../../../infra/policies.json");
 
 #[derive(Debug, Args)]
 #[command(
@@ -201,9 +205,6 @@ pub(crate) fn config(data_dir: &Path, functions: &FunctionArgs) -> Result<Config
     Ok(config)
 }
 
-/// The function that ends what the others could not.
-const CARETAKER: &str = "caretaker";
-
 fn evaluator(benchmark: &str, args: &FunctionArgs) -> Result<FunctionSpec> {
     let mut spec = function(benchmark, args)?;
     spec.trigger = Trigger {
@@ -238,6 +239,13 @@ fn reader(args: &FunctionArgs) -> Result<FunctionSpec> {
     })
 }
 
+/// What a function may do; nothing, if the templates give it no role.
+fn rights(function: &str) -> Result<Policy> {
+    let mut policies: BTreeMap<String, Policy> = serde_json::from_str(POLICIES)?;
+    let policy = policies.remove(function);
+    policy.with_context(|| format!("`infra/policies.json` has no rights for the function `{function}`"))
+}
+
 fn function(benchmark: &str, args: &FunctionArgs) -> Result<FunctionSpec> {
     let directory = match &args.functions_dir {
         Some(directory) => directory.clone(),
@@ -264,7 +272,7 @@ fn function(benchmark: &str, args: &FunctionArgs) -> Result<FunctionSpec> {
         binary,
         trigger: Trigger::default(),
         memory_mb: 1769,
-        policy: None,
+        policy: Some(rights(benchmark)?),
         timeout: Duration::from_secs(args.time_limit),
         concurrency: args.concurrency.max(1),
         environment: environment

@@ -4,6 +4,7 @@ use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueEnum};
 use dataperf::benchmarks::IDS;
+use dataperf::challenge::BASELINE_PREFIX;
 use dataperf::dataset::{Dataset, Integrity, dataset_prefix};
 use dataperf::{Timestamp, UploadKey};
 use dataperf_aws::{
@@ -95,6 +96,11 @@ pub(crate) async fn run(command: SubmitterCommand, format: Format) -> Result<Don
 
 /// Characters that mean something in policies and forms are refused, whatever keys may have.
 fn check_name(benchmark: &str, name: &str) -> Result<()> {
+    if name.starts_with(BASELINE_PREFIX) {
+        bail!(
+            "`{name}` can't be a submitter's name: names that begin with `{BASELINE_PREFIX}` are the organizer's, and unranked"
+        );
+    }
     let is_plain = !name.chars().any(|c| "*?$/\\\"'".contains(c));
     if is_plain && UploadKey::parse(benchmark, &format!("{benchmark}/x/{name}/x")).is_ok() {
         return Ok(());

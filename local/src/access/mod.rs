@@ -7,7 +7,7 @@ mod signature;
 mod table;
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 pub(crate) use self::guard::{Guard, Refused};
 pub(crate) use self::policy::Request;
@@ -33,7 +33,7 @@ pub struct Identity {
 pub(crate) enum Rights {
     /// Everything: the organizer, and functions without a policy.
     All,
-    These(Policy),
+    These(Arc<Policy>),
 }
 
 impl Rights {
@@ -63,7 +63,7 @@ impl Callers {
         let callers = Self::default();
         callers.add(ACCESS_KEY_ID, SECRET_ACCESS_KEY, Rights::All);
         for identity in &config.identities {
-            let rights = Rights::These(identity.policy.clone());
+            let rights = Rights::These(Arc::new(identity.policy.clone()));
             callers.add(&identity.access_key, &identity.secret, rights);
         }
         callers

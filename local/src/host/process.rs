@@ -68,7 +68,8 @@ impl Process {
             &context.status,
         )?;
         let secret = uuid::Uuid::new_v4().simple().to_string();
-        let rights = spec.policy.clone().map_or(Rights::All, Rights::These);
+        let policy = spec.policy.clone().map(Arc::new);
+        let rights = policy.map_or(Rights::All, Rights::These);
         context.callers.add(&access_key(&spec.name, &id), &secret, rights);
         let started = Instant::now();
         let mut command = Command::new(&spec.binary);

@@ -13,5 +13,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     };
     let clients = Clients::at(s3, dynamodb, "local", "local").await;
     contract::bucket(&S3Bucket::new(clients.s3.clone(), bucket), "contract").await?;
-    contract::leaderboards(&DynamoLeaderboards::new(clients.dynamodb, table), "contract").await
+    let table = DynamoLeaderboards::new(clients.dynamodb, table);
+    contract::leaderboards(&table, "contract").await?;
+    contract::upkeep(&table, "upkeep").await
 }

@@ -182,7 +182,10 @@ impl Bucket for S3Bucket {
                 None => None,
             };
             match bytes {
-                Some(bytes) => Ok(Some(bytes)),
+                Some(bytes) => {
+                    self.meter.read(bytes.len());
+                    Ok(Some(bytes))
+                }
                 None => self.range(key, None, range).await,
             }
         };

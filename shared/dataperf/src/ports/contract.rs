@@ -48,6 +48,7 @@ pub async fn bucket(bucket: &impl Bucket, prefix: &str) -> Outcome {
         bucket.get_ranges(&key, &[0..1, 5..11]).await.is_err(),
         "a range beyond the end is an error"
     );
+    many_ranges(bucket, &key, prefix).await?;
 
     let fresh = format!("{prefix}/fresh");
     assert_eq!(
@@ -69,6 +70,28 @@ pub async fn bucket(bucket: &impl Bucket, prefix: &str) -> Outcome {
         panic!("the object is there")
     };
     assert!(object.bytes.is_empty());
+    Ok(())
+}
+
+/// Many ranges at once may take another way than few.
+async fn many_ranges(bucket: &impl Bucket, digits: &str, prefix: &str) -> Outcome {
+    let ranges: Vec<_> = (0..200).map(|n| n % 7..n % 7 + n % 4).collect();
+    let parts = bucket.get_ranges(digits, &ranges).await?.unwrap_or_default();
+    let expected = ranges
+        .iter()
+        .map(|range| &b"0123456789"[range.start as usize..range.end as usize]);
+    assert!(
+        parts.iter().eq(expected),
+        "ranges come in the order asked: {parts:?}"
+    );
+    let mut beyond = ranges.clone();
+    beyond[100] = 9..12;
+    assert!(
+        bucket.get_ranges(digits, &beyond).await.is_err(),
+        "one range of many beyond the end is an error"
+    );
+    let missing = format!("{prefix}/nothing is here");
+    assert_eq!(bucket.get_ranges(&missing, &ranges).await?, None);
     Ok(())
 }
 
