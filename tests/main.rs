@@ -16,6 +16,7 @@ mod demo;
 mod imports;
 mod layout;
 mod nothing_lost;
+mod numbers;
 mod organizer;
 mod project;
 mod read_api;
