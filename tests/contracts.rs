@@ -1,8 +1,12 @@
 //! The AWS adapters keep the contracts of their ports, over HTTP.
 
+use aws_sdk_s3::config::Credentials;
+use aws_sdk_s3::config::retry::RetryConfig;
 use bytes::Bytes;
 use dataperf::ports::bucket::{Bucket, Got, PutIfAbsent};
 use dataperf::ports::contract;
+use dataperf_aws::S3Bucket;
+use dataperf_local::{ACCESS_KEY_ID, SECRET_ACCESS_KEY, Storm};
 
 use crate::world::World;
 
@@ -89,6 +93,56 @@ async fn s3_reads_a_large_object_in_parts() {
             n_bytes: numbers.len() as u64
         }
     );
+}
+
+/// Many ranges are read by presigned requests, which faults strike like all others of a function. What is read is right or
+/// is to be tried again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s3_reads_many_ranges_in_bad_weather() {
+    let world = World::without_dataset(|config| config.functions.clear()).await;
+    // a function's requests are known by their session token
+    let token = Some("some-function/1".to_owned());
+    let function = Credentials::new(ACCESS_KEY_ID, SECRET_ACCESS_KEY, token, None, "test");
+    let config = world.clients.s3.config().to_builder();
+    let config = config
+        .credentials_provider(function)
+        .retry_config(RetryConfig::disabled());
+    let bucket = S3Bucket::new(aws_sdk_s3::Client::from_conf(config.build()), "datasets");
+    let numbers: Vec<u8> = (0..4_000_u32).flat_map(u32::to_le_bytes).collect();
+    bucket.put("numbers", numbers.clone().into()).await.unwrap();
+    world.cloud.faults().storm(Some(Storm {
+        seed: 12,
+        s3_unavailable: 100,
+        s3_slow: 100,
+        s3_cut: 100,
+        ..Storm::default()
+    }));
+    let (mut n_right, mut n_transient) = (0, 0);
+    for batch in 0..60_u64 {
+        let begins = (0..10).map(|n| (batch * 10 + n) * 23);
+        let ranges: Vec<_> = begins.map(|begin| begin..begin + 100).collect();
+        match bucket.get_ranges("numbers", &ranges).await {
+            Ok(parts) => {
+                let expected = ranges
+                    .iter()
+                    .map(|range| &numbers[range.start as usize..range.end as usize]);
+                assert!(parts.unwrap().iter().eq(expected), "batch {batch}");
+                n_right += 1;
+            }
+            Err(error) => {
+                assert!(error.is_transient(), "batch {batch}: {error}");
+                n_transient += 1;
+            }
+        }
+    }
+    let injected = world.cloud.faults().injected();
+    assert!(
+        n_right > 0 && n_transient > 0,
+        "{n_right} {n_transient} {injected:?}"
+    );
+    for kind in ["S3 503", "S3 slow", "S3 body cut off"] {
+        assert!(injected[kind] >= 20, "600 ranges and more: {injected:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -4,9 +4,11 @@
 //! The programs are those that `cargo test --workspace` builds beside this one.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // helpers of tests are tests
 
+mod access;
 mod artifacts;
 mod baselines;
 mod books;
+mod caretaking;
 mod challenges;
 mod contracts;
 
@@ -14,11 +16,13 @@ mod demo;
 mod imports;
 mod layout;
 mod nothing_lost;
+mod numbers;
 mod organizer;
 mod project;
 mod read_api;
 mod scale;
 mod scores;
+mod storms;
 mod tidy;
 mod uploads;
 mod wire_formats;

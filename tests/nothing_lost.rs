@@ -10,7 +10,7 @@ use crate::layout::{CLIPS_A_WORD, Layout};
 use crate::project::{BENCHMARK, good};
 use crate::world::{PATIENCE, Sent, World};
 
-fn key(submitter: &str, n: usize) -> String {
+pub(crate) fn key(submitter: &str, n: usize) -> String {
     format!("{BENCHMARK}/en-25/{submitter}/{n}.json")
 }
 
@@ -69,7 +69,7 @@ async fn a_function_killed_while_it_reads_a_large_data_set() {
 
 const LARGE_EVAL: usize = 8_192;
 
-fn large_dataset(world: &World) -> PathBuf {
+pub(crate) fn large_dataset(world: &World) -> PathBuf {
     let mut layout = Layout::new(1024);
     layout.repeat_eval(LARGE_EVAL / (4 * CLIPS_A_WORD));
     let out = world.scratch().join("large");

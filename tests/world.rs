@@ -13,10 +13,13 @@ use dataperf_local::{
 };
 use serde_json::Value;
 
+use crate::access::deployed;
 use crate::project::{BENCHMARK, Ran, binary, dataperf, frozen};
 
 /// How long a test waits before it fails.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(15);
+/// The function that ends what the others could not.
+pub(crate) const CARETAKER: &str = "caretaker";
 /// The bucket of the sample events in `events/`.
 pub(crate) const SAMPLE_BUCKET: &str = "dataperf-submissions-111122223333-eu-central-1";
 
@@ -70,6 +73,7 @@ fn function(name: &str) -> FunctionSpec {
             suffix: String::new(),
         },
         memory_mb: 1769,
+        policy: None,
         timeout: PATIENCE,
         concurrency: 2,
         environment: environment
@@ -77,6 +81,25 @@ fn function(name: &str) -> FunctionSpec {
             .into_iter()
             .collect::<BTreeMap<_, _>>(),
     }
+}
+
+/// Adds the caretaker: it reads the failures, and sweeps when a test lets it.
+pub(crate) fn with_caretaker(config: &mut Config) {
+    let mut spec = config.functions[0].clone();
+    spec.name = CARETAKER.into();
+    spec.binary = binary(CARETAKER);
+    spec.trigger = Trigger::default();
+    spec.concurrency = 1;
+    let own = [
+        ("DATAPERF_SUBMISSIONS_BUCKET", "submissions"),
+        ("DATAPERF_FUNCTION_PREFIX", ""),
+        ("DATAPERF_SWEEP_AFTER_SECONDS", "0"),
+        ("DATAPERF_GIVE_UP_AFTER_SECONDS", "3600"),
+    ];
+    spec.environment
+        .extend(own.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    config.functions.push(spec);
+    config.on_failure = Some(CARETAKER.into());
 }
 
 async fn start(config: &Config) -> (LocalCloud, Clients) {
@@ -142,6 +165,8 @@ impl World {
             self.cloud.s3_endpoint(),
             "--dynamodb-endpoint",
             self.cloud.dynamodb_endpoint(),
+            "--lambda-endpoint",
+            self.cloud.lambda_endpoint(),
         ];
         dataperf(["--format", "json"].iter().chain(args).chain(&cloud))
     }
@@ -189,6 +214,7 @@ impl World {
     pub(crate) fn serve_read_api(&self) -> String {
         let reader = FunctionSpec {
             trigger: Trigger::default(),
+            policy: Some(deployed("leaderboards")),
             ..function("leaderboards")
         };
         let router = self.cloud.http_function(reader).unwrap();
@@ -199,6 +225,12 @@ impl World {
     /// Waits until no invocation waits or runs.
     pub(crate) async fn settle(&self) {
         self.cloud.wait_idle(PATIENCE).await.unwrap();
+    }
+
+    /// Lets the caretaker sweep, and waits for what follows.
+    pub(crate) async fn sweep(&self) {
+        self.cloud.tick(CARETAKER).await.unwrap();
+        self.settle().await;
     }
 
     /// Waits until everything has ended, holds the books against each other, and gives the one receipt of `sent`.

@@ -8,7 +8,7 @@ use dataperf::Timestamp;
 use dataperf::challenge::Challenge;
 use dataperf::ports::leaderboard::Board;
 use dataperf::ports::upkeep::Order;
-use dataperf_aws::{Clients, DynamoLeaderboards, S3Bucket};
+use dataperf_aws::{Clients, DynamoLeaderboards, Evaluators, S3Bucket};
 use dataperf_local::{ACCESS_KEY_ID, SECRET_ACCESS_KEY};
 
 use crate::registry::direction;
@@ -16,6 +16,7 @@ use crate::registry::direction;
 /// The ports that `dataperf local` opens unless told otherwise.
 pub(crate) const S3_PORT: u16 = 9000;
 pub(crate) const DYNAMODB_PORT: u16 = 8000;
+pub(crate) const LAMBDA_PORT: u16 = 9001;
 pub(crate) const HTTP_PORT: u16 = 8080;
 /// The name of the table, and of the buckets, in the cloud on this machine.
 pub(crate) const TABLE: &str = "dataperf";
@@ -37,6 +38,12 @@ pub(crate) struct CloudArgs {
     /// The DynamoDB address of a local cloud on another port; implies --local
     #[arg(long, value_name = "URL")]
     dynamodb_endpoint: Option<String>,
+    /// The Lambda address of a local cloud on another port; implies --local
+    #[arg(long, value_name = "URL")]
+    lambda_endpoint: Option<String>,
+    /// What the functions' names begin with before the benchmark's id; `dataperf-` in AWS, nothing in the local cloud
+    #[arg(long, env = "DATAPERF_FUNCTION_PREFIX", value_name = "NAME-")]
+    functions_prefix: Option<String>,
     /// The bucket of submissions
     #[arg(long, env = "DATAPERF_SUBMISSIONS_BUCKET", default_value = SUBMISSIONS, value_name = "NAME")]
     pub(crate) submissions_bucket: String,
@@ -58,6 +65,8 @@ impl CloudArgs {
             local: true,
             s3_endpoint: Some(s3_endpoint.into()),
             dynamodb_endpoint: Some(dynamodb_endpoint.into()),
+            lambda_endpoint: None,
+            functions_prefix: None,
             submissions_bucket: SUBMISSIONS.into(),
             datasets_bucket: DATASETS.into(),
             results_bucket: RESULTS.into(),
@@ -65,9 +74,14 @@ impl CloudArgs {
         }
     }
 
+    fn is_local(&self) -> bool {
+        let endpoints = [&self.s3_endpoint, &self.dynamodb_endpoint, &self.lambda_endpoint];
+        self.local || endpoints.iter().any(|endpoint| endpoint.is_some())
+    }
+
     /// Connects; nothing is sent yet.
     pub(crate) async fn connect(self) -> Cloud {
-        let is_local = self.local || self.s3_endpoint.is_some() || self.dynamodb_endpoint.is_some();
+        let is_local = self.is_local();
         let clients = if is_local {
             let at = |port: u16| format!("http://127.0.0.1:{port}");
             let s3 = self.s3_endpoint.clone().unwrap_or_else(|| at(S3_PORT));
@@ -94,6 +108,50 @@ impl Cloud {
     /// The table.
     pub(crate) fn leaderboards(&self) -> DynamoLeaderboards {
         DynamoLeaderboards::new(self.clients.dynamodb.clone(), &self.names.table)
+    }
+
+    /// The region of the submissions bucket, and the address that forms are sent to.
+    pub(crate) fn submissions_address(&self) -> (String, String) {
+        let names = &self.names;
+        let (region, bucket) = (
+            self.clients.region().unwrap_or("us-east-1"),
+            &names.submissions_bucket,
+        );
+        let url = if names.is_local() {
+            let usual = format!("http://127.0.0.1:{S3_PORT}");
+            format!("{}/{bucket}", names.s3_endpoint.as_ref().unwrap_or(&usual))
+        } else {
+            format!("https://{bucket}.s3.{region}.{}/", self.suffix())
+        };
+        (region.to_owned(), url)
+    }
+
+    fn suffix(&self) -> &'static str {
+        if self.partition() == "aws-cn" {
+            "amazonaws.com.cn"
+        } else {
+            "amazonaws.com"
+        }
+    }
+
+    /// The part of AWS that the region is in, as ARNs name it.
+    pub(crate) fn partition(&self) -> &'static str {
+        match self.clients.region().unwrap_or_default() {
+            region if region.starts_with("cn-") => "aws-cn",
+            region if region.starts_with("us-gov-") => "aws-us-gov",
+            _ => "aws",
+        }
+    }
+
+    /// The benchmarks' functions.
+    pub(crate) fn evaluators(&self) -> Evaluators {
+        let names = &self.names;
+        let is_local = names.is_local();
+        let local = is_local.then(|| format!("http://127.0.0.1:{LAMBDA_PORT}"));
+        let endpoint = names.lambda_endpoint.clone().or(local);
+        let usual = if is_local { "" } else { "dataperf-" };
+        let prefix = names.functions_prefix.as_deref().unwrap_or(usual);
+        Evaluators::new(self.clients.lambda(endpoint.as_deref()), prefix)
     }
 
     /// The bucket of submissions.

@@ -52,8 +52,13 @@ enum Command {
     Challenge(commands::challenge::ChallengeCommand),
     /// Upload an artifact and wait for its verdict
     Submit(commands::submit::SubmitArgs),
-    /// Show a submission, a submitter's history, or what is unfinished
+    /// Let somebody submit
+    #[command(subcommand)]
+    Submitter(commands::submitter::SubmitterCommand),
+    /// Show a submission, a submitter's history, what is unfinished or has failed
     Status(commands::status::StatusArgs),
+    /// Have submissions evaluated again that the platform failed
+    Redrive(commands::redrive::RedriveArgs),
     /// Show a benchmark's leaderboards
     Leaderboard(commands::leaderboard::LeaderboardArgs),
     /// Issue, list and revoke the read API's tokens
@@ -126,7 +131,9 @@ async fn run(cli: Cli) -> anyhow::Result<Done> {
         Command::Dataset(command) => commands::dataset::run(command, format).await,
         Command::Baseline(args) => commands::baseline::run(args, format).await,
         Command::Submit(args) => commands::submit::run(args, format).await,
+        Command::Submitter(command) => commands::submitter::run(command, format).await,
         Command::Status(args) => commands::status::run(args, format).await,
+        Command::Redrive(args) => commands::redrive::run(args, format).await,
         Command::Token(command) => commands::token::run(command, format).await,
         Command::Challenge(command) => commands::challenge::run(command, format).await,
         Command::Withdraw(args) => commands::withdraw::run(args, format).await,
@@ -149,4 +156,61 @@ fn one_line_each(error: &anyhow::Error) -> String {
         }
     }
     lines.join("\n  because: ")
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    /// The commands in a document's blocks of shell, without what the shell does with them.
+    fn commands(document: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        for block in document.split("```sh\n").skip(1) {
+            let block = block.split("```").next().unwrap_or_default().replace("\\\n", " ");
+            for line in block.lines() {
+                let program = line.split(' ').next().unwrap_or_default();
+                if program.rsplit('/').next() == Some("dataperf") {
+                    let ends = [" #", " >", " |", " &", " <", ";"];
+                    let end = ends.iter().filter_map(|end| line.find(end)).min();
+                    found.push(line[..end.unwrap_or(line.len())].to_owned());
+                }
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn every_command_in_the_documents_is_understood() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let mut documents = vec![root.join("README.md"), root.join("infra/README.md")];
+        documents.extend(
+            fs::read_dir(root.join("docs"))
+                .unwrap()
+                .map(|entry| entry.unwrap().path()),
+        );
+        let mut n_commands = 0;
+        for document in documents {
+            for command in commands(&fs::read_to_string(&document).unwrap()) {
+                let command = command.replace(" ID", " 0123456789abcdef0123456789abcdef");
+                let words = command.replace("BENCHMARK", "speech-selection");
+                let words = words
+                    .split_whitespace()
+                    .map(|word| word.trim_matches(['\'', '"']));
+                let understood = Cli::try_parse_from(words);
+                let is_help = |error: &clap::Error| !error.use_stderr();
+                assert!(
+                    understood.as_ref().err().is_none_or(is_help),
+                    "`{command}` in {}: {}",
+                    document.display(),
+                    understood.unwrap_err()
+                );
+                n_commands += 1;
+            }
+        }
+        assert!(n_commands >= 30, "{n_commands}");
+    }
 }

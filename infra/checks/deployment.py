@@ -24,6 +24,7 @@ NAMES = {
     "AWS::SQS::Queue": ("QueueName", ARN.format(service="sqs", rest="{name}")),
     "AWS::SNS::Topic": ("TopicName", ARN.format(service="sns", rest="{name}")),
     "AWS::Logs::LogGroup": ("LogGroupName", ARN.format(service="logs", rest="log-group:{name}")),
+    "AWS::SNS::Topic": ("TopicName", ARN.format(service="sns", rest="{name}")),
     "AWS::Lambda::Function": ("FunctionName", ARN.format(service="lambda", rest="function:{name}")),
 }
 

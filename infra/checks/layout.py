@@ -11,7 +11,7 @@ from pathlib import Path
 from transform import load
 
 # Functions that are no benchmark's.
-SERVANTS = {"leaderboards"}
+SERVANTS = {"caretaker", "leaderboards"}
 RECORD_KEYS = {"eventVersion", "eventSource", "awsRegion", "eventTime", "eventName", "userIdentity", "s3"}
 OBJECT_KEYS = {"key", "size", "eTag", "versionId", "sequencer"}
 
@@ -96,6 +96,10 @@ def broken_layout(project):
     known = {f"{pascal_case(folder)}Function" for folder in folders}
     for servant in sorted(SERVANTS & set(folders)):
         yield from broken_servant(servant, resources)
+    invoked = (project / "infra/caretaker.yaml").read_text()
+    for benchmark in benchmarks:
+        if f":function:${{Name}}-{benchmark}\n" not in invoked:
+            yield f"infra/caretaker.yaml does not let the caretaker have `{benchmark}` evaluate again"
     for name, resource in resources.items():
         if resource["Type"] == "AWS::Serverless::Function" and name not in known:
             yield f"`{name}` in template.yaml has no folder in functions/"

@@ -16,6 +16,10 @@ WILDCARD_RESOURCES = {
 }
 # The only actions that may be allowed on a whole bucket: they make S3 answer 404 instead of 403.
 WHOLE_BUCKET_ACTIONS = {"s3:ListBucket", "s3:ListBucketVersions"}
+# The only bucket whose objects the caretaker may touch: receipts.
+CARETAKER_OBJECTS = {"results"}
+# The ends of the names of queues that only people read, when an alarm sends them there.
+LAST_QUEUES = ("-unread", "-undelivered")
 # All that the read API's role may do: it serves all benchmarks, so its actions are counted out and not its prefixes.
 READING = WILDCARD_RESOURCES.keys() | WHOLE_BUCKET_ACTIONS | {
     "dynamodb:BatchGetItem",
@@ -38,13 +42,14 @@ def as_list(value):
 
 
 def broken_by_statement(benchmark, statement, existing_arns):
-    """What is wrong with one Allow statement of a benchmark's role."""
+    """What is wrong with one Allow statement of a benchmark's role; of a role for all benchmarks, `benchmark` is None."""
     sid = statement.get("Sid", "?")
+    prefix = f"{benchmark}/" if benchmark else ""
     for action in as_list(statement["Action"]):
         if "*" in action:
             yield f"`{sid}` allows the wildcard action `{action}`, name each action"
         service = action.split(":")[0]
-        if service == "dynamodb":
+        if service == "dynamodb" and benchmark:
             keys = statement.get("Condition", {}).get("ForAllValues:StringLike", {}).get("dynamodb:LeadingKeys")
             if keys != f"{benchmark}#*":
                 yield f"`{sid}` allows `{action}` without the condition that the leading keys are like `{benchmark}#*`"
@@ -55,8 +60,10 @@ def broken_by_statement(benchmark, statement, existing_arns):
         elif resource in existing_arns and WHOLE_BUCKET_ACTIONS >= set(as_list(statement["Action"])):
             continue
         elif resource.startswith("arn:aws:s3:"):
-            if resource not in {f"{arn}/{benchmark}/*" for arn in existing_arns}:
-                yield f"`{sid}` allows `{resource}`, which is not the prefix `{benchmark}/` of a bucket made here"
+            if resource not in {f"{arn}/{prefix}*" for arn in existing_arns}:
+                yield f"`{sid}` allows `{resource}`, which is not the prefix `{prefix}` of a bucket made here"
+            elif not benchmark and not any(f"-{bucket}-" in resource for bucket in CARETAKER_OBJECTS):
+                yield f"`{sid}` allows `{resource}`, but objects of {sorted(CARETAKER_OBJECTS)} are all that a role for all may touch"
         elif resource.removesuffix(":*") not in existing_arns:
             yield f"`{sid}` allows `{resource}`, which is nothing made here"
 
@@ -135,7 +142,7 @@ def buckets_with_tls_only(resources):
 
 
 def broken_by_function(stack, name, queue_arns):
-    """A function must keep its failures: two retries, then a queue made here that its role may write to."""
+    """A function must keep its failures: two retries, then a queue made here that its role may write to and it does not read."""
     configs = [
         resource["Properties"]
         for resource in stack.resources.values()
@@ -150,6 +157,14 @@ def broken_by_function(stack, name, queue_arns):
         yield f"the function `{name}` sends its failures to `{destination}`, which is no queue made here"
     if configs[0].get("MaximumRetryAttempts") != 2:
         yield f"the function `{name}` is tried again `{configs[0].get('MaximumRetryAttempts')}` times, it must be 2"
+    read = [
+        resource["Properties"]["EventSourceArn"]
+        for resource in stack.resources.values()
+        if resource["Type"] == "AWS::Lambda::EventSourceMapping"
+        and resource["Properties"]["FunctionName"] == stack.resources[name]["Properties"]["FunctionName"]
+    ]
+    if destination in read:
+        yield f"the function `{name}` sends its failures to the queue `{destination}` that it reads itself"
     role = stack.resources[name]["Properties"]["Role"]
     for nested in stack.nested.values():
         for inner_name, inner in nested.resources.items():
@@ -158,7 +173,29 @@ def broken_by_function(stack, name, queue_arns):
                 if not any("sqs:SendMessage" in as_list(s["Action"]) and s["Resource"] == destination for s in statements):
                     yield f"the role of the function `{name}` may not send to `{destination}`"
                 return
-    yield f"the function `{name}` has the role `{role}`, which no infra/evaluator.yaml here makes"
+    yield f"the function `{name}` has the role `{role}`, which no template in infra/ makes"
+
+
+def unread_failures(stack, queue_arns):
+    """Each queue that failures go to is read by a function, or is the last one, which an alarm watches."""
+    mappings = [r["Properties"] for r in stack.resources.values() if r["Type"] == "AWS::Lambda::EventSourceMapping"]
+    read = {mapping["EventSourceArn"] for mapping in mappings}
+    watched = {
+        dimension["Value"]
+        for _, resource in stack.all_resources()
+        if resource["Type"] == "AWS::CloudWatch::Alarm"
+        for dimension in resource["Properties"].get("Dimensions", [])
+        if dimension["Name"] == "QueueName"
+    }
+    for arn in sorted(queue_arns):
+        if arn.split(":")[-1] not in watched:
+            yield f"no alarm watches the queue `{arn}`"
+    last = {arn for arn in queue_arns - read if arn.split(":")[-1].endswith(LAST_QUEUES)}
+    for arn in sorted(queue_arns - read - last):
+        yield f"nobody reads the queue `{arn}`"
+    for mapping in mappings:
+        if mapping.get("FunctionResponseTypes") != ["ReportBatchItemFailures"]:
+            yield f"one bad message of `{mapping['EventSourceArn']}` would bring the whole batch back: report item failures"
 
 
 def broken_promises(template_path, parameters=None):
@@ -181,24 +218,26 @@ def broken_promises(template_path, parameters=None):
         if resource["Type"] == "AWS::Lambda::Function":
             yield from broken_by_function(stack, name, queue_arns)
         if resource["Type"] == "AWS::IAM::Role" and name in stack.resources:
-            yield f"`{name}` is a role beside those of infra/evaluator.yaml; give the function the role made there"
+            yield f"`{name}` is a role beside those of infra/; give the function the role made there"
     for nested in stack.nested.values():
         for name, resource in nested.resources.items():
             if resource["Type"] != "AWS::IAM::Role":
                 continue
-            if benchmark := nested.values.get("Benchmark"):
+            benchmark = nested.values.get("Benchmark")
+            if benchmark or nested.path.stem == "caretaker":
                 yield from broken_by_role(benchmark, resource, existing_arns)
             elif nested.path.stem == "reader":
                 yield from broken_by_reader(resource, existing_arns)
             else:
                 yield from broken_by_other_role(name, resource, existing_arns)
+    yield from unread_failures(stack, queue_arns)
 
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     # Each parameter that adds or drops something, both ways.
-    variants = [{}, {"Tracing": "Active", "ReservedConcurrency": "5", "Architecture": "arm64"}]
+    variants = [{}, {"Tracing": "Active", "ReservedConcurrency": "5", "Architecture": "arm64", "AlarmEmail": "a@b.c", "MonthlyBudgetUSD": "9"}]
     problems = sorted({problem for variant in variants for problem in broken_promises(sys.argv[1], variant)})
     if problems:
         sys.exit("\n".join(f"{sys.argv[1]}: {problem}" for problem in problems))

@@ -17,7 +17,7 @@ PROJECT = HERE.parent.parent
 
 # file, what it says, what it says once broken, what the check must answer
 PROMISE_FAULTS = [
-    ("infra/evaluator.yaml", "Action: s3:PutObject", "Action: s3:*", "wildcard action `s3:*`"),
+    ("infra/evaluator.yaml", "Action: [s3:GetObject, s3:PutObject]", "Action: s3:*", "wildcard action `s3:*`"),
     ("infra/evaluator.yaml", "Action: sqs:SendMessage", "Action: sqs:Send*", "wildcard action `sqs:Send*`"),
     ("infra/evaluator.yaml", "-${AWS::Region}/${Benchmark}/*", "-${AWS::Region}/*", "not the prefix"),
     ("infra/evaluator.yaml", ":table/${Name}", ":table/${Name}-other", "which is nothing made here"),
@@ -47,7 +47,16 @@ PROMISE_FAULTS = [
     ("infra/notifications.yaml", "Resource: !Ref TableStreamArn", 'Resource: "*"', "`*`, which is nothing made here"),
     ("template.yaml", "MaximumRetryAttempts: 2", "MaximumRetryAttempts: 0", "is tried again `0` times"),
     ("template.yaml", "Destination: !GetAtt Failures.Outputs.QueueArn", "Destination: arn:aws:sqs:::x", "no queue made here"),
-    ("template.yaml", "      Role: !GetAtt SpeechSelectionAccess.Outputs.RoleArn\n", "", "beside those of infra/evaluator.yaml"),
+    ("template.yaml", "      Role: !GetAtt SpeechSelectionAccess.Outputs.RoleArn\n", "", "beside those of infra/;"),
+]
+
+PROMISE_FAULTS += [
+    ("infra/caretaker.yaml", "-results-${AWS::AccountId}", "-datasets-${AWS::AccountId}", "all that a role for all may touch"),
+    ("infra/caretaker.yaml", "Action: lambda:InvokeFunction", "Action: lambda:*", "wildcard action `lambda:*`"),
+    ("infra/caretaker.yaml", ":function:${Name}-speech-selection", ":function:*", "which is nothing made here"),
+    ("infra/observability.yaml", 'Value: !Sub "${Name}-failures-unread"', 'Value: !Sub "${Name}-other"', "no alarm watches"),
+    ("template.yaml", "            FunctionResponseTypes: [ReportBatchItemFailures]\n", "", "bring the whole batch back"),
+    ("template.yaml", "!GetAtt Failures.Outputs.UnreadQueueArn", "!GetAtt Failures.Outputs.QueueArn", "that it reads itself"),
 ]
 
 PROMISE_FAULTS += [
@@ -59,6 +68,8 @@ PROMISE_FAULTS += [
 ]
 
 LAYOUT_FAULTS = [
+    ("infra/caretaker.yaml", ":function:${Name}-vision-selection", ":function:${Name}-vision", "have `vision-selection` evaluate again"),
+    ("template.yaml", "Binary: caretaker", "Binary: other", "Binary is `other`"),
     ("template.yaml", "Binary: leaderboards", "Binary: other", "Binary is `other`"),
     ("template.yaml", "Value: speech-selection/", "Value: speech/", "must have one S3 trigger"),
     ("template.yaml", "Binary: speech-selection", "Binary: other", "Binary is `other`"),

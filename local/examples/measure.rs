@@ -22,6 +22,7 @@ fn config(dir: &Path) -> std::io::Result<Config> {
             suffix: String::new(),
         },
         memory_mb: 128,
+        policy: None,
         timeout: Duration::from_secs(5),
         concurrency: 2,
         environment: BTreeMap::new(),

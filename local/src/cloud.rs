@@ -13,16 +13,20 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::access::{Callers, Guard};
 use crate::config::{Config, FunctionSpec};
+use crate::data_dir;
 use crate::database::{Database, locked};
 use crate::error::{DatabaseError, InvokeError, StartError, WaitError};
 use crate::faults::{Faults, Gate};
 use crate::host::{self, Host, HostContext};
+use crate::http_function;
 use crate::on_failure::OnFailureRecord;
 use crate::queue::Queue;
-use crate::serve::{endpoint, listen, serve};
+use crate::schedule::scheduled_event;
+use crate::serve::{Ports, serve};
 use crate::status::{Snapshot, Status};
-use crate::{data_dir, dynamodb, http_function, s3};
+use crate::storm::Service;
 
 /// A running local cloud; clones are handles to the same one.
 ///
@@ -36,6 +40,7 @@ struct Inner {
     data_dir: PathBuf,
     s3_endpoint: String,
     dynamodb_endpoint: String,
+    lambda_endpoint: String,
     http_endpoint: Option<String>,
     http_listener: Mutex<Option<TcpListener>>,
     queue: Arc<Queue>,
@@ -61,21 +66,11 @@ impl LocalCloud {
         host::check(&config.functions)?;
         let data_dir = data_dir::prepare(&config.data_dir)?;
         let lock = data_dir::lock(&data_dir)?;
-        let s3_listener = listen(config.host, config.s3_port, "S3", "--s3-port").await?;
-        let dynamodb_listener =
-            listen(config.host, config.dynamodb_port, "DynamoDB", "--dynamodb-port").await?;
-        let http_listener = match config.http_port {
-            Some(port) => Some(listen(config.host, port, "the web page", "--http-port").await?),
-            None => None,
-        };
-        let s3_endpoint = endpoint(&s3_listener, "S3", "--s3-port")?;
-        let dynamodb_endpoint = endpoint(&dynamodb_listener, "DynamoDB", "--dynamodb-port")?;
-        let http_endpoint = http_listener
-            .as_ref()
-            .map(|listener| endpoint(listener, "the web page", "--http-port"))
-            .transpose()?;
+        let ports = Ports::open(&config).await?;
 
         let faults = Arc::new(Faults::new());
+        let callers = Arc::new(Callers::new(&config));
+        let guard = Guard::new(&callers);
         let status = Arc::new(Status::default());
         let index_path = data_dir.join("index.sqlite");
         let database = Database::open(&index_path).map_err(|source| StartError::Index {
@@ -85,14 +80,13 @@ impl LocalCloud {
         let database = Arc::new(database);
         let queue = Arc::new(Queue::new(
             Arc::clone(&database),
-            &config.functions,
-            config.retry_backoff.clone(),
-            data_dir.join("on-failure"),
+            &config,
+            &data_dir,
             Arc::clone(&faults),
         ));
-        let store = s3::open(&data_dir.join("objects"), &database, &queue, &config.buckets)?;
+        let store = crate::s3::open(&data_dir.join("objects"), &database, &queue, &config.buckets)?;
         let table_path = data_dir.join("dynamodb.sqlite");
-        let tables = dynamodb::open(&table_path, config.table.as_ref())?;
+        let tables = crate::dynamodb::open(&table_path, config.table.as_ref())?;
 
         let left = queue.n_by_function().await;
         let left = left.map_err(|source| StartError::Index {
@@ -108,21 +102,31 @@ impl LocalCloud {
         }
 
         let stop_servers = CancellationToken::new();
-        let (front, engine) = dynamodb::front(tables, &faults, &status, stop_servers.clone())
-            .await
-            .map_err(|error| StartError::Table {
-                path: table_path,
-                reason: error.to_string(),
-            })?;
+        let (front, engine) =
+            crate::dynamodb::front(tables, &faults, &status, guard.clone(), stop_servers.clone())
+                .await
+                .map_err(|error| StartError::Table {
+                    path: table_path,
+                    reason: error.to_string(),
+                })?;
         let servers = vec![
             tokio::spawn(serve(
-                s3_listener,
-                Gate::new(&faults, s3::service(store)),
+                ports.s3.listener,
+                Gate::new(&faults, Service::S3, crate::s3::service(store, &callers)),
                 stop_servers.clone(),
             )),
             tokio::spawn(serve(
-                dynamodb_listener,
-                Gate::new(&faults, TowerToHyperService::new(front)),
+                ports.lambda.listener,
+                Gate::new(
+                    &faults,
+                    Service::Lambda,
+                    TowerToHyperService::new(crate::lambda::router(Arc::clone(&queue), guard.clone())),
+                ),
+                stop_servers.clone(),
+            )),
+            tokio::spawn(serve(
+                ports.dynamodb.listener,
+                Gate::new(&faults, Service::Table, TowerToHyperService::new(front)),
                 stop_servers.clone(),
             )),
             engine,
@@ -130,10 +134,12 @@ impl LocalCloud {
         let context = HostContext {
             queue: Arc::clone(&queue),
             faults: Arc::clone(&faults),
+            callers,
             status: Arc::clone(&status),
             data_dir: data_dir.clone(),
-            s3_endpoint: s3_endpoint.clone(),
-            dynamodb_endpoint: dynamodb_endpoint.clone(),
+            s3_endpoint: ports.s3.endpoint.clone(),
+            dynamodb_endpoint: ports.dynamodb.endpoint.clone(),
+            lambda_endpoint: ports.lambda.endpoint.clone(),
             idle_timeout: config.idle_timeout,
             stop: CancellationToken::new(),
             kill: CancellationToken::new(),
@@ -141,14 +147,15 @@ impl LocalCloud {
         };
         let inner = Inner {
             data_dir,
-            s3_endpoint,
-            dynamodb_endpoint,
-            http_endpoint,
-            http_listener: Mutex::new(http_listener),
+            s3_endpoint: ports.s3.endpoint,
+            dynamodb_endpoint: ports.dynamodb.endpoint,
+            lambda_endpoint: ports.lambda.endpoint,
+            http_endpoint: ports.http.as_ref().map(|port| port.endpoint.clone()),
+            http_listener: Mutex::new(ports.http.map(|port| port.listener)),
             queue,
             status,
             faults,
-            host: Host::start(context, config.functions),
+            host: Host::start(context, config.functions, config.schedules),
             shutdown_grace: config.shutdown_grace,
             stop_servers,
             servers: Mutex::new(servers),
@@ -169,6 +176,11 @@ impl LocalCloud {
         &self.inner.dynamodb_endpoint
     }
 
+    /// The URL of Lambda, of which there is Invoke.
+    pub fn lambda_endpoint(&self) -> &str {
+        &self.inner.lambda_endpoint
+    }
+
     /// The URL of the web page, if [`Config::http_port`] asked for one.
     pub fn http_endpoint(&self) -> Option<&str> {
         self.inner.http_endpoint.as_deref()
@@ -184,14 +196,21 @@ impl LocalCloud {
         &self.inner.faults
     }
 
-    /// Serves `page` on the web page's port; whether there was such a port that served nothing yet.
+    /// Serves `page` on the web page's port, and the counters and the functions' metrics as `/metrics.json`; whether there was such a port that served nothing yet.
     pub fn serve_page(&self, page: Router) -> bool {
         let Some(listener) = locked(&self.inner.http_listener).take() else {
             return false;
         };
+        let cloud = self.clone();
+        let metrics = move || async move {
+            match cloud.snapshot().await {
+                Ok(snapshot) => Ok(axum::Json(snapshot)),
+                Err(error) => Err((http::StatusCode::INTERNAL_SERVER_ERROR, error.to_string())),
+            }
+        };
         let server = serve(
             listener,
-            TowerToHyperService::new(page),
+            TowerToHyperService::new(page.route("/metrics.json", axum::routing::get(metrics))),
             self.inner.stop_servers.clone(),
         );
         locked(&self.inner.servers).push(tokio::spawn(server));
@@ -223,6 +242,14 @@ impl LocalCloud {
             .queue
             .invoke(function.to_owned(), event.to_string())
             .await?)
+    }
+
+    /// Queues the event of a schedule for `function` now; its request id.
+    ///
+    /// # Errors
+    /// As [`Self::invoke`].
+    pub async fn tick(&self, function: &str) -> Result<String, InvokeError> {
+        self.invoke(function, &scheduled_event()).await
     }
 
     /// The invocations that failed for good, oldest first; each is also a file in `on-failure` of the data directory.

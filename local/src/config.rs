@@ -5,9 +5,11 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::access::{Identity, Policy};
+
 /// The region every part of the local cloud answers for.
 pub const REGION: &str = "us-east-1";
-/// The one access key that the local cloud accepts.
+/// The organizer's access key, which may do everything.
 pub const ACCESS_KEY_ID: &str = "local";
 /// The secret that belongs to [`ACCESS_KEY_ID`].
 pub const SECRET_ACCESS_KEY: &str = "local";
@@ -27,12 +29,20 @@ pub struct Config {
     pub dynamodb_port: u16,
     /// The port of the web page; 0 takes any free one, `None` opens none.
     pub http_port: Option<u16>,
+    /// The port of Lambda's Invoke; 0 takes any free one.
+    pub lambda_port: u16,
     /// Buckets that exist from the start.
     pub buckets: Vec<Bucket>,
     /// The table that exists from the start.
     pub table: Option<TableSpec>,
     /// The functions and the uploads that start them.
     pub functions: Vec<FunctionSpec>,
+    /// Who may use the services beside the organizer, whose key is [`ACCESS_KEY_ID`].
+    pub identities: Vec<Identity>,
+    /// The function that reads the queue of events that failed for good; without one they are only recorded.
+    pub on_failure: Option<String>,
+    /// Functions that run by the clock.
+    pub schedules: Vec<Schedule>,
     /// The wait before each retry of a failed asynchronous invocation; its length is the number of retries.
     pub retry_backoff: Vec<Duration>,
     /// How long a warm process may wait for work before it is ended.
@@ -53,9 +63,13 @@ impl Config {
             s3_port: 0,
             dynamodb_port: 0,
             http_port: None,
+            lambda_port: 0,
             buckets: Vec::new(),
             table: None,
             functions: Vec::new(),
+            identities: Vec::new(),
+            on_failure: None,
+            schedules: Vec::new(),
             retry_backoff: vec![Duration::from_secs(1), Duration::from_secs(2)],
             idle_timeout: Duration::from_mins(5),
             shutdown_grace: Duration::from_secs(2),
@@ -153,8 +167,19 @@ pub struct FunctionSpec {
     pub timeout: Duration,
     /// How many processes may run at once.
     pub concurrency: usize,
+    /// What the function may do with S3, `DynamoDB` and Lambda; everything without a policy.
+    pub policy: Option<Policy>,
     /// Variables for the function beside those that Lambda sets.
     pub environment: BTreeMap<String, String>,
+}
+
+/// A function that runs by the clock.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    /// The function's name.
+    pub function: String,
+    /// The time between two runs; the first is that long after the start.
+    pub every: Duration,
 }
 
 /// The uploads that start a function: all whose key begins with `prefix` and ends with `suffix`.
@@ -180,6 +205,7 @@ impl Trigger {
     #[must_use]
     pub fn matches(&self, bucket: &str, key: &str) -> bool {
         // a key that is shorter than prefix and suffix together may match both by overlap, as in S3
+        // and a function without a bucket is started by none
         self.bucket == bucket && key.starts_with(&self.prefix) && key.ends_with(&self.suffix)
     }
 }

@@ -15,11 +15,14 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use crate::access::{Guard, Refused};
 use crate::config::TableSpec;
 use crate::error::StartError;
 use crate::faults::Faults;
 use crate::status::Status;
 
+/// The largest request, as in AWS.
+const MAX_REQUEST_BYTES: usize = 16 << 20;
 /// The operations that change a table.
 const WRITES: [&str; 8] = [
     "PutItem",
@@ -107,6 +110,7 @@ struct Front {
     /// `HOST:PORT` of the engine behind.
     engine: String,
     faults: Arc<Faults>,
+    guard: Guard,
     status: Arc<Status>,
 }
 
@@ -118,6 +122,7 @@ pub(crate) async fn front(
     database: Database,
     faults: &Arc<Faults>,
     status: &Arc<Status>,
+    guard: Guard,
     stop: CancellationToken,
 ) -> std::io::Result<(Router, tokio::task::JoinHandle<()>)> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
@@ -136,11 +141,23 @@ pub(crate) async fn front(
         engine,
         faults: Arc::clone(faults),
         status: Arc::clone(status),
+        guard,
     });
     Ok((router, task))
 }
 
-async fn pass_on(State(front): State<Front>, mut request: Request) -> Response {
+async fn pass_on(State(front): State<Front>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let Ok(body) = axum::body::to_bytes(body, MAX_REQUEST_BYTES).await else {
+        let message = format!("a request may have {MAX_REQUEST_BYTES} bytes");
+        let kind = "com.amazon.coral.service#SerializationException";
+        return error_response(StatusCode::PAYLOAD_TOO_LARGE, kind, &message);
+    };
+    if let Err(Refused { code, message, .. }) = front.guard.table(&parts, &body) {
+        let kind = format!("com.amazon.coral.service#{code}");
+        return error_response(StatusCode::BAD_REQUEST, &kind, &message);
+    }
+    let mut request = Request::from_parts(parts, Body::from(body));
     if let Some(operation) = operation(&request) {
         front.status.count_operation(operation);
         if front.faults.table_writes_are_refused() && WRITES.contains(&operation) {

@@ -2,6 +2,7 @@
 //!
 //! Kills are counted in requests, not in milliseconds, so that a test hits the same moments on every machine.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
@@ -9,14 +10,18 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use http::{HeaderMap, Request};
+use http::Request;
 use hyper::service::Service;
 use tokio::sync::broadcast;
 
 use crate::database::locked;
+use crate::spoil::Spoil;
+use crate::storm::{Blow, EventFate, Service as Which, Storm, Weather};
 
-/// What tells the requests of one process from all others: the session token of its credentials.
+/// What tells the requests of one process from all others: the session token of its credentials, in a header, or in the
+/// query of a presigned request.
 const TOKEN_HEADER: &str = "x-amz-security-token";
+const TOKEN_PARAMETER: &str = "X-Amz-Security-Token";
 
 /// A moment in the runs of a function, counted in the requests that it makes of S3 and `DynamoDB`; the first is 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +41,17 @@ pub struct Faults {
     events_held: AtomicBool,
     kill_plans: Mutex<BTreeMap<String, KillPlan>>,
     kills: broadcast::Sender<Kill>,
+    weather: Weather,
+    shortages: Mutex<BTreeMap<String, Shortage>>,
+}
+
+/// What a function's new processes run out of; `None` leaves it as plenty as the machine has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shortage {
+    /// The most bytes of memory that a process may have; one that asks for more ends.
+    pub memory_bytes: Option<u64>,
+    /// The most bytes that a process may write to a file: 0 is a full disk.
+    pub file_bytes: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -59,6 +75,8 @@ enum Passage {
     RequestLost(String),
     /// The process is killed after it.
     AnswerLost(String),
+    /// A storm strikes.
+    Struck(Blow),
 }
 
 impl Faults {
@@ -70,6 +88,8 @@ impl Faults {
             events_held: AtomicBool::new(false),
             kill_plans: Mutex::new(BTreeMap::new()),
             kills: broadcast::Sender::new(1024),
+            weather: Weather::default(),
+            shortages: Mutex::default(),
         }
     }
 
@@ -125,15 +145,42 @@ impl Faults {
         locked(&self.kill_plans).insert(function.to_owned(), plan);
     }
 
+    /// Lets a storm begin, or end with `None`.
+    pub fn storm(&self, storm: Option<Storm>) {
+        self.weather.set(storm);
+    }
+
+    /// Makes memory or disk short for the processes of `function` that start from now on.
+    pub fn shortage(&self, function: &str, shortage: Shortage) {
+        locked(&self.shortages).insert(function.to_owned(), shortage);
+    }
+
+    pub(crate) fn shortage_of(&self, function: &str) -> Shortage {
+        locked(&self.shortages).get(function).copied().unwrap_or_default()
+    }
+
+    /// How many faults of each kind storms have injected.
+    pub fn injected(&self) -> BTreeMap<&'static str, usize> {
+        self.weather.injected()
+    }
+
+    /// What becomes of the next event of a new object.
+    pub(crate) fn event_fate(&self) -> EventFate {
+        self.weather.fate().unwrap_or_else(|| EventFate {
+            deliveries: vec![self.event_delay(); self.n_deliveries()],
+            skew_ms: 0,
+        })
+    }
+
     pub(crate) fn table_writes_are_refused(&self) -> bool {
         self.refuse_table_writes.load(Ordering::SeqCst)
     }
 
-    pub(crate) fn n_deliveries(&self) -> usize {
+    fn n_deliveries(&self) -> usize {
         self.n_deliveries.load(Ordering::SeqCst)
     }
 
-    pub(crate) fn event_delay(&self) -> Duration {
+    fn event_delay(&self) -> Duration {
         Duration::from_millis(self.event_delay_ms.load(Ordering::SeqCst))
     }
 
@@ -162,12 +209,17 @@ impl Faults {
         let _ = self.kills.send(kill);
     }
 
-    /// Counts a request by its headers, and says what becomes of it.
-    fn passage(&self, headers: &HeaderMap) -> Passage {
-        let token = headers.get(TOKEN_HEADER).and_then(|token| token.to_str().ok());
+    /// Counts a request by its session token, and says what becomes of it.
+    fn passage(&self, token: Option<&str>, which: Which) -> Passage {
         let Some((function, process)) = token.and_then(|token| token.split_once('/')) else {
             return Passage::Free;
         };
+        match self.weather.strike(which) {
+            Some(Blow::KillBefore) => return Passage::RequestLost(process.to_owned()),
+            Some(Blow::KillAfter) => return Passage::AnswerLost(process.to_owned()),
+            Some(blow) => return Passage::Struck(blow),
+            None => {}
+        }
         let mut plans = locked(&self.kill_plans);
         let Some(plan) = plans.get_mut(function) else {
             return Passage::Free;
@@ -195,17 +247,32 @@ pub(crate) fn token(function: &str, process: &str) -> String {
     format!("{function}/{process}")
 }
 
+/// The session token that a request comes with.
+fn token_of<B>(request: &Request<B>) -> Option<Cow<'_, str>> {
+    let header = request.headers().get(TOKEN_HEADER);
+    if let Some(token) = header.and_then(|token| token.to_str().ok()) {
+        return Some(token.into());
+    }
+    let query = request.uri().query()?.as_bytes();
+    let mut parameters = form_urlencoded::parse(query);
+    parameters
+        .find(|(name, _)| name == TOKEN_PARAMETER)
+        .map(|(_, token)| token)
+}
+
 /// A service with the faults in front.
 #[derive(Clone)]
 pub(crate) struct Gate<S> {
     faults: Arc<Faults>,
+    which: Which,
     service: S,
 }
 
 impl<S> Gate<S> {
-    pub(crate) fn new(faults: &Arc<Faults>, service: S) -> Self {
+    pub(crate) fn new(faults: &Arc<Faults>, which: Which, service: S) -> Self {
         Self {
             faults: Arc::clone(faults),
+            which,
             service,
         }
     }
@@ -215,7 +282,7 @@ impl<S, B> Service<Request<B>> for Gate<S>
 where
     S: Service<Request<B>>,
     S::Future: Send + 'static,
-    S::Response: Send,
+    S::Response: Spoil + Send,
     S::Error: Send,
 {
     type Response = S::Response;
@@ -224,11 +291,13 @@ where
 
     fn call(&self, request: Request<B>) -> Self::Future {
         let faults = Arc::clone(&self.faults);
-        let passage = faults.passage(request.headers());
+        let which = self.which;
+        let passage = faults.passage(token_of(&request).as_deref(), which);
         let answer = self.service.call(request);
         Box::pin(async move {
             let killed = match passage {
                 Passage::Free => return answer.await,
+                Passage::Struck(blow) => return crate::spoil::strike(blow, which, answer).await,
                 Passage::RequestLost(process) => process,
                 Passage::AnswerLost(process) => {
                     let _ = answer.await;
@@ -248,9 +317,7 @@ mod tests {
     use super::*;
 
     fn passage(faults: &Faults, token: &str) -> Passage {
-        let mut headers = HeaderMap::new();
-        headers.insert(TOKEN_HEADER, token.parse().unwrap());
-        faults.passage(&headers)
+        faults.passage(Some(token), Which::S3)
     }
 
     #[test]
@@ -259,10 +326,19 @@ mod tests {
         faults.kill_at("f", Moment::After(2));
         assert_eq!(passage(&faults, "f/1"), Passage::Free);
         assert_eq!(passage(&faults, "other/1"), Passage::Free);
-        assert_eq!(faults.passage(&HeaderMap::new()), Passage::Free);
+        assert_eq!(faults.passage(None, Which::S3), Passage::Free);
         assert_eq!(passage(&faults, "f/2"), Passage::AnswerLost("2".into()));
         assert_eq!(passage(&faults, "f/1"), Passage::Free);
         assert!(!faults.kill_no_more("f"), "it came to its end");
+    }
+
+    #[test]
+    fn presigned_requests_are_known_by_their_query() {
+        let signed = Request::builder().header(TOKEN_HEADER, "f/1").body(()).unwrap();
+        assert_eq!(token_of(&signed).as_deref(), Some("f/1"));
+        let presigned = Request::get("/b/k?x-id=GetObject&X-Amz-Security-Token=f%2F1&X-Amz-Signature=0");
+        assert_eq!(token_of(&presigned.body(()).unwrap()).as_deref(), Some("f/1"));
+        assert_eq!(token_of(&Request::get("/b/k").body(()).unwrap()), None);
     }
 
     #[test]

@@ -23,6 +23,7 @@
 //! # }
 //! ```
 
+mod access;
 mod cloud;
 mod config;
 mod data_dir;
@@ -33,18 +34,24 @@ mod events;
 mod faults;
 mod host;
 mod http_function;
+mod lambda;
 mod on_failure;
 mod queue;
 mod s3;
+mod schedule;
 mod serve;
+mod spoil;
 mod status;
+mod storm;
 
+pub use access::{Identity, Policy, PolicyError};
 pub use cloud::LocalCloud;
 pub use config::{
-    ACCESS_KEY_ID, ACCOUNT_ID, Bucket, Config, FunctionSpec, IndexSpec, REGION, SECRET_ACCESS_KEY, TableSpec,
-    Trigger,
+    ACCESS_KEY_ID, ACCOUNT_ID, Bucket, Config, FunctionSpec, IndexSpec, REGION, SECRET_ACCESS_KEY, Schedule,
+    TableSpec, Trigger,
 };
 pub use error::{DatabaseError, InvokeError, StartError, WaitError};
-pub use faults::{Faults, Moment};
+pub use faults::{Faults, Moment, Shortage};
 pub use on_failure::OnFailureRecord;
-pub use status::{FunctionSnapshot, Snapshot, Times};
+pub use status::{FunctionSnapshot, Metric, Snapshot, Times};
+pub use storm::Storm;

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::config::{ACCOUNT_ID, REGION};
 use crate::database::now_ms;
 use crate::error::DatabaseError;
 use crate::events::timestamp;
@@ -41,6 +42,23 @@ pub(crate) fn failure_record(
         "responseContext": {"statusCode": 200, "executedVersion": "$LATEST", "functionError": "Unhandled"},
         "responsePayload": error.payload,
     })
+}
+
+/// What tells a message of a queue from other events.
+pub(crate) const MESSAGE_SOURCE: &str = r#""eventSource":"aws:sqs""#;
+
+/// The event that brings a record from the failures queue to the function that reads it, in the form of SQS.
+pub(crate) fn queue_message(request_id: &str, record: &Value) -> Value {
+    json!({"Records": [{
+        "messageId": request_id,
+        "receiptHandle": "local",
+        "body": record.to_string(),
+        "attributes": {"ApproximateReceiveCount": "1"},
+        "messageAttributes": {},
+        "eventSource": "aws:sqs",
+        "eventSourceARN": format!("arn:aws:sqs:{REGION}:{ACCOUNT_ID}:failures"),
+        "awsRegion": REGION,
+    }]})
 }
 
 /// Writes the record's file, whole or not at all.

@@ -8,12 +8,15 @@ use rusqlite::{Connection, Transaction, params};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use crate::config::{ACCOUNT_ID, FunctionSpec, REGION, Trigger};
+use crate::config::{ACCOUNT_ID, Config, REGION, Trigger};
 use crate::database::{Database, now_ms};
 use crate::error::DatabaseError;
 use crate::events::{ObjectCreated, s3_event};
 use crate::faults::Faults;
-use crate::on_failure::{OnFailureRecord, failure_record, write_record};
+use crate::on_failure::{MESSAGE_SOURCE, OnFailureRecord, failure_record, queue_message, write_record};
+
+/// How often a message of the failures queue is handed out before it is set aside.
+const MAX_RECEIVES: usize = 100;
 
 /// An invocation that waits or runs.
 #[derive(Clone, Debug)]
@@ -53,29 +56,40 @@ pub(crate) enum AfterFailure {
 pub(crate) struct Queue {
     database: Arc<Database>,
     triggers: Vec<(String, Trigger)>,
-    retry_backoff: Vec<Duration>,
-    on_failure_dir: PathBuf,
+    after_failure: Arc<AfterFailures>,
     faults: Arc<Faults>,
     changed: watch::Sender<()>,
+}
+
+/// What happens to invocations that fail.
+#[derive(Debug)]
+struct AfterFailures {
+    retry_backoff: Vec<Duration>,
+    dir: PathBuf,
+    /// The function that reads the queue of failures.
+    reader: Option<String>,
 }
 
 impl Queue {
     pub(crate) fn new(
         database: Arc<Database>,
-        functions: &[FunctionSpec],
-        retry_backoff: Vec<Duration>,
-        on_failure_dir: PathBuf,
+        config: &Config,
+        data_dir: &Path,
         faults: Arc<Faults>,
     ) -> Self {
-        let triggers = functions
+        let triggers = config
+            .functions
             .iter()
             .map(|spec| (spec.name.clone(), spec.trigger.clone()))
             .collect();
         Self {
             database,
             triggers,
-            retry_backoff,
-            on_failure_dir,
+            after_failure: Arc::new(AfterFailures {
+                retry_backoff: config.retry_backoff.clone(),
+                dir: data_dir.join("on-failure"),
+                reader: config.on_failure.clone(),
+            }),
             faults,
             changed: watch::Sender::new(()),
         }
@@ -90,9 +104,14 @@ impl Queue {
         let mut n_queued = 0;
         for (function, trigger) in &self.triggers {
             if trigger.matches(created.bucket, created.key) {
-                let payload = s3_event(created, function).to_string();
-                for _ in 0..self.faults.n_deliveries() {
-                    insert(transaction, function, &payload, self.faults.event_delay())?;
+                let fate = self.faults.event_fate();
+                let announced = ObjectCreated {
+                    created_ms: created.created_ms.saturating_add(fate.skew_ms),
+                    ..created.clone()
+                };
+                let payload = s3_event(&announced, function).to_string();
+                for delay in fate.deliveries {
+                    insert(transaction, function, &payload, delay)?;
                     n_queued += 1;
                 }
             }
@@ -145,10 +164,9 @@ impl Queue {
 
     /// Counts a failed attempt: the invocation waits for its retry, or becomes a record of failure; the caller announces it.
     pub(crate) async fn failed(&self, id: i64, error: FunctionError) -> Result<AfterFailure, DatabaseError> {
-        let backoff = self.retry_backoff.clone();
-        let dir = self.on_failure_dir.clone();
+        let after_failure = Arc::clone(&self.after_failure);
         self.database
-            .write(move |transaction| fail(transaction, id, &error, &backoff, &dir))
+            .write(move |transaction| after_failure.fail(transaction, id, &error))
             .await
     }
 
@@ -240,33 +258,48 @@ fn due(
     Ok((due, next_ms))
 }
 
-fn fail(
-    transaction: &Transaction<'_>,
-    id: i64,
-    error: &FunctionError,
-    backoff: &[Duration],
-    on_failure_dir: &Path,
-) -> Result<AfterFailure, DatabaseError> {
-    let sql = "UPDATE invocation SET n_attempts = n_attempts + 1 WHERE id = ? RETURNING n_attempts, request_id, function, payload";
-    let (n_attempts, request_id, function, payload): (usize, String, String, String) =
-        transaction.prepare_cached(sql)?.query_row([id], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
-        })?;
-    if let Some(wait) = backoff.get(n_attempts - 1) {
-        let due_ms = now_ms().saturating_add(millis(*wait));
-        transaction.execute(
-            "UPDATE invocation SET due_ms = ? WHERE id = ?",
-            params![due_ms, id],
-        )?;
-        return Ok(AfterFailure::Retry);
+impl AfterFailures {
+    fn fail(
+        &self,
+        transaction: &Transaction<'_>,
+        id: i64,
+        error: &FunctionError,
+    ) -> Result<AfterFailure, DatabaseError> {
+        let sql = "UPDATE invocation SET n_attempts = n_attempts + 1 WHERE id = ? RETURNING n_attempts, request_id, function, payload";
+        let (n_attempts, request_id, function, payload): (usize, String, String, String) =
+            transaction.prepare_cached(sql)?.query_row([id], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+            })?;
+        if let Some(wait) = self.wait(n_attempts, &payload) {
+            let due_ms = now_ms().saturating_add(millis(wait));
+            transaction.execute(
+                "UPDATE invocation SET due_ms = ? WHERE id = ?",
+                params![due_ms, id],
+            )?;
+            return Ok(AfterFailure::Retry);
+        }
+        let record = failure_record(&request_id, &function, &payload, n_attempts, error);
+        // the file first: should the commit not follow, the next attempt's record replaces it
+        write_record(&self.dir, &request_id, &record)?;
+        let sql = "INSERT INTO on_failure (request_id, function, record) VALUES (?, ?, ?)";
+        transaction.execute(sql, params![request_id, function, record.to_string()])?;
+        transaction.execute("DELETE FROM invocation WHERE id = ?", [id])?;
+        if let Some(reader) = self.reader.as_ref().filter(|reader| **reader != function) {
+            let message = queue_message(&request_id, &record).to_string();
+            insert(transaction, reader, &message, Duration::ZERO)?;
+        }
+        Ok(AfterFailure::GivenUp)
     }
-    let record = failure_record(&request_id, &function, &payload, n_attempts, error);
-    // the file first: should the commit not follow, the next attempt's record replaces it
-    write_record(on_failure_dir, &request_id, &record)?;
-    let sql = "INSERT INTO on_failure (request_id, function, record) VALUES (?, ?, ?)";
-    transaction.execute(sql, params![request_id, function, record.to_string()])?;
-    transaction.execute("DELETE FROM invocation WHERE id = ?", [id])?;
-    Ok(AfterFailure::GivenUp)
+
+    /// How long to wait before the next attempt, if there is one. A message of a queue comes back more often than an event.
+    fn wait(&self, n_attempts: usize, payload: &str) -> Option<Duration> {
+        let is_message = payload.contains(MESSAGE_SOURCE);
+        let last = self
+            .retry_backoff
+            .last()
+            .filter(|_| is_message && n_attempts < MAX_RECEIVES);
+        self.retry_backoff.get(n_attempts - 1).or(last).copied()
+    }
 }
 
 /// The name of a function among all resources.

@@ -11,13 +11,57 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::config::Config;
 use crate::error::StartError;
 
 /// How long open requests may take to end once the server stops.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// A port that listens, and its URL.
+pub(crate) struct Port {
+    pub(crate) listener: TcpListener,
+    pub(crate) endpoint: String,
+}
+
+impl Port {
+    async fn open(
+        host: IpAddr,
+        port: u16,
+        service: &'static str,
+        option: &'static str,
+    ) -> Result<Self, StartError> {
+        let listener = listen(host, port, service, option).await?;
+        let endpoint = endpoint(&listener, service, option)?;
+        Ok(Self { listener, endpoint })
+    }
+}
+
+/// All ports of a cloud.
+pub(crate) struct Ports {
+    pub(crate) s3: Port,
+    pub(crate) dynamodb: Port,
+    pub(crate) lambda: Port,
+    pub(crate) http: Option<Port>,
+}
+
+impl Ports {
+    /// Opens them as `config` says, or names the option that changes the one that can't be opened.
+    pub(crate) async fn open(config: &Config) -> Result<Self, StartError> {
+        let host = config.host;
+        Ok(Self {
+            s3: Port::open(host, config.s3_port, "S3", "--s3-port").await?,
+            dynamodb: Port::open(host, config.dynamodb_port, "DynamoDB", "--dynamodb-port").await?,
+            lambda: Port::open(host, config.lambda_port, "Lambda", "--lambda-port").await?,
+            http: match config.http_port {
+                Some(port) => Some(Port::open(host, port, "the web page", "--http-port").await?),
+                None => None,
+            },
+        })
+    }
+}
+
 /// Listens on a port, or says which option changes it.
-pub(crate) async fn listen(
+async fn listen(
     host: IpAddr,
     port: u16,
     service: &'static str,
@@ -42,7 +86,7 @@ pub(crate) async fn listen(
 }
 
 /// The URL of what listens.
-pub(crate) fn endpoint(
+fn endpoint(
     listener: &TcpListener,
     service: &'static str,
     option: &'static str,

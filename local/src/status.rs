@@ -1,8 +1,10 @@
 //! Counters of what the local cloud does.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::time::Duration;
+
+use serde_json::Value;
 
 use crate::database::locked;
 
@@ -46,6 +48,19 @@ pub struct FunctionSnapshot {
     pub queued_to_succeeded: Times,
     /// The most memory any process held, in KiB; 0 where the system does not tell.
     pub peak_memory_kib: u64,
+    /// The metrics that the function wrote into its log, by name, as CloudWatch would show them.
+    pub metrics: BTreeMap<String, Metric>,
+}
+
+/// A summary of a metric.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Metric {
+    /// How many values there were.
+    pub n: usize,
+    /// Their sum.
+    pub sum: f64,
+    /// The largest.
+    pub max: f64,
 }
 
 /// A summary of durations, in milliseconds.
@@ -138,6 +153,30 @@ impl Status {
 }
 
 impl FunctionSnapshot {
+    /// Adds the metrics of a line of the log, if it is one in the embedded metric format.
+    pub(crate) fn add_line(&mut self, line: &str) {
+        let Ok(line) = serde_json::from_str::<Value>(line) else {
+            return;
+        };
+        let directives = line["_aws"]["CloudWatchMetrics"].as_array().into_iter().flatten();
+        let metrics = directives
+            .filter_map(|directive| directive["Metrics"].as_array())
+            .flatten();
+        let names: BTreeSet<&str> = metrics.filter_map(|metric| metric["Name"].as_str()).collect();
+        for name in names {
+            if let Some(value) = line[name].as_f64() {
+                let metric = self.metrics.entry(name.to_owned()).or_default();
+                metric.n += 1;
+                metric.sum += value;
+                metric.max = if metric.n == 1 {
+                    value
+                } else {
+                    metric.max.max(value)
+                };
+            }
+        }
+    }
+
     pub(crate) fn add_init(&mut self, duration: Duration) {
         self.init.add(duration);
     }
@@ -152,5 +191,35 @@ impl FunctionSnapshot {
     pub(crate) fn add_success(&mut self, since_queued: Duration) {
         self.n_succeeded += 1;
         self.queued_to_succeeded.add(since_queued);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_are_summed_over_lines_and_other_lines_are_left_alone() {
+        let mut function = FunctionSnapshot::default();
+        let line = |scored: u32| {
+            let metrics = r#"{"Metrics": [{"Name": "Scored", "Unit": "Count"}]}"#;
+            format!(
+                r#"{{"_aws": {{"CloudWatchMetrics": [{metrics}, {metrics}]}}, "Scored": {scored}, "x": 7}}"#
+            )
+        };
+        for line in [
+            line(1),
+            line(0),
+            "START RequestId".into(),
+            r#"{"level": "INFO", "Scored": 5}"#.into(),
+        ] {
+            function.add_line(&line);
+        }
+        let expected = Metric {
+            n: 2,
+            sum: 1.0,
+            max: 1.0,
+        };
+        assert_eq!(function.metrics, [("Scored".to_owned(), expected)].into());
     }
 }

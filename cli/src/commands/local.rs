@@ -10,13 +10,16 @@ use clap::Args;
 use dataperf::benchmarks::IDS;
 use dataperf_aws::{Holder, Token};
 use dataperf_local::{
-    ACCESS_KEY_ID, Bucket, Config, FunctionSpec, LocalCloud, REGION, SECRET_ACCESS_KEY, TableSpec, Trigger,
+    ACCESS_KEY_ID, Bucket, Config, FunctionSpec, LocalCloud, Policy, REGION, SECRET_ACCESS_KEY, Schedule,
+    TableSpec, Trigger,
 };
 use serde_json::json;
 
 use super::token::{now, random_token};
 use crate::Done;
-use crate::cloud::{CloudArgs, DATASETS, DYNAMODB_PORT, HTTP_PORT, RESULTS, S3_PORT, SUBMISSIONS, TABLE};
+use crate::cloud::{
+    CloudArgs, DATASETS, DYNAMODB_PORT, HTTP_PORT, LAMBDA_PORT, RESULTS, S3_PORT, SUBMISSIONS, TABLE,
+};
 use crate::output::{Format, print_json};
 use crate::page;
 
@@ -24,6 +27,10 @@ use crate::page;
 const READER: &str = "leaderboards";
 /// The largest time limit that Lambda knows.
 const LONGEST_SECONDS: u64 = 900;
+/// The function that ends what the others could not.
+const CARETAKER: &str = "caretaker";
+/// The rights that functions have when they are deployed, and here.
+const POLICIES: &str = include_str!("../../../infra/policies.json");
 
 #[derive(Debug, Args)]
 #[command(
@@ -43,6 +50,9 @@ pub(crate) struct LocalArgs {
     /// The DynamoDB port; 0 takes any free one
     #[arg(long, default_value_t = DYNAMODB_PORT)]
     dynamodb_port: u16,
+    /// The port of Lambda, by which `dataperf redrive` starts functions; 0 takes any free one
+    #[arg(long, default_value_t = LAMBDA_PORT)]
+    lambda_port: u16,
     /// The port of the page of leaderboards; 0 takes any free one
     #[arg(long, default_value_t = HTTP_PORT)]
     http_port: u16,
@@ -69,6 +79,15 @@ pub(crate) struct FunctionArgs {
     /// End a function's process after it has had nothing to do for so long
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     idle_limit: u64,
+    /// How often to look for uploads that nobody is going to end any more
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    sweep_every: u64,
+    /// How long an upload is left alone before the sweep has it evaluated again
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    sweep_after: u32,
+    /// How long an upload may stay unfinished before it is given up
+    #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
+    give_up_after: u32,
 }
 
 impl Default for FunctionArgs {
@@ -79,6 +98,9 @@ impl Default for FunctionArgs {
             time_limit: LONGEST_SECONDS,
             back_off: vec![0.2, 0.4],
             idle_limit: 300,
+            sweep_every: 60,
+            sweep_after: 300,
+            give_up_after: 3600,
         }
     }
 }
@@ -86,13 +108,14 @@ impl Default for FunctionArgs {
 pub(crate) async fn run(args: LocalArgs, format: Format) -> Result<Done> {
     let mut config = config(&args.data_dir, &args.functions)?;
     config.host = args.host;
-    (config.s3_port, config.dynamodb_port, config.http_port) =
-        (args.s3_port, args.dynamodb_port, Some(args.http_port));
+    (config.s3_port, config.dynamodb_port) = (args.s3_port, args.dynamodb_port);
+    (config.lambda_port, config.http_port) = (args.lambda_port, Some(args.http_port));
     let cloud = start(config, &args.functions).await?;
     let token = organizer_token(&cloud).await?;
     match format {
         Format::Json => print_json(&json!({
-            "s3": cloud.s3_endpoint(), "dynamodb": cloud.dynamodb_endpoint(), "page": cloud.http_endpoint(),
+            "s3": cloud.s3_endpoint(), "dynamodb": cloud.dynamodb_endpoint(), "lambda": cloud.lambda_endpoint(),
+            "page": cloud.http_endpoint(),
             "buckets": [SUBMISSIONS, DATASETS, RESULTS], "table": TABLE, "region": REGION,
             "access_key": ACCESS_KEY_ID, "secret_key": SECRET_ACCESS_KEY, "functions": IDS, "data_dir": args.data_dir,
             "organizer_token": token.secret(),
@@ -108,6 +131,7 @@ pub(crate) async fn run(args: LocalArgs, format: Format) -> Result<Done> {
 fn print_addresses(cloud: &LocalCloud, data_dir: &Path, token: &Token) {
     println!("S3        {}", cloud.s3_endpoint());
     println!("DynamoDB  {}", cloud.dynamodb_endpoint());
+    println!("Lambda    {}", cloud.lambda_endpoint());
     println!("page      {}", cloud.http_endpoint().unwrap_or_default());
     println!("organizer {}", with_token(cloud, token));
     println!("buckets   {SUBMISSIONS} {DATASETS} {RESULTS}, table {TABLE}");
@@ -172,9 +196,39 @@ pub(crate) fn config(data_dir: &Path, functions: &FunctionArgs) -> Result<Config
     config.idle_timeout = Duration::from_secs(functions.idle_limit);
     config.functions = IDS
         .iter()
-        .map(|id| function(id, functions))
+        .map(|id| evaluator(id, functions))
         .collect::<Result<_>>()?;
+    config.functions.push(caretaker(functions)?);
+    config.on_failure = Some(CARETAKER.into());
+    config.schedules = vec![Schedule {
+        function: CARETAKER.into(),
+        every: Duration::from_secs(functions.sweep_every.max(1)),
+    }];
     Ok(config)
+}
+
+fn evaluator(benchmark: &str, args: &FunctionArgs) -> Result<FunctionSpec> {
+    let mut spec = function(benchmark, args)?;
+    spec.trigger = Trigger {
+        bucket: SUBMISSIONS.into(),
+        prefix: format!("{benchmark}/"),
+        suffix: String::new(),
+    };
+    Ok(spec)
+}
+
+fn caretaker(args: &FunctionArgs) -> Result<FunctionSpec> {
+    let mut spec = function(CARETAKER, args)?;
+    let own = [
+        ("DATAPERF_SUBMISSIONS_BUCKET", SUBMISSIONS.to_owned()),
+        ("DATAPERF_FUNCTION_PREFIX", String::new()),
+        ("DATAPERF_SWEEP_AFTER_SECONDS", args.sweep_after.to_string()),
+        ("DATAPERF_GIVE_UP_AFTER_SECONDS", args.give_up_after.to_string()),
+    ];
+    spec.environment
+        .extend(own.map(|(name, value)| (name.to_owned(), value)));
+    spec.concurrency = 1;
+    Ok(spec)
 }
 
 /// The function of the read API. No upload starts it.
@@ -185,6 +239,13 @@ fn reader(args: &FunctionArgs) -> Result<FunctionSpec> {
         memory_mb: 512,
         ..function(READER, args)?
     })
+}
+
+/// What a function may do; nothing, if the templates give it no role.
+fn rights(function: &str) -> Result<Policy> {
+    let mut policies: BTreeMap<String, Policy> = serde_json::from_str(POLICIES)?;
+    let policy = policies.remove(function);
+    policy.with_context(|| format!("`infra/policies.json` has no rights for the function `{function}`"))
 }
 
 fn function(benchmark: &str, args: &FunctionArgs) -> Result<FunctionSpec> {
@@ -211,12 +272,9 @@ fn function(benchmark: &str, args: &FunctionArgs) -> Result<FunctionSpec> {
     Ok(FunctionSpec {
         name: benchmark.to_owned(),
         binary,
-        trigger: Trigger {
-            bucket: SUBMISSIONS.into(),
-            prefix: format!("{benchmark}/"),
-            suffix: String::new(),
-        },
+        trigger: Trigger::default(),
         memory_mb: 1769,
+        policy: Some(rights(benchmark)?),
         timeout: Duration::from_secs(args.time_limit),
         concurrency: args.concurrency.max(1),
         environment: environment

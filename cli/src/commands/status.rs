@@ -20,6 +20,8 @@ use crate::output::{Format, align_right, print_json, print_verdict, score, table
 #[command(
     after_help = "Examples:\n  dataperf status --local                                      what is unfinished, and since when\n  \
     dataperf status speech-selection --submitter ada --local     ada's submissions, newest first\n  \
+    dataperf status speech-selection --failed --local            what the platform failed to evaluate
+  \
     dataperf status speech-selection SUBMISSION --local          one submission, whole"
 )]
 pub(crate) struct StatusArgs {
@@ -32,6 +34,9 @@ pub(crate) struct StatusArgs {
     /// Show this submitter's submissions
     #[arg(long, requires = "benchmark")]
     submitter: Option<String>,
+    /// Show what has failed and waits for `dataperf redrive`
+    #[arg(long, conflicts_with_all = ["submission", "submitter"])]
+    failed: bool,
     /// How many of a submitter's submissions to show
     #[arg(long, short = 'n', default_value_t = 20)]
     newest: usize,
@@ -74,6 +79,11 @@ pub(crate) async fn run(args: StatusArgs, format: Format) -> Result<Done> {
         (
             entries,
             format!("{benchmark}: `{submitter}` has submitted nothing"),
+        )
+    } else if args.failed {
+        (
+            leaderboards.failed(benchmark).await?,
+            format!("{benchmark}: nothing has failed"),
         )
     } else {
         (

@@ -8,16 +8,18 @@ use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
 use crate::database::locked;
+use crate::status::Status;
 
 /// The log of one process.
 #[derive(Clone, Debug)]
 pub(crate) struct Log {
     function: Arc<str>,
     file: Arc<Mutex<File>>,
+    status: Arc<Status>,
 }
 
 impl Log {
-    pub(crate) fn create(path: &Path, function: &str) -> std::io::Result<Self> {
+    pub(crate) fn create(path: &Path, function: &str, status: &Arc<Status>) -> std::io::Result<Self> {
         if let Some(dir) = path.parent() {
             std::fs::create_dir_all(dir)?;
         }
@@ -25,6 +27,7 @@ impl Log {
         Ok(Self {
             function: function.into(),
             file,
+            status: Arc::clone(status),
         })
     }
 
@@ -42,7 +45,13 @@ impl Log {
         let mut reader = BufReader::new(stream);
         let mut line = Vec::new();
         while matches!(reader.read_until(b'\n', &mut line).await, Ok(n) if n > 0) {
-            self.line(String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r']));
+            let text = String::from_utf8_lossy(&line);
+            let text = text.trim_end_matches(['\n', '\r']);
+            if text.starts_with('{') {
+                self.status
+                    .update(&self.function, |function| function.add_line(text));
+            }
+            self.line(text);
             line.clear();
         }
     }

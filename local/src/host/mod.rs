@@ -16,10 +16,12 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::config::FunctionSpec;
+use crate::access::Callers;
+use crate::config::{FunctionSpec, Schedule};
 use crate::error::StartError;
 use crate::faults::Faults;
 use crate::queue::Queue;
+use crate::schedule;
 use crate::status::Status;
 
 pub(crate) use self::leftovers::kill_all_in;
@@ -30,11 +32,13 @@ pub(crate) use self::synchronous::Synchronous;
 pub(crate) struct HostContext {
     pub(crate) queue: Arc<Queue>,
     pub(crate) faults: Arc<Faults>,
+    pub(crate) callers: Arc<Callers>,
     pub(crate) status: Arc<Status>,
     /// Holds the working directories, `functions/NAME`, and the logs, `logs/NAME`.
     pub(crate) data_dir: PathBuf,
     pub(crate) s3_endpoint: String,
     pub(crate) dynamodb_endpoint: String,
+    pub(crate) lambda_endpoint: String,
     pub(crate) idle_timeout: Duration,
     /// No new work is handed out.
     pub(crate) stop: CancellationToken,
@@ -50,7 +54,17 @@ pub(crate) struct Host {
 
 impl Host {
     /// Begins to hand out work.
-    pub(crate) fn start(context: HostContext, functions: Vec<FunctionSpec>) -> Self {
+    pub(crate) fn start(
+        context: HostContext,
+        functions: Vec<FunctionSpec>,
+        schedules: Vec<Schedule>,
+    ) -> Self {
+        for schedule in schedules {
+            let queue = Arc::clone(&context.queue);
+            context
+                .tasks
+                .spawn(schedule::keep(schedule, queue, context.stop.clone()));
+        }
         for spec in functions {
             context
                 .tasks

@@ -12,9 +12,10 @@ use tokio::sync::oneshot;
 use super::HostContext;
 use super::log::Log;
 use super::runtime_api::{RuntimeApi, Work};
-use crate::config::{ACCESS_KEY_ID, FunctionSpec, REGION, SECRET_ACCESS_KEY};
+use crate::access::{Callers, Rights};
+use crate::config::{FunctionSpec, REGION};
 use crate::database::now_ms;
-use crate::faults::{self, Faults};
+use crate::faults::{self, Faults, Shortage};
 use crate::queue::{FunctionError, Queued, function_arn};
 
 /// How long a process may take until it asks for work, as in AWS.
@@ -38,6 +39,7 @@ pub(crate) enum Outcome {
 pub(crate) struct Process {
     id: String,
     spec: Arc<FunctionSpec>,
+    callers: Arc<Callers>,
     child: Child,
     api: RuntimeApi,
     log: Log,
@@ -63,12 +65,17 @@ impl Process {
                 .join(&spec.name)
                 .join(format!("{id}.log")),
             &spec.name,
+            &context.status,
         )?;
+        let secret = uuid::Uuid::new_v4().simple().to_string();
+        let policy = spec.policy.clone().map(Arc::new);
+        let rights = policy.map_or(Rights::All, Rights::These);
+        context.callers.add(&access_key(&spec.name, &id), &secret, rights);
         let started = Instant::now();
         let mut command = Command::new(&spec.binary);
         command
             .env_clear()
-            .envs(environment(context, &spec, &api, &dir, &id))
+            .envs(environment(context, &spec, &api, &dir, &id, &secret))
             .current_dir(&dir)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -80,9 +87,11 @@ impl Process {
             Ok(child) => child,
             Err(error) => {
                 remove_dir(&dir);
+                context.callers.remove(&access_key(&spec.name, &id));
                 return Err(error);
             }
         };
+        limit(child.id(), context.faults.shortage_of(&spec.name));
         if let Some(stdout) = child.stdout.take() {
             tokio::spawn(log.clone().follow(stdout));
         }
@@ -92,6 +101,7 @@ impl Process {
         Ok(Self {
             id,
             spec,
+            callers: Arc::clone(&context.callers),
             child,
             api,
             log,
@@ -210,9 +220,41 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
+        self.callers.remove(&access_key(&self.spec.name, &self.id));
         remove_dir(&self.dir);
     }
 }
+
+/// The access key of one process, which ends with it.
+fn access_key(function: &str, id: &str) -> String {
+    format!("{function}.{id}")
+}
+
+/// Makes what the process may use as short as a fault says.
+#[cfg(target_os = "linux")]
+fn limit(pid: Option<u32>, shortage: Shortage) {
+    use rustix::process::{Pid, Resource, Rlimit, prlimit};
+    let pid = pid.and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
+    let limits = [
+        (Resource::Data, shortage.memory_bytes),
+        (Resource::Fsize, shortage.file_bytes),
+    ];
+    for (resource, bytes) in limits {
+        if let (Some(pid), Some(bytes)) = (pid, bytes) {
+            let limit = Rlimit {
+                current: Some(bytes),
+                maximum: Some(bytes),
+            };
+            if let Err(error) = prlimit(Some(pid), resource, limit) {
+                tracing::warn!(%error, ?resource, "cannot limit a process");
+            }
+        }
+    }
+}
+
+/// Other systems cannot limit another process.
+#[cfg(not(target_os = "linux"))]
+fn limit(_pid: Option<u32>, _shortage: Shortage) {}
 
 fn remove_dir(dir: &Path) {
     if let Err(error) = std::fs::remove_dir_all(dir) {
@@ -227,6 +269,7 @@ fn environment(
     api: &RuntimeApi,
     dir: &Path,
     id: &str,
+    secret: &str,
 ) -> Vec<(String, String)> {
     let task_root = spec
         .binary
@@ -245,8 +288,9 @@ fn environment(
         ("AWS_LAMBDA_LOG_STREAM_NAME", id.to_owned()),
         ("AWS_ENDPOINT_URL_S3", context.s3_endpoint.clone()),
         ("AWS_ENDPOINT_URL_DYNAMODB", context.dynamodb_endpoint.clone()),
-        ("AWS_ACCESS_KEY_ID", ACCESS_KEY_ID.to_owned()),
-        ("AWS_SECRET_ACCESS_KEY", SECRET_ACCESS_KEY.to_owned()),
+        ("AWS_ENDPOINT_URL_LAMBDA", context.lambda_endpoint.clone()),
+        ("AWS_ACCESS_KEY_ID", access_key(&spec.name, id)),
+        ("AWS_SECRET_ACCESS_KEY", secret.to_owned()),
         ("AWS_SESSION_TOKEN", faults::token(&spec.name, id)),
         ("AWS_REGION", REGION.to_owned()),
         ("AWS_DEFAULT_REGION", REGION.to_owned()),

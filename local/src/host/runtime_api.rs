@@ -148,7 +148,24 @@ async fn response(
     Path(request_id): Path<String>,
     body: Bytes,
 ) -> Response {
-    answer(&shared, &request_id, Ok(body))
+    let outcome = all_messages_done(&body).map(|()| body);
+    answer(&shared, &request_id, outcome)
+}
+
+/// A function that reads a queue answers which messages it could not do; here a message comes alone.
+fn all_messages_done(body: &[u8]) -> Result<(), FunctionError> {
+    #[derive(serde::Deserialize)]
+    struct Batch {
+        #[serde(rename = "batchItemFailures")]
+        failures: Vec<serde::de::IgnoredAny>,
+    }
+    match serde_json::from_slice::<Batch>(body) {
+        Ok(batch) if !batch.failures.is_empty() => {
+            let message = "the function could not do a message of the queue, its log says why";
+            Err(FunctionError::new("BatchItemFailures", message))
+        }
+        _ => Ok(()),
+    }
 }
 
 async fn error(

@@ -18,11 +18,11 @@ mod version_listings;
 use std::path::Path;
 use std::sync::Arc;
 
-use s3s::auth::SimpleAuth;
 use s3s::config::{S3Config, StaticConfigProvider};
 use s3s::service::{S3Service, S3ServiceBuilder};
 
-use crate::config::{ACCESS_KEY_ID, Bucket, SECRET_ACCESS_KEY};
+use crate::access::{Access, Callers, Keys};
+use crate::config::Bucket;
 use crate::database::Database;
 use crate::error::{DatabaseError, StartError};
 use crate::queue::Queue;
@@ -35,11 +35,12 @@ pub(crate) use self::store::Store;
 const POST_FORM_MAX_BYTES: u64 = 512 << 20;
 
 /// The S3 service on what `data_dir` holds.
-pub(crate) fn service(store: Store) -> S3Service {
+pub(crate) fn service(store: Store, callers: &Arc<Callers>) -> S3Service {
     let mut config = S3Config::default();
     config.post_object_max_file_size = POST_FORM_MAX_BYTES;
     let mut builder = S3ServiceBuilder::new(store);
-    builder.set_auth(SimpleAuth::from_single(ACCESS_KEY_ID, SECRET_ACCESS_KEY));
+    builder.set_auth(Keys(Arc::clone(callers)));
+    builder.set_access(Access(Arc::clone(callers)));
     builder.set_config(Arc::new(StaticConfigProvider::new(Arc::new(config))));
     builder.build()
 }

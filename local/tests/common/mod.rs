@@ -37,6 +37,7 @@ pub(crate) fn echo(dir: &Path) -> FunctionSpec {
             suffix: String::new(),
         },
         memory_mb: 128,
+        policy: None,
         timeout: Duration::from_secs(5),
         concurrency: 2,
         environment: BTreeMap::from([("ECHO_DIR".into(), dir.display().to_string())]),

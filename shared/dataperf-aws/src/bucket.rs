@@ -14,6 +14,7 @@ use dataperf::ports::bucket::{Bucket, Got, Object, PutIfAbsent};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use crate::fault::port_error;
+use crate::meter::Meter;
 use crate::ranges::Connections;
 
 /// Larger objects are read in parts of this size, several at once: one connection gives less than the network has.
@@ -29,6 +30,7 @@ const CONFLICT_TRIES: usize = 5;
 pub struct S3Bucket {
     client: Client,
     name: String,
+    meter: Meter,
     connections: Connections,
 }
 
@@ -38,8 +40,15 @@ impl S3Bucket {
         Self {
             client,
             name: name.into(),
+            meter: Meter::default(),
             connections: Connections::default(),
         }
+    }
+
+    /// The same bucket, with its calls counted by `meter`.
+    pub(crate) fn metered(mut self, meter: &Meter) -> Self {
+        self.meter = meter.clone();
+        self
     }
 
     fn what(&self, verb: &str, key: &str) -> String {
@@ -98,7 +107,9 @@ impl S3Bucket {
             what: self.what("reading", key),
             source: Box::new(error),
         })?;
-        Ok(whole.into_bytes())
+        let bytes = whole.into_bytes();
+        self.meter.read(bytes.len());
+        Ok(bytes)
     }
 
     async fn in_parts(
@@ -133,6 +144,7 @@ fn is_missing(error: &GetObjectError) -> bool {
 
 impl Bucket for S3Bucket {
     async fn get(&self, key: &str, version: Option<&str>, max_bytes: u64) -> Result<Got, PortError> {
+        let _call = self.meter.call();
         let Some(output) = self.request(key, version, None).await? else {
             return Ok(Got::Missing);
         };
@@ -155,6 +167,7 @@ impl Bucket for S3Bucket {
     }
 
     async fn get_ranges(&self, key: &str, ranges: &[Range<u64>]) -> Result<Option<Vec<Bytes>>, PortError> {
+        let _call = self.meter.call();
         let signed = self
             .connections
             .sign(&self.client, &self.name, key, ranges.len())
@@ -169,7 +182,10 @@ impl Bucket for S3Bucket {
                 None => None,
             };
             match bytes {
-                Some(bytes) => Ok(Some(bytes)),
+                Some(bytes) => {
+                    self.meter.read(bytes.len());
+                    Ok(Some(bytes))
+                }
                 None => self.range(key, None, range).await,
             }
         };
@@ -179,12 +195,14 @@ impl Bucket for S3Bucket {
     }
 
     async fn put(&self, key: &str, bytes: Bytes) -> Result<(), PortError> {
+        let _call = self.meter.call();
         let sent = self.put_request(key, bytes).send().await;
         sent.map(drop)
             .map_err(|error| port_error(self.what("writing", key), error))
     }
 
     async fn put_if_absent(&self, key: &str, bytes: Bytes) -> Result<PutIfAbsent, PortError> {
+        let _call = self.meter.call();
         let mut tries = 0;
         loop {
             let sent = self

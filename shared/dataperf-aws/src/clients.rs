@@ -1,6 +1,9 @@
 //! The SDK's clients, made from the environment as every AWS tool makes them.
 
 use aws_config::{BehaviorVersion, SdkConfig};
+use aws_credential_types::Credentials;
+use aws_credential_types::provider::ProvideCredentials;
+use aws_credential_types::provider::error::CredentialsError;
 use aws_smithy_http_client::Builder;
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
 
@@ -11,6 +14,7 @@ pub struct Clients {
     pub s3: aws_sdk_s3::Client,
     /// DynamoDB.
     pub dynamodb: aws_sdk_dynamodb::Client,
+    shared: SdkConfig,
 }
 
 impl Clients {
@@ -34,13 +38,40 @@ impl Clients {
         Self {
             s3: aws_sdk_s3::Client::from_conf(s3.build()),
             dynamodb: aws_sdk_dynamodb::Client::from_conf(dynamodb.build()),
+            shared,
         }
+    }
+
+    /// A client of Lambda with the same credentials, at `endpoint` or where the environment says.
+    pub fn lambda(&self, endpoint: Option<&str>) -> aws_sdk_lambda::Client {
+        let mut lambda = aws_sdk_lambda::config::Builder::from(&self.shared);
+        if let Some(endpoint) = endpoint {
+            lambda = lambda.endpoint_url(endpoint);
+        }
+        aws_sdk_lambda::Client::from_conf(lambda.build())
+    }
+
+    /// The credentials that requests are signed with.
+    ///
+    /// # Errors
+    /// When the environment has none, or they can't be renewed.
+    pub async fn credentials(&self) -> Result<Credentials, CredentialsError> {
+        let provider = self.shared.credentials_provider();
+        let provider =
+            provider.ok_or_else(|| CredentialsError::not_loaded("no credentials are configured"))?;
+        provider.provide_credentials().await
+    }
+
+    /// The region that requests go to.
+    pub fn region(&self) -> Option<&str> {
+        self.shared.region().map(AsRef::as_ref)
     }
 
     fn new(shared: &SdkConfig) -> Self {
         Self {
             s3: aws_sdk_s3::Client::new(shared),
             dynamodb: aws_sdk_dynamodb::Client::new(shared),
+            shared: shared.clone(),
         }
     }
 }

@@ -2,14 +2,27 @@
 
 use aws_lambda_events::s3::{S3Event, S3EventRecord};
 use dataperf::{Timestamp, Upload};
-use percent_encoding::percent_decode_str;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
+
+/// What keys in events are not written as it is.
+const UNUSUAL: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'/');
 
 /// An event that S3 does not send.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the event is not one that S3 sends: {0}")]
+#[error("the event is not one that this function gets: {0}")]
 pub struct BadEvent(String);
+
+impl BadEvent {
+    pub(crate) fn new(what: String) -> Self {
+        Self(what)
+    }
+}
 
 /// The uploads an event announces, in its order. The test event that S3 sends when a notification is configured,
 /// and records of anything but created objects, announce none.
@@ -27,6 +40,27 @@ pub fn uploads(event: &Value) -> Result<Vec<Upload>, BadEvent> {
         .filter(is_creation)
         .map(upload)
         .collect()
+}
+
+/// The event that announces an upload, in the words of S3: what [`uploads`] reads back as the same.
+pub fn announcement(upload: &Upload) -> Value {
+    let mut object =
+        json!({ "key": utf8_percent_encode(&upload.key, UNUSUAL).to_string().replace("%20", "+") });
+    for (name, value) in [("versionId", &upload.version), ("eTag", &upload.e_tag)] {
+        if let Some(value) = value {
+            object[name] = value.as_str().into();
+        }
+    }
+    json!({"Records": [{
+        "eventVersion": "2.1",
+        "eventSource": "aws:s3",
+        "eventTime": upload.received_at,
+        "eventName": "ObjectCreated:Put",
+        "userIdentity": {},
+        "requestParameters": {},
+        "responseElements": {},
+        "s3": {"s3SchemaVersion": "1.0", "bucket": {"name": upload.bucket}, "object": object},
+    }]})
 }
 
 fn is_creation(record: &S3EventRecord) -> bool {
@@ -83,6 +117,30 @@ mod tests {
         ] {
             let event = json!({"Records": [record(encoded, "ObjectCreated:Put")]});
             assert_eq!(uploads(&event).expect("an event")[0].key, key);
+        }
+    }
+
+    #[test]
+    fn an_announcement_is_read_back_as_the_same_upload() {
+        for key in [
+            "b/en-25/ada/first try.json",
+            "b/en-25/Jürgen/1+1=2 100%.json",
+            "b/~*'()/\u{1F600}",
+        ] {
+            let upload = Upload {
+                bucket: "submissions".into(),
+                key: key.into(),
+                version: Some("v+1/2".into()),
+                e_tag: None,
+                received_at: Timestamp::from_unix_millis(1_772_366_400_250),
+            };
+            assert_eq!(uploads(&announcement(&upload)), Ok(vec![upload.clone()]));
+            let unversioned = Upload {
+                version: None,
+                e_tag: Some("e".into()),
+                ..upload
+            };
+            assert_eq!(uploads(&announcement(&unversioned)), Ok(vec![unversioned]));
         }
     }
 

@@ -49,16 +49,22 @@ impl From<PipelineError> for Fault {
     }
 }
 
+impl Fault {
+    /// What retries, alarms and the caretaker know it by.
+    pub fn error_type(&self) -> &'static str {
+        match self {
+            Self::Organizer(_) => "OrganizerFault",
+            Self::Transient(_) => "Transient",
+            Self::Event(_) => "BadEvent",
+            Self::Panic(_) => "Panic",
+        }
+    }
+}
+
 impl From<Fault> for Diagnostic {
     fn from(fault: Fault) -> Self {
-        let error_type = match fault {
-            Fault::Organizer(_) => "OrganizerFault",
-            Fault::Transient(_) => "Transient",
-            Fault::Event(_) => "BadEvent",
-            Fault::Panic(_) => "Panic",
-        };
         Self {
-            error_type: error_type.into(),
+            error_type: fault.error_type().into(),
             error_message: fault.to_string(),
         }
     }
@@ -93,9 +99,11 @@ where
         "ProvisionedThroughputExceededException",
         "RequestLimitExceeded",
         "RequestTimeout",
+        "ServiceException", // Lambda's word for a fault of its own
         "ServiceUnavailable",
         "SlowDown",
         "ThrottlingException",
+        "TooManyRequestsException",
         "TransactionConflictException",
         "TransactionInProgressException",
         "ConditionalRequestConflict",

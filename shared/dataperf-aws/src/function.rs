@@ -1,41 +1,23 @@
 //! The Lambda function around a benchmark: a function crate is a call of [`run`].
 
-use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use dataperf::challenge::Challenge;
 use dataperf::dataset::{Dataset, DatasetError, Integrity, dataset_prefix};
 use dataperf::pipeline::{Delivered, Outlets, PipelineError, Sources, deliver};
 use dataperf::rescoring::{Request, Rescored, rescore};
-use dataperf::{Benchmark, Digest, Receipt, Timestamp, Upload};
+use dataperf::{Benchmark, Digest, Upload};
 use futures_util::FutureExt;
 use lambda_runtime::{LambdaEvent, service_fn};
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use crate::fault::{Fault, with_causes};
+use crate::report::{Meters, Phases, report, report_fault};
+use crate::runtime::{Names, guarded, now};
 use crate::{Clients, DynamoLeaderboards, S3Bucket, uploads};
-
-/// The names of the table and the buckets: everything in which one deployment differs from another.
-struct Names {
-    table: String,
-    datasets: String,
-    results: String,
-}
-
-impl Names {
-    fn from_environment() -> Result<Self, lambda_runtime::Error> {
-        let read = |name: &str| {
-            std::env::var(name).map_err(|_| format!("the environment variable `{name}` is not set"))
-        };
-        Ok(Self {
-            table: read("DATAPERF_TABLE")?,
-            datasets: read("DATAPERF_DATASETS_BUCKET")?,
-            results: read("DATAPERF_RESULTS_BUCKET")?,
-        })
-    }
-}
 
 /// What is kept between invocations.
 struct Warm<B: Benchmark> {
@@ -43,6 +25,8 @@ struct Warm<B: Benchmark> {
     /// Made with the first event, not at the start: a cold start should be ready for it at once.
     clients: OnceCell<Clients>,
     dataset: Mutex<Option<Arc<Dataset<B, S3Bucket>>>>,
+    meters: Meters,
+    is_cold: AtomicBool,
 }
 
 /// Runs a benchmark's function until the host ends it: for each upload an event announces, one verdict.
@@ -55,26 +39,16 @@ pub async fn run<B: Benchmark>() -> Result<(), lambda_runtime::Error> {
         names: Names::from_environment()?,
         clients: OnceCell::new(),
         dataset: Mutex::new(None),
+        meters: Meters::default(),
+        is_cold: AtomicBool::new(true),
     };
     let warm = &warm;
-    // Boxed: the futures of the SDK and the runtime in one type are deeper than the compiler lays out.
+    // Boxed: the futures of the SDK and the runtime in one type are deeper than the compiler lays out. The next event
+    // after a panic finds what is kept whole: it is replaced as a unit or not at all.
     lambda_runtime::run(service_fn(move |event: LambdaEvent<Value>| {
-        guarded(warm, event).boxed_local()
+        guarded(handle(warm, event)).boxed_local()
     }))
     .await
-}
-
-/// Handles one event; a panic becomes a fault of its own kind. The next event finds what is kept whole: it is
-/// replaced as a unit or not at all.
-async fn guarded<B: Benchmark>(warm: &Warm<B>, event: LambdaEvent<Value>) -> Result<Value, Fault> {
-    let handled = AssertUnwindSafe(handle(warm, event)).catch_unwind().await;
-    handled.unwrap_or_else(|panic| {
-        let said = panic.downcast_ref::<&str>().map(|said| (*said).to_owned());
-        let said = said.or_else(|| panic.downcast_ref::<String>().cloned());
-        Err(Fault::Panic(
-            said.unwrap_or_else(|| "without a message".to_owned()),
-        ))
-    })
 }
 
 /// Handles one event. All its uploads are tried before a fault is reported: the event's next delivery finds those
@@ -88,30 +62,35 @@ async fn handle<B: Benchmark>(warm: &Warm<B>, event: LambdaEvent<Value>) -> Resu
             tracing::info!(request_id, key = upload.key, outcome = "ignored", "folder marker");
             continue;
         }
+        let (began, before) = (Instant::now(), warm.meters.read());
+        let is_cold = warm.is_cold.swap(false, Ordering::Relaxed);
         if Request::is_one(B::ID, &upload) {
             match Box::pin(again(warm, &upload, request_id)).await {
                 Ok(n) => n_recorded += n,
                 Err(error) => {
+                    let phases = Phases::new(is_cold, began.elapsed(), &warm.meters, before);
                     let message = with_causes(&error);
-                    tracing::error!(
+                    let found = Fault::from(error);
+                    report_fault(
+                        &warm.names.table,
+                        B::ID,
                         request_id,
-                        key = upload.key,
-                        outcome = "fault",
-                        error = message,
-                        "not finished"
+                        &upload,
+                        &found,
+                        &message,
+                        &phases,
                     );
-                    fault.get_or_insert(Fault::from(error));
+                    fault.get_or_insert(found);
                 }
             }
             continue;
         }
-        let started = Instant::now();
         // Boxed, because a future that holds all others in itself is nested deeper than the compiler follows.
         let delivered = Box::pin(one(warm, &upload)).await;
-        let seconds = started.elapsed().as_secs_f64();
+        let phases = Phases::new(is_cold, began.elapsed(), &warm.meters, before);
         match delivered {
             Ok(delivered) => {
-                log(request_id, &delivered.receipt, !delivered.recorded, seconds);
+                report(&warm.names.table, request_id, &delivered, &phases);
                 if delivered.recorded {
                     n_recorded += 1;
                 } else {
@@ -119,12 +98,18 @@ async fn handle<B: Benchmark>(warm: &Warm<B>, event: LambdaEvent<Value>) -> Resu
                 }
             }
             Err(error) => {
-                let (submission, message) = (upload.id(), with_causes(&error));
-                tracing::error!(
-                    request_id, benchmark = B::ID, %submission, key = upload.key, version = upload.version,
-                    outcome = "fault", seconds, error = message, "not finished"
+                let message = with_causes(&error);
+                let found = Fault::from(error);
+                report_fault(
+                    &warm.names.table,
+                    B::ID,
+                    request_id,
+                    &upload,
+                    &found,
+                    &message,
+                    &phases,
                 );
-                fault.get_or_insert(Fault::from(error));
+                fault.get_or_insert(found);
             }
         }
     }
@@ -136,12 +121,14 @@ async fn handle<B: Benchmark>(warm: &Warm<B>, event: LambdaEvent<Value>) -> Resu
 
 async fn one<B: Benchmark>(warm: &Warm<B>, upload: &Upload) -> Result<Delivered, PipelineError> {
     let clients = warm.clients.get_or_init(Clients::from_environment).await;
-    let submissions = S3Bucket::new(clients.s3.clone(), &upload.bucket);
+    let bucket = |name: &str, meter| S3Bucket::new(clients.s3.clone(), name).metered(meter);
+    let submissions = bucket(&upload.bucket, &warm.meters.submissions);
+    let table = DynamoLeaderboards::new(clients.dynamodb.clone(), &warm.names.table);
     let outlets = Outlets {
-        leaderboards: &DynamoLeaderboards::new(clients.dynamodb.clone(), &warm.names.table),
-        results: &S3Bucket::new(clients.s3.clone(), &warm.names.results),
+        leaderboards: &table.metered(&warm.meters.table),
+        results: &bucket(&warm.names.results, &warm.meters.results),
     };
-    let datasets = S3Bucket::new(clients.s3.clone(), &warm.names.datasets);
+    let datasets = bucket(&warm.names.datasets, &warm.meters.datasets);
     let sources = Sources {
         submissions: &submissions,
         challenge: async || Challenge::published(&datasets, B::ID).await,
@@ -175,6 +162,7 @@ async fn again<B: Benchmark>(
     let mut n_recorded = 0;
     for id in &request.submissions {
         let started = Instant::now();
+        let before = warm.meters.read();
         let dataset = async |pinned| dataset(warm, clients, pinned).await;
         let rescored = Box::pin(rescore::<B, S3Bucket, _, _, _, _>(
             &request,
@@ -187,7 +175,12 @@ async fn again<B: Benchmark>(
         ))
         .await?;
         if let Rescored::Recorded(receipt) = rescored {
-            log(request_id, &receipt, false, started.elapsed().as_secs_f64());
+            let delivered = Delivered {
+                receipt,
+                recorded: true,
+            };
+            let phases = Phases::new(false, started.elapsed(), &warm.meters, before);
+            report(&warm.names.table, request_id, &delivered, &phases);
             n_recorded += 1;
         }
     }
@@ -200,7 +193,7 @@ async fn dataset<B: Benchmark>(
     clients: &Clients,
     pinned: Option<Digest>,
 ) -> Result<Arc<Dataset<B, S3Bucket>>, DatasetError> {
-    let bucket = S3Bucket::new(clients.s3.clone(), &warm.names.datasets);
+    let bucket = S3Bucket::new(clients.s3.clone(), &warm.names.datasets).metered(&warm.meters.datasets);
     let digest = match pinned {
         Some(digest) => digest,
         None => Dataset::<B, _>::in_force(&bucket).await?,
@@ -219,29 +212,4 @@ async fn dataset<B: Benchmark>(
     let dataset = Arc::new(opened);
     *kept() = Some(dataset.clone());
     Ok(dataset)
-}
-
-fn now() -> Timestamp {
-    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp::from_unix_millis(i64::try_from(since_1970.as_millis()).unwrap_or(i64::MAX))
-}
-
-/// One line an outcome.
-fn log(request_id: &str, receipt: &Receipt, repeated: bool, seconds: f64) {
-    let verdict = &receipt.verdict;
-    tracing::info!(
-        request_id,
-        benchmark = verdict.benchmark,
-        leaderboard = verdict.leaderboard,
-        submitter = receipt.submitter,
-        submission = %receipt.submission,
-        outcome = verdict.status.as_str(),
-        score = verdict.score,
-        n_reasons = verdict.n_reasons.unwrap_or(verdict.reasons.len()),
-        revision = receipt.revision,
-        round = receipt.round,
-        repeated,
-        seconds,
-        "finished"
-    );
 }

@@ -118,6 +118,8 @@ pub(crate) fn submission_item(entry: &Entry, received: &Received) -> Item {
     item.insert("key".into(), text(&received.upload.key));
     if let Some(version) = &received.upload.version {
         item.insert("version".into(), text(version));
+    } else if let Some(e_tag) = &received.upload.e_tag {
+        item.insert("e_tag".into(), text(e_tag)); // what tells apart the objects of a bucket without versions
     }
     item
 }

@@ -41,6 +41,14 @@ impl Key {
         }
     }
 
+    /// Its mark as failed.
+    pub(crate) fn failed(entry: &Entry) -> Self {
+        Self {
+            pk: failed_partition(&entry.board.benchmark),
+            sk: sort_key(entry),
+        }
+    }
+
     /// Its point in its board's series.
     pub(crate) fn series(entry: &Entry) -> Self {
         Self {
@@ -112,6 +120,10 @@ pub(crate) fn history_partition(benchmark: &str, submitter: &str) -> String {
 
 pub(crate) fn unfinished_partition(benchmark: &str) -> String {
     format!("{benchmark}#unfinished")
+}
+
+pub(crate) fn failed_partition(benchmark: &str) -> String {
+    format!("{benchmark}#failed")
 }
 
 pub(crate) fn series_partition(board: &Board) -> String {

@@ -5,13 +5,15 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use dataperf::challenge::{OverLimit, Terms};
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{
-    Board, Entry, Finished, Known, Leaderboards, Ranked, Received, Submission, Usage, with_shared_ranks,
+    Board, Entry, Finished, Known, Leaderboards, Ranked, Received, Reopened, Submission, Usage,
+    with_shared_ranks,
 };
 use dataperf::ports::upkeep::Order;
-use dataperf::{Direction, Receipt, SubmissionId, Timestamp};
+use dataperf::{Direction, Ending, Receipt, SubmissionId, Timestamp};
 
 use crate::items::{self, BASELINE, RANKING, count, entry_item, text};
 use crate::keys::{self, Key};
+use crate::meter::Meter;
 use crate::reader;
 use crate::rows;
 use crate::table::{
@@ -37,6 +39,12 @@ impl DynamoLeaderboards {
         Self {
             table: Table::new(client, table),
         }
+    }
+
+    /// The same table, with its calls counted by `meter`.
+    pub(crate) fn metered(mut self, meter: &Meter) -> Self {
+        self.table = self.table.metered(meter);
+        self
     }
 
     async fn entries(&self, partition: Partition<'_>) -> Result<Vec<Entry>, PortError> {
@@ -90,6 +98,10 @@ impl DynamoLeaderboards {
             (Step::Other, table.update(Key::history(entry), set(line, None))),
             (Step::Other, table.delete(Key::unfinished(entry), None)),
         ];
+        if entry.ending == Some(Ending::Failed) {
+            let mark = entry_item(Key::failed(entry), entry);
+            operations.push((Step::Other, table.put(mark, None)));
+        }
         if entry.is_on_board() {
             operations.push((
                 Step::Other,
@@ -101,6 +113,34 @@ impl DynamoLeaderboards {
             }
         }
         Ok(operations)
+    }
+
+    /// The operations that take a failed ending back; `entry` is the submission without it.
+    fn reopening(&self, entry: &Entry) -> Vec<Operation> {
+        let received = || vec![("status".to_owned(), text(items::RECEIVED))];
+        let failed = Condition {
+            text: "#status = :failed",
+            names: &["status"],
+            values: vec![("failed", text(Ending::Failed.as_str()))],
+        };
+        let submission = Change {
+            set: received(),
+            remove: vec!["receipt", "finished_at"],
+            condition: Some(failed),
+            ..Change::default()
+        };
+        let line = Change {
+            set: received(),
+            ..Change::default()
+        };
+        let (table, key) = (&self.table, Key::submission(&entry.board.benchmark, &entry.id));
+        let unfinished = entry_item(Key::unfinished(entry), entry);
+        vec![
+            (Step::Submission, table.update(key, submission)),
+            (Step::Other, table.update(Key::history(entry), line)),
+            (Step::Other, table.delete(Key::failed(entry), None)),
+            (Step::Other, table.put(unfinished, None)),
+        ]
     }
 
     /// Counts a scored submission, unless that is one too many.
@@ -154,9 +194,9 @@ impl DynamoLeaderboards {
     }
 }
 
-/// A submission as it is once it has ended.
-fn ended(receipt: &Receipt, terms: &Terms) -> Submission {
-    Submission {
+/// A submission's line as it is once it has ended.
+fn ended(receipt: &Receipt, terms: &Terms) -> Entry {
+    Entry {
         id: receipt.submission.clone(),
         board: Board {
             benchmark: receipt.verdict.benchmark.clone(),
@@ -167,7 +207,8 @@ fn ended(receipt: &Receipt, terms: &Terms) -> Submission {
         received_at: receipt.received_at,
         is_baseline: terms.is_baseline,
         withdrawn_at: None,
-        receipt: Some(receipt.clone()),
+        ending: Some(receipt.verdict.status),
+        score: receipt.verdict.score,
     }
 }
 
@@ -181,6 +222,7 @@ impl Leaderboards for DynamoLeaderboards {
             received_at: received.upload.received_at,
             is_baseline: received.is_baseline,
             withdrawn_at: None,
+            upload: received.upload.clone(),
             receipt: None,
         };
         let entry = submission.entry();
@@ -226,7 +268,7 @@ impl Leaderboards for DynamoLeaderboards {
         terms: &Terms,
     ) -> Result<Finished, PortError> {
         let json = receipt_json(receipt)?;
-        let entry = ended(receipt, terms).entry();
+        let entry = ended(receipt, terms);
         let order = Order {
             direction,
             ranking: terms.ranking,
@@ -302,6 +344,35 @@ impl Leaderboards for DynamoLeaderboards {
     async fn unfinished(&self, benchmark: &str) -> Result<Vec<Entry>, PortError> {
         self.entries(Partition::of(keys::unfinished_partition(benchmark)))
             .await
+    }
+
+    async fn failed(&self, benchmark: &str) -> Result<Vec<Entry>, PortError> {
+        self.entries(Partition::of(keys::failed_partition(benchmark)))
+            .await
+    }
+
+    async fn reopen(&self, benchmark: &str, id: &SubmissionId) -> Result<Reopened, PortError> {
+        for tries in 1.. {
+            let Some(mut submission) = self.submission(benchmark, id).await? else {
+                return Ok(Reopened::Unknown);
+            };
+            let failed = match submission.receipt.take() {
+                None => return Ok(Reopened::Unfinished(submission)),
+                Some(receipt) if receipt.verdict.status != Ending::Failed => {
+                    return Ok(Reopened::Final(receipt));
+                }
+                Some(_) => submission.entry(),
+            };
+            match self.table.transact(self.reopening(&failed)).await {
+                Ok(()) => return Ok(Reopened::Reopened(submission)),
+                // somebody else has reopened it: look again
+                Err(Cancelled::Condition(_)) if tries < TRIES => {}
+                Err(Cancelled::Conflict(_)) if tries < TRIES => pause(tries).await,
+                Err(Cancelled::Conflict(error) | Cancelled::Other(error)) => return Err(error),
+                Err(Cancelled::Condition(_)) => break,
+            }
+        }
+        Err(contended(format!("submission `{id}`"), TRIES))
     }
 
     async fn boards(&self, benchmark: &str) -> Result<Vec<Board>, PortError> {

@@ -3,7 +3,7 @@
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Board, Entry, Submission};
 use dataperf::ports::upkeep::{Revision, Run};
-use dataperf::{Ending, Receipt, SubmissionId, Timestamp};
+use dataperf::{Ending, Receipt, SubmissionId, Timestamp, Upload};
 
 use crate::items::{BASELINE, Item, RECEIVED, SCHEMA};
 
@@ -31,6 +31,10 @@ impl Reader<'_> {
         value
             .map(String::as_str)
             .ok_or_else(|| self.malformed(format!("it has no string `{name}`")))
+    }
+
+    fn optional_text(&self, name: &str) -> Option<String> {
+        self.item.get(name)?.as_s().ok().cloned()
     }
 
     pub(crate) fn parsed<T: std::str::FromStr>(&self, name: &str) -> Result<T, PortError>
@@ -179,6 +183,13 @@ pub(crate) fn submission(item: &Item) -> Result<Submission, PortError> {
         withdrawn_at,
         ..
     } = entry;
+    let upload = Upload {
+        bucket: reader.text("bucket")?.into(),
+        key: reader.text("key")?.into(),
+        version: reader.optional_text("version"),
+        e_tag: reader.optional_text("e_tag"),
+        received_at,
+    };
     Ok(Submission {
         id,
         board,
@@ -186,6 +197,7 @@ pub(crate) fn submission(item: &Item) -> Result<Submission, PortError> {
         received_at,
         is_baseline,
         withdrawn_at,
+        upload,
         receipt,
     })
 }

@@ -13,6 +13,7 @@ use dataperf::ports::PortError;
 use crate::fault::port_error;
 use crate::items::{Item, count, text};
 use crate::keys::Key;
+use crate::meter::Meter;
 
 /// Transactions that touch one item at the same moment are cancelled except one; the others ask again.
 pub(crate) const TRIES: u32 = 12;
@@ -23,6 +24,7 @@ const CONFLICT_PAUSE: Duration = Duration::from_millis(20);
 pub(crate) struct Table {
     pub(crate) client: Client,
     pub(crate) name: String,
+    meter: Meter,
 }
 
 /// What an operation of a transaction is about, to tell whose condition did not hold.
@@ -127,7 +129,14 @@ impl Table {
         Self {
             client,
             name: name.into(),
+            meter: Meter::default(),
         }
+    }
+
+    /// The same table, with its calls counted by `meter`.
+    pub(crate) fn metered(mut self, meter: &Meter) -> Self {
+        self.meter = meter.clone();
+        self
     }
 
     pub(crate) fn what(&self, verb: &str) -> String {
@@ -136,6 +145,7 @@ impl Table {
 
     /// The item of a key, as it is now.
     pub(crate) async fn item(&self, key: Key) -> Result<Option<Item>, PortError> {
+        let _call = self.meter.call();
         let request = self
             .client
             .get_item()
@@ -149,6 +159,7 @@ impl Table {
 
     /// The items of a partition; of the table itself as they are now, of an index as they were moments ago.
     pub(crate) async fn query(&self, partition: Partition<'_>) -> Result<Vec<Item>, PortError> {
+        let _call = self.meter.call();
         let request = self
             .client
             .query()
@@ -252,6 +263,7 @@ impl Table {
 
     /// All of it or nothing.
     pub(crate) async fn transact(&self, operations: Vec<Operation>) -> Result<(), Cancelled> {
+        let _call = self.meter.call();
         let (steps, items): (Vec<Step>, Vec<_>) = operations.into_iter().unzip();
         let request = self.client.transact_write_items().set_transact_items(Some(items));
         let sent = request.send().await;

@@ -13,9 +13,9 @@ use crate::evaluate::{evaluate, too_large};
 use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got, PutIfAbsent};
 use crate::ports::leaderboard::{Board, Finished, Known, Leaderboards, Received, Submission};
-use crate::rejection::Reason;
+use crate::rejection::{Reason, Rejection};
 use crate::upload::{SubmissionId, Upload, UploadKey};
-use crate::verdict::{Receipt, Verdict};
+use crate::verdict::{Ending, Receipt, Verdict};
 use crate::{Digest, Timestamp};
 
 /// Where an upload's outcome goes.
@@ -90,25 +90,13 @@ where
     R: Bucket,
 {
     let place = UploadKey::parse(B::ID, &upload.key);
-    let names = place
-        .clone()
-        .unwrap_or_else(|_| UploadKey::salvage(B::ID, &upload.key));
     let challenge = (sources.challenge)().await;
+    let names = names(B::ID, upload, &place);
     let terms = |at: Timestamp| {
         let challenge = challenge.as_ref().ok().and_then(Option::as_ref);
         Terms::of(challenge, &names.leaderboard, &names.submitter, at)
     };
-    let first_terms = terms(upload.received_at);
-    let received = Received {
-        board: Board {
-            benchmark: B::ID.into(),
-            leaderboard: names.leaderboard.clone(),
-            round: first_terms.round,
-        },
-        submitter: names.submitter.clone(),
-        is_baseline: first_terms.is_baseline,
-        upload: upload.clone(),
-    };
+    let received = file(B::ID, upload, &names, terms(upload.received_at));
     // Also when the challenge can't be read: nobody's upload is unknown because of a mistake in it.
     let submission = match outlets.leaderboards.receive(&received).await? {
         Known::New(submission) | Known::Unfinished(submission) => submission,
@@ -135,7 +123,7 @@ where
         let dataset = async || (sources.dataset)(terms.dataset).await;
         judge(upload, leaderboard, sources.submissions, dataset).await?
     };
-    end::<B>(submission, upload, verdict, &terms, outlets, now).await
+    end::<B>(submission, verdict, &terms, outlets, now).await
 }
 
 /// Why a submission is not evaluated at all: its round is not open, or a limit is used up already.
@@ -179,25 +167,13 @@ fn refused<B: Benchmark>(submission: &Submission, reason: Reason, read: Option<&
 /// Records the verdict, or that it came over a limit, and writes the receipt.
 async fn end<B: Benchmark>(
     submission: Submission,
-    upload: &Upload,
     verdict: Verdict,
     terms: &Terms,
     outlets: &Outlets<'_, impl Leaderboards, impl Bucket>,
     now: impl Fn() -> Timestamp,
 ) -> Result<Delivered, PipelineError> {
-    let mut receipt = Receipt {
-        schema: Receipt::SCHEMA,
-        submission: submission.id.clone(),
-        revision: 1,
-        submitter: submission.submitter.clone(),
-        round: terms.round.clone(),
-        bucket: upload.bucket.clone(),
-        key: upload.key.clone(),
-        version: upload.version.clone(),
-        received_at: submission.received_at,
-        finished_at: now(),
-        verdict,
-    };
+    let mut receipt = Receipt::of(submission.clone(), now(), verdict);
+    receipt.round.clone_from(&terms.round);
     let (receipt, recorded) = loop {
         match outlets
             .leaderboards
@@ -213,6 +189,27 @@ async fn end<B: Benchmark>(
     };
     keep_receipt(outlets.results, &receipt).await?;
     Ok(Delivered { receipt, recorded })
+}
+
+/// The names an upload is filed under, whether or not its key can be used.
+pub(crate) fn names(benchmark: &str, upload: &Upload, place: &Result<UploadKey, Rejection>) -> UploadKey {
+    place
+        .clone()
+        .unwrap_or_else(|_| UploadKey::salvage(benchmark, &upload.key))
+}
+
+/// How an upload is filed.
+pub(crate) fn file(benchmark: &str, upload: &Upload, names: &UploadKey, terms: Terms) -> Received {
+    Received {
+        board: Board {
+            benchmark: benchmark.into(),
+            leaderboard: names.leaderboard.clone(),
+            round: terms.round,
+        },
+        submitter: names.submitter.clone(),
+        is_baseline: terms.is_baseline,
+        upload: upload.clone(),
+    }
 }
 
 /// What becomes of a score that others were faster than.
@@ -256,17 +253,34 @@ where
     }
 }
 
-/// Writes the receipt unless it is there: the table holds the same facts, so whoever comes first is right.
+/// The largest receipt that is read back.
+const MAX_RECEIPT_BYTES: u64 = 4 << 20;
+
+/// Writes the receipt unless it is there: the table holds the same facts, so whoever comes first is right. Only the
+/// receipt of a failure is ever replaced, by what came of the submission when it was evaluated again.
 ///
 /// # Errors
 /// [`PipelineError`] when the bucket does not answer.
-pub async fn keep_receipt(results: &impl Bucket, receipt: &Receipt) -> Result<PutIfAbsent, PipelineError> {
+pub async fn keep_receipt(results: &impl Bucket, receipt: &Receipt) -> Result<(), PipelineError> {
     let mut json = serde_json::to_vec_pretty(receipt).map_err(|error| PipelineError::Receipt {
         id: receipt.submission.clone(),
         why: error.to_string(),
     })?;
     json.push(b'\n');
-    Ok(results
-        .put_if_absent(&receipt.object_key(), Bytes::from(json))
-        .await?)
+    let (key, json) = (receipt.object_key(), Bytes::from(json));
+    if results.put_if_absent(&key, json.clone()).await? == PutIfAbsent::Stored {
+        return Ok(());
+    }
+    if let Got::Object(object) = results.get(&key, None, MAX_RECEIPT_BYTES).await?
+        && serde_json::from_slice(&object.bytes).is_ok_and(|stored| is_superseded(&stored, receipt))
+    {
+        results.put(&key, json).await?;
+    }
+    Ok(())
+}
+
+/// Whether the stored receipt is of a failure that `receipt` came after.
+fn is_superseded(stored: &Receipt, receipt: &Receipt) -> bool {
+    stored.verdict.status == Ending::Failed
+        && (receipt.verdict.status != Ending::Failed || receipt.finished_at > stored.finished_at)
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::ports::leaderboard::Submission;
 use crate::rejection::{Reason, Rejection};
 use crate::upload::{SubmissionId, receipt_key};
 use crate::{Digest, Timestamp};
@@ -171,6 +172,23 @@ pub struct Receipt {
 impl Receipt {
     /// The version of the form written today.
     pub const SCHEMA: u32 = 1;
+
+    /// The receipt of a submission that ends with `verdict`.
+    pub fn of(submission: Submission, finished_at: Timestamp, verdict: Verdict) -> Self {
+        Self {
+            schema: Self::SCHEMA,
+            submission: submission.id,
+            revision: FIRST_REVISION,
+            submitter: submission.submitter,
+            round: submission.board.round,
+            bucket: submission.upload.bucket,
+            key: submission.upload.key,
+            version: submission.upload.version,
+            received_at: submission.received_at,
+            finished_at,
+            verdict,
+        }
+    }
 
     /// Where the receipt is kept in the results bucket.
     pub fn object_key(&self) -> String {

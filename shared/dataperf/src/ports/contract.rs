@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::bucket::{Bucket, Got, PutIfAbsent};
-use super::leaderboard::{Board, Entry, Finished, Known, Leaderboards, OPEN_ROUND, Received};
+use super::leaderboard::{Board, Entry, Finished, Known, Leaderboards, OPEN_ROUND, Received, Reopened};
 use crate::challenge::BASELINE_PREFIX;
 use crate::rank::Direction;
 use crate::rejection::Reason;
@@ -48,6 +48,7 @@ pub async fn bucket(bucket: &impl Bucket, prefix: &str) -> Outcome {
         bucket.get_ranges(&key, &[0..1, 5..11]).await.is_err(),
         "a range beyond the end is an error"
     );
+    many_ranges(bucket, &key, prefix).await?;
 
     let fresh = format!("{prefix}/fresh");
     assert_eq!(
@@ -69,6 +70,28 @@ pub async fn bucket(bucket: &impl Bucket, prefix: &str) -> Outcome {
         panic!("the object is there")
     };
     assert!(object.bytes.is_empty());
+    Ok(())
+}
+
+/// Many ranges at once may take another way than few.
+async fn many_ranges(bucket: &impl Bucket, digits: &str, prefix: &str) -> Outcome {
+    let ranges: Vec<_> = (0..200).map(|n| n % 7..n % 7 + n % 4).collect();
+    let parts = bucket.get_ranges(digits, &ranges).await?.unwrap_or_default();
+    let expected = ranges
+        .iter()
+        .map(|range| &b"0123456789"[range.start as usize..range.end as usize]);
+    assert!(
+        parts.iter().eq(expected),
+        "ranges come in the order asked: {parts:?}"
+    );
+    let mut beyond = ranges.clone();
+    beyond[100] = 9..12;
+    assert!(
+        bucket.get_ranges(digits, &beyond).await.is_err(),
+        "one range of many beyond the end is an error"
+    );
+    let missing = format!("{prefix}/nothing is here");
+    assert_eq!(bucket.get_ranges(&missing, &ranges).await?, None);
     Ok(())
 }
 
@@ -151,6 +174,46 @@ pub async fn leaderboards(table: &impl Leaderboards, benchmark: &str) -> Outcome
     empty(table, &story).await?;
     one_submission_ends_once(table, &story).await?;
     boards_rank(table, &story).await?;
+    a_failure_is_reopened(table, &story).await?;
+    Ok(())
+}
+
+async fn a_failure_is_reopened(table: &impl Leaderboards, story: &Story<'_>) -> Outcome {
+    let received = story.received("fay", "v1", 40_000);
+    let (benchmark, id) = (story.benchmark, received.upload.id());
+    assert_eq!(table.reopen(benchmark, &id).await?, Reopened::Unknown);
+    table.receive(&received).await?;
+    let Reopened::Unfinished(submission) = table.reopen(benchmark, &id).await? else {
+        panic!("it has not ended")
+    };
+    assert_eq!(
+        submission.upload, received.upload,
+        "all that its event told is kept"
+    );
+    let reason = Reason::new("time_limit", "", "it took too long");
+    let failed = Story::receipt(&received, Verdict::failed(benchmark, "en-25", reason));
+    table.finish(&failed, Direction::HigherIsBetter).await?;
+    assert_eq!(table.receive(&received).await?, Known::Ended(failed));
+    let entries = table.failed(benchmark).await?;
+    assert_eq!(entries.iter().map(|entry| &entry.id).collect::<Vec<_>>(), [&id]);
+    assert_eq!(table.unfinished(benchmark).await?, []);
+
+    assert_eq!(
+        table.reopen(benchmark, &id).await?,
+        Reopened::Reopened(submission.clone())
+    );
+    assert_eq!(table.failed(benchmark).await?, []);
+    assert_eq!(table.unfinished(benchmark).await?, [submission.entry()]);
+    assert_eq!(table.history(benchmark, "fay", 10).await?, [submission.entry()]);
+    assert_eq!(table.receive(&received).await?, Known::Unfinished(submission));
+    let scored = story.scored(&received, 0.25);
+    assert_eq!(
+        table.finish(&scored, Direction::HigherIsBetter).await?,
+        Finished::Recorded
+    );
+    assert_eq!(table.reopen(benchmark, &id).await?, Reopened::Final(scored));
+    assert_eq!(table.unfinished(benchmark).await?, []);
+    assert_eq!(table.history(benchmark, "fay", 10).await?.len(), 1);
     Ok(())
 }
 

@@ -58,6 +58,8 @@ pub struct Submission {
     pub submitter: String,
     /// When the object was stored, by the first delivery of its event.
     pub received_at: Timestamp,
+    /// What was uploaded.
+    pub upload: Upload,
     /// Whether it is a baseline: shown in its place, without a rank.
     pub is_baseline: bool,
     /// When it was withdrawn, if it was: it is on no board then.
@@ -164,6 +166,19 @@ pub enum Finished {
     OverLimit(OverLimit),
 }
 
+/// What came of [`Leaderboards::reopen`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reopened {
+    /// It had failed and is unfinished now.
+    Reopened(Submission),
+    /// It has not ended: nothing was to be done.
+    Unfinished(Submission),
+    /// It was scored or rejected, which stands.
+    Final(Receipt),
+    /// There is no such submission.
+    Unknown,
+}
+
 /// The table's operations. Each query pattern is one query of the real table, never a scan.
 pub trait Leaderboards: Send + Sync {
     /// Files an upload as unfinished unless it is known.
@@ -248,6 +263,22 @@ pub trait Leaderboards: Send + Sync {
     /// # Errors
     /// [`PortError`].
     fn unfinished(&self, benchmark: &str) -> impl Future<Output = Result<Vec<Entry>, PortError>> + Send;
+
+    /// What has failed and was not reopened, oldest first.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    fn failed(&self, benchmark: &str) -> impl Future<Output = Result<Vec<Entry>, PortError>> + Send;
+
+    /// Makes a failed submission unfinished again, so that its event's next delivery evaluates it.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    fn reopen(
+        &self,
+        benchmark: &str,
+        id: &SubmissionId,
+    ) -> impl Future<Output = Result<Reopened, PortError>> + Send;
 
     /// The boards of a benchmark that have at least one score.
     ///

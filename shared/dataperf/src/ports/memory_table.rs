@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use super::PortError;
 use super::leaderboard::{
-    Board, Entry, Finished, Known, Leaderboards, Ranked, Received, Submission, Usage, rank_key_of, standing,
-    with_shared_ranks,
+    Board, Entry, Finished, Known, Leaderboards, Ranked, Received, Reopened, Submission, Usage, rank_key_of,
+    standing, with_shared_ranks,
 };
 use super::memory::lock;
 use super::upkeep::{Order, Revised, Revision, Run, Upkeep, Withdrawn};
@@ -97,6 +97,7 @@ impl Leaderboards for MemoryLeaderboards {
             received_at: received.upload.received_at,
             is_baseline: received.is_baseline,
             withdrawn_at: None,
+            upload: received.upload.clone(),
             receipt: None,
         };
         table.submissions.insert(key, submission.clone());
@@ -178,6 +179,27 @@ impl Leaderboards for MemoryLeaderboards {
         let mut entries = lock(&self.table).entries(benchmark);
         entries.retain(|entry| entry.ending.is_none());
         Ok(entries)
+    }
+
+    async fn failed(&self, benchmark: &str) -> Result<Vec<Entry>, PortError> {
+        let mut entries = lock(&self.table).entries(benchmark);
+        entries.retain(|entry| entry.ending == Some(Ending::Failed));
+        Ok(entries)
+    }
+
+    async fn reopen(&self, benchmark: &str, id: &SubmissionId) -> Result<Reopened, PortError> {
+        let mut table = lock(&self.table);
+        let Some(submission) = table.submissions.get_mut(&(benchmark.to_owned(), id.clone())) else {
+            return Ok(Reopened::Unknown);
+        };
+        Ok(match &submission.receipt {
+            None => Reopened::Unfinished(submission.clone()),
+            Some(receipt) if receipt.verdict.status != Ending::Failed => Reopened::Final(receipt.clone()),
+            Some(_) => {
+                submission.receipt = None;
+                Reopened::Reopened(submission.clone())
+            }
+        })
     }
 
     async fn boards(&self, benchmark: &str) -> Result<Vec<Board>, PortError> {

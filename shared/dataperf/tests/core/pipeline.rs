@@ -12,7 +12,7 @@ use dataperf::pipeline::{Delivered, Outlets, PipelineError, Sources, deliver};
 use dataperf::ports::PortError;
 use dataperf::ports::bucket::{Bucket, Got, PutIfAbsent};
 use dataperf::ports::leaderboard::{
-    Board, Entry, Finished, Known, Leaderboards, OPEN_ROUND, Ranked, Received, Submission, Usage,
+    Board, Entry, Finished, Known, Leaderboards, OPEN_ROUND, Ranked, Received, Reopened, Submission, Usage,
 };
 use dataperf::ports::memory::{MemoryBucket, MemoryLeaderboards};
 use dataperf::{Digest, Direction, Ending, Receipt, SubmissionId, Timestamp, Upload};
@@ -20,8 +20,8 @@ use dataperf::{Digest, Direction, Ending, Receipt, SubmissionId, Timestamp, Uplo
 use crate::tiny;
 
 /// Fails the call with this number, counted over all ports; the call before it may have done its work.
-struct Fuse {
-    n_calls: AtomicUsize,
+pub(crate) struct Fuse {
+    pub(crate) n_calls: AtomicUsize,
     fail_at: usize,
 }
 
@@ -37,11 +37,11 @@ impl Fuse {
     }
 }
 
-struct Fused<'a, P> {
-    port: &'a P,
-    fuse: &'a Fuse,
+pub(crate) struct Fused<'a, P> {
+    pub(crate) port: &'a P,
+    pub(crate) fuse: &'a Fuse,
     /// Whether the work is done before the failure: an answer that got lost.
-    late: bool,
+    pub(crate) late: bool,
 }
 
 impl<P> Fused<'_, P> {
@@ -101,22 +101,28 @@ impl<P: Leaderboards> Leaderboards for Fused<'_, P> {
     async fn unfinished(&self, benchmark: &str) -> Result<Vec<Entry>, PortError> {
         self.call(self.port.unfinished(benchmark)).await
     }
+    async fn failed(&self, benchmark: &str) -> Result<Vec<Entry>, PortError> {
+        self.call(self.port.failed(benchmark)).await
+    }
+    async fn reopen(&self, benchmark: &str, id: &SubmissionId) -> Result<Reopened, PortError> {
+        self.call(self.port.reopen(benchmark, id)).await
+    }
     async fn boards(&self, benchmark: &str) -> Result<Vec<Board>, PortError> {
         self.call(self.port.boards(benchmark)).await
     }
 }
 
 /// Buckets and table, and one upload in them.
-struct World {
+pub(crate) struct World {
     submissions: MemoryBucket,
-    results: MemoryBucket,
-    leaderboards: MemoryLeaderboards,
+    pub(crate) results: MemoryBucket,
+    pub(crate) leaderboards: MemoryLeaderboards,
     challenge: Option<Challenge>,
-    upload: Upload,
+    pub(crate) upload: Upload,
 }
 
 impl World {
-    fn with(key: &str, artifact: &[u8]) -> Self {
+    pub(crate) fn with(key: &str, artifact: &[u8]) -> Self {
         let submissions = MemoryBucket::default();
         pollster::block_on(submissions.put(key, Bytes::copy_from_slice(artifact))).expect("stored");
         let received_at = Timestamp::from_unix_millis(1_000);
@@ -136,7 +142,7 @@ impl World {
         }
     }
 
-    fn deliver(&self, fuse: &Fuse, late: bool) -> Result<Delivered, PipelineError> {
+    pub(crate) fn deliver(&self, fuse: &Fuse, late: bool) -> Result<Delivered, PipelineError> {
         self.deliver_and(fuse, late, || ())
     }
 
@@ -192,7 +198,7 @@ impl World {
         ))
     }
 
-    fn receipt(&self, delivered: &Delivered) -> Receipt {
+    pub(crate) fn receipt(&self, delivered: &Delivered) -> Receipt {
         let key = delivered.receipt.object_key();
         let Got::Object(object) =
             pollster::block_on(self.results.get(&key, None, u64::MAX)).expect("a bucket")
@@ -202,17 +208,17 @@ impl World {
         serde_json::from_slice(&object.bytes).expect("a receipt")
     }
 
-    fn n_unfinished(&self) -> usize {
+    pub(crate) fn n_unfinished(&self) -> usize {
         pollster::block_on(self.leaderboards.unfinished("speech-selection"))
             .expect("a table")
             .len()
     }
 }
 
-const KEY: &str = "speech-selection/en-6/ada/first try.json";
-const NEVER: usize = usize::MAX;
+pub(crate) const KEY: &str = "speech-selection/en-6/ada/first try.json";
+pub(crate) const NEVER: usize = usize::MAX;
 
-fn fuse(fail_at: usize) -> Fuse {
+pub(crate) fn fuse(fail_at: usize) -> Fuse {
     Fuse {
         n_calls: AtomicUsize::new(0),
         fail_at,

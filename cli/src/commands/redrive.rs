@@ -1,0 +1,116 @@
+//! `dataperf redrive`: have submissions evaluated again that the platform failed or left unfinished.
+
+use anyhow::{Result, bail};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use dataperf::SubmissionId;
+use dataperf::benchmarks::IDS;
+use dataperf::ports::leaderboard::{Leaderboards, Reopened};
+use serde_json::{Value, json};
+
+use crate::Done;
+use crate::cloud::{Cloud, CloudArgs};
+use crate::output::{Format, print_json, table};
+use crate::progress;
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A scored or rejected submission is left alone. The receipt of a failure is replaced by that of the new verdict.\n\n\
+    Examples:\n  dataperf status speech-selection --failed --local       what has failed, and why\n  \
+    dataperf redrive 0123456789abcdef0123456789abcdef --local\n  \
+    dataperf redrive --all-failed --local                   after the cause was mended"
+)]
+pub(crate) struct RedriveArgs {
+    /// Submissions' ids
+    #[arg(required_unless_present = "all_failed", conflicts_with = "all_failed")]
+    submissions: Vec<SubmissionId>,
+    /// All that have failed
+    #[arg(long)]
+    all_failed: bool,
+    /// Look in this benchmark only
+    #[arg(long, short, value_parser = PossibleValuesParser::new(IDS))]
+    benchmark: Option<String>,
+    #[command(flatten)]
+    cloud: CloudArgs,
+}
+
+pub(crate) async fn run(args: RedriveArgs, format: Format) -> Result<Done> {
+    let cloud = args.cloud.connect().await;
+    let benchmarks: Vec<&str> = match &args.benchmark {
+        Some(benchmark) => vec![benchmark],
+        None => IDS.to_vec(),
+    };
+    let mut chosen: Vec<(&str, SubmissionId)> = Vec::new();
+    for benchmark in benchmarks {
+        let ids = if args.all_failed {
+            let failed = cloud.leaderboards().failed(benchmark).await?;
+            failed.into_iter().map(|entry| entry.id).collect()
+        } else {
+            args.submissions.clone()
+        };
+        chosen.extend(ids.into_iter().map(|id| (benchmark, id)));
+    }
+    let bar = progress::counting(chosen.len() as u64, "submissions");
+    let mut documents = Vec::new();
+    for (benchmark, id) in chosen {
+        documents.extend(redrive(&cloud, benchmark, &id).await?);
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    let is_known = |id: &SubmissionId| {
+        documents
+            .iter()
+            .any(|document| document["submission"] == id.as_str())
+    };
+    let unknown: Vec<&str> = args
+        .submissions
+        .iter()
+        .filter(|id| !is_known(id))
+        .map(SubmissionId::as_str)
+        .collect();
+    if !unknown.is_empty() {
+        bail!(
+            "there is no submission `{}`: check the id, or whether its upload arrived",
+            unknown.join("`, `")
+        );
+    }
+    print(&documents, format)?;
+    Ok(Done::Fine)
+}
+
+/// Reopens one submission and has it evaluated; `None` when the benchmark does not know it.
+async fn redrive(cloud: &Cloud, benchmark: &str, id: &SubmissionId) -> Result<Option<Value>> {
+    let (submission, became) = match cloud.leaderboards().reopen(benchmark, id).await? {
+        Reopened::Unknown => return Ok(None),
+        Reopened::Final(receipt) => {
+            let status = receipt.verdict.status.as_str();
+            let became = "left as it is";
+            return Ok(Some(
+                json!({ "submission": id, "benchmark": benchmark, "was": status, "became": became }),
+            ));
+        }
+        Reopened::Reopened(submission) => (submission, "failed"),
+        Reopened::Unfinished(submission) => (submission, "unfinished"),
+    };
+    cloud.evaluators().evaluate(benchmark, &submission.upload).await?;
+    Ok(Some(
+        json!({ "submission": id, "benchmark": benchmark, "was": became, "became": "evaluated again" }),
+    ))
+}
+
+fn print(documents: &[Value], format: Format) -> Result<()> {
+    if format == Format::Json {
+        return print_json(&documents);
+    }
+    if documents.is_empty() {
+        println!("nothing has failed");
+        return Ok(());
+    }
+    let mut table = table(&["benchmark", "submission", "was", "is"]);
+    for document in documents {
+        let cell = |name: &str| document[name].as_str().unwrap_or_default().to_owned();
+        table.add_row([cell("benchmark"), cell("submission"), cell("was"), cell("became")]);
+    }
+    println!("{table}");
+    Ok(())
+}

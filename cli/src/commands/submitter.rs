@@ -1,0 +1,201 @@
+//! `dataperf submitter`: the least access with which somebody can submit.
+
+use anyhow::{Context, Result, bail};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Subcommand, ValueEnum};
+use dataperf::benchmarks::IDS;
+use dataperf::challenge::BASELINE_PREFIX;
+use dataperf::dataset::{Dataset, Integrity, dataset_prefix};
+use dataperf::{Timestamp, UploadKey};
+use dataperf_aws::{
+    FormRequest, MAX_FORM_SECONDS, S3Bucket, Submitter, UploadForm, submitter_policy, upload_form,
+};
+use dataperf_datasets::Import;
+use serde_json::{Value, json};
+
+use crate::Done;
+use crate::cloud::{Cloud, CloudArgs};
+use crate::output::{Format, print_json};
+use crate::registry::{Task, with_benchmark};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SubmitterCommand {
+    /// Let somebody submit: upload forms, or a policy for a role of their own
+    Add(AddArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Neither lets anybody see or change what others have submitted, or write a receipt or a score.\n\n\
+    Examples:\n  dataperf submitter add ada speech-selection --local             forms for a week, with the curl command\n  \
+    dataperf submitter add ada speech-selection -l en-25 --hours 24 --format json > ada.json\n  \
+    dataperf submitter add ada speech-selection --access policy > ada-policy.json\n  \
+    aws iam put-user-policy --user-name ada --policy-name submit --policy-document file://ada-policy.json"
+)]
+pub(crate) struct AddArgs {
+    /// The submitter's name, as it stands in keys and on leaderboards
+    name: String,
+    /// The benchmark
+    #[arg(value_parser = PossibleValuesParser::new(IDS))]
+    benchmark: String,
+    /// Only these leaderboards; by default all of the data set in force
+    #[arg(long, short)]
+    leaderboard: Vec<String>,
+    /// What to give
+    #[arg(long, value_enum, default_value_t = Access::Forms)]
+    access: Access,
+    /// How long forms are valid; no longer than the credentials that sign them
+    #[arg(long, default_value_t = MAX_FORM_SECONDS / 3600, value_parser = clap::value_parser!(u32).range(1..=168))]
+    hours: u32,
+    #[command(flatten)]
+    cloud: CloudArgs,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Access {
+    /// A signed form a leaderboard, for somebody without an AWS account; anybody who has it can use it until it expires
+    Forms,
+    /// An IAM policy for somebody's user or role, who then uses `aws s3 cp` and reads their receipts
+    Policy,
+}
+
+pub(crate) async fn run(command: SubmitterCommand, format: Format) -> Result<Done> {
+    let SubmitterCommand::Add(args) = command;
+    check_name(&args.benchmark, &args.name)?;
+    let cloud = args.cloud.clone().connect().await;
+    let boards = with_benchmark(&args.benchmark, Boards { cloud: &cloud }).await?;
+    let leaderboards = chosen(&boards, &args.leaderboard)?;
+    match args.access {
+        Access::Policy => {
+            let submitter = Submitter {
+                benchmark: &args.benchmark,
+                leaderboards: &leaderboards,
+                name: &args.name,
+            };
+            let names = &cloud.names;
+            print_json(&submitter_policy(
+                &submitter,
+                &names.submissions_bucket,
+                &names.results_bucket,
+                cloud.partition(),
+            ))?;
+        }
+        Access::Forms => {
+            let mut forms = Vec::new();
+            for leaderboard in &leaderboards {
+                forms.push((
+                    leaderboard.clone(),
+                    form(&cloud, &args, leaderboard, boards.max_bytes).await?,
+                ));
+            }
+            print_forms(&forms, format)?;
+        }
+    }
+    Ok(Done::Fine)
+}
+
+/// Characters that mean something in policies and forms are refused, whatever keys may have.
+fn check_name(benchmark: &str, name: &str) -> Result<()> {
+    if name.starts_with(BASELINE_PREFIX) {
+        bail!(
+            "`{name}` can't be a submitter's name: names that begin with `{BASELINE_PREFIX}` are the organizer's, and unranked"
+        );
+    }
+    let is_plain = !name.chars().any(|c| "*?$/\\\"'".contains(c));
+    if is_plain && UploadKey::parse(benchmark, &format!("{benchmark}/x/{name}/x")).is_ok() {
+        return Ok(());
+    }
+    bail!(
+        "`{name}` can't be a submitter's name: 1 to 128 bytes, none of `* ? $ / \\ \" ' #`, and not `_`, `.` or `..`"
+    )
+}
+
+/// What a benchmark's data set in force says.
+struct Boards<'a> {
+    cloud: &'a Cloud,
+}
+
+struct InForce {
+    leaderboards: Vec<String>,
+    max_bytes: u64,
+}
+
+impl Task for Boards<'_> {
+    type Output = InForce;
+
+    async fn run<B: Import>(self) -> Result<InForce> {
+        let bucket = self.cloud.datasets();
+        let digest = Dataset::<B, S3Bucket>::in_force(&bucket).await?;
+        let prefix = dataset_prefix(B::ID, digest);
+        let dataset = Dataset::<B, S3Bucket>::open(bucket, prefix, Some(digest), Integrity::Digests).await?;
+        let leaderboards = B::leaderboards(dataset.manifest())?;
+        Ok(InForce {
+            leaderboards: leaderboards.into_iter().map(|board| board.name).collect(),
+            max_bytes: B::MAX_ARTIFACT_BYTES,
+        })
+    }
+}
+
+fn chosen(boards: &InForce, wanted: &[String]) -> Result<Vec<String>> {
+    if let Some(unknown) = wanted.iter().find(|board| !boards.leaderboards.contains(board)) {
+        bail!(
+            "there is no leaderboard `{unknown}`: choose of `{}`",
+            boards.leaderboards.join("`, `")
+        );
+    }
+    Ok(if wanted.is_empty() {
+        boards.leaderboards.clone()
+    } else {
+        wanted.to_vec()
+    })
+}
+
+async fn form(cloud: &Cloud, args: &AddArgs, leaderboard: &str, max_bytes: u64) -> Result<UploadForm> {
+    let credentials = cloud
+        .clients
+        .credentials()
+        .await
+        .context("there are no credentials to sign with")?;
+    let (region, url) = cloud.submissions_address();
+    let prefix = format!("{}/{leaderboard}/{}/", args.benchmark, args.name);
+    let request = FormRequest {
+        url: &url,
+        bucket: &cloud.names.submissions_bucket,
+        prefix: &prefix,
+        region: &region,
+        max_bytes,
+        valid_seconds: args.hours * 3600,
+    };
+    let since_1970 = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap_or_default();
+    let now = Timestamp::from_unix_millis(i64::try_from(since_1970.as_millis()).unwrap_or(i64::MAX));
+    Ok(upload_form(&request, &credentials, now))
+}
+
+fn print_forms(forms: &[(String, UploadForm)], format: Format) -> Result<()> {
+    if format == Format::Json {
+        let documents: Vec<Value> = forms
+            .iter()
+            .map(|(leaderboard, form)| json!({ "leaderboard": leaderboard, "form": form }))
+            .collect();
+        return print_json(&documents);
+    }
+    for (leaderboard, form) in forms {
+        println!(
+            "# {leaderboard}: files of at most {} bytes, until {}",
+            form.max_bytes, form.expires_at
+        );
+        let fields: Vec<String> = form
+            .fields
+            .iter()
+            .map(|(name, value)| format!("-F '{name}={value}'"))
+            .collect();
+        println!(
+            "curl --fail-with-body {} -F file=@FILE '{}'\n",
+            fields.join(" "),
+            form.url
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,44 @@
+//! A hostile or damaged data set: an organizer's mistake is an error that says what, never a panic.
+//!
+//! Input: a letter for the benchmark, a manifest, a zero byte, and the bytes that each of its files has. Sizes and digests in the
+//! manifest are made to fit, so that what is behind them is reached.
+#![no_main]
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use dataperf::benchmarks::data_acquisition::DataAcquisition;
+use dataperf::benchmarks::speech_selection::SpeechSelection;
+use dataperf::benchmarks::vision_debugging::VisionDebugging;
+use dataperf::benchmarks::vision_selection::VisionSelection;
+use dataperf::frozen::Manifest;
+use dataperf::{Benchmark, Digest};
+use libfuzzer_sys::fuzz_target;
+
+fn decode<B: Benchmark>(manifest: &[u8], content: &[u8]) {
+    let Ok(mut manifest) = Manifest::parse(manifest, B::ID) else { return };
+    for file in manifest.files.values_mut() {
+        (file.n_bytes, file.digest) = (content.len() as u64, Digest::of(content));
+    }
+    let Ok(bytes) = manifest.to_bytes() else { return };
+    let Ok(manifest) = Manifest::parse(&bytes, B::ID) else { return };
+    let Ok(boards) = B::leaderboards(&manifest) else { return };
+    for board in boards.iter().take(4) {
+        let Ok(paths) = B::whole_files(&manifest, &board.name) else { continue };
+        let content = Bytes::copy_from_slice(content);
+        let files: BTreeMap<String, Bytes> = paths.into_iter().map(|path| (path, content.clone())).collect();
+        let _ = B::decode(&manifest, &board.name, &files);
+    }
+}
+
+fuzz_target!(|input: &[u8]| {
+    let Some((&benchmark, rest)) = input.split_first() else { return };
+    let end = rest.iter().position(|byte| *byte == 0).unwrap_or(rest.len());
+    let (manifest, content) = (&rest[..end], rest.get(end + 1..).unwrap_or_default());
+    match benchmark {
+        b's' => decode::<SpeechSelection>(manifest, content),
+        b'v' => decode::<VisionSelection>(manifest, content),
+        b'd' => decode::<VisionDebugging>(manifest, content),
+        _ => decode::<DataAcquisition>(manifest, content),
+    }
+});

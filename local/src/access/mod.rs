@@ -1,0 +1,97 @@
+//! Who may do what: the callers' keys, and the policies they are held to.
+
+mod guard;
+mod policy;
+mod s3;
+mod signature;
+mod table;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+pub(crate) use self::guard::{Guard, Refused};
+pub(crate) use self::policy::Request;
+pub use self::policy::{Policy, PolicyError};
+pub(crate) use self::s3::{Access, Keys};
+
+use crate::config::{ACCESS_KEY_ID, Config, SECRET_ACCESS_KEY};
+use crate::database::locked;
+
+/// Somebody who may use the services beside the organizer.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    /// The access key.
+    pub access_key: String,
+    /// The secret that belongs to it.
+    pub secret: String,
+    /// What is allowed; nothing else is.
+    pub policy: Policy,
+}
+
+/// What a caller is allowed.
+#[derive(Clone, Debug)]
+pub(crate) enum Rights {
+    /// Everything: the organizer, and functions without a policy.
+    All,
+    These(Arc<Policy>),
+}
+
+impl Rights {
+    pub(crate) fn allow(&self, request: &Request<'_>) -> bool {
+        match self {
+            Self::All => true,
+            Self::These(policy) => policy.allows(request),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Caller {
+    secret: String,
+    rights: Rights,
+}
+
+/// Everybody who may use the services, by access key.
+#[derive(Debug, Default)]
+pub(crate) struct Callers {
+    callers: Mutex<BTreeMap<String, Caller>>,
+}
+
+impl Callers {
+    /// The organizer, and those that `config` names.
+    pub(crate) fn new(config: &Config) -> Self {
+        let callers = Self::default();
+        callers.add(ACCESS_KEY_ID, SECRET_ACCESS_KEY, Rights::All);
+        for identity in &config.identities {
+            let rights = Rights::These(Arc::new(identity.policy.clone()));
+            callers.add(&identity.access_key, &identity.secret, rights);
+        }
+        callers
+    }
+
+    /// Adds a caller, or gives it other keys and rights.
+    pub(crate) fn add(&self, access_key: &str, secret: &str, rights: Rights) {
+        let caller = Caller {
+            secret: secret.to_owned(),
+            rights,
+        };
+        locked(&self.callers).insert(access_key.to_owned(), caller);
+    }
+
+    /// Forgets a caller.
+    pub(crate) fn remove(&self, access_key: &str) {
+        locked(&self.callers).remove(access_key);
+    }
+
+    pub(crate) fn secret(&self, access_key: &str) -> Option<String> {
+        locked(&self.callers)
+            .get(access_key)
+            .map(|caller| caller.secret.clone())
+    }
+
+    pub(crate) fn rights(&self, access_key: &str) -> Option<Rights> {
+        locked(&self.callers)
+            .get(access_key)
+            .map(|caller| caller.rights.clone())
+    }
+}

@@ -1,0 +1,217 @@
+//! Policies in the form of IAM's, as far as this project's go: actions and resources with `*` and `?`, and two operators of
+//! conditions. What is not understood allows nothing.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+/// A policy document that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("not a policy document: {0}")]
+pub struct PolicyError(#[from] serde_json::Error);
+
+/// A policy document.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct Policy {
+    #[serde(deserialize_with = "one_or_many")]
+    statement: Vec<Statement>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+struct Statement {
+    #[serde(default, rename = "Sid")]
+    _sid: String,
+    effect: Effect,
+    #[serde(deserialize_with = "one_or_many")]
+    action: Vec<String>,
+    #[serde(deserialize_with = "one_or_many")]
+    resource: Vec<String>,
+    #[serde(default)]
+    condition: BTreeMap<String, BTreeMap<String, Values>>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+enum Effect {
+    Allow,
+    Deny,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(transparent)]
+struct Values(#[serde(deserialize_with = "one_or_many")] Vec<String>);
+
+fn one_or_many<'de, T, D>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    T: Deserialize<'de>,
+    D: serde::Deserializer<'de>,
+{
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum OneOrMany<T> {
+        Many(Vec<T>),
+        One(T),
+    }
+    Ok(match OneOrMany::deserialize(deserializer)? {
+        OneOrMany::Many(many) => many,
+        OneOrMany::One(one) => vec![one],
+    })
+}
+
+/// What somebody asks to do.
+#[derive(Clone, Debug)]
+pub(crate) struct Request<'a> {
+    pub(crate) action: &'a str,
+    pub(crate) resource: &'a str,
+    /// What is known of the request by the names of conditions' keys; a key that is absent fits no condition.
+    pub(crate) context: BTreeMap<&'static str, Vec<String>>,
+}
+
+impl Policy {
+    /// Reads a document.
+    ///
+    /// # Errors
+    /// [`PolicyError`].
+    pub fn parse(json: &str) -> Result<Self, PolicyError> {
+        Ok(serde_json::from_str(json)?)
+    }
+
+    /// Whether a statement allows it and none denies it.
+    pub(crate) fn allows(&self, request: &Request<'_>) -> bool {
+        let says = |effect| {
+            let mut of_effect = self
+                .statement
+                .iter()
+                .filter(|statement| statement.effect == effect);
+            of_effect.any(|statement| statement.applies(request))
+        };
+        says(Effect::Allow) && !says(Effect::Deny)
+    }
+}
+
+impl Statement {
+    fn applies(&self, request: &Request<'_>) -> bool {
+        let fits = |patterns: &[String], text: &str| patterns.iter().any(|pattern| like(pattern, text));
+        fits(&self.action, request.action)
+            && fits(&self.resource, request.resource)
+            && self.condition.iter().all(|(operator, keys)| {
+                keys.iter().all(|(key, patterns)| {
+                    self.holds(operator, request.context.get(key.as_str()), &patterns.0)
+                })
+            })
+    }
+
+    fn holds(&self, operator: &str, found: Option<&Vec<String>>, patterns: &[String]) -> bool {
+        let fits = |text: &String| patterns.iter().any(|pattern| like(pattern, text));
+        match (operator, found) {
+            // IAM takes an absent key for fitting `ForAllValues`; here a request that has none is none of ours
+            ("StringLike" | "ForAllValues:StringLike", Some(found)) => {
+                !found.is_empty() && found.iter().all(fits)
+            }
+            ("StringLike" | "ForAllValues:StringLike", None) => false,
+            _ => self.effect == Effect::Deny,
+        }
+    }
+}
+
+/// Whether `text` is like `pattern`, in which `*` is any text and `?` any character.
+fn like(pattern: &str, text: &str) -> bool {
+    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
+    let (mut p, mut t) = (0, 0);
+    let mut last_star: Option<(usize, usize)> = None;
+    while t < text.len() {
+        match pattern.get(p) {
+            Some('*') => {
+                last_star = Some((p, t));
+                p += 1;
+            }
+            Some(&c) if c == '?' || c == text[t] => {
+                p += 1;
+                t += 1;
+            }
+            _ => match last_star {
+                // let the last star take one character more
+                Some((star, taken)) => {
+                    last_star = Some((star, taken + 1));
+                    p = star + 1;
+                    t = taken + 1;
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[p..].iter().all(|&c| c == '*')
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_as_in_iam() {
+        for (pattern, text, fits) in [
+            ("*", "", true),
+            ("a/*/b/*", "a/x/b/y", true),
+            ("a/*/b/*", "a/x/y/b/", true), // a star takes slashes too
+            ("a/b/*", "a/b", false),
+            ("s3:Get*", "s3:GetObject", true),
+            ("a?c", "abc", true),
+            ("a?c", "ac", false),
+            ("abc", "abcd", false),
+            ("*a*b", "xaxb", true),
+            ("*a*b", "xaxbc", false),
+        ] {
+            assert_eq!(like(pattern, text), fits, "{pattern} {text}");
+        }
+    }
+
+    fn allows(policy: &str, action: &str, resource: &str, keys: Option<&[&str]>) -> bool {
+        let context = keys.map(|keys| {
+            (
+                "dynamodb:LeadingKeys",
+                keys.iter().map(ToString::to_string).collect(),
+            )
+        });
+        Policy::parse(policy).unwrap().allows(&Request {
+            action,
+            resource,
+            context: context.into_iter().collect(),
+        })
+    }
+
+    #[test]
+    fn a_denial_is_stronger_and_conditions_have_to_hold() {
+        let policy = r#"{"Version": "2012-10-17", "Statement": [
+            {"Sid": "A", "Effect": "Allow", "Action": ["s3:GetObject", "dynamodb:PutItem"], "Resource": "arn:r/*",
+             "Condition": {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": "b#*"}}},
+            {"Effect": "Allow", "Action": "s3:PutObject", "Resource": ["arn:r/x/*", "arn:r/secret"]},
+            {"Effect": "Deny", "Action": "*", "Resource": "arn:r/secret", "Condition": {"Unheard": {"of": "x"}}}
+        ]}"#;
+        assert!(allows(
+            policy,
+            "dynamodb:PutItem",
+            "arn:r/t",
+            Some(&["b#1", "b#2"])
+        ));
+        assert!(!allows(
+            policy,
+            "dynamodb:PutItem",
+            "arn:r/t",
+            Some(&["b#1", "c#2"])
+        ));
+        assert!(!allows(policy, "dynamodb:PutItem", "arn:r/t", None));
+        assert!(allows(policy, "s3:PutObject", "arn:r/x/y", None));
+        assert!(!allows(policy, "s3:PutObject", "arn:r/y", None));
+        assert!(!allows(policy, "s3:PutObject", "arn:r/secret", None));
+        assert!(!allows(policy, "s3:DeleteObject", "arn:r/x/y", None));
+        assert!(Policy::parse("{}").is_err());
+        let unknown =
+            r#"{"Statement": {"Effect": "Allow", "Action": "s3:*", "NotResource": "a", "Resource": "*"}}"#;
+        assert!(
+            Policy::parse(unknown).is_err(),
+            "a part that is not understood is no policy"
+        );
+    }
+}

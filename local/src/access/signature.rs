@@ -1,0 +1,107 @@
+//! AWS Signature Version 4 of requests with an `Authorization` header, as everybody but S3 gets them.
+//!
+//! # Source
+//! AWS IAM User Guide, "Create a signed AWS API request".
+
+use std::fmt::Write as _;
+use std::time::{Duration, SystemTime};
+
+use aws_sigv4::sign::v4::{calculate_signature, generate_signing_key};
+use http::request::Parts;
+use sha2::{Digest as _, Sha256};
+use time::PrimitiveDateTime;
+use time::macros::format_description;
+
+/// How far the clocks may differ.
+const LARGEST_SKEW: Duration = Duration::from_mins(15);
+
+/// What the header says.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Claim<'a> {
+    pub(crate) access_key: &'a str,
+    scope: &'a str,
+    signed_headers: &'a str,
+    signature: &'a str,
+}
+
+impl<'a> Claim<'a> {
+    /// Reads the header; `None` when there is none of this form.
+    pub(crate) fn read(parts: &'a Parts) -> Option<Self> {
+        let header = parts.headers.get(http::header::AUTHORIZATION)?.to_str().ok()?;
+        let fields = header.strip_prefix("AWS4-HMAC-SHA256 ")?;
+        let field = |name: &str| {
+            fields
+                .split(',')
+                .find_map(|field| field.trim().strip_prefix(name)?.strip_prefix('='))
+        };
+        let (access_key, scope) = field("Credential")?.split_once('/')?;
+        Some(Self {
+            access_key,
+            scope,
+            signed_headers: field("SignedHeaders")?,
+            signature: field("Signature")?,
+        })
+    }
+
+    /// Whether the request was signed with `secret`, just now, for `service`.
+    pub(crate) fn holds(&self, parts: &Parts, body: &[u8], secret: &str, service: &str) -> bool {
+        self.expected(parts, body, secret, service)
+            .is_some_and(|expected| expected == self.signature)
+    }
+
+    fn expected(&self, parts: &Parts, body: &[u8], secret: &str, service: &str) -> Option<String> {
+        let mut scope = self.scope.split('/');
+        let (day, region, scope_service) = (scope.next()?, scope.next()?, scope.next()?);
+        let moment = parts.headers.get("x-amz-date")?.to_str().ok()?;
+        let format = format_description!("[year][month][day]T[hour][minute][second]Z");
+        let signed_at: SystemTime = PrimitiveDateTime::parse(moment, format).ok()?.assume_utc().into();
+        let now = SystemTime::now();
+        let skew = now
+            .duration_since(signed_at)
+            .or_else(|_| signed_at.duration_since(now))
+            .ok()?;
+        // the host at least: otherwise a signature would hold elsewhere too
+        let is_whole = self.signed_headers.split(';').any(|name| name == "host");
+        if skew > LARGEST_SKEW || !moment.starts_with(day) || scope_service != service || !is_whole {
+            return None;
+        }
+        let request = self.canonical(parts, body)?;
+        let text = format!(
+            "AWS4-HMAC-SHA256\n{moment}\n{}\n{}",
+            self.scope,
+            hex(&Sha256::digest(request))
+        );
+        let key = generate_signing_key(secret, signed_at, region, service);
+        Some(calculate_signature(key, text.as_bytes()))
+    }
+
+    fn canonical(&self, parts: &Parts, body: &[u8]) -> Option<String> {
+        let mut headers = String::new();
+        for name in self.signed_headers.split(';') {
+            let values = parts
+                .headers
+                .get_all(name)
+                .iter()
+                .map(|value| value.to_str().ok());
+            let values: Vec<&str> = values.collect::<Option<_>>()?;
+            let value = values.join(",");
+            let words: Vec<&str> = value.split_whitespace().collect();
+            let _ = writeln!(headers, "{name}:{}", words.join(" ")); // writing to a string can't fail
+        }
+        let path = parts.uri.path().replace('%', "%25"); // encoded once more than it was sent
+        let mut query: Vec<&str> = parts.uri.query().unwrap_or_default().split('&').collect();
+        query.sort_unstable();
+        let (query, payload) = (query.join("&"), hex(&Sha256::digest(body)));
+        Some(format!(
+            "{}\n{path}\n{query}\n{headers}\n{}\n{payload}",
+            parts.method, self.signed_headers
+        ))
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

@@ -1,0 +1,80 @@
+//! Lambda's Invoke: takes an event for a function and answers before it runs, as S3 and the caretaker use it.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Path, Request, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use http::StatusCode;
+use serde_json::json;
+
+use crate::access::Guard;
+use crate::queue::Queue;
+
+/// The largest event of an asynchronous invocation, as in AWS.
+const MAX_EVENT_BYTES: usize = 1 << 20;
+
+/// The service.
+pub(crate) fn router(queue: Arc<Queue>, guard: Guard) -> Router {
+    Router::new()
+        .route("/2015-03-31/functions/{function}/invocations", post(invoke))
+        .with_state((queue, guard))
+}
+
+async fn invoke(
+    State((queue, guard)): State<(Arc<Queue>, Guard)>,
+    Path(function): Path<String>,
+    request: Request,
+) -> Response {
+    let (parts, body) = request.into_parts();
+    let Ok(event) = axum::body::to_bytes(body, MAX_EVENT_BYTES).await else {
+        let message = format!("an event may have {MAX_EVENT_BYTES} bytes");
+        return refusal(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "RequestTooLargeException",
+            &message,
+        );
+    };
+    // a name, or an ARN that ends in it
+    let function = function.rsplit(':').next().unwrap_or_default().to_owned();
+    if let Err(refused) = guard.invocation(&parts, &event, &function) {
+        return refusal(refused.status, refused.code, &refused.message);
+    }
+    if !queue.has_function(&function) {
+        let message = format!("there is no function `{function}`");
+        return refusal(StatusCode::NOT_FOUND, "ResourceNotFoundException", &message);
+    }
+    let kind = parts
+        .headers
+        .get("x-amz-invocation-type")
+        .and_then(|kind| kind.to_str().ok());
+    if kind != Some("Event") {
+        let message = "the local cloud takes asynchronous invocations only: `--invocation-type Event`";
+        return refusal(StatusCode::BAD_REQUEST, "InvalidParameterValueException", message);
+    }
+    let Some(event) = String::from_utf8(event.to_vec())
+        .ok()
+        .filter(|event| serde_json::from_str::<serde::de::IgnoredAny>(event).is_ok())
+    else {
+        return refusal(
+            StatusCode::BAD_REQUEST,
+            "InvalidRequestContentException",
+            "the event is not JSON",
+        );
+    };
+    match queue.invoke(function, event).await {
+        Ok(request_id) => (StatusCode::ACCEPTED, [("x-amzn-requestid", request_id)]).into_response(),
+        Err(error) => refusal(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "ServiceException",
+            &error.to_string(),
+        ),
+    }
+}
+
+fn refusal(status: StatusCode, kind: &str, message: &str) -> Response {
+    let body = json!({"Type": "User", "Message": message}).to_string();
+    let headers = [("content-type", "application/json"), ("x-amzn-errortype", kind)];
+    (status, headers, body).into_response()
+}

@@ -1,0 +1,42 @@
+//! Functions that run by the clock.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::config::{ACCOUNT_ID, REGION, Schedule};
+use crate::database::now_ms;
+use crate::events::timestamp;
+use crate::queue::Queue;
+
+/// The event of a schedule, in the form of `EventBridge`.
+pub(crate) fn scheduled_event() -> Value {
+    json!({
+        "version": "0",
+        "id": uuid::Uuid::new_v4().to_string(),
+        "detail-type": "Scheduled Event",
+        "source": "aws.events",
+        "account": ACCOUNT_ID,
+        "time": timestamp(now_ms()),
+        "region": REGION,
+        "resources": [],
+        "detail": {},
+    })
+}
+
+/// Queues an invocation each time the schedule says so, until `stop`.
+pub(crate) async fn keep(schedule: Schedule, queue: Arc<Queue>, stop: CancellationToken) {
+    let every = schedule.every.max(Duration::from_millis(1));
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(every) => {}
+        }
+        let event = scheduled_event().to_string();
+        if let Err(error) = queue.invoke(schedule.function.clone(), event).await {
+            tracing::error!(function = schedule.function, %error, "cannot queue a scheduled invocation");
+        }
+    }
+}

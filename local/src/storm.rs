@@ -1,0 +1,226 @@
+//! Bad weather: faults drawn at random from a seed, a request or an event at a time.
+//!
+//! What happens to the `n`-th request or event depends on the seed and `n` alone, not on time, so that every run meets as
+//! many faults of each kind.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::database::locked;
+
+/// How many of a thousand requests or events meet which fault; all 0 is fine weather.
+#[derive(Clone, Debug, Default)]
+pub struct Storm {
+    /// Where the draws begin.
+    pub seed: u64,
+    /// Requests before which the function that makes them is killed.
+    pub kills_before: u32,
+    /// Requests after whose effect the function is killed.
+    pub kills_after: u32,
+    /// Requests to S3 that are answered 503 `SlowDown`.
+    pub s3_unavailable: u32,
+    /// Bodies from S3 that come late.
+    pub s3_slow: u32,
+    /// Bodies from S3 that end in the middle.
+    pub s3_cut: u32,
+    /// Requests to `DynamoDB` that are throttled.
+    pub table_throttled: u32,
+    /// Requests to `DynamoDB` that are answered 500 without an effect.
+    pub table_errors: u32,
+    /// Requests to `DynamoDB` that have their effect and are answered 500.
+    pub table_lost_answers: u32,
+    /// Events of new objects that are never delivered.
+    pub events_dropped: u32,
+    /// Events that are delivered twice.
+    pub events_duplicated: u32,
+    /// Events that are held back, so that later ones come first.
+    pub events_delayed: u32,
+    /// The longest that an event is held back.
+    pub longest_delay: Duration,
+    /// Events that carry a wrong time.
+    pub events_skewed: u32,
+    /// The furthest that the time is wrong, to either side.
+    pub largest_skew: Duration,
+}
+
+/// Which service a request is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Service {
+    S3,
+    Table,
+    Lambda,
+}
+
+/// What a storm does to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Blow {
+    KillBefore,
+    KillAfter,
+    /// 503 from S3, throttling from the table.
+    Refuse,
+    /// 500 without an effect.
+    Fail,
+    /// 500 with the effect.
+    LoseAnswer,
+    Slow,
+    Cut,
+}
+
+/// What a storm does to an event.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct EventFate {
+    /// When each delivery is due, from now; none if it is dropped.
+    pub(crate) deliveries: Vec<Duration>,
+    pub(crate) skew_ms: i64,
+}
+
+/// A storm that goes on, with counters.
+#[derive(Debug, Default)]
+pub(crate) struct Weather {
+    storm: Mutex<Option<Storm>>,
+    n_draws: AtomicU64,
+    injected: Mutex<BTreeMap<&'static str, usize>>,
+}
+
+impl Weather {
+    pub(crate) fn set(&self, storm: Option<Storm>) {
+        *locked(&self.storm) = storm;
+    }
+
+    /// How many faults of each kind there were.
+    pub(crate) fn injected(&self) -> BTreeMap<&'static str, usize> {
+        locked(&self.injected).clone()
+    }
+
+    fn count(&self, kind: &'static str) {
+        *locked(&self.injected).entry(kind).or_default() += 1;
+    }
+
+    /// What happens to the next request of a function.
+    pub(crate) fn strike(&self, service: Service) -> Option<Blow> {
+        let storm = locked(&self.storm).clone()?;
+        let mut left = self.draw(&storm) % 1000;
+        let s3 = |rate: u32| if service == Service::S3 { rate } else { 0 };
+        let table = |rate: u32| if service == Service::Table { rate } else { 0 };
+        let blows = [
+            (
+                storm.kills_before,
+                Blow::KillBefore,
+                "function killed before a request",
+            ),
+            (
+                storm.kills_after,
+                Blow::KillAfter,
+                "function killed after a request",
+            ),
+            (s3(storm.s3_unavailable), Blow::Refuse, "S3 503"),
+            (s3(storm.s3_slow), Blow::Slow, "S3 slow"),
+            (s3(storm.s3_cut), Blow::Cut, "S3 body cut off"),
+            (table(storm.table_throttled), Blow::Refuse, "DynamoDB throttled"),
+            (table(storm.table_errors), Blow::Fail, "DynamoDB 500"),
+            (
+                table(storm.table_lost_answers),
+                Blow::LoseAnswer,
+                "DynamoDB 500 after the effect",
+            ),
+        ];
+        for (rate, blow, kind) in blows {
+            if left < u64::from(rate) {
+                self.count(kind);
+                return Some(blow);
+            }
+            left -= u64::from(rate);
+        }
+        None
+    }
+
+    /// What happens to the next event.
+    pub(crate) fn fate(&self) -> Option<EventFate> {
+        let storm = locked(&self.storm).clone()?;
+        let happens = |rate: u32, kind: &'static str| {
+            let does = self.draw(&storm) % 1000 < u64::from(rate);
+            if does {
+                self.count(kind);
+            }
+            does
+        };
+        let n = if happens(storm.events_dropped, "event dropped") {
+            0
+        } else {
+            1 + usize::from(happens(storm.events_duplicated, "event duplicated"))
+        };
+        let is_skewed = happens(storm.events_skewed, "event with a wrong time");
+        let delay = || {
+            let is_late = self.draw(&storm) % 1000 < u64::from(storm.events_delayed);
+            if is_late && n > 0 {
+                self.count("event delayed");
+                storm.longest_delay.mul_f64(self.share(&storm))
+            } else {
+                Duration::ZERO
+            }
+        };
+        let deliveries = (0..n).map(|_| delay()).collect();
+        let skew_ms = if is_skewed {
+            let largest = storm.largest_skew.as_millis() as f64;
+            (largest * (2.0 * self.share(&storm) - 1.0)) as i64
+        } else {
+            0
+        };
+        Some(EventFate { deliveries, skew_ms })
+    }
+
+    /// A number in [0, 1).
+    fn share(&self, storm: &Storm) -> f64 {
+        (self.draw(storm) % 1_000_000) as f64 / 1e6
+    }
+
+    /// The next number of the storm's sequence: `SplitMix64` of its place.
+    fn draw(&self, storm: &Storm) -> u64 {
+        let n = self.n_draws.fetch_add(1, Ordering::Relaxed);
+        let mut z = storm.seed.wrapping_add(n.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn blows(seed: u64) -> Vec<Option<Blow>> {
+        let weather = Weather::default();
+        weather.set(Some(Storm {
+            seed,
+            kills_before: 100,
+            table_throttled: 100,
+            ..Storm::default()
+        }));
+        (0..1000).map(|_| weather.strike(Service::Table)).collect()
+    }
+
+    #[test]
+    fn a_seed_gives_the_same_storm_each_time() {
+        assert_eq!(blows(1), blows(1));
+        assert_ne!(blows(1), blows(2));
+        let n_kills = blows(1)
+            .iter()
+            .filter(|blow| **blow == Some(Blow::KillBefore))
+            .count();
+        assert!((50..200).contains(&n_kills), "about a tenth: {n_kills}");
+        assert!(!blows(1).contains(&Some(Blow::Cut)));
+    }
+
+    #[test]
+    fn in_fine_weather_nothing_happens() {
+        let weather = Weather::default();
+        assert_eq!((weather.strike(Service::S3), weather.fate()), (None, None));
+        weather.set(Some(Storm::default()));
+        assert_eq!(weather.strike(Service::S3), None);
+        let fate = weather.fate().map(|fate| (fate.deliveries, fate.skew_ms));
+        assert_eq!(fate, Some((vec![Duration::ZERO], 0)));
+        assert!(weather.injected().is_empty());
+    }
+}

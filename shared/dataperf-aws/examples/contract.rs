@@ -1,0 +1,19 @@
+//! Holds S3 and `DynamoDB` at any addresses to the contracts of the ports: `contract S3_URL DYNAMODB_URL BUCKET TABLE`.
+//!
+//! The tests do so with the local cloud; `tests/peers/run moto` does it with this program. It ends with 0 when both keep them.
+
+use dataperf::ports::contract;
+use dataperf_aws::{Clients, DynamoLeaderboards, S3Bucket};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let [s3, dynamodb, bucket, table] = args.as_slice() else {
+        return Err("call it as `contract S3_URL DYNAMODB_URL BUCKET TABLE`".into());
+    };
+    let clients = Clients::at(s3, dynamodb, "local", "local").await;
+    contract::bucket(&S3Bucket::new(clients.s3.clone(), bucket), "contract").await?;
+    let table = DynamoLeaderboards::new(clients.dynamodb, table);
+    contract::leaderboards(&table, "contract").await?;
+    contract::upkeep(&table, "upkeep").await
+}

@@ -1,0 +1,212 @@
+//! The function that ends what the evaluators could not: it reads the failures queue, and sweeps on a schedule.
+
+use dataperf::benchmarks::IDS;
+use dataperf::failure::give_up;
+use dataperf::pipeline::{Outlets, PipelineError};
+use dataperf::rescoring::Request;
+use futures_util::FutureExt;
+use lambda_runtime::{Context, LambdaEvent, service_fn};
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+
+use crate::event::BadEvent;
+use crate::fault::{Fault, with_causes};
+use crate::given_up::{GivenUp, given_up};
+use crate::metrics::{Unit, emit};
+use crate::report::outcome;
+use crate::runtime::{Names, guarded, now, seconds, variable};
+use crate::sweep::{Limits, Sweep};
+use crate::{Clients, DynamoLeaderboards, Evaluators, S3Bucket};
+
+struct Warm {
+    names: Names,
+    submissions: String,
+    functions_prefix: String,
+    limits: Limits,
+    clients: OnceCell<Clients>,
+}
+
+/// Runs the caretaker until the host ends it. An event of SQS brings records of failures, one of the schedule starts a
+/// sweep.
+///
+/// # Errors
+/// When the environment lacks a variable, or the runtime's host is gone.
+pub async fn run_caretaker() -> Result<(), lambda_runtime::Error> {
+    crate::log_as_json();
+    let warm = Warm {
+        names: Names::from_environment()?,
+        submissions: variable("DATAPERF_SUBMISSIONS_BUCKET")?,
+        functions_prefix: variable("DATAPERF_FUNCTION_PREFIX")?,
+        limits: Limits {
+            quiet_seconds: seconds("DATAPERF_SWEEP_AFTER_SECONDS")?,
+            patience_seconds: seconds("DATAPERF_GIVE_UP_AFTER_SECONDS")?,
+        },
+        clients: OnceCell::new(),
+    };
+    let warm = &warm;
+    lambda_runtime::run(service_fn(move |event: LambdaEvent<Value>| {
+        guarded(handle(warm, event)).boxed_local()
+    }))
+    .await
+}
+
+async fn handle(warm: &Warm, event: LambdaEvent<Value>) -> Result<Value, Fault> {
+    let (event, context) = event.into_parts();
+    if let Some(records) = event.get("Records").and_then(Value::as_array) {
+        return Ok(end_all(warm, records, &context).await);
+    }
+    let source = event.get("source").and_then(Value::as_str);
+    if matches!(source, Some("aws.events" | "aws.scheduler")) {
+        return sweep_all(warm, &context).await;
+    }
+    let what = "neither records of a queue nor a scheduled event".to_owned();
+    Err(BadEvent::new(what).into())
+}
+
+/// Ends the uploads of every record. Those that did not work go back to the queue, in the form that SQS triggers read.
+async fn end_all(warm: &Warm, records: &[Value], context: &Context) -> Value {
+    let mut again = Vec::new();
+    for record in records {
+        let said = |name| record.get(name).and_then(Value::as_str).unwrap_or_default();
+        let message_id = said("messageId");
+        let ended = match given_up(said("body")) {
+            Ok(given_up) => Box::pin(end(warm, &given_up, &context.request_id)).await,
+            Err(error) => Err(error.into()),
+        };
+        if let Err(fault) = ended {
+            tracing::error!(
+                request_id = context.request_id, message_id, outcome = "fault", error_type = fault.error_type(),
+                error = %fault, "a record of failure goes back to the queue"
+            );
+            again.push(json!({ "itemIdentifier": message_id }));
+        }
+    }
+    json!({ "batchItemFailures": again })
+}
+
+/// Ends the uploads of one event as failed.
+async fn end(warm: &Warm, given_up_event: &GivenUp, request_id: &str) -> Result<(), Fault> {
+    let clients = warm.clients.get_or_init(Clients::from_environment).await;
+    let outlets = Outlets {
+        leaderboards: &DynamoLeaderboards::new(clients.dynamodb.clone(), &warm.names.table),
+        results: &S3Bucket::new(clients.s3.clone(), &warm.names.results),
+    };
+    for upload in &given_up_event.uploads {
+        let first = upload.key.split('/').next().unwrap_or_default();
+        let Some(benchmark) = IDS.iter().find(|id| **id == first) else {
+            let what = format!("the key `{}` begins with no benchmark's id", upload.key);
+            return Err(BadEvent::new(what).into());
+        };
+        if upload.is_folder_marker() {
+            continue;
+        }
+        if Request::is_one(benchmark, upload) {
+            // Nobody's submission: whoever asked sees what was not scored again, and asks once more.
+            tracing::error!(
+                request_id,
+                failed_request_id = given_up_event.request_id,
+                benchmark,
+                key = upload.key,
+                outcome = "fault",
+                error = given_up_event.error,
+                "a request to score again was given up"
+            );
+            continue;
+        }
+        let reason = given_up_event.cause.reason(&given_up_event.request_id);
+        let ended = give_up(benchmark, upload, reason, &outlets, now).await?;
+        let receipt = &ended.receipt;
+        tracing::warn!(
+            request_id,
+            failed_request_id = given_up_event.request_id,
+            benchmark,
+            submission = %receipt.submission,
+            submitter = receipt.submitter,
+            outcome = receipt.verdict.status.as_str(),
+            code = given_up_event.cause.code(),
+            error = given_up_event.error,
+            repeated = !ended.recorded,
+            "given up"
+        );
+        let about = json!({
+            "request_id": request_id, "failed_request_id": given_up_event.request_id, "submission": receipt.submission,
+            "code": given_up_event.cause.code(),
+        });
+        emit(&warm.names.table, Some(benchmark), &outcome(&ended), about);
+    }
+    Ok(())
+}
+
+/// Sweeps every benchmark; all are tried before a fault is reported.
+async fn sweep_all(warm: &Warm, context: &Context) -> Result<Value, Fault> {
+    let clients = warm.clients.get_or_init(Clients::from_environment).await;
+    let sweep = Sweep {
+        s3: &clients.s3,
+        dynamodb: &clients.dynamodb,
+        submissions: &warm.submissions,
+        table: DynamoLeaderboards::new(clients.dynamodb.clone(), &warm.names.table),
+        results: S3Bucket::new(clients.s3.clone(), &warm.names.results),
+        evaluators: Evaluators::new(clients.lambda(None), &warm.functions_prefix),
+        limits: warm.limits,
+        request_id: &context.request_id,
+        deadline: context.deadline(),
+        table_name: &warm.names.table,
+    };
+    let mut fault = None;
+    let mut swept = serde_json::Map::new();
+    let (mut n_unfinished, mut oldest_seconds) = (0, 0.0_f64);
+    for benchmark in IDS {
+        match Box::pin(sweep.run(benchmark)).await {
+            Ok(done) => {
+                tracing::info!(
+                    request_id = context.request_id,
+                    benchmark,
+                    n_unfinished = done.n_unfinished,
+                    oldest_unfinished_seconds = done.oldest_seconds,
+                    n_listed = done.n_listed,
+                    n_evaluated = done.n_evaluated,
+                    n_given_up = done.n_given_up,
+                    is_complete = done.is_complete,
+                    "swept"
+                );
+                if done.n_evaluated + done.n_given_up > 0 {
+                    let metrics = [
+                        ("EvaluatedAgain", Unit::Count, done.n_evaluated as f64),
+                        ("Failed", Unit::Count, done.n_given_up as f64),
+                    ];
+                    let about = json!({"request_id": context.request_id});
+                    emit(&warm.names.table, Some(benchmark), &metrics, about);
+                }
+                n_unfinished += done.n_unfinished;
+                oldest_seconds = oldest_seconds.max(done.oldest_seconds);
+                swept.insert(
+                    (*benchmark).into(),
+                    json!({"evaluated_again": done.n_evaluated, "given_up": done.n_given_up}),
+                );
+            }
+            Err(error) => {
+                let message = with_causes(&error);
+                tracing::error!(
+                    request_id = context.request_id,
+                    benchmark,
+                    outcome = "fault",
+                    error = message,
+                    "not swept"
+                );
+                fault.get_or_insert(Fault::from(PipelineError::Port(error)));
+            }
+        }
+    }
+    // One line a sweep, and of the whole: a metric that is written in every hour of the year is paid for in every month.
+    let metrics = [
+        ("Unfinished", Unit::Count, n_unfinished as f64),
+        ("OldestUnfinishedSeconds", Unit::Seconds, oldest_seconds),
+    ];
+    emit(
+        &warm.names.table,
+        None,
+        &metrics,
+        json!({"request_id": context.request_id}),
+    );
+    fault.map_or(Ok(Value::Object(swept)), Err)
+}

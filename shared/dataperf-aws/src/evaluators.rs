@@ -1,0 +1,46 @@
+//! The benchmarks' functions, started with an event as S3 starts them.
+
+use aws_sdk_lambda::Client;
+use aws_sdk_lambda::primitives::Blob;
+use aws_sdk_lambda::types::InvocationType;
+use dataperf::Upload;
+use dataperf::ports::PortError;
+
+use crate::event::announcement;
+use crate::fault::port_error;
+
+/// The functions of one deployment.
+#[derive(Debug, Clone)]
+pub struct Evaluators {
+    client: Client,
+    prefix: String,
+}
+
+impl Evaluators {
+    /// Functions are called `prefix` and the benchmark's id.
+    pub fn new(client: Client, prefix: impl Into<String>) -> Self {
+        Self {
+            client,
+            prefix: prefix.into(),
+        }
+    }
+
+    /// Hands the event of an upload to its benchmark's function, which has it evaluated unless it has ended. Returns when
+    /// Lambda has taken the event; its retries and its destination for failures are those of every event.
+    ///
+    /// # Errors
+    /// [`PortError`] when Lambda does not take it.
+    pub async fn evaluate(&self, benchmark: &str, upload: &Upload) -> Result<(), PortError> {
+        let function = format!("{}{benchmark}", self.prefix);
+        let request = self
+            .client
+            .invoke()
+            .function_name(&function)
+            .invocation_type(InvocationType::Event)
+            .payload(Blob::new(announcement(upload).to_string()));
+        let invoked = request.send().await;
+        invoked
+            .map(drop)
+            .map_err(|error| port_error(format!("invoking the function `{function}`"), error))
+    }
+}

@@ -1,0 +1,172 @@
+//! The record Lambda keeps of an event that it has given up, as it arrives in the failures queue.
+
+use dataperf::Upload;
+use dataperf::failure::Cause;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::event::{BadEvent, uploads};
+
+/// An event whose evaluation failed for good.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GivenUp {
+    /// The invocation's id, by which the logs are searched.
+    pub request_id: String,
+    /// Whose fault it was.
+    pub cause: Cause,
+    /// The last error, for the organizer.
+    pub error: String,
+    /// What the event announced.
+    pub uploads: Vec<Upload>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Record {
+    request_context: Context,
+    request_payload: Value,
+    #[serde(default)]
+    response_payload: Value,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Context {
+    request_id: String,
+    #[serde(default)]
+    condition: String,
+}
+
+/// Reads a record of the form that Lambda's destinations have.
+///
+/// # Errors
+/// [`BadEvent`] when it is no such record, or the event in it is not S3's.
+pub fn given_up(record: &str) -> Result<GivenUp, BadEvent> {
+    let record: Record = serde_json::from_str(record)
+        .map_err(|error| BadEvent::new(format!("not a record of Lambda's destinations: {error}")))?;
+    let said = |name| {
+        record
+            .response_payload
+            .get(name)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    let (error_type, message) = (said("errorType"), said("errorMessage"));
+    Ok(GivenUp {
+        request_id: record.request_context.request_id,
+        cause: cause(&record.request_context.condition, error_type, message),
+        error: format!("{error_type}: {message}"),
+        uploads: uploads(&record.request_payload)?,
+    })
+}
+
+/// Lambda's own errors are told by their type, older ones by their words only.
+fn cause(condition: &str, error_type: &str, message: &str) -> Cause {
+    match error_type {
+        _ if condition == "EventAgeExceeded" => Cause::Overloaded,
+        "OrganizerFault" => Cause::Organizer,
+        "Transient" => Cause::Unavailable,
+        "Panic" | "BadEvent" => Cause::Defect,
+        "Sandbox.Timedout" => Cause::TimeLimit,
+        _ if message.contains("Task timed out") => Cause::TimeLimit,
+        _ => Cause::Crashed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dataperf::Timestamp;
+    use serde_json::json;
+
+    use super::*;
+    use crate::event::announcement;
+
+    fn record(condition: &str, error: &Value) -> (Upload, String) {
+        let upload = Upload {
+            bucket: "submissions".into(),
+            key: "speech-selection/en-25/ada/first try.json".into(),
+            version: Some("v".into()),
+            e_tag: None,
+            received_at: Timestamp::from_unix_millis(1_772_366_400_250),
+        };
+        let record = json!({
+            "version": "1.0", "timestamp": "2026-03-01T12:10:00.250Z",
+            "requestContext": {"requestId": "r-1", "functionArn": "arn", "condition": condition, "approximateInvokeCount": 3},
+            "requestPayload": announcement(&upload),
+            "responseContext": {"statusCode": 200, "executedVersion": "$LATEST", "functionError": "Unhandled"},
+            "responsePayload": error,
+        });
+        (upload, record.to_string())
+    }
+
+    #[test]
+    fn each_kind_of_error_has_its_cause() {
+        let exhausted = "RetriesExhausted";
+        let cases = [
+            (exhausted, "OrganizerFault", "no data set", Cause::Organizer),
+            (exhausted, "Transient", "throttled", Cause::Unavailable),
+            (exhausted, "Panic", "index out of bounds", Cause::Defect),
+            (
+                exhausted,
+                "Sandbox.Timedout",
+                "RequestId: r Error: Task timed out after 60.00 seconds",
+                Cause::TimeLimit,
+            ),
+            (
+                exhausted,
+                "",
+                "2026-03-01T12:10:00.250Z r Task timed out after 60.00 seconds",
+                Cause::TimeLimit,
+            ),
+            (
+                exhausted,
+                "Runtime.ExitError",
+                "RequestId: r Error: Runtime exited with error: signal: killed",
+                Cause::Crashed,
+            ),
+            ("EventAgeExceeded", "", "", Cause::Overloaded),
+        ];
+        for (condition, error_type, message, cause) in cases {
+            let (upload, record) = record(
+                condition,
+                &json!({"errorType": error_type, "errorMessage": message}),
+            );
+            let read = given_up(&record).expect("a record");
+            assert_eq!(
+                (read.cause, read.request_id.as_str()),
+                (cause, "r-1"),
+                "{error_type} {message}"
+            );
+            assert_eq!(read.uploads, [upload]);
+            assert!(read.error.contains(message));
+        }
+    }
+
+    #[test]
+    fn an_event_that_was_never_run_has_no_response() {
+        let (upload, text) = record("EventAgeExceeded", &Value::Null);
+        assert_eq!(given_up(&text).expect("a record").uploads, [upload]);
+        let mut record: Value = serde_json::from_str(&text).expect("JSON");
+        record
+            .as_object_mut()
+            .expect("an object")
+            .remove("responsePayload");
+        assert_eq!(
+            given_up(&record.to_string()).expect("a record").cause,
+            Cause::Overloaded
+        );
+    }
+
+    #[test]
+    fn anything_else_is_refused() {
+        for text in [
+            "",
+            "{}",
+            "[]",
+            "null",
+            r#"{"requestContext": {"requestId": "r"}, "requestPayload": {}}"#,
+        ] {
+            assert!(given_up(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! What a function says of each upload: one line for people, one of numbers.
+
+use std::time::Duration;
+
+use dataperf::pipeline::Delivered;
+use dataperf::{Ending, Upload};
+use serde_json::json;
+
+use crate::fault::Fault;
+use crate::meter::{Meter, Reading};
+use crate::metrics::{Metric, Unit, emit};
+use crate::runtime::now;
+
+/// A meter for each port.
+#[derive(Debug, Default)]
+pub(crate) struct Meters {
+    pub(crate) submissions: Meter,
+    pub(crate) datasets: Meter,
+    pub(crate) table: Meter,
+    pub(crate) results: Meter,
+}
+
+impl Meters {
+    fn each(&self) -> [&Meter; 4] {
+        [&self.submissions, &self.datasets, &self.table, &self.results]
+    }
+
+    /// All readings, in the order of the fields.
+    pub(crate) fn read(&self) -> [Reading; 4] {
+        self.each().map(Meter::reading)
+    }
+}
+
+/// How long the parts of an evaluation took.
+#[derive(Debug)]
+pub(crate) struct Phases {
+    is_cold: bool,
+    total: Duration,
+    ports: [Reading; 4],
+}
+
+impl Phases {
+    pub(crate) fn new(is_cold: bool, total: Duration, meters: &Meters, before: [Reading; 4]) -> Self {
+        let meters = meters.each();
+        Self {
+            is_cold,
+            total,
+            ports: std::array::from_fn(|port| meters[port].since(before[port])),
+        }
+    }
+
+    fn metrics(&self) -> [Metric; 8] {
+        let [submission, dataset, table, receipt] = self.ports;
+        let seconds = |reading: Reading| reading.waited.as_secs_f64();
+        // calls at once count each, so that the rest may come out below 0
+        let waited: f64 = self.ports.iter().map(|port| port.waited.as_secs_f64()).sum();
+        let n_bytes: u64 = self.ports.iter().map(|port| port.n_bytes).sum();
+        [
+            ("EvaluationSeconds", Unit::Seconds, self.total.as_secs_f64()),
+            ("SubmissionSeconds", Unit::Seconds, seconds(submission)),
+            ("DatasetSeconds", Unit::Seconds, seconds(dataset)),
+            ("TableSeconds", Unit::Seconds, seconds(table)),
+            ("ReceiptSeconds", Unit::Seconds, seconds(receipt)),
+            (
+                "ComputeSeconds",
+                Unit::Seconds,
+                (self.total.as_secs_f64() - waited).max(0.0),
+            ),
+            ("BytesRead", Unit::Bytes, n_bytes as f64),
+            ("ColdStarts", Unit::Count, f64::from(u8::from(self.is_cold))),
+        ]
+    }
+}
+
+/// How an ended submission counts.
+pub(crate) fn outcome(delivered: &Delivered) -> [Metric; 4] {
+    let ending = delivered.receipt.verdict.status;
+    let count = |holds: bool| f64::from(u8::from(holds));
+    let ended = |as_that: Ending| count(delivered.recorded && ending == as_that);
+    [
+        ("Scored", Unit::Count, ended(Ending::Scored)),
+        ("Rejected", Unit::Count, ended(Ending::Rejected)),
+        ("Failed", Unit::Count, ended(Ending::Failed)),
+        ("Repeated", Unit::Count, count(!delivered.recorded)),
+    ]
+}
+
+/// An upload has ended.
+pub(crate) fn report(deployment: &str, request_id: &str, delivered: &Delivered, phases: &Phases) {
+    let Delivered { receipt, recorded } = delivered;
+    let verdict = &receipt.verdict;
+    tracing::info!(
+        request_id,
+        benchmark = verdict.benchmark,
+        leaderboard = verdict.leaderboard,
+        submitter = receipt.submitter,
+        submission = %receipt.submission,
+        outcome = verdict.status.as_str(),
+        score = verdict.score,
+        n_reasons = verdict.n_reasons.unwrap_or(verdict.reasons.len()),
+        revision = receipt.revision,
+        round = receipt.round,
+        repeated = !recorded,
+        seconds = phases.total.as_secs_f64(),
+        "finished"
+    );
+    let mut metrics = outcome(delivered).to_vec();
+    metrics.extend(phases.metrics());
+    if *recorded {
+        let millis = receipt.finished_at.unix_millis() - receipt.received_at.unix_millis();
+        metrics.push((
+            "UploadToVerdictSeconds",
+            Unit::Seconds,
+            millis.max(0) as f64 / 1e3,
+        ));
+    }
+    let about = json!({"request_id": request_id, "submission": receipt.submission, "leaderboard": verdict.leaderboard});
+    emit(deployment, Some(&verdict.benchmark), &metrics, about);
+}
+
+/// An upload could not be brought to its end this time.
+pub(crate) fn report_fault(
+    deployment: &str,
+    benchmark: &str,
+    request_id: &str,
+    upload: &Upload,
+    fault: &Fault,
+    message: &str,
+    phases: &Phases,
+) {
+    let submission = upload.id();
+    tracing::error!(
+        request_id, benchmark, %submission, key = upload.key, version = upload.version, outcome = "fault",
+        error_type = fault.error_type(), seconds = phases.total.as_secs_f64(), error = message, "not finished"
+    );
+    let count = |holds: bool| f64::from(u8::from(holds));
+    let age = (now().unix_millis() - upload.received_at.unix_millis()).max(0) as f64 / 1e3;
+    let mut metrics = vec![
+        ("Faults", Unit::Count, 1.0),
+        (
+            "OrganizerFaults",
+            Unit::Count,
+            count(matches!(fault, Fault::Organizer(_))),
+        ),
+        (
+            "TransientFaults",
+            Unit::Count,
+            count(matches!(fault, Fault::Transient(_))),
+        ),
+        ("UnfinishedAgeSeconds", Unit::Seconds, age),
+    ];
+    metrics.extend(phases.metrics());
+    let about = json!({"request_id": request_id, "submission": submission, "error_type": fault.error_type()});
+    emit(deployment, Some(benchmark), &metrics, about);
+}

@@ -1,0 +1,59 @@
+//! What every function does around its work: its environment, the clock, and panics.
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use dataperf::Timestamp;
+use futures_util::FutureExt;
+
+use crate::fault::Fault;
+
+/// A variable of the environment.
+pub(crate) fn variable(name: &str) -> Result<String, lambda_runtime::Error> {
+    std::env::var(name).map_err(|_| format!("the environment variable `{name}` is not set").into())
+}
+
+/// A variable of the environment that is a whole number of seconds.
+pub(crate) fn seconds(name: &str) -> Result<i64, lambda_runtime::Error> {
+    let value = variable(name)?;
+    let wrong =
+        || format!("the environment variable `{name}` is `{value}`, it must be whole seconds from 0 on");
+    let seconds: u32 = value.parse().map_err(|_| wrong())?;
+    Ok(i64::from(seconds))
+}
+
+/// The names of the table and the buckets: everything in which one deployment differs from another.
+pub(crate) struct Names {
+    pub(crate) table: String,
+    pub(crate) datasets: String,
+    pub(crate) results: String,
+}
+
+impl Names {
+    pub(crate) fn from_environment() -> Result<Self, lambda_runtime::Error> {
+        Ok(Self {
+            table: variable("DATAPERF_TABLE")?,
+            datasets: variable("DATAPERF_DATASETS_BUCKET")?,
+            results: variable("DATAPERF_RESULTS_BUCKET")?,
+        })
+    }
+}
+
+/// The time.
+pub(crate) fn now() -> Timestamp {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_unix_millis(i64::try_from(since_1970.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// Does the work; a panic becomes a fault of its own kind, and the function lives on.
+pub(crate) async fn guarded<T>(work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+    let done = AssertUnwindSafe(work).catch_unwind().await;
+    done.unwrap_or_else(|panic| {
+        let said = panic.downcast_ref::<&str>().map(|said| (*said).to_owned());
+        let said = said.or_else(|| panic.downcast_ref::<String>().cloned());
+        Err(Fault::Panic(
+            said.unwrap_or_else(|| "without a message".to_owned()),
+        ))
+    })
+}

@@ -1,0 +1,463 @@
+//! Nobody gets in where they don't belong: submitters, functions and strangers try what they may not do.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
+use dataperf::Ending;
+use dataperf::ports::leaderboard::Leaderboards;
+use dataperf_aws::Clients;
+use dataperf_local::{Config, Identity, Policy};
+use serde_json::json;
+
+use crate::nothing_lost::key;
+use crate::project::{BENCHMARK, good, root};
+use crate::world::{CARETAKER, PATIENCE, World, board, with_caretaker};
+
+/// The rights that infra/ gives a function.
+pub(crate) fn deployed(function: &str) -> Policy {
+    let text = std::fs::read_to_string(root().join("infra/policies.json")).unwrap();
+    let mut policies: BTreeMap<String, Policy> = serde_json::from_str(&text).unwrap();
+    policies.remove(function).unwrap()
+}
+
+fn as_deployed(config: &mut Config) {
+    with_caretaker(config);
+    for function in &mut config.functions {
+        function.policy = Some(deployed(&function.name));
+    }
+}
+
+/// Ada's keys with the policy that `dataperf submitter add` writes, bo's likewise, and keys with a function's rights.
+async fn with_identities() -> World {
+    let mut world = World::with(as_deployed).await;
+    let mut identities = Vec::new();
+    for name in ["ada", "bo"] {
+        let ran = world.command(&["submitter", "add", name, BENCHMARK, "--access", "policy"]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        identities.push((name, Policy::parse(&ran.stdout).unwrap()));
+    }
+    identities.extend([("evaluator", deployed(BENCHMARK)), ("ender", deployed(CARETAKER))]);
+    world
+        .change(|config| {
+            config.identities = identities
+                .into_iter()
+                .map(|(name, policy)| Identity {
+                    access_key: name.into(),
+                    secret: format!("secret of {name}"),
+                    policy,
+                })
+                .collect();
+        })
+        .await;
+    world
+}
+
+async fn clients(world: &World, name: &str) -> Clients {
+    let secret = format!("secret of {name}");
+    Clients::at(
+        world.cloud.s3_endpoint(),
+        world.cloud.dynamodb_endpoint(),
+        name,
+        &secret,
+    )
+    .await
+}
+
+fn code<T: std::fmt::Debug, E: ProvideErrorMetadata + std::fmt::Debug>(
+    answer: Result<T, SdkError<E>>,
+) -> String {
+    match answer {
+        Ok(answer) => format!("allowed: {answer:?}"),
+        // an answer to HEAD has no body, and so no code
+        Err(error) => error.code().map_or_else(
+            || {
+                format!(
+                    "{:?}",
+                    error.raw_response().map(|response| response.status().as_u16())
+                )
+            },
+            str::to_owned,
+        ),
+    }
+}
+
+macro_rules! refused {
+    ($code:expr, $($request:expr),+ $(,)?) => {
+        $(assert_eq!(code($request.send().await), $code, "{}", stringify!($request));)+
+    };
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_submitter_uploads_and_reads_its_own_receipt_and_nothing_else() {
+    let world = with_identities().await;
+    let (ada, bo) = (clients(&world, "ada").await.s3, clients(&world, "bo").await.s3);
+    let put = |client: &aws_sdk_s3::Client, key: &str, bytes: Vec<u8>| {
+        client
+            .put_object()
+            .bucket("submissions")
+            .key(key)
+            .body(bytes.into())
+    };
+    for (client, name) in [(&ada, "ada"), (&bo, "bo")] {
+        put(client, &key(name, 0), good(0)).send().await.unwrap();
+    }
+    // A file name that looks like somebody's folder is still in the folder that it is in.
+    put(&bo, &format!("{BENCHMARK}/en-25/bo/ada/x.json"), good(1))
+        .send()
+        .await
+        .unwrap();
+    world.settle().await;
+    let listed = ada
+        .list_objects_v2()
+        .bucket("results")
+        .prefix(format!("{BENCHMARK}/en-25/ada/"))
+        .send()
+        .await
+        .unwrap();
+    let receipt = listed.contents()[0].key().unwrap().to_owned();
+    ada.get_object()
+        .bucket("results")
+        .key(&receipt)
+        .send()
+        .await
+        .unwrap();
+
+    let (own, others) = (key("ada", 0), key("bo", 0));
+    refused!(
+        "AccessDenied",
+        put(&ada, &others, good(0)),
+        put(&ada, &format!("{BENCHMARK}/en-25/bo/ada/x.json"), good(0)),
+        put(&ada, &format!("{BENCHMARK}/no-such/ada/x.json"), good(0)),
+        put(&ada, "vision-selection/open/ada/x.json", good(0)),
+        put(&ada, &format!("{BENCHMARK}/en-25/../bo/x.json"), good(0)),
+        ada.create_multipart_upload().bucket("submissions").key(&others),
+        ada.get_object().bucket("submissions").key(&others),
+        ada.get_object().bucket("submissions").key(&own),
+        ada.delete_object().bucket("submissions").key(&own),
+        ada.delete_object().bucket("submissions").key(&others),
+        ada.list_objects_v2().bucket("submissions"),
+        ada.list_object_versions().bucket("submissions"),
+        ada.list_buckets(),
+        // forged and foreign receipts
+        ada.put_object()
+            .bucket("results")
+            .key(&receipt)
+            .body(b"{}".to_vec().into()),
+        ada.delete_object().bucket("results").key(&receipt),
+        ada.list_objects_v2().bucket("results"),
+        ada.list_objects_v2()
+            .bucket("results")
+            .prefix(format!("{BENCHMARK}/en-25/bo/")),
+        ada.get_object()
+            .bucket("results")
+            .key(format!("{BENCHMARK}/en-25/bo/x.json")),
+        // hidden data, also by way of a copy into one's own folder
+        ada.get_object()
+            .bucket("datasets")
+            .key(format!("{BENCHMARK}/current.json")),
+        ada.put_object()
+            .bucket("datasets")
+            .key(format!("{BENCHMARK}/current.json"))
+            .body(b"{}".to_vec().into()),
+        ada.copy_object()
+            .copy_source(format!("datasets/{BENCHMARK}/current.json"))
+            .bucket("submissions")
+            .key(&own),
+        ada.copy_object()
+            .copy_source(format!("submissions/{others}"))
+            .bucket("submissions")
+            .key(&own),
+    );
+    assert!(code(ada.head_object().bucket("submissions").key(&others).send().await).contains("403"));
+    nobody_but_evaluators_writes_scores(&world).await;
+}
+
+/// Scores are in the table, and no submitter has any right there; nor may a submitter start a function.
+async fn nobody_but_evaluators_writes_scores(world: &World) {
+    let ada = clients(world, "ada").await;
+    let forged = json!({"pk": {"S": format!("{BENCHMARK}#best#en-25#open")}, "sk": {"S": "ada"}});
+    let item: std::collections::HashMap<_, _> = forged
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(name, value)| {
+            (
+                name.clone(),
+                aws_sdk_dynamodb::types::AttributeValue::S(value["S"].as_str().unwrap().into()),
+            )
+        })
+        .collect();
+    let before = world.items().await.len();
+    for name in ["ada", "evaluator"] {
+        let client = clients(world, name).await.dynamodb;
+        let mut foreign = item.clone();
+        let other = "vision-selection#best#open#open".to_owned();
+        foreign.insert("pk".into(), aws_sdk_dynamodb::types::AttributeValue::S(other));
+        refused!(
+            "AccessDeniedException",
+            client.put_item().table_name("dataperf").set_item(Some(foreign)),
+            client.scan().table_name("dataperf"),
+            client.delete_table().table_name("dataperf"),
+        );
+    }
+    refused!(
+        "AccessDeniedException",
+        ada.dynamodb
+            .put_item()
+            .table_name("dataperf")
+            .set_item(Some(item.clone())),
+        ada.dynamodb
+            .get_item()
+            .table_name("dataperf")
+            .set_key(Some(item.clone())),
+        ada.lambda(Some(world.cloud.lambda_endpoint()))
+            .invoke()
+            .function_name(BENCHMARK)
+            .invocation_type(aws_sdk_lambda::types::InvocationType::Event),
+    );
+    assert_eq!(world.items().await.len(), before);
+    assert!(
+        world.leaderboards().top(&board("en-25"), 10).await.unwrap().len() == 2,
+        "ada and bo, by their uploads"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn functions_work_under_the_rights_they_are_deployed_with() {
+    let world = World::without_dataset(as_deployed).await;
+    let sent = world.put(&key("ada", 0), good(0)).await;
+    let failed = world.only_receipt(&sent).await;
+    assert_eq!(failed.verdict.reasons[0].code, "organizer_fault");
+    world.publish(crate::project::frozen());
+    assert_eq!(world.command(&["redrive", "--all-failed"]).code, 0);
+    assert_eq!(world.only_receipt(&sent).await.verdict.status, Ending::Scored);
+    let dropped = dataperf_local::Storm {
+        events_dropped: 1000,
+        ..dataperf_local::Storm::default()
+    };
+    world.cloud.faults().storm(Some(dropped));
+    let unannounced = world.put(&key("bo", 0), good(1)).await;
+    world.sweep().await;
+    let receipts = world.receipts(&[sent, unannounced]).await;
+    assert!(
+        receipts
+            .values()
+            .all(|receipt| receipt.verdict.status == Ending::Scored)
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_function_reaches_no_other_benchmark() {
+    let world = with_identities().await;
+    let (evaluator, ender) = (
+        clients(&world, "evaluator").await.s3,
+        clients(&world, "ender").await.s3,
+    );
+    let sent = world.put(&key("ada", 0), good(0)).await;
+    world.settle().await;
+    refused!(
+        "AccessDenied",
+        evaluator
+            .get_object()
+            .bucket("submissions")
+            .key("vision-selection/open/ada/x.json"),
+        evaluator
+            .get_object()
+            .bucket("datasets")
+            .key("vision-selection/current.json"),
+        evaluator
+            .put_object()
+            .bucket("datasets")
+            .key(format!("{BENCHMARK}/current.json"))
+            .body(b"{}".to_vec().into()),
+        evaluator
+            .put_object()
+            .bucket("results")
+            .key("vision-selection/open/ada/x.json")
+            .body(b"{}".to_vec().into()),
+        evaluator
+            .put_object()
+            .bucket("submissions")
+            .key(&sent.key)
+            .body(b"{}".to_vec().into()),
+        evaluator.delete_object().bucket("submissions").key(&sent.key),
+        ender.get_object().bucket("submissions").key(&sent.key),
+        ender
+            .get_object()
+            .bucket("datasets")
+            .key(format!("{BENCHMARK}/current.json")),
+        ender
+            .put_object()
+            .bucket("submissions")
+            .key(&sent.key)
+            .body(b"{}".to_vec().into()),
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wrong_or_unknown_key_opens_nothing() {
+    let world = with_identities().await;
+    let at = async |key: &str, secret: &str| {
+        Clients::at(
+            world.cloud.s3_endpoint(),
+            world.cloud.dynamodb_endpoint(),
+            key,
+            secret,
+        )
+        .await
+    };
+    for (access_key, secret, s3_code, table_code) in [
+        (
+            "local",
+            "guessed",
+            "SignatureDoesNotMatch",
+            "InvalidSignatureException",
+        ),
+        (
+            "ada",
+            "secret of bo",
+            "SignatureDoesNotMatch",
+            "InvalidSignatureException",
+        ),
+        (
+            "nobody",
+            "local",
+            "InvalidAccessKeyId",
+            "UnrecognizedClientException",
+        ),
+    ] {
+        let stranger = at(access_key, secret).await;
+        refused!(
+            s3_code,
+            stranger
+                .s3
+                .put_object()
+                .bucket("submissions")
+                .key(key("ada", 0))
+                .body(good(0).into())
+        );
+        refused!(table_code, stranger.dynamodb.scan().table_name("dataperf"));
+    }
+    let unsigned = curl(&[
+        "-X",
+        "POST",
+        "-H",
+        "x-amz-target: DynamoDB_20120810.Scan",
+        "-d",
+        r#"{"TableName": "dataperf"}"#,
+        world.cloud.dynamodb_endpoint(),
+    ]);
+    assert!(unsigned.contains("MissingAuthenticationToken"), "{unsigned}");
+    let unsigned = curl(&[
+        "-T",
+        "/etc/hostname",
+        &format!("{}/submissions/{}", world.cloud.s3_endpoint(), key("ada", 0)),
+    ]);
+    assert!(unsigned.contains("AccessDenied"), "{unsigned}");
+    assert!(world.items().await.is_empty());
+}
+
+/// What the real program gets as an answer.
+fn curl(args: &[&str]) -> String {
+    let output =
+        tokio::task::block_in_place(|| Command::new("curl").args(["-sS"]).args(args).output().unwrap());
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+/// The command that `submitter add` prints, with another file and, perhaps, another field.
+fn send_form(command: &str, file: &std::path::Path, from: &str, to: &str) -> String {
+    let command = command.replace("@FILE", &format!("@{}", file.display()));
+    assert!(command.contains(from), "{command}");
+    let command = command
+        .replace(from, to)
+        .replace("--fail-with-body", "-sS -w '%{http_code}'");
+    let output =
+        tokio::task::block_in_place(|| Command::new("bash").args(["-c", &command]).output().unwrap());
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_form_is_good_for_one_folder_one_size_and_one_time() {
+    let world = World::with(as_deployed).await;
+    let cloud = [
+        "--s3-endpoint",
+        world.cloud.s3_endpoint(),
+        "--dynamodb-endpoint",
+        world.cloud.dynamodb_endpoint(),
+    ];
+    let args = [
+        "submitter",
+        "add",
+        "ada",
+        BENCHMARK,
+        "-l",
+        "en-25",
+        "--hours",
+        "1",
+    ];
+    let printed = crate::project::dataperf(args.iter().chain(&cloud));
+    assert_eq!(printed.code, 0, "{printed:?}");
+    let command = printed
+        .stdout
+        .lines()
+        .find(|line| line.starts_with("curl"))
+        .unwrap();
+    let (file, large) = (
+        world.scratch().join("good.json"),
+        world.scratch().join("large.json"),
+    );
+    std::fs::write(&file, good(0)).unwrap();
+    std::fs::write(&large, vec![b' '; (1 << 20) + 1]).unwrap();
+
+    let sent = send_form(command, &file, "submission'", "my first try.json'");
+    assert!(sent.ends_with("204"), "{sent}");
+    for (what, file, from, to) in [
+        ("another's folder", &file, "/ada/submission", "/bo/submission"),
+        (
+            "another benchmark",
+            &file,
+            "key=speech-selection",
+            "key=vision-selection",
+        ),
+        ("another bucket", &file, "/submissions'", "/datasets'"),
+        ("too large", &large, "submission'", "large.json'"),
+        ("a changed policy", &file, "policy=ey", "policy=ez"),
+        (
+            "another signature",
+            &file,
+            "x-amz-signature=",
+            "x-amz-signature=0",
+        ),
+        (
+            "another signer",
+            &file,
+            "x-amz-credential=local",
+            "x-amz-credential=ada",
+        ),
+    ] {
+        let sent = send_form(command, file, from, to);
+        assert!(sent.ends_with("400") || sent.ends_with("403"), "{what}: {sent}");
+    }
+    world.cloud.wait_idle(PATIENCE).await.unwrap();
+    let series = world.leaderboards().series(&board("en-25")).await.unwrap();
+    assert_eq!(
+        series
+            .iter()
+            .map(|entry| entry.submitter.as_str())
+            .collect::<Vec<_>>(),
+        ["ada"]
+    );
+    let unknown = world.command(&["submitter", "add", "ada", BENCHMARK, "-l", "nowhere"]);
+    assert!(
+        unknown.code == 1 && unknown.stderr.contains("`en-25`"),
+        "{unknown:?}"
+    );
+    for name in ["a/b", "*", "a'b", "_", "..", "a$b", "baseline-ada"] {
+        let ran = world.command(&["submitter", "add", name, BENCHMARK]);
+        assert!(
+            ran.code == 1 && ran.stderr.contains("can't be a submitter's name"),
+            "{ran:?}"
+        );
+    }
+}

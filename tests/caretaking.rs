@@ -1,0 +1,210 @@
+//! What the evaluators could not end: given up, never announced, left unfinished, evaluated again.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use dataperf::Ending;
+use dataperf_local::{Shortage, Storm};
+use serde_json::{Value, json};
+
+use crate::layout::Layout;
+use crate::nothing_lost::{key, large_dataset};
+use crate::project::{BENCHMARK, frozen, good};
+use crate::world::{CARETAKER, World, with_caretaker};
+
+/// Which codes the failed receipts have, and how many each.
+fn failures(receipts: &BTreeMap<dataperf::SubmissionId, dataperf::Receipt>) -> BTreeMap<String, usize> {
+    let mut codes = BTreeMap::new();
+    for receipt in receipts
+        .values()
+        .filter(|receipt| receipt.verdict.status == Ending::Failed)
+    {
+        *codes.entry(receipt.verdict.reasons[0].code.clone()).or_default() += 1;
+    }
+    codes
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn uploads_without_a_data_set_fail_and_are_evaluated_once_there_is_one() {
+    let world = World::without_dataset(with_caretaker).await;
+    let mut sent = Vec::new();
+    for n in 0..3 {
+        sent.push(world.put(&key("ada", n), good(n)).await);
+    }
+    let failed = world.receipts(&sent).await;
+    assert_eq!(failures(&failed), [("organizer_fault".to_owned(), 3)].into());
+    let message = &failed.values().next().unwrap().verdict.reasons[0].message;
+    assert!(message.contains("does not count against you"), "{message}");
+    assert!(
+        !message.contains("datasets"),
+        "nothing of the deployment is shown: {message}"
+    );
+    let shown = world.command(&["status", BENCHMARK, "--failed"]).json();
+    assert_eq!(shown.as_array().unwrap().len(), 3, "{shown}");
+
+    world.publish(frozen());
+    let one = sent[0].id();
+    let ran = world.command(&["redrive", one.as_str()]);
+    assert_eq!(
+        ran.json(),
+        json!([{"submission": one, "benchmark": BENCHMARK, "was": "failed", "became": "evaluated again"}])
+    );
+    let receipts = world.receipts(&sent).await;
+    assert_eq!(receipts[&one].verdict.status, Ending::Scored);
+    assert_eq!(failures(&receipts).len(), 1);
+    let ran = world.command(&["redrive", "--all-failed"]);
+    assert_eq!(ran.json().as_array().unwrap().len(), 2, "{ran:?}");
+    let receipts = world.receipts(&sent).await;
+    assert!(
+        receipts
+            .values()
+            .all(|receipt| receipt.verdict.status == Ending::Scored)
+    );
+
+    let ran = world.command(&["redrive", one.as_str()]);
+    assert_eq!(ran.json()[0]["became"], "left as it is", "{ran:?}");
+    let ran = world.command(&["redrive", &"0".repeat(32)]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("there is no submission"), "{ran:?}");
+    assert_eq!(world.receipts(&sent).await, receipts, "a verdict stands");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn uploads_whose_event_never_came_are_found() {
+    let world = World::with(with_caretaker).await;
+    let dropped = Storm {
+        events_dropped: 1000,
+        ..Storm::default()
+    };
+    world.cloud.faults().storm(Some(dropped));
+    let mut sent = Vec::new();
+    for n in 0..8 {
+        sent.push(world.put(&key("ada", n % 4), good(n)).await); // two versions each
+    }
+    world.put(&format!("{BENCHMARK}/en-25/ada/"), "").await; // a console's folder is nobody's submission
+    world.settle().await;
+    assert!(world.items().await.is_empty(), "nobody heard of them");
+    world.sweep().await;
+    let receipts = world.receipts(&sent).await;
+    assert!(
+        receipts
+            .values()
+            .all(|receipt| receipt.verdict.status == Ending::Scored)
+    );
+    let n_before = world.cloud.snapshot().await.unwrap().functions[BENCHMARK].n_succeeded;
+    world.sweep().await;
+    let n_after = world.cloud.snapshot().await.unwrap().functions[BENCHMARK].n_succeeded;
+    assert_eq!(n_before, n_after, "what has ended is not evaluated again");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_unfinished_for_too_long_is_given_up() {
+    let world = World::with(|config| {
+        with_caretaker(config);
+        let patience = config.functions[1]
+            .environment
+            .get_mut("DATAPERF_GIVE_UP_AFTER_SECONDS")
+            .unwrap();
+        *patience = "0".into();
+        config.on_failure = None; // as if the queue had lost them
+        config.functions[0].timeout = Duration::from_millis(1);
+    })
+    .await;
+    // The one run that gets as far as the table leaves its submission unfinished.
+    let received = dataperf::ports::leaderboard::Received {
+        board: crate::world::board("en-25"),
+        submitter: "ada".into(),
+        is_baseline: false,
+        upload: dataperf::Upload {
+            bucket: "submissions".into(),
+            key: key("ada", 0),
+            version: None,
+            e_tag: None,
+            received_at: dataperf::Timestamp::from_unix_millis(1),
+        },
+    };
+    let sent = world.put(&received.upload.key, good(0)).await;
+    world.settle().await;
+    let mut received = received;
+    received.upload.version = Some(sent.version.clone());
+    dataperf::ports::leaderboard::Leaderboards::receive(&world.leaderboards(), &received)
+        .await
+        .unwrap();
+    world.sweep().await;
+    let receipt = world.only_receipt(&sent).await;
+    assert_eq!(receipt.verdict.reasons[0].code, "unfinished");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_time_limit_and_a_lack_of_memory_have_their_own_reasons() {
+    let mut world = World::without_dataset(with_caretaker).await;
+    world.publish(&large_dataset(&world));
+    let submission = Layout::default().submission();
+    let short = |memory_bytes| Shortage {
+        memory_bytes: Some(memory_bytes),
+        file_bytes: None,
+    };
+    world.cloud.faults().shortage(BENCHMARK, short(48 << 20)); // the data set alone has 32 MB
+    let crashed = world.put(&key("ada", 0), submission.clone()).await;
+    let receipts = world.receipts(std::slice::from_ref(&crashed)).await;
+    assert_eq!(failures(&receipts), [("evaluator_crashed".to_owned(), 1)].into());
+
+    world
+        .change(|config| config.functions[0].timeout = Duration::from_millis(1))
+        .await;
+    let late = world.put(&key("ada", 1), submission).await;
+    let sent = [crashed, late];
+    let receipts = world.receipts(&sent).await;
+    let expected = [("evaluator_crashed".to_owned(), 1), ("time_limit".to_owned(), 1)];
+    assert_eq!(failures(&receipts), expected.into());
+
+    world
+        .change(|config| config.functions[0].timeout = Duration::from_mins(1))
+        .await;
+    assert_eq!(world.command(&["redrive", "--all-failed"]).code, 0);
+    let receipts = world.receipts(&sent).await;
+    assert_eq!(failures(&receipts), BTreeMap::new());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_disk_does_not_matter() {
+    let world = World::with(with_caretaker).await;
+    let full = Shortage {
+        memory_bytes: None,
+        file_bytes: Some(0),
+    };
+    for function in [BENCHMARK, CARETAKER] {
+        world.cloud.faults().shortage(function, full);
+    }
+    let mut sent = vec![world.put(&key("ada", 0), good(0)).await];
+    sent.push(world.put(&key("ada", 1), "{}").await);
+    world.sweep().await;
+    assert_eq!(failures(&world.receipts(&sent).await), BTreeMap::new());
+}
+
+/// What the caretaker can't read goes back to the queue, and is set aside after many tries; nothing else suffers.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_that_is_no_record_does_not_stop_the_others() {
+    let world = World::with(|config| {
+        with_caretaker(config);
+        config.retry_backoff = vec![Duration::from_millis(1), Duration::from_millis(1)];
+        config.functions[0].timeout = Duration::from_millis(1);
+    })
+    .await;
+    let poison: Value =
+        json!({"Records": [{"messageId": "m", "eventSource": "aws:sqs", "body": "not a record"}]});
+    world.cloud.invoke(CARETAKER, &poison).await.unwrap();
+    let sent = world.put(&key("ada", 0), good(0)).await;
+    let receipts = world.receipts(std::slice::from_ref(&sent)).await;
+    assert_eq!(failures(&receipts), [("time_limit".to_owned(), 1)].into());
+    let records = world.cloud.on_failure().await.unwrap();
+    let set_aside: Vec<_> = records
+        .iter()
+        .filter(|record| record.function == CARETAKER)
+        .collect();
+    assert_eq!(set_aside.len(), 1);
+    assert_eq!(
+        set_aside[0].record["responsePayload"]["errorType"],
+        "BatchItemFailures"
+    );
+}
