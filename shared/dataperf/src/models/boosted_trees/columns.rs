@@ -65,6 +65,8 @@ pub struct TrainingFeatures {
     /// which is none.
     order: Vec<u16>,
     n_padded: usize,
+    /// For each column how many blocks hold a row above its smallest value: below them nothing can be cut.
+    n_blocks: Vec<u16>,
 }
 
 impl TrainingFeatures {
@@ -89,18 +91,22 @@ impl TrainingFeatures {
         columns.check_finite()?;
         let n_padded = n_rows.next_multiple_of(BLOCK);
         let mut order = vec![n_rows as u16; n_padded * columns.n_features()];
-        order
+        let n_blocks = order
             .par_chunks_mut(n_padded)
             .enumerate()
-            .for_each(|(feature, order)| {
+            .map(|(feature, order)| {
                 let column = columns.column(feature);
                 let order = &mut order[..n_rows];
                 for (row, place) in (0u16..).zip(order.iter_mut()) {
                     *place = row;
                 }
                 order.sort_by(|&a, &b| column[usize::from(b)].total_cmp(&column[usize::from(a)]));
+                let least = column[usize::from(order[n_rows - 1])];
+                let n_above = order.partition_point(|&row| column[usize::from(row)] > least);
+                n_above.div_ceil(BLOCK) as u16
             });
         Ok(Self {
+            n_blocks: n_blocks.collect(),
             columns,
             order,
             n_padded,
@@ -117,10 +123,10 @@ impl TrainingFeatures {
         &self.order[feature * self.n_padded..][..self.columns.n_rows]
     }
 
-    /// The same in whole blocks, filled up with the row that is none.
-    pub(super) fn padded_order(&self, feature: usize) -> &[[u16; BLOCK]] {
-        self.order[feature * self.n_padded..][..self.n_padded]
-            .as_chunks()
-            .0
+    /// The same in whole blocks, filled up with the row that is none, as far as there is something to cut. Embeddings after a
+    /// rectifier end in many zeros.
+    pub(super) fn cuttable_order(&self, feature: usize) -> &[[u16; BLOCK]] {
+        let n_padded = usize::from(self.n_blocks[feature]) * BLOCK;
+        self.order[feature * self.n_padded..][..n_padded].as_chunks().0
     }
 }

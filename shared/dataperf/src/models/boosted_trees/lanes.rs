@@ -216,7 +216,7 @@ impl<const WIDTH: usize> WithSimd for Kernel<'_, WIDTH> {
     fn with_simd<S: Simd>(self, _simd: S) {
         for &feature in self.chosen {
             let mut excess = [0; LANES];
-            let found = walk::<WIDTH>(self.lanes, self.features.padded_order(feature.into()));
+            let found = walk::<WIDTH>(self.lanes, self.features.cuttable_order(feature.into()));
             excess[..WIDTH].copy_from_slice(&found);
             self.found.push(excess);
         }
