@@ -196,7 +196,8 @@ impl LocalCloud {
         &self.inner.faults
     }
 
-    /// Serves `page` on the web page's port, and the counters and the functions' metrics as `/metrics.json`; whether there was such a port that served nothing yet.
+    /// Serves `page` on the web page's port, and the counters and the functions' metrics as `/metrics.json`; whether there was
+    /// such a port that served nothing yet.
     pub fn serve_page(&self, page: Router) -> bool {
         let Some(listener) = locked(&self.inner.http_listener).take() else {
             return false;

@@ -10,7 +10,7 @@ use crate::simd::{PackedColumns, vector};
 /// Training rows, each of them once, and weights.
 pub(super) struct Columns<'a> {
     centre: Vec<f64>,
-    columns: Vec<Vec<f64>>,
+    vectors: Vec<Vec<f64>>,
     /// `(n_columns,)`: of the centred training rows; zeros for weights.
     squared_norms: Vec<f64>,
     /// Training rows as they came, by their fingerprints, with their columns.
@@ -21,7 +21,7 @@ impl<'a> Columns<'a> {
     pub(super) fn new(centre: Vec<f64>) -> Self {
         Self {
             centre,
-            columns: Vec::new(),
+            vectors: Vec::new(),
             squared_norms: Vec::new(),
             known: HashMap::new(),
         }
@@ -43,26 +43,26 @@ impl<'a> Columns<'a> {
         }
         let centred: Vec<f64> = row.iter().zip(&self.centre).map(|(x, c)| x - c).collect();
         self.squared_norms.push(vector::dot(&centred, &centred));
-        self.columns.push(centred);
-        let column = self.columns.len() - 1;
+        self.vectors.push(centred);
+        let column = self.vectors.len() - 1;
         same.push((row, column));
         column
     }
 
     /// The first of the columns of the weights.
     pub(super) fn add_weights(&mut self, logistic: &LogisticRegression) -> usize {
-        let first = self.columns.len();
+        let first = self.vectors.len();
         let weights = logistic.coefficients();
-        self.columns.extend(weights.outer_iter().map(|row| row.to_vec()));
-        self.squared_norms.resize(self.columns.len(), 0.0);
+        self.vectors.extend(weights.outer_iter().map(|row| row.to_vec()));
+        self.squared_norms.resize(self.vectors.len(), 0.0);
         first
     }
 
     /// The column of the centre.
     pub(super) fn add_centre(&mut self) -> usize {
-        self.columns.push(self.centre.clone());
+        self.vectors.push(self.centre.clone());
         self.squared_norms.push(0.0);
-        self.columns.len() - 1
+        self.vectors.len() - 1
     }
 
     /// The logistic part's intercepts for centred rows.
@@ -76,7 +76,7 @@ impl<'a> Columns<'a> {
     /// The columns, and their squared norms.
     pub(super) fn pack(self) -> (PackedColumns, Vec<f64>) {
         (
-            PackedColumns::new(self.centre, self.columns.into_iter()),
+            PackedColumns::new(self.centre, self.vectors.into_iter()),
             self.squared_norms,
         )
     }
