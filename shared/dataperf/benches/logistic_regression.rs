@@ -48,12 +48,12 @@ fn ten_trials(bencher: Bencher, kind: &str) {
     let (x, labels) = trial();
     let decimals = Decimals::new(N_DECIMALS).expect("few enough");
     let trials: Vec<Stored> = (0..10)
-        .map(|_| match kind {
-            "f64" => Stored::F64(x.clone()),
-            _ => {
-                let whole = x.iter().map(|x| (x * 1e8).round_ties_even() as i32);
-                Stored::Decimals(whole.collect(), decimals)
+        .map(|_| {
+            if kind == "f64" {
+                return Stored::F64(x.clone());
             }
+            let whole = x.iter().map(|x| (x * 1e8).round_ties_even() as i32);
+            Stored::Decimals(whole.collect(), decimals)
         })
         .collect();
     bencher.bench_local(|| {
