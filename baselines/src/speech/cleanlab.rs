@@ -15,8 +15,8 @@ pub const N_FOLDS: usize = 10;
 /// The share of all clips, those of the lowest label quality, that are dropped besides the flagged ones.
 pub const DROPPED_SHARE: f64 = 0.5;
 
-/// The share of the chosen clips that are targets. Medoids of the nontargets stand for many unlike words, so that it takes more
-/// of them than of clips drawn at random.
+/// At least this share of the chosen clips are targets, the same number of each word. Medoids of the nontargets stand for many
+/// unlike words, so that it takes more of them than of clips drawn at random.
 pub const TARGET_SHARE: f64 = 0.5;
 
 /// The chosen clips, and how they came to be chosen.
@@ -40,13 +40,14 @@ pub struct Cleaned {
 ///
 /// # Source
 /// Paper, 2.3.1; `selection/implementations/cleanlab_selection.py` of harvard-edge/dataperf-speech-example, whose
-/// support vector machine of twelve thousand clips is a logistic regression here. Half of the clips are targets, as there.
+/// support vector machine of twelve thousand clips is a logistic regression here. Half of the clips are targets, as there, or a little more.
 pub fn select(clips: &Clips, seed: u32, progress: &dyn Progress) -> Result<Cleaned, BaselineError> {
     let probabilities = out_of_sample(clips.x, clips.classes, clips.n_classes, seed, progress)?;
     let flagged = flagged(clips.classes, probabilities.view());
     let kept = kept(&flagged, &label_quality(clips.classes, probabilities.view()));
-    let (n_targets, n_nontargets) = clips.sizes(TARGET_SHARE);
-    let n_of_word = n_targets / (clips.n_classes - 1).max(1);
+    let n_words = (clips.n_classes - 1).max(1);
+    let n_of_word = (TARGET_SHARE * clips.max_clips as f64 / n_words as f64).ceil() as usize;
+    let n_nontargets = clips.max_clips.saturating_sub(n_of_word * n_words);
     let (mut rows, mut costs) = (Vec::new(), vec![0.0; clips.n_classes]);
     progress.begin("classes", clips.n_classes as u64);
     for class in (1..clips.n_classes).chain([0]) {
