@@ -8,6 +8,7 @@ step, the same step that reaches the target, the same score.
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -129,6 +130,15 @@ def run(program: Path, *args: object) -> dict:
     return json.loads(ran.stdout)
 
 
+def compare_trees(first_seed: int) -> int:
+    """Every node of every tree and every margin of models that nobody has seen, by the test of the committed ones."""
+    core = Path(__file__).resolve().parents[2] / "shared/dataperf"
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as made:
+        subprocess.run([sys.executable, core / "tests/conformance/make_boosted_tree_vectors.py", str(first_seed)], stdout=made, check=True)
+        test = ["cargo", "test", "--quiet", "--package", "dataperf", "--test", "conformance", "trees_and_margins"]
+        return subprocess.run(test, cwd=core, env={**os.environ, "DATAPERF_TREE_VECTORS": made.name}, check=False).returncode
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", type=Path, required=True, help="the directory of `dataperf`")
@@ -167,6 +177,8 @@ def main() -> int:
     )
     for line in differing:
         print(f"differs: {line}")
+    if args.size == "full" and compare_trees(first_seed=1000):
+        differing.append("trees or margins")
     return 1 if differing else 0
 
 

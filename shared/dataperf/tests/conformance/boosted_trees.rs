@@ -71,9 +71,17 @@ fn nodes(model: &BoostedTrees) -> String {
     lines.join("\n")
 }
 
+/// The committed vectors, or others: `tests/peers/run --full debugging` makes some with other seeds.
+fn cases() -> Vec<Case> {
+    match std::env::var("DATAPERF_TREE_VECTORS") {
+        Ok(path) => vectors(&std::fs::read_to_string(path).unwrap()),
+        Err(_) => vectors(include_str!("fixtures/boosted_trees.json")),
+    }
+}
+
 #[test]
 fn trees_and_margins_are_xgboosts() {
-    for case in vectors::<Vec<Case>>(include_str!("fixtures/boosted_trees.json")) {
+    for case in cases() {
         let mut generator = Mt19937::new(case.seed);
         let words =
             Array2::from_shape_simple_fn((case.n_rows + N_TEST, case.n_features), || generator.next_u32());

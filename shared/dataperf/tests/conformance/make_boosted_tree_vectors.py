@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Vectors for the boosted trees: what XGBoost 1.7.6 fits, tree by tree, and the margins it predicts.
 
-    make_boosted_tree_vectors.py > fixtures/boosted_trees.json
+    make_boosted_tree_vectors.py [FIRST_SEED] > fixtures/boosted_trees.json
 
 Features and labels are made of NumPy's legacy generator's words, which the test makes again, so only the results are
 kept: every margin as the bits of its float, and a digest of all nodes of all trees.
@@ -9,6 +9,7 @@ kept: every margin as the bits of its float, and a digest of all nodes of all tr
 
 import hashlib
 import json
+import sys
 
 import numpy as np
 import xgboost
@@ -85,14 +86,14 @@ def case(seed: int, kind: str, n_rows: int, n_features: int, label_kind: str) ->
 
 
 def main() -> None:
-    cases = []
+    first_seed, cases = int(sys.argv[1]) if len(sys.argv) > 1 else 0, []
     for kind in FEATURES:
         for n_rows, n_features in SHAPES:
             for k in range(2):
-                seed = len(cases)
+                seed = first_seed + len(cases)
                 cases.append(case(seed, kind, n_rows, n_features, LABELS[(seed + k) % len(LABELS)]))
     for kind, label_kind in (("rectified", "noisy rule"), ("dense", "random")):  # the benchmark's size
-        cases.append(case(len(cases), kind, 300, 2048, label_kind))
+        cases.append(case(first_seed + len(cases), kind, 300, 2048, label_kind))
     print("[" + ",\n".join(json.dumps(one) for one in cases) + "]")
 
 
