@@ -1,0 +1,217 @@
+//! One line's members, taken one by one; everything that is wrong with them is noted.
+
+use std::collections::BTreeSet;
+
+use dataperf::json::Json;
+use dataperf::{Reason, Reasons, pointer, quote};
+
+use crate::vocabulary::Term;
+
+/// The members of one line's object.
+pub struct Fields<'a> {
+    at: &'a str,
+    members: Vec<(String, Json)>,
+}
+
+impl<'a> Fields<'a> {
+    /// Of the object that line `at` is; anything else is noted.
+    pub(super) fn new(json: Json, at: &'a str, reasons: &mut Reasons) -> Option<Self> {
+        if !matches!(json, Json::Object(_)) {
+            let message = format!("expected an object here, found {}", json.kind());
+            reasons.add(Reason::new("wrong_type", at, message));
+            return None;
+        }
+        let place = format!("{at} ");
+        Some(Self {
+            at,
+            members: json.into_members(&place, reasons),
+        })
+    }
+
+    /// The place of a member.
+    pub(super) fn at(&self, key: &str) -> String {
+        pointer(&format!("{} ", self.at), key)
+    }
+
+    fn take(&mut self, key: &str) -> Option<Json> {
+        let idx = self.members.iter().position(|(found, _)| found == key)?;
+        Some(self.members.swap_remove(idx).1)
+    }
+
+    fn need(&mut self, key: &str, reasons: &mut Reasons) -> Option<Json> {
+        let found = self.take(key);
+        if found.is_none() {
+            let message = format!("`{key}` is missing: add it");
+            reasons.add(Reason::new("missing_key", self.at(key), message));
+        }
+        found
+    }
+
+    fn wrong_type(&self, key: &str, expected: &str, found: &Json, reasons: &mut Reasons) {
+        let message = format!("expected {expected} here, found {}", found.kind());
+        reasons.add(Reason::new("wrong_type", self.at(key), message));
+    }
+
+    /// A text that must be there, with something in it, of at most `max_chars` characters.
+    pub(super) fn text(&mut self, key: &str, max_chars: usize, reasons: &mut Reasons) -> Option<String> {
+        let found = self.need(key, reasons)?;
+        let text = self.bounded_text(key, found, max_chars, reasons)?;
+        if text.trim().is_empty() {
+            let message = format!("`{key}` is empty: write something");
+            reasons.add(Reason::new("empty_text", self.at(key), message));
+            return None;
+        }
+        Some(text)
+    }
+
+    /// A text that may be left out or be empty.
+    pub(super) fn optional_text(
+        &mut self,
+        key: &str,
+        max_chars: usize,
+        reasons: &mut Reasons,
+    ) -> Option<String> {
+        match self.take(key) {
+            None | Some(Json::Null) => Some(String::new()),
+            Some(found) => self.bounded_text(key, found, max_chars, reasons),
+        }
+    }
+
+    fn bounded_text(
+        &self,
+        key: &str,
+        found: Json,
+        max_chars: usize,
+        reasons: &mut Reasons,
+    ) -> Option<String> {
+        let Json::String(text) = found else {
+            self.wrong_type(key, "a string", &found, reasons);
+            return None;
+        };
+        let n_chars = text.chars().count();
+        if n_chars > max_chars {
+            let message =
+                format!("`{key}` has {n_chars} characters, at most {max_chars} are allowed: shorten it");
+            reasons.add(Reason::over(
+                "too_long",
+                self.at(key),
+                max_chars as u64,
+                n_chars as u64,
+                message,
+            ));
+            return None;
+        }
+        Some(text)
+    }
+
+    /// A boolean that must be there.
+    pub(super) fn boolean(&mut self, key: &str, reasons: &mut Reasons) -> Option<bool> {
+        match self.need(key, reasons)? {
+            Json::Bool(value) => Some(value),
+            other => {
+                self.wrong_type(key, "true or false", &other, reasons);
+                None
+            }
+        }
+    }
+
+    /// A whole number from 0 to `max` that must be there.
+    pub(super) fn level(&mut self, key: &str, max: u8, reasons: &mut Reasons) -> Option<u8> {
+        let found = self.need(key, reasons)?;
+        let Json::Number(number) = &found else {
+            self.wrong_type(key, "a number", &found, reasons);
+            return None;
+        };
+        let level = number
+            .as_u64()
+            .and_then(|level| u8::try_from(level).ok())
+            .filter(|&level| level <= max);
+        if level.is_none() {
+            let message = format!(
+                "`{key}` is {}: choose a whole number from 0 to {max}",
+                quote(&number.to_string())
+            );
+            let reason = Reason::new("out_of_range", self.at(key), message);
+            reasons.add(Reason {
+                limit: Some(max.into()),
+                actual: number.as_u64(),
+                ..reason
+            });
+        }
+        level
+    }
+
+    /// Something that is written as a word: an id, a choice.
+    pub(super) fn parsed<T>(
+        &mut self,
+        key: &str,
+        code: &str,
+        expected: &str,
+        parse: impl FnOnce(&str) -> Option<T>,
+        reasons: &mut Reasons,
+    ) -> Option<T> {
+        let found = self.need(key, reasons)?;
+        let Json::String(text) = found else {
+            self.wrong_type(key, "a string", &found, reasons);
+            return None;
+        };
+        let parsed = parse(&text);
+        if parsed.is_none() {
+            let message = format!("{} is not {expected}", quote(&text));
+            reasons.add(Reason::new(code, self.at(key), message));
+        }
+        parsed
+    }
+
+    /// Words of a vocabulary, each once, in its order. At least one where `is_needed`.
+    pub(super) fn words(
+        &mut self,
+        key: &str,
+        terms: &[Term],
+        is_needed: bool,
+        reasons: &mut Reasons,
+    ) -> Option<Vec<String>> {
+        let found = match (self.take(key), is_needed) {
+            (Some(found), _) => found,
+            (None, false) => return Some(Vec::new()),
+            (None, true) => return self.need(key, reasons).map(|_| Vec::new()),
+        };
+        let at = self.at(key);
+        let mut noted = Reasons::default();
+        let mut chosen = BTreeSet::new();
+        for (idx, word) in found.into_strings(&at, &mut noted) {
+            let at = format!("{at}/{idx}");
+            if !terms.iter().any(|term| term.id == word) {
+                let known: Vec<&str> = terms.iter().map(|term| term.id.as_str()).collect();
+                let message = format!(
+                    "{} is not a word for this: choose from `{}`",
+                    quote(&word),
+                    known.join("`, `")
+                );
+                noted.add(Reason::new("unknown_word", at, message));
+            } else if !chosen.insert(word.clone()) {
+                let message = format!("{} stands here more than once: keep one", quote(&word));
+                noted.add(Reason::new("duplicate_word", at, message));
+            }
+        }
+        if chosen.is_empty() && is_needed && noted.is_empty() {
+            noted.add(Reason::new(
+                "no_words",
+                &at,
+                format!("`{key}` is empty: choose at least one"),
+            ));
+        }
+        let is_good = noted.is_empty();
+        reasons.append(noted);
+        let in_order = terms.iter().filter(|term| chosen.contains(&term.id));
+        is_good.then(|| in_order.map(|term| term.id.clone()).collect())
+    }
+
+    /// Notes the keys that nobody has taken.
+    pub(super) fn finish(self, known: &str, reasons: &mut Reasons) {
+        for (key, _) in &self.members {
+            let message = format!("{} is not a key of this kind of line: it has {known}", quote(key));
+            reasons.add(Reason::new("unknown_key", self.at(key), message));
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! JSON Lines, each line with its own outcome.
+
+use dataperf::json::Json;
+use dataperf::{Reason, Reasons, Rejection};
+
+use super::Artifact;
+use super::fields::Fields;
+use crate::configuration::Configuration;
+
+/// No line may be longer: 16 KiB.
+pub const MAX_LINE_BYTES: usize = 16 << 10;
+
+/// One line of a file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line<T> {
+    /// Its number, counted from 1.
+    pub number: usize,
+    /// What it says, or everything that is wrong with it.
+    pub outcome: Result<T, Rejection>,
+}
+
+/// Reads a file. Empty lines are left out.
+///
+/// # Errors
+/// A [`Rejection`] of the file as a whole: `too_large`, `empty`, `byte_order_mark`, `too_many_lines`.
+///
+/// ```
+/// use dataperf_nibbler::{Configuration, GenerationRequest, read};
+/// let file = b"{\"prompt\": \"horse lying in ketchup\"}\n{\"promt\": \"\"}\n";
+/// let lines = read::<GenerationRequest>(file, &Configuration::default()).expect("a file of two lines");
+/// assert_eq!(lines[0].outcome.as_ref().map(|request| request.prompt.as_str()), Ok("horse lying in ketchup"));
+/// assert_eq!(lines[1].outcome.as_ref().map_err(|rejection| rejection.n_reasons()), Err(2));
+/// ```
+pub fn read<T: Artifact>(file: &[u8], configuration: &Configuration) -> Result<Vec<Line<T>>, Rejection> {
+    let (limit, n_bytes) = (T::MAX_BYTES, file.len() as u64);
+    if n_bytes > limit {
+        let message =
+            format!("the file has {n_bytes} bytes, at most {limit} are read: split it into several");
+        return Err(Reason::over("too_large", "", limit, n_bytes, message).into());
+    }
+    if file.starts_with(b"\xef\xbb\xbf") {
+        let message = "the file begins with a byte order mark: save it as UTF-8 without one";
+        return Err(Reason::new("byte_order_mark", "line 1", message).into());
+    }
+    let lines: Vec<(usize, &[u8])> = file
+        .split(|&byte| byte == b'\n')
+        .enumerate()
+        .map(|(idx, line)| (idx + 1, line.trim_ascii()))
+        .filter(|(_, line)| !line.is_empty())
+        .collect();
+    if lines.is_empty() {
+        return Err(Reason::new("empty", "", "the file has no line: put one JSON object on each").into());
+    }
+    if lines.len() > T::MAX_LINES {
+        let (limit, n) = (T::MAX_LINES, lines.len());
+        let message =
+            format!("the file has {n} lines, a file of this kind may have {limit}: split it into several");
+        return Err(Reason::over("too_many_lines", "", limit as u64, n as u64, message).into());
+    }
+    let outcomes = lines.into_iter().map(|(number, line)| Line {
+        number,
+        outcome: read_line(number, line, configuration),
+    });
+    Ok(outcomes.collect())
+}
+
+fn read_line<T: Artifact>(number: usize, line: &[u8], configuration: &Configuration) -> Result<T, Rejection> {
+    let at = format!("line {number}");
+    if line.len() > MAX_LINE_BYTES {
+        let n = line.len();
+        let message = format!("the line has {n} bytes, at most {MAX_LINE_BYTES} are read: shorten its texts");
+        return Err(Reason::over("line_too_long", at, MAX_LINE_BYTES as u64, n as u64, message).into());
+    }
+    let json = Json::parse(line).map_err(|rejection| moved(&rejection, &at))?;
+    let mut reasons = Reasons::default();
+    let fields = Fields::new(json, &at, &mut reasons);
+    match fields.and_then(|fields| T::from_fields(fields, configuration, &mut reasons)) {
+        Some(artifact) => reasons.into_verdict(artifact),
+        None => Err(with_a_reason(reasons, &at)),
+    }
+}
+
+/// A parser's reasons speak of `line 1`, because a line is all it saw.
+fn moved(rejection: &Rejection, at: &str) -> Rejection {
+    let mut reasons = Reasons::default();
+    for reason in rejection.reasons() {
+        let place = reason.at.strip_prefix("line 1").unwrap_or(&reason.at);
+        let at = if place.starts_with(' ') || place.is_empty() {
+            format!("{at}{place}")
+        } else {
+            format!("{at} {place}")
+        };
+        let message = reason.message.replace("the file", "the line");
+        reasons.add(Reason {
+            at,
+            message,
+            ..reason.clone()
+        });
+    }
+    with_a_reason(reasons, at)
+}
+
+/// What was noted, which is never nothing: a line without an artifact has a reason.
+fn with_a_reason(mut reasons: Reasons, at: &str) -> Rejection {
+    if reasons.is_empty() {
+        reasons.add(Reason::new(
+            "wrong_type",
+            at,
+            "the line is not an object of the expected form",
+        ));
+    }
+    match reasons.into_verdict(()) {
+        Err(rejection) => rejection,
+        Ok(()) => Reason::new("wrong_type", at, "the line is not an object of the expected form").into(),
+    }
+}
+
+/// The rejection of a file none of whose lines is good: everything that is wrong with all of them.
+pub fn all_rejected<'a>(rejections: impl IntoIterator<Item = &'a Rejection>) -> Option<Rejection> {
+    let mut all = Reasons::default();
+    for rejection in rejections {
+        let mut reasons = Reasons::default();
+        rejection
+            .reasons()
+            .iter()
+            .cloned()
+            .for_each(|reason| reasons.add(reason));
+        all.append(reasons);
+    }
+    all.into_verdict(()).err()
+}

@@ -1,0 +1,296 @@
+//! What an organizer decides: the file `configuration.json` of the frozen data set, which participants don't see.
+
+use dataperf::{Reason, Reasons, Rejection, quote};
+use serde::{Deserialize, Serialize};
+
+use crate::vocabulary::Vocabulary;
+
+/// The configuration's path in the data set. It is not below `public/`: it names the providers and the deny list.
+pub const CONFIGURATION_FILE: &str = "configuration.json";
+
+/// Everything an organizer decides. What a document leaves out has the challenge's own value.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Configuration {
+    /// What annotations may say.
+    pub vocabulary: Vocabulary,
+    /// Which prompts are taken.
+    pub prompt: PromptRules,
+    /// How images are made.
+    pub generation: Generation,
+    /// How pairs are judged.
+    pub validation: Validation,
+    /// How prompts become vectors.
+    pub embedding: EmbeddingKind,
+    /// From which similarity on two prompts are near duplicates: the share of three-letter sequences that they have in
+    /// common.
+    pub near_duplicate_from: f64,
+}
+
+/// Which prompts are taken.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PromptRules {
+    /// Characters that a prompt must have.
+    pub min_chars: usize,
+    /// Characters that a prompt may have.
+    pub max_chars: usize,
+    /// The languages a prompt may be in, as ISO 639-3 codes such as `eng`; all of them when empty.
+    pub languages: Vec<String>,
+    /// Words and phrases of explicit requests. They match whole words in any spelling that looks alike; a `*` at the
+    /// end matches any ending.
+    pub deny: Vec<String>,
+}
+
+/// How images are made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Generation {
+    /// Sets that a participant may have on a day, in UTC.
+    pub sets_a_day: u32,
+    /// Images without which a set is a failure of the platform.
+    pub min_images: usize,
+    /// Who makes them. All are asked for each set.
+    pub providers: Vec<Provider>,
+    /// Seconds one call may take.
+    pub call_seconds: u64,
+    /// Seconds a set may take, with all retries.
+    pub set_seconds: u64,
+    /// How often a call is tried again after a transient fault.
+    pub retries: u32,
+    /// Bytes that one image may have.
+    pub max_image_bytes: u64,
+    /// Pixels that one side of an image may have.
+    pub max_image_side: u32,
+}
+
+/// A text-to-image service that speaks `POST /v1/images/generations`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Provider {
+    /// What the organizer calls it. Revealed after the round only.
+    pub name: String,
+    /// Where it is, without `/v1/images/generations`.
+    pub url: String,
+    /// The model it is asked for.
+    pub model: String,
+    /// Images that it is asked for.
+    #[serde(default = "default_images")]
+    pub images: usize,
+    /// `WIDTHxHEIGHT`, as it names sizes.
+    #[serde(default = "default_size")]
+    pub size: String,
+    /// The member of the deployment's secret that is its key.
+    pub secret: String,
+}
+
+fn default_images() -> usize {
+    4
+}
+
+fn default_size() -> String {
+    "512x512".to_owned()
+}
+
+/// How pairs are judged.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Validation {
+    /// Raters a pair, an odd number.
+    pub raters: usize,
+    /// Characters that a rewrite or a rater's notes may have.
+    pub max_text_chars: usize,
+}
+
+/// How prompts become vectors.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum EmbeddingKind {
+    /// Sequences of characters, hashed: needs no weights.
+    #[default]
+    #[serde(rename = "character-n-grams")]
+    CharacterNgrams,
+    /// The sentence transformer all-MiniLM-L6-v2, whose weights are in the data set.
+    #[serde(rename = "all-MiniLM-L6-v2")]
+    MiniLm,
+}
+
+impl EmbeddingKind {
+    /// The name in receipts.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::CharacterNgrams => "character-n-grams",
+            Self::MiniLm => "all-MiniLM-L6-v2",
+        }
+    }
+}
+
+impl Default for Configuration {
+    fn default() -> Self {
+        Self {
+            vocabulary: Vocabulary::default(),
+            prompt: PromptRules::default(),
+            generation: Generation::default(),
+            validation: Validation::default(),
+            embedding: EmbeddingKind::default(),
+            near_duplicate_from: 0.75,
+        }
+    }
+}
+
+impl Default for PromptRules {
+    fn default() -> Self {
+        Self {
+            min_chars: 3,
+            max_chars: 500,
+            languages: vec!["eng".into()],
+            deny: Vec::new(),
+        }
+    }
+}
+
+impl Default for Generation {
+    fn default() -> Self {
+        Self {
+            sets_a_day: 50,
+            min_images: 1,
+            providers: Vec::new(),
+            call_seconds: 60,
+            set_seconds: 120,
+            retries: 3,
+            max_image_bytes: 8 << 20,
+            max_image_side: 4096,
+        }
+    }
+}
+
+impl Default for Validation {
+    fn default() -> Self {
+        Self {
+            raters: 3,
+            max_text_chars: 1000,
+        }
+    }
+}
+
+impl Configuration {
+    /// Reads a configuration and holds it against everything that is needed to run with it.
+    ///
+    /// # Errors
+    /// A [`Rejection`] with everything that is wrong.
+    pub fn parse(bytes: &[u8]) -> Result<Self, Rejection> {
+        let parsed: Self = serde_json::from_slice(bytes).map_err(|error| {
+            Reason::new(
+                "bad_configuration",
+                "",
+                format!("the configuration can't be read: {error}"),
+            )
+        })?;
+        parsed.check()
+    }
+
+    /// This configuration when nothing is wrong with it.
+    ///
+    /// # Errors
+    /// A [`Rejection`] with everything that is wrong.
+    pub fn check(self) -> Result<Self, Rejection> {
+        let mut reasons = Reasons::default();
+        self.vocabulary.check("/vocabulary", &mut reasons);
+        self.prompt.check(&mut reasons);
+        self.generation.check(&mut reasons);
+        let raters = self.validation.raters;
+        if raters.is_multiple_of(2) {
+            let message = format!("{raters} raters can be of two minds: choose an odd number");
+            reasons.add(Reason::new("even_raters", "/validation/raters", message));
+        }
+        if !(self.near_duplicate_from > 0.0 && self.near_duplicate_from <= 1.0) {
+            let message = "a similarity lies above 0 and is at most 1";
+            reasons.add(Reason::new("out_of_range", "/near_duplicate_from", message));
+        }
+        reasons.into_verdict(self)
+    }
+}
+
+impl PromptRules {
+    fn check(&self, reasons: &mut Reasons) {
+        const MOST_CHARS: usize = 2000;
+        let (min, max) = (self.min_chars, self.max_chars);
+        if min > max || !(1..=MOST_CHARS).contains(&max) {
+            let message = format!(
+                "from {min} to {max} characters: at least 1 and at most {MOST_CHARS}, the first not above the second"
+            );
+            reasons.add(Reason::new("out_of_range", "/prompt/max_chars", message));
+        }
+    }
+}
+
+impl Generation {
+    /// Images of a set when all providers give what they are asked for.
+    pub fn n_images(&self) -> usize {
+        self.providers.iter().map(|provider| provider.images).sum()
+    }
+
+    fn check(&self, reasons: &mut Reasons) {
+        let at = "/generation/providers";
+        if self.providers.is_empty() {
+            let message = "there is no provider: name at least one service that makes images";
+            reasons.add(Reason::new("no_providers", at, message));
+        }
+        let mut names = std::collections::BTreeSet::new();
+        for (idx, provider) in self.providers.iter().enumerate() {
+            let at = format!("{at}/{idx}");
+            if !names.insert(&provider.name) {
+                let message = format!(
+                    "there is another provider {}: give it another name",
+                    quote(&provider.name)
+                );
+                reasons.add(Reason::new("duplicate_provider", &at, message));
+            }
+            if !(1..=10).contains(&provider.images) {
+                let message = "a provider is asked for 1 to 10 images";
+                reasons.add(Reason::over(
+                    "out_of_range",
+                    format!("{at}/images"),
+                    10,
+                    provider.images as u64,
+                    message,
+                ));
+            }
+            if !["http://", "https://"]
+                .iter()
+                .any(|scheme| provider.url.starts_with(scheme))
+            {
+                let message = format!(
+                    "{} is no address: it begins with `https://`",
+                    quote(&provider.url)
+                );
+                reasons.add(Reason::new("bad_url", format!("{at}/url"), message));
+            }
+        }
+        let (min, n) = (self.min_images, self.n_images());
+        if !self.providers.is_empty() && !(1..=n).contains(&min) {
+            let message = format!("a set needs from 1 to {n} images, as many as the providers are asked for");
+            reasons.add(Reason::over(
+                "out_of_range",
+                "/generation/min_images",
+                n as u64,
+                min as u64,
+                message,
+            ));
+        }
+        for (key, number) in [
+            ("sets_a_day", u64::from(self.sets_a_day)),
+            ("call_seconds", self.call_seconds),
+            ("set_seconds", self.set_seconds),
+            ("max_image_bytes", self.max_image_bytes),
+            ("max_image_side", self.max_image_side.into()),
+        ] {
+            if number == 0 {
+                reasons.add(Reason::new(
+                    "out_of_range",
+                    format!("/generation/{key}"),
+                    "it must be above 0",
+                ));
+            }
+        }
+    }
+}

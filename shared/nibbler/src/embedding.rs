@@ -1,0 +1,70 @@
+//! Prompts as vectors, for the spread of their meanings.
+
+use serde::{Deserialize, Serialize};
+
+use crate::configuration::EmbeddingKind;
+
+/// A prompt's vector, of length 1: the product of two is their cosine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Embedding(Vec<f32>);
+
+/// Prompts could not be embedded: the organizer's to mend.
+#[derive(Debug, thiserror::Error)]
+#[error("prompts can't be embedded: {0}")]
+pub struct EmbedError(pub String);
+
+/// Something that embeds prompts.
+pub trait Embed {
+    /// Which one it is: receipts say so, because scores by different ones can't be compared.
+    fn kind(&self) -> EmbeddingKind;
+
+    /// The vectors of `prompts`, in their order, each of length 1.
+    ///
+    /// # Errors
+    /// [`EmbedError`].
+    fn embed(&self, prompts: &[&str]) -> Result<Vec<Embedding>, EmbedError>;
+}
+
+impl Embedding {
+    /// `numbers` made to have length 1; nothing but zeros stays what it is.
+    pub fn normalised(mut numbers: Vec<f32>) -> Self {
+        let length = numbers
+            .iter()
+            .map(|&x| f64::from(x) * f64::from(x))
+            .sum::<f64>()
+            .sqrt();
+        if length > 0.0 {
+            for x in &mut numbers {
+                *x = (f64::from(*x) / length) as f32;
+            }
+        }
+        Self(numbers)
+    }
+
+    /// The numbers.
+    pub fn as_slice(&self) -> &[f32] {
+        &self.0
+    }
+
+    /// The cosine of the angle to `other`, which is of the same kind.
+    pub fn cosine(&self, other: &Self) -> f64 {
+        self.0
+            .iter()
+            .zip(&other.0)
+            .map(|(&a, &b)| f64::from(a) * f64::from(b))
+            .sum()
+    }
+
+    /// The numbers in 32 bits, little-endian: how tables keep them.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.0.iter().flat_map(|x| x.to_le_bytes()).collect()
+    }
+
+    /// From [`to_bytes`](Self::to_bytes); `None` when they are not whole finite numbers.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (numbers, rest) = bytes.as_chunks::<4>();
+        let numbers: Vec<f32> = numbers.iter().map(|&four| f32::from_le_bytes(four)).collect();
+        (rest.is_empty() && numbers.iter().all(|x| x.is_finite())).then_some(Self(numbers))
+    }
+}
