@@ -1,12 +1,15 @@
 //! Prompts as vectors, for the spread of their meanings.
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde::{Deserialize, Serialize};
 
 use crate::configuration::EmbeddingKind;
 
 /// A prompt's vector, of length 1: the product of two is their cosine.
+///
+/// As JSON it is the base64 of its [bytes](Self::to_bytes): half as long as the numbers' decimals.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(into = "String", try_from = "String")]
 pub struct Embedding(Vec<f32>);
 
 /// Prompts could not be embedded: the organizer's to mend.
@@ -24,6 +27,26 @@ pub trait Embed {
     /// # Errors
     /// [`EmbedError`].
     fn embed(&self, prompts: &[&str]) -> Result<Vec<Embedding>, EmbedError>;
+}
+
+/// A text that is no embedding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not an embedding: expected the base64 of finite 32-bit numbers")]
+pub struct InvalidEmbedding;
+
+impl From<Embedding> for String {
+    fn from(embedding: Embedding) -> Self {
+        BASE64_STANDARD.encode(embedding.to_bytes())
+    }
+}
+
+impl TryFrom<String> for Embedding {
+    type Error = InvalidEmbedding;
+
+    fn try_from(text: String) -> Result<Self, InvalidEmbedding> {
+        let bytes = BASE64_STANDARD.decode(text).map_err(|_| InvalidEmbedding)?;
+        Self::from_bytes(&bytes).ok_or(InvalidEmbedding)
+    }
 }
 
 impl Embedding {

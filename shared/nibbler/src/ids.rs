@@ -171,8 +171,9 @@ impl ImageId {
 }
 
 impl PairId {
-    /// The pair of a submitter and one of the images he received: submitting it again finds the first.
-    pub fn of(submitter: &str, image: &ImageId) -> Self {
-        Self(digest("pair", &[submitter, image.as_str()]))
+    /// The pair that an image belongs to: it has one submitter and one prompt, so submitting it again finds the first.
+    /// The submitter's name is not in it, because pairs' ids are public and names can be guessed.
+    pub fn of(image: &ImageId) -> Self {
+        Self(digest("pair", &[image.as_str()]))
     }
 }

@@ -9,8 +9,11 @@
 pub mod artifacts;
 mod configuration;
 mod consensus;
+pub mod duplicates;
 mod embedding;
 mod ids;
+pub mod images;
+mod ngrams;
 pub mod prompt;
 pub mod prompt_filter;
 pub mod scores;
@@ -24,6 +27,7 @@ pub use configuration::{
 pub use consensus::{Consensus, consensus};
 pub use embedding::{Embed, EmbedError, Embedding};
 pub use ids::{ImageId, InvalidId, PairId, SecretKey, SetId, WeakKey};
+pub use ngrams::{CharacterNgrams, WIDTH as NGRAM_WIDTH};
 pub use scores::{Standing, Tally, ValidatedPair};
 pub use vendi::vendi_score;
 pub use vocabulary::{Mode, NO_GROUP, Term, Vocabulary};

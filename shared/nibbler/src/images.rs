@@ -1,0 +1,183 @@
+//! What a provider sent: whether it is an image, and whether the provider blocked it.
+
+use std::io::Cursor;
+
+use dataperf::Digest;
+use image::{DynamicImage, ImageError, ImageFormat, ImageReader, Limits};
+
+use crate::configuration::Generation;
+
+/// A picture whose mean grey level (0 is black, 255 white) lies below this was blacked out by its provider.
+pub const BLACK_BELOW: f64 = 20.0;
+/// Bytes of memory that decoding may take.
+const MAX_DECODED_BYTES: u64 = 256 << 20;
+
+/// An image that can be stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Inspected {
+    /// The digest of its bytes.
+    pub digest: Digest,
+    /// Its media type, such as `image/png`.
+    pub media_type: &'static str,
+    /// The ending of its files' names.
+    pub extension: &'static str,
+    /// Pixels.
+    pub width: u32,
+    /// Pixels.
+    pub height: u32,
+    /// The mean of its pixels' grey levels, from 0 (black) to 255.
+    pub mean_grey: f64,
+}
+
+impl Inspected {
+    /// Whether the provider blacked it out, which providers do instead of refusing.
+    pub fn is_blocked(&self) -> bool {
+        self.mean_grey < BLACK_BELOW
+    }
+}
+
+/// What was sent as an image is none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotAnImage {
+    /// More bytes than the configuration allows.
+    #[error("it has {actual} bytes, at most {limit} are taken")]
+    TooLarge {
+        /// The configured limit.
+        limit: u64,
+        /// Its size.
+        actual: u64,
+    },
+    /// Neither PNG nor JPEG nor WebP.
+    #[error("it is neither PNG nor JPEG nor WebP")]
+    UnknownFormat,
+    /// More pixels than the configuration allows.
+    #[error("it is too large to decode: at most {limit} pixels a side are taken")]
+    TooManyPixels {
+        /// The configured limit.
+        limit: u32,
+    },
+    /// It can't be decoded.
+    #[error("it can't be decoded: {0}")]
+    Damaged(String),
+}
+
+/// Decodes what a provider sent, within the configured bounds.
+///
+/// # Errors
+/// [`NotAnImage`].
+pub fn inspect(bytes: &[u8], limits: &Generation) -> Result<Inspected, NotAnImage> {
+    let (limit, actual) = (limits.max_image_bytes, bytes.len() as u64);
+    if actual > limit {
+        return Err(NotAnImage::TooLarge { limit, actual });
+    }
+    let format = image::guess_format(bytes).map_err(|_| NotAnImage::UnknownFormat)?;
+    let (media_type, extension) = match format {
+        ImageFormat::Png => ("image/png", "png"),
+        ImageFormat::Jpeg => ("image/jpeg", "jpg"),
+        ImageFormat::WebP => ("image/webp", "webp"),
+        _ => return Err(NotAnImage::UnknownFormat),
+    };
+    let image = decode(bytes, format, limits.max_image_side)?;
+    Ok(Inspected {
+        digest: Digest::of(bytes),
+        media_type,
+        extension,
+        width: image.width(),
+        height: image.height(),
+        mean_grey: mean_grey(&image),
+    })
+}
+
+fn decode(bytes: &[u8], format: ImageFormat, max_side: u32) -> Result<DynamicImage, NotAnImage> {
+    let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
+    let mut limits = Limits::default();
+    limits.max_image_width = Some(max_side);
+    limits.max_image_height = Some(max_side);
+    limits.max_alloc = Some(MAX_DECODED_BYTES);
+    reader.limits(limits);
+    reader.decode().map_err(|error| match error {
+        ImageError::Limits(_) => NotAnImage::TooManyPixels { limit: max_side },
+        other => NotAnImage::Damaged(other.to_string().chars().take(200).collect()),
+    })
+}
+
+fn mean_grey(image: &DynamicImage) -> f64 {
+    let grey = image.to_luma8();
+    let sum: u64 = grey.as_raw().iter().map(|&level| u64::from(level)).sum();
+    sum as f64 / (grey.as_raw().len() as f64).max(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use image::{GrayImage, Luma, RgbImage};
+
+    use super::*;
+
+    fn encoded(image: &DynamicImage, format: ImageFormat) -> Vec<u8> {
+        let mut bytes = Cursor::new(Vec::new());
+        image.write_to(&mut bytes, format).unwrap();
+        bytes.into_inner()
+    }
+
+    fn grey(level: u8) -> DynamicImage {
+        GrayImage::from_pixel(8, 4, Luma([level])).into()
+    }
+
+    #[test]
+    fn a_picture_is_what_it_is() {
+        let image: DynamicImage =
+            RgbImage::from_fn(9, 7, |x, y| image::Rgb([x as u8 * 20, y as u8 * 30, 200])).into();
+        for (format, media_type) in [
+            (ImageFormat::Png, "image/png"),
+            (ImageFormat::Jpeg, "image/jpeg"),
+            (ImageFormat::WebP, "image/webp"),
+        ] {
+            let found = inspect(&encoded(&image, format), &Generation::default()).unwrap();
+            assert_eq!((found.media_type, found.width, found.height), (media_type, 9, 7));
+            assert!(!found.is_blocked(), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn near_black_is_blocked_from_below_twenty() {
+        let is_blocked = |level| {
+            inspect(&encoded(&grey(level), ImageFormat::Png), &Generation::default())
+                .unwrap()
+                .is_blocked()
+        };
+        assert_eq!([0, 19, 20, 200].map(is_blocked), [true, true, false, false]);
+    }
+
+    #[test]
+    fn what_is_no_image_is_refused_before_it_costs_anything() {
+        let png = encoded(&grey(90), ImageFormat::Png);
+        let rules = Generation::default();
+        assert_eq!(inspect(b"<html>", &rules), Err(NotAnImage::UnknownFormat));
+        assert_eq!(inspect(b"", &rules), Err(NotAnImage::UnknownFormat));
+        assert!(matches!(
+            inspect(&png[..png.len() / 2], &rules),
+            Err(NotAnImage::Damaged(_))
+        ));
+        let few_bytes = Generation {
+            max_image_bytes: 10,
+            ..rules.clone()
+        };
+        let actual = png.len() as u64;
+        assert_eq!(
+            inspect(&png, &few_bytes),
+            Err(NotAnImage::TooLarge { limit: 10, actual })
+        );
+        let few_pixels = Generation {
+            max_image_side: 7,
+            ..rules.clone()
+        };
+        assert_eq!(
+            inspect(&png, &few_pixels),
+            Err(NotAnImage::TooManyPixels { limit: 7 })
+        );
+        // a header that promises 60,000 x 60,000 pixels
+        let mut bomb = png.clone();
+        bomb[16..24].copy_from_slice(&[0, 0, 0xea, 0x60, 0, 0, 0xea, 0x60]);
+        assert!(inspect(&bomb, &rules).is_err());
+    }
+}
