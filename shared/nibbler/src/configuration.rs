@@ -3,6 +3,7 @@
 use dataperf::{Reason, Reasons, Rejection, quote};
 use serde::{Deserialize, Serialize};
 
+use crate::prompt_filter::{DEFAULT_TERMS, is_language};
 use crate::vocabulary::Vocabulary;
 
 /// The configuration's path in the data set. It is not below `public/`: it names the providers and the deny list.
@@ -132,7 +133,7 @@ impl Default for Configuration {
             generation: Generation::default(),
             validation: Validation::default(),
             embedding: EmbeddingKind::default(),
-            near_duplicate_from: 0.75,
+            near_duplicate_from: 0.7,
         }
     }
 }
@@ -143,7 +144,7 @@ impl Default for PromptRules {
             min_chars: 3,
             max_chars: 500,
             languages: vec!["eng".into()],
-            deny: Vec::new(),
+            deny: DEFAULT_TERMS.map(str::to_owned).to_vec(),
         }
     }
 }
@@ -219,6 +220,22 @@ impl PromptRules {
                 "from {min} to {max} characters: at least 1 and at most {MOST_CHARS}, the first not above the second"
             );
             reasons.add(Reason::new("out_of_range", "/prompt/max_chars", message));
+        }
+        for (idx, code) in self
+            .languages
+            .iter()
+            .enumerate()
+            .filter(|(_, code)| !is_language(code))
+        {
+            let message = format!(
+                "{} is no language that can be told: use its ISO 639-3 code, such as `eng`",
+                quote(code)
+            );
+            reasons.add(Reason::new(
+                "unknown_language",
+                format!("/prompt/languages/{idx}"),
+                message,
+            ));
         }
     }
 }

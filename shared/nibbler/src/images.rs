@@ -9,18 +9,17 @@ use crate::configuration::Generation;
 
 /// A picture whose mean grey level (0 is black, 255 white) lies below this was blacked out by its provider.
 pub const BLACK_BELOW: f64 = 20.0;
+const FORMATS: [ImageFormat; 3] = [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::WebP];
 /// Bytes of memory that decoding may take.
 const MAX_DECODED_BYTES: u64 = 256 << 20;
 
 /// An image that can be stored.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inspected {
-    /// The digest of its bytes.
+    /// Its pixels as a PNG without any metadata: formats, comments and provenance marks would tell the provider.
+    pub png: Vec<u8>,
+    /// The digest of these bytes.
     pub digest: Digest,
-    /// Its media type, such as `image/png`.
-    pub media_type: &'static str,
-    /// The ending of its files' names.
-    pub extension: &'static str,
     /// Pixels.
     pub width: u32,
     /// Pixels.
@@ -71,17 +70,14 @@ pub fn inspect(bytes: &[u8], limits: &Generation) -> Result<Inspected, NotAnImag
         return Err(NotAnImage::TooLarge { limit, actual });
     }
     let format = image::guess_format(bytes).map_err(|_| NotAnImage::UnknownFormat)?;
-    let (media_type, extension) = match format {
-        ImageFormat::Png => ("image/png", "png"),
-        ImageFormat::Jpeg => ("image/jpeg", "jpg"),
-        ImageFormat::WebP => ("image/webp", "webp"),
-        _ => return Err(NotAnImage::UnknownFormat),
-    };
+    if !FORMATS.contains(&format) {
+        return Err(NotAnImage::UnknownFormat);
+    }
     let image = decode(bytes, format, limits.max_image_side)?;
+    let png = bare_png(&image)?;
     Ok(Inspected {
-        digest: Digest::of(bytes),
-        media_type,
-        extension,
+        digest: Digest::of(&png),
+        png,
         width: image.width(),
         height: image.height(),
         mean_grey: mean_grey(&image),
@@ -99,6 +95,14 @@ fn decode(bytes: &[u8], format: ImageFormat, max_side: u32) -> Result<DynamicIma
         ImageError::Limits(_) => NotAnImage::TooManyPixels { limit: max_side },
         other => NotAnImage::Damaged(other.to_string().chars().take(200).collect()),
     })
+}
+
+/// As eight bits a colour, without transparency: what people see.
+fn bare_png(image: &DynamicImage) -> Result<Vec<u8>, NotAnImage> {
+    let mut png = Cursor::new(Vec::new());
+    let written = image.to_rgb8().write_to(&mut png, ImageFormat::Png);
+    written.map_err(|error| NotAnImage::Damaged(error.to_string()))?;
+    Ok(png.into_inner())
 }
 
 fn mean_grey(image: &DynamicImage) -> f64 {
@@ -127,15 +131,27 @@ mod tests {
     fn a_picture_is_what_it_is() {
         let image: DynamicImage =
             RgbImage::from_fn(9, 7, |x, y| image::Rgb([x as u8 * 20, y as u8 * 30, 200])).into();
-        for (format, media_type) in [
-            (ImageFormat::Png, "image/png"),
-            (ImageFormat::Jpeg, "image/jpeg"),
-            (ImageFormat::WebP, "image/webp"),
-        ] {
+        for format in FORMATS {
             let found = inspect(&encoded(&image, format), &Generation::default()).unwrap();
-            assert_eq!((found.media_type, found.width, found.height), (media_type, 9, 7));
+            assert_eq!((found.width, found.height), (9, 7));
+            assert_eq!(image::guess_format(&found.png).unwrap(), ImageFormat::Png);
+            assert_eq!(found.digest, Digest::of(&found.png));
             assert!(!found.is_blocked(), "{found:?}");
         }
+    }
+
+    #[test]
+    fn what_a_provider_writes_beside_the_pixels_is_dropped() {
+        let mut png = encoded(&grey(90), ImageFormat::Png);
+        let end = png.len() - 12; // the last chunk
+        let comment = b"tEXtSoftware\0made by provider A";
+        let mut chunk = (comment.len() as u32 - 4).to_be_bytes().to_vec();
+        chunk.extend(comment);
+        chunk.extend(0xe6e6_4c5f_u32.to_be_bytes());
+        png.splice(end..end, chunk);
+        let found = inspect(&png, &Generation::default()).unwrap();
+        let holds = |bytes: &[u8]| bytes.windows(10).any(|window| window == b"provider A");
+        assert!(holds(&png) && !holds(&found.png));
     }
 
     #[test]

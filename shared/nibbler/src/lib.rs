@@ -6,6 +6,7 @@
 //! refused, how verdicts become a consensus and what pairs are worth. Like the crate `dataperf`, it knows no cloud,
 //! no clock, no environment and no file system.
 
+pub mod agreement;
 pub mod artifacts;
 mod configuration;
 mod consensus;

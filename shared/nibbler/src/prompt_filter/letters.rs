@@ -1,0 +1,96 @@
+//! What a reader sees of a text: letters behind lookalikes, accents, digits and signs.
+
+use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::char::is_combining_mark;
+use unicode_security::confusable_detection::skeleton;
+
+use crate::prompt::is_invisible;
+
+/// What one word may be read as.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Word {
+    /// As it stands, and where it has digits or signs for letters, with these letters; `1`, `!` and `|` can be an i or an l.
+    pub(super) readings: Vec<String>,
+}
+
+/// The words of a text, without accents, in lower case, with Latin letters in place of what looks like them.
+pub(super) fn words(text: &str) -> Vec<Word> {
+    let letters = plain(text);
+    let mut words = Vec::new();
+    let mut begin = 0;
+    for idx in 0..=letters.len() {
+        if idx == letters.len() || !is_of_a_word(&letters, idx) {
+            if begin < idx {
+                words.push(Word::of(&letters[begin..idx]));
+            }
+            begin = idx + 1;
+        }
+    }
+    words
+}
+
+fn plain(text: &str) -> Vec<char> {
+    let decomposed = text.nfkd().filter(|&c| !is_combining_mark(c) && !is_invisible(c));
+    let without_apostrophes = decomposed.filter(|c| !matches!(c, '\'' | '’' | 'ʼ'));
+    without_apostrophes
+        .map(lookalike)
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
+/// The ASCII letter that looks like `c` (Unicode Technical Standard 39), or `c` itself.
+fn lookalike(c: char) -> char {
+    if c.is_ascii() {
+        return c; // the standard takes an m for rn
+    }
+    let mut text = [0; 4];
+    let text: &str = c.encode_utf8(&mut text);
+    let mut prototype = skeleton(text);
+    match (prototype.next(), prototype.next()) {
+        (Some(letter), None) if letter.is_ascii_alphabetic() => letter,
+        _ => c,
+    }
+}
+
+/// Letters and digits, and signs that stand for letters: `@` and `$` beside a letter, `!` and `|` between two.
+fn is_of_a_word(letters: &[char], idx: usize) -> bool {
+    let is_letter = |idx: Option<usize>| {
+        idx.and_then(|idx| letters.get(idx))
+            .is_some_and(|c| c.is_alphanumeric())
+    };
+    let (before, after) = (is_letter(idx.checked_sub(1)), is_letter(Some(idx + 1)));
+    match letters[idx] {
+        '@' | '$' => before || after,
+        '!' | '|' => before && after,
+        c => c.is_alphanumeric(),
+    }
+}
+
+impl Word {
+    pub(super) fn of(letters: &[char]) -> Self {
+        let text: String = letters.iter().collect();
+        let has_letters = letters.iter().any(|c| c.is_alphabetic());
+        let is_spelt_out = letters.iter().all(|&c| letter_for(c, 'i') == c);
+        if !has_letters || is_spelt_out {
+            return Self { readings: vec![text] };
+        }
+        let with = |one: char| letters.iter().map(|&c| letter_for(c, one)).collect::<String>();
+        let mut readings = vec![text, with('i'), with('l')];
+        readings.dedup();
+        Self { readings }
+    }
+}
+
+fn letter_for(c: char, one: char) -> char {
+    match c {
+        '0' => 'o',
+        '1' | '!' | '|' => one,
+        '3' => 'e',
+        '4' | '@' => 'a',
+        '5' | '$' => 's',
+        '7' => 't',
+        '8' => 'b',
+        '9' => 'g',
+        c => c,
+    }
+}
