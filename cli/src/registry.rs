@@ -33,7 +33,9 @@ macro_rules! dispatch {
         /// What each benchmark's importer expects, for `--help`.
         pub(crate) fn layouts() -> String {
             let layouts = [$((<$benchmark as dataperf::Benchmark>::ID, <$benchmark as Import>::LAYOUT)),*];
-            layouts.map(|(id, layout)| format!("{id} expects {layout}.")).join("\n\n")
+            let layouts = layouts.into_iter().chain([(dataperf_nibbler::BENCHMARK, dataperf_datasets::NIBBLER_LAYOUT)]);
+            let layouts: Vec<String> = layouts.map(|(id, layout)| format!("{id} expects {layout}.")).collect();
+            layouts.join("\n\n")
         }
     };
 }

@@ -1,5 +1,6 @@
 //! Frozen data sets on disk: imported from the public challenges' layouts, mapped into memory for scoring.
 
+mod adversarial_nibbler;
 mod data_acquisition;
 mod directory;
 mod embeddings;
@@ -11,6 +12,7 @@ mod vision_debugging;
 mod vision_selection;
 mod writer;
 
+pub use adversarial_nibbler::{NIBBLER_LAYOUT, import_nibbler};
 pub use directory::DirectoryBucket;
 pub use import::{Import, ImportError, Progress, Silent, import};
 pub use public::export_public;

@@ -17,6 +17,7 @@ use crate::import::ImportError;
 
 /// Headers end at a multiple of this, so that mapped tensors are aligned for any vector unit.
 const ALIGNMENT: usize = 64;
+const COPY_BYTES: usize = 1 << 20;
 
 /// A data set in the making. Dropped before [`finish`](DatasetWriter::finish), it leaves nothing behind.
 pub struct DatasetWriter {
@@ -72,6 +73,35 @@ impl DatasetWriter {
         for line in lines {
             file.write(line.as_bytes())?;
             file.write(b"\n")?;
+        }
+        self.files.insert(path.to_owned(), file.finish(BTreeMap::new())?);
+        Ok(())
+    }
+
+    /// Adds a file of these bytes.
+    ///
+    /// # Errors
+    /// [`ImportError::Io`].
+    pub fn bytes(&mut self, path: &str, bytes: &[u8]) -> Result<(), ImportError> {
+        self.copy(path, bytes)
+    }
+
+    /// Adds a file of everything that `source` has.
+    ///
+    /// # Errors
+    /// [`ImportError::Io`].
+    pub fn copy(&mut self, path: &str, mut source: impl Read) -> Result<(), ImportError> {
+        let staged = self.staging.path().join(path);
+        let mut file = Hashing::create(&staged)?;
+        let mut buffer = vec![0; COPY_BYTES];
+        loop {
+            let n = source
+                .read(&mut buffer)
+                .map_err(ImportError::io("can't read what is to become", &staged))?;
+            if n == 0 {
+                break;
+            }
+            file.write(&buffer[..n])?;
         }
         self.files.insert(path.to_owned(), file.finish(BTreeMap::new())?);
         Ok(())

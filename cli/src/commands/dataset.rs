@@ -63,7 +63,7 @@ pub(crate) async fn run(command: DatasetCommand, format: Format) -> Result<Done>
 ))]
 pub(crate) struct ImportArgs {
     /// The benchmark
-    #[arg(value_parser = PossibleValuesParser::new(IDS))]
+    #[arg(value_parser = PossibleValuesParser::new(IDS.iter().copied().chain([dataperf_nibbler::BENCHMARK])))]
     benchmark: String,
     /// The directory with the public challenge's files
     #[arg(long)]
@@ -110,7 +110,13 @@ async fn import(args: ImportArgs, format: Format) -> Result<Done> {
         from: &args.from,
         out: &args.out,
     };
-    with_benchmark(&args.benchmark, task).await?;
+    if args.benchmark == dataperf_nibbler::BENCHMARK {
+        let bars = PhaseBars::default();
+        dataperf_datasets::import_nibbler(&args.from, &args.out, &bars)?;
+        bars.finish();
+    } else {
+        with_benchmark(&args.benchmark, task).await?;
+    }
     show(&args.out, format).await
 }
 
@@ -152,9 +158,19 @@ impl Task for Boards<'_> {
     }
 }
 
+/// The leaderboards of a data set, of whatever benchmark it is.
+async fn boards(manifest: &Manifest) -> Result<Vec<Leaderboard>> {
+    if manifest.benchmark == dataperf_nibbler::BENCHMARK {
+        return Ok(manifest
+            .parameters::<dataperf_nibbler::Parameters>()?
+            .leaderboards);
+    }
+    with_benchmark(&manifest.benchmark, Boards(manifest)).await
+}
+
 async fn show(directory: &Path, format: Format) -> Result<Done> {
     let Opened { manifest, digest, .. } = open(directory)?;
-    let boards = with_benchmark(&manifest.benchmark, Boards(&manifest)).await?;
+    let boards = boards(&manifest).await?;
     if format == Format::Json {
         print_json(&json!({
             "dataset": digest, "benchmark": manifest.benchmark, "directory": directory,

@@ -1,13 +1,66 @@
 //! What an organizer decides: the file `configuration.json` of the frozen data set, which participants don't see.
 
+use dataperf::benchmark::Leaderboard;
 use dataperf::{Reason, Reasons, Rejection, quote};
 use serde::{Deserialize, Serialize};
 
+use crate::Board;
 use crate::prompt_filter::{DEFAULT_TERMS, is_language};
 use crate::vocabulary::Vocabulary;
 
 /// The configuration's path in the data set. It is not below `public/`: it names the providers and the deny list.
 pub const CONFIGURATION_FILE: &str = "configuration.json";
+
+/// What of it participants may see, in the data set's part for them and in its manifest.
+pub const PUBLIC_FILE: &str = "public/rules.json";
+/// Where a data set has the files of all-MiniLM-L6-v2.
+pub const MODEL_DIRECTORY: &str = "minilm";
+/// These files, by their names in the original package.
+pub const MODEL_FILES: [&str; 3] = ["config.json", "tokenizer.json", "model.safetensors"];
+
+/// What participants may know of a configuration: neither who makes the images nor what is denied.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Parameters {
+    /// The boards.
+    pub leaderboards: Vec<Leaderboard>,
+    /// What annotations may say.
+    pub vocabulary: Vocabulary,
+    /// Characters that a prompt must have.
+    pub min_prompt_chars: usize,
+    /// Characters that a prompt may have.
+    pub max_prompt_chars: usize,
+    /// The languages a prompt may be in; all of them when empty.
+    pub languages: Vec<String>,
+    /// Sets of images that a participant may have on a day, in UTC.
+    pub sets_a_day: u32,
+    /// Raters a pair.
+    pub raters: usize,
+    /// How prompts become vectors.
+    pub embedding: EmbeddingKind,
+    /// From which similarity on two prompts are near duplicates.
+    pub near_duplicate_from: f64,
+}
+
+impl Parameters {
+    /// The public part of a configuration.
+    pub fn of(configuration: &Configuration) -> Self {
+        let board = |board: Board| Leaderboard {
+            name: board.as_str().to_owned(),
+            about: board.about().to_owned(),
+        };
+        Self {
+            leaderboards: Board::ALL.map(board).to_vec(),
+            vocabulary: configuration.vocabulary.clone(),
+            min_prompt_chars: configuration.prompt.min_chars,
+            max_prompt_chars: configuration.prompt.max_chars,
+            languages: configuration.prompt.languages.clone(),
+            sets_a_day: configuration.generation.sets_a_day,
+            raters: configuration.validation.raters,
+            embedding: configuration.embedding,
+            near_duplicate_from: configuration.near_duplicate_from,
+        }
+    }
+}
 
 /// Everything an organizer decides. What a document leaves out has the challenge's own value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -12,18 +12,21 @@ mod configuration;
 mod consensus;
 pub mod duplicates;
 mod embedding;
+pub mod export;
 mod ids;
 pub mod images;
 mod ngrams;
 pub mod prompt;
 pub mod prompt_filter;
+pub mod quota;
 pub mod scores;
 mod vendi;
 mod vocabulary;
 
 pub use artifacts::{Artifact, GenerationRequest, Line, Submission, Verdict, read};
 pub use configuration::{
-    CONFIGURATION_FILE, Configuration, EmbeddingKind, Generation, PromptRules, Provider, Validation,
+    CONFIGURATION_FILE, Configuration, EmbeddingKind, Generation, MODEL_DIRECTORY, MODEL_FILES, PUBLIC_FILE,
+    Parameters, PromptRules, Provider, Validation,
 };
 pub use consensus::{Consensus, consensus};
 pub use embedding::{Embed, EmbedError, Embedding};
