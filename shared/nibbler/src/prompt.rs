@@ -9,12 +9,13 @@ use unicode_normalization::UnicodeNormalization as _;
 /// assert_eq!(dataperf_nibbler::prompt::canonical("  a\t horse\n"), "a horse");
 /// ```
 pub fn canonical(prompt: &str) -> String {
-    let visible: String = prompt
-        .nfc()
+    // first what is invisible: it keeps characters apart that are composed without it
+    let visible = prompt.chars().filter(|&c| !is_invisible(c));
+    let composed: String = visible
         .map(|c| if c.is_control() { ' ' } else { c })
-        .filter(|&c| !is_invisible(c))
+        .nfc()
         .collect();
-    visible.split_whitespace().collect::<Vec<_>>().join(" ")
+    composed.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The form in which near duplicates are looked for: compatibility characters (NFKC) in lower case, words of letters
@@ -24,12 +25,8 @@ pub fn canonical(prompt: &str) -> String {
 /// assert_eq!(dataperf_nibbler::prompt::folded("A Horse, lying!"), "a horse lying");
 /// ```
 pub fn folded(prompt: &str) -> String {
-    let lower: String = prompt
-        .nfkc()
-        .filter(|&c| !is_invisible(c))
-        .flat_map(char::to_lowercase)
-        .nfkc()
-        .collect();
+    let visible = prompt.chars().filter(|&c| !is_invisible(c));
+    let lower: String = visible.nfkc().flat_map(char::to_lowercase).nfkc().collect();
     let words = lower
         .split(|c: char| !is_of_a_word(c))
         .filter(|word| !word.is_empty());

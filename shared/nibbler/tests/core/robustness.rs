@@ -1,6 +1,7 @@
 //! Whatever is uploaded, parsers answer and never panic, and what they say is bounded.
 
 use dataperf_nibbler::artifacts::all_rejected;
+use dataperf_nibbler::duplicates::DuplicateKeys;
 use dataperf_nibbler::images::inspect;
 use dataperf_nibbler::{
     Artifact, Configuration, Generation, GenerationRequest, Submission, Verdict, prompt, prompt_filter, read,
@@ -79,11 +80,15 @@ proptest! {
     }
 
     #[test]
-    fn a_prompts_forms_are_final(text in any::<String>()) {
+    fn a_prompts_forms_are_final(text in prop_oneof![
+        any::<String>(),
+        "[a-cé\u{200b}\u{301}\u{ad}\u{3164} İßſΣ①ﬁ가ᄀ\u{1161}\t.,-]{0,20}",
+    ]) {
         let canonical = prompt::canonical(&text);
         prop_assert_eq!(&prompt::canonical(&canonical), &canonical);
         let folded = prompt::folded(&text);
         prop_assert_eq!(&prompt::folded(&folded), &folded);
+        prop_assert_eq!(DuplicateKeys::of(&text), DuplicateKeys::of(&canonical));
         let _ = prompt_filter::check(&text, "", &Configuration::default().prompt);
     }
 }
