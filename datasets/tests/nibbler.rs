@@ -1,5 +1,7 @@
 //! Adversarial Nibbler's frozen data set: what an organizer decides, checked before anybody depends on it.
 
+#![allow(clippy::unwrap_used)] // helpers of tests are tests
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
