@@ -56,36 +56,23 @@ fn open(path: &Path) -> Result<Option<File>, PortError> {
 /// Parts that are less than one in so many of a file's bytes are far from each other.
 const SPARSE: u64 = 16;
 
-/// A file's bytes, which are read as they are looked at.
-fn mapped(file: &File, n_bytes: u64) -> std::io::Result<Bytes> {
-    Ok(if n_bytes == 0 {
-        Bytes::new()
-    } else {
-        Bytes::from_owner(map(file)?)
-    })
-}
-
-fn map(file: &File) -> std::io::Result<Mmap> {
+/// A file's bytes, which are read as they are looked at; `n_wanted` of them will be.
+fn mapped(file: &File, n_bytes: u64, n_wanted: u64) -> std::io::Result<Bytes> {
+    if n_bytes == 0 {
+        return Ok(Bytes::new());
+    }
     // SAFETY: frozen files are never changed in place: writers rename whole files and directories. Should somebody
     // truncate one all the same, this process ends; it never computes with torn numbers.
     #[expect(
         unsafe_code,
         reason = "mapping 126 MB instead of reading it is a third of a score's time"
     )]
-    unsafe {
-        Mmap::map(file)
-    }
-}
-
-/// A file's bytes of which `n_wanted` are looked at here and there.
-fn mapped_for_parts(file: &File, n_bytes: u64, n_wanted: u64) -> std::io::Result<Bytes> {
-    if n_wanted > n_bytes / SPARSE || !cfg!(unix) {
-        return mapped(file, n_bytes);
-    }
-    let map = map(file)?;
+    let map = unsafe { Mmap::map(file) }?;
     // the pages around each part would cost more than those of the parts
     #[cfg(unix)]
-    map.advise(memmap2::Advice::Random)?;
+    if n_wanted < n_bytes / SPARSE {
+        map.advise(memmap2::Advice::Random)?;
+    }
     Ok(Bytes::from_owner(map))
 }
 
@@ -100,7 +87,7 @@ impl Bucket for DirectoryBucket {
             return Ok(Got::TooLarge { n_bytes });
         }
         Ok(Got::Object(Object {
-            bytes: mapped(&file, n_bytes).map_err(|error| failed(&path, error))?,
+            bytes: mapped(&file, n_bytes, n_bytes).map_err(|error| failed(&path, error))?,
             stored_at: None,
         }))
     }
@@ -126,7 +113,7 @@ impl Bucket for DirectoryBucket {
             });
         }
         let n_wanted = ranges.iter().map(|range| range.end - range.start).sum();
-        let whole = mapped_for_parts(&file, n_bytes, n_wanted).map_err(|error| failed(&path, error))?;
+        let whole = mapped(&file, n_bytes, n_wanted).map_err(|error| failed(&path, error))?;
         let part = |range: &Range<u64>| whole.slice(range.start as usize..range.end as usize);
         Ok(Some(ranges.iter().map(part).collect()))
     }
@@ -169,6 +156,15 @@ mod tests {
         let root = tempfile::tempdir().expect("a temporary directory");
         let bucket = DirectoryBucket::new(root.path());
         pollster::block_on(dataperf::ports::contract::bucket(&bucket, "contract")).expect("no port error");
+    }
+
+    #[test]
+    fn an_empty_file_has_empty_parts() {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        fs::write(root.path().join("empty"), []).expect("a file");
+        let bucket = DirectoryBucket::new(root.path());
+        let parts = pollster::block_on(bucket.get_ranges("empty", &[0..0])).expect("no port error");
+        assert_eq!(parts, Some(vec![Bytes::new()]));
     }
 
     #[test]
