@@ -10,7 +10,9 @@ pub const MAX_DECIMALS: u32 = 9;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Decimals {
     scale: f64,
+    /// One by the scale, and what is missing of it there.
     inverse: f64,
+    inverse_rest: f64,
 }
 
 impl Decimals {
@@ -18,9 +20,11 @@ impl Decimals {
     pub fn new(n: u32) -> Option<Self> {
         (n <= MAX_DECIMALS).then(|| {
             let scale = f64::from(10u32.pow(n));
+            let inverse = 1.0 / scale;
             Self {
                 scale,
-                inverse: 1.0 / scale,
+                inverse,
+                inverse_rest: (-inverse).mul_add(scale, 1.0) / scale,
             }
         })
     }
@@ -28,8 +32,10 @@ impl Decimals {
     /// The float nearest to the decimal: what parsing its digits gives.
     ///
     /// # Source
-    /// Division by one Newton step with fused multiply-adds, which rounds correctly here (Markstein, "Computation of
-    /// elementary functions on the IBM RISC System/6000 processor", 1990) and, unlike a division, costs four operations.
+    /// Division by multiplication with the inverse in two floats (Brisebarre, Muller and Raina, "Accelerating correctly
+    /// rounded floating-point division when the divisor is known in advance", 2004). It is off by at most 2^-104 of the
+    /// quotient before it is rounded, and a quotient of 32 by 30 bits is at least 2^-84 of itself away from where
+    /// rounding turns.
     #[inline(always)]
     #[allow(
         clippy::inline_always,
@@ -37,9 +43,7 @@ impl Decimals {
     )]
     pub fn decode(self, whole: i32) -> f64 {
         let whole = f64::from(whole);
-        let near = whole * self.inverse;
-        let rest = (-near).mul_add(self.scale, whole);
-        rest.mul_add(self.inverse, near)
+        whole.mul_add(self.inverse, whole * self.inverse_rest)
     }
 
     /// The whole number that [`decode`](Self::decode) makes `number` of. `None` when there is none.

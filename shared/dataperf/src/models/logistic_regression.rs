@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use super::lbfgs::{Stopping, minimize_until};
 use super::{FitError, check_finite, check_labels};
 use crate::numbers::Numbers;
+use crate::simd::aligned::Aligned;
 use crate::simd::vector::inline::{add_scaled_rows, dot_rows};
 use crate::simd::vector::{max_abs, pairwise_sum};
 use crate::simd::{exp, vector};
@@ -240,12 +241,13 @@ impl Objective<'_> {
             .par_chunks(CHUNK_ROWS)
             .with_min_len(MIN_CHUNKS)
             .enumerate();
-        let partial: Vec<(Vec<f64>, Vec<f64>)> = chunks
+        let w_copy = Aligned::copy_of(w);
+        let partial: Vec<(Vec<f64>, Aligned)> = chunks
             .map(|(chunk, targets)| {
                 let first_row = chunk * CHUNK_ROWS;
                 Arch::new().dispatch(Chunk {
                     objective: self,
-                    w,
+                    w: &w_copy,
                     first_row,
                     targets,
                 })
@@ -257,7 +259,7 @@ impl Objective<'_> {
             losses.extend_from_slice(chunk_losses);
             gradient
                 .iter_mut()
-                .zip(chunk_gradient)
+                .zip(chunk_gradient.iter())
                 .for_each(|(sum, g)| *sum += g);
         }
         let mut squared_norm = 0.0;
@@ -280,15 +282,15 @@ struct Chunk<'a> {
 }
 
 impl WithSimd for Chunk<'_> {
-    type Output = (Vec<f64>, Vec<f64>);
+    type Output = (Vec<f64>, Aligned);
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
         let mut sums = Sums {
-            gradient: vec![0.0; self.w.len()],
+            gradient: Aligned::zeros(self.w.len()),
             losses: Vec::with_capacity(self.targets.len()),
             scores: vec![0.0; ROWS_AT_ONCE * self.objective.n_vectors],
-            decoded: vec![0.0; ROWS_AT_ONCE * self.objective.n_features],
+            decoded: Aligned::zeros(ROWS_AT_ONCE * self.objective.n_features),
         };
         let n_whole = self.targets.len() - self.targets.len() % ROWS_AT_ONCE;
         for row in (0..n_whole).step_by(ROWS_AT_ONCE) {
@@ -297,18 +299,24 @@ impl WithSimd for Chunk<'_> {
         for row in n_whole..self.targets.len() {
             self.add::<S, 1>(simd, row, &mut sums);
         }
+        if self.objective.n_vectors == 1 {
+            // all at once, since nothing waits for them
+            for (score, &target) in sums.losses.iter_mut().zip(self.targets) {
+                *score = binary_loss(*score, target as f64);
+            }
+        }
         (sums.losses, sums.gradient)
     }
 }
 
 /// What a chunk adds up, and its working memory.
 struct Sums {
-    gradient: Vec<f64>,
+    gradient: Aligned,
     losses: Vec<f64>,
     /// `(N, n_vectors)`
     scores: Vec<f64>,
     /// `(N, n_features)`
-    decoded: Vec<f64>,
+    decoded: Aligned,
 }
 
 impl Chunk<'_> {
@@ -333,15 +341,16 @@ impl Chunk<'_> {
             }
         }
         // the scores become the gradients by the scores
-        for (scores, &target) in sums
-            .scores
-            .chunks_exact_mut(n_vectors)
-            .zip(&self.targets[row..row + N])
-        {
-            sums.losses.push(match scores {
-                [score] => binary_loss(score, target as f64),
-                scores => multinomial_loss(scores, target),
-            });
+        let targets = &self.targets[row..row + N];
+        if n_vectors == 1 {
+            sums.losses.extend_from_slice(&sums.scores[..N]); // see `with_simd`
+            for (score, &target) in sums.scores.iter_mut().zip(targets) {
+                *score = binary_slope(*score, target as f64);
+            }
+        } else {
+            for (scores, &target) in sums.scores.chunks_exact_mut(n_vectors).zip(targets) {
+                sums.losses.push(multinomial_loss(scores, target));
+            }
         }
         for (v, gradient) in sums.gradient.chunks_exact_mut(stride).enumerate() {
             let slopes: [f64; N] = std::array::from_fn(|r| sums.scores[r * n_vectors + v]);
@@ -353,20 +362,29 @@ impl Chunk<'_> {
     }
 }
 
-/// The log loss of one row of two classes; replaces the score by the gradient.
+/// The log loss of one row of two classes with the score `z`, without a branch.
 #[inline(always)]
-fn binary_loss(score: &mut f64, target: f64) -> f64 {
-    let z = *score;
+fn binary_loss(z: f64, target: f64) -> f64 {
     let e = exp(-z.abs());
     // log(1 + e) is e itself where the library treats it so
-    let log_term = if z <= -37.0 || z > 18.0 { e } else { log1p(e) };
+    let log_term = if (z <= -37.0) | (z > 18.0) { e } else { log1p(e) };
     if z <= 0.0 {
-        *score = ((1.0 - target) * e - target) / (1.0 + e);
         log_term - target * z
     } else {
-        *score = ((1.0 - target) - target * e) / (1.0 + e);
         log_term + (1.0 - target) * z
     }
+}
+
+/// The derivative of [`binary_loss`] by the score, without a branch.
+#[inline(always)]
+fn binary_slope(z: f64, target: f64) -> f64 {
+    let e = exp(-z.abs());
+    let (of_one, of_e) = if z <= 0.0 {
+        (-target, 1.0 - target)
+    } else {
+        (1.0 - target, -target)
+    };
+    (of_one + of_e * e) / (1.0 + e)
 }
 
 /// `log(1 + e)` for `e` from 0 to 1, within a few units in the last place, without a branch.

@@ -9,6 +9,7 @@
     reason = "code is only vectorised if it is inlined into the function that enables the instruction set"
 )]
 
+pub(crate) mod aligned;
 mod exp;
 mod product;
 pub(crate) mod vector;
