@@ -7,6 +7,7 @@ pub mod confident_learning;
 pub mod k_medoids;
 pub mod nested_cross_fold;
 pub mod random;
+pub mod training_sets;
 
 use ndarray::ArrayView2;
 

@@ -1,11 +1,8 @@
 //! Nested cross-fold selection: of a hundred random training sets, the one on which the frozen model does best.
 
-use dataperf::metrics::macro_f1;
-use dataperf::models::soft_voting::SoftVoting;
 use dataperf::progress::Progress;
-use ndarray::Axis;
-use rayon::prelude::*;
 
+use super::training_sets::{first_of_the_best, scores};
 use super::{Clips, TARGET_SHARE};
 use crate::BaselineError;
 use crate::splits::stratified_shuffle;
@@ -26,9 +23,7 @@ pub struct Selection {
 /// of the nontargets, each pair trains the frozen model, and the pair with the highest macro F1 on all clips outside
 /// of it is chosen, the first one of equals.
 ///
-/// The model's own seed is `seed`; the public tool leaves it to chance. Two things make this fast: the logistic part is
-/// fitted in the span of its few rows, see [`SoftVoting::fit_in_span`], and the rows of all hundred training sets are
-/// multiplied with all clips once, see [`SoftVoting::predict_each`].
+/// The model's own seed is `seed`; the public tool leaves it to chance. [`scores`] says what makes this fast.
 ///
 /// # Errors
 /// [`BaselineError`] when there are too few clips, or they can't be fitted.
@@ -53,29 +48,8 @@ pub fn select(clips: &Clips, seed: u32, progress: &dyn Progress) -> Result<Selec
         })
         .collect();
 
-    progress.begin("fits", sets.len() as u64);
-    let fit = |rows: &Vec<usize>| {
-        let classes: Vec<usize> = rows.iter().map(|&row| clips.classes[row]).collect();
-        let x = clips.x.select(Axis(0), rows);
-        let vote = SoftVoting::fit_in_span(x.view(), &classes, clips.n_classes, &[seed]);
-        progress.advance(1);
-        vote
-    };
-    let votes = sets.par_iter().map(fit).collect::<Result<Vec<_>, _>>()?;
-    let predicted = SoftVoting::predict_each(&votes, clips.x);
-    let score = |(rows, predicted): (&Vec<usize>, ndarray::ArrayView1<u8>)| {
-        let mut is_chosen = vec![false; clips.classes.len()];
-        for &row in rows {
-            is_chosen[row] = true;
-        }
-        let others = || (0..is_chosen.len()).filter(|&row| !is_chosen[row]);
-        let truth: Vec<usize> = others().map(|row| clips.classes[row]).collect();
-        let predicted: Vec<usize> = others().map(|row| predicted[row].into()).collect();
-        macro_f1(&truth, &predicted)
-    };
-    let scored: Vec<_> = sets.iter().zip(predicted.outer_iter()).collect();
-    let scores: Vec<f64> = scored.into_par_iter().map(score).collect();
-    let best = (0..scores.len()).fold(0, |best, set| if scores[set] > scores[best] { set } else { best });
+    let scores = scores(clips, &sets, |_| 1, seed, progress)?;
+    let best = first_of_the_best(&scores);
     Ok(Selection {
         rows: sets.into_iter().nth(best).unwrap_or_default(),
         scores,

@@ -30,7 +30,7 @@ impl Baselines for SpeechSelection {
         },
         Method {
             name: "cleanlab",
-            about: "drops doubtful labels by confident learning, then takes the medoids of each class",
+            about: "drops doubtful labels by confident learning, then takes the medoids of each class, as many of each as the frozen model does best with",
             source: "paper, 2.3.1 and Table 1; Northcutt et al. 2021; Schubert and Rousseeuw 2021",
         },
     ];
@@ -76,8 +76,7 @@ impl Baselines for SpeechSelection {
             "cleanlab" => {
                 let cleaned = cleanlab::select(&clips, seed, progress)?;
                 let flagged = named(&cleaned.flagged);
-                let details =
-                    json!({ "flagged": flagged, "kept": named(&cleaned.kept), "costs": cleaned.costs });
+                let details = json!({ "flagged": flagged, "kept": named(&cleaned.kept), "costs": cleaned.costs, "scores": cleaned.scores });
                 (cleaned.rows, details)
             }
             _ => return Err(no_such_method::<Self>(method)),
