@@ -367,7 +367,7 @@ impl Chunk<'_> {
 fn binary_loss(z: f64, target: f64) -> f64 {
     let e = exp(-z.abs());
     // log(1 + e) is e itself where the library treats it so
-    let log_term = if (z <= -37.0) | (z > 18.0) { e } else { log1p(e) };
+    let log_term = if z <= -37.0 || z > 18.0 { e } else { log1p(e) };
     if z <= 0.0 {
         log_term - target * z
     } else {
