@@ -50,10 +50,10 @@ fn every_benchmark_has_one_name_everywhere() {
                 "template.yaml has no line `{line}`"
             );
         }
-        let dashboard = fs::read_to_string(root().join("infra/dashboard.yaml")).unwrap();
+        let dashboard = fs::read_to_string(root().join("infra/observability.yaml")).unwrap();
         assert!(
             dashboard.contains(&format!("${{Name}}-{id}\"")),
-            "infra/dashboard.yaml does not show `{id}`"
+            "the dashboard in infra/observability.yaml does not show `{id}`"
         );
         let event = fs::read_to_string(root().join(format!("events/{id}.json"))).unwrap();
         assert!(
