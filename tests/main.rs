@@ -24,6 +24,7 @@ mod scale;
 mod scores;
 mod storms;
 mod tidy;
+mod traces;
 mod uploads;
 mod wire_formats;
 mod world;

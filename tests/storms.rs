@@ -1,6 +1,7 @@
-//! Storms: hundreds of uploads under faults drawn from a seed. Each ends once, with the verdict it would have had on a good
+//! Storms: many uploads under faults drawn from a seed. Each ends once, with the verdict it would have had on a good
 //! day, or failed for a reason, and then has it when it is evaluated again.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;
@@ -42,10 +43,9 @@ fn configured(config: &mut Config) {
     }
 }
 
-/// How many times the usual number of uploads: more by hand, `DATAPERF_STORMS=10 cargo test --workspace storms`.
-fn n_uploads(usual: usize) -> usize {
-    let times = std::env::var("DATAPERF_STORMS").map_or(1, |times| times.parse().unwrap());
-    usual * times
+/// Uploads of each storm. Hundreds by hand: `DATAPERF_STORM=200 cargo test --workspace storms`.
+fn n_uploads() -> usize {
+    std::env::var("DATAPERF_STORM").map_or(50, |n| n.parse().unwrap())
 }
 
 async fn upload(world: &World, numbers: std::ops::Range<usize>) -> Vec<Sent> {
@@ -56,11 +56,32 @@ async fn upload(world: &World, numbers: std::ops::Range<usize>) -> Vec<Sent> {
     sent
 }
 
-/// Sweeps until nothing is without an outcome, ends the storm, and holds the books; how many failed, and how many faults.
-async fn ride_out(world: &World, sent: &[Sent]) -> (usize, usize) {
+/// What a storm did.
+struct Books {
+    /// Uploads that had failed when it was over.
+    n_failed: usize,
+    /// Faults of each kind.
+    injected: BTreeMap<&'static str, usize>,
+}
+
+impl Books {
+    /// Every one of these kinds was met, so that a test of it is one.
+    fn met(&self, kinds: &[&str]) {
+        let met: Vec<&str> = self.injected.keys().copied().collect();
+        let missing: Vec<_> = kinds.iter().filter(|kind| !met.contains(*kind)).collect();
+        assert!(missing.is_empty(), "no fault of {missing:?}: {:?}", self.injected);
+        let n_faults: usize = self.injected.values().sum();
+        assert!(n_faults >= n_uploads() / 5, "{:?}", self.injected);
+    }
+}
+
+/// Sweeps until nothing is without an outcome, ends the storm, and compares the books. `before` are the faults of clouds
+/// that were before this one.
+async fn ride_out(world: &World, sent: &[Sent], before: BTreeMap<&'static str, usize>) -> Books {
     world.settle().await;
     world.sweep().await;
-    let injected = world.cloud.faults().injected();
+    let mut injected = before;
+    add(&mut injected, world);
     world.cloud.faults().storm(None);
     world.sweep().await;
     let receipts = world.receipts(sent).await;
@@ -68,14 +89,21 @@ async fn ride_out(world: &World, sent: &[Sent]) -> (usize, usize) {
         .values()
         .filter(|receipt| receipt.verdict.status == Ending::Failed)
         .count();
-    let n_faults = injected.values().sum();
+    let n_faults: usize = injected.values().sum();
     // Not captured by the test harness: how bad the weather was belongs in every log.
     let _ = writeln!(
         std::io::stderr(),
         "{} uploads, {n_faults} faults, {n_failed} failed at first: {injected:?}",
         sent.len()
     );
-    (n_failed, n_faults)
+    Books { n_failed, injected }
+}
+
+/// Adds the faults of the cloud as it runs now.
+fn add(injected: &mut BTreeMap<&'static str, usize>, world: &World) {
+    for (kind, n) in world.cloud.faults().injected() {
+        *injected.entry(kind).or_default() += n;
+    }
 }
 
 /// Has evaluated again what failed, and compares every verdict with one that was reached without any cloud.
@@ -121,9 +149,12 @@ async fn functions_are_killed_at_random() {
         kills_after: 30,
         ..Storm::default()
     }));
-    let sent = upload(&world, 0..n_uploads(60)).await;
-    let (_, n_faults) = ride_out(&world, &sent).await;
-    assert!(n_faults >= 20, "{n_faults}");
+    let sent = upload(&world, 0..n_uploads()).await;
+    let books = ride_out(&world, &sent, BTreeMap::new()).await;
+    books.met(&[
+        "function killed before a request",
+        "function killed after a request",
+    ]);
     clear_up(&world, &sent, &[frozen()]).await;
 }
 
@@ -133,6 +164,7 @@ async fn storage_and_table_are_in_trouble() {
     world.cloud.faults().storm(Some(Storm {
         seed: 8,
         s3_unavailable: 60,
+        s3_skewed: 20,
         s3_slow: 30,
         s3_cut: 30,
         table_throttled: 60,
@@ -140,9 +172,18 @@ async fn storage_and_table_are_in_trouble() {
         table_lost_answers: 40,
         ..Storm::default()
     }));
-    let sent = upload(&world, 0..n_uploads(60)).await;
-    let (n_failed, n_faults) = ride_out(&world, &sent).await;
-    assert!(n_failed > 0 && n_faults >= 50, "{n_failed} {n_faults}");
+    let sent = upload(&world, 0..n_uploads()).await;
+    let books = ride_out(&world, &sent, BTreeMap::new()).await;
+    assert!(books.n_failed > 0, "three tries are not always enough");
+    books.met(&[
+        "S3 503",
+        "S3 403 for clock skew",
+        "S3 slow",
+        "S3 body cut off",
+        "DynamoDB throttled",
+        "DynamoDB 500",
+        "DynamoDB 500 after the effect",
+    ]);
     clear_up(&world, &sent, &[frozen()]).await;
 }
 
@@ -159,13 +200,47 @@ async fn events_are_lost_repeated_late_and_of_a_wrong_time() {
         largest_skew: Duration::from_hours(2),
         ..Storm::default()
     }));
-    let sent = upload(&world, 0..n_uploads(80)).await;
-    let (_, n_faults) = ride_out(&world, &sent).await;
-    assert!(n_faults >= 40, "{n_faults}");
+    let sent = upload(&world, 0..n_uploads()).await;
+    let books = ride_out(&world, &sent, BTreeMap::new()).await;
+    books.met(&[
+        "event dropped",
+        "event duplicated",
+        "event delayed",
+        "event overtook an earlier one",
+        "event with a wrong time",
+    ]);
     clear_up(&world, &sent, &[frozen()]).await;
 }
 
-/// All of it at once, the data set switched and the whole cloud restarted in between.
+/// Each process serves one upload, so that each may be short of something.
+#[cfg(target_os = "linux")] // others cannot limit a process from outside
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn processes_run_out_of_memory_and_disk() {
+    let world = World::with(|config| {
+        configured(config);
+        config.idle_timeout = Duration::ZERO;
+    })
+    .await;
+    world.cloud.faults().storm(Some(Storm {
+        seed: 12,
+        memory_short: 250,
+        short_memory_bytes: 12 << 20,
+        disk_full: 250,
+        ..Storm::default()
+    }));
+    let sent = upload(&world, 0..n_uploads()).await;
+    let books = ride_out(&world, &sent, BTreeMap::new()).await;
+    books.met(&["process out of memory", "process with a full disk"]);
+    let n_ended = world.cloud.snapshot().await.unwrap().n_retried;
+    let n_short = books.injected["process out of memory"];
+    assert!(
+        n_ended >= n_short / 2,
+        "{n_ended} of {n_short} ended for lack of memory"
+    );
+    clear_up(&world, &sent, &[frozen()]).await;
+}
+
+/// All of it at once but wrong times; every so often the data set is switched or the whole cloud restarted, in the middle of runs.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn everything_at_once() {
     let mut world = World::with(|config| {
@@ -173,11 +248,16 @@ async fn everything_at_once() {
         config.shutdown_grace = Duration::ZERO;
     })
     .await;
+    let other = world.scratch().join("other");
+    Layout::default().import(world.scratch(), &other).unwrap();
+    let datasets = [frozen(), other.as_path()];
     let storm = Storm {
         seed: 10,
         kills_before: 8,
         kills_after: 8,
         s3_unavailable: 20,
+        s3_skewed: 5,
+        s3_slow: 10,
         s3_cut: 10,
         table_throttled: 20,
         table_errors: 10,
@@ -186,19 +266,35 @@ async fn everything_at_once() {
         events_duplicated: 150,
         events_delayed: 200,
         longest_delay: Duration::from_millis(200),
+        memory_short: 50,
+        short_memory_bytes: 12 << 20,
+        disk_full: 50,
         ..Storm::default()
     };
-    let n = n_uploads(25);
-    world.cloud.faults().storm(Some(storm.clone()));
-    let mut sent = upload(&world, 0..n).await;
-    let other = world.scratch().join("other");
-    Layout::default().import(world.scratch(), &other).unwrap();
-    world.publish(&other);
-    sent.extend(upload(&world, n..2 * n).await);
-    world.restart().await;
-    world.cloud.faults().storm(Some(Storm { seed: 11, ..storm }));
-    world.publish(frozen());
-    sent.extend(upload(&world, 2 * n..3 * n).await);
-    ride_out(&world, &sent).await;
-    clear_up(&world, &sent, &[frozen(), &other]).await;
+    let n_parts = 6;
+    let n = n_uploads().div_ceil(n_parts);
+    let (mut sent, mut injected) = (Vec::new(), BTreeMap::new());
+    for part in 0..n_parts {
+        let seed = storm.seed + part as u64;
+        world.cloud.faults().storm(Some(Storm {
+            seed,
+            ..storm.clone()
+        }));
+        sent.extend(upload(&world, part * n..(part + 1) * n).await);
+        if part % 2 == 0 {
+            world.publish(datasets[(part / 2 + 1) % 2]);
+        } else if part + 1 < n_parts {
+            add(&mut injected, &world);
+            world.restart().await;
+        }
+    }
+    let books = ride_out(&world, &sent, injected).await;
+    books.met(&[
+        "S3 503",
+        "DynamoDB throttled",
+        "event duplicated",
+        "event delayed",
+    ]);
+    assert!(books.injected.len() >= 9, "{:?}", books.injected);
+    clear_up(&world, &sent, &datasets).await;
 }

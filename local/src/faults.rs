@@ -156,7 +156,8 @@ impl Faults {
     }
 
     pub(crate) fn shortage_of(&self, function: &str) -> Shortage {
-        locked(&self.shortages).get(function).copied().unwrap_or_default()
+        let drawn = self.weather.shortage();
+        drawn.unwrap_or_else(|| locked(&self.shortages).get(function).copied().unwrap_or_default())
     }
 
     /// How many faults of each kind storms have injected.

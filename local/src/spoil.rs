@@ -32,6 +32,7 @@ pub(crate) async fn strike<R: Spoil, E>(
     Ok(match blow {
         Blow::KillBefore | Blow::KillAfter => answer.await?,
         Blow::Refuse => refusal(which),
+        Blow::Skew => s3_error(StatusCode::FORBIDDEN, "RequestTimeTooSkewed"),
         Blow::Fail => failure(which),
         Blow::LoseAnswer => {
             answer.await?;

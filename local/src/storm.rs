@@ -1,16 +1,17 @@
 //! Bad weather: faults drawn at random from a seed, a request or an event at a time.
 //!
-//! What happens to the `n`-th request or event depends on the seed and `n` alone, not on time, so that every run meets as
-//! many faults of each kind.
+//! What happens to the `n`-th request, event or process depends on the seed and `n` alone, not on time, so that every run
+//! meets as many faults of each kind.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::database::locked;
+use crate::faults::Shortage;
 
-/// How many of a thousand requests or events meet which fault; all 0 is fine weather.
+/// How many of a thousand requests, events or processes meet which fault; all 0 is fine weather.
 #[derive(Clone, Debug, Default)]
 pub struct Storm {
     /// Where the draws begin.
@@ -21,6 +22,8 @@ pub struct Storm {
     pub kills_after: u32,
     /// Requests to S3 that are answered 503 `SlowDown`.
     pub s3_unavailable: u32,
+    /// Requests to S3 that are refused because the clocks of both sides differ too much.
+    pub s3_skewed: u32,
     /// Bodies from S3 that come late.
     pub s3_slow: u32,
     /// Bodies from S3 that end in the middle.
@@ -43,6 +46,12 @@ pub struct Storm {
     pub events_skewed: u32,
     /// The furthest that the time is wrong, to either side.
     pub largest_skew: Duration,
+    /// Processes of functions that are short of memory.
+    pub memory_short: u32,
+    /// The bytes that those have.
+    pub short_memory_bytes: u64,
+    /// Processes of functions that can write nothing to a file, as on a full disk.
+    pub disk_full: u32,
 }
 
 /// Which service a request is for.
@@ -60,6 +69,8 @@ pub(crate) enum Blow {
     KillAfter,
     /// 503 from S3, throttling from the table.
     Refuse,
+    /// The clocks differ too much.
+    Skew,
     /// 500 without an effect.
     Fail,
     /// 500 with the effect.
@@ -82,6 +93,8 @@ pub(crate) struct Weather {
     storm: Mutex<Option<Storm>>,
     n_draws: AtomicU64,
     injected: Mutex<BTreeMap<&'static str, usize>>,
+    /// When the last delivery so far is due.
+    last_due: Mutex<Option<Instant>>,
 }
 
 impl Weather {
@@ -116,6 +129,7 @@ impl Weather {
                 "function killed after a request",
             ),
             (s3(storm.s3_unavailable), Blow::Refuse, "S3 503"),
+            (s3(storm.s3_skewed), Blow::Skew, "S3 403 for clock skew"),
             (s3(storm.s3_slow), Blow::Slow, "S3 slow"),
             (s3(storm.s3_cut), Blow::Cut, "S3 body cut off"),
             (table(storm.table_throttled), Blow::Refuse, "DynamoDB throttled"),
@@ -161,7 +175,8 @@ impl Weather {
                 Duration::ZERO
             }
         };
-        let deliveries = (0..n).map(|_| delay()).collect();
+        let deliveries: Vec<Duration> = (0..n).map(|_| delay()).collect();
+        deliveries.iter().for_each(|delay| self.note_order(*delay));
         let skew_ms = if is_skewed {
             let largest = storm.largest_skew.as_millis() as f64;
             (largest * (2.0 * self.share(&storm) - 1.0)) as i64
@@ -169,6 +184,39 @@ impl Weather {
             0
         };
         Some(EventFate { deliveries, skew_ms })
+    }
+
+    /// Counts a delivery that comes before one of an earlier event. That follows from the delays, and from time.
+    fn note_order(&self, delay: Duration) {
+        let due = Instant::now() + delay;
+        let mut last = locked(&self.last_due);
+        if last.is_some_and(|last| due < last) {
+            self.count("event overtook an earlier one");
+        }
+        *last = (*last).max(Some(due));
+    }
+
+    /// What the next process of a function is short of.
+    pub(crate) fn shortage(&self) -> Option<Shortage> {
+        let storm = locked(&self.storm).clone()?;
+        let drawn = self.draw(&storm) % 1000;
+        let (memory, disk) = (u64::from(storm.memory_short), u64::from(storm.disk_full));
+        let shortage = if drawn < memory {
+            self.count("process out of memory");
+            Shortage {
+                memory_bytes: Some(storm.short_memory_bytes),
+                file_bytes: None,
+            }
+        } else if drawn < memory + disk {
+            self.count("process with a full disk");
+            Shortage {
+                memory_bytes: None,
+                file_bytes: Some(0),
+            }
+        } else {
+            return None;
+        };
+        Some(shortage)
     }
 
     /// A number in [0, 1).
@@ -214,9 +262,41 @@ mod tests {
     }
 
     #[test]
+    fn processes_run_short_of_one_thing_or_the_other() {
+        let weather = Weather::default();
+        weather.set(Some(Storm {
+            memory_short: 250,
+            short_memory_bytes: 7,
+            disk_full: 250,
+            ..Storm::default()
+        }));
+        let drawn: Vec<Shortage> = (0..1000).filter_map(|_| weather.shortage()).collect();
+        let injected = weather.injected();
+        assert_eq!(injected.values().sum::<usize>(), drawn.len());
+        assert!(injected.values().all(|n| (200..300).contains(n)), "{injected:?}");
+        assert!(
+            drawn
+                .iter()
+                .all(|short| short.memory_bytes.is_some() != short.file_bytes.is_some()),
+            "{drawn:?}"
+        );
+    }
+
+    #[test]
+    fn events_that_overtake_are_counted() {
+        let weather = Weather::default();
+        for (delay, n_overtaken) in [(0, 0), (60, 0), (0, 1), (120, 1), (60, 2)] {
+            weather.note_order(Duration::from_mins(delay));
+            let injected = weather.injected();
+            assert_eq!(injected.values().sum::<usize>(), n_overtaken, "{delay}");
+        }
+    }
+
+    #[test]
     fn in_fine_weather_nothing_happens() {
         let weather = Weather::default();
         assert_eq!((weather.strike(Service::S3), weather.fate()), (None, None));
+        assert_eq!(weather.shortage(), None);
         weather.set(Some(Storm::default()));
         assert_eq!(weather.strike(Service::S3), None);
         let fate = weather.fate().map(|fate| (fate.deliveries, fate.skew_ms));

@@ -1,7 +1,7 @@
 //! `dataperf local`: the whole cloud on this machine.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -88,6 +88,9 @@ pub(crate) struct FunctionArgs {
     /// How long an upload may stay unfinished before it is given up
     #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
     give_up_after: u32,
+    /// Send the functions' traces to X-Ray's daemon, or to a collector that speaks its language, by UDP
+    #[arg(long, value_name = "HOST:PORT")]
+    xray_daemon: Option<SocketAddr>,
 }
 
 impl Default for FunctionArgs {
@@ -101,6 +104,7 @@ impl Default for FunctionArgs {
             sweep_every: 60,
             sweep_after: 300,
             give_up_after: 3600,
+            xray_daemon: None,
         }
     }
 }
@@ -269,6 +273,9 @@ fn function(benchmark: &str, args: &FunctionArgs) -> Result<FunctionSpec> {
         ("DATAPERF_RESULTS_BUCKET", RESULTS),
         ("DATAPERF_SUBMISSIONS_BUCKET", SUBMISSIONS),
     ];
+    let traces = args
+        .xray_daemon
+        .map(|daemon| ("AWS_XRAY_DAEMON_ADDRESS".to_owned(), daemon.to_string()));
     Ok(FunctionSpec {
         name: benchmark.to_owned(),
         binary,
@@ -280,6 +287,7 @@ fn function(benchmark: &str, args: &FunctionArgs) -> Result<FunctionSpec> {
         environment: environment
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into_iter()
+            .chain(traces)
             .collect::<BTreeMap<_, _>>(),
     })
 }

@@ -23,6 +23,9 @@ const INIT_LIMIT: Duration = Duration::from_secs(10);
 /// How long an answer may be on its way after its process ended.
 const LAST_WORDS: Duration = Duration::from_millis(50);
 
+/// The variable of a function with the address of X-Ray's daemon; its invocations are all sampled then.
+const XRAY_DAEMON: &str = "AWS_XRAY_DAEMON_ADDRESS";
+
 /// How an attempt ended.
 #[derive(Debug)]
 pub(crate) enum Outcome {
@@ -55,7 +58,7 @@ impl Process {
     /// Starts the binary with the environment that Lambda gives, a working directory and a log of its own.
     pub(crate) async fn start(context: &HostContext, spec: Arc<FunctionSpec>) -> std::io::Result<Self> {
         let id = uuid::Uuid::new_v4().simple().to_string();
-        let api = RuntimeApi::start().await?;
+        let api = RuntimeApi::start(spec.environment.contains_key(XRAY_DAEMON)).await?;
         let dir = context.data_dir.join("functions").join(&spec.name).join(&id);
         std::fs::create_dir_all(&dir)?;
         let log = Log::create(

@@ -39,6 +39,8 @@ pub(crate) struct Work {
 
 #[derive(Debug, Default)]
 struct Shared {
+    /// Whether X-Ray is told of the invocations.
+    is_traced: bool,
     /// Work that the process has not taken yet.
     offered: Mutex<Option<Work>>,
     offer: Notify,
@@ -64,10 +66,13 @@ impl Drop for RuntimeApi {
 
 impl RuntimeApi {
     /// Listens on a free port of this machine.
-    pub(crate) async fn start() -> std::io::Result<Self> {
+    pub(crate) async fn start(is_traced: bool) -> std::io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(Shared {
+            is_traced,
+            ..Shared::default()
+        });
         let service = hyper_util::service::TowerToHyperService::new(router(Arc::clone(&shared)));
         let server = tokio::spawn(serve(listener, service, CancellationToken::new()));
         Ok(Self {
@@ -127,10 +132,11 @@ async fn next(State(shared): State<Arc<Shared>>) -> Response {
             None => shared.offer.notified().await,
         }
     };
+    let digits = work.request_id.replace('-', "");
     let trace_id = format!(
-        "Root=1-{:08x}-{:.24};Sampled=0",
+        "Root=1-{:08x}-{digits:.24};Parent={digits:.16};Sampled={}",
         work.deadline_ms / 1000,
-        work.request_id.replace('-', "")
+        u8::from(shared.is_traced)
     );
     *locked(&shared.taken) = Some((work.request_id.clone(), work.answer));
     let headers = [

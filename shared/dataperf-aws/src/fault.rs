@@ -98,6 +98,7 @@ where
         "OperationAborted",
         "ProvisionedThroughputExceededException",
         "RequestLimitExceeded",
+        "RequestTimeTooSkewed", // one of the two clocks is wrong, and the next process may be elsewhere
         "RequestTimeout",
         "ServiceException", // Lambda's word for a fault of its own
         "ServiceUnavailable",

@@ -13,6 +13,7 @@ use futures_util::FutureExt;
 use lambda_runtime::{LambdaEvent, service_fn};
 use serde_json::Value;
 use tokio::sync::OnceCell;
+use tracing::{Instrument, info_span};
 
 use crate::fault::{Fault, with_causes};
 use crate::report::{Meters, Phases, report, report_fault};
@@ -86,7 +87,8 @@ async fn handle<B: Benchmark>(warm: &Warm<B>, event: LambdaEvent<Value>) -> Resu
             continue;
         }
         // Boxed, because a future that holds all others in itself is nested deeper than the compiler follows.
-        let delivered = Box::pin(one(warm, &upload)).await;
+        let span = info_span!("submission", benchmark = B::ID, submission = %upload.id());
+        let delivered = Box::pin(one(warm, &upload)).instrument(span).await;
         let phases = Phases::new(is_cold, began.elapsed(), &warm.meters, before);
         match delivered {
             Ok(delivered) => {

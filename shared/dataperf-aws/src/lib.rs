@@ -27,6 +27,7 @@ mod sweep_state;
 mod table;
 mod tokens;
 mod upkeep;
+mod xray;
 
 pub use bucket::S3Bucket;
 pub use caretaker::run_caretaker;

@@ -144,6 +144,7 @@ impl<B: Benchmark, S: Bucket> Dataset<B, S> {
     ///
     /// # Errors
     /// [`DatasetError`].
+    #[tracing::instrument(name = "load data set", skip_all)]
     pub async fn frozen(&self, leaderboard: &str) -> Result<Arc<B::Frozen>, DatasetError> {
         if let Some(frozen) = lock(&self.frozen).get(leaderboard) {
             return Ok(frozen.clone());
@@ -190,6 +191,7 @@ impl<B: Benchmark, S: Bucket> Dataset<B, S> {
     ///
     /// # Errors
     /// [`DatasetError::Frozen`] for a row that the tensor does not have or that is damaged.
+    #[tracing::instrument(name = "read rows", skip_all)]
     pub async fn rows(&self, requests: &[RowRequest]) -> Result<Vec<ReadRows>, DatasetError> {
         let mut answers = Vec::with_capacity(requests.len());
         for request in requests {

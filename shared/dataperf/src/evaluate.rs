@@ -13,6 +13,7 @@ use crate::{Digest, quote};
 ///
 /// # Errors
 /// [`DatasetError`] when the data set can't be read or is damaged. A bad artifact is a verdict, not an error.
+#[tracing::instrument(name = "evaluate", skip_all)]
 pub async fn evaluate<B: Benchmark, S: Bucket>(
     dataset: &Dataset<B, S>,
     leaderboard: &str,

@@ -5,6 +5,7 @@
 //! delivery that finds it missing. A crash at any point leaves a state that the next delivery completes.
 
 use bytes::Bytes;
+use tracing::{Instrument, info_span};
 
 use crate::benchmark::Benchmark;
 use crate::challenge::{Challenge, ChallengeError, OverLimit, Terms};
@@ -90,7 +91,9 @@ where
     R: Bucket,
 {
     let place = UploadKey::parse(B::ID, &upload.key);
-    let challenge = (sources.challenge)().await;
+    let challenge = (sources.challenge)()
+        .instrument(info_span!("read challenge"))
+        .await;
     let names = names(B::ID, upload, &place);
     let terms = |at: Timestamp| {
         let challenge = challenge.as_ref().ok().and_then(Option::as_ref);
@@ -98,7 +101,12 @@ where
     };
     let received = file(B::ID, upload, &names, terms(upload.received_at));
     // Also when the challenge can't be read: nobody's upload is unknown because of a mistake in it.
-    let submission = match outlets.leaderboards.receive(&received).await? {
+    let submission = match outlets
+        .leaderboards
+        .receive(&received)
+        .instrument(info_span!("file"))
+        .await?
+    {
         Known::New(submission) | Known::Unfinished(submission) => submission,
         Known::Ended(receipt) => {
             keep_receipt(outlets.results, &receipt).await?;
@@ -165,6 +173,7 @@ fn refused<B: Benchmark>(submission: &Submission, reason: Reason, read: Option<&
 }
 
 /// Records the verdict, or that it came over a limit, and writes the receipt.
+#[tracing::instrument(name = "record", skip_all)]
 async fn end<B: Benchmark>(
     submission: Submission,
     verdict: Verdict,
@@ -239,10 +248,11 @@ where
         |dataset: Option<Digest>, rejection| Verdict::rejected(B::ID, leaderboard, dataset, None, &rejection);
     match submissions
         .get(&upload.key, upload.version.as_deref(), B::MAX_ARTIFACT_BYTES)
+        .instrument(info_span!("read artifact"))
         .await?
     {
         Got::Object(object) => {
-            let dataset = dataset().await?;
+            let dataset = dataset().instrument(info_span!("open data set")).await?;
             Ok(evaluate(dataset.as_ref(), leaderboard, &object.bytes).await?)
         }
         Got::TooLarge { n_bytes } => Ok(reject(None, too_large::<B>(n_bytes))),

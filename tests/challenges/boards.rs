@@ -1,0 +1,136 @@
+//! What stands on a board: after a burst, beside baselines, without what was withdrawn.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dataperf::Ending;
+use serde_json::Value;
+
+use super::{key, rush};
+use crate::project::{BENCHMARK, good};
+use crate::world::World;
+
+/// `DATAPERF_BURST=1000` makes it larger.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_burst_of_uploads_ends_in_the_right_order() {
+    let n = std::env::var("DATAPERF_BURST").map_or(100, |n| n.parse().unwrap());
+    let world = World::with(|config| config.functions[0].concurrency = 4).await;
+    let sent = rush(&world, n, |n| format!("submitter-{}", n % 29)).await;
+    // holds the board against a sort of the receipts
+    let receipts = world.receipts(&sent).await;
+    assert!(
+        receipts
+            .values()
+            .all(|receipt| receipt.verdict.status == Ending::Scored)
+    );
+    let operations = world.cloud.snapshot().await.unwrap().table_operations;
+    assert!(
+        operations["Query"] > 0 && operations["TransactWriteItems"] >= 2 * n,
+        "{operations:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn baselines_are_shown_without_a_rank_and_withdrawals_leave_no_hole() {
+    let world = World::new().await;
+    let mut sent = BTreeMap::new();
+    for (submitter, n) in [("ada", 0), ("ada", 1), ("baseline-random", 2), ("bo", 3)] {
+        sent.insert((submitter, n), world.put(&key(submitter, n), good(n)).await);
+    }
+    world.settle().await;
+    let places = || world.command(&["leaderboard", BENCHMARK, "en-25"]).json()[0]["places"].clone();
+    let before = places();
+    let shown = |places: &Value| {
+        let place = |place: &Value| {
+            (
+                place["submitter"].as_str().unwrap().to_owned(),
+                place["rank"].as_u64(),
+            )
+        };
+        places
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(place)
+            .collect::<BTreeMap<_, _>>()
+    };
+    let ranks = shown(&before);
+    assert_eq!(ranks["baseline-random"], None);
+    assert_eq!(
+        BTreeSet::from([ranks["ada"], ranks["bo"]]),
+        [Some(1), Some(2)].into(),
+        "{before}"
+    );
+
+    let best = before
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|place| place["submitter"] == "ada")
+        .unwrap();
+    let id = best["submission"].as_str().unwrap();
+    assert_eq!(world.command(&["withdraw", BENCHMARK, id]).code, 0);
+    assert_eq!(
+        world.command(&["withdraw", BENCHMARK, id]).code,
+        0,
+        "once more changes nothing"
+    );
+    let after = places();
+    let other = after
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|place| place["submitter"] == "ada")
+        .unwrap();
+    assert!(other["submission"] != best["submission"] && other["score"].as_f64() < best["score"].as_f64());
+    assert_eq!(
+        world
+            .command(&["withdraw", BENCHMARK, other["submission"].as_str().unwrap()])
+            .code,
+        0
+    );
+    assert_eq!(
+        shown(&places()),
+        [("baseline-random".into(), None), ("bo".into(), Some(1))].into()
+    );
+    let history = world.command(&["status", BENCHMARK, "--submitter", "ada"]).json();
+    assert!(
+        history
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|line| line["withdrawn_at"].is_string()),
+        "{history}"
+    );
+
+    let printed = |format, args: &[&str]| {
+        let cloud = [
+            "--s3-endpoint",
+            world.cloud.s3_endpoint(),
+            "--dynamodb-endpoint",
+            world.cloud.dynamodb_endpoint(),
+        ];
+        let command = ["--format", format, "leaderboard", BENCHMARK];
+        crate::project::dataperf(command.iter().chain(args).chain(&cloud))
+    };
+    let misspelt = printed("text", &["en-52"]);
+    assert!(misspelt.stdout.contains("no score yet"), "{misspelt:?}");
+    let csv = printed("csv", &[]);
+    let rows: Vec<Vec<&str>> = csv.stdout.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(
+        rows[0][..6],
+        [
+            "benchmark",
+            "leaderboard",
+            "round",
+            "rank",
+            "is_baseline",
+            "submitter"
+        ]
+    );
+    assert_eq!(rows.len(), 3, "{csv:?}");
+    assert!(
+        rows.iter()
+            .any(|row| row[3..6] == ["", "true", "baseline-random"]),
+        "{csv:?}"
+    );
+}

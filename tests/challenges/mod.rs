@@ -1,0 +1,110 @@
+//! Challenges end to end: rounds by the time of the upload, limits under a rush, baselines, withdrawals, re-scoring.
+
+mod access_patterns;
+mod boards;
+mod documents;
+mod limits;
+mod rescoring;
+mod rounds;
+
+use std::fs;
+
+use dataperf::Receipt;
+use dataperf::ports::bucket::{Bucket, Got};
+use dataperf::ports::leaderboard::Leaderboards;
+use serde_json::{Value, json};
+
+use crate::project::{BENCHMARK, Ran, good};
+use crate::world::{SAMPLE_BUCKET, Sent, World};
+
+/// Publishes a challenge with these rounds.
+pub(super) fn publish(world: &World, rounds: &Value) -> Ran {
+    let document =
+        json!({ "schema": 1, "title": "Spring", "benchmarks": { BENCHMARK: { "rounds": rounds } } });
+    let path = world.scratch().join("challenge.yaml");
+    fs::write(&path, document.to_string()).unwrap(); // JSON is YAML
+    world.command(&["challenge", "publish", path.to_str().unwrap()])
+}
+
+pub(super) fn key(submitter: &str, n: usize) -> String {
+    format!("{BENCHMARK}/en-25/{submitter}/{n}.json")
+}
+
+pub(super) async fn stored(world: &World, key: &str) -> Option<Receipt> {
+    match world.bucket("results").get(key, None, 1 << 20).await.unwrap() {
+        Got::Object(object) => Some(serde_json::from_slice(&object.bytes).unwrap()),
+        _ => None,
+    }
+}
+
+/// The receipt in the results bucket, which the table's agrees with.
+pub(super) async fn receipt(world: &World, sent: &Sent) -> Receipt {
+    let submission = world
+        .leaderboards()
+        .submission(BENCHMARK, &sent.id())
+        .await
+        .unwrap()
+        .unwrap();
+    let receipt = submission.receipt.expect("it has ended");
+    assert_eq!(
+        stored(world, &receipt.object_key()).await.as_ref(),
+        Some(&receipt)
+    );
+    receipt
+}
+
+pub(super) fn codes(receipt: &Receipt) -> Vec<&str> {
+    receipt
+        .verdict
+        .reasons
+        .iter()
+        .map(|reason| reason.code.as_str())
+        .collect()
+}
+
+/// Uploads without a trigger, and delivers an event that says when.
+pub(super) async fn upload_at(world: &World, submitter: &str, n: usize, time: &str) -> Receipt {
+    let sent = world.put_into(SAMPLE_BUCKET, &key(submitter, n), good(n)).await;
+    let object =
+        json!({ "key": sent.key, "size": 1, "eTag": "e", "versionId": sent.version, "sequencer": "00" });
+    let record = json!({
+        "eventVersion": "2.1", "eventSource": "aws:s3", "awsRegion": "us-east-1", "eventTime": time,
+        "eventName": "ObjectCreated:Put", "userIdentity": {"principalId": "P"},
+        "requestParameters": {"sourceIPAddress": "127.0.0.1"}, "responseElements": {},
+        "s3": {"s3SchemaVersion": "1.0", "configurationId": "c", "bucket": {"name": SAMPLE_BUCKET, "arn": "a"}, "object": object}
+    });
+    world
+        .cloud
+        .invoke(BENCHMARK, &json!({ "Records": [record] }))
+        .await
+        .unwrap();
+    world.settle().await;
+    receipt(world, &sent).await
+}
+
+/// Uploads from many tasks at once.
+pub(super) async fn rush(world: &World, n: usize, submitter: impl Fn(usize) -> String) -> Vec<Sent> {
+    let uploads: Vec<_> = (0..n)
+        .map(|n| {
+            let (s3, key) = (world.clients.s3.clone(), key(&submitter(n), n));
+            tokio::spawn(async move {
+                let put = s3
+                    .put_object()
+                    .bucket("submissions")
+                    .key(&key)
+                    .body(good(n).into());
+                let version = put.send().await.unwrap().version_id.unwrap();
+                Sent {
+                    bucket: "submissions".into(),
+                    key,
+                    version,
+                }
+            })
+        })
+        .collect();
+    let mut sent = Vec::new();
+    for upload in uploads {
+        sent.push(upload.await.unwrap());
+    }
+    sent
+}
