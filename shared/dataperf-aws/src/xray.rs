@@ -224,13 +224,14 @@ mod tests {
         let invocation = info_span!("Lambda runtime invoke", requestId = "r", xrayTraceId = header).entered();
         let submission = info_span!("submission", benchmark = "speech-selection", n = 7_u64).entered();
         let foreign = info_span!(target: "hyper", "foreign").entered();
-        debug_span!(target: "aws_sdk_s3", "S3.GetObject", "rpc.service" = "S3", "rpc.method" = "GetObject", other = 1);
-        drop((foreign, submission, invocation));
+        let call = debug_span!(target: "aws_sdk_s3", "S3.GetObject", "rpc.service" = "S3", "rpc.method" = "GetObject", other = 1);
+        drop((call, foreign, submission, invocation));
     }
 
     #[test]
     fn spans_hang_below_the_invocation() {
-        let [call, submission] = &documents(|| invocation(HEADER))[..] else {
+        let sent = documents(|| invocation(HEADER));
+        let [call, submission] = &sent[..] else {
             panic!("two subsegments: the invocation itself is Lambda's")
         };
         assert_eq!(
