@@ -189,8 +189,6 @@ impl<S: Subscriber + for<'span> LookupSpan<'span>> Layer<S> for XRay {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use tracing::{debug_span, info_span};
     use tracing_subscriber::filter::filter_fn;
     use tracing_subscriber::layer::SubscriberExt;
@@ -207,9 +205,7 @@ mod tests {
         let xray = XRay::to(&address).expect("an address");
         let subscriber = tracing_subscriber::registry().with(xray.with_filter(filter_fn(XRay::shows)));
         tracing::subscriber::with_default(subscriber, work);
-        daemon
-            .set_read_timeout(Some(Duration::from_millis(1)))
-            .expect("not zero");
+        daemon.set_nonblocking(true).expect("a socket"); // on one machine what was sent is there
         let mut documents = Vec::new();
         let mut datagram = [0; 65536];
         while let Ok(n_bytes) = daemon.recv(&mut datagram) {
