@@ -14,7 +14,7 @@ const PREAMBLE: &str = "{\"format\": \"json\", \"version\": 1}\n";
 
 /// The subsegments of one upload, in the order in which they ended; that of the submission itself is the last.
 fn subsegments(daemon: &UdpSocket) -> Vec<Value> {
-    let mut datagram = [0; 65536];
+    let mut datagram = vec![0; 65536];
     let mut subsegments = Vec::new();
     loop {
         let n_bytes = daemon.recv(&mut datagram).unwrap();

@@ -176,7 +176,9 @@ impl Weather {
             }
         };
         let deliveries: Vec<Duration> = (0..n).map(|_| delay()).collect();
-        deliveries.iter().for_each(|delay| self.note_order(*delay));
+        for &delay in &deliveries {
+            self.note_order(delay);
+        }
         let skew_ms = if is_skewed {
             let largest = storm.largest_skew.as_millis() as f64;
             (largest * (2.0 * self.share(&storm) - 1.0)) as i64

@@ -207,7 +207,7 @@ mod tests {
         tracing::subscriber::with_default(subscriber, work);
         daemon.set_nonblocking(true).expect("a socket"); // on one machine what was sent is there
         let mut documents = Vec::new();
-        let mut datagram = [0; 65536];
+        let mut datagram = vec![0; 65536];
         while let Ok(n_bytes) = daemon.recv(&mut datagram) {
             let text = std::str::from_utf8(&datagram[..n_bytes]).expect("text");
             let document = text.strip_prefix(PREAMBLE).expect("the daemon's format");
