@@ -28,6 +28,7 @@ from sklearn.metrics import f1_score, pairwise_distances
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.svm import SVC
 
+from checks import Checks
 from conformance import Runner, World
 from conformance import make as make_speech
 from conformance import write as write_speech
@@ -45,17 +46,6 @@ class Baseline:
         where = ("--dataset", self.scratch / "frozen", "--leaderboard", leaderboard, "--seed", seed)
         self.runner.json("baseline", method, *where, "--out", out, "--details", details)
         return json.loads(out.read_text()), json.loads(details.read_text())
-
-
-class Checks:
-    def __init__(self) -> None:
-        self.failed, self.n = [], 0
-
-    def __call__(self, what: str, holds: bool, told: object = "") -> None:
-        self.n += 1
-        print(f"{'agrees' if holds else 'DIFFERS':8} {what}{f': {told}' if told != '' else ''}")
-        if not holds:
-            self.failed.append(what)
 
 
 # ---------------------------------------------------------------- speech
