@@ -19,6 +19,7 @@ SKIPPED = {
     "CKV_AWS_116": "failures go to the destination of an EventInvokeConfig, which keeps the error too; promises.py checks that",
     "CKV_AWS_117": "no network of its own: functions use S3, DynamoDB and Lambda only, and endpoints in a VPC cost by the hour",
     "CKV_AWS_119": "the table is encrypted with AWS's key of this account; one's own costs a month and guards against nobody else",
+    "CKV_AWS_149": "as for the table: AWS's own key guards the secret, one's own costs a month",
     "CKV_AWS_158": "CloudWatch encrypts logs itself; as for the table",
     "CKV_AWS_173": "the variables are names of buckets and the table, no secrets",
 }

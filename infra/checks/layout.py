@@ -10,6 +10,8 @@ from pathlib import Path
 
 from transform import load
 
+# A benchmark with a function for each kind of upload: its own prefix, and rights that infra/nibbler.yaml gives by the kind.
+NIBBLER = "adversarial-nibbler"
 # Functions that are no benchmark's.
 SERVANTS = {"caretaker", "leaderboards"}
 RECORD_KEYS = {"eventVersion", "eventSource", "awsRegion", "eventTime", "eventName", "userIdentity", "s3"}
@@ -18,6 +20,20 @@ OBJECT_KEYS = {"key", "size", "eTag", "versionId", "sequencer"}
 
 def pascal_case(benchmark):
     return "".join(part.capitalize() for part in benchmark.split("-"))
+
+
+def prefix(benchmark):
+    """What the keys of a function's uploads begin with."""
+    kind = benchmark.removeprefix(f"{NIBBLER}-")
+    return f"{benchmark}/" if kind == benchmark else f"{NIBBLER}/{kind}/"
+
+
+def wanted_access(benchmark):
+    """The template that makes a function's role, and the parameters that say whose it is."""
+    kind = benchmark.removeprefix(f"{NIBBLER}-")
+    if kind == benchmark:
+        return "infra/evaluator.yaml", {"Benchmark": benchmark}
+    return "infra/nibbler.yaml", {"Benchmark": NIBBLER, "Kind": kind}
 
 
 def broken_block(benchmark, resources):
@@ -41,13 +57,14 @@ def broken_block(benchmark, resources):
     wanted = {
         "Bucket": {"Ref": "SubmissionsBucket"},
         "Events": "s3:ObjectCreated:*",
-        "Filter": {"S3Key": {"Rules": [{"Name": "prefix", "Value": f"{benchmark}/"}]}},
+        "Filter": {"S3Key": {"Rules": [{"Name": "prefix", "Value": prefix(benchmark)}]}},
     }
     if triggers != [wanted]:
-        yield f"`{name}` must have one S3 trigger: every object created in SubmissionsBucket with the prefix `{benchmark}/`"
+        yield f"`{name}` must have one S3 trigger: every object created in SubmissionsBucket with the prefix `{prefix(benchmark)}`"
     access = resources.get(f"{pascal_case(benchmark)}Access", {}).get("Properties", {})
-    if access.get("TemplateURL") != "infra/evaluator.yaml" or access["Parameters"]["Benchmark"] != benchmark:
-        yield f"`{pascal_case(benchmark)}Access` must be an infra/evaluator.yaml with the Benchmark `{benchmark}`"
+    template, parameters = wanted_access(benchmark)
+    if access.get("TemplateURL") != template or not parameters.items() <= access["Parameters"].items():
+        yield f"`{pascal_case(benchmark)}Access` must be an {template} with the parameters {parameters}"
     if properties.get("Role") != {"Fn::GetAtt": [f"{pascal_case(benchmark)}Access", "Outputs.RoleArn"]}:
         yield f"`{name}` must have the role of `{pascal_case(benchmark)}Access`"
 
@@ -83,7 +100,7 @@ def broken_events(benchmarks, folder):
         for n, record in enumerate(event["Records"]):
             if missing := (RECORD_KEYS - record.keys()) | (OBJECT_KEYS - record["s3"]["object"].keys()):
                 yield f"events/{path.name}: record {n} lacks {sorted(missing)}"
-            if record["s3"]["object"]["key"].split("/")[0] not in benchmarks:
+            if not record["s3"]["object"]["key"].startswith(tuple(map(prefix, benchmarks))):
                 yield f"events/{path.name}: the key of record {n} begins with no benchmark's prefix"
 
 

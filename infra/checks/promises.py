@@ -33,7 +33,7 @@ READING = WILDCARD_RESOURCES.keys() | WHOLE_BUCKET_ACTIONS | {
 }
 # And of data sets what describes them, never the data.
 DESCRIPTIONS = ("/*/challenge.json", "/*/current.json", "/*/manifest.json")
-STATEFUL = {"AWS::S3::Bucket", "AWS::DynamoDB::Table", "AWS::SQS::Queue"}
+STATEFUL = {"AWS::S3::Bucket", "AWS::DynamoDB::Table", "AWS::SQS::Queue", "AWS::SecretsManager::Secret"}
 MAX_RETENTION_SECONDS = 14 * 24 * 3600
 
 
@@ -51,7 +51,8 @@ def broken_by_statement(benchmark, statement, existing_arns):
         service = action.split(":")[0]
         if service == "dynamodb" and benchmark:
             keys = statement.get("Condition", {}).get("ForAllValues:StringLike", {}).get("dynamodb:LeadingKeys")
-            if keys != f"{benchmark}#*":
+            # all of its partitions, or some of them
+            if not keys or not all(key.startswith(f"{benchmark}#") for key in as_list(keys)):
                 yield f"`{sid}` allows `{action}` without the condition that the leading keys are like `{benchmark}#*`"
     for resource in as_list(statement["Resource"]):
         if resource == "*":
@@ -60,7 +61,9 @@ def broken_by_statement(benchmark, statement, existing_arns):
         elif resource in existing_arns and WHOLE_BUCKET_ACTIONS >= set(as_list(statement["Action"])):
             continue
         elif resource.startswith("arn:aws:s3:"):
-            if resource not in {f"{arn}/{prefix}*" for arn in existing_arns}:
+            # the prefix, or one below it
+            below = next((resource.removeprefix(f"{arn}/") for arn in existing_arns if resource.startswith(f"{arn}/")), "")
+            if not below.startswith(prefix) or not below.endswith("*") or (not benchmark and below != "*"):
                 yield f"`{sid}` allows `{resource}`, which is not the prefix `{prefix}` of a bucket made here"
             elif not benchmark and not any(f"-{bucket}-" in resource for bucket in CARETAKER_OBJECTS):
                 yield f"`{sid}` allows `{resource}`, but objects of {sorted(CARETAKER_OBJECTS)} are all that a role for all may touch"

@@ -21,6 +21,7 @@ use crate::error::{DatabaseError, InvokeError, StartError, WaitError};
 use crate::faults::{Faults, Gate};
 use crate::host::{self, Host, HostContext};
 use crate::http_function;
+use crate::images::ImageService;
 use crate::on_failure::OnFailureRecord;
 use crate::queue::Queue;
 use crate::schedule::scheduled_event;
@@ -41,6 +42,8 @@ struct Inner {
     s3_endpoint: String,
     dynamodb_endpoint: String,
     lambda_endpoint: String,
+    images_endpoint: String,
+    images: ImageService,
     http_endpoint: Option<String>,
     http_listener: Mutex<Option<TcpListener>>,
     queue: Arc<Queue>,
@@ -102,6 +105,7 @@ impl LocalCloud {
         }
 
         let stop_servers = CancellationToken::new();
+        let images = ImageService::default();
         let (front, engine) =
             crate::dynamodb::front(tables, &faults, &status, guard.clone(), stop_servers.clone())
                 .await
@@ -120,8 +124,17 @@ impl LocalCloud {
                 Gate::new(
                     &faults,
                     Service::Lambda,
-                    TowerToHyperService::new(crate::lambda::router(Arc::clone(&queue), guard.clone())),
+                    TowerToHyperService::new(
+                        crate::lambda::router(Arc::clone(&queue), guard.clone())
+                            .merge(crate::secrets::router(config.secrets, guard.clone())),
+                    ),
                 ),
+                stop_servers.clone(),
+            )),
+            // no storm of the cloud's reaches it: it is another's, and has its own moods
+            tokio::spawn(serve(
+                ports.images.listener,
+                TowerToHyperService::new(images.router()),
                 stop_servers.clone(),
             )),
             tokio::spawn(serve(
@@ -150,6 +163,8 @@ impl LocalCloud {
             s3_endpoint: ports.s3.endpoint,
             dynamodb_endpoint: ports.dynamodb.endpoint,
             lambda_endpoint: ports.lambda.endpoint,
+            images_endpoint: ports.images.endpoint,
+            images,
             http_endpoint: ports.http.as_ref().map(|port| port.endpoint.clone()),
             http_listener: Mutex::new(ports.http.map(|port| port.listener)),
             queue,
@@ -176,7 +191,17 @@ impl LocalCloud {
         &self.inner.dynamodb_endpoint
     }
 
-    /// The URL of Lambda, of which there is Invoke.
+    /// The service that makes images, to be told how to behave.
+    pub fn images(&self) -> &ImageService {
+        &self.inner.images
+    }
+
+    /// The URL of the service that makes images, without its path.
+    pub fn images_endpoint(&self) -> &str {
+        &self.inner.images_endpoint
+    }
+
+    /// The URL of Lambda, of which there is Invoke, and of Secrets Manager.
     pub fn lambda_endpoint(&self) -> &str {
         &self.inner.lambda_endpoint
     }

@@ -31,12 +31,16 @@ pub struct Config {
     pub http_port: Option<u16>,
     /// The port of Lambda's Invoke; 0 takes any free one.
     pub lambda_port: u16,
+    /// The port of the service that makes images; 0 takes any free one.
+    pub images_port: u16,
     /// Buckets that exist from the start.
     pub buckets: Vec<Bucket>,
     /// The table that exists from the start.
     pub table: Option<TableSpec>,
     /// The functions and the uploads that start them.
     pub functions: Vec<FunctionSpec>,
+    /// What Secrets Manager holds, by name. It is reached at Lambda's address.
+    pub secrets: BTreeMap<String, String>,
     /// Who may use the services beside the organizer, whose key is [`ACCESS_KEY_ID`].
     pub identities: Vec<Identity>,
     /// The function that reads the queue of events that failed for good; without one they are only recorded.
@@ -64,9 +68,11 @@ impl Config {
             dynamodb_port: 0,
             http_port: None,
             lambda_port: 0,
+            images_port: 0,
             buckets: Vec::new(),
             table: None,
             functions: Vec::new(),
+            secrets: BTreeMap::new(),
             identities: Vec::new(),
             on_failure: None,
             schedules: Vec::new(),
@@ -167,7 +173,7 @@ pub struct FunctionSpec {
     pub timeout: Duration,
     /// How many processes may run at once.
     pub concurrency: usize,
-    /// What the function may do with S3, `DynamoDB` and Lambda; everything without a policy.
+    /// What the function may do with S3, `DynamoDB`, Lambda and Secrets Manager; everything without a policy.
     pub policy: Option<Policy>,
     /// Variables for the function beside those that Lambda sets.
     pub environment: BTreeMap<String, String>,

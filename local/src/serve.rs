@@ -41,6 +41,7 @@ pub(crate) struct Ports {
     pub(crate) s3: Port,
     pub(crate) dynamodb: Port,
     pub(crate) lambda: Port,
+    pub(crate) images: Port,
     pub(crate) http: Option<Port>,
 }
 
@@ -52,6 +53,7 @@ impl Ports {
             s3: Port::open(host, config.s3_port, "S3", "--s3-port").await?,
             dynamodb: Port::open(host, config.dynamodb_port, "DynamoDB", "--dynamodb-port").await?,
             lambda: Port::open(host, config.lambda_port, "Lambda", "--lambda-port").await?,
+            images: Port::open(host, config.images_port, "the image service", "--images-port").await?,
             http: match config.http_port {
                 Some(port) => Some(Port::open(host, port, "the web page", "--http-port").await?),
                 None => None,

@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use dataperf::SubmissionId;
-use dataperf::benchmarks::IDS;
+use dataperf::benchmarks::HOSTED;
 use dataperf::ports::leaderboard::{Leaderboards, Reopened};
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ pub(crate) struct RedriveArgs {
     #[arg(long)]
     all_failed: bool,
     /// Look in this benchmark only
-    #[arg(long, short, value_parser = PossibleValuesParser::new(IDS))]
+    #[arg(long, short, value_parser = PossibleValuesParser::new(HOSTED))]
     benchmark: Option<String>,
     #[command(flatten)]
     cloud: CloudArgs,
@@ -38,7 +38,7 @@ pub(crate) async fn run(args: RedriveArgs, format: Format) -> Result<Done> {
     let cloud = args.cloud.connect().await;
     let benchmarks: Vec<&str> = match &args.benchmark {
         Some(benchmark) => vec![benchmark],
-        None => IDS.to_vec(),
+        None => HOSTED.to_vec(),
     };
     let mut chosen: Vec<(&str, SubmissionId)> = Vec::new();
     for benchmark in benchmarks {

@@ -147,7 +147,7 @@ impl Task for Judge<'_> {
         match read(self.artifact, B::MAX_ARTIFACT_BYTES)? {
             Artifact::Bytes(bytes) => Ok(evaluate(&dataset, self.leaderboard, &bytes).await?),
             Artifact::TooLarge { n_bytes } => {
-                let rejection = too_large::<B>(n_bytes);
+                let rejection = too_large(B::MAX_ARTIFACT_BYTES, n_bytes);
                 Ok(Verdict::rejected(
                     B::ID,
                     self.leaderboard,
@@ -173,7 +173,7 @@ impl Task for Check<'_> {
     async fn run<B: Import>(self) -> Result<Option<Verdict>> {
         let dataset = open::<B>(self.dataset, self.leaderboard, Integrity::Sizes).await?;
         let (outcome, artifact) = match read(self.artifact, B::MAX_ARTIFACT_BYTES)? {
-            Artifact::TooLarge { n_bytes } => (Err(too_large::<B>(n_bytes)), None),
+            Artifact::TooLarge { n_bytes } => (Err(too_large(B::MAX_ARTIFACT_BYTES, n_bytes)), None),
             Artifact::Bytes(bytes) => {
                 let checked = check(&dataset, self.leaderboard, &bytes).await?;
                 (checked.map(drop), Some(Digest::of(&bytes)))

@@ -4,3 +4,4 @@
 mod function_starts;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_data-acquisition");
+const MORE: &[&str] = &[];

@@ -1,4 +1,4 @@
-//! Holds requests to `DynamoDB` and Lambda to their signature and their caller's rights.
+//! Holds requests to `DynamoDB`, Lambda and Secrets Manager to their signature and their caller's rights.
 
 use std::sync::Arc;
 
@@ -9,6 +9,7 @@ use super::policy::Request;
 use super::signature::Claim;
 use super::{Callers, Rights, table};
 use crate::queue::function_arn;
+use crate::secrets::secret_arn;
 
 /// Why a request is refused, in AWS's words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +49,17 @@ impl Guard {
         let request = Request {
             action: "lambda:InvokeFunction",
             resource: &function_arn(function),
+            context: [].into(),
+        };
+        check(&access_key, &rights, &request)
+    }
+
+    /// Lets a request for a secret pass if its caller may read it.
+    pub(crate) fn secret(&self, parts: &Parts, body: &[u8], name: &str) -> Result<(), Refused> {
+        let (access_key, rights) = self.caller(parts, body, "secretsmanager")?;
+        let request = Request {
+            action: "secretsmanager:GetSecretValue",
+            resource: &secret_arn(name),
             context: [].into(),
         };
         check(&access_key, &rights, &request)

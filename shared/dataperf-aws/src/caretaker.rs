@@ -1,8 +1,7 @@
 //! The function that ends what the evaluators could not: it reads the failures queue, and sweeps on a schedule.
 
-use dataperf::benchmarks::IDS;
-use dataperf::failure::give_up;
-use dataperf::pipeline::{Outlets, PipelineError};
+use dataperf::benchmarks::HOSTED;
+use dataperf::pipeline::PipelineError;
 use dataperf::rescoring::Request;
 use futures_util::FutureExt;
 use lambda_runtime::{Context, LambdaEvent, service_fn};
@@ -11,10 +10,10 @@ use tokio::sync::OnceCell;
 
 use crate::event::BadEvent;
 use crate::fault::{Fault, with_causes};
-use crate::given_up::{GivenUp, given_up};
+use crate::given_up::{GivenUp, fail, given_up};
 use crate::metrics::{Unit, emit};
 use crate::report::outcome;
-use crate::runtime::{Names, guarded, now, seconds, variable};
+use crate::runtime::{Names, guarded, seconds, variable};
 use crate::sweep::{Limits, Sweep};
 use crate::{Clients, DynamoLeaderboards, Evaluators, S3Bucket};
 
@@ -87,13 +86,11 @@ async fn end_all(warm: &Warm, records: &[Value], context: &Context) -> Value {
 /// Ends the uploads of one event as failed.
 async fn end(warm: &Warm, given_up_event: &GivenUp, request_id: &str) -> Result<(), Fault> {
     let clients = warm.clients.get_or_init(Clients::from_environment).await;
-    let outlets = Outlets {
-        leaderboards: &DynamoLeaderboards::new(clients.dynamodb.clone(), &warm.names.table),
-        results: &S3Bucket::new(clients.s3.clone(), &warm.names.results),
-    };
+    let table = DynamoLeaderboards::new(clients.dynamodb.clone(), &warm.names.table);
+    let results = S3Bucket::new(clients.s3.clone(), &warm.names.results);
     for upload in &given_up_event.uploads {
         let first = upload.key.split('/').next().unwrap_or_default();
-        let Some(benchmark) = IDS.iter().find(|id| **id == first) else {
+        let Some(benchmark) = HOSTED.iter().find(|id| **id == first) else {
             let what = format!("the key `{}` begins with no benchmark's id", upload.key);
             return Err(BadEvent::new(what).into());
         };
@@ -114,7 +111,7 @@ async fn end(warm: &Warm, given_up_event: &GivenUp, request_id: &str) -> Result<
             continue;
         }
         let reason = given_up_event.cause.reason(&given_up_event.request_id);
-        let ended = give_up(benchmark, upload, reason, &outlets, now).await?;
+        let ended = fail(benchmark, upload, reason, &table, &results).await?;
         let receipt = &ended.receipt;
         tracing::warn!(
             request_id,
@@ -155,7 +152,7 @@ async fn sweep_all(warm: &Warm, context: &Context) -> Result<Value, Fault> {
     let mut fault = None;
     let mut swept = serde_json::Map::new();
     let (mut n_unfinished, mut oldest_seconds) = (0, 0.0_f64);
-    for benchmark in IDS {
+    for benchmark in HOSTED {
         match Box::pin(sweep.run(benchmark)).await {
             Ok(done) => {
                 tracing::info!(

@@ -42,6 +42,11 @@ impl Clients {
         }
     }
 
+    /// What clients of other services are made from.
+    pub fn configuration(&self) -> &SdkConfig {
+        &self.shared
+    }
+
     /// A client of Lambda with the same credentials, at `endpoint` or where the environment says.
     pub fn lambda(&self, endpoint: Option<&str>) -> aws_sdk_lambda::Client {
         let mut lambda = aws_sdk_lambda::config::Builder::from(&self.shared);

@@ -4,6 +4,7 @@ use aws_sdk_lambda::Client;
 use aws_sdk_lambda::primitives::Blob;
 use aws_sdk_lambda::types::InvocationType;
 use dataperf::Upload;
+use dataperf::benchmarks::function_of;
 use dataperf::ports::PortError;
 
 use crate::event::announcement;
@@ -17,7 +18,7 @@ pub struct Evaluators {
 }
 
 impl Evaluators {
-    /// Functions are called `prefix` and the benchmark's id.
+    /// Functions are called `prefix` and what [`function_of`] says.
     pub fn new(client: Client, prefix: impl Into<String>) -> Self {
         Self {
             client,
@@ -31,7 +32,7 @@ impl Evaluators {
     /// # Errors
     /// [`PortError`] when Lambda does not take it.
     pub async fn evaluate(&self, benchmark: &str, upload: &Upload) -> Result<(), PortError> {
-        let function = format!("{}{benchmark}", self.prefix);
+        let function = format!("{}{}", self.prefix, function_of(benchmark, &upload.key));
         let request = self
             .client
             .invoke()

@@ -22,6 +22,9 @@ pub enum Fault {
     /// It may work the next time.
     #[error("{0}")]
     Transient(String),
+    /// A service outside the platform did not answer as it should; it may work the next time.
+    #[error("{0}")]
+    Provider(String),
     /// The event is not one of S3's.
     #[error(transparent)]
     Event(#[from] BadEvent),
@@ -49,12 +52,19 @@ impl From<PipelineError> for Fault {
     }
 }
 
+impl From<PortError> for Fault {
+    fn from(error: PortError) -> Self {
+        PipelineError::Port(error).into()
+    }
+}
+
 impl Fault {
     /// What retries, alarms and the caretaker know it by.
     pub fn error_type(&self) -> &'static str {
         match self {
             Self::Organizer(_) => "OrganizerFault",
             Self::Transient(_) => "Transient",
+            Self::Provider(_) => "ProviderFault",
             Self::Event(_) => "BadEvent",
             Self::Panic(_) => "Panic",
         }
@@ -71,7 +81,7 @@ impl From<Fault> for Diagnostic {
 }
 
 /// An error with its causes, on one line.
-pub(crate) fn with_causes(error: &dyn Error) -> String {
+pub fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -85,7 +95,7 @@ pub(crate) fn with_causes(error: &dyn Error) -> String {
 }
 
 /// What an SDK error means for a caller of a port.
-pub(crate) fn port_error<E, R>(what: String, error: SdkError<E, R>) -> PortError
+pub fn port_error<E, R>(what: String, error: SdkError<E, R>) -> PortError
 where
     E: ProvideErrorMetadata + Error + Send + Sync + 'static,
     R: std::fmt::Debug + Send + Sync + 'static,

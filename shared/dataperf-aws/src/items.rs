@@ -9,26 +9,29 @@ use dataperf::{Ending, RankKey};
 
 use crate::keys::{Key, ranking_partition};
 
-pub(crate) type Item = HashMap<String, AttributeValue>;
+/// An item: its attributes by name.
+pub type Item = HashMap<String, AttributeValue>;
 
 /// The version of the items' form.
-pub(crate) const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 1;
 /// The index that ranks: its partition is `board`, its sort key `rank`.
 pub(crate) const RANKING: &str = "ranking";
 pub(crate) const RECEIVED: &str = "received";
 /// 1 on the items of a baseline; other items don't have it.
 pub(crate) const BASELINE: &str = "baseline";
 
-pub(crate) fn text(value: impl Into<String>) -> AttributeValue {
+/// A string.
+pub fn text(value: impl Into<String>) -> AttributeValue {
     AttributeValue::S(value.into())
 }
 
-pub(crate) fn count(value: u64) -> AttributeValue {
+/// A whole number.
+pub fn count(value: u64) -> AttributeValue {
     AttributeValue::N(value.to_string())
 }
 
 /// The shortest decimal that reads back as the same number.
-pub(crate) fn number(value: f64) -> AttributeValue {
+pub fn number(value: f64) -> AttributeValue {
     AttributeValue::N(format!("{value}"))
 }
 

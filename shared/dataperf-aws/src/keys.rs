@@ -7,13 +7,24 @@ use crate::items::{Item, text};
 
 /// A partition and sort key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Key {
-    pub(crate) pk: String,
-    pub(crate) sk: String,
+pub struct Key {
+    /// The partition.
+    pub pk: String,
+    /// The place in it.
+    pub sk: String,
 }
 
 impl Key {
-    pub(crate) fn item(self) -> Item {
+    /// Of these two.
+    pub fn new(pk: impl Into<String>, sk: impl Into<String>) -> Self {
+        Self {
+            pk: pk.into(),
+            sk: sk.into(),
+        }
+    }
+
+    /// As the attributes of an item.
+    pub fn item(self) -> Item {
         Item::from([("pk".into(), text(self.pk)), ("sk".into(), text(self.sk))])
     }
 

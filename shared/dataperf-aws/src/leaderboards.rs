@@ -41,6 +41,11 @@ impl DynamoLeaderboards {
         }
     }
 
+    /// The table itself, for items that are no leaderboard's.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
     /// The same table, with its calls counted by `meter`.
     pub(crate) fn metered(mut self, meter: &Meter) -> Self {
         self.table = self.table.metered(meter);
@@ -157,7 +162,7 @@ impl DynamoLeaderboards {
             });
             let change = Change {
                 set: vec![("schema".into(), count(items::SCHEMA.into()))],
-                add_one: Some("n_scored"),
+                add: Some(("n_scored", 1)),
                 condition: below,
                 ..Change::default()
             };

@@ -1,6 +1,7 @@
 //! The core's ports on S3 and DynamoDB, the S3 event, the Lambda function around a benchmark, and the one
 //! that ends what the others could not.
 
+mod allowance;
 mod bucket;
 mod caretaker;
 mod clients;
@@ -21,6 +22,7 @@ mod reader;
 mod report;
 mod rows;
 mod runtime;
+mod station;
 mod submitters;
 mod sweep;
 mod sweep_state;
@@ -29,16 +31,23 @@ mod tokens;
 mod upkeep;
 mod xray;
 
+pub use allowance::{Allowance, Taken, Taking};
 pub use bucket::S3Bucket;
 pub use caretaker::run_caretaker;
 pub use clients::Clients;
 pub use evaluators::Evaluators;
 pub use event::{BadEvent, announcement, uploads};
-pub use fault::Fault;
+pub use fault::{Fault, port_error, with_causes};
 pub use function::run;
 pub use given_up::{GivenUp, given_up};
+pub use items::{Item, SCHEMA, count, number, text};
+pub use keys::Key;
 pub use leaderboards::DynamoLeaderboards;
 pub use logging::log_as_json;
 pub use pages::{Cursor, Page, PageError};
+pub use reader::Reader;
+pub use runtime::{now, variable};
+pub use station::{Function, Handled, Invocation, Station, serve};
 pub use submitters::{FormRequest, MAX_FORM_SECONDS, Submitter, UploadForm, submitter_policy, upload_form};
+pub use table::{Attempt, Cancelled, Change, Condition, Operation, Partition, Step, Table, persist};
 pub use tokens::{Holder, InvalidToken, Issued, Token, TokenDigest};

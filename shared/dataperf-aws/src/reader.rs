@@ -8,12 +8,14 @@ use dataperf::{Ending, Receipt, SubmissionId, Timestamp, Upload};
 use crate::items::{BASELINE, Item, RECEIVED, SCHEMA};
 
 /// Reads attributes, naming the item in every complaint.
-pub(crate) struct Reader<'a> {
-    pub(crate) item: &'a Item,
+pub struct Reader<'a> {
+    /// The item.
+    pub item: &'a Item,
 }
 
 impl Reader<'_> {
-    pub(crate) fn malformed(&self, why: String) -> PortError {
+    /// The complaint that the item is not of its form.
+    pub fn malformed(&self, why: String) -> PortError {
         let key = |name| {
             self.item
                 .get(name)
@@ -26,7 +28,11 @@ impl Reader<'_> {
         }
     }
 
-    pub(crate) fn text(&self, name: &str) -> Result<&str, PortError> {
+    /// A string.
+    ///
+    /// # Errors
+    /// [`PortError::Malformed`] when there is none.
+    pub fn text(&self, name: &str) -> Result<&str, PortError> {
         let value = self.item.get(name).and_then(|value| value.as_s().ok());
         value
             .map(String::as_str)
@@ -37,7 +43,11 @@ impl Reader<'_> {
         self.item.get(name)?.as_s().ok().cloned()
     }
 
-    pub(crate) fn parsed<T: std::str::FromStr>(&self, name: &str) -> Result<T, PortError>
+    /// A string that stands for something.
+    ///
+    /// # Errors
+    /// [`PortError::Malformed`] when there is none, or it does not.
+    pub fn parsed<T: std::str::FromStr>(&self, name: &str) -> Result<T, PortError>
     where
         T::Err: std::fmt::Display,
     {
@@ -46,7 +56,11 @@ impl Reader<'_> {
             .map_err(|error: T::Err| self.malformed(format!("`{name}`: {error}")))
     }
 
-    pub(crate) fn schema(&self) -> Result<(), PortError> {
+    /// Checks the item's version.
+    ///
+    /// # Errors
+    /// [`PortError::Malformed`] when it is another.
+    pub fn schema(&self) -> Result<(), PortError> {
         let found = self
             .item
             .get("schema")
@@ -64,6 +78,7 @@ impl Reader<'_> {
         match self.text("status")? {
             RECEIVED => Ok(None),
             "scored" => Ok(Some(Ending::Scored)),
+            "accepted" => Ok(Some(Ending::Accepted)),
             "rejected" => Ok(Some(Ending::Rejected)),
             "failed" => Ok(Some(Ending::Failed)),
             other => Err(self.malformed(format!("`status` is `{other}`"))),
@@ -71,7 +86,10 @@ impl Reader<'_> {
     }
 
     /// A number that the item may lack.
-    fn number<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, PortError> {
+    ///
+    /// # Errors
+    /// [`PortError::Malformed`] when it is something else.
+    pub fn number<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, PortError> {
         let Some(value) = self.item.get(name) else {
             return Ok(None);
         };

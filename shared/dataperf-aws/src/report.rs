@@ -73,12 +73,13 @@ impl Phases {
 }
 
 /// How an ended submission counts.
-pub(crate) fn outcome(delivered: &Delivered) -> [Metric; 4] {
+pub(crate) fn outcome(delivered: &Delivered) -> [Metric; 5] {
     let ending = delivered.receipt.verdict.status;
     let count = |holds: bool| f64::from(u8::from(holds));
     let ended = |as_that: Ending| count(delivered.recorded && ending == as_that);
     [
         ("Scored", Unit::Count, ended(Ending::Scored)),
+        ("Accepted", Unit::Count, ended(Ending::Accepted)),
         ("Rejected", Unit::Count, ended(Ending::Rejected)),
         ("Failed", Unit::Count, ended(Ending::Failed)),
         ("Repeated", Unit::Count, count(!delivered.recorded)),
@@ -125,13 +126,12 @@ pub(crate) fn report_fault(
     request_id: &str,
     upload: &Upload,
     fault: &Fault,
-    message: &str,
     phases: &Phases,
 ) {
     let submission = upload.id();
     tracing::error!(
         request_id, benchmark, %submission, key = upload.key, version = upload.version, outcome = "fault",
-        error_type = fault.error_type(), seconds = phases.total.as_secs_f64(), error = message, "not finished"
+        error_type = fault.error_type(), seconds = phases.total.as_secs_f64(), error = %fault, "not finished"
     );
     let count = |holds: bool| f64::from(u8::from(holds));
     let age = (now().unix_millis() - upload.received_at.unix_millis()).max(0) as f64 / 1e3;

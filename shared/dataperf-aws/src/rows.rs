@@ -33,7 +33,7 @@ pub(crate) async fn scored(
         .as_ref()
         .is_none_or(|found| stands_before(&row, found, order.ranking));
     let mut change = Change {
-        add_one: Some(EDITION),
+        add: Some((EDITION, 1)),
         condition: Some(comparison(&row, order.ranking, stands)),
         ..Change::default()
     };

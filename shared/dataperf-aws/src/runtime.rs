@@ -10,7 +10,10 @@ use futures_util::FutureExt;
 use crate::fault::Fault;
 
 /// A variable of the environment.
-pub(crate) fn variable(name: &str) -> Result<String, lambda_runtime::Error> {
+///
+/// # Errors
+/// When it is not set.
+pub fn variable(name: &str) -> Result<String, lambda_runtime::Error> {
     std::env::var(name).map_err(|_| format!("the environment variable `{name}` is not set").into())
 }
 
@@ -41,7 +44,7 @@ impl Names {
 }
 
 /// The time.
-pub(crate) fn now() -> Timestamp {
+pub fn now() -> Timestamp {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_unix_millis(i64::try_from(since_1970.as_millis()).unwrap_or(i64::MAX))
 }

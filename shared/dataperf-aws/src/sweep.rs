@@ -5,8 +5,8 @@
 
 use std::time::{Duration, SystemTime};
 
-use dataperf::failure::{Cause, give_up};
-use dataperf::pipeline::{Outlets, PipelineError};
+use dataperf::failure::Cause;
+use dataperf::pipeline::PipelineError;
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Entry, Leaderboards};
 use dataperf::rescoring::Request;
@@ -14,6 +14,7 @@ use dataperf::{Timestamp, Upload};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use crate::fault::port_error;
+use crate::given_up::fail;
 use crate::runtime::now;
 use crate::sweep_state::{Place, State, load, save};
 use crate::{DynamoLeaderboards, Evaluators, S3Bucket};
@@ -185,13 +186,9 @@ impl Sweep<'_> {
         let Some(submission) = self.table.submission(benchmark, &entry.id).await? else {
             return Ok(());
         };
-        let outlets = Outlets {
-            leaderboards: &self.table,
-            results: &self.results,
-        };
         let reason = Cause::Unfinished.reason(self.request_id);
         tracing::warn!(request_id = self.request_id, benchmark, submission = %entry.id, "given up by the sweep");
-        match give_up(benchmark, &submission.upload, reason, &outlets, now).await {
+        match fail(benchmark, &submission.upload, reason, &self.table, &self.results).await {
             Ok(_) => Ok(()),
             Err(PipelineError::Port(error)) => Err(error),
             Err(error) => Err(PortError::Malformed {

@@ -11,7 +11,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, TransactWriteItem, Up
 use dataperf::ports::PortError;
 
 use crate::fault::port_error;
-use crate::items::{Item, count, text};
+use crate::items::{Item, text};
 use crate::keys::Key;
 use crate::meter::Meter;
 
@@ -21,15 +21,17 @@ const CONFLICT_PAUSE: Duration = Duration::from_millis(20);
 
 /// One table.
 #[derive(Debug, Clone)]
-pub(crate) struct Table {
-    pub(crate) client: Client,
-    pub(crate) name: String,
+pub struct Table {
+    /// The SDK's client.
+    pub client: Client,
+    /// Its name.
+    pub name: String,
     meter: Meter,
 }
 
 /// What an operation of a transaction is about, to tell whose condition did not hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
+pub enum Step {
     /// The submission itself: whether it is still as it has to be.
     Submission,
     /// The count of a submitter's day.
@@ -42,31 +44,37 @@ pub(crate) enum Step {
     Row,
     /// What has no condition.
     Other,
+    /// An operation of another crate's, by its name.
+    Named(&'static str),
 }
 
 /// Why a transaction did not take place.
-pub(crate) enum Cancelled {
+pub enum Cancelled {
     /// The condition of this operation did not hold.
     Condition(Step),
     /// It met another transaction, or was throttled: the same may succeed at once.
     Conflict(PortError),
+    /// Anything else.
     Other(PortError),
 }
 
 /// One operation of a transaction.
-pub(crate) type Operation = (Step, TransactWriteItem);
+pub type Operation = (Step, TransactWriteItem);
 
 /// A condition, with the values it speaks of; `#name` stands for the attribute `name`.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Condition {
-    pub(crate) text: &'static str,
-    pub(crate) names: &'static [&'static str],
-    pub(crate) values: Vec<(&'static str, AttributeValue)>,
+pub struct Condition {
+    /// The expression.
+    pub text: &'static str,
+    /// The attributes that it names.
+    pub names: &'static [&'static str],
+    /// The values that it speaks of; `:value` stands for `value`.
+    pub values: Vec<(&'static str, AttributeValue)>,
 }
 
 impl Condition {
     /// There is no such item.
-    pub(crate) fn new_item() -> Self {
+    pub fn new_item() -> Self {
         Self {
             text: "attribute_not_exists(pk)",
             ..Self::default()
@@ -94,26 +102,34 @@ impl Condition {
 
 /// Changes of one item.
 #[derive(Debug, Default)]
-pub(crate) struct Change {
-    pub(crate) set: Vec<(String, AttributeValue)>,
-    pub(crate) remove: Vec<&'static str>,
-    /// Counts one more here.
-    pub(crate) add_one: Option<&'static str>,
-    pub(crate) condition: Option<Condition>,
+pub struct Change {
+    /// Attributes with their new values.
+    pub set: Vec<(String, AttributeValue)>,
+    /// Attributes that go.
+    pub remove: Vec<&'static str>,
+    /// Adds to this count.
+    pub add: Option<(&'static str, i64)>,
+    /// What must hold for it.
+    pub condition: Option<Condition>,
 }
 
 /// One of the queries; all of them name a whole partition.
-pub(crate) struct Partition<'a> {
-    pub(crate) index: Option<&'a str>,
-    pub(crate) hash: &'a str,
-    pub(crate) value: String,
-    pub(crate) newest_first: bool,
-    pub(crate) n: usize,
+pub struct Partition<'a> {
+    /// The index, or the table itself.
+    pub index: Option<&'a str>,
+    /// The attribute that is the partition key.
+    pub hash: &'a str,
+    /// Its value.
+    pub value: String,
+    /// Whether the last items come first.
+    pub newest_first: bool,
+    /// The most items that are wanted.
+    pub n: usize,
 }
 
 impl Partition<'_> {
     /// A whole partition of the table.
-    pub(crate) fn of(value: String) -> Self {
+    pub fn of(value: String) -> Self {
         Self {
             index: None,
             hash: "pk",
@@ -125,7 +141,8 @@ impl Partition<'_> {
 }
 
 impl Table {
-    pub(crate) fn new(client: Client, name: impl Into<String>) -> Self {
+    /// The table `name`.
+    pub fn new(client: Client, name: impl Into<String>) -> Self {
         Self {
             client,
             name: name.into(),
@@ -139,12 +156,16 @@ impl Table {
         self
     }
 
-    pub(crate) fn what(&self, verb: &str) -> String {
+    /// An operation on it, for errors.
+    pub fn what(&self, verb: &str) -> String {
         format!("{verb} table `{}`", self.name)
     }
 
     /// The item of a key, as it is now.
-    pub(crate) async fn item(&self, key: Key) -> Result<Option<Item>, PortError> {
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub async fn item(&self, key: Key) -> Result<Option<Item>, PortError> {
         let _call = self.meter.call();
         let request = self
             .client
@@ -158,7 +179,10 @@ impl Table {
     }
 
     /// The items of a partition; of the table itself as they are now, of an index as they were moments ago.
-    pub(crate) async fn query(&self, partition: Partition<'_>) -> Result<Vec<Item>, PortError> {
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub async fn query(&self, partition: Partition<'_>) -> Result<Vec<Item>, PortError> {
         let _call = self.meter.call();
         let request = self
             .client
@@ -189,7 +213,8 @@ impl Table {
         }
     }
 
-    pub(crate) fn put(&self, item: Item, condition: Option<Condition>) -> TransactWriteItem {
+    /// Writes an item.
+    pub fn put(&self, item: Item, condition: Option<Condition>) -> TransactWriteItem {
         let (text, names, values) = parts(condition);
         let put = Put::builder()
             .table_name(&self.name)
@@ -203,7 +228,8 @@ impl Table {
             .build()
     }
 
-    pub(crate) fn delete(&self, key: Key, condition: Option<Condition>) -> TransactWriteItem {
+    /// Removes an item.
+    pub fn delete(&self, key: Key, condition: Option<Condition>) -> TransactWriteItem {
         let (text, names, values) = parts(condition);
         let delete = Delete::builder()
             .table_name(&self.name)
@@ -217,11 +243,12 @@ impl Table {
             .build()
     }
 
-    pub(crate) fn update(&self, key: Key, change: Change) -> TransactWriteItem {
+    /// Changes attributes of an item, which is made when it is not there.
+    pub fn update(&self, key: Key, change: Change) -> TransactWriteItem {
         let Change {
             set,
             remove,
-            add_one,
+            add,
             condition,
         } = change;
         let (text, names, values) = parts(condition);
@@ -238,10 +265,10 @@ impl Table {
         if !removals.is_empty() {
             clauses.push(format!("REMOVE {}", removals.join(", ")));
         }
-        if let Some(counter) = add_one {
-            clauses.push(format!("ADD #{counter} :one"));
+        if let Some((counter, n)) = add {
+            clauses.push(format!("ADD #{counter} :added"));
             names.insert(format!("#{counter}"), counter.to_owned());
-            values.insert(":one".into(), count(1));
+            values.insert(":added".into(), AttributeValue::N(n.to_string()));
         }
         names.extend(remove.iter().map(|name| (format!("#{name}"), (*name).to_owned())));
         for (name, value) in set {
@@ -262,7 +289,10 @@ impl Table {
     }
 
     /// All of it or nothing.
-    pub(crate) async fn transact(&self, operations: Vec<Operation>) -> Result<(), Cancelled> {
+    ///
+    /// # Errors
+    /// [`Cancelled`], with the first operation whose condition did not hold.
+    pub async fn transact(&self, operations: Vec<Operation>) -> Result<(), Cancelled> {
         let _call = self.meter.call();
         let (steps, items): (Vec<Step>, Vec<_>) = operations.into_iter().unzip();
         let request = self.client.transact_write_items().set_transact_items(Some(items));
@@ -312,6 +342,39 @@ fn parts(condition: Option<Condition>) -> (Option<String>, Option<HashMap<String
             condition.values(),
         )
     })
+}
+
+/// Does what `attempt` makes of the table as it is, again while it meets others.
+///
+/// # Errors
+/// [`PortError`] when others are faster all the time, or the table does not answer.
+pub async fn persist<T>(
+    what: &str,
+    mut attempt: impl AsyncFnMut() -> Result<Attempt<T>, PortError>,
+) -> Result<T, PortError> {
+    for tries in 1..=TRIES {
+        match attempt().await? {
+            Attempt::Done(done) => return Ok(done),
+            Attempt::Again => {}
+            Attempt::Met(cancelled) => match cancelled {
+                Cancelled::Condition(_) => {}
+                Cancelled::Conflict(error) if tries == TRIES => return Err(error),
+                Cancelled::Conflict(_) => pause(tries).await,
+                Cancelled::Other(error) => return Err(error),
+            },
+        }
+    }
+    Err(contended(what.to_owned(), TRIES))
+}
+
+/// What came of one attempt of [`persist`].
+pub enum Attempt<T> {
+    /// It is done.
+    Done(T),
+    /// The table has changed meanwhile: look again.
+    Again,
+    /// The transaction did not take place.
+    Met(Cancelled),
 }
 
 /// A little longer every time, so that those who collided don't meet again.

@@ -59,44 +59,41 @@ pub enum DatasetError {
     Frozen(#[from] FrozenError),
 }
 
-/// A data set of one benchmark.
-pub struct Dataset<B: Benchmark, S> {
+/// The digest of a benchmark's data set in force.
+///
+/// # Errors
+/// [`DatasetError::Frozen`] when none has been published or the object is malformed.
+pub async fn in_force(bucket: &impl Bucket, benchmark: &str) -> Result<Digest, DatasetError> {
+    let key = Current::key(benchmark);
+    let Got::Object(object) = bucket.get(&key, None, 4096).await? else {
+        let why =
+            format!("no data set is in force, `{key}` is missing; publish one with `dataperf dataset publish`");
+        return Err(FrozenError::Manifest { why }.into());
+    };
+    let current: Current = serde_json::from_slice(&object.bytes).map_err(|error| FrozenError::Manifest {
+        why: format!("`{key}`: {error}"),
+    })?;
+    Ok(current.dataset)
+}
+
+/// The files of a data set, of whatever benchmark it is: each is read whole, once, and kept.
+pub struct FrozenFiles<S> {
     bucket: S,
     prefix: String,
     manifest: Manifest,
     digest: Digest,
     integrity: Integrity,
     files: Mutex<BTreeMap<String, Bytes>>,
-    frozen: Mutex<BTreeMap<String, Arc<B::Frozen>>>,
-    rows: RowCache,
 }
 
-impl<B: Benchmark, S: Bucket> Dataset<B, S> {
-    /// The digest of the data set in force.
-    ///
-    /// # Errors
-    /// [`DatasetError::Frozen`] when none has been published or the object is malformed.
-    pub async fn in_force(bucket: &S) -> Result<Digest, DatasetError> {
-        let key = Current::key(B::ID);
-        let Got::Object(object) = bucket.get(&key, None, 4096).await? else {
-            let why = format!(
-                "no data set is in force, `{key}` is missing; publish one with `dataperf dataset publish`"
-            );
-            return Err(FrozenError::Manifest { why }.into());
-        };
-        let current: Current =
-            serde_json::from_slice(&object.bytes).map_err(|error| FrozenError::Manifest {
-                why: format!("`{key}`: {error}"),
-            })?;
-        Ok(current.dataset)
-    }
-
-    /// Opens the data set whose manifest is at `prefix` (empty, or ending in a slash).
+impl<S: Bucket> FrozenFiles<S> {
+    /// Opens the data set of `benchmark` whose manifest is at `prefix` (empty, or ending in a slash).
     ///
     /// # Errors
     /// [`DatasetError`] when there is none, it is not what `expected` names, or it is another benchmark's.
     pub async fn open(
         bucket: S,
+        benchmark: &str,
         prefix: String,
         expected: Option<Digest>,
         integrity: Integrity,
@@ -116,17 +113,14 @@ impl<B: Benchmark, S: Bucket> Dataset<B, S> {
                 FrozenError::damaged(MANIFEST, format!("its digest is {digest}, not {expected}")).into(),
             );
         }
-        let manifest = Manifest::parse(&object.bytes, B::ID)?;
-        let (files, frozen) = (Mutex::default(), Mutex::default());
+        let manifest = Manifest::parse(&object.bytes, benchmark)?;
         Ok(Self {
             bucket,
             prefix,
             manifest,
             digest,
             integrity,
-            files,
-            frozen,
-            rows: RowCache::default(),
+            files: Mutex::default(),
         })
     }
 
@@ -140,26 +134,7 @@ impl<B: Benchmark, S: Bucket> Dataset<B, S> {
         &self.manifest
     }
 
-    /// The frozen part of a leaderboard, decoded on first use and kept.
-    ///
-    /// # Errors
-    /// [`DatasetError`].
-    #[tracing::instrument(name = "load data set", skip_all)]
-    pub async fn frozen(&self, leaderboard: &str) -> Result<Arc<B::Frozen>, DatasetError> {
-        if let Some(frozen) = lock(&self.frozen).get(leaderboard) {
-            return Ok(frozen.clone());
-        }
-        let mut files = BTreeMap::new();
-        for path in B::whole_files(&self.manifest, leaderboard)? {
-            let bytes = self.file(&path).await?;
-            files.insert(path, bytes);
-        }
-        let frozen = Arc::new(B::decode(&self.manifest, leaderboard, &files)?);
-        lock(&self.frozen).insert(leaderboard.to_owned(), frozen.clone());
-        Ok(frozen)
-    }
-
-    /// A whole file, read once and kept: two leaderboards that share it share its bytes.
+    /// A whole file, read once and kept.
     ///
     /// # Errors
     /// [`DatasetError::Frozen`] when it is missing or differs from the manifest.
@@ -186,6 +161,77 @@ impl<B: Benchmark, S: Bucket> Dataset<B, S> {
         lock(&self.files).insert(path.to_owned(), bytes.clone());
         Ok(bytes)
     }
+}
+
+/// A data set of one benchmark.
+pub struct Dataset<B: Benchmark, S> {
+    files: FrozenFiles<S>,
+    frozen: Mutex<BTreeMap<String, Arc<B::Frozen>>>,
+    rows: RowCache,
+}
+
+impl<B: Benchmark, S: Bucket> Dataset<B, S> {
+    /// The digest of the data set in force.
+    ///
+    /// # Errors
+    /// [`DatasetError::Frozen`] when none has been published or the object is malformed.
+    pub async fn in_force(bucket: &S) -> Result<Digest, DatasetError> {
+        in_force(bucket, B::ID).await
+    }
+
+    /// Opens the data set whose manifest is at `prefix` (empty, or ending in a slash).
+    ///
+    /// # Errors
+    /// [`DatasetError`] when there is none, it is not what `expected` names, or it is another benchmark's.
+    pub async fn open(
+        bucket: S,
+        prefix: String,
+        expected: Option<Digest>,
+        integrity: Integrity,
+    ) -> Result<Self, DatasetError> {
+        Ok(Self {
+            files: FrozenFiles::open(bucket, B::ID, prefix, expected, integrity).await?,
+            frozen: Mutex::default(),
+            rows: RowCache::default(),
+        })
+    }
+
+    /// The data set's digest.
+    pub fn digest(&self) -> Digest {
+        self.files.digest
+    }
+
+    /// The data set's table of contents.
+    pub fn manifest(&self) -> &Manifest {
+        &self.files.manifest
+    }
+
+    /// A whole file, read once and kept: two leaderboards that share it share its bytes.
+    ///
+    /// # Errors
+    /// [`DatasetError::Frozen`] when it is missing or differs from the manifest.
+    pub async fn file(&self, path: &str) -> Result<Bytes, DatasetError> {
+        self.files.file(path).await
+    }
+
+    /// The frozen part of a leaderboard, decoded on first use and kept.
+    ///
+    /// # Errors
+    /// [`DatasetError`].
+    #[tracing::instrument(name = "load data set", skip_all)]
+    pub async fn frozen(&self, leaderboard: &str) -> Result<Arc<B::Frozen>, DatasetError> {
+        if let Some(frozen) = lock(&self.frozen).get(leaderboard) {
+            return Ok(frozen.clone());
+        }
+        let mut files = BTreeMap::new();
+        for path in B::whole_files(&self.files.manifest, leaderboard)? {
+            let bytes = self.file(&path).await?;
+            files.insert(path, bytes);
+        }
+        let frozen = Arc::new(B::decode(&self.files.manifest, leaderboard, &files)?);
+        lock(&self.frozen).insert(leaderboard.to_owned(), frozen.clone());
+        Ok(frozen)
+    }
 
     /// What each request asks for. Neighbouring rows are read together.
     ///
@@ -202,7 +248,7 @@ impl<B: Benchmark, S: Bucket> Dataset<B, S> {
 
     async fn rows_of(&self, request: &RowRequest) -> Result<ReadRows, DatasetError> {
         let RowRequest { file, tensor, rows } = request;
-        let entry = self.manifest.any_tensor(file, tensor)?;
+        let entry = self.files.manifest.any_tensor(file, tensor)?;
         let mut wanted = Vec::with_capacity(rows.len());
         for &row in rows {
             let range = entry.row_range(row);
@@ -215,11 +261,11 @@ impl<B: Benchmark, S: Bucket> Dataset<B, S> {
         let n_bytes = row_bytes * rows.len();
         let known = self.known(request, n_bytes);
         let unknown = wanted.iter().zip(&known).filter(|(_, known)| known.is_none());
-        let ranges = coalesced(unknown.map(|(range, _)| range), self.bucket.gap_bytes());
+        let ranges = coalesced(unknown.map(|(range, _)| range), self.files.bucket.gap_bytes());
         let mut spans = Vec::new();
         if !ranges.is_empty() {
-            let key = format!("{}{file}", self.prefix);
-            let read = self.bucket.get_ranges(&key, &ranges).await?;
+            let key = format!("{}{file}", self.files.prefix);
+            let read = self.files.bucket.get_ranges(&key, &ranges).await?;
             spans = read.ok_or_else(|| FrozenError::damaged(file, "it is missing"))?;
         }
         let mut begins = Vec::with_capacity(rows.len());
@@ -236,7 +282,7 @@ impl<B: Benchmark, S: Bucket> Dataset<B, S> {
         }
         let read = ReadRows::new(spans, begins, row_bytes);
         self.check_rows(request, &read, &fresh).await?;
-        if self.integrity == Integrity::Digests {
+        if self.files.integrity == Integrity::Digests {
             let fresh = fresh.iter().map(|&idx| (rows[idx], read.row(idx)));
             self.rows.keep(file, fresh, n_bytes);
         }
@@ -245,7 +291,7 @@ impl<B: Benchmark, S: Bucket> Dataset<B, S> {
 
     /// The rows that an earlier evaluation has read. On one's own disk they are no farther than in the cache.
     fn known(&self, request: &RowRequest, n_bytes: usize) -> Vec<Option<Bytes>> {
-        match self.integrity {
+        match self.files.integrity {
             Integrity::Digests => self.rows.get(&request.file, &request.rows, n_bytes),
             Integrity::Sizes => vec![None; request.rows.len()],
         }
@@ -259,11 +305,11 @@ impl<B: Benchmark, S: Bucket> Dataset<B, S> {
         fresh: &[usize],
     ) -> Result<(), DatasetError> {
         let path = row_digests_file(&request.file);
-        if fresh.is_empty() || self.integrity == Integrity::Sizes || !self.manifest.files.contains_key(&path)
+        if fresh.is_empty() || self.files.integrity == Integrity::Sizes || !self.files.manifest.files.contains_key(&path)
         {
             return Ok(());
         }
-        let entry = self.manifest.tensor(&path, ROW_DIGESTS, Dtype::U8, 2)?;
+        let entry = self.files.manifest.tensor(&path, ROW_DIGESTS, Dtype::U8, 2)?;
         let digests = slice(entry, &path, &self.file(&path).await?)?;
         for &idx in fresh {
             let row = request.rows[idx];

@@ -69,7 +69,7 @@ pub async fn check<B: Benchmark, S: Bucket>(
     artifact: &[u8],
 ) -> Result<Result<Checked<B>, Rejection>, DatasetError> {
     if artifact.len() as u64 > B::MAX_ARTIFACT_BYTES {
-        return Ok(Err(too_large::<B>(artifact.len() as u64)));
+        return Ok(Err(too_large(B::MAX_ARTIFACT_BYTES, artifact.len() as u64)));
     }
     let submission = match B::parse(artifact) {
         Ok(submission) => submission,
@@ -80,9 +80,8 @@ pub async fn check<B: Benchmark, S: Bucket>(
     Ok(B::validate(submission, &frozen, &found).map(|checked| Checked { frozen, checked }))
 }
 
-/// The rejection of an artifact that is larger than the benchmark reads.
-pub fn too_large<B: Benchmark>(n_bytes: u64) -> Rejection {
-    let limit = B::MAX_ARTIFACT_BYTES;
+/// The rejection of an artifact that is larger than the `limit` up to which it is read.
+pub fn too_large(limit: u64, n_bytes: u64) -> Rejection {
     let message = format!(
         "the file has {n_bytes} bytes, the limit is {limit}: send the submission only, without embeddings or padding"
     );

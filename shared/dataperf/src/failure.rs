@@ -5,11 +5,11 @@ use crate::challenge::Terms;
 use crate::pipeline::{Delivered, Outlets, PipelineError, file, keep_receipt, names};
 use crate::ports::PortError;
 use crate::ports::bucket::Bucket;
-use crate::ports::leaderboard::{Finished, Known, Leaderboards};
+use crate::ports::leaderboard::{Finished, Known, Leaderboards, Submission};
 use crate::rank::Direction;
 use crate::rejection::{Reason, quote};
 use crate::upload::{Upload, UploadKey};
-use crate::verdict::{Receipt, Verdict};
+use crate::verdict::{Ending, Receipt, Verdict};
 
 /// Why the platform gave an upload up, by whose fault it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub enum Cause {
     Organizer,
     /// Storage or table did not answer in all tries.
     Unavailable,
+    /// A service outside the platform, whose answer is needed, did not give one.
+    Provider,
     /// The evaluation took longer than it may.
     TimeLimit,
     /// The evaluator was ended from outside: out of memory, for one.
@@ -36,6 +38,7 @@ impl Cause {
         match self {
             Self::Organizer => "organizer_fault",
             Self::Unavailable => "unavailable",
+            Self::Provider => "provider_unavailable",
             Self::TimeLimit => "time_limit",
             Self::Crashed => "evaluator_crashed",
             Self::Defect => "evaluator_defect",
@@ -48,6 +51,7 @@ impl Cause {
         match self {
             Self::Organizer => "the challenge's data set or its configuration can't be used at the moment",
             Self::Unavailable => "storage or table did not answer, in all tries",
+            Self::Provider => "the service that makes the images did not answer as it should, in all tries",
             Self::TimeLimit => "the evaluation took longer than the platform allows, in all tries",
             Self::Crashed => "the evaluator was ended before it was done, in all tries",
             Self::Defect => "the evaluator met a defect of its own",
@@ -81,15 +85,33 @@ pub async fn give_up<L: Leaderboards, R: Bucket>(
     outlets: &Outlets<'_, L, R>,
     now: impl Fn() -> Timestamp,
 ) -> Result<Delivered, PipelineError> {
-    let names = names(benchmark, upload, &UploadKey::parse(benchmark, &upload.key));
+    let fail = async |submission: &Submission| -> Result<Verdict, PipelineError> {
+        Ok(Verdict::failed(benchmark, &submission.board.leaderboard, reason))
+    };
     // Which round it is for is decided when it is evaluated again.
-    let received = file(
-        benchmark,
-        upload,
-        &names,
-        Terms::outside_any_challenge(&names.submitter),
-    );
-    let submission = match outlets.leaderboards.receive(&received).await? {
+    let terms = |submitter: &str| Terms::outside_any_challenge(submitter);
+    settle(benchmark, upload, terms, outlets, fail, now).await
+}
+
+/// Ends an upload with what `judge` says of it, unless it has ended; files it first when no delivery of its event got that
+/// far. `terms` are those of a submitter, without limits. A failure leaves
+/// the submission in the round that it is filed under.
+///
+/// # Errors
+/// `judge`'s, and [`PipelineError`] when a bucket or the table does not answer.
+pub async fn settle<L: Leaderboards, R: Bucket, E: From<PipelineError>>(
+    benchmark: &str,
+    upload: &Upload,
+    terms: impl FnOnce(&str) -> Terms,
+    outlets: &Outlets<'_, L, R>,
+    judge: impl AsyncFnOnce(&Submission) -> Result<Verdict, E>,
+    now: impl Fn() -> Timestamp,
+) -> Result<Delivered, E> {
+    let names = names(benchmark, upload, &UploadKey::parse(benchmark, &upload.key));
+    let terms = terms(&names.submitter);
+    let received = file(benchmark, upload, &names, terms.clone());
+    let received = outlets.leaderboards.receive(&received).await;
+    let submission = match received.map_err(PipelineError::Port)? {
         Known::New(submission) | Known::Unfinished(submission) => submission,
         Known::Ended(receipt) => {
             keep_receipt(outlets.results, &receipt).await?;
@@ -99,14 +121,17 @@ pub async fn give_up<L: Leaderboards, R: Bucket>(
             });
         }
     };
-    let verdict = Verdict::failed(benchmark, &submission.board.leaderboard, reason);
-    let receipt = Receipt::of(submission, now(), verdict);
-    // a failure has no score, so that the direction decides nothing
+    let verdict = judge(&submission).await?;
+    let mut receipt = Receipt::of(submission, now(), verdict);
+    if receipt.verdict.status != Ending::Failed {
+        receipt.round.clone_from(&terms.round);
+    }
+    // a failure has no score, and all other scores without a challenge are better when higher
     let finished = outlets
         .leaderboards
-        .finish(&receipt, Direction::HigherIsBetter)
-        .await?;
-    let (receipt, recorded) = match finished {
+        .conclude(&receipt, Direction::HigherIsBetter, &terms)
+        .await;
+    let (receipt, recorded) = match finished.map_err(PipelineError::Port)? {
         Finished::Recorded => (receipt, true),
         Finished::EndedBefore(other) => (other, false),
         Finished::OverLimit(_) => unreachable_limit(&receipt)?,
@@ -115,10 +140,10 @@ pub async fn give_up<L: Leaderboards, R: Bucket>(
     Ok(Delivered { receipt, recorded })
 }
 
-/// A failure is never scored, so that no limit concerns it.
+/// Where the terms have no limits.
 fn unreachable_limit<T>(receipt: &Receipt) -> Result<T, PipelineError> {
     Err(PipelineError::Port(PortError::Malformed {
         what: format!("submission `{}`", receipt.submission),
-        why: "a failure was counted against a limit".into(),
+        why: "it was counted against a limit where there is none".into(),
     }))
 }

@@ -36,4 +36,4 @@ pub use rank::{Direction, RankKey};
 pub use rejection::{MAX_LISTED_REASONS, Reason, Reasons, Rejection, pointer, quote};
 pub use timestamp::{InvalidTimestamp, Timestamp};
 pub use upload::{SubmissionId, Upload, UploadKey};
-pub use verdict::{EVALUATOR, Ending, Receipt, Scorecard, Verdict};
+pub use verdict::{EVALUATOR, Ending, LineOutcome, Receipt, Scorecard, Verdict};

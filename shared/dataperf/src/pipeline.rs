@@ -244,23 +244,34 @@ where
     S: Bucket,
     D: AsRef<Dataset<B, S>>,
 {
-    let reject =
-        |dataset: Option<Digest>, rejection| Verdict::rejected(B::ID, leaderboard, dataset, None, &rejection);
-    match submissions
-        .get(&upload.key, upload.version.as_deref(), B::MAX_ARTIFACT_BYTES)
-        .instrument(info_span!("read artifact"))
-        .await?
-    {
-        Got::Object(object) => {
+    match artifact(upload, submissions, B::MAX_ARTIFACT_BYTES).await? {
+        Ok(bytes) => {
             let dataset = dataset().instrument(info_span!("open data set")).await?;
-            Ok(evaluate(dataset.as_ref(), leaderboard, &object.bytes).await?)
+            Ok(evaluate(dataset.as_ref(), leaderboard, &bytes).await?)
         }
-        Got::TooLarge { n_bytes } => Ok(reject(None, too_large::<B>(n_bytes))),
+        Err(rejection) => Ok(Verdict::rejected(B::ID, leaderboard, None, None, &rejection)),
+    }
+}
+
+/// An upload's bytes, of which there may be `max_bytes`.
+///
+/// # Errors
+/// [`PortError`] when the bucket does not answer; a file that is too large, or gone, is a rejection.
+#[tracing::instrument(name = "read artifact", skip_all)]
+pub async fn artifact(
+    upload: &Upload,
+    submissions: &impl Bucket,
+    max_bytes: u64,
+) -> Result<Result<Bytes, Rejection>, PortError> {
+    let got = submissions.get(&upload.key, upload.version.as_deref(), max_bytes);
+    Ok(match got.await? {
+        Got::Object(object) => Ok(object.bytes),
+        Got::TooLarge { n_bytes } => Err(too_large(max_bytes, n_bytes)),
         Got::Missing => {
             let message = "the file was deleted before it could be evaluated: upload it again";
-            Ok(reject(None, Reason::new("deleted", "", message).into()))
+            Err(Reason::new("deleted", "", message).into())
         }
-    }
+    })
 }
 
 /// The largest receipt that is read back.

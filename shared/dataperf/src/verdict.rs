@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::ports::leaderboard::Submission;
-use crate::rejection::{Reason, Rejection};
+use crate::rejection::{MAX_LISTED_REASONS, Reason, Reasons, Rejection};
 use crate::upload::{SubmissionId, receipt_key};
 use crate::{Digest, Timestamp};
 
@@ -28,6 +28,8 @@ pub struct Scorecard {
 pub enum Ending {
     /// The artifact obeyed the rules and has a score.
     Scored,
+    /// The artifact obeyed the rules, and is of a kind that has no score of its own.
+    Accepted,
     /// The artifact broke rules: the submitter's to mend.
     Rejected,
     /// The platform could not evaluate it: the organizer's to mend.
@@ -39,8 +41,51 @@ impl Ending {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Scored => "scored",
+            Self::Accepted => "accepted",
             Self::Rejected => "rejected",
             Self::Failed => "failed",
+        }
+    }
+}
+
+/// What became of one line of an artifact of many, each of which is judged by itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LineOutcome {
+    /// The line's number, from 1.
+    pub line: usize,
+    /// [`Ending::Accepted`] or [`Ending::Rejected`].
+    pub status: Ending,
+    /// The broken rules, when rejected; their places name the line too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<Reason>,
+    /// How many rules were broken, when more than are listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub n_reasons: Option<usize>,
+    /// What came of it, by name.
+    #[serde(flatten)]
+    pub details: BTreeMap<String, Value>,
+}
+
+impl LineOutcome {
+    /// A line that was taken.
+    pub fn accepted(line: usize, details: BTreeMap<String, Value>) -> Self {
+        Self {
+            line,
+            status: Ending::Accepted,
+            reasons: Vec::new(),
+            n_reasons: None,
+            details,
+        }
+    }
+
+    /// A line that breaks rules.
+    pub fn rejected(line: usize, rejection: &Rejection) -> Self {
+        Self {
+            line,
+            status: Ending::Rejected,
+            reasons: rejection.reasons().to_vec(),
+            n_reasons: unlisted(rejection),
+            details: BTreeMap::new(),
         }
     }
 }
@@ -58,9 +103,12 @@ pub struct Verdict {
     /// The score, when scored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
-    /// The parts of the score, when scored.
+    /// The parts of the score, when scored; what else is worth knowing, when accepted.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metrics: BTreeMap<String, Value>,
+    /// What became of each line, where each is judged by itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<LineOutcome>,
     /// The frozen data set's digest; absent when the artifact was refused without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dataset: Option<Digest>,
@@ -85,6 +133,7 @@ impl Verdict {
             leaderboard: leaderboard.to_owned(),
             score: None,
             metrics: BTreeMap::new(),
+            lines: Vec::new(),
             dataset: None,
             artifact: None,
             evaluator: EVALUATOR.to_owned(),
@@ -110,6 +159,47 @@ impl Verdict {
         }
     }
 
+    /// The outcomes of an artifact's lines: accepted when at least one is, otherwise a refusal for all their reasons. Of
+    /// all lines together at most [`MAX_LISTED_REASONS`] reasons are listed.
+    pub fn of_lines(
+        benchmark: &str,
+        leaderboard: &str,
+        dataset: Digest,
+        artifact: Digest,
+        mut lines: Vec<LineOutcome>,
+        metrics: BTreeMap<String, Value>,
+    ) -> Self {
+        let is_accepted = lines.iter().any(|line| line.status == Ending::Accepted);
+        let ending = if is_accepted {
+            Ending::Accepted
+        } else {
+            Ending::Rejected
+        };
+        let mut reasons = Reasons::default();
+        for line in lines.iter().filter(|_| !is_accepted) {
+            for reason in &line.reasons {
+                reasons.add(reason.clone());
+            }
+        }
+        let mut n_free = MAX_LISTED_REASONS;
+        for line in &mut lines {
+            let n = line.n_reasons.unwrap_or(line.reasons.len());
+            line.reasons.truncate(n_free);
+            n_free -= line.reasons.len();
+            line.n_reasons = Some(n).filter(|&n| n > line.reasons.len());
+        }
+        let refused = reasons.into_verdict(()).err();
+        Self {
+            metrics,
+            dataset: Some(dataset),
+            artifact: Some(artifact),
+            n_reasons: refused.as_ref().and_then(unlisted),
+            reasons: refused.map_or_else(Vec::new, |refused| refused.reasons().to_vec()),
+            lines,
+            ..Self::new(ending, benchmark, leaderboard)
+        }
+    }
+
     /// A refusal.
     pub fn rejected(
         benchmark: &str,
@@ -118,12 +208,11 @@ impl Verdict {
         artifact: Option<Digest>,
         rejection: &Rejection,
     ) -> Self {
-        let listed = rejection.reasons().len();
         Self {
             dataset,
             artifact,
             reasons: rejection.reasons().to_vec(),
-            n_reasons: (rejection.n_reasons() > listed).then(|| rejection.n_reasons()),
+            n_reasons: unlisted(rejection),
             ..Self::new(Ending::Rejected, benchmark, leaderboard)
         }
     }
@@ -135,6 +224,11 @@ impl Verdict {
             ..Self::new(Ending::Failed, benchmark, leaderboard)
         }
     }
+}
+
+/// How many rules were broken, when more than are listed.
+fn unlisted(rejection: &Rejection) -> Option<usize> {
+    Some(rejection.n_reasons()).filter(|&n| n > rejection.reasons().len())
 }
 
 const FIRST_REVISION: u32 = 1;

@@ -1,0 +1,275 @@
+//! A daily allowance of what costs money: taken before the work, kept with its result, given back when the platform fails.
+//!
+//! What is taken has an item of its own, which is made in the same transaction that counts it. A mark below the submission
+//! says what it has taken and not yet got: whoever ends the submission as failed gives that back.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use dataperf::ports::PortError;
+use dataperf::{SubmissionId, Timestamp};
+
+use crate::items::{Item, SCHEMA, count, text};
+use crate::keys::Key;
+use crate::reader::Reader;
+use crate::table::{Attempt, Cancelled, Change, Condition, Operation, Partition, Step, Table, persist};
+
+const N_TAKEN: &str = "n_taken";
+/// While it is being made.
+const MAKING: &str = "making";
+/// Once it is there.
+const MADE: &str = "made";
+const COUNT: Step = Step::Named("count");
+const THING: Step = Step::Named("thing");
+const MARK: Step = Step::Named("mark");
+
+/// One submitter's allowance of a benchmark.
+#[derive(Debug, Clone)]
+pub struct Allowance<'a> {
+    /// The table.
+    pub table: &'a Table,
+    /// The benchmark's id.
+    pub benchmark: &'a str,
+}
+
+/// What somebody wants to have made.
+#[derive(Debug, Clone)]
+pub struct Taking<'a> {
+    /// Whose allowance it comes from.
+    pub submitter: &'a str,
+    /// For which submission.
+    pub submission: &'a SubmissionId,
+    /// When that was uploaded: its day counts.
+    pub at: Timestamp,
+    /// The name of what is made.
+    pub thing: &'a str,
+    /// How many a day there are.
+    pub limit: u64,
+    /// Who makes it: the id of the invocation.
+    pub worker: &'a str,
+    /// Until when nobody else is to make it.
+    pub until: Timestamp,
+}
+
+/// What came of taking.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Taken {
+    /// The caller is to make it; `taken_by` is the submission whose allowance it came from.
+    Make {
+        /// That submission.
+        taken_by: SubmissionId,
+    },
+    /// It is there.
+    Made(Item),
+    /// Another worker makes it, until then.
+    Busy {
+        /// When the other's time is over.
+        until: Timestamp,
+    },
+    /// There is nothing left of the day's allowance.
+    UsedUp {
+        /// What was taken of it.
+        n_taken: u64,
+    },
+}
+
+impl Allowance<'_> {
+    fn day(&self, submitter: &str, day: &str) -> Key {
+        Key::new(
+            format!("{}#quota#{submitter}", self.benchmark),
+            format!("day#{day}"),
+        )
+    }
+
+    fn marks(&self, submission: &SubmissionId) -> String {
+        format!("{}#taken#{submission}", self.benchmark)
+    }
+
+    /// Where what is made has its item.
+    pub fn thing(&self, thing: &str) -> Key {
+        Key::new(format!("{}#set#{thing}", self.benchmark), "set")
+    }
+
+    /// How much of a day's allowance is taken.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub async fn n_taken(&self, submitter: &str, at: Timestamp) -> Result<u64, PortError> {
+        let item = self.table.item(self.day(submitter, &at.day())).await?;
+        let n_taken = item.map(|item| Reader { item: &item }.number(N_TAKEN)).transpose()?;
+        Ok(n_taken.flatten().unwrap_or_default())
+    }
+
+    /// Takes one, unless the thing is there or being made.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub async fn take(&self, taking: &Taking<'_>, now: Timestamp) -> Result<Taken, PortError> {
+        persist(&format!("set `{}`", taking.thing), async || {
+            if let Some(item) = self.table.item(self.thing(taking.thing)).await? {
+                return self.found(taking, item, now).await;
+            }
+            match self.table.transact(self.taking(taking)).await {
+                Ok(()) => Ok(Attempt::Done(Taken::Make {
+                    taken_by: taking.submission.clone(),
+                })),
+                Err(Cancelled::Condition(step)) if step == COUNT => {
+                    let n_taken = self.n_taken(taking.submitter, taking.at).await?;
+                    // one may have been given back since
+                    if n_taken < taking.limit {
+                        return Ok(Attempt::Again);
+                    }
+                    Ok(Attempt::Done(Taken::UsedUp { n_taken }))
+                }
+                Err(cancelled) => Ok(Attempt::Met(cancelled)),
+            }
+        })
+        .await
+    }
+
+    fn taking(&self, taking: &Taking<'_>) -> Vec<Operation> {
+        let day = taking.at.day();
+        let below = Condition {
+            text: "attribute_not_exists(#n_taken) OR #n_taken < :limit",
+            names: &[N_TAKEN],
+            values: vec![("limit", count(taking.limit))],
+        };
+        let counted = Change {
+            set: vec![("schema".into(), count(SCHEMA.into()))],
+            add: Some((N_TAKEN, 1)),
+            condition: Some(below),
+            ..Change::default()
+        };
+        let mut mark = Key::new(self.marks(taking.submission), taking.thing).item();
+        mark.insert("schema".into(), count(SCHEMA.into()));
+        mark.insert("submitter".into(), text(taking.submitter));
+        mark.insert("day".into(), text(&day));
+        let mut thing = self.thing(taking.thing).item();
+        thing.extend([
+            ("schema".to_owned(), count(SCHEMA.into())),
+            ("status".to_owned(), text(MAKING)),
+            ("submitter".to_owned(), text(taking.submitter)),
+            ("taken_by".to_owned(), text(taking.submission.as_str())),
+        ]);
+        thing.extend(lease(taking));
+        let table = self.table;
+        vec![
+            (THING, table.put(thing, Some(Condition::new_item()))),
+            (COUNT, table.update(self.day(taking.submitter, &day), counted)),
+            (MARK, table.put(mark, None)),
+        ]
+    }
+
+    /// Somebody was here before: it is made, or somebody makes it, or has stopped making it.
+    async fn found(
+        &self,
+        taking: &Taking<'_>,
+        item: Item,
+        now: Timestamp,
+    ) -> Result<Attempt<Taken>, PortError> {
+        let reader = Reader { item: &item };
+        reader.schema()?;
+        if reader.text("status")? == MADE {
+            return Ok(Attempt::Done(Taken::Made(item)));
+        }
+        let (worker, until) = (reader.text("worker")?, reader.parsed::<Timestamp>("until")?);
+        if worker != taking.worker && until > now {
+            return Ok(Attempt::Done(Taken::Busy { until }));
+        }
+        let taken_by = reader.parsed("taken_by")?;
+        let same = Condition {
+            text: "#status = :making AND #worker = :worker AND #until = :until",
+            names: &["status", "worker", "until"],
+            values: vec![
+                ("making", text(MAKING)),
+                ("worker", text(worker)),
+                ("until", text(until.to_string())),
+            ],
+        };
+        let change = Change {
+            set: lease(taking).into(),
+            condition: Some(same),
+            ..Change::default()
+        };
+        let taken_over = self.table.update(self.thing(taking.thing), change);
+        Ok(match self.table.transact(vec![(THING, taken_over)]).await {
+            Ok(()) => Attempt::Done(Taken::Make { taken_by }),
+            Err(cancelled) => Attempt::Met(cancelled),
+        })
+    }
+
+    /// The operations that end the making: the thing gets the attributes of `made`, and the mark goes. Together with them
+    /// whatever else belongs to it may be written. Their conditions do not hold when it was given back meanwhile.
+    pub fn made(&self, thing: &str, taken_by: &SubmissionId, made: Vec<(String, AttributeValue)>) -> Vec<Operation> {
+        let still = Condition {
+            text: "#status = :making AND #taken_by = :taken_by",
+            names: &["status", "taken_by"],
+            values: vec![("making", text(MAKING)), ("taken_by", text(taken_by.as_str()))],
+        };
+        let mut set = made;
+        set.push(("status".into(), text(MADE)));
+        let change = Change {
+            set,
+            remove: vec!["worker", "until"],
+            condition: Some(still),
+            ..Change::default()
+        };
+        let mark = Key::new(self.marks(taken_by), thing);
+        vec![
+            (THING, self.table.update(self.thing(thing), change)),
+            (MARK, self.table.delete(mark, Some(there()))),
+        ]
+    }
+
+    /// Gives back what a submission has taken and not got: all of it, or only one thing.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub async fn give_back(
+        &self,
+        submission: &SubmissionId,
+        only: Option<&str>,
+    ) -> Result<usize, PortError> {
+        let mut n_given_back = 0;
+        for mark in self.table.query(Partition::of(self.marks(submission))).await? {
+            let reader = Reader { item: &mark };
+            let thing = reader.text("sk")?;
+            if only.is_some_and(|only| only != thing) {
+                continue;
+            }
+            let day = self.day(reader.text("submitter")?, reader.text("day")?);
+            let was_there = persist(&format!("set `{thing}`"), async || {
+                let one_less = Change {
+                    add: Some((N_TAKEN, -1)),
+                    ..Change::default()
+                };
+                let operations = vec![
+                    (MARK, self.table.delete(Key::new(self.marks(submission), thing), Some(there()))),
+                    (COUNT, self.table.update(day.clone(), one_less)),
+                    (THING, self.table.delete(self.thing(thing), None)),
+                ];
+                Ok(match self.table.transact(operations).await {
+                    Ok(()) => Attempt::Done(true),
+                    // somebody else was faster, or it was made after all
+                    Err(Cancelled::Condition(step)) if step == MARK => Attempt::Done(false),
+                    Err(cancelled) => Attempt::Met(cancelled),
+                })
+            })
+            .await?;
+            n_given_back += usize::from(was_there);
+        }
+        Ok(n_given_back)
+    }
+}
+
+fn there() -> Condition {
+    Condition {
+        text: "attribute_exists(pk)",
+        ..Condition::default()
+    }
+}
+
+fn lease(taking: &Taking<'_>) -> [(String, AttributeValue); 2] {
+    [
+        ("worker".into(), text(taking.worker)),
+        ("until".into(), text(taking.until.to_string())),
+    ]
+}

@@ -1,0 +1,230 @@
+//! What follows from a pair's last verdict, in one transaction: the majority's decision, the pair's end in the queue, and the
+//! next edition of how its submitter stands.
+
+use dataperf::Timestamp;
+use dataperf::ports::PortError;
+use dataperf_aws::{
+    Attempt, Cancelled, Change, Condition, Item, Key, Operation, Partition, Reader, SCHEMA, Step, Table, count, now,
+    persist, text,
+};
+use dataperf_nibbler::{
+    BENCHMARK, Board, Consensus, EmbeddingKind, PairId, Standing, ValidatedPair, Verdict, Vocabulary, consensus,
+};
+
+use crate::pairs::{self, Decision, JUDGED, Pair, Score, UNJUDGED, parsed};
+use crate::verdicts::verdicts_on;
+
+const PAIR: Step = Step::Named("pair");
+const EDITION: Step = Step::Named("edition");
+const OTHER: Step = Step::Named("other");
+
+fn standing_partition(round: &str, submitter: &str) -> String {
+    format!("{BENCHMARK}#standing#{round}#{submitter}")
+}
+
+fn edition_key(pair: &Pair) -> Key {
+    Key::new(standing_partition(&pair.round, &pair.submitter), "edition")
+}
+
+/// Where the verdicts of a round are that its agreement is worked out from.
+fn agreement_partition(round: &str) -> String {
+    format!("{BENCHMARK}#agreement#{round}")
+}
+
+/// How a submitter stands in a round.
+struct Stands {
+    edition: u64,
+    at: Option<Timestamp>,
+    validated: Vec<ValidatedPair>,
+}
+
+async fn stands(table: &Table, pair: &Pair) -> Result<Stands, PortError> {
+    // before the pairs: whoever adds one changes it
+    let edition = table.item(edition_key(pair)).await?;
+    let mut stands = Stands {
+        edition: 0,
+        at: None,
+        validated: Vec::new(),
+    };
+    if let Some(item) = &edition {
+        let reader = Reader { item };
+        stands.edition = reader.number("edition")?.unwrap_or_default();
+        stands.at = Some(reader.parsed("decided_at")?);
+    }
+    let partition = standing_partition(&pair.round, &pair.submitter);
+    for item in table.query(Partition::of(partition)).await? {
+        if item.contains_key("validated") {
+            stands.validated.push(parsed(&Reader { item: &item }, "validated")?);
+        }
+    }
+    Ok(stands)
+}
+
+/// Decides a pair that has all its verdicts, unless it is decided; gives it as it is then.
+pub(crate) async fn decide(table: &Table, id: &PairId, vocabulary: &Vocabulary) -> Result<Pair, PortError> {
+    let what = format!("pair `{id}`");
+    let malformed = |why: String| PortError::Malformed { what: what.clone(), why };
+    persist(&what, async || {
+        let pair = pairs::read(table, id).await?;
+        let mut pair = pair.ok_or_else(|| malformed("it was there and is gone".into()))?;
+        if pair.decision.is_some() {
+            return Ok(Attempt::Done(pair));
+        }
+        let verdicts: Vec<Verdict> = verdicts_on(table, id)
+            .await?
+            .into_iter()
+            .map(|named| named.verdict)
+            .collect();
+        let consensus = consensus(&verdicts, usize::try_from(pair.n_raters).unwrap_or(usize::MAX));
+        let consensus = consensus
+            .ok_or_else(|| malformed(format!("it has {} verdicts of {}", verdicts.len(), pair.n_raters)))?;
+        let stands = stands(table, &pair).await?;
+        let validated = ValidatedPair::of(
+            id.clone(),
+            &pair.said,
+            &consensus,
+            pair.duplicate.is_one(),
+            pair.embedding.clone(),
+        );
+        let scores = scores(&pair, &stands, validated.as_ref(), vocabulary).map_err(malformed)?;
+        let seen = stands.edition;
+        let decision = next(consensus, &stands, scores);
+        let operations = operations(table, &pair, &decision, validated.as_ref(), &verdicts, seen)?;
+        Ok(match table.transact(operations).await {
+            Ok(()) => {
+                pair.decision = Some(decision);
+                Attempt::Done(pair)
+            }
+            // another pair of the same submitter was decided, or this one
+            Err(Cancelled::Condition(_)) => Attempt::Again,
+            Err(cancelled) => Attempt::Met(cancelled),
+        })
+    })
+    .await
+}
+
+/// Its time is later than that of the edition before, whatever the clocks say: the latest score is the one that stands.
+fn next(consensus: Consensus, stands: &Stands, scores: Vec<Score>) -> Decision {
+    let after = stands.at.map_or(0, |at| at.unix_millis() + 1);
+    Decision {
+        consensus,
+        edition: stands.edition + 1,
+        at: Timestamp::from_unix_millis(now().unix_millis().max(after)),
+        scores,
+    }
+}
+
+/// The scores of all validated pairs so far, with the one that is decided.
+fn scores(
+    pair: &Pair,
+    stands: &Stands,
+    validated: Option<&ValidatedPair>,
+    vocabulary: &Vocabulary,
+) -> Result<Vec<Score>, String> {
+    let kind = if pair.embedding.as_slice().len() == dataperf_nibbler::NGRAM_WIDTH {
+        EmbeddingKind::CharacterNgrams
+    } else {
+        EmbeddingKind::MiniLm
+    };
+    let all = stands.validated.iter().chain(validated);
+    let standing = Standing::of(kind, all).map_err(|error| error.to_string())?;
+    let cards = [
+        (Board::ModelFooling, standing.model_fooling()),
+        (Board::PromptCreativity, standing.prompt_creativity(vocabulary)),
+    ];
+    let score = |(board, card): (Board, Option<dataperf::Scorecard>)| {
+        card.map(|card| Score {
+            board: board.as_str().into(),
+            score: card.score,
+            metrics: card.metrics,
+        })
+    };
+    Ok(cards.into_iter().filter_map(score).collect())
+}
+
+fn operations(
+    table: &Table,
+    pair: &Pair,
+    decision: &Decision,
+    validated: Option<&ValidatedPair>,
+    verdicts: &[Verdict],
+    seen: u64,
+) -> Result<Vec<Operation>, PortError> {
+    let unjudged = Condition {
+        text: "#status = :unjudged",
+        names: &["status"],
+        values: vec![("unjudged", text(UNJUDGED))],
+    };
+    let judged = Change {
+        set: vec![
+            ("status".into(), text(JUDGED)),
+            ("decision".into(), text(json(pair, decision)?)),
+        ],
+        condition: Some(unjudged),
+        ..Change::default()
+    };
+    let same = Condition {
+        text: "attribute_not_exists(#edition) OR #edition = :seen",
+        names: &["edition"],
+        values: vec![("seen", count(seen))],
+    };
+    let edition = Change {
+        set: vec![
+            ("schema".into(), count(SCHEMA.into())),
+            ("edition".into(), count(decision.edition)),
+            ("decided_at".into(), text(decision.at.to_string())),
+        ],
+        condition: Some(same),
+        ..Change::default()
+    };
+    let mut operations = vec![
+        (PAIR, table.update(pairs::key(&pair.id), judged)),
+        (OTHER, table.delete(pairs::queue_key(pair), None)),
+        (EDITION, table.update(edition_key(pair), edition)),
+    ];
+    let mut of_round = Key::new(agreement_partition(&pair.round), pair.id.as_str()).item();
+    of_round.insert("verdicts".into(), text(json(pair, &without_notes(verdicts))?));
+    put(table, &mut operations, of_round);
+    if let Some(validated) = validated {
+        let partition = standing_partition(&pair.round, &pair.submitter);
+        let mut item = Key::new(partition, format!("pair#{}", pair.id)).item();
+        item.insert("validated".into(), text(json(pair, validated)?));
+        put(table, &mut operations, item);
+    }
+    Ok(operations)
+}
+
+fn put(table: &Table, operations: &mut Vec<Operation>, mut item: Item) {
+    item.insert("schema".into(), count(SCHEMA.into()));
+    operations.push((OTHER, table.put(item, None)));
+}
+
+/// What raters have noted is for the organizer, beside the pair.
+fn without_notes(verdicts: &[Verdict]) -> Vec<Verdict> {
+    let without = |verdict: &Verdict| Verdict {
+        notes: String::new(),
+        ..verdict.clone()
+    };
+    verdicts.iter().map(without).collect()
+}
+
+fn json<T: serde::Serialize>(pair: &Pair, value: &T) -> Result<String, PortError> {
+    serde_json::to_string(value).map_err(|error| PortError::Malformed {
+        what: format!("pair `{}`", pair.id),
+        why: error.to_string(),
+    })
+}
+
+/// The verdicts on each decided pair of a round: what agreement is worked out from, and what is exported.
+///
+/// # Errors
+/// [`PortError`].
+pub async fn decided_in(table: &Table, round: &str) -> Result<Vec<(PairId, Vec<Verdict>)>, PortError> {
+    let items = table.query(Partition::of(agreement_partition(round))).await?;
+    let one = |item: &Item| {
+        let reader = Reader { item };
+        reader.schema()?;
+        Ok((reader.parsed("sk")?, parsed(&reader, "verdicts")?))
+    };
+    items.iter().map(one).collect()
+}

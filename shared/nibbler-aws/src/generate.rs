@@ -1,0 +1,345 @@
+//! The function that makes images: a request's prompts are filtered, counted against the day's sets, and handed to the
+//! providers; what they give is stored under names that don't say whose it is.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant, SystemTime};
+
+use bytes::Bytes;
+use dataperf::ports::bucket::Bucket;
+use dataperf::{Digest, LineOutcome, Reason, SubmissionId, Timestamp, Upload};
+use dataperf_aws::{Fault, Function, Handled, Invocation, Station, Taken, Taking, now, variable};
+use dataperf_nibbler::images::inspect;
+use dataperf_nibbler::{BENCHMARK, GenerationRequest, Generation, ImageId, Line, Provider, SetId};
+use futures_util::FutureExt;
+use futures_util::future::{LocalBoxFuture, join_all};
+use serde_json::{Value, json};
+use tokio::sync::Mutex;
+
+use crate::office::{Case, Judged, Notes, Office};
+use crate::provider::{Given, NotGiven, Services};
+use crate::secrets::Secrets;
+use crate::sets::{self, Image, MadeSet, Making, Origin, image_key};
+
+/// What a set needs beside the time that providers may take: for the bucket and the table.
+const RESERVE: Duration = Duration::from_secs(15);
+/// How often one looks whether another's set is made.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
+
+struct Generate {
+    office: Office,
+    secret: String,
+    secrets: Mutex<Option<std::sync::Arc<Secrets>>>,
+    services: Services,
+}
+
+/// Runs the function until the host ends it.
+///
+/// # Errors
+/// When the environment lacks a variable, or the runtime's host is gone.
+pub async fn run_generate() -> Result<(), lambda_runtime::Error> {
+    dataperf_aws::log_as_json();
+    let generate = Generate {
+        office: Office::from_environment()?,
+        secret: variable("DATAPERF_SECRET")?,
+        secrets: Mutex::new(None),
+        services: Services::new()?,
+    };
+    dataperf_aws::serve(generate).await
+}
+
+impl Function for Generate {
+    fn benchmark(&self) -> &'static str {
+        BENCHMARK
+    }
+
+    fn station(&self) -> &Station {
+        &self.office.station
+    }
+
+    fn handle<'a>(
+        &'a self,
+        upload: &'a Upload,
+        invocation: &'a Invocation,
+    ) -> LocalBoxFuture<'a, Result<Handled, Fault>> {
+        let judge = async |case: Case<'_>, lines| Box::pin(self.judge(&case, lines)).await;
+        Box::pin(self.office.end::<GenerationRequest>(upload, invocation, judge)).boxed_local()
+    }
+}
+
+/// What a line asks for.
+struct Wanted<'a> {
+    case: &'a Case<'a>,
+    prompt: &'a str,
+    set: SetId,
+}
+
+/// What one provider gave.
+struct Batch<'a> {
+    provider: &'a Provider,
+    pngs: Vec<Vec<u8>>,
+    n_blocked: usize,
+}
+
+/// What becomes of a prompt.
+enum Outcome {
+    Set { set: MadeSet, is_stored: bool },
+    Rejected(Reason),
+}
+
+impl Generate {
+    async fn judge(&self, case: &Case<'_>, lines: Vec<Line<GenerationRequest>>) -> Result<Judged, Fault> {
+        let mut outcomes = Vec::with_capacity(lines.len());
+        for line in lines {
+            outcomes.push(match line.outcome {
+                Err(rejection) => LineOutcome::rejected(line.number, &rejection),
+                Ok(request) => match self.one(case, line.number, &request.prompt).await? {
+                    Outcome::Rejected(reason) => LineOutcome::rejected(line.number, &reason.into()),
+                    Outcome::Set { set, is_stored } => {
+                        LineOutcome::accepted(line.number, details(&request.prompt, &set, is_stored))
+                    }
+                },
+            });
+        }
+        let submission = case.submission;
+        let taken = sets::allowance(case.table.table())
+            .n_taken(&submission.submitter, submission.received_at)
+            .await?;
+        let limit = case.rules.configuration.generation.sets_a_day;
+        let notes = Notes::from([
+            ("sets_used".into(), json!(taken)),
+            ("sets_a_day".into(), json!(limit)),
+            ("sets_reset_at".into(), json!(submission.received_at.next_day())),
+        ]);
+        Ok(Judged::Lines(outcomes, notes))
+    }
+
+    /// One prompt's set: the stored one, or a new one that counts.
+    async fn one(&self, case: &Case<'_>, line: usize, prompt: &str) -> Result<Outcome, Fault> {
+        let submission = case.submission;
+        let wanted = Wanted {
+            case,
+            prompt,
+            set: SetId::of(&submission.submitter, prompt),
+        };
+        let generation = &case.rules.configuration.generation;
+        let patience = Duration::from_secs(generation.set_seconds);
+        loop {
+            let left = case.invocation.deadline.duration_since(SystemTime::now());
+            if left.unwrap_or_default() < patience + RESERVE {
+                let what = "the file's sets take longer than one run: the next one goes on from here";
+                return Err(Fault::Transient(what.into()));
+            }
+            let taking = Taking {
+                submitter: &submission.submitter,
+                submission: &submission.id,
+                at: submission.received_at,
+                thing: wanted.set.as_str(),
+                limit: generation.sets_a_day.into(),
+                worker: &case.invocation.request_id,
+                until: later(patience + RESERVE),
+            };
+            let allowance = sets::allowance(case.table.table());
+            let taken_by = match allowance.take(&taking, now()).await? {
+                Taken::Make { taken_by } => taken_by,
+                Taken::Made(item) => {
+                    let set = sets::made(&item)?;
+                    return Ok(outcome(line, set, true));
+                }
+                Taken::Busy { .. } => {
+                    tokio::time::sleep(LOOK_AGAIN).await;
+                    continue;
+                }
+                Taken::UsedUp { n_taken } => {
+                    let at = submission.received_at;
+                    return Ok(Outcome::Rejected(used_up(line, taking.limit, n_taken, at)));
+                }
+            };
+            match self.make(&wanted, &taken_by, patience).await {
+                Ok(Some(set)) => return Ok(outcome(line, set, false)),
+                Ok(None) => {} // it was given back meanwhile: begin anew
+                Err(fault) => {
+                    // Ours, so it does not count. When this fails too, whoever ends the submission gives it back.
+                    allowance.give_back(&taken_by, Some(wanted.set.as_str())).await?;
+                    return Err(fault);
+                }
+            }
+        }
+    }
+
+    /// Has a set made, stores it, and records it; `None` when it was given back meanwhile.
+    async fn make(
+        &self,
+        wanted: &Wanted<'_>,
+        taken_by: &SubmissionId,
+        patience: Duration,
+    ) -> Result<Option<MadeSet>, Fault> {
+        let generation = &wanted.case.rules.configuration.generation;
+        let secrets = self.secrets().await?;
+        let key = secrets.image_ids()?;
+        let deadline = Instant::now() + patience;
+        let asked = generation.providers.iter().map(|provider| {
+            let secret = secrets.of_provider(provider);
+            async move {
+                let key = secret?;
+                let ask = self.services.ask((provider, key), wanted.prompt, generation, deadline, |given| {
+                    seen(provider, given, generation)
+                });
+                Ok::<_, Fault>(ask.await)
+            }
+        });
+        let mut batches = Vec::new();
+        let mut faults = Vec::new();
+        for asked in join_all(asked).await {
+            match asked? {
+                Ok(batch) => batches.push(batch),
+                Err(fault) => faults.push(fault),
+            }
+        }
+        let n_given: usize = batches.iter().map(|batch| batch.pngs.len() + batch.n_blocked).sum();
+        if n_given < generation.min_images {
+            self.forget_secrets(&faults).await;
+            return Err(too_few(n_given, generation.min_images, &faults));
+        }
+        for fault in &faults {
+            tracing::warn!(set = %wanted.set, error = %fault, "a provider gave nothing, the others suffice");
+        }
+        self.store(wanted, taken_by, &key, batches).await
+    }
+
+    async fn store(
+        &self,
+        wanted: &Wanted<'_>,
+        taken_by: &SubmissionId,
+        key: &dataperf_nibbler::SecretKey,
+        batches: Vec<Batch<'_>>,
+    ) -> Result<Option<MadeSet>, Fault> {
+        let submitter = &wanted.case.submission.submitter;
+        let results = self.office.station.results().await;
+        let (mut images, mut origins, mut n_blocked) = (Vec::new(), Vec::new(), 0);
+        for batch in batches {
+            n_blocked += batch.n_blocked;
+            for (idx, png) in batch.pngs.into_iter().enumerate() {
+                let id = ImageId::of(key, &wanted.set, &batch.provider.name, idx);
+                let key = image_key(submitter, &id);
+                images.push(Image {
+                    id: id.clone(),
+                    key: key.clone(),
+                    digest: Digest::of(&png),
+                });
+                origins.push(Origin {
+                    image: id,
+                    provider: batch.provider.name.clone(),
+                    model: batch.provider.model.clone(),
+                });
+                // Whoever made the set before and did not come to record it has left others here, which nobody knows of.
+                results.put(&key, Bytes::from(png)).await?;
+            }
+        }
+        images.sort_by(|a, b| a.id.cmp(&b.id));
+        let set = MadeSet { images, n_blocked };
+        let making = Making {
+            id: &wanted.set,
+            submitter,
+            prompt: wanted.prompt,
+            taken_by,
+            made_at: now(),
+        };
+        let is_recorded = sets::record(wanted.case.table.table(), &making, &set, &origins).await?;
+        Ok(is_recorded.then_some(set))
+    }
+
+    /// The keys: read with the first request, and kept.
+    async fn secrets(&self) -> Result<std::sync::Arc<Secrets>, Fault> {
+        let mut kept = self.secrets.lock().await;
+        if let Some(secrets) = kept.as_ref() {
+            return Ok(secrets.clone());
+        }
+        let read = Secrets::read(self.office.station.clients().await, &self.secret).await?;
+        Ok(kept.insert(std::sync::Arc::new(read)).clone())
+    }
+
+    /// A key that was refused may have been replaced: the next try reads it anew.
+    async fn forget_secrets(&self, faults: &[NotGiven]) {
+        if faults.iter().any(|fault| matches!(fault, NotGiven::Organizer(_))) {
+            *self.secrets.lock().await = None;
+        }
+    }
+}
+
+/// Looks at what a provider gave. What gives no image at all is as good as no answer.
+fn seen<'a>(provider: &'a Provider, given: Given, limits: &Generation) -> Result<Batch<'a>, NotGiven> {
+    let mut batch = Batch {
+        provider,
+        pngs: Vec::new(),
+        n_blocked: 0,
+    };
+    match given {
+        Given::Refused => batch.n_blocked = provider.images,
+        Given::Images(images) => {
+            for bytes in images {
+                match inspect(&bytes, limits) {
+                    Ok(image) if image.is_blocked() => batch.n_blocked += 1,
+                    Ok(image) => batch.pngs.push(image.png),
+                    Err(error) => {
+                        tracing::warn!(provider = provider.name, %error, "an image can't be read");
+                    }
+                }
+            }
+        }
+    }
+    if batch.pngs.is_empty() && batch.n_blocked == 0 {
+        return Err(NotGiven::Transient("gave no image that can be read".into()));
+    }
+    Ok(batch)
+}
+
+fn outcome(line: usize, set: MadeSet, is_stored: bool) -> Outcome {
+    if set.images.is_empty() {
+        let message = format!(
+            "all {} images were blocked by those who make them: their own filters found the prompt or the images unsafe. \
+             Try another prompt",
+            set.n_blocked
+        );
+        return Outcome::Rejected(Reason::new("blocked_by_provider", format!("line {line}"), message));
+    }
+    Outcome::Set { set, is_stored }
+}
+
+fn details(prompt: &str, set: &MadeSet, is_stored: bool) -> BTreeMap<String, Value> {
+    BTreeMap::from([
+        ("prompt".into(), json!(prompt)),
+        ("images".into(), json!(set.images)),
+        ("n_blocked".into(), json!(set.n_blocked)),
+        ("stored_before".into(), json!(is_stored)),
+    ])
+}
+
+fn used_up(line: usize, limit: u64, n_taken: u64, at: Timestamp) -> Reason {
+    let message = format!(
+        "{n_taken} sets of images were made for you on {}, and {limit} a day is the limit: ask again from {} on. Prompts whose \
+         images you have cost nothing, and neither does what the platform fails to make",
+        at.day(),
+        at.next_day()
+    );
+    Reason::over("daily_sets", format!("line {line}"), limit, n_taken, message)
+}
+
+/// One fault for all providers: the organizer's only if none may work the next time.
+fn too_few(n_given: usize, least: usize, faults: &[NotGiven]) -> Fault {
+    let said: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    let what = format!(
+        "{n_given} images were made, a set has at least {least}; {}",
+        said.join("; ")
+    );
+    let is_organizers = !faults.is_empty() && faults.iter().all(|fault| matches!(fault, NotGiven::Organizer(_)));
+    if is_organizers {
+        Fault::Organizer(what)
+    } else {
+        Fault::Provider(what)
+    }
+}
+
+fn later(after: Duration) -> Timestamp {
+    let millis = i64::try_from(after.as_millis()).unwrap_or(i64::MAX);
+    Timestamp::from_unix_millis(now().unix_millis().saturating_add(millis))
+}

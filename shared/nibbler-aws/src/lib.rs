@@ -1,0 +1,28 @@
+//! Adversarial Nibbler's three functions, their items in the table, and the services that make images.
+
+mod decisions;
+mod generate;
+mod office;
+mod pairs;
+mod provider;
+mod raters;
+mod rules;
+mod scores;
+mod secrets;
+mod sets;
+mod submit;
+mod verdict;
+mod verdicts;
+
+pub use decisions::decided_in;
+pub use generate::run_generate;
+pub use pairs::{Decision, Duplicate, Pair, Score, Unjudged, pair_image_key, pairs_of, read as pair, unjudged};
+pub use raters::{is_participant, is_rater, judged_by, name_rater, rater_partition, unjudged_partition};
+pub use rules::{Kept, Rules};
+pub use sets::{Image, MadeSet, image_key};
+pub use submit::run_submit;
+pub use verdict::run_verdict;
+pub use verdicts::{Named, verdicts_on};
+
+/// Where whoever is troubled by what they have seen finds help; in every receipt, and in the guides.
+pub const WELL_BEING: &str = "docs/nibbler-participants.md#well-being";

@@ -1,0 +1,280 @@
+//! Services that make images, by the endpoint that most of them have: `POST /v1/images/generations`, answers in base 64.
+
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use dataperf_nibbler::{Generation, Provider};
+use http::{HeaderMap, Request, StatusCode, header};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use serde::Deserialize;
+use serde_json::json;
+
+const PATH: &str = "/v1/images/generations";
+/// What an answer may have beside its images.
+const MAX_WRAPPING_BYTES: u64 = 256 << 10;
+/// A refusal is no longer.
+const MAX_REFUSAL_BYTES: usize = 64 << 10;
+/// The wait after the first failure; it doubles with each.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const LONGEST_PAUSE: Duration = Duration::from_secs(20);
+/// The words by which services say that their policy forbids a prompt.
+const POLICY_CODES: &[&str] = &["content_policy_violation", "moderation_blocked", "content_filter"];
+
+/// What a service gave.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Given {
+    /// Images' bytes, not yet looked at; perhaps fewer than it was asked for.
+    Images(Vec<Vec<u8>>),
+    /// Nothing: its policy forbids the prompt.
+    Refused,
+}
+
+/// Why a service gave nothing. None of the words is the service's own: they might contain its key.
+#[derive(Debug, PartialEq, thiserror::Error)]
+pub(crate) enum NotGiven {
+    /// It may work the next time.
+    #[error("{0}")]
+    Transient(String),
+    /// It will not before the organizer mends something.
+    #[error("{0}")]
+    Organizer(String),
+}
+
+/// One failed call.
+struct Failure {
+    error: NotGiven,
+    /// When the service asks to be called again.
+    after: Option<Duration>,
+}
+
+/// The connections to all services.
+pub(crate) struct Services {
+    http: legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    data: Vec<Datum>,
+}
+
+#[derive(Deserialize)]
+struct Datum {
+    b64_json: String,
+}
+
+#[derive(Deserialize)]
+struct Refusal {
+    error: RefusalError,
+}
+
+#[derive(Deserialize)]
+struct RefusalError {
+    #[serde(default)]
+    code: Option<String>,
+}
+
+impl Services {
+    pub(crate) fn new() -> Result<Self, std::io::Error> {
+        let connector = HttpsConnectorBuilder::new()
+            .with_provider_and_native_roots(rustls::crypto::ring::default_provider())?;
+        let connector = connector.https_or_http().enable_http1().build();
+        Ok(Self {
+            http: legacy::Client::builder(TokioExecutor::new()).build(connector),
+        })
+    }
+
+    /// Asks a service until it gives something that `is_good`, as often as the configuration lets it and until `deadline`.
+    pub(crate) async fn ask<T>(
+        &self,
+        (provider, key): (&Provider, &str),
+        prompt: &str,
+        limits: &Generation,
+        deadline: Instant,
+        look: impl Fn(Given) -> Result<T, NotGiven>,
+    ) -> Result<T, NotGiven> {
+        let mut tries = 0;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let patience = Duration::from_secs(limits.call_seconds).min(left);
+            let called = tokio::time::timeout(patience, self.call(provider, key, prompt, limits)).await;
+            let called = called.unwrap_or_else(|_| {
+                Err(transient(format!("gave no answer in {:.1} s", patience.as_secs_f64())))
+            });
+            let failure = match called.and_then(|given| {
+                look(given).map_err(|error| Failure { error, after: None })
+            }) {
+                Ok(seen) => return Ok(seen),
+                Err(failure) => failure,
+            };
+            tries += 1;
+            let pause = pause(tries, failure.after);
+            let left = deadline.saturating_duration_since(Instant::now());
+            if matches!(failure.error, NotGiven::Organizer(_)) || tries > limits.retries || pause >= left {
+                return Err(named(failure.error, provider, tries));
+            }
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    async fn call(
+        &self,
+        provider: &Provider,
+        key: &str,
+        prompt: &str,
+        limits: &Generation,
+    ) -> Result<Given, Failure> {
+        let asked = json!({
+            "model": provider.model, "prompt": prompt, "n": provider.images, "size": provider.size,
+            "response_format": "b64_json",
+        });
+        let request = Request::post(format!("{}{PATH}", provider.url.trim_end_matches('/')))
+            .header(header::AUTHORIZATION, format!("Bearer {key}"))
+            .header(header::CONTENT_TYPE, "application/json")
+            .header(header::ACCEPT, "application/json")
+            .body(Full::from(asked.to_string()));
+        let request =
+            request.map_err(|_| organizer("its address or its key can't be put into a request".into()))?;
+        let answer = self.http.request(request).await;
+        let answer = answer.map_err(|error| transient(format!("can't be reached: {}", kind_of(&error))))?;
+        let (parts, body) = answer.into_parts();
+        if parts.status != StatusCode::OK {
+            let body = Limited::new(body, MAX_REFUSAL_BYTES).collect().await;
+            let body = body.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+            return refusal(parts.status, &parts.headers, &body);
+        }
+        let is_json = parts.headers.get(header::CONTENT_TYPE).is_some_and(|kind| {
+            kind.to_str()
+                .is_ok_and(|kind| kind.trim_start().starts_with("application/json"))
+        });
+        if !is_json {
+            return Err(transient("answered with something else than JSON".into()));
+        }
+        // base 64 is a third longer than what it stands for
+        let most = provider.images as u64 * (limits.max_image_bytes / 3 + 1) * 4 + MAX_WRAPPING_BYTES;
+        let body = Limited::new(body, usize::try_from(most).unwrap_or(usize::MAX));
+        let body = body.collect().await;
+        let body = body.map_err(|_| transient(format!("broke off, or answered with more than {most} bytes")))?;
+        images(&body.to_bytes(), provider.images).map(Given::Images)
+    }
+}
+
+/// The images of an answer, no more than were asked for. One that is no base 64 is left out.
+fn images(body: &[u8], asked: usize) -> Result<Vec<Vec<u8>>, Failure> {
+    let answer: Result<Answer, _> = serde_json::from_slice(body);
+    let answer = answer.map_err(|_| transient("answered with JSON of another form".into()))?;
+    let data = answer.data.into_iter().take(asked);
+    Ok(data
+        .filter_map(|datum| STANDARD.decode(datum.b64_json).ok())
+        .collect())
+}
+
+fn refusal(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Result<Given, Failure> {
+    let said: Option<Refusal> = serde_json::from_slice(body).ok();
+    let code = said.and_then(|said| said.error.code).unwrap_or_default();
+    if status == StatusCode::BAD_REQUEST && POLICY_CODES.contains(&code.as_str()) {
+        return Ok(Given::Refused);
+    }
+    let seconds = headers.get(header::RETRY_AFTER).and_then(|value| value.to_str().ok());
+    let after = seconds
+        .and_then(|seconds| seconds.trim().parse().ok())
+        .map(Duration::from_secs);
+    let passes = status.is_server_error()
+        || [
+            StatusCode::REQUEST_TIMEOUT,
+            StatusCode::CONFLICT,
+            StatusCode::TOO_EARLY,
+            StatusCode::TOO_MANY_REQUESTS,
+        ]
+        .contains(&status);
+    let what = format!("answered with {}", status.as_u16());
+    if passes {
+        return Err(Failure {
+            after,
+            ..transient(what)
+        });
+    }
+    Err(organizer(format!("{what}: check its address, its key and its model")))
+}
+
+fn transient(what: String) -> Failure {
+    Failure {
+        error: NotGiven::Transient(what),
+        after: None,
+    }
+}
+
+fn organizer(what: String) -> Failure {
+    Failure {
+        error: NotGiven::Organizer(what),
+        after: None,
+    }
+}
+
+fn named(error: NotGiven, provider: &Provider, tries: u32) -> NotGiven {
+    let about = |what: String| format!("the provider `{}` {what} (tried {tries} times)", provider.name);
+    match error {
+        NotGiven::Transient(what) => NotGiven::Transient(about(what)),
+        NotGiven::Organizer(what) => NotGiven::Organizer(about(what)),
+    }
+}
+
+fn kind_of(error: &legacy::Error) -> &'static str {
+    if error.is_connect() {
+        "no connection"
+    } else {
+        "the connection broke off"
+    }
+}
+
+/// Longer after each failure, and not the same for all who failed at once; what the service asks for, if that is longer.
+fn pause(tries: u32, after: Option<Duration>) -> Duration {
+    let longest = FIRST_PAUSE * 2_u32.saturating_pow(tries - 1);
+    let jittered = longest.min(LONGEST_PAUSE).mul_f64(0.5 + fastrand::f64() / 2.0);
+    after.map_or(jittered, |after| after.max(jittered))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_to_a_bound_and_heed_the_service() {
+        for tries in 1..40 {
+            let pause = pause(tries, None);
+            assert!(pause >= FIRST_PAUSE / 2 && pause <= LONGEST_PAUSE, "{tries} {pause:?}");
+        }
+        assert!(pause(8, None) > pause(1, None));
+        assert_eq!(pause(1, Some(Duration::from_secs(7))), Duration::from_secs(7));
+    }
+
+    #[test]
+    fn each_refusal_is_told_by_its_status() {
+        let refused = |status: u16, body: &str| {
+            let status = StatusCode::from_u16(status).expect("a status");
+            refusal(status, &HeaderMap::new(), body.as_bytes()).map_err(|failure| failure.error)
+        };
+        let policy = r#"{"error": {"code": "content_policy_violation", "message": "no"}}"#;
+        assert_eq!(refused(400, policy), Ok(Given::Refused));
+        for (status, body) in [(400, "{}"), (401, ""), (403, policy), (404, ""), (302, "")] {
+            assert!(matches!(refused(status, body), Err(NotGiven::Organizer(_))), "{status}");
+        }
+        for status in [408, 409, 425, 429, 500, 502, 503, 504] {
+            assert!(matches!(refused(status, ""), Err(NotGiven::Transient(_))), "{status}");
+        }
+    }
+
+    #[test]
+    fn an_answer_is_cut_to_what_was_asked() {
+        let datum = |text: &str| json!({ "b64_json": text, "revised_prompt": "x" });
+        let body = json!({"created": 1, "data": [datum("AAAA"), datum("!"), datum("AQ=="), datum("AAAA")]});
+        let found = images(body.to_string().as_bytes(), 3).map_err(|failure| failure.error);
+        assert_eq!(found, Ok(vec![vec![0, 0, 0], vec![1]]));
+        assert!(images(b"{\"data\": 1}", 3).is_err());
+    }
+}

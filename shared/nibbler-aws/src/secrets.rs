@@ -1,0 +1,61 @@
+//! The providers' keys and the one that makes images' ids: one secret, a JSON object of strings, read when it is first
+//! needed. It is never in the environment and never in a log.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use dataperf_aws::{Clients, Fault, port_error};
+use dataperf_nibbler::{Provider, SecretKey};
+
+/// The member of the secret that images' ids and pseudonyms are made with.
+const IMAGE_IDS: &str = "image-ids";
+
+/// What the secret holds.
+pub(crate) struct Secrets {
+    name: String,
+    members: BTreeMap<String, String>,
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Secrets({})", self.name)
+    }
+}
+
+impl Secrets {
+    /// Asks Secrets Manager.
+    pub(crate) async fn read(clients: &Clients, name: &str) -> Result<Self, Fault> {
+        let client = aws_sdk_secretsmanager::Client::new(clients.configuration());
+        let answer = client.get_secret_value().secret_id(name).send().await;
+        let answer = answer.map_err(|error| port_error(format!("reading the secret `{name}`"), error))?;
+        let members = answer
+            .secret_string()
+            .and_then(|text| serde_json::from_str(text).ok());
+        let wrong = || {
+            let what = format!(
+                "the secret `{name}` is no JSON object of strings: store the providers' keys and `{IMAGE_IDS}` in it"
+            );
+            Fault::Organizer(what)
+        };
+        Ok(Self {
+            name: name.to_owned(),
+            members: members.ok_or_else(wrong)?,
+        })
+    }
+
+    fn member(&self, member: &str) -> Result<&str, Fault> {
+        let found = self.members.get(member).map(String::as_str);
+        found.ok_or_else(|| Fault::Organizer(format!("the secret `{}` has no `{member}`", self.name)))
+    }
+
+    /// The key that a provider wants to see.
+    pub(crate) fn of_provider(&self, provider: &Provider) -> Result<&str, Fault> {
+        self.member(&provider.secret)
+    }
+
+    /// The key that images' ids are made with.
+    pub(crate) fn image_ids(&self) -> Result<SecretKey, Fault> {
+        let key = SecretKey::new(self.member(IMAGE_IDS)?.as_bytes());
+        key.map_err(|weak| Fault::Organizer(format!("`{IMAGE_IDS}` in the secret `{}`: {weak}", self.name)))
+    }
+}

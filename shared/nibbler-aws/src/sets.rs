@@ -1,0 +1,156 @@
+//! The sets of images that were made: what their submitter may know of them, and what only the organizer may.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use dataperf::ports::PortError;
+use dataperf::{Digest, SubmissionId, Timestamp};
+use dataperf_aws::{
+    Allowance, Attempt, Cancelled, Item, Key, Operation, Reader, SCHEMA, Step, Table, count, persist, text,
+};
+use dataperf_nibbler::{BENCHMARK, ImageId, SetId};
+use serde::{Deserialize, Serialize};
+
+const IMAGE: Step = Step::Named("image");
+
+/// An image as its submitter knows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Image {
+    /// Its id, which says nothing of who made it.
+    pub id: ImageId,
+    /// Where it is in the results bucket.
+    pub key: String,
+    /// The digest of its bytes.
+    pub digest: Digest,
+}
+
+/// A set as its submitter knows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MadeSet {
+    /// The images by their ids, which is an order that says nothing of who made them.
+    pub images: Vec<Image>,
+    /// How many more a provider has made black, or refused to make.
+    pub n_blocked: usize,
+}
+
+/// What only the organizer knows of an image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Origin {
+    pub(crate) image: ImageId,
+    pub(crate) provider: String,
+    pub(crate) model: String,
+}
+
+/// What is known of an image by its id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Known {
+    pub(crate) submitter: String,
+    /// In its canonical form.
+    pub(crate) prompt: String,
+    pub(crate) key: String,
+    pub(crate) digest: Digest,
+    pub(crate) provider: String,
+    pub(crate) model: String,
+}
+
+/// Where an image is in the results bucket: below its submitter's receipts, which nobody else may read.
+pub fn image_key(submitter: &str, image: &ImageId) -> String {
+    format!("{BENCHMARK}/generate/{submitter}/images/{image}.png")
+}
+
+fn item_key(image: &ImageId) -> Key {
+    Key::new(format!("{BENCHMARK}#image#{image}"), "image")
+}
+
+/// The daily allowance of sets.
+pub(crate) fn allowance(table: &Table) -> Allowance<'_> {
+    Allowance {
+        table,
+        benchmark: BENCHMARK,
+    }
+}
+
+/// The set of an item that is made.
+pub(crate) fn made(item: &Item) -> Result<MadeSet, PortError> {
+    let reader = Reader { item };
+    serde_json::from_str(reader.text("images")?)
+        .map_err(|error| reader.malformed(format!("`images`: {error}")))
+}
+
+/// A set that is to be recorded.
+pub(crate) struct Making<'a> {
+    pub(crate) id: &'a SetId,
+    pub(crate) submitter: &'a str,
+    pub(crate) prompt: &'a str,
+    /// Whose allowance it came from.
+    pub(crate) taken_by: &'a SubmissionId,
+    pub(crate) made_at: Timestamp,
+}
+
+/// Records a set with the origin of its images, which stand in the bucket by now. `false` when it was given back meanwhile.
+pub(crate) async fn record(
+    table: &Table,
+    making: &Making<'_>,
+    set: &MadeSet,
+    origins: &[Origin],
+) -> Result<bool, PortError> {
+    let what = format!("set `{}`", making.id);
+    let json = serde_json::to_string(set).map_err(|error| PortError::Malformed {
+        what: what.clone(),
+        why: error.to_string(),
+    })?;
+    persist(&what, async || {
+        let attributes: Vec<(String, AttributeValue)> = vec![
+            ("images".into(), text(&json)),
+            ("prompt".into(), text(making.prompt)),
+            ("made_at".into(), text(making.made_at.to_string())),
+        ];
+        let mut operations: Vec<Operation> =
+            allowance(table).made(making.id.as_str(), making.taken_by, attributes);
+        for (image, origin) in set
+            .images
+            .iter()
+            .filter_map(|image| Some((image, origins.iter().find(|origin| origin.image == image.id)?)))
+        {
+            operations.push((IMAGE, table.put(image_item(making, image, origin), None)));
+        }
+        Ok(match table.transact(operations).await {
+            Ok(()) => Attempt::Done(true),
+            Err(Cancelled::Condition(_)) => Attempt::Done(false),
+            Err(cancelled) => Attempt::Met(cancelled),
+        })
+    })
+    .await
+}
+
+fn image_item(making: &Making<'_>, image: &Image, origin: &Origin) -> Item {
+    let mut item = item_key(&image.id).item();
+    item.insert("schema".into(), count(SCHEMA.into()));
+    let attributes = [
+        ("submitter", making.submitter),
+        ("set", making.id.as_str()),
+        ("prompt", making.prompt),
+        ("key", &image.key),
+        ("provider", &origin.provider),
+        ("model", &origin.model),
+    ];
+    item.extend(attributes.map(|(name, value)| (name.to_owned(), text(value))));
+    item.insert("digest".into(), text(image.digest.to_string()));
+    item.insert("made_at".into(), text(making.made_at.to_string()));
+    item
+}
+
+/// What is known of an image; `None` when there is none of this id.
+pub(crate) async fn known(table: &Table, image: &ImageId) -> Result<Option<Known>, PortError> {
+    let Some(item) = table.item(item_key(image)).await? else {
+        return Ok(None);
+    };
+    let reader = Reader { item: &item };
+    reader.schema()?;
+    Ok(Some(Known {
+        submitter: reader.text("submitter")?.into(),
+        prompt: reader.text("prompt")?.into(),
+        key: reader.text("key")?.into(),
+        digest: reader.parsed("digest")?,
+        provider: reader.text("provider")?.into(),
+        model: reader.text("model")?.into(),
+    }))
+}

@@ -1,0 +1,173 @@
+//! The function that takes pairs: each has to be of an image that was made for its submitter and prompt.
+
+use std::collections::BTreeMap;
+
+use dataperf::ports::PortError;
+use dataperf::ports::bucket::{Bucket, Got};
+use dataperf::{LineOutcome, Reason, Rejection, Upload, quote};
+use dataperf_aws::{Fault, Function, Handled, Invocation, Station};
+use dataperf_nibbler::{BENCHMARK, Line, PairId, Submission};
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use serde_json::{Value, json};
+
+use crate::office::{Case, Judged, Notes, Office};
+use crate::pairs::{self, Duplicate, Filed, Pair, pair_image_key};
+use crate::raters::is_rater;
+use crate::sets;
+
+/// No image that was stored is larger: encoded anew, it may have grown.
+const MAX_IMAGE_BYTES: u64 = 256 << 20;
+
+struct Submit {
+    office: Office,
+}
+
+/// Runs the function until the host ends it.
+///
+/// # Errors
+/// When the environment lacks a variable, or the runtime's host is gone.
+pub async fn run_submit() -> Result<(), lambda_runtime::Error> {
+    dataperf_aws::log_as_json();
+    let office = Office::from_environment()?;
+    dataperf_aws::serve(Submit { office }).await
+}
+
+impl Function for Submit {
+    fn benchmark(&self) -> &'static str {
+        BENCHMARK
+    }
+
+    fn station(&self) -> &Station {
+        &self.office.station
+    }
+
+    fn handle<'a>(
+        &'a self,
+        upload: &'a Upload,
+        invocation: &'a Invocation,
+    ) -> LocalBoxFuture<'a, Result<Handled, Fault>> {
+        let judge = async |case: Case<'_>, lines| Box::pin(self.judge(&case, lines)).await;
+        Box::pin(self.office.end::<Submission>(upload, invocation, judge)).boxed_local()
+    }
+}
+
+impl Submit {
+    async fn judge(&self, case: &Case<'_>, lines: Vec<Line<Submission>>) -> Result<Judged, Fault> {
+        let name = &case.submission.submitter;
+        if is_rater(case.table.table(), name).await? {
+            let message = format!(
+                "{} is a rater's name: who judges pairs submits none. Submit under another name, of somebody who is no rater",
+                quote(name)
+            );
+            return Ok(Judged::Refused(Reason::new("rater", "", message).into()));
+        }
+        let mut outcomes = Vec::with_capacity(lines.len());
+        for line in lines {
+            let filed = match line.outcome {
+                Err(rejection) => Err(rejection),
+                Ok(said) => self.one(case, line.number, said).await?,
+            };
+            outcomes.push(match filed {
+                Err(rejection) => LineOutcome::rejected(line.number, &rejection),
+                Ok(pair) => LineOutcome::accepted(line.number, details(&pair)),
+            });
+        }
+        let embedding = case.rules.configuration.embedding.as_str();
+        Ok(Judged::Lines(outcomes, Notes::from([("embedding".into(), json!(embedding))])))
+    }
+
+    async fn one(
+        &self,
+        case: &Case<'_>,
+        line: usize,
+        said: Submission,
+    ) -> Result<Result<Pair, Rejection>, Fault> {
+        let (table, submission) = (case.table.table(), case.submission);
+        let at = |member: &str| format!("line {line} /{member}");
+        let known = sets::known(table, &said.image).await?;
+        // Another's image is as good as none: nobody learns which ids there are.
+        let Some(known) = known.filter(|known| known.submitter == submission.submitter) else {
+            let message = format!(
+                "{} is no image that was made for you: take one of the receipts of your requests",
+                quote(said.image.as_str())
+            );
+            return Ok(Err(Reason::new("unknown_image", at("image"), message).into()));
+        };
+        if known.prompt != said.prompt {
+            let message = format!(
+                "the image was made for another of your prompts, {}: give that one, or another image",
+                quote(&known.prompt)
+            );
+            return Ok(Err(Reason::new("other_prompt", at("prompt"), message).into()));
+        }
+        let embedding = case.rules.embed(&said.prompt).map_err(Fault::Organizer)?;
+        let mut pair = Pair {
+            id: PairId::of(&said.image),
+            submitter: submission.submitter.clone(),
+            submission: submission.id.clone(),
+            line: line as u64,
+            received_at: submission.received_at,
+            round: case.round.clone(),
+            said,
+            duplicate: Duplicate::default(),
+            embedding,
+            n_raters: case.rules.configuration.validation.raters as u64,
+            origin: (known.provider, known.model),
+            decision: None,
+        };
+        let filed = match pairs::read(table, &pair.id).await? {
+            Some(there) => pairs::filed(there, &pair),
+            None => {
+                pairs::index(table, &pair).await?;
+                let from = case.rules.configuration.near_duplicate_from;
+                pair.duplicate = pairs::duplicate(table, &pair, from).await?;
+                self.show_raters(&known.key, &pair.id).await?;
+                pairs::file(table, &pair).await?
+            }
+        };
+        Ok(match filed {
+            Filed::Here(pair) => Ok(*pair),
+            Filed::Before(there) => {
+                let message = format!(
+                    "you have submitted this image before, as the pair {}, on line {} of the upload {}: choose another image",
+                    quote(there.id.as_str()),
+                    there.line,
+                    quote(there.submission.as_str()),
+                );
+                Err(Reason::new("already_submitted", at("image"), message).into())
+            }
+        })
+    }
+
+    /// Copies an image to where raters may read it.
+    async fn show_raters(&self, key: &str, pair: &PairId) -> Result<(), Fault> {
+        let results = self.office.station.results().await;
+        let Got::Object(image) = results.get(key, None, MAX_IMAGE_BYTES).await? else {
+            let error = PortError::Malformed {
+                what: format!("the image `{key}`"),
+                why: "the table knows it, and it is not in the results bucket".into(),
+            };
+            return Err(error.into());
+        };
+        results.put(&pair_image_key(pair), image.bytes).await?;
+        Ok(())
+    }
+}
+
+fn details(pair: &Pair) -> BTreeMap<String, Value> {
+    let duplicate = pair.duplicate.is_one().then(|| {
+        let whose = if pair.duplicate.is_own { "own" } else { "another's" };
+        let how = if pair.duplicate.is_exact { "exact" } else { "near" };
+        // whose pair of another's it is stays unsaid
+        let of = pair.duplicate.of.as_ref().filter(|_| pair.duplicate.is_own);
+        json!({ "how": how, "whose": whose, "pair": of })
+    });
+    BTreeMap::from([
+        ("pair".to_owned(), json!(pair.id)),
+        ("image".to_owned(), json!(pair.said.image)),
+    ])
+    .into_iter()
+    .chain(duplicate.map(|duplicate| ("duplicate".to_owned(), duplicate)))
+    .collect()
+}

@@ -1,0 +1,169 @@
+//! The function that takes raters' verdicts: when a pair has as many as it needs, the majority decides, and its submitter's
+//! scores follow.
+
+use std::collections::BTreeMap;
+
+use dataperf::ports::leaderboard::Submission as Filed;
+use dataperf::{LineOutcome, Reason, Rejection, Upload, UploadKey, quote};
+use dataperf_aws::{Fault, Function, Handled, Invocation, Station};
+use dataperf_nibbler::{BENCHMARK, Board, Line, PairId, Verdict};
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use serde_json::{Value, json};
+
+use crate::decisions;
+use crate::office::{Case, Judged, Notes, Office};
+use crate::pairs;
+use crate::raters::{is_participant, is_rater};
+use crate::scores;
+use crate::verdicts::{self, Given};
+
+struct Judge {
+    office: Office,
+}
+
+/// Runs the function until the host ends it.
+///
+/// # Errors
+/// When the environment lacks a variable, or the runtime's host is gone.
+pub async fn run_verdict() -> Result<(), lambda_runtime::Error> {
+    dataperf_aws::log_as_json();
+    let office = Office::from_environment()?;
+    dataperf_aws::serve(Judge { office }).await
+}
+
+impl Function for Judge {
+    fn benchmark(&self) -> &'static str {
+        BENCHMARK
+    }
+
+    fn station(&self) -> &Station {
+        &self.office.station
+    }
+
+    fn handle<'a>(
+        &'a self,
+        upload: &'a Upload,
+        invocation: &'a Invocation,
+    ) -> LocalBoxFuture<'a, Result<Handled, Fault>> {
+        async move {
+            if let Some(pair) = step_of_a_score(upload) {
+                return Box::pin(self.complete(upload, &pair)).await;
+            }
+            let judge = async |case: Case<'_>, lines| Box::pin(self.judge(&case, lines)).await;
+            Box::pin(self.office.end::<Verdict>(upload, invocation, judge)).await
+        }
+        .boxed_local()
+    }
+}
+
+/// The pair of what was filed as a step of a score and not completed: no upload, but swept like one.
+fn step_of_a_score(upload: &Upload) -> Option<PairId> {
+    let key = UploadKey::parse(BENCHMARK, &upload.key).ok()?;
+    let is_board = Board::ALL.iter().any(|board| board.as_str() == key.leaderboard);
+    is_board
+        .then(|| upload.key.rsplit('/').next()?.parse().ok())
+        .flatten()
+}
+
+impl Judge {
+    async fn judge(&self, case: &Case<'_>, lines: Vec<Line<Verdict>>) -> Result<Judged, Fault> {
+        let (table, rater) = (case.table.table(), &case.submission.submitter);
+        if let Some(refused) = refused(is_rater(table, rater).await?, is_participant(table, rater).await?, rater) {
+            return Ok(Judged::Refused(refused));
+        }
+        let mut outcomes = Vec::with_capacity(lines.len());
+        for line in lines {
+            let judged = match line.outcome {
+                Err(rejection) => Err(rejection),
+                Ok(verdict) => self.one(case, line.number, &verdict).await?,
+            };
+            outcomes.push(match judged {
+                Err(rejection) => LineOutcome::rejected(line.number, &rejection),
+                Ok(details) => LineOutcome::accepted(line.number, details),
+            });
+        }
+        Ok(Judged::Lines(outcomes, Notes::new()))
+    }
+
+    async fn one(
+        &self,
+        case: &Case<'_>,
+        line: usize,
+        verdict: &Verdict,
+    ) -> Result<Result<BTreeMap<String, Value>, Rejection>, Fault> {
+        let Filed { submitter: rater, id, .. } = case.submission;
+        let table = case.table.table();
+        let at = format!("line {line} /submission");
+        let refuse = |code: &str, message: String| Ok(Err(Reason::new(code, at.as_str(), message).into()));
+        let pair = quote(verdict.submission.as_str());
+        let given = verdicts::give(table, verdict, rater, id, line as u64).await?;
+        match given {
+            Given::NoSuchPair => {
+                let message = format!("there is no pair {pair}: copy its id from `dataperf nibbler next`");
+                return refuse("unknown_pair", message);
+            }
+            Given::Before => {
+                let message = format!("you have judged the pair {pair} before, and that verdict stands");
+                return refuse("judged_before", message);
+            }
+            Given::Enough { n_raters } => {
+                let message = format!(
+                    "the pair {pair} has its {n_raters} verdicts: nothing is wrong with yours, others were faster"
+                );
+                return refuse("enough_verdicts", message);
+            }
+            Given::Counted { is_last } => {
+                if is_last {
+                    let vocabulary = &case.rules.configuration.vocabulary;
+                    let pair = decisions::decide(table, &verdict.submission, vocabulary).await?;
+                    self.publish(&pair).await?;
+                }
+            }
+        }
+        // What the others say is not told: the next rater could hear of it.
+        Ok(Ok(BTreeMap::from([("pair".into(), json!(verdict.submission))])))
+    }
+
+    /// Writes the scores that follow from a decision, as far as they are not written.
+    async fn publish(&self, pair: &pairs::Pair) -> Result<Option<Handled>, Fault> {
+        let station = &self.office.station;
+        let outlets = dataperf::pipeline::Outlets {
+            leaderboards: &station.leaderboards().await,
+            results: &station.results().await,
+        };
+        let mut last = None;
+        for score in pair.decision.iter().flat_map(|decision| &decision.scores) {
+            last = Some(Handled::Delivered(scores::publish(pair, score, &outlets).await?));
+        }
+        Ok(last)
+    }
+
+    /// Completes the steps of scores that an earlier run has begun.
+    async fn complete(&self, upload: &Upload, id: &PairId) -> Result<Handled, Fault> {
+        let table = self.office.station.leaderboards().await;
+        let pair = pairs::read(table.table(), id).await?;
+        let published = match pair {
+            Some(pair) => self.publish(&pair).await?,
+            None => None,
+        };
+        published.ok_or_else(|| Fault::Organizer(format!("`{}` is a step of no score", upload.key)))
+    }
+}
+
+fn refused(is_rater: bool, is_participant: bool, name: &str) -> Option<Rejection> {
+    let name = quote(name);
+    let reason = if !is_rater {
+        let message = format!(
+            "{name} is no rater: verdicts come from trained raters only, whom the organizer names with \
+             `dataperf submitter add NAME {BENCHMARK} --rater`"
+        );
+        Reason::new("not_a_rater", "", message)
+    } else if is_participant {
+        let message = format!("{name} has submitted pairs: who takes part judges nobody's, not even others'");
+        Reason::new("participant", "", message)
+    } else {
+        return None;
+    };
+    Some(reason.into())
+}

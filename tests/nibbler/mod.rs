@@ -1,0 +1,167 @@
+//! Adversarial Nibbler, end to end: its real functions with the rights they are deployed with, on the cloud on one machine.
+
+mod generate;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use dataperf::ports::bucket::{Bucket, Got};
+use dataperf::ports::leaderboard::Leaderboards;
+use dataperf::{Ending, LineOutcome, Receipt};
+use dataperf_datasets::DatasetWriter;
+use dataperf_local::{Config, IMAGES_KEY};
+use dataperf_nibbler::{BENCHMARK, CONFIGURATION_FILE};
+use serde_json::{Value, json};
+
+use crate::access::deployed;
+use crate::project::binary;
+use crate::world::{Sent, World, with_caretaker};
+
+const SECRET: &str = "dataperf-nibbler";
+/// The name that must never be seen by a participant or a rater.
+const PROVIDER: &str = "somebody-else";
+
+/// A cloud with Nibbler's functions and the caretaker, each with the rights that it is deployed with.
+struct Nibbler {
+    world: World,
+}
+
+fn configured(config: &mut Config) {
+    let mut spec = config.functions[0].clone();
+    config.functions.clear();
+    for kind in ["generate"] {
+        let name = format!("{BENCHMARK}-{kind}");
+        spec.binary = binary(&name);
+        spec.trigger.prefix = format!("{BENCHMARK}/{kind}/");
+        spec.name = name;
+        spec.environment.insert("DATAPERF_SECRET".into(), SECRET.into());
+        config.functions.push(spec.clone());
+    }
+    with_caretaker(config);
+    for function in &mut config.functions {
+        function.policy = Some(deployed(&function.name));
+    }
+    let keys = json!({ "image-ids": "0123456789abcdef0123456789abcdef", "draws": IMAGES_KEY });
+    config.secrets = BTreeMap::from([(SECRET.to_owned(), keys.to_string())]);
+    config.retry_backoff = vec![Duration::from_millis(20); 2];
+}
+
+impl Nibbler {
+    /// With one provider, which is tried once.
+    async fn new() -> Self {
+        Self::with(|_| (), |_| ()).await
+    }
+
+    async fn with(change_config: impl FnOnce(&mut Config), change_rules: impl FnOnce(&mut Value)) -> Self {
+        let world = World::without_dataset(|config| {
+            configured(config);
+            change_config(config);
+        })
+        .await;
+        let nibbler = Self { world };
+        nibbler.rules(change_rules);
+        nibbler
+    }
+
+    /// Puts other rules in force.
+    fn rules(&self, change: impl FnOnce(&mut Value)) {
+        let mut rules = json!({
+            "prompt": { "deny": ["gore"], "languages": [] },
+            "generation": {
+                "min_images": 2, "retries": 0, "call_seconds": 5, "set_seconds": 30,
+                "providers": [{
+                    "name": PROVIDER, "url": self.world.cloud.images_endpoint(), "model": "draws-1", "images": 3,
+                    "secret": "draws",
+                }],
+            },
+        });
+        change(&mut rules);
+        let directory = frozen(self.world.scratch(), &rules);
+        self.world.publish(&directory);
+    }
+
+    async fn ask(&self, submitter: &str, file: &str, prompts: &[&str]) -> Sent {
+        let lines: Vec<String> = prompts
+            .iter()
+            .map(|prompt| json!({ "prompt": prompt }).to_string())
+            .collect();
+        let key = format!("{BENCHMARK}/generate/{submitter}/{file}.jsonl");
+        self.world.put(&key, lines.join("\n")).await
+    }
+
+    /// Waits until everything has ended, and gives the receipt of one upload.
+    async fn receipt(&self, sent: &Sent) -> Receipt {
+        self.receipts(std::slice::from_ref(sent)).await.remove(0)
+    }
+
+    /// Waits until everything has ended, and gives the receipts; each upload has one, and the table says the same.
+    async fn receipts(&self, sent: &[Sent]) -> Vec<Receipt> {
+        self.world.settle().await;
+        let table = self.world.leaderboards();
+        assert_eq!(table.unfinished(BENCHMARK).await.unwrap(), []);
+        let mut receipts = Vec::new();
+        for sent in sent {
+            let submission = table.submission(BENCHMARK, &sent.id()).await.unwrap();
+            let receipt = submission
+                .and_then(|submission| submission.receipt)
+                .unwrap_or_else(|| panic!("`{}` has ended", sent.key));
+            let stored = self.object(&receipt.object_key()).await;
+            let stored: Receipt = serde_json::from_slice(&stored).unwrap();
+            assert_eq!(stored, receipt);
+            receipts.push(receipt);
+        }
+        receipts
+    }
+
+    async fn object(&self, key: &str) -> Vec<u8> {
+        match self.world.bucket("results").get(key, None, 16 << 20).await.unwrap() {
+            Got::Object(object) => object.bytes.to_vec(),
+            other => panic!("`{key}`: {other:?}"),
+        }
+    }
+
+    /// How many sets of today's are counted for a submitter.
+    async fn n_taken(&self, submitter: &str) -> u64 {
+        let items = self.world.items().await;
+        let partition = format!("{BENCHMARK}#quota#{submitter}");
+        let counts = items
+            .iter()
+            .filter(|item| item["pk"].as_s().is_ok_and(|pk| *pk == partition));
+        counts
+            .map(|item| item["n_taken"].as_n().unwrap().parse::<u64>().unwrap())
+            .sum()
+    }
+
+    /// How many items a partition prefix has.
+    async fn n_items(&self, partition: &str) -> usize {
+        let items = self.world.items().await;
+        let prefix = format!("{BENCHMARK}#{partition}");
+        items
+            .iter()
+            .filter(|item| item["pk"].as_s().is_ok_and(|pk| pk.starts_with(&prefix)))
+            .count()
+    }
+}
+
+/// Writes a frozen data set of rules.
+fn frozen(scratch: &Path, rules: &Value) -> PathBuf {
+    let out = tempfile::tempdir_in(scratch).unwrap().keep().join("frozen");
+    let mut writer = DatasetWriter::create(&out).unwrap();
+    writer.lines(CONFIGURATION_FILE, &[rules.to_string()]).unwrap();
+    writer.finish(BENCHMARK, json!({})).unwrap();
+    out
+}
+
+fn status(receipt: &Receipt) -> Ending {
+    receipt.verdict.status
+}
+
+fn code(receipt: &Receipt) -> &str {
+    receipt.verdict.reasons.first().map_or("", |reason| &reason.code)
+}
+
+fn images(line: &LineOutcome) -> Vec<&str> {
+    let images = line.details["images"].as_array().unwrap();
+    images.iter().map(|image| image["id"].as_str().unwrap()).collect()
+}
