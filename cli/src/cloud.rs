@@ -18,6 +18,7 @@ pub(crate) const S3_PORT: u16 = 9000;
 pub(crate) const DYNAMODB_PORT: u16 = 8000;
 pub(crate) const LAMBDA_PORT: u16 = 9001;
 pub(crate) const HTTP_PORT: u16 = 8080;
+pub(crate) const IMAGES_PORT: u16 = 9002;
 /// The name of the table, and of the buckets, in the cloud on this machine.
 pub(crate) const TABLE: &str = "dataperf";
 pub(crate) const SUBMISSIONS: &str = "submissions";

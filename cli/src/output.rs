@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent, presets};
-use dataperf::{Ending, Reason, Verdict};
+use dataperf::{Ending, LineOutcome, Reason, Verdict};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -86,6 +86,10 @@ pub(crate) fn print_verdict(verdict: &Verdict) {
                 }
             }
         }
+        (Ending::Accepted, _) => {
+            println!("{board}: accepted");
+            println!("{}", lines(&verdict.lines));
+        }
         (Ending::Scored, None) => println!("{board}: scored, but the verdict has no score"),
         (Ending::Rejected, _) => {
             let n = verdict.n_reasons.unwrap_or(verdict.reasons.len());
@@ -103,6 +107,24 @@ pub(crate) fn print_verdict(verdict: &Verdict) {
             println!("{}", reasons(&verdict.reasons));
         }
     }
+}
+
+/// What became of each line.
+fn lines(lines: &[LineOutcome]) -> Table {
+    let mut table = table(&["line", "outcome", "what came of it"]);
+    for line in lines {
+        let said = if line.reasons.is_empty() {
+            line.details.iter().map(|(name, value)| match value {
+                Value::String(text) => format!("{name}: {text}"),
+                other => format!("{name}: {other}"),
+            })
+            .collect::<Vec<_>>()
+        } else {
+            line.reasons.iter().map(|reason| format!("{}: {}", reason.at, reason.message)).collect()
+        };
+        table.add_row([line.line.to_string(), line.status.as_str().into(), said.join("\n")]);
+    }
+    table
 }
 
 /// Reasons with their places.

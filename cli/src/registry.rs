@@ -2,6 +2,7 @@
 
 use anyhow::{Result, bail};
 use dataperf::Direction;
+use dataperf::benchmarks::ADVERSARIAL_NIBBLER;
 use dataperf_baselines::{Baselines, Method};
 use dataperf_datasets::Import;
 
@@ -49,6 +50,9 @@ pub(crate) async fn direction(id: &str) -> Result<Direction> {
         async fn run<B: Import>(self) -> Result<Direction> {
             Ok(B::DIRECTION)
         }
+    }
+    if id == ADVERSARIAL_NIBBLER {
+        return Ok(Direction::HigherIsBetter);
     }
     with_benchmark(id, Asked).await
 }

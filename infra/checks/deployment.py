@@ -121,7 +121,8 @@ class Stack:
             stack = self.nested[name]
             return stack.resolve(stack.template["Outputs"][attribute.removeprefix("Outputs.")]["Value"])
         if attribute == "Arn":
-            return self.arn(resource) or f"arn of {self.path.stem}/{name} {self.values.get('Benchmark', '')}".strip()
+            whose = [self.values[parameter] for parameter in ("Benchmark", "Kind") if parameter in self.values]
+            return self.arn(resource) or " ".join([f"arn of {self.path.stem}/{name}", *whose])
         if attribute in OPAQUE_ATTRIBUTES:
             return f"{attribute} of {self.path.stem}/{name}"
         if attribute == "TopicArn":

@@ -1,11 +1,13 @@
 //! Adversarial Nibbler, end to end: its real functions with the rights they are deployed with, on the cloud on one machine.
 
 mod generate;
+mod verdicts;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use dataperf::benchmarks::NIBBLER_KINDS;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::leaderboard::Leaderboards;
 use dataperf::{Ending, LineOutcome, Receipt};
@@ -30,7 +32,7 @@ struct Nibbler {
 fn configured(config: &mut Config) {
     let mut spec = config.functions[0].clone();
     config.functions.clear();
-    for kind in ["generate"] {
+    for kind in NIBBLER_KINDS {
         let name = format!("{BENCHMARK}-{kind}");
         spec.binary = binary(&name);
         spec.trigger.prefix = format!("{BENCHMARK}/{kind}/");
@@ -110,6 +112,10 @@ impl Nibbler {
             let stored: Receipt = serde_json::from_slice(&stored).unwrap();
             assert_eq!(stored, receipt);
             receipts.push(receipt);
+        }
+        for record in self.world.cloud.on_failure().await.unwrap() {
+            // captured unless the test fails: then it is the first thing to know
+            println!("{}: {}", record.function, record.record["responsePayload"]);
         }
         receipts
     }

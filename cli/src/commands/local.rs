@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use dataperf::benchmarks::IDS;
+use dataperf::benchmarks::{ADVERSARIAL_NIBBLER, HOSTED, IDS, NIBBLER_KINDS};
 use dataperf_aws::{Holder, Token};
 use dataperf_local::{
-    ACCESS_KEY_ID, Bucket, Config, FunctionSpec, LocalCloud, Policy, REGION, SECRET_ACCESS_KEY, Schedule,
+    ACCESS_KEY_ID, Bucket, Config, FunctionSpec, IMAGES_KEY, LocalCloud, Policy, REGION, SECRET_ACCESS_KEY, Schedule,
     TableSpec, Trigger,
 };
 use serde_json::json;
@@ -18,7 +18,7 @@ use serde_json::json;
 use super::token::{now, random_token};
 use crate::Done;
 use crate::cloud::{
-    CloudArgs, DATASETS, DYNAMODB_PORT, HTTP_PORT, LAMBDA_PORT, RESULTS, S3_PORT, SUBMISSIONS, TABLE,
+    CloudArgs, DATASETS, DYNAMODB_PORT, HTTP_PORT, IMAGES_PORT, LAMBDA_PORT, RESULTS, S3_PORT, SUBMISSIONS, TABLE,
 };
 use crate::output::{Format, print_json};
 use crate::page;
@@ -29,6 +29,10 @@ const READER: &str = "leaderboards";
 const LONGEST_SECONDS: u64 = 900;
 /// The function that ends what the others could not.
 const CARETAKER: &str = "caretaker";
+/// What the secret is called that Adversarial Nibbler's function reads.
+const NIBBLER_SECRET: &str = "dataperf-nibbler";
+/// The name of the key of the service on this machine.
+pub(crate) const LOCAL_PROVIDER: &str = "local";
 /// The rights that functions have when they are deployed, and here.
 const POLICIES: &str = include_str!("../../../infra/policies.json");
 
@@ -53,6 +57,9 @@ pub(crate) struct LocalArgs {
     /// The port of Lambda, by which `dataperf redrive` starts functions; 0 takes any free one
     #[arg(long, default_value_t = LAMBDA_PORT)]
     lambda_port: u16,
+    /// The port of the service that makes images, which stands for those on the Internet; 0 takes any free one
+    #[arg(long, default_value_t = IMAGES_PORT)]
+    images_port: u16,
     /// The port of the page of leaderboards; 0 takes any free one
     #[arg(long, default_value_t = HTTP_PORT)]
     http_port: u16,
@@ -79,6 +86,10 @@ pub(crate) struct FunctionArgs {
     /// End a function's process after it has had nothing to do for so long
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     idle_limit: u64,
+    /// The keys of services that make images for Adversarial Nibbler, a JSON object of strings with `image-ids` in it; by
+    /// default that of the service on this machine, which draws the prompt
+    #[arg(long, value_name = "FILE")]
+    nibbler_keys: Option<PathBuf>,
     /// How often to look for uploads that nobody is going to end any more
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     sweep_every: u64,
@@ -101,6 +112,7 @@ impl Default for FunctionArgs {
             time_limit: LONGEST_SECONDS,
             back_off: vec![0.2, 0.4],
             idle_limit: 300,
+            nibbler_keys: None,
             sweep_every: 60,
             sweep_after: 300,
             give_up_after: 3600,
@@ -114,14 +126,15 @@ pub(crate) async fn run(args: LocalArgs, format: Format) -> Result<Done> {
     config.host = args.host;
     (config.s3_port, config.dynamodb_port) = (args.s3_port, args.dynamodb_port);
     (config.lambda_port, config.http_port) = (args.lambda_port, Some(args.http_port));
+    config.images_port = args.images_port;
     let cloud = start(config, &args.functions).await?;
     let token = organizer_token(&cloud).await?;
     match format {
         Format::Json => print_json(&json!({
             "s3": cloud.s3_endpoint(), "dynamodb": cloud.dynamodb_endpoint(), "lambda": cloud.lambda_endpoint(),
-            "page": cloud.http_endpoint(),
+            "page": cloud.http_endpoint(), "images": cloud.images_endpoint(),
             "buckets": [SUBMISSIONS, DATASETS, RESULTS], "table": TABLE, "region": REGION,
-            "access_key": ACCESS_KEY_ID, "secret_key": SECRET_ACCESS_KEY, "functions": IDS, "data_dir": args.data_dir,
+            "access_key": ACCESS_KEY_ID, "secret_key": SECRET_ACCESS_KEY, "functions": HOSTED, "data_dir": args.data_dir,
             "organizer_token": token.secret(),
         }))?,
         Format::Text => print_addresses(&cloud, &args.data_dir, &token),
@@ -136,11 +149,12 @@ fn print_addresses(cloud: &LocalCloud, data_dir: &Path, token: &Token) {
     println!("S3        {}", cloud.s3_endpoint());
     println!("DynamoDB  {}", cloud.dynamodb_endpoint());
     println!("Lambda    {}", cloud.lambda_endpoint());
+    println!("images    {}", cloud.images_endpoint());
     println!("page      {}", cloud.http_endpoint().unwrap_or_default());
     println!("organizer {}", with_token(cloud, token));
     println!("buckets   {SUBMISSIONS} {DATASETS} {RESULTS}, table {TABLE}");
     println!("key       {ACCESS_KEY_ID}, secret {SECRET_ACCESS_KEY}, region {REGION}");
-    println!("functions {}", IDS.join(" "));
+    println!("functions {}", HOSTED.join(" "));
     println!(
         "data      {} (kept; the functions' logs are in logs/)",
         data_dir.display()
@@ -202,6 +216,10 @@ pub(crate) fn config(data_dir: &Path, functions: &FunctionArgs) -> Result<Config
         .iter()
         .map(|id| evaluator(id, functions))
         .collect::<Result<_>>()?;
+    for kind in NIBBLER_KINDS {
+        config.functions.push(nibbler(kind, functions)?);
+    }
+    config.secrets = BTreeMap::from([(NIBBLER_SECRET.to_owned(), nibbler_keys(functions)?)]);
     config.functions.push(caretaker(functions)?);
     config.on_failure = Some(CARETAKER.into());
     config.schedules = vec![Schedule {
@@ -219,6 +237,27 @@ fn evaluator(benchmark: &str, args: &FunctionArgs) -> Result<FunctionSpec> {
         suffix: String::new(),
     };
     Ok(spec)
+}
+
+/// One of Adversarial Nibbler's functions.
+fn nibbler(kind: &str, args: &FunctionArgs) -> Result<FunctionSpec> {
+    let mut spec = evaluator(&format!("{ADVERSARIAL_NIBBLER}-{kind}"), args)?;
+    spec.trigger.prefix = format!("{ADVERSARIAL_NIBBLER}/{kind}/");
+    spec.environment
+        .insert("DATAPERF_SECRET".into(), NIBBLER_SECRET.into());
+    Ok(spec)
+}
+
+/// The secret with the keys of the services that make images: of the one on this machine, unless a file says more.
+fn nibbler_keys(args: &FunctionArgs) -> Result<String> {
+    let Some(path) = &args.nibbler_keys else {
+        let keys = json!({ "image-ids": "of the cloud on one machine", LOCAL_PROVIDER: IMAGES_KEY });
+        return Ok(keys.to_string());
+    };
+    let about = || format!("`{}` is no JSON object of strings", path.display());
+    let text = std::fs::read_to_string(path).with_context(|| format!("can't read `{}`", path.display()))?;
+    let keys: BTreeMap<String, String> = serde_json::from_str(&text).with_context(about)?;
+    Ok(serde_json::to_string(&keys)?)
 }
 
 fn caretaker(args: &FunctionArgs) -> Result<FunctionSpec> {

@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use dataperf::SubmissionId;
-use dataperf::benchmarks::IDS;
+use dataperf::benchmarks::HOSTED;
 use dataperf::ports::leaderboard::Leaderboards;
 use dataperf::ports::upkeep::{Upkeep, Withdrawn};
 use serde_json::json;
@@ -21,7 +21,7 @@ use crate::output::{Format, print_json};
 )]
 pub(crate) struct WithdrawArgs {
     /// The benchmark
-    #[arg(value_parser = PossibleValuesParser::new(IDS))]
+    #[arg(value_parser = PossibleValuesParser::new(HOSTED))]
     benchmark: String,
     /// The submission's id
     submission: SubmissionId,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use dataperf::benchmark::{Benchmark, Leaderboard};
+use dataperf::benchmarks::{ADVERSARIAL_NIBBLER, HOSTED};
 use dataperf::challenge::Challenge;
 use dataperf::dataset::{Current, DatasetError, dataset_prefix};
 use dataperf::frozen::{FrozenError, MANIFEST, MAX_MANIFEST_BYTES, Manifest};
@@ -41,11 +42,29 @@ impl Facts {
     }
 }
 
+/// Adversarial Nibbler, whose boards are of people: the same whatever its data set says.
+fn nibbler() -> Facts {
+    Facts {
+        id: ADVERSARIAL_NIBBLER,
+        about: dataperf_nibbler::ABOUT,
+        direction: Direction::HigherIsBetter,
+        score_range: [0.0, f64::MAX], // a sum of severities has no end
+        max_artifact_bytes: <dataperf_nibbler::Submission as dataperf_nibbler::Artifact>::MAX_BYTES,
+        leaderboards: |_| {
+            let board = |board: dataperf_nibbler::Board| Leaderboard {
+                name: board.as_str().into(),
+                about: board.about().into(),
+            };
+            Ok(dataperf_nibbler::Board::ALL.map(board).into())
+        },
+    }
+}
+
 macro_rules! facts {
     ($($benchmark:ty,)*) => {
         /// Every benchmark.
         pub(crate) fn benchmarks() -> Vec<Facts> {
-            vec![$(Facts::of::<$benchmark>()),*]
+            vec![$(Facts::of::<$benchmark>(),)* nibbler()]
         }
     };
 }
@@ -55,7 +74,7 @@ dataperf::for_each_benchmark!(facts);
 pub(crate) fn benchmark(id: &str) -> Result<Facts, Problem> {
     let found = benchmarks().into_iter().find(|facts| facts.id == id);
     found.ok_or_else(|| {
-        let known = dataperf::benchmarks::IDS.join("`, `");
+        let known = HOSTED.join("`, `");
         Problem::not_found(
             "unknown_benchmark",
             "benchmark",

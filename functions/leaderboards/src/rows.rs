@@ -174,6 +174,8 @@ pub(crate) enum Status {
     Received,
     /// It has a score.
     Scored,
+    /// It was taken, and is of a kind that has no score of its own.
+    Accepted,
     /// It broke rules.
     Rejected,
     /// The platform could not evaluate it.
@@ -185,6 +187,7 @@ impl From<Option<Ending>> for Status {
         match ending {
             None => Self::Received,
             Some(Ending::Scored) => Self::Scored,
+            Some(Ending::Accepted) => Self::Accepted,
             Some(Ending::Rejected) => Self::Rejected,
             Some(Ending::Failed) => Self::Failed,
         }

@@ -8,10 +8,11 @@ use dataperf_aws::{
     persist, text,
 };
 use dataperf_nibbler::{
-    BENCHMARK, Board, Consensus, EmbeddingKind, PairId, Standing, ValidatedPair, Verdict, Vocabulary, consensus,
+    BENCHMARK, Board, Configuration, Consensus, PairId, Standing, ValidatedPair, Verdict, consensus,
 };
 
 use crate::pairs::{self, Decision, JUDGED, Pair, Score, UNJUDGED, parsed};
+use crate::rules::Rules;
 use crate::verdicts::verdicts_on;
 
 const PAIR: Step = Step::Named("pair");
@@ -61,7 +62,7 @@ async fn stands(table: &Table, pair: &Pair) -> Result<Stands, PortError> {
 }
 
 /// Decides a pair that has all its verdicts, unless it is decided; gives it as it is then.
-pub(crate) async fn decide(table: &Table, id: &PairId, vocabulary: &Vocabulary) -> Result<Pair, PortError> {
+pub(crate) async fn decide(table: &Table, id: &PairId, rules: &Rules) -> Result<Pair, PortError> {
     let what = format!("pair `{id}`");
     let malformed = |why: String| PortError::Malformed { what: what.clone(), why };
     persist(&what, async || {
@@ -86,9 +87,9 @@ pub(crate) async fn decide(table: &Table, id: &PairId, vocabulary: &Vocabulary) 
             pair.duplicate.is_one(),
             pair.embedding.clone(),
         );
-        let scores = scores(&pair, &stands, validated.as_ref(), vocabulary).map_err(malformed)?;
+        let scores = scores(&stands, validated.as_ref(), rules).map_err(malformed)?;
         let seen = stands.edition;
-        let decision = next(consensus, &stands, scores);
+        let decision = next(consensus, &stands, rules, scores);
         let operations = operations(table, &pair, &decision, validated.as_ref(), &verdicts, seen)?;
         Ok(match table.transact(operations).await {
             Ok(()) => {
@@ -104,30 +105,26 @@ pub(crate) async fn decide(table: &Table, id: &PairId, vocabulary: &Vocabulary) 
 }
 
 /// Its time is later than that of the edition before, whatever the clocks say: the latest score is the one that stands.
-fn next(consensus: Consensus, stands: &Stands, scores: Vec<Score>) -> Decision {
+fn next(consensus: Consensus, stands: &Stands, rules: &Rules, scores: Vec<Score>) -> Decision {
     let after = stands.at.map_or(0, |at| at.unix_millis() + 1);
     Decision {
         consensus,
         edition: stands.edition + 1,
         at: Timestamp::from_unix_millis(now().unix_millis().max(after)),
+        dataset: rules.dataset,
         scores,
     }
 }
 
 /// The scores of all validated pairs so far, with the one that is decided.
 fn scores(
-    pair: &Pair,
     stands: &Stands,
     validated: Option<&ValidatedPair>,
-    vocabulary: &Vocabulary,
+    rules: &Rules,
 ) -> Result<Vec<Score>, String> {
-    let kind = if pair.embedding.as_slice().len() == dataperf_nibbler::NGRAM_WIDTH {
-        EmbeddingKind::CharacterNgrams
-    } else {
-        EmbeddingKind::MiniLm
-    };
+    let Configuration { vocabulary, embedding, .. } = &rules.configuration;
     let all = stands.validated.iter().chain(validated);
-    let standing = Standing::of(kind, all).map_err(|error| error.to_string())?;
+    let standing = Standing::of(*embedding, all).map_err(|error| error.to_string())?;
     let cards = [
         (Board::ModelFooling, standing.model_fooling()),
         (Board::PromptCreativity, standing.prompt_creativity(vocabulary)),

@@ -4,7 +4,7 @@
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use dataperf::ports::PortError;
-use dataperf::{SubmissionId, Timestamp};
+use dataperf::{Digest, SubmissionId, Timestamp};
 use dataperf_aws::{
     Attempt, Cancelled, Condition, Item, Key, Operation, Partition, Reader, SCHEMA, Step, Table, count, persist, text,
 };
@@ -78,6 +78,8 @@ pub struct Decision {
     pub edition: u64,
     /// When; later for each edition.
     pub at: Timestamp,
+    /// The data set whose rules it follows.
+    pub dataset: Digest,
     /// The scores that follow, where there are any.
     pub scores: Vec<Score>,
 }

@@ -4,11 +4,11 @@ use dataperf::challenge::{Ranking, Terms};
 use dataperf::failure::settle;
 use dataperf::pipeline::{Delivered, Outlets};
 use dataperf::ports::leaderboard::Submission;
-use dataperf::{Digest, Ending, Upload, Verdict};
+use dataperf::{Digest, Scorecard, Upload, Verdict};
 use dataperf_aws::{DynamoLeaderboards, Fault, S3Bucket, now};
 use dataperf_nibbler::BENCHMARK;
 
-use crate::pairs::{Pair, Score};
+use crate::pairs::{Decision, Pair, Score};
 
 /// Where steps of scores are filed: in no bucket.
 const NO_BUCKET: &str = "scores";
@@ -17,16 +17,16 @@ const NO_BUCKET: &str = "scores";
 /// scores the one of the latest decision stands, in whatever order they are written.
 pub(crate) async fn publish(
     pair: &Pair,
+    decision: &Decision,
     score: &Score,
     outlets: &Outlets<'_, DynamoLeaderboards, S3Bucket>,
 ) -> Result<Delivered, Fault> {
-    let decided_at = pair.decision.as_ref().map_or(pair.received_at, |decision| decision.at);
     let upload = Upload {
         bucket: NO_BUCKET.into(),
         key: format!("{BENCHMARK}/{}/{}/{}", score.board, pair.submitter, pair.id),
         version: None,
         e_tag: None,
-        received_at: decided_at,
+        received_at: decision.at,
     };
     let terms = |submitter: &str| Terms {
         round: pair.round.clone(),
@@ -34,13 +34,13 @@ pub(crate) async fn publish(
         ..Terms::outside_any_challenge(submitter)
     };
     let verdict = async |_: &Submission| -> Result<Verdict, Fault> {
-        Ok(Verdict {
-            score: Some(score.score),
+        let card = Scorecard {
+            score: score.score,
             metrics: score.metrics.clone(),
-            // what it is a score of
-            artifact: Some(Digest::of(pair.id.as_str().as_bytes())),
-            ..Verdict::without_reasons(Ending::Scored, BENCHMARK, &score.board)
-        })
+        };
+        // what was judged last
+        let artifact = Digest::of(pair.id.as_str().as_bytes());
+        Ok(Verdict::scored(BENCHMARK, &score.board, decision.dataset, artifact, card))
     };
     settle(BENCHMARK, &upload, terms, outlets, verdict, now).await
 }

@@ -115,8 +115,7 @@ impl Judge {
             }
             Given::Counted { is_last } => {
                 if is_last {
-                    let vocabulary = &case.rules.configuration.vocabulary;
-                    let pair = decisions::decide(table, &verdict.submission, vocabulary).await?;
+                    let pair = decisions::decide(table, &verdict.submission, &case.rules).await?;
                     self.publish(&pair).await?;
                 }
             }
@@ -133,8 +132,11 @@ impl Judge {
             results: &station.results().await,
         };
         let mut last = None;
-        for score in pair.decision.iter().flat_map(|decision| &decision.scores) {
-            last = Some(Handled::Delivered(scores::publish(pair, score, &outlets).await?));
+        if let Some(decision) = &pair.decision {
+            for score in &decision.scores {
+                let delivered = scores::publish(pair, decision, score, &outlets).await?;
+                last = Some(Handled::Delivered(delivered));
+            }
         }
         Ok(last)
     }

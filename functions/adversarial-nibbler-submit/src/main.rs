@@ -1,0 +1,6 @@
+//! The Lambda function of Adversarial Nibbler: submit.
+
+#[tokio::main]
+async fn main() -> Result<(), lambda_runtime::Error> {
+    dataperf_nibbler_aws::run_submit().await
+}
