@@ -65,14 +65,23 @@ fn every_benchmark_has_one_name_everywhere() {
         let id = format!("{ADVERSARIAL_NIBBLER}-{kind}");
         let event = fs::read_to_string(root().join(format!("events/{id}.json"))).unwrap();
         let prefix = format!("{ADVERSARIAL_NIBBLER}/{kind}/");
-        assert!(event.contains(&format!("\"key\": \"{prefix}")), "events/{id}.json");
-        assert!(root().join(format!("functions/{id}/tests/starts.rs")).exists(), "`{id}`");
+        assert!(
+            event.contains(&format!("\"key\": \"{prefix}")),
+            "events/{id}.json"
+        );
+        assert!(
+            root().join(format!("functions/{id}/tests/starts.rs")).exists(),
+            "`{id}`"
+        );
         for line in [
             format!("        Binary: {id}"),
             format!("        Kind: {kind}"),
             format!("                    Value: {prefix}"),
         ] {
-            assert!(template.lines().any(|found| found == line), "template.yaml has no line `{line}`");
+            assert!(
+                template.lines().any(|found| found == line),
+                "template.yaml has no line `{line}`"
+            );
         }
     }
     let mut functions: Vec<String> = fs::read_dir(root().join("functions"))
@@ -80,7 +89,9 @@ fn every_benchmark_has_one_name_everywhere() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     functions.sort();
-    let of_nibbler = NIBBLER_KINDS.iter().map(|kind| format!("{ADVERSARIAL_NIBBLER}-{kind}"));
+    let of_nibbler = NIBBLER_KINDS
+        .iter()
+        .map(|kind| format!("{ADVERSARIAL_NIBBLER}-{kind}"));
     let others = IDS.iter().copied().chain(SERVANTS).map(str::to_owned);
     let mut known: Vec<String> = others.chain(of_nibbler).collect();
     known.sort_unstable();

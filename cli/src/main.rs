@@ -68,6 +68,9 @@ enum Command {
     Withdraw(commands::withdraw::WithdrawArgs),
     /// Have a whole board scored again, after its data set or its evaluator has changed
     Rescore(commands::rescore::RescoreArgs),
+    /// Adversarial Nibbler: ask for images, submit pairs, judge them
+    #[command(subcommand)]
+    Nibbler(commands::nibbler::NibblerCommand),
     /// Run the whole cloud on this machine: S3, DynamoDB and the functions
     Local(commands::local::LocalArgs),
     /// Print a shell's completion script, e.g. `dataperf completions bash > ~/.local/share/bash-completion/completions/dataperf`
@@ -138,6 +141,7 @@ async fn run(cli: Cli) -> anyhow::Result<Done> {
         Command::Challenge(command) => commands::challenge::run(command, format).await,
         Command::Withdraw(args) => commands::withdraw::run(args, format).await,
         Command::Rescore(args) => commands::rescore::run(args, format).await,
+        Command::Nibbler(command) => commands::nibbler::run(command, format).await,
         Command::Local(args) => commands::local::run(args, format).await,
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "dataperf", &mut std::io::stdout());

@@ -114,15 +114,24 @@ fn lines(lines: &[LineOutcome]) -> Table {
     let mut table = table(&["line", "outcome", "what came of it"]);
     for line in lines {
         let said = if line.reasons.is_empty() {
-            line.details.iter().map(|(name, value)| match value {
-                Value::String(text) => format!("{name}: {text}"),
-                other => format!("{name}: {other}"),
-            })
-            .collect::<Vec<_>>()
+            line.details
+                .iter()
+                .map(|(name, value)| match value {
+                    Value::String(text) => format!("{name}: {text}"),
+                    other => format!("{name}: {other}"),
+                })
+                .collect::<Vec<_>>()
         } else {
-            line.reasons.iter().map(|reason| format!("{}: {}", reason.at, reason.message)).collect()
+            line.reasons
+                .iter()
+                .map(|reason| format!("{}: {}", reason.at, reason.message))
+                .collect()
         };
-        table.add_row([line.line.to_string(), line.status.as_str().into(), said.join("\n")]);
+        table.add_row([
+            line.line.to_string(),
+            line.status.as_str().into(),
+            said.join("\n"),
+        ]);
     }
     table
 }

@@ -110,19 +110,29 @@ impl ImageService {
 }
 
 async fn generate(State(service): State<ImageService>, headers: HeaderMap, body: Bytes) -> Response {
-    let shown = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let shown = headers
+        .get(header::AUTHORIZATION)
+        .and_then(|value| value.to_str().ok());
     if shown != Some(&format!("Bearer {IMAGES_KEY}")) {
         return refusal(StatusCode::UNAUTHORIZED, "invalid_api_key", "the key is wrong");
     }
     *locked(&service.inner.n_requests) += 1;
     let mood = service.next_mood();
     let Ok(asked) = serde_json::from_slice::<Asked>(&body) else {
-        return refusal(StatusCode::BAD_REQUEST, "invalid_request", "a prompt is needed, as JSON");
+        return refusal(
+            StatusCode::BAD_REQUEST,
+            "invalid_request",
+            "a prompt is needed, as JSON",
+        );
     };
     let n = match mood {
         Mood::Down => return refusal(StatusCode::SERVICE_UNAVAILABLE, "overloaded", "out of service"),
         Mood::Busy => {
-            let refusal = refusal(StatusCode::TOO_MANY_REQUESTS, "rate_limit_exceeded", "come again later");
+            let refusal = refusal(
+                StatusCode::TOO_MANY_REQUESTS,
+                "rate_limit_exceeded",
+                "come again later",
+            );
             return ([(header::RETRY_AFTER, "0")], refusal).into_response();
         }
         Mood::Garbage => return "<html>all is well</html>".into_response(),
@@ -162,7 +172,11 @@ fn draw(prompt: &str, caption: &str, idx: usize) -> Vec<u8> {
     let letters: Vec<char> = prompt.chars().collect();
     let lines = letters.chunks(per_line).map(<[char]>::to_vec);
     let most = (SIDE - 2 * MARGIN) / (GLYPH * SCALE) - 1;
-    for (row, line) in lines.take(most).chain([caption.chars().take(per_line).collect()]).enumerate() {
+    for (row, line) in lines
+        .take(most)
+        .chain([caption.chars().take(per_line).collect()])
+        .enumerate()
+    {
         for (col, letter) in line.into_iter().enumerate() {
             let (x, y) = (MARGIN + col * GLYPH * SCALE, MARGIN + row * GLYPH * SCALE);
             letter_at(&mut pixels, letter, x, y);
@@ -193,7 +207,9 @@ fn encode(pixels: &[u8]) -> Vec<u8> {
     let mut encoder = png::Encoder::new(&mut png, SIDE as u32, SIDE as u32);
     encoder.set_color(png::ColorType::Rgb);
     encoder.set_depth(png::BitDepth::Eight);
-    let written = encoder.write_header().and_then(|mut writer| writer.write_image_data(pixels));
+    let written = encoder
+        .write_header()
+        .and_then(|mut writer| writer.write_image_data(pixels));
     if let Err(error) = written {
         tracing::error!(%error, "an image can't be written"); // writing into memory does not fail
     }
@@ -208,13 +224,19 @@ mod tests {
     #[test]
     fn a_drawing_shows_its_prompt_and_no_two_are_the_same() {
         let one = draw("horse lying in ketchup", "m 0", 0);
-        assert!(one.chunks(3).any(|pixel| pixel == [20, 20, 40]), "there are letters");
+        assert!(
+            one.chunks(3).any(|pixel| pixel == [20, 20, 40]),
+            "there are letters"
+        );
         let light = one.iter().filter(|&&channel| channel > 100).count();
         assert!(light > one.len() / 2, "on a light ground");
         for (other, caption, idx) in [("horse lying in ketchup", "m 1", 1), ("horse", "m 0", 0)] {
             assert_ne!(one, draw(other, caption, idx));
         }
-        assert!(draw(&"x".repeat(10_000), "m", 0).len() == one.len(), "a long one is cut");
+        assert!(
+            draw(&"x".repeat(10_000), "m", 0).len() == one.len(),
+            "a long one is cut"
+        );
     }
 
     #[test]

@@ -34,7 +34,10 @@ async fn answer(
     let (parts, body) = request.into_parts();
     let target = parts.headers.get("x-amz-target");
     if target.is_none_or(|target| target != "secretsmanager.GetSecretValue") {
-        return refusal("UnknownOperationException", "the local cloud has `GetSecretValue` only");
+        return refusal(
+            "UnknownOperationException",
+            "the local cloud has `GetSecretValue` only",
+        );
     }
     let Ok(body) = axum::body::to_bytes(body, MAX_REQUEST_BYTES).await else {
         return refusal("InvalidRequestException", "the request is too long");

@@ -15,27 +15,56 @@ const GENERATE: &str = "adversarial-nibbler-generate";
 async fn each_line_has_its_outcome_and_nobody_learns_who_made_the_images() {
     let nibbler = Nibbler::new().await;
     let sent = nibbler
-        .ask("ada", "one", &["horse lying in ketchup", "g0re on a plate", "a quiet lake"])
+        .ask(
+            "ada",
+            "one",
+            &["horse lying in ketchup", "g0re on a plate", "a quiet lake"],
+        )
         .await;
     let receipt = nibbler.receipt(&sent).await;
     let verdict = &receipt.verdict;
     assert_eq!(verdict.status, Ending::Accepted);
     let statuses: Vec<Ending> = verdict.lines.iter().map(|line| line.status).collect();
     assert_eq!(statuses, [Ending::Accepted, Ending::Rejected, Ending::Accepted]);
-    assert_eq!(verdict.lines[1].reasons[0].at.split(' ').take(2).collect::<Vec<_>>(), ["line", "2"]);
-    assert_eq!((verdict.metrics["sets_used"].clone(), nibbler.n_taken("ada").await), (json!(2), 2));
-    assert!(verdict.metrics["well_being"].as_str().unwrap().contains("well-being"));
+    assert_eq!(
+        verdict.lines[1].reasons[0]
+            .at
+            .split(' ')
+            .take(2)
+            .collect::<Vec<_>>(),
+        ["line", "2"]
+    );
+    assert_eq!(
+        (verdict.metrics["sets_used"].clone(), nibbler.n_taken("ada").await),
+        (json!(2), 2)
+    );
+    assert!(
+        verdict.metrics["well_being"]
+            .as_str()
+            .unwrap()
+            .contains("well-being")
+    );
 
     let mut ids = BTreeSet::new();
     for line in [&verdict.lines[0], &verdict.lines[2]] {
         assert_eq!(images(line).len(), 3);
         for image in line.details["images"].as_array().unwrap() {
             let key = image["key"].as_str().unwrap();
-            assert_eq!(key, format!("{BENCHMARK}/generate/ada/images/{}.png", image["id"].as_str().unwrap()));
+            assert_eq!(
+                key,
+                format!(
+                    "{BENCHMARK}/generate/ada/images/{}.png",
+                    image["id"].as_str().unwrap()
+                )
+            );
             let bytes = nibbler.object(key).await;
             assert_eq!(&bytes[..4], b"\x89PNG");
             assert_eq!(image["digest"], dataperf::Digest::of(&bytes).to_string());
-            assert!(!bytes.windows(PROVIDER.len()).any(|window| window == PROVIDER.as_bytes()));
+            assert!(
+                !bytes
+                    .windows(PROVIDER.len())
+                    .any(|window| window == PROVIDER.as_bytes())
+            );
             ids.insert(key.to_owned());
         }
     }
@@ -60,17 +89,34 @@ async fn sixty_at_once_get_fifty_sets() {
         sent.push(upload.await);
     }
     let receipts = nibbler.receipts(&sent).await;
-    let n_made = receipts.iter().filter(|receipt| status(receipt) == Ending::Accepted).count();
+    let n_made = receipts
+        .iter()
+        .filter(|receipt| status(receipt) == Ending::Accepted)
+        .count();
     assert_eq!((n_made, nibbler.n_taken("ada").await), (50, 50));
-    assert_eq!(nibbler.world.cloud.images().n_requests(), 50, "none is made that is not handed out");
-    for receipt in receipts.iter().filter(|receipt| status(receipt) == Ending::Rejected) {
+    assert_eq!(
+        nibbler.world.cloud.images().n_requests(),
+        50,
+        "none is made that is not handed out"
+    );
+    for receipt in receipts
+        .iter()
+        .filter(|receipt| status(receipt) == Ending::Rejected)
+    {
         let reason = &receipt.verdict.reasons[0];
-        assert_eq!((reason.code.as_str(), reason.limit, reason.actual), ("daily_sets", Some(50), Some(50)));
+        assert_eq!(
+            (reason.code.as_str(), reason.limit, reason.actual),
+            ("daily_sets", Some(50), Some(50))
+        );
         let reset = receipt.received_at.next_day().to_string();
         assert!(reason.message.contains(&reset), "{reason:?}");
     }
     let bo = nibbler.ask("bo", "one", &["a horse"]).await;
-    assert_eq!(status(&nibbler.receipt(&bo).await), Ending::Accepted, "others have their own");
+    assert_eq!(
+        status(&nibbler.receipt(&bo).await),
+        Ending::Accepted,
+        "others have their own"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -86,17 +132,26 @@ async fn the_same_prompt_again_is_the_stored_set_and_free() {
     assert_eq!(nibbler.world.cloud.images().n_requests(), 1);
     let other = nibbler.ask("bo", "one", &["horse lying in ketchup"]).await;
     let other = nibbler.receipt(&other).await;
-    assert_ne!(images(&first.verdict.lines[0]), images(&other.verdict.lines[0]), "but not another's");
+    assert_ne!(
+        images(&first.verdict.lines[0]),
+        images(&other.verdict.lines[0]),
+        "but not another's"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_event_that_comes_three_times_is_one_set() {
     let nibbler = Nibbler::with(|config| config.functions[0].concurrency = 3, |_| ()).await;
     nibbler.world.cloud.faults().duplicate_events(3);
-    let sent = nibbler.ask("ada", "one", &["horse lying in ketchup", "a lake"]).await;
+    let sent = nibbler
+        .ask("ada", "one", &["horse lying in ketchup", "a lake"])
+        .await;
     let receipt = nibbler.receipt(&sent).await;
     assert_eq!(status(&receipt), Ending::Accepted);
-    assert_eq!((nibbler.n_taken("ada").await, nibbler.n_items("set#").await), (2, 2));
+    assert_eq!(
+        (nibbler.n_taken("ada").await, nibbler.n_items("set#").await),
+        (2, 2)
+    );
     assert_eq!(nibbler.world.cloud.images().n_requests(), 2);
 }
 
@@ -104,12 +159,19 @@ async fn an_event_that_comes_three_times_is_one_set() {
 async fn what_the_platform_fails_to_make_does_not_count_and_can_be_made_later() {
     let nibbler = Nibbler::new().await;
     let images = nibbler.world.cloud.images();
-    for (n, mood) in [Mood::Down, Mood::Busy, Mood::Garbage, Mood::NoImages, Mood::Half].into_iter().enumerate() {
+    for (n, mood) in [Mood::Down, Mood::Busy, Mood::Garbage, Mood::NoImages, Mood::Half]
+        .into_iter()
+        .enumerate()
+    {
         images.behave(mood);
         let prompt = format!("a horse on day {n}");
         let sent = nibbler.ask("ada", &n.to_string(), &[&prompt]).await;
         let failed = nibbler.receipt(&sent).await;
-        assert_eq!((status(&failed), code(&failed)), (Ending::Failed, "provider_unavailable"), "{mood:?}");
+        assert_eq!(
+            (status(&failed), code(&failed)),
+            (Ending::Failed, "provider_unavailable"),
+            "{mood:?}"
+        );
         assert!(!failed.verdict.reasons[0].message.contains(PROVIDER));
         assert_eq!(nibbler.n_taken("ada").await, n as u64, "{mood:?} costs nothing");
         assert_eq!(nibbler.n_items("taken#").await, 0);
@@ -117,7 +179,11 @@ async fn what_the_platform_fails_to_make_does_not_count_and_can_be_made_later() 
         images.behave(Mood::Well);
         let ran = nibbler.world.command(&["redrive", sent.id().as_str()]);
         assert_eq!(ran.code, 0, "{ran:?}");
-        assert_eq!(status(&nibbler.receipt(&sent).await), Ending::Accepted, "{mood:?}");
+        assert_eq!(
+            status(&nibbler.receipt(&sent).await),
+            Ending::Accepted,
+            "{mood:?}"
+        );
         assert_eq!(nibbler.n_taken("ada").await, n as u64 + 1);
     }
 }
@@ -138,7 +204,11 @@ async fn short_faults_are_ridden_out() {
     let sent = nibbler.ask("ada", "one", &["horse lying in ketchup"]).await;
     assert_eq!(status(&nibbler.receipt(&sent).await), Ending::Accepted);
     assert_eq!((images.n_requests(), nibbler.n_taken("ada").await), (5, 1));
-    assert_eq!(nibbler.world.cloud.snapshot().await.unwrap().n_retried, 0, "within one run");
+    assert_eq!(
+        nibbler.world.cloud.snapshot().await.unwrap().n_retried,
+        0,
+        "within one run"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -154,7 +224,10 @@ async fn part_of_a_set_suffices_and_one_provider_stands_in_for_another() {
         let mut gone = rules["generation"]["providers"][0].clone();
         gone["name"] = json!("gone");
         gone["url"] = json!("http://127.0.0.1:1");
-        rules["generation"]["providers"].as_array_mut().unwrap().push(gone);
+        rules["generation"]["providers"]
+            .as_array_mut()
+            .unwrap()
+            .push(gone);
     });
     let sent = nibbler.ask("ada", "other", &["a quiet lake"]).await;
     let receipt = nibbler.receipt(&sent).await;
@@ -169,7 +242,10 @@ async fn what_a_provider_blocks_counts_and_is_said() {
         let prompt = format!("a horse in the night {n}");
         let sent = nibbler.ask("ada", &n.to_string(), &[&prompt]).await;
         let receipt = nibbler.receipt(&sent).await;
-        assert_eq!((status(&receipt), code(&receipt)), (Ending::Rejected, "blocked_by_provider"));
+        assert_eq!(
+            (status(&receipt), code(&receipt)),
+            (Ending::Rejected, "blocked_by_provider")
+        );
         assert_eq!(nibbler.n_taken("ada").await, n as u64 + 1);
     }
 }
@@ -177,17 +253,35 @@ async fn what_a_provider_blocks_counts_and_is_said() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wrong_key_is_the_organizers_fault_and_is_read_anew() {
     let nibbler = Nibbler::with(
-        |config| config.secrets = [("dataperf-nibbler".to_owned(), json!({"image-ids": "x".repeat(32), "draws": "old"}).to_string())].into(),
+        |config| {
+            config.secrets = [(
+                "dataperf-nibbler".to_owned(),
+                json!({"image-ids": "x".repeat(32), "draws": "old"}).to_string(),
+            )]
+            .into()
+        },
         |_| (),
     )
     .await;
     let sent = nibbler.ask("ada", "one", &["horse lying in ketchup"]).await;
     let receipt = nibbler.receipt(&sent).await;
-    assert_eq!((status(&receipt), code(&receipt)), (Ending::Failed, "organizer_fault"));
+    assert_eq!(
+        (status(&receipt), code(&receipt)),
+        (Ending::Failed, "organizer_fault")
+    );
     let (_, answer) = nibbler.world.only_failure().await;
     assert_eq!(answer["errorType"], "OrganizerFault");
-    assert!(!answer.to_string().contains("old"), "keys are in no message: {answer}");
-    assert_eq!((nibbler.n_taken("ada").await, nibbler.world.cloud.images().n_requests()), (0, 0));
+    assert!(
+        !answer.to_string().contains("old"),
+        "keys are in no message: {answer}"
+    );
+    assert_eq!(
+        (
+            nibbler.n_taken("ada").await,
+            nibbler.world.cloud.images().n_requests()
+        ),
+        (0, 0)
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -213,7 +307,10 @@ async fn killed_at_any_moment_it_makes_and_counts_each_set_once() {
         }
     }
     let receipts = nibbler.receipts(&sent).await;
-    assert!(receipts.iter().all(|receipt| status(receipt) == Ending::Accepted), "{receipts:#?}");
+    assert!(
+        receipts.iter().all(|receipt| status(receipt) == Ending::Accepted),
+        "{receipts:#?}"
+    );
     assert_eq!(nibbler.n_taken("ada").await, sent.len() as u64);
     assert_eq!(nibbler.n_items("taken#").await, 0);
     assert!(sent.len() > 20, "a run makes some requests: {}", sent.len());
@@ -235,7 +332,11 @@ async fn a_file_that_can_not_be_read_is_rejected_whole() {
         ("junk", b"not json\n".to_vec(), "not_json"),
     ] {
         let receipt = nibbler.receipt(&put(name, bytes).await).await;
-        assert_eq!((status(&receipt), code(&receipt)), (Ending::Rejected, expected), "{name}");
+        assert_eq!(
+            (status(&receipt), code(&receipt)),
+            (Ending::Rejected, expected),
+            "{name}"
+        );
     }
     let value: Value = json!(nibbler.n_taken("ada").await);
     assert_eq!(value, json!(0));

@@ -121,7 +121,13 @@ impl Nibbler {
     }
 
     async fn object(&self, key: &str) -> Vec<u8> {
-        match self.world.bucket("results").get(key, None, 16 << 20).await.unwrap() {
+        match self
+            .world
+            .bucket("results")
+            .get(key, None, 16 << 20)
+            .await
+            .unwrap()
+        {
             Got::Object(object) => object.bytes.to_vec(),
             other => panic!("`{key}`: {other:?}"),
         }

@@ -10,15 +10,16 @@ use clap::Args;
 use dataperf::benchmarks::{ADVERSARIAL_NIBBLER, HOSTED, IDS, NIBBLER_KINDS};
 use dataperf_aws::{Holder, Token};
 use dataperf_local::{
-    ACCESS_KEY_ID, Bucket, Config, FunctionSpec, IMAGES_KEY, LocalCloud, Policy, REGION, SECRET_ACCESS_KEY, Schedule,
-    TableSpec, Trigger,
+    ACCESS_KEY_ID, Bucket, Config, FunctionSpec, IMAGES_KEY, LocalCloud, Policy, REGION, SECRET_ACCESS_KEY,
+    Schedule, TableSpec, Trigger,
 };
 use serde_json::json;
 
 use super::token::{now, random_token};
 use crate::Done;
 use crate::cloud::{
-    CloudArgs, DATASETS, DYNAMODB_PORT, HTTP_PORT, IMAGES_PORT, LAMBDA_PORT, RESULTS, S3_PORT, SUBMISSIONS, TABLE,
+    CloudArgs, DATASETS, DYNAMODB_PORT, HTTP_PORT, IMAGES_PORT, LAMBDA_PORT, RESULTS, S3_PORT, SUBMISSIONS,
+    TABLE,
 };
 use crate::output::{Format, print_json};
 use crate::page;

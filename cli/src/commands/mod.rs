@@ -6,6 +6,7 @@ pub(crate) mod dataset;
 pub(crate) mod demo;
 pub(crate) mod leaderboard;
 pub(crate) mod local;
+pub(crate) mod nibbler;
 pub(crate) mod redrive;
 pub(crate) mod rescore;
 pub(crate) mod score;

@@ -292,7 +292,10 @@ fn environment(
         ("AWS_ENDPOINT_URL_S3", context.s3_endpoint.clone()),
         ("AWS_ENDPOINT_URL_DYNAMODB", context.dynamodb_endpoint.clone()),
         ("AWS_ENDPOINT_URL_LAMBDA", context.lambda_endpoint.clone()),
-        ("AWS_ENDPOINT_URL_SECRETS_MANAGER", context.lambda_endpoint.clone()),
+        (
+            "AWS_ENDPOINT_URL_SECRETS_MANAGER",
+            context.lambda_endpoint.clone(),
+        ),
         ("AWS_ACCESS_KEY_ID", access_key(&spec.name, id)),
         ("AWS_SECRET_ACCESS_KEY", secret.to_owned()),
         ("AWS_SESSION_TOKEN", faults::token(&spec.name, id)),

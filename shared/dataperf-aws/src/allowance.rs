@@ -94,7 +94,9 @@ impl Allowance<'_> {
     /// [`PortError`].
     pub async fn n_taken(&self, submitter: &str, at: Timestamp) -> Result<u64, PortError> {
         let item = self.table.item(self.day(submitter, &at.day())).await?;
-        let n_taken = item.map(|item| Reader { item: &item }.number(N_TAKEN)).transpose()?;
+        let n_taken = item
+            .map(|item| Reader { item: &item }.number(N_TAKEN))
+            .transpose()?;
         Ok(n_taken.flatten().unwrap_or_default())
     }
 
@@ -198,7 +200,12 @@ impl Allowance<'_> {
 
     /// The operations that end the making: the thing gets the attributes of `made`, and the mark goes. Together with them
     /// whatever else belongs to it may be written. Their conditions do not hold when it was given back meanwhile.
-    pub fn made(&self, thing: &str, taken_by: &SubmissionId, made: Vec<(String, AttributeValue)>) -> Vec<Operation> {
+    pub fn made(
+        &self,
+        thing: &str,
+        taken_by: &SubmissionId,
+        made: Vec<(String, AttributeValue)>,
+    ) -> Vec<Operation> {
         let still = Condition {
             text: "#status = :making AND #taken_by = :taken_by",
             names: &["status", "taken_by"],
@@ -223,11 +230,7 @@ impl Allowance<'_> {
     ///
     /// # Errors
     /// [`PortError`].
-    pub async fn give_back(
-        &self,
-        submission: &SubmissionId,
-        only: Option<&str>,
-    ) -> Result<usize, PortError> {
+    pub async fn give_back(&self, submission: &SubmissionId, only: Option<&str>) -> Result<usize, PortError> {
         let mut n_given_back = 0;
         for mark in self.table.query(Partition::of(self.marks(submission))).await? {
             let reader = Reader { item: &mark };
@@ -242,7 +245,11 @@ impl Allowance<'_> {
                     ..Change::default()
                 };
                 let operations = vec![
-                    (MARK, self.table.delete(Key::new(self.marks(submission), thing), Some(there()))),
+                    (
+                        MARK,
+                        self.table
+                            .delete(Key::new(self.marks(submission), thing), Some(there())),
+                    ),
                     (COUNT, self.table.update(day.clone(), one_less)),
                     (THING, self.table.delete(self.thing(thing), None)),
                 ];

@@ -94,8 +94,16 @@ pub fn upload_form(request: &FormRequest<'_>, credentials: &Credentials, now: Ti
 pub struct Submitter<'a> {
     /// The benchmark's id.
     pub benchmark: &'a str,
-    /// Its leaderboards.
+    /// What of it may be uploaded to: its leaderboards, or kinds of uploads.
     pub leaderboards: &'a [String],
+    /// Where receipts may be read beside these: leaderboards that nobody uploads to.
+    pub receipts_of: &'a [String],
+    /// Folders of the benchmark in the results bucket that may be read too.
+    pub folders: &'a [&'a str],
+    /// Partitions of the table that may be queried.
+    pub partitions: &'a [String],
+    /// The table's ARN.
+    pub table: &'a str,
     /// The submitter's name in keys.
     pub name: &'a str,
 }
@@ -110,30 +118,34 @@ pub fn submitter_policy(
     results: &str,
     partition: &str,
 ) -> Value {
-    let folders = |bucket: &str| -> Vec<String> {
-        let folder = |board| {
-            format!(
-                "arn:{partition}:s3:::{bucket}/{}/{board}/{}/*",
-                submitter.benchmark, submitter.name
-            )
-        };
-        submitter.leaderboards.iter().map(folder).collect()
+    let prefix = |board: &String| format!("{}/{board}/{}/*", submitter.benchmark, submitter.name);
+    let within = |bucket: &str, prefixes: &[String]| -> Vec<String> {
+        let arn = |prefix| format!("arn:{partition}:s3:::{bucket}/{prefix}");
+        prefixes.iter().map(arn).collect()
     };
-    let prefixes: Vec<String> = submitter
-        .leaderboards
+    let uploads: Vec<String> = submitter.leaderboards.iter().map(prefix).collect();
+    let receipts: Vec<String> = [submitter.leaderboards, submitter.receipts_of]
+        .concat()
         .iter()
-        .map(|board| format!("{}/{board}/{}/*", submitter.benchmark, submitter.name))
+        .map(prefix)
         .collect();
-    json!({
-        "Version": "2012-10-17",
-        "Statement": [
-            {"Sid": "UploadSubmissions", "Effect": "Allow", "Action": ["s3:PutObject", "s3:AbortMultipartUpload"],
-             "Resource": folders(submissions)},
-            {"Sid": "ReadReceipts", "Effect": "Allow", "Action": "s3:GetObject", "Resource": folders(results)},
-            {"Sid": "FindReceipts", "Effect": "Allow", "Action": "s3:ListBucket",
-             "Resource": format!("arn:{partition}:s3:::{results}"), "Condition": {"StringLike": {"s3:prefix": prefixes}}},
-        ],
-    })
+    let folders = submitter.folders.iter();
+    let folders: Vec<String> = folders
+        .map(|folder| format!("{}/{folder}/*", submitter.benchmark))
+        .collect();
+    let mut statements = vec![
+        json!({"Sid": "UploadSubmissions", "Effect": "Allow", "Action": ["s3:PutObject", "s3:AbortMultipartUpload"],
+               "Resource": within(submissions, &uploads)}),
+        json!({"Sid": "ReadReceipts", "Effect": "Allow", "Action": "s3:GetObject",
+               "Resource": within(results, &[receipts.clone(), folders].concat())}),
+        json!({"Sid": "FindReceipts", "Effect": "Allow", "Action": "s3:ListBucket",
+               "Resource": format!("arn:{partition}:s3:::{results}"), "Condition": {"StringLike": {"s3:prefix": receipts}}}),
+    ];
+    if !submitter.partitions.is_empty() {
+        statements.push(json!({"Sid": "ReadQueue", "Effect": "Allow", "Action": "dynamodb:Query", "Resource": submitter.table,
+            "Condition": {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": submitter.partitions}}}));
+    }
+    json!({ "Version": "2012-10-17", "Statement": statements })
 }
 
 #[cfg(test)]

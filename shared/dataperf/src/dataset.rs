@@ -66,8 +66,9 @@ pub enum DatasetError {
 pub async fn in_force(bucket: &impl Bucket, benchmark: &str) -> Result<Digest, DatasetError> {
     let key = Current::key(benchmark);
     let Got::Object(object) = bucket.get(&key, None, 4096).await? else {
-        let why =
-            format!("no data set is in force, `{key}` is missing; publish one with `dataperf dataset publish`");
+        let why = format!(
+            "no data set is in force, `{key}` is missing; publish one with `dataperf dataset publish`"
+        );
         return Err(FrozenError::Manifest { why }.into());
     };
     let current: Current = serde_json::from_slice(&object.bytes).map_err(|error| FrozenError::Manifest {
@@ -305,7 +306,9 @@ impl<B: Benchmark, S: Bucket> Dataset<B, S> {
         fresh: &[usize],
     ) -> Result<(), DatasetError> {
         let path = row_digests_file(&request.file);
-        if fresh.is_empty() || self.files.integrity == Integrity::Sizes || !self.files.manifest.files.contains_key(&path)
+        if fresh.is_empty()
+            || self.files.integrity == Integrity::Sizes
+            || !self.files.manifest.files.contains_key(&path)
         {
             return Ok(());
         }

@@ -4,8 +4,8 @@
 use dataperf::Timestamp;
 use dataperf::ports::PortError;
 use dataperf_aws::{
-    Attempt, Cancelled, Change, Condition, Item, Key, Operation, Partition, Reader, SCHEMA, Step, Table, count, now,
-    persist, text,
+    Attempt, Cancelled, Change, Condition, Item, Key, Operation, Partition, Reader, SCHEMA, Step, Table,
+    count, now, persist, text,
 };
 use dataperf_nibbler::{
     BENCHMARK, Board, Configuration, Consensus, PairId, Standing, ValidatedPair, Verdict, consensus,
@@ -55,7 +55,9 @@ async fn stands(table: &Table, pair: &Pair) -> Result<Stands, PortError> {
     let partition = standing_partition(&pair.round, &pair.submitter);
     for item in table.query(Partition::of(partition)).await? {
         if item.contains_key("validated") {
-            stands.validated.push(parsed(&Reader { item: &item }, "validated")?);
+            stands
+                .validated
+                .push(parsed(&Reader { item: &item }, "validated")?);
         }
     }
     Ok(stands)
@@ -64,7 +66,10 @@ async fn stands(table: &Table, pair: &Pair) -> Result<Stands, PortError> {
 /// Decides a pair that has all its verdicts, unless it is decided; gives it as it is then.
 pub(crate) async fn decide(table: &Table, id: &PairId, rules: &Rules) -> Result<Pair, PortError> {
     let what = format!("pair `{id}`");
-    let malformed = |why: String| PortError::Malformed { what: what.clone(), why };
+    let malformed = |why: String| PortError::Malformed {
+        what: what.clone(),
+        why,
+    };
     persist(&what, async || {
         let pair = pairs::read(table, id).await?;
         let mut pair = pair.ok_or_else(|| malformed("it was there and is gone".into()))?;
@@ -117,12 +122,12 @@ fn next(consensus: Consensus, stands: &Stands, rules: &Rules, scores: Vec<Score>
 }
 
 /// The scores of all validated pairs so far, with the one that is decided.
-fn scores(
-    stands: &Stands,
-    validated: Option<&ValidatedPair>,
-    rules: &Rules,
-) -> Result<Vec<Score>, String> {
-    let Configuration { vocabulary, embedding, .. } = &rules.configuration;
+fn scores(stands: &Stands, validated: Option<&ValidatedPair>, rules: &Rules) -> Result<Vec<Score>, String> {
+    let Configuration {
+        vocabulary,
+        embedding,
+        ..
+    } = &rules.configuration;
     let all = stands.validated.iter().chain(validated);
     let standing = Standing::of(*embedding, all).map_err(|error| error.to_string())?;
     let cards = [

@@ -9,7 +9,7 @@ use dataperf::ports::bucket::Bucket;
 use dataperf::{Digest, LineOutcome, Reason, SubmissionId, Timestamp, Upload};
 use dataperf_aws::{Fault, Function, Handled, Invocation, Station, Taken, Taking, now, variable};
 use dataperf_nibbler::images::inspect;
-use dataperf_nibbler::{BENCHMARK, GenerationRequest, Generation, ImageId, Line, Provider, SetId};
+use dataperf_nibbler::{BENCHMARK, Generation, GenerationRequest, ImageId, Line, Provider, SetId};
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, join_all};
 use serde_json::{Value, json};
@@ -181,9 +181,11 @@ impl Generate {
             let secret = secrets.of_provider(provider);
             async move {
                 let key = secret?;
-                let ask = self.services.ask((provider, key), wanted.prompt, generation, deadline, |given| {
-                    seen(provider, given, generation)
-                });
+                let ask = self
+                    .services
+                    .ask((provider, key), wanted.prompt, generation, deadline, |given| {
+                        seen(provider, given, generation)
+                    });
                 Ok::<_, Fault>(ask.await)
             }
         });
@@ -195,7 +197,10 @@ impl Generate {
                 Err(fault) => faults.push(fault),
             }
         }
-        let n_given: usize = batches.iter().map(|batch| batch.pngs.len() + batch.n_blocked).sum();
+        let n_given: usize = batches
+            .iter()
+            .map(|batch| batch.pngs.len() + batch.n_blocked)
+            .sum();
         if n_given < generation.min_images {
             self.forget_secrets(&faults).await;
             return Err(too_few(n_given, generation.min_images, &faults));
@@ -300,7 +305,11 @@ fn outcome(line: usize, set: MadeSet, is_stored: bool) -> Outcome {
              Try another prompt",
             set.n_blocked
         );
-        return Outcome::Rejected(Reason::new("blocked_by_provider", format!("line {line}"), message));
+        return Outcome::Rejected(Reason::new(
+            "blocked_by_provider",
+            format!("line {line}"),
+            message,
+        ));
     }
     Outcome::Set { set, is_stored }
 }
@@ -331,7 +340,8 @@ fn too_few(n_given: usize, least: usize, faults: &[NotGiven]) -> Fault {
         "{n_given} images were made, a set has at least {least}; {}",
         said.join("; ")
     );
-    let is_organizers = !faults.is_empty() && faults.iter().all(|fault| matches!(fault, NotGiven::Organizer(_)));
+    let is_organizers =
+        !faults.is_empty() && faults.iter().all(|fault| matches!(fault, NotGiven::Organizer(_)));
     if is_organizers {
         Fault::Organizer(what)
     } else {

@@ -16,7 +16,9 @@ mod verdicts;
 
 pub use decisions::decided_in;
 pub use generate::run_generate;
-pub use pairs::{Decision, Duplicate, Pair, Score, Unjudged, pair_image_key, pairs_of, read as pair, unjudged};
+pub use pairs::{
+    Decision, Duplicate, Pair, Score, Unjudged, pair_image_key, pairs_of, read as pair, unjudged,
+};
 pub use raters::{is_participant, is_rater, judged_by, name_rater, rater_partition, unjudged_partition};
 pub use rules::{Kept, Rules};
 pub use sets::{Image, MadeSet, image_key};

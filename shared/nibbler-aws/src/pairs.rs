@@ -6,7 +6,8 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use dataperf::ports::PortError;
 use dataperf::{Digest, SubmissionId, Timestamp};
 use dataperf_aws::{
-    Attempt, Cancelled, Condition, Item, Key, Operation, Partition, Reader, SCHEMA, Step, Table, count, persist, text,
+    Attempt, Cancelled, Condition, Item, Key, Operation, Partition, Reader, SCHEMA, Step, Table, count,
+    persist, text,
 };
 use dataperf_nibbler::duplicates::{DuplicateKeys, similarity};
 use dataperf_nibbler::{BENCHMARK, Consensus, Embedding, PairId, Submission};
@@ -141,7 +142,10 @@ fn json<T: Serialize>(what: &PairId, value: &T) -> Result<AttributeValue, PortEr
 }
 
 /// Reads a member that is JSON.
-pub(crate) fn parsed<T: serde::de::DeserializeOwned>(reader: &Reader<'_>, name: &str) -> Result<T, PortError> {
+pub(crate) fn parsed<T: serde::de::DeserializeOwned>(
+    reader: &Reader<'_>,
+    name: &str,
+) -> Result<T, PortError> {
     serde_json::from_str(reader.text(name)?).map_err(|error| reader.malformed(format!("`{name}`: {error}")))
 }
 
@@ -156,7 +160,10 @@ pub(crate) async fn index(table: &Table, pair: &Pair) -> Result<(), PortError> {
         item.insert("prompt".into(), text(&pair.said.prompt));
         (INDEX, table.put(item, None))
     };
-    let operations: Vec<Operation> = prompt_partitions(&pair.said.prompt).into_iter().map(put).collect();
+    let operations: Vec<Operation> = prompt_partitions(&pair.said.prompt)
+        .into_iter()
+        .map(put)
+        .collect();
     persist(&format!("pair `{}`", pair.id), async || {
         Ok(match table.transact(operations.clone()).await {
             Ok(()) => Attempt::Done(()),
@@ -184,9 +191,9 @@ pub(crate) async fn duplicate(table: &Table, pair: &Pair, from: f64) -> Result<D
             continue;
         }
         let similarity = similarity(&pair.said.prompt, reader.text("prompt")?);
-        let is_better = best
-            .as_ref()
-            .is_none_or(|(most, first, _)| similarity > *most || (similarity >= *most && at < first.as_str()));
+        let is_better = best.as_ref().is_none_or(|(most, first, _)| {
+            similarity > *most || (similarity >= *most && at < first.as_str())
+        });
         if similarity >= from && is_better {
             let duplicate = Duplicate {
                 of: Some(reader.parsed("pair")?),
@@ -262,7 +269,10 @@ fn item(pair: &Pair) -> Result<Item, PortError> {
     item.insert("received_at".into(), text(pair.received_at.to_string()));
     item.insert("said".into(), json(&pair.id, &pair.said)?);
     item.insert("duplicate".into(), json(&pair.id, &pair.duplicate)?);
-    item.insert("embedding".into(), AttributeValue::B(Blob::new(pair.embedding.to_bytes())));
+    item.insert(
+        "embedding".into(),
+        AttributeValue::B(Blob::new(pair.embedding.to_bytes())),
+    );
     item.insert("line".into(), count(pair.line));
     item.insert("n_raters".into(), count(pair.n_raters));
     item.insert("n_verdicts".into(), count(0));

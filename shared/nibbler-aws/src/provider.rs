@@ -104,14 +104,16 @@ impl Services {
             let patience = Duration::from_secs(limits.call_seconds).min(left);
             let called = tokio::time::timeout(patience, self.call(provider, key, prompt, limits)).await;
             let called = called.unwrap_or_else(|_| {
-                Err(transient(format!("gave no answer in {:.1} s", patience.as_secs_f64())))
+                Err(transient(format!(
+                    "gave no answer in {:.1} s",
+                    patience.as_secs_f64()
+                )))
             });
-            let failure = match called.and_then(|given| {
-                look(given).map_err(|error| Failure { error, after: None })
-            }) {
-                Ok(seen) => return Ok(seen),
-                Err(failure) => failure,
-            };
+            let failure =
+                match called.and_then(|given| look(given).map_err(|error| Failure { error, after: None })) {
+                    Ok(seen) => return Ok(seen),
+                    Err(failure) => failure,
+                };
             tries += 1;
             let pause = pause(tries, failure.after);
             let left = deadline.saturating_duration_since(Instant::now());
@@ -159,7 +161,8 @@ impl Services {
         let most = provider.images as u64 * (limits.max_image_bytes / 3 + 1) * 4 + MAX_WRAPPING_BYTES;
         let body = Limited::new(body, usize::try_from(most).unwrap_or(usize::MAX));
         let body = body.collect().await;
-        let body = body.map_err(|_| transient(format!("broke off, or answered with more than {most} bytes")))?;
+        let body =
+            body.map_err(|_| transient(format!("broke off, or answered with more than {most} bytes")))?;
         images(&body.to_bytes(), provider.images).map(Given::Images)
     }
 }
@@ -180,7 +183,9 @@ fn refusal(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Result<Given
     if status == StatusCode::BAD_REQUEST && POLICY_CODES.contains(&code.as_str()) {
         return Ok(Given::Refused);
     }
-    let seconds = headers.get(header::RETRY_AFTER).and_then(|value| value.to_str().ok());
+    let seconds = headers
+        .get(header::RETRY_AFTER)
+        .and_then(|value| value.to_str().ok());
     let after = seconds
         .and_then(|seconds| seconds.trim().parse().ok())
         .map(Duration::from_secs);
@@ -199,7 +204,9 @@ fn refusal(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Result<Given
             ..transient(what)
         });
     }
-    Err(organizer(format!("{what}: check its address, its key and its model")))
+    Err(organizer(format!(
+        "{what}: check its address, its key and its model"
+    )))
 }
 
 fn transient(what: String) -> Failure {
@@ -247,7 +254,10 @@ mod tests {
     fn pauses_grow_to_a_bound_and_heed_the_service() {
         for tries in 1..40 {
             let pause = pause(tries, None);
-            assert!(pause >= FIRST_PAUSE / 2 && pause <= LONGEST_PAUSE, "{tries} {pause:?}");
+            assert!(
+                pause >= FIRST_PAUSE / 2 && pause <= LONGEST_PAUSE,
+                "{tries} {pause:?}"
+            );
         }
         assert!(pause(8, None) > pause(1, None));
         assert_eq!(pause(1, Some(Duration::from_secs(7))), Duration::from_secs(7));
@@ -262,10 +272,16 @@ mod tests {
         let policy = r#"{"error": {"code": "content_policy_violation", "message": "no"}}"#;
         assert_eq!(refused(400, policy), Ok(Given::Refused));
         for (status, body) in [(400, "{}"), (401, ""), (403, policy), (404, ""), (302, "")] {
-            assert!(matches!(refused(status, body), Err(NotGiven::Organizer(_))), "{status}");
+            assert!(
+                matches!(refused(status, body), Err(NotGiven::Organizer(_))),
+                "{status}"
+            );
         }
         for status in [408, 409, 425, 429, 500, 502, 503, 504] {
-            assert!(matches!(refused(status, ""), Err(NotGiven::Transient(_))), "{status}");
+            assert!(
+                matches!(refused(status, ""), Err(NotGiven::Transient(_))),
+                "{status}"
+            );
         }
     }
 

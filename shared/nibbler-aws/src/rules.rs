@@ -7,7 +7,8 @@ use dataperf::dataset::{DatasetError, FrozenFiles, Integrity, dataset_prefix, in
 use dataperf::frozen::FrozenError;
 use dataperf_aws::S3Bucket;
 use dataperf_nibbler::{
-    BENCHMARK, CONFIGURATION_FILE, CharacterNgrams, Configuration, Embed, EmbedError, Embedding, EmbeddingKind,
+    BENCHMARK, CONFIGURATION_FILE, CharacterNgrams, Configuration, Embed, EmbedError, Embedding,
+    EmbeddingKind,
 };
 
 /// What uploads are judged by.
@@ -44,7 +45,11 @@ impl Kept {
     ///
     /// # Errors
     /// [`DatasetError`] when there is none, or its configuration can't be used.
-    pub async fn rules(&self, datasets: S3Bucket, pinned: Option<Digest>) -> Result<Arc<Rules>, DatasetError> {
+    pub async fn rules(
+        &self,
+        datasets: S3Bucket,
+        pinned: Option<Digest>,
+    ) -> Result<Arc<Rules>, DatasetError> {
         let dataset = match pinned {
             Some(dataset) => dataset,
             None => in_force(&datasets, BENCHMARK).await?,

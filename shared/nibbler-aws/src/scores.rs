@@ -40,7 +40,13 @@ pub(crate) async fn publish(
         };
         // what was judged last
         let artifact = Digest::of(pair.id.as_str().as_bytes());
-        Ok(Verdict::scored(BENCHMARK, &score.board, decision.dataset, artifact, card))
+        Ok(Verdict::scored(
+            BENCHMARK,
+            &score.board,
+            decision.dataset,
+            artifact,
+            card,
+        ))
     };
     settle(BENCHMARK, &upload, terms, outlets, verdict, now).await
 }

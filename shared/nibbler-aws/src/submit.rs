@@ -74,7 +74,10 @@ impl Submit {
             });
         }
         let embedding = case.rules.configuration.embedding.as_str();
-        Ok(Judged::Lines(outcomes, Notes::from([("embedding".into(), json!(embedding))])))
+        Ok(Judged::Lines(
+            outcomes,
+            Notes::from([("embedding".into(), json!(embedding))]),
+        ))
     }
 
     async fn one(

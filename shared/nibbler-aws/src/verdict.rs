@@ -69,7 +69,11 @@ fn step_of_a_score(upload: &Upload) -> Option<PairId> {
 impl Judge {
     async fn judge(&self, case: &Case<'_>, lines: Vec<Line<Verdict>>) -> Result<Judged, Fault> {
         let (table, rater) = (case.table.table(), &case.submission.submitter);
-        if let Some(refused) = refused(is_rater(table, rater).await?, is_participant(table, rater).await?, rater) {
+        if let Some(refused) = refused(
+            is_rater(table, rater).await?,
+            is_participant(table, rater).await?,
+            rater,
+        ) {
             return Ok(Judged::Refused(refused));
         }
         let mut outcomes = Vec::with_capacity(lines.len());
@@ -92,7 +96,9 @@ impl Judge {
         line: usize,
         verdict: &Verdict,
     ) -> Result<Result<BTreeMap<String, Value>, Rejection>, Fault> {
-        let Filed { submitter: rater, id, .. } = case.submission;
+        let Filed {
+            submitter: rater, id, ..
+        } = case.submission;
         let table = case.table.table();
         let at = format!("line {line} /submission");
         let refuse = |code: &str, message: String| Ok(Err(Reason::new(code, at.as_str(), message).into()));

@@ -3,7 +3,8 @@
 use dataperf::SubmissionId;
 use dataperf::ports::PortError;
 use dataperf_aws::{
-    Attempt, Cancelled, Change, Condition, Item, Key, Partition, Reader, SCHEMA, Step, Table, count, persist, text,
+    Attempt, Cancelled, Change, Condition, Item, Key, Partition, Reader, SCHEMA, Step, Table, count, persist,
+    text,
 };
 use dataperf_nibbler::{PairId, Verdict};
 
@@ -51,7 +52,8 @@ pub(crate) async fn give(
         let (n_raters, n_verdicts) = (number("n_raters")?, number("n_verdicts")?);
         if let Some(there) = table.item(key.clone()).await? {
             let there = Reader { item: &there };
-            let is_this = there.text("submission")? == submission.as_str() && there.number("line")? == Some(line);
+            let is_this =
+                there.text("submission")? == submission.as_str() && there.number("line")? == Some(line);
             let is_last = n_verdicts >= n_raters;
             return Ok(Attempt::Done(if is_this {
                 Given::Counted { is_last }
