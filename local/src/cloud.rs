@@ -25,7 +25,7 @@ use crate::images::ImageService;
 use crate::on_failure::OnFailureRecord;
 use crate::queue::Queue;
 use crate::schedule::scheduled_event;
-use crate::serve::{Ports, serve};
+use crate::serve::{Port, Ports, serve};
 use crate::status::{Snapshot, Status};
 use crate::storm::Service;
 
@@ -91,19 +91,7 @@ impl LocalCloud {
         let table_path = data_dir.join("dynamodb.sqlite");
         let tables = crate::dynamodb::open(&table_path, config.table.as_ref())?;
 
-        let left = queue.n_by_function().await;
-        let left = left.map_err(|source| StartError::Index {
-            path: data_dir.join("index.sqlite"),
-            source,
-        })?;
-        for (function, n_invocations) in left.iter().filter(|(function, _)| !queue.has_function(function)) {
-            tracing::warn!(
-                function,
-                n_invocations,
-                "invocations wait for a function that is not configured"
-            );
-        }
-
+        warn_of_strangers(&queue, &data_dir).await?;
         let stop_servers = CancellationToken::new();
         let images = ImageService::default();
         let (front, engine) =
@@ -113,28 +101,10 @@ impl LocalCloud {
                     path: table_path,
                     reason: error.to_string(),
                 })?;
-        let servers = vec![
+        let mut servers = vec![
             tokio::spawn(serve(
                 ports.s3.listener,
                 Gate::new(&faults, Service::S3, crate::s3::service(store, &callers)),
-                stop_servers.clone(),
-            )),
-            tokio::spawn(serve(
-                ports.lambda.listener,
-                Gate::new(
-                    &faults,
-                    Service::Lambda,
-                    TowerToHyperService::new(
-                        crate::lambda::router(Arc::clone(&queue), guard.clone())
-                            .merge(crate::secrets::router(config.secrets, guard.clone())),
-                    ),
-                ),
-                stop_servers.clone(),
-            )),
-            // no storm of the cloud's reaches it: it is another's, and has its own moods
-            tokio::spawn(serve(
-                ports.images.listener,
-                TowerToHyperService::new(images.router()),
                 stop_servers.clone(),
             )),
             tokio::spawn(serve(
@@ -144,6 +114,19 @@ impl LocalCloud {
             )),
             engine,
         ];
+        let lambda = crate::lambda::router(Arc::clone(&queue), guard.clone())
+            .merge(crate::secrets::router(config.secrets, guard));
+        let lambda_endpoint = ports.lambda.endpoint.clone();
+        servers.push(spawn(
+            ports.lambda,
+            Some(Service::Lambda),
+            lambda,
+            &faults,
+            &stop_servers,
+        ));
+        // no storm of the cloud's reaches it: it is another's, and has its own moods
+        let (images_endpoint, router) = (ports.images.endpoint.clone(), images.router());
+        servers.push(spawn(ports.images, None, router, &faults, &stop_servers));
         let context = HostContext {
             queue: Arc::clone(&queue),
             faults: Arc::clone(&faults),
@@ -152,7 +135,7 @@ impl LocalCloud {
             data_dir: data_dir.clone(),
             s3_endpoint: ports.s3.endpoint.clone(),
             dynamodb_endpoint: ports.dynamodb.endpoint.clone(),
-            lambda_endpoint: ports.lambda.endpoint.clone(),
+            lambda_endpoint: lambda_endpoint.clone(),
             idle_timeout: config.idle_timeout,
             stop: CancellationToken::new(),
             kill: CancellationToken::new(),
@@ -162,8 +145,8 @@ impl LocalCloud {
             data_dir,
             s3_endpoint: ports.s3.endpoint,
             dynamodb_endpoint: ports.dynamodb.endpoint,
-            lambda_endpoint: ports.lambda.endpoint,
-            images_endpoint: ports.images.endpoint,
+            lambda_endpoint,
+            images_endpoint,
             images,
             http_endpoint: ports.http.as_ref().map(|port| port.endpoint.clone()),
             http_listener: Mutex::new(ports.http.map(|port| port.listener)),
@@ -335,4 +318,36 @@ impl LocalCloud {
         locked(&self.inner.http_listener).take();
         locked(&self.inner.lock).take();
     }
+}
+
+/// Serves what is a router; `service` names it to the faults that may strike it.
+fn spawn(
+    port: Port,
+    service: Option<Service>,
+    router: Router,
+    faults: &Arc<Faults>,
+    stop: &CancellationToken,
+) -> JoinHandle<()> {
+    let (router, stop) = (TowerToHyperService::new(router), stop.clone());
+    match service {
+        Some(service) => tokio::spawn(serve(port.listener, Gate::new(faults, service, router), stop)),
+        None => tokio::spawn(serve(port.listener, router, stop)),
+    }
+}
+
+/// Says of which invocations nobody will ever run.
+async fn warn_of_strangers(queue: &Queue, data_dir: &Path) -> Result<(), StartError> {
+    let left = queue.n_by_function().await;
+    let left = left.map_err(|source| StartError::Index {
+        path: data_dir.join("index.sqlite"),
+        source,
+    })?;
+    for (function, n_invocations) in left.iter().filter(|(function, _)| !queue.has_function(function)) {
+        tracing::warn!(
+            function,
+            n_invocations,
+            "invocations wait for a function that is not configured"
+        );
+    }
+    Ok(())
 }

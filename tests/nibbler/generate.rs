@@ -258,7 +258,7 @@ async fn a_wrong_key_is_the_organizers_fault_and_is_read_anew() {
                 "dataperf-nibbler".to_owned(),
                 json!({"image-ids": "x".repeat(32), "draws": "old"}).to_string(),
             )]
-            .into()
+            .into();
         },
         |_| (),
     )

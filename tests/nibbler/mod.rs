@@ -113,10 +113,6 @@ impl Nibbler {
             assert_eq!(stored, receipt);
             receipts.push(receipt);
         }
-        for record in self.world.cloud.on_failure().await.unwrap() {
-            // captured unless the test fails: then it is the first thing to know
-            println!("{}: {}", record.function, record.record["responsePayload"]);
-        }
         receipts
     }
 

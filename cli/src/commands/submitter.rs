@@ -3,18 +3,22 @@
 use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueEnum};
-use dataperf::benchmarks::IDS;
+use dataperf::UploadKey;
+use dataperf::benchmarks::{ADVERSARIAL_NIBBLER, HOSTED};
 use dataperf::challenge::BASELINE_PREFIX;
 use dataperf::dataset::{Dataset, Integrity, dataset_prefix};
-use dataperf::{Timestamp, UploadKey};
 use dataperf_aws::{
     FormRequest, MAX_FORM_SECONDS, S3Bucket, Submitter, UploadForm, submitter_policy, upload_form,
 };
 use dataperf_datasets::Import;
+use dataperf_nibbler::{
+    Artifact as _, Board as NibblerBoard, GenerationRequest, Kind, Submission as Pair, Verdict as Judged,
+};
+use dataperf_nibbler_aws::{PAIR_IMAGES, is_participant, name_rater, rater_partition, unjudged_partition};
 use serde_json::{Value, json};
 
 use crate::Done;
-use crate::cloud::{Cloud, CloudArgs};
+use crate::cloud::{Cloud, CloudArgs, now};
 use crate::output::{Format, print_json};
 use crate::registry::{Task, with_benchmark};
 
@@ -30,14 +34,18 @@ pub(crate) enum SubmitterCommand {
     Examples:\n  dataperf submitter add ada speech-selection --local             forms for a week, with the curl command\n  \
     dataperf submitter add ada speech-selection -l en-25 --hours 24 --format json > ada.json\n  \
     dataperf submitter add ada speech-selection --access policy > ada-policy.json\n  \
+    dataperf submitter add rosa adversarial-nibbler --rater --access policy > rosa-policy.json\n  \
     aws iam put-user-policy --user-name ada --policy-name submit --policy-document file://ada-policy.json"
 )]
 pub(crate) struct AddArgs {
     /// The submitter's name, as it stands in keys and on leaderboards
     name: String,
     /// The benchmark
-    #[arg(value_parser = PossibleValuesParser::new(IDS))]
+    #[arg(value_parser = PossibleValuesParser::new(HOSTED))]
     benchmark: String,
+    /// Name somebody a rater of Adversarial Nibbler, who judges pairs and submits none
+    #[arg(long)]
+    rater: bool,
     /// Only these leaderboards; by default all of the data set in force
     #[arg(long, short)]
     leaderboard: Vec<String>,
@@ -63,14 +71,37 @@ pub(crate) async fn run(command: SubmitterCommand, format: Format) -> Result<Don
     let SubmitterCommand::Add(args) = command;
     check_name(&args.benchmark, &args.name)?;
     let cloud = args.cloud.clone().connect().await;
-    let boards = with_benchmark(&args.benchmark, Boards { cloud: &cloud }).await?;
+    let boards = if args.benchmark == ADVERSARIAL_NIBBLER {
+        kinds(args.rater)
+    } else if args.rater {
+        bail!(
+            "`{}` has no raters: `--rater` is for `{ADVERSARIAL_NIBBLER}`",
+            args.benchmark
+        );
+    } else {
+        with_benchmark(&args.benchmark, Boards { cloud: &cloud }).await?
+    };
     let leaderboards = chosen(&boards, &args.leaderboard)?;
+    if args.rater {
+        let table = cloud.leaderboards();
+        if is_participant(table.table(), &args.name).await? {
+            bail!(
+                "`{}` has submitted pairs: who takes part judges nobody's",
+                args.name
+            );
+        }
+        name_rater(table.table(), &args.name, now()).await?;
+    }
     match args.access {
         Access::Policy => {
             let submitter = Submitter {
                 benchmark: &args.benchmark,
                 leaderboards: &leaderboards,
                 name: &args.name,
+                receipts_of: &boards.receipts_of,
+                folders: if args.rater { &[PAIR_IMAGES] } else { &[] },
+                partitions: &partitions(&args),
+                table: &cloud.table_arn(),
             };
             let names = &cloud.names;
             print_json(&submitter_policy(
@@ -118,6 +149,38 @@ struct Boards<'a> {
 struct InForce {
     leaderboards: Vec<String>,
     max_bytes: u64,
+    receipts_of: Vec<String>,
+}
+
+/// What Adversarial Nibbler has in the place of leaderboards: a rater sends verdicts, a participant everything else and reads
+/// how the scores change.
+fn kinds(is_rater: bool) -> InForce {
+    let names = |kinds: &[Kind]| kinds.iter().map(|kind| kind.as_str().to_owned()).collect();
+    let boards = NibblerBoard::ALL.map(|board| board.as_str().to_owned());
+    let (leaderboards, max_bytes, receipts_of) = if is_rater {
+        (names(&[Kind::Verdict]), Judged::MAX_BYTES, Vec::new())
+    } else {
+        let kinds = names(&[Kind::Generate, Kind::Submit]);
+        (
+            kinds,
+            Pair::MAX_BYTES.max(GenerationRequest::MAX_BYTES),
+            boards.into(),
+        )
+    };
+    InForce {
+        leaderboards,
+        max_bytes,
+        receipts_of,
+    }
+}
+
+/// The parts of the table that a rater reads: the queue, and what was judged already.
+fn partitions(args: &AddArgs) -> Vec<String> {
+    if args.rater {
+        vec![unjudged_partition(), rater_partition(&args.name)]
+    } else {
+        Vec::new()
+    }
 }
 
 impl Task for Boards<'_> {
@@ -132,6 +195,7 @@ impl Task for Boards<'_> {
         Ok(InForce {
             leaderboards: leaderboards.into_iter().map(|board| board.name).collect(),
             max_bytes: B::MAX_ARTIFACT_BYTES,
+            receipts_of: Vec::new(),
         })
     }
 }
@@ -166,11 +230,7 @@ async fn form(cloud: &Cloud, args: &AddArgs, leaderboard: &str, max_bytes: u64) 
         max_bytes,
         valid_seconds: args.hours * 3600,
     };
-    let since_1970 = std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .unwrap_or_default();
-    let now = Timestamp::from_unix_millis(i64::try_from(since_1970.as_millis()).unwrap_or(i64::MAX));
-    Ok(upload_form(&request, &credentials, now))
+    Ok(upload_form(&request, &credentials, now()))
 }
 
 fn print_forms(forms: &[(String, UploadForm)], format: Format) -> Result<()> {

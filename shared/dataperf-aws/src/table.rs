@@ -214,6 +214,7 @@ impl Table {
     }
 
     /// Writes an item.
+    #[expect(clippy::missing_panics_doc, reason = "the required fields are set")]
     pub fn put(&self, item: Item, condition: Option<Condition>) -> TransactWriteItem {
         let (text, names, values) = parts(condition);
         let put = Put::builder()
@@ -229,6 +230,7 @@ impl Table {
     }
 
     /// Removes an item.
+    #[expect(clippy::missing_panics_doc, reason = "the required fields are set")]
     pub fn delete(&self, key: Key, condition: Option<Condition>) -> TransactWriteItem {
         let (text, names, values) = parts(condition);
         let delete = Delete::builder()
@@ -244,6 +246,7 @@ impl Table {
     }
 
     /// Changes attributes of an item, which is made when it is not there.
+    #[expect(clippy::missing_panics_doc, reason = "the required fields are set")]
     pub fn update(&self, key: Key, change: Change) -> TransactWriteItem {
         let Change {
             set,

@@ -17,7 +17,7 @@ mod verdicts;
 pub use decisions::decided_in;
 pub use generate::run_generate;
 pub use pairs::{
-    Decision, Duplicate, Pair, Score, Unjudged, pair_image_key, pairs_of, read as pair, unjudged,
+    Decision, Duplicate, PAIR_IMAGES, Pair, Score, Unjudged, pair_image_key, pairs_of, read as pair, unjudged,
 };
 pub use raters::{is_participant, is_rater, judged_by, name_rater, rater_partition, unjudged_partition};
 pub use rules::{Kept, Rules};

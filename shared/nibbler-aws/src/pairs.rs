@@ -96,9 +96,12 @@ pub struct Score {
     pub metrics: std::collections::BTreeMap<String, serde_json::Value>,
 }
 
+/// The benchmark's folder in the results bucket with the images that raters may read.
+pub const PAIR_IMAGES: &str = "pairs";
+
 /// Where the copy of a pair's image is that raters may read, in the results bucket.
 pub fn pair_image_key(pair: &PairId) -> String {
-    format!("{BENCHMARK}/pairs/{pair}.png")
+    format!("{BENCHMARK}/{PAIR_IMAGES}/{pair}.png")
 }
 
 pub(crate) fn pair_partition(pair: &PairId) -> String {

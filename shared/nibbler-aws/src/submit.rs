@@ -119,15 +119,14 @@ impl Submit {
             origin: (known.provider, known.model),
             decision: None,
         };
-        let filed = match pairs::read(table, &pair.id).await? {
-            Some(there) => pairs::filed(there, &pair),
-            None => {
-                pairs::index(table, &pair).await?;
-                let from = case.rules.configuration.near_duplicate_from;
-                pair.duplicate = pairs::duplicate(table, &pair, from).await?;
-                self.show_raters(&known.key, &pair.id).await?;
-                pairs::file(table, &pair).await?
-            }
+        let filed = if let Some(there) = pairs::read(table, &pair.id).await? {
+            pairs::filed(there, &pair)
+        } else {
+            pairs::index(table, &pair).await?;
+            let from = case.rules.configuration.near_duplicate_from;
+            pair.duplicate = pairs::duplicate(table, &pair, from).await?;
+            self.show_raters(&known.key, &pair.id).await?;
+            pairs::file(table, &pair).await?
         };
         Ok(match filed {
             Filed::Here(pair) => Ok(*pair),
