@@ -163,7 +163,8 @@ mod tests {
         let root = tempfile::tempdir().expect("a temporary directory");
         fs::write(root.path().join("empty"), []).expect("a file");
         let bucket = DirectoryBucket::new(root.path());
-        let parts = pollster::block_on(bucket.get_ranges("empty", std::slice::from_ref(&(0..0)))).expect("no port error");
+        let parts = pollster::block_on(bucket.get_ranges("empty", std::slice::from_ref(&(0..0))))
+            .expect("no port error");
         assert_eq!(parts, Some(vec![Bytes::new()]));
     }
 

@@ -1,6 +1,8 @@
 //! The Lambda function of Adversarial Nibbler: submit.
 
+use dataperf_nibbler_minilm::MiniLm;
+
 #[tokio::main]
 async fn main() -> Result<(), lambda_runtime::Error> {
-    dataperf_nibbler_aws::run_submit().await
+    dataperf_nibbler_aws::run_submit(|files| Ok(Box::new(MiniLm::load(files)?))).await
 }

@@ -1,6 +1,7 @@
 //! Adversarial Nibbler's three functions, their items in the table, and the services that make images.
 
 mod decisions;
+mod embedder;
 mod generate;
 mod office;
 mod pairs;
@@ -15,6 +16,7 @@ mod verdict;
 mod verdicts;
 
 pub use decisions::decided_in;
+pub use embedder::{LoadModel, Model};
 pub use generate::run_generate;
 pub use pairs::{
     Decision, Duplicate, PAIR_IMAGES, Pair, Score, Unjudged, pair_image_key, pairs_of, read as pair, unjudged,

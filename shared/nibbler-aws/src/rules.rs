@@ -6,10 +6,7 @@ use dataperf::Digest;
 use dataperf::dataset::{DatasetError, FrozenFiles, Integrity, dataset_prefix, in_force};
 use dataperf::frozen::FrozenError;
 use dataperf_aws::S3Bucket;
-use dataperf_nibbler::{
-    BENCHMARK, CONFIGURATION_FILE, CharacterNgrams, Configuration, Embed, EmbedError, Embedding,
-    EmbeddingKind,
-};
+use dataperf_nibbler::{BENCHMARK, CONFIGURATION_FILE, Configuration};
 
 /// What uploads are judged by.
 pub struct Rules {
@@ -19,21 +16,6 @@ pub struct Rules {
     pub dataset: Digest,
     /// Its files.
     pub files: FrozenFiles<S3Bucket>,
-}
-
-impl Rules {
-    /// A prompt's vector.
-    ///
-    /// # Errors
-    /// What the organizer has to mend.
-    pub(crate) fn embed(&self, prompt: &str) -> Result<Embedding, String> {
-        let embedded = match self.configuration.embedding {
-            EmbeddingKind::CharacterNgrams => CharacterNgrams.embed(&[prompt]),
-            EmbeddingKind::MiniLm => Err(EmbedError("this function has no sentence transformer".into())),
-        };
-        let mut embedded = embedded.map_err(|error| error.to_string())?;
-        embedded.pop().ok_or_else(|| "an embedding gave nothing".into())
-    }
 }
 
 /// The rules that were read last; read anew when others are in force.

@@ -11,6 +11,7 @@ use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use serde_json::{Value, json};
 
+use crate::embedder::{Embedder, LoadModel};
 use crate::office::{Case, Judged, Notes, Office};
 use crate::pairs::{self, Duplicate, Filed, Pair, pair_image_key};
 use crate::raters::is_rater;
@@ -21,16 +22,21 @@ const MAX_IMAGE_BYTES: u64 = 256 << 20;
 
 struct Submit {
     office: Office,
+    embedder: Embedder,
 }
 
-/// Runs the function until the host ends it.
+/// Runs the function until the host ends it. `load` makes the sentence transformer, where the data set has one.
 ///
 /// # Errors
 /// When the environment lacks a variable, or the runtime's host is gone.
-pub async fn run_submit() -> Result<(), lambda_runtime::Error> {
+pub async fn run_submit(load: LoadModel) -> Result<(), lambda_runtime::Error> {
     dataperf_aws::log_as_json();
     let office = Office::from_environment()?;
-    dataperf_aws::serve(Submit { office }).await
+    dataperf_aws::serve(Submit {
+        office,
+        embedder: Embedder::new(load),
+    })
+    .await
 }
 
 impl Function for Submit {
@@ -104,7 +110,7 @@ impl Submit {
             );
             return Ok(Err(Reason::new("other_prompt", at("prompt"), message).into()));
         }
-        let embedding = case.rules.embed(&said.prompt).map_err(Fault::Organizer)?;
+        let embedding = self.embedder.embed(&case.rules, &said.prompt).await?;
         let mut pair = Pair {
             id: PairId::of(&said.image),
             submitter: submission.submitter.clone(),
