@@ -54,4 +54,31 @@ fn every_shipped_submission_ends_as_it_should() {
     assert!(n_baselines >= 30, "{n_baselines} baselines");
     assert!(n_rejected >= 10, "{n_rejected} bad submissions");
     assert!(document["leaderboards"].as_array().unwrap().len() >= 8);
+    let boards = document["leaderboards"].as_array().unwrap();
+    let of_people: BTreeMap<&str, f64> = boards
+        .iter()
+        .filter(|board| board["leaderboard"] == "model-fooling")
+        .flat_map(|board| board["places"].as_array().unwrap())
+        .map(|place| {
+            (
+                place["submitter"].as_str().unwrap(),
+                place["score"].as_f64().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        of_people,
+        [("ada", 5.0), ("bo", 2.0)].into(),
+        "medians of three raters"
+    );
+    assert!(
+        boards
+            .iter()
+            .any(|board| board["leaderboard"] == "prompt-creativity")
+    );
+    assert_eq!(
+        document["nibbler"].as_array().unwrap().len(),
+        7,
+        "two requests, two files of pairs, three of verdicts"
+    );
 }

@@ -158,11 +158,19 @@ impl Cloud {
     pub(crate) fn evaluators(&self) -> Evaluators {
         let names = &self.names;
         let is_local = names.is_local();
-        let local = is_local.then(|| format!("http://127.0.0.1:{LAMBDA_PORT}"));
-        let endpoint = names.lambda_endpoint.clone().or(local);
+        let endpoint = self.lambda_endpoint();
         let usual = if is_local { "" } else { "dataperf-" };
         let prefix = names.functions_prefix.as_deref().unwrap_or(usual);
         Evaluators::new(self.clients.lambda(endpoint.as_deref()), prefix)
+    }
+
+    /// Where Lambda and Secrets Manager are, when not where the environment says.
+    pub(crate) fn lambda_endpoint(&self) -> Option<String> {
+        let local = self
+            .names
+            .is_local()
+            .then(|| format!("http://127.0.0.1:{LAMBDA_PORT}"));
+        self.names.lambda_endpoint.clone().or(local)
     }
 
     /// The bucket of submissions.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use dataperf::benchmarks::IDS;
+use dataperf::benchmarks::{ADVERSARIAL_NIBBLER, IDS};
 use dataperf::progress::Silent;
 use dataperf::{Ending, Receipt};
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -14,6 +14,7 @@ use serde_json::json;
 
 use super::baseline::{MakeTask, Names, make_into};
 use super::dataset::{Boards, ImportTask, open, publish};
+use super::demo_nibbler::{self, play, prepare};
 use super::leaderboard::{boards, document, print};
 use super::local::{FunctionArgs, config, organizer_token, start, stopped, with_token};
 use super::submit::{receipt, upload};
@@ -82,7 +83,7 @@ pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
         .connect()
         .await;
 
-    let shown: Vec<&'static str> = IDS.iter().copied().filter(|id| data.join(id).is_dir()).collect();
+    let mut shown: Vec<&'static str> = IDS.iter().copied().filter(|id| data.join(id).is_dir()).collect();
     let mut planned = Vec::new();
     for benchmark in &shown {
         let (from, out) = (data.join(benchmark), scratch.path().join(benchmark));
@@ -98,18 +99,36 @@ pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
         planned.extend(plan(benchmark, &from.join("submissions"))?);
         planned.extend(plan_baselines(benchmark, &out, scratch.path()).await?);
     }
+    let nibbles = data.join(ADVERSARIAL_NIBBLER).is_dir();
+    if nibbles {
+        let shipped = data.join(ADVERSARIAL_NIBBLER);
+        prepare(&cloud, local.images_endpoint(), &shipped, scratch.path()).await?;
+        shown.push(ADVERSARIAL_NIBBLER);
+    }
+    let all = async {
+        let nibbled = async {
+            if nibbles {
+                play(&cloud).await
+            } else {
+                Ok(Vec::new())
+            }
+        };
+        tokio::try_join!(drop_all(&cloud, planned), nibbled)
+    };
     let ended = tokio::select! {
-        outcomes = drop_all(&cloud, planned) => outcomes,
+        ended = all => ended,
         fault = failed_for_good(&local) => Err(fault),
     };
-    let outcomes = match ended {
-        Ok(outcomes) => outcomes,
+    let (outcomes, nibbled) = match ended {
+        Ok(ended) => ended,
         Err(error) => bail!("{error:#}{}", failures(&local).await?),
     };
-    let surprises: Vec<String> = outcomes.iter().filter_map(surprise).collect();
+    let mut surprises: Vec<String> = outcomes.iter().filter_map(surprise).collect();
+    surprises.extend(demo_nibbler::surprises(&nibbled));
     match format {
-        Format::Json => print_outcomes_json(&cloud, &shown, &outcomes).await?,
+        Format::Json => print_outcomes_json(&cloud, &shown, &outcomes, &nibbled).await?,
         Format::Text => {
+            demo_nibbler::print(&nibbled);
             print_outcomes(&cloud, &shown, &outcomes).await?;
             let kept = args.data_dir.as_deref().filter(|_| !args.keep_running);
             print_next_steps(&local, args.keep_running, kept).await?;
@@ -307,7 +326,12 @@ async fn print_outcomes(cloud: &Cloud, shown: &[&str], outcomes: &[Outcome]) -> 
     Ok(())
 }
 
-async fn print_outcomes_json(cloud: &Cloud, shown: &[&str], outcomes: &[Outcome]) -> Result<()> {
+async fn print_outcomes_json(
+    cloud: &Cloud,
+    shown: &[&str],
+    outcomes: &[Outcome],
+    nibbled: &[Receipt],
+) -> Result<()> {
     let mut documents = Vec::new();
     for benchmark in shown {
         documents.extend(
@@ -318,7 +342,7 @@ async fn print_outcomes_json(cloud: &Cloud, shown: &[&str], outcomes: &[Outcome]
         );
     }
     let receipts: Vec<&Receipt> = outcomes.iter().map(|outcome| &outcome.receipt).collect();
-    print_json(&json!({ "leaderboards": documents, "receipts": receipts }))
+    print_json(&json!({ "leaderboards": documents, "receipts": receipts, "nibbler": nibbled }))
 }
 
 async fn print_next_steps(

@@ -32,8 +32,8 @@ const LONGEST_SECONDS: u64 = 900;
 const CARETAKER: &str = "caretaker";
 /// What the secret is called that Adversarial Nibbler's function reads.
 const NIBBLER_SECRET: &str = "dataperf-nibbler";
-/// The name of the key of the service on this machine.
-pub(crate) const LOCAL_PROVIDER: &str = "local";
+/// The name of the key of the service on this machine, as the shipped configuration has it.
+const LOCAL_PROVIDER: &str = "drawer";
 /// The rights that functions have when they are deployed, and here.
 const POLICIES: &str = include_str!("../../../infra/policies.json");
 

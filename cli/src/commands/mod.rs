@@ -4,6 +4,7 @@ pub(crate) mod baseline;
 pub(crate) mod challenge;
 pub(crate) mod dataset;
 pub(crate) mod demo;
+mod demo_nibbler;
 pub(crate) mod leaderboard;
 pub(crate) mod local;
 pub(crate) mod nibbler;

@@ -259,7 +259,7 @@ impl Generate {
         if let Some(secrets) = kept.as_ref() {
             return Ok(secrets.clone());
         }
-        let read = Secrets::read(self.office.station.clients().await, &self.secret).await?;
+        let read = Secrets::read(self.office.station.clients().await, None, &self.secret).await?;
         Ok(kept.insert(std::sync::Arc::new(read)).clone())
     }
 

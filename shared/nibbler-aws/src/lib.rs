@@ -23,6 +23,7 @@ pub use pairs::{
 };
 pub use raters::{is_participant, is_rater, judged_by, name_rater, rater_partition, unjudged_partition};
 pub use rules::{Kept, Rules};
+pub use secrets::pseudonym_key;
 pub use sets::{Image, MadeSet, image_key};
 pub use submit::run_submit;
 pub use verdict::run_verdict;

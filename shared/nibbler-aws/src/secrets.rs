@@ -23,9 +23,13 @@ impl fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// Asks Secrets Manager.
-    pub(crate) async fn read(clients: &Clients, name: &str) -> Result<Self, Fault> {
-        let client = aws_sdk_secretsmanager::Client::new(clients.configuration());
+    /// Asks Secrets Manager, at `endpoint` or where the environment says.
+    pub(crate) async fn read(clients: &Clients, endpoint: Option<&str>, name: &str) -> Result<Self, Fault> {
+        let mut configuration = aws_sdk_secretsmanager::config::Builder::from(clients.configuration());
+        if let Some(endpoint) = endpoint {
+            configuration = configuration.endpoint_url(endpoint);
+        }
+        let client = aws_sdk_secretsmanager::Client::from_conf(configuration.build());
         let answer = client.get_secret_value().secret_id(name).send().await;
         let answer = answer.map_err(|error| port_error(format!("reading the secret `{name}`"), error))?;
         let members = answer
@@ -58,4 +62,16 @@ impl Secrets {
         let key = SecretKey::new(self.member(IMAGE_IDS)?.as_bytes());
         key.map_err(|weak| Fault::Organizer(format!("`{IMAGE_IDS}` in the secret `{}`: {weak}", self.name)))
     }
+}
+
+/// The key that pseudonyms are made with, for whoever may read the secret `name`.
+///
+/// # Errors
+/// [`Fault`] when it can't be read, or has no such key.
+pub async fn pseudonym_key(
+    clients: &Clients,
+    endpoint: Option<&str>,
+    name: &str,
+) -> Result<SecretKey, Fault> {
+    Secrets::read(clients, endpoint, name).await?.image_ids()
 }

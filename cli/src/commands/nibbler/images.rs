@@ -10,7 +10,8 @@ use image::{ImageFormat, ImageReader, Limits};
 
 use crate::cloud::Cloud;
 
-const MAX_IMAGE_BYTES: u64 = 256 << 20;
+/// No image that was stored is larger.
+pub(super) const MAX_IMAGE_BYTES: u64 = 256 << 20;
 /// Blurring takes the image down to so many pixels a side: shapes of colour, nothing that shows what it is.
 const BLURRED_SIDE: u32 = 12;
 

@@ -1,6 +1,7 @@
 //! `dataperf nibbler`: ask for images, submit pairs, judge them, and export what came of it.
 
 mod agreement;
+mod export;
 mod images;
 mod participant;
 mod rater;
@@ -19,6 +20,8 @@ use crate::cloud::Cloud;
 use crate::output::{Format, print_json, print_verdict};
 use crate::progress;
 
+pub(crate) use participant::{ask, images_of};
+
 /// Where help is, for whoever needs it; said by every command that has to do with images.
 pub(crate) const WELL_BEING: &str = "The images may be disturbing. They are saved blurred unless you ask, you may stop at any time, and \
     docs/nibbler-participants.md#well-being and docs/nibbler-raters.md#well-being say where help is.";
@@ -36,6 +39,8 @@ pub(crate) enum NibblerCommand {
     Judge(rater::JudgeArgs),
     /// Say how far the raters of a round agree beyond chance
     Agreement(agreement::AgreementArgs),
+    /// Write the public data set of a round: validated pairs, their verdicts and images, without anybody's name
+    Export(export::ExportArgs),
 }
 
 pub(crate) async fn run(command: NibblerCommand, format: Format) -> Result<Done> {
@@ -45,6 +50,7 @@ pub(crate) async fn run(command: NibblerCommand, format: Format) -> Result<Done>
         NibblerCommand::Next(args) => rater::next(args, format).await,
         NibblerCommand::Judge(args) => rater::judge(args, format).await,
         NibblerCommand::Agreement(args) => agreement::run(args, format).await,
+        NibblerCommand::Export(args) => export::run(args, format).await,
     }
 }
 

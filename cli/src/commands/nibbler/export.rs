@@ -1,0 +1,129 @@
+//! The public data set of a round.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use dataperf::challenge::Challenge;
+use dataperf::ports::bucket::{Bucket, Got};
+use dataperf::ports::leaderboard::OPEN_ROUND;
+use dataperf_datasets::write_nibbler_export;
+use dataperf_nibbler::BENCHMARK;
+use dataperf_nibbler::export::{About, Export, JudgedPair, Origin};
+use dataperf_nibbler_aws::{Kept, decided_in, pair, pair_image_key, pseudonym_key, verdicts_on};
+use serde_json::json;
+
+use super::images::MAX_IMAGE_BYTES;
+use crate::Done;
+use crate::cloud::{Cloud, CloudArgs, now};
+use crate::output::{Format, print_json};
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Writes README.md (a datasheet), pairs and verdicts as parquet and as JSON Lines, and images/. People are pseudonyms made \
+    with the deployment's secret; raters' notes are left out; providers are named once the round has closed.\n\n\
+    Example: dataperf nibbler export --round 2026-spring --out nibbler-2026-spring/"
+)]
+pub(crate) struct ExportArgs {
+    /// A directory that does not exist yet
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// The round
+    #[arg(long, default_value = OPEN_ROUND)]
+    round: String,
+    /// What the data may be used under
+    #[arg(long, default_value = "CC-BY-4.0")]
+    licence: String,
+    /// The secret with `image-ids`, which pseudonyms are made with
+    #[arg(long, default_value = "dataperf-nibbler")]
+    secret: String,
+    #[command(flatten)]
+    cloud: CloudArgs,
+}
+
+pub(crate) async fn run(args: ExportArgs, format: Format) -> Result<Done> {
+    let cloud = args.cloud.clone().connect().await;
+    let challenge = Challenge::published(&cloud.datasets(), BENCHMARK).await?;
+    let round = challenge
+        .as_ref()
+        .and_then(|challenge| challenge.round(&args.round));
+    let is_over = round.is_some_and(|round| round.is_closed(now()));
+    let judged = judged_in(&cloud, &args.round).await?;
+    if judged.is_empty() {
+        bail!("no pair of round `{}` is judged yet", args.round);
+    }
+    let endpoint = cloud.lambda_endpoint();
+    let key = pseudonym_key(&cloud.clients, endpoint.as_deref(), &args.secret).await?;
+    let export = Export::of(judged, &key, is_over);
+    let rules = Kept::default().rules(cloud.datasets(), None).await?;
+    let about = About {
+        title: challenge
+            .as_ref()
+            .map_or("Adversarial Nibbler", |challenge| &challenge.title),
+        exported_at: now(),
+        embedding: rules.configuration.embedding.as_str(),
+        licence: &args.licence,
+    };
+    write_nibbler_export(&export, &about, &args.out)?;
+    copy_images(&cloud, &export, &args).await?;
+    match format {
+        Format::Json => print_json(&json!({
+            "pairs": export.pairs.len(), "verdicts": export.verdicts.len(), "judged": export.n_judged,
+            "providers_revealed": is_over, "agreement": export.agreement, "directory": args.out,
+        }))?,
+        Format::Text => println!(
+            "{} validated pairs of {} judged ones, with {} verdicts, are in `{}`; providers are {}",
+            export.pairs.len(),
+            export.n_judged,
+            export.verdicts.len(),
+            args.out.display(),
+            if is_over {
+                "named"
+            } else {
+                "not named before the round has closed"
+            }
+        ),
+    }
+    Ok(Done::Fine)
+}
+
+async fn judged_in(cloud: &Cloud, round: &str) -> Result<Vec<JudgedPair>> {
+    let leaderboards = cloud.leaderboards();
+    let table = leaderboards.table();
+    let mut judged = Vec::new();
+    for (id, _) in decided_in(table, round).await? {
+        let found = pair(table, &id).await?;
+        let found = found.with_context(|| format!("the pair `{id}` is decided and not in the table"))?;
+        let Some(decision) = found.decision else { continue };
+        let named = verdicts_on(table, &id).await?;
+        judged.push(JudgedPair {
+            pair: id,
+            submitter: found.submitter,
+            submission: found.said,
+            is_duplicate: found.duplicate.is_one(),
+            origin: Origin {
+                provider: found.origin.0,
+                model: found.origin.1,
+            },
+            verdicts: named
+                .into_iter()
+                .map(|named| (named.rater, named.verdict))
+                .collect(),
+            consensus: decision.consensus,
+        });
+    }
+    Ok(judged)
+}
+
+async fn copy_images(cloud: &Cloud, export: &Export, args: &ExportArgs) -> Result<()> {
+    std::fs::create_dir_all(args.out.join("images"))?;
+    for row in &export.pairs {
+        let key = pair_image_key(&row.pair.parse()?);
+        let Got::Object(image) = cloud.results().get(&key, None, MAX_IMAGE_BYTES).await? else {
+            bail!("the image `{key}` is not in the results bucket");
+        };
+        let path = args.out.join(&row.image);
+        std::fs::write(&path, image.bytes).with_context(|| format!("can't write `{}`", path.display()))?;
+    }
+    Ok(())
+}
