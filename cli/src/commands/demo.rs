@@ -99,15 +99,15 @@ pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
         planned.extend(plan(benchmark, &from.join("submissions"))?);
         planned.extend(plan_baselines(benchmark, &out, scratch.path()).await?);
     }
-    let nibbles = data.join(ADVERSARIAL_NIBBLER).is_dir();
-    if nibbles {
+    let has_nibbler = data.join(ADVERSARIAL_NIBBLER).is_dir();
+    if has_nibbler {
         let shipped = data.join(ADVERSARIAL_NIBBLER);
         prepare(&cloud, local.images_endpoint(), &shipped, scratch.path()).await?;
         shown.push(ADVERSARIAL_NIBBLER);
     }
     let all = async {
         let nibbled = async {
-            if nibbles {
+            if has_nibbler {
                 play(&cloud).await
             } else {
                 Ok(Vec::new())

@@ -47,7 +47,7 @@ pub(crate) async fn run(args: ExportArgs, format: Format) -> Result<Done> {
     let round = challenge
         .as_ref()
         .and_then(|challenge| challenge.round(&args.round));
-    let is_over = round.is_some_and(|round| round.is_closed(now()));
+    let is_over = round.is_some_and(|round| round.closes.is_some_and(|closes| closes <= now()));
     let judged = judged_in(&cloud, &args.round).await?;
     if judged.is_empty() {
         bail!("no pair of round `{}` is judged yet", args.round);
