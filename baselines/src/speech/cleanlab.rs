@@ -1,5 +1,7 @@
 //! Cleaning by confident learning, then the most central clips of what is left.
 
+use std::ops::Range;
+
 use dataperf::models::logistic_regression::LogisticRegression;
 use dataperf::progress::Progress;
 use ndarray::{Array2, ArrayView2, Axis};
@@ -13,7 +15,7 @@ use crate::splits::stratified_folds;
 
 /// Folds of the out-of-sample probabilities.
 pub const N_FOLDS: usize = 10;
-/// The share of all clips, those of the lowest label quality, that are dropped besides the flagged ones.
+/// The share of each class, its clips of the lowest label quality, that is dropped besides the flagged ones.
 pub const DROPPED_SHARE: f64 = 0.5;
 
 /// The shares of the chosen clips that may be targets, the same number of each word: the frozen model chooses among them.
@@ -34,25 +36,38 @@ pub struct Cleaned {
     pub kept: Vec<usize>,
     /// The sum of the distances of each class's kept rows from their nearest medoids, `(n_classes,)`.
     pub costs: Vec<f64>,
-    /// How well the frozen model does with each share of targets that was tried, and leaves a nontarget.
+    /// How well the frozen model does with each share of targets that was tried, and leaves a nontarget: first with the halves
+    /// of the words, then with whole words.
     pub scores: Vec<f64>,
 }
 
-/// Drops the clips whose label is in doubt and the half of all clips with the lowest label quality; of the rest it
-/// takes the medoids of each word, and of the nontargets. How many of the clips are targets, the frozen model decides: each of
-/// [`TARGET_SHARES`] is tried on the clips outside whose label is not in doubt. A word of which nothing is left is left out.
+/// Drops the clips whose label is in doubt and the half of each class with the lowest label quality; of the rest it
+/// takes the medoids of each word, and of the nontargets. A word of which nothing is left is left out.
+///
+/// Halves of the classes, not of all clips, because label quality is relative to what is usual for a class and can't be compared
+/// between them: nontargets that are many and told for certain are nearly all behind the words' clips. The lower half of all clips
+/// is then one of nontargets, and the words keep the clips of other words that were filed under them.
+///
+/// Two things depend on the clips, so that the frozen model decides them, by how well it does on the clips outside whose
+/// label is not in doubt: how many clips are targets, see [`TARGET_SHARES`], and whether the words lose their half. A word of a
+/// dozen clips has more use for their variety than harm from the few that are wrong; one of hundreds has not.
 ///
 /// # Errors
 /// [`BaselineError`] when there are too few clips or fewer allowed than words, or all nontargets or all targets are dropped.
 ///
 /// # Source
 /// Paper, 2.3.1; `selection/implementations/cleanlab_selection.py` of harvard-edge/dataperf-speech-example, whose
-/// support vector machine of twelve thousand clips is a logistic regression here, and where half of the clips are targets.
+/// support vector machine of twelve thousand clips is a logistic regression here, and where half of the clips are targets and the
+/// lower half of all clips is dropped.
 pub fn select(clips: &Clips, seed: u32, progress: &dyn Progress) -> Result<Cleaned, BaselineError> {
     let probabilities = out_of_sample(clips.x, clips.classes, clips.n_classes, seed, progress)?;
     let flagged = flagged(clips.classes, probabilities.view());
-    let kept = kept(&flagged, &label_quality(clips.classes, probabilities.view()));
-    let mut choices = choices(clips, &kept, seed, progress)?;
+    let quality = label_quality(clips.classes, probabilities.view());
+    let mut choices = Vec::new();
+    for halved in [0..clips.n_classes, 0..1] {
+        let kept = kept(&flagged, &quality, clips.classes, halved);
+        choices.extend(self::choices(clips, &kept, seed, progress)?);
+    }
     let sets: Vec<Vec<usize>> = choices.iter().map(|choice| choice.rows.clone()).collect();
     let n_sure = |is_target: bool| {
         let of_kind = |&row: &usize| !flagged[row] && (clips.classes[row] > 0) == is_target;
@@ -67,7 +82,7 @@ pub fn select(clips: &Clips, seed: u32, progress: &dyn Progress) -> Result<Clean
         (false, _) => 1,
     };
     let scores = scores(clips, &sets, times, seed, progress)?;
-    let Choice { rows, costs } = choices.swap_remove(first_of_the_best(&scores));
+    let Choice { kept, rows, costs } = choices.swap_remove(first_of_the_best(&scores));
     let flagged = (0..flagged.len()).filter(|&row| flagged[row]).collect();
     Ok(Cleaned {
         rows,
@@ -80,11 +95,13 @@ pub fn select(clips: &Clips, seed: u32, progress: &dyn Progress) -> Result<Clean
 
 /// The medoids of all classes, as many of each as one share of targets asks for.
 struct Choice {
+    /// What they are the medoids of.
+    kept: Vec<usize>,
     rows: Vec<usize>,
     costs: Vec<f64>,
 }
 
-/// One choice for each share of targets that leaves room for a nontarget: at least one.
+/// One choice among the kept clips for each share of targets that leaves room for a nontarget: at least one.
 fn choices(
     clips: &Clips,
     kept: &[usize],
@@ -127,6 +144,7 @@ fn choices(
     let mut choices: Vec<Choice> = sizes
         .iter()
         .map(|_| Choice {
+            kept: kept.to_vec(),
             rows: Vec::new(),
             costs: vec![0.0; clips.n_classes],
         })
@@ -149,13 +167,15 @@ fn choices(
     Ok(choices)
 }
 
-/// The rows that cleaning keeps, ascending.
-fn kept(flagged: &[bool], quality: &[f64]) -> Vec<usize> {
+/// The rows that cleaning keeps, ascending: of the `halved` classes those of the upper half.
+fn kept(flagged: &[bool], quality: &[f64], classes: &[usize], halved: Range<usize>) -> Vec<usize> {
     let mut is_kept: Vec<bool> = flagged.iter().map(|flag| !flag).collect();
-    let mut order: Vec<usize> = (0..flagged.len()).collect();
-    order.sort_by(|&a, &b| quality[a].total_cmp(&quality[b]));
-    let n_dropped = (DROPPED_SHARE * flagged.len() as f64) as usize;
-    order[..n_dropped].iter().for_each(|&row| is_kept[row] = false);
+    for class in halved {
+        let mut order: Vec<usize> = (0..classes.len()).filter(|&row| classes[row] == class).collect();
+        order.sort_by(|&a, &b| quality[a].total_cmp(&quality[b]));
+        let n_dropped = (DROPPED_SHARE * order.len() as f64) as usize;
+        order[..n_dropped].iter().for_each(|&row| is_kept[row] = false);
+    }
     (0..flagged.len()).filter(|&row| is_kept[row]).collect()
 }
 
@@ -188,4 +208,53 @@ pub fn out_of_sample(
         progress.advance(1);
     }
     Ok(probabilities)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_halved_class_loses_its_own_lower_half() {
+        // words that are trusted more than any nontarget
+        let classes = [0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2];
+        let quality = [0.1, 0.6, 0.2, 0.5, 0.3, 0.4, 0.9, 0.7, 0.8, 0.95, 0.99];
+        let mut flagged = [false; 11];
+        assert_eq!(kept(&flagged, &quality, &classes, 0..3), [1, 3, 5, 6, 8, 10]);
+        assert_eq!(
+            kept(&flagged, &quality, &classes, 0..1),
+            [1, 3, 5, 6, 7, 8, 9, 10]
+        );
+        flagged[3] = true;
+        assert_eq!(kept(&flagged, &quality, &classes, 0..3), [1, 5, 6, 8, 10]);
+    }
+
+    #[test]
+    fn clips_of_other_words_go_however_sure_the_nontargets_are() {
+        // two words of 20 clips, the last six of each misfiled; the model is sure of each nontarget, and hardly of two of each word
+        let classes: Vec<usize> = (0..160)
+            .map(|row| if row < 40 { row / 20 + 1 } else { 0 })
+            .collect();
+        let is_misfiled = |row: usize| row < 40 && row % 20 >= 14;
+        let probabilities = Array2::from_shape_fn((160, 3), |(row, class)| {
+            let own = match row {
+                40.. => 0.998 - 1e-6 * row as f64,
+                _ if is_misfiled(row) => 0.98,
+                _ if row % 20 < 2 => 0.8,
+                _ => 0.995,
+            };
+            if class == classes[row] {
+                own
+            } else {
+                (1.0 - own) / 2.0
+            }
+        });
+        let flagged = flagged(&classes, probabilities.view());
+        let quality = label_quality(&classes, probabilities.view());
+        let is_behind = (40..160).all(|row| quality[row] < quality[19]);
+        assert!(is_behind, "the lower half of all clips is of nontargets alone");
+        let kept = kept(&flagged, &quality, &classes, 0..3);
+        assert_eq!(kept.iter().find(|&&row| is_misfiled(row)), None);
+        assert_eq!(kept.len(), 10 + 10 + 60);
+    }
 }
