@@ -45,8 +45,8 @@ pub struct Cleaned {
 /// takes the medoids of each word, and of the nontargets. A word of which nothing is left is left out.
 ///
 /// Halves of the classes, not of all clips, because label quality is relative to what is usual for a class and can't be compared
-/// between them: nontargets that are many and told for certain are nearly all behind the words' clips. The lower half of all clips
-/// is then one of nontargets, and the words keep the clips of other words that were filed under them.
+/// between them: nontargets that are many and told for certain are mostly behind the words' clips. The lower half of all clips
+/// is then nearly one of nontargets alone, and the words keep the clips of other words that were filed under them.
 ///
 /// Two things depend on the clips, so that the frozen model decides them, by how well it does on the clips outside whose
 /// label is not in doubt: how many clips are targets, see [`TARGET_SHARES`], and whether the words lose their half. A word of a

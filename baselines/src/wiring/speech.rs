@@ -30,7 +30,7 @@ impl Baselines for SpeechSelection {
         },
         Method {
             name: "cleanlab",
-            about: "drops doubtful labels by confident learning, then takes the medoids of each class, as many of each as the frozen model does best with",
+            about: "drops doubtful labels by confident learning and the lower half of each class, then takes the medoids of each class; the frozen model chooses how many, and whether words lose their half",
             source: "paper, 2.3.1 and Table 1; Northcutt et al. 2021; Schubert and Rousseeuw 2021",
         },
     ];
