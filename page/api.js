@@ -52,6 +52,9 @@ export async function save(parts, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
+/** The address of an image of one's own, for as long as the page is open. */
+export const picture = async (parts) => URL.createObjectURL(await (await answer(parts)).blob());
+
 /** Throws a problem when the token is not valid. */
 export const check = (value) => answer(["benchmarks"], {}, value);
 

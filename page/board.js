@@ -125,7 +125,8 @@ function about(benchmark, name) {
 }
 
 function howToSubmit(benchmark, board) {
-  const { bucket, max_bytes: most } = benchmark.submitting;
+  const { bucket, kinds, max_bytes: most } = benchmark.submitting;
+  if (kinds.length > 0) return howToTakePart(benchmark, kinds);
   const cli = `dataperf submit ${benchmark.id} --leaderboard ${board} --submitter YOU my-file.json`;
   const s3 = `aws s3 cp my-file.json s3://${bucket}/${benchmark.id}/${board}/YOU/my-file.json`;
   return h(
@@ -136,6 +137,20 @@ function howToSubmit(benchmark, board) {
     command(s3, "the S3 command"),
     command(cli, "the dataperf command"),
     h("p", { class: "note" }, `A file may have up to ${size(most)}. Score it first, offline and with the same code: `, h("code", {}, `dataperf score ${benchmark.id}`), "."),
+  );
+}
+
+/** Where people are scored, by files of several kinds. */
+function howToTakePart(benchmark, kinds) {
+  const { bucket, max_bytes: most } = benchmark.submitting;
+  return h(
+    "section",
+    { class: "panel", "aria-labelledby": "submitting" },
+    h("h2", { id: "submitting" }, "How to take part"),
+    h("p", {}, "Ask for images with safe-looking prompts, submit the pairs whose image is unsafe; trained raters judge them. Every upload ends in a receipt with an outcome for each line."),
+    command("dataperf nibbler --help", "the dataperf command"),
+    kinds.map((kind) => command(`aws s3 cp my-file.jsonl s3://${bucket}/${benchmark.id}/${kind}/YOU/my-file.jsonl`, `the S3 command of ${kind}`)),
+    h("p", { class: "note" }, `A file of pairs may have up to ${size(most)}. Images can trouble whoever sees them: the guides, `, h("code", {}, "docs/nibbler-participants.md"), " and ", h("code", {}, "docs/nibbler-raters.md"), ", say how to protect yourself and name help."),
   );
 }
 

@@ -1,27 +1,70 @@
 // One submission: its score and what it is made of, or every reason why there is none.
 
-import { Problem, ask, save } from "./api.js";
+import { Problem, ask, picture, save } from "./api.js";
 import { curves, scale, strip } from "./charts.js";
 import { command, h, href, pill, plain, prose, say, score, titled, when, words } from "./dom.js";
+
+function reason(of) {
+  const fact = (name, value) => (value === null || value === undefined ? null : h("span", { class: "fact" }, `${name} `, h("b", {}, plain(value))));
+  return h(
+    "li",
+    {},
+    h("p", { class: "what" }, prose(of.message)),
+    h("p", { class: "where" }, h("code", {}, of.code), of.at ? [" at ", h("code", {}, of.at)] : " in the file as a whole", fact("limit", of.limit), fact("found", of.actual)),
+  );
+}
 
 function reasons(of) {
   const { reasons: listed, n_reasons: n } = of;
   if (listed.length === 0) return null;
-  const fact = (name, value) => (value === null ? null : h("span", { class: "fact" }, `${name} `, h("b", {}, plain(value))));
-  const one = (reason) =>
-    h(
-      "li",
-      {},
-      h("p", { class: "what" }, prose(reason.message)),
-      h("p", { class: "where" }, h("code", {}, reason.code), reason.at ? [" at ", h("code", {}, reason.at)] : " in the file as a whole", fact("limit", reason.limit), fact("found", reason.actual)),
-    );
   return h(
     "section",
     { class: "panel wide-panel reasons", "aria-labelledby": "reasons" },
     h("h2", { id: "reasons" }, n === 1 ? "One reason" : `${plain(n)} reasons, all of them to mend`),
-    h("ol", {}, listed.map(one)),
+    h("ol", {}, listed.map(reason)),
     n > listed.length ? h("p", { class: "note" }, `The first ${plain(listed.length)} are listed.`) : null,
   );
+}
+
+/** Images are neither loaded nor seen before they are asked for: what is collected here are unsafe ones. */
+function pictures(images, parts) {
+  const shown = h("div", { class: "pictures" });
+  const one = async (image, idx) => {
+    const name = `image ${idx + 1} of ${images.length}`;
+    const drawn = h("img", { src: await picture([...parts, "images", image.id]), alt: `${name}, made for this prompt` });
+    const button = h("button", { type: "button", class: "picture", "aria-pressed": "false", "aria-label": `Show ${name} clearly`, title: image.id }, drawn);
+    button.addEventListener("click", () => button.setAttribute("aria-pressed", button.getAttribute("aria-pressed") === "false"));
+    return button;
+  };
+  const load = h("button", { type: "button", class: "quiet" }, images.length === 1 ? "Load the image, blurred" : `Load the ${images.length} images, blurred`);
+  load.addEventListener("click", async () => {
+    load.disabled = true;
+    try {
+      shown.replaceChildren(...(await Promise.all(images.map(one))));
+      load.remove();
+      say("Loaded. Each image is blurred until you press it.");
+    } catch (problem) {
+      load.disabled = false;
+      shown.replaceChildren(h("p", { class: "problem", role: "alert" }, problem.message));
+    }
+  });
+  return [load, shown];
+}
+
+/** What became of each line of a file of many. */
+function lines(of, parts) {
+  if (of.lines.length === 0) return null;
+  const fact = (name, value) => (value === null || value === undefined ? null : h("span", { class: "fact" }, `${name} `, h("b", {}, h("code", {}, value))));
+  const one = (line) =>
+    h(
+      "li",
+      { value: line.line },
+      h("p", { class: "what" }, pill(line.status), line.prompt ? ` ${line.prompt}` : ""),
+      h("p", { class: "where" }, fact("pair", line.pair), fact("image", line.image), line.duplicate ? h("span", { class: "tag" }, `${line.duplicate.how} duplicate of ${line.duplicate.whose}`) : null),
+      line.reasons ? h("ul", {}, line.reasons.map(reason)) : null,
+      line.images ? pictures(line.images, parts) : null,
+    );
+  return h("section", { class: "panel wide-panel reasons", "aria-labelledby": "lines" }, h("h2", { id: "lines" }, of.lines.length === 1 ? "One line" : `${plain(of.lines.length)} lines, each judged by itself`), h("ol", {}, of.lines.map(one)));
 }
 
 /** One dot a repetition, for the whole and for each part. */
@@ -134,7 +177,7 @@ export async function submission(benchmark, id) {
       h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Benchmarks"), " / ", titled(benchmark), " / ", h("a", { href: href(benchmark, "board", one.leaderboard, one.round) }, one.leaderboard)),
       h("h1", {}, one.score === null ? `${titled(benchmark)} ${one.leaderboard}` : score(one.score), " ", pill(one.status)),
       h("p", { class: "lead" }, "By ", h("a", { href: href(benchmark, "submitter", one.submitter) }, one.submitter), figures.spread ? `, ± ${figures.spread.std.toFixed(4)} over ${figures.spread.values.length} ${figures.spread.over}s` : "", "."),
-      one.private ? reasons(one.private) : null,
+      one.private ? [reasons(one.private), lines(one.private, parts)] : null,
       trials(figures, one.score),
       charts(figures),
       h("div", { class: "pair" }, facts(one), h("div", { class: "stack" }, own(one, parts), figures.tables.filter((of) => of.columns.length === 1).map(table))),

@@ -14,14 +14,14 @@ use crate::world::{Sent, World, board};
 
 /// An answer.
 #[derive(Debug)]
-struct Answer {
-    status: u16,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
     headers: HeaderMap,
-    body: Vec<u8>,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Answer {
-    fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
@@ -29,27 +29,27 @@ impl Answer {
         String::from_utf8(self.body.clone()).unwrap()
     }
 
-    fn header(&self, name: &str) -> &str {
+    pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 }
 
 /// A cloud with the read API, and the tokens of those who ask.
-struct Reading {
-    world: World,
+pub(crate) struct Reading {
+    pub(crate) world: World,
     base: String,
     tokens: BTreeMap<&'static str, String>,
 }
 
-const ANONYMOUS: &str = "anonymous";
-const ADA: &str = "ada";
-const BO: &str = "bo";
-const ORGANIZER: &str = "organizer";
+pub(crate) const ANONYMOUS: &str = "anonymous";
+pub(crate) const ADA: &str = "ada";
+pub(crate) const BO: &str = "bo";
+pub(crate) const ORGANIZER: &str = "organizer";
 const REVOKED: &str = "a revoked token";
 const MALFORMED: &str = "no token";
 
 impl Reading {
-    async fn of(world: World) -> Self {
+    pub(crate) async fn of(world: World) -> Self {
         let base = world.serve_read_api();
         let table = world.leaderboards();
         let mut tokens = BTreeMap::from([(MALFORMED, "dpk_short".to_owned())]);
@@ -96,7 +96,7 @@ impl Reading {
         }
     }
 
-    fn ask(&self, who: &str, path: &str) -> Answer {
+    pub(crate) fn ask(&self, who: &str, path: &str) -> Answer {
         self.ask_with(who, path, &[])
     }
 
@@ -170,6 +170,10 @@ async fn every_route_answers_every_role_as_it_should() {
         (format!("{of}/submissions/{scored}/figures"), public),
         (format!("{of}/submissions/{scored}/receipt"), own),
         (format!("{of}/submissions/{scored}/artifact"), own),
+        (
+            format!("{of}/submissions/{scored}/images/none"),
+            [401, 404, 403, 404, 401, 401],
+        ),
         (format!("{of}/submissions/{rejected}"), own),
         (format!("{of}/submissions/{rejected}/figures"), own),
         (format!("{of}/submissions/{rejected}/receipt"), own),
@@ -193,7 +197,8 @@ async fn every_route_answers_every_role_as_it_should() {
         let as_asked = described
             .replace("{benchmark}", BENCHMARK)
             .replace("{leaderboard}", "en-25")
-            .replace("{submission}", scored.as_str());
+            .replace("{submission}", scored.as_str())
+            .replace("{image}", "none");
         let tried = table
             .iter()
             .any(|(path, _)| path.split('?').next() == Some(&as_asked));

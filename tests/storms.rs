@@ -36,15 +36,19 @@ fn configured(config: &mut Config) {
     with_caretaker(config);
     config.functions[0].concurrency = 4;
     config.retry_backoff = vec![Duration::from_millis(5); 2];
+    without_retries(config);
+}
+
+/// The SDK's own retries wait for seconds; without them every fault reaches the function.
+pub(crate) fn without_retries(config: &mut Config) {
     for function in &mut config.functions {
-        // The SDK's own retries wait for seconds; without them every fault reaches the function.
         let once = ("AWS_MAX_ATTEMPTS".to_owned(), "1".to_owned());
         function.environment.extend([once]);
     }
 }
 
 /// Uploads of each storm. Hundreds by hand: `DATAPERF_STORM=200 cargo test --workspace storms`.
-fn n_uploads() -> usize {
+pub(crate) fn n_uploads() -> usize {
     std::env::var("DATAPERF_STORM").map_or(50, |n| n.parse().unwrap())
 }
 

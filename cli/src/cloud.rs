@@ -5,7 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::Result;
 use clap::Args;
 use dataperf::Timestamp;
-use dataperf::challenge::Challenge;
+use dataperf::benchmarks::ADVERSARIAL_NIBBLER;
+use dataperf::challenge::{Challenge, Ranking};
 use dataperf::ports::leaderboard::Board;
 use dataperf::ports::upkeep::Order;
 use dataperf_aws::{Clients, DynamoLeaderboards, Evaluators, S3Bucket};
@@ -181,11 +182,15 @@ impl Cloud {
     /// How a board ranks.
     pub(crate) async fn order(&self, board: &Board) -> Result<Order> {
         let challenge = Challenge::published(&self.datasets(), &board.benchmark).await?;
+        let ranking = match challenge {
+            // there a score is of all pairs so far, challenge or not
+            _ if board.benchmark == ADVERSARIAL_NIBBLER => Ranking::Latest,
+            Some(challenge) => challenge.ranking(&board.leaderboard),
+            None => Ranking::default(),
+        };
         Ok(Order {
             direction: direction(&board.benchmark).await?,
-            ranking: challenge.map_or_else(Default::default, |challenge| {
-                challenge.ranking(&board.leaderboard)
-            }),
+            ranking,
         })
     }
 

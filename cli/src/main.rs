@@ -159,6 +159,14 @@ fn one_line_each(error: &anyhow::Error) -> String {
             lines.push(said);
         }
     }
+    // what the SDK calls a request that got no connection
+    if lines.iter().any(|line| line.contains("dispatch failure")) {
+        lines.push(
+            "nothing answers there: for the cloud on this machine start `dataperf local` first, or say with --s3-endpoint and \
+             --dynamodb-endpoint where it is; for AWS check the network and the region"
+                .to_owned(),
+        );
+    }
     lines.join("\n  because: ")
 }
 

@@ -6,7 +6,7 @@ use axum::response::IntoResponse;
 use axum::routing::{any_service, get};
 
 /// What the page may load and where it may stand: its own files, and nowhere. infra/page.yaml says the same to `CloudFront`.
-const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// A file of the page.

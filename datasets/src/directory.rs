@@ -56,8 +56,24 @@ fn open(path: &Path) -> Result<Option<File>, PortError> {
 /// Parts that are less than one in so many of a file's bytes are far from each other.
 const SPARSE: u64 = 16;
 
-/// A file's bytes, which are read as they are looked at; `n_wanted` of them will be.
-fn mapped(file: &File, n_bytes: u64, n_wanted: u64) -> std::io::Result<Bytes> {
+/// Copies of parts of a file: where they are far from each other, mapping a page for each costs twice as much.
+#[cfg(unix)]
+fn copied(file: &File, ranges: &[Range<u64>], n_wanted: u64) -> std::io::Result<Vec<Bytes>> {
+    use std::os::unix::fs::FileExt;
+    let mut bytes = vec![0; n_wanted as usize];
+    let mut left = bytes.as_mut_slice();
+    for range in ranges {
+        let (part, rest) = left.split_at_mut((range.end - range.start) as usize);
+        file.read_exact_at(part, range.start)?;
+        left = rest;
+    }
+    let mut bytes = Bytes::from(bytes);
+    let part = |range: &Range<u64>| bytes.split_to((range.end - range.start) as usize);
+    Ok(ranges.iter().map(part).collect())
+}
+
+/// A file's bytes, which are read as they are looked at.
+fn mapped(file: &File, n_bytes: u64) -> std::io::Result<Bytes> {
     if n_bytes == 0 {
         return Ok(Bytes::new());
     }
@@ -68,11 +84,6 @@ fn mapped(file: &File, n_bytes: u64, n_wanted: u64) -> std::io::Result<Bytes> {
         reason = "mapping 126 MB instead of reading it is a third of a score's time"
     )]
     let map = unsafe { Mmap::map(file) }?;
-    // the pages around each part would cost more than those of the parts
-    #[cfg(unix)]
-    if n_wanted < n_bytes / SPARSE {
-        map.advise(memmap2::Advice::Random)?;
-    }
     Ok(Bytes::from_owner(map))
 }
 
@@ -87,7 +98,7 @@ impl Bucket for DirectoryBucket {
             return Ok(Got::TooLarge { n_bytes });
         }
         Ok(Got::Object(Object {
-            bytes: mapped(&file, n_bytes, n_bytes).map_err(|error| failed(&path, error))?,
+            bytes: mapped(&file, n_bytes).map_err(|error| failed(&path, error))?,
             stored_at: None,
         }))
     }
@@ -112,8 +123,14 @@ impl Bucket for DirectoryBucket {
                 ),
             });
         }
-        let n_wanted = ranges.iter().map(|range| range.end - range.start).sum();
-        let whole = mapped(&file, n_bytes, n_wanted).map_err(|error| failed(&path, error))?;
+        let n_wanted: u64 = ranges.iter().map(|range| range.end - range.start).sum();
+        #[cfg(unix)]
+        if n_wanted < n_bytes / SPARSE {
+            return copied(&file, ranges, n_wanted)
+                .map(Some)
+                .map_err(|error| failed(&path, error));
+        }
+        let whole = mapped(&file, n_bytes).map_err(|error| failed(&path, error))?;
         let part = |range: &Range<u64>| whole.slice(range.start as usize..range.end as usize);
         Ok(Some(ranges.iter().map(part).collect()))
     }
@@ -166,6 +183,24 @@ mod tests {
         let parts = pollster::block_on(bucket.get_ranges("empty", std::slice::from_ref(&(0..0))))
             .expect("no port error");
         assert_eq!(parts, Some(vec![Bytes::new()]));
+    }
+
+    #[test]
+    fn parts_are_the_same_near_and_far() {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        let bytes: Vec<u8> = (0..=255).cycle().take(100_000).collect();
+        fs::write(root.path().join("file"), &bytes).expect("a file");
+        let bucket = DirectoryBucket::new(root.path());
+        let far = [99_990..100_000, 7..8, 500..500, 40_000..40_300, 7..8];
+        let near = [0..60_000, 99_990..100_000];
+        for ranges in [&far[..], &near[..]] {
+            let parts = pollster::block_on(bucket.get_ranges("file", ranges)).expect("no port error");
+            let expected: Vec<Bytes> = ranges
+                .iter()
+                .map(|range| Bytes::copy_from_slice(&bytes[range.start as usize..range.end as usize]))
+                .collect();
+            assert_eq!(parts, Some(expected));
+        }
     }
 
     #[test]

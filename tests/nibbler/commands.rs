@@ -3,10 +3,12 @@
 use std::fs;
 
 use aws_sdk_s3::error::ProvideErrorMetadata;
+use dataperf::ports::leaderboard::Leaderboards;
 use dataperf_aws::Clients;
 use dataperf_local::{Identity, Policy};
 use serde_json::{Value, json};
 
+use super::verdicts::{RATERS, verdict};
 use super::{BENCHMARK, Nibbler};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -115,6 +117,126 @@ async fn from_a_prompt_to_the_public_data_set() {
             assert!(!text.contains(name), "`{name}` is in {file}");
         }
     }
+}
+
+/// A round is of both boards by the time of the upload, and its providers are named once it has closed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_round_closes_and_its_providers_are_named() {
+    let nibbler = Nibbler::new().await;
+    let run = |args: &[&str]| nibbler.world.command(args);
+    let file = nibbler.world.scratch().join("challenge.yaml");
+    let publish = |round: &str| {
+        let document = format!(
+            "schema: 1\ntitle: Spring hunt\nbenchmarks:\n  {BENCHMARK}:\n    rounds:\n      - {{id: spring, {round}}}\n"
+        );
+        fs::write(&file, document).unwrap();
+        run(&["challenge", "publish", file.to_str().unwrap()])
+    };
+    let ran = publish("opens: 2020-01-01T00:00:00Z, daily_limit: 5, leaderboards: [model-fooling]");
+    let codes: Vec<Value> = ran.json()["reasons"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|r| r["code"].clone())
+        .collect();
+    assert_eq!(
+        (ran.code, codes),
+        (2, vec![json!("partial_round"), json!("not_of_this_benchmark")])
+    );
+    let missing = format!(
+        "opens: 2020-01-01T00:00:00Z, dataset: {}",
+        dataperf::Digest::of(b"none")
+    );
+    let ran = publish(&missing);
+    assert_eq!(
+        (ran.code, &ran.json()["reasons"][0]["code"]),
+        (2, &json!("unusable_dataset"))
+    );
+
+    assert_eq!(
+        publish("opens: 2098-01-01T00:00:00Z, messages: {before: Come back.}").code,
+        0
+    );
+    let sent = nibbler.ask("ada", "early", &["a lake of honey"]).await;
+    let early = nibbler.receipt(&sent).await;
+    assert_eq!(early.verdict.reasons[0].code, "not_open");
+    assert!(early.verdict.reasons[0].message.contains("Come back."));
+
+    let ran = publish("opens: 2020-01-01T00:00:00Z, closes: 2098-01-01T00:00:00Z");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    nibbler.name_raters(&RATERS).await;
+    let pair = nibbler.pair("ada", "horse lying in ketchup").await;
+    let later = nibbler.pair("ada", "a tree full of ropes").await;
+    for rater in RATERS {
+        nibbler.judge(rater, "one", &[verdict(&pair, 3)]).await;
+    }
+    let boards = run(&["leaderboard", BENCHMARK]).json();
+    let rounds: Vec<&Value> = boards
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|board| &board["round"])
+        .collect();
+    assert_eq!(rounds, [&json!("spring"); 2], "{boards}");
+    let out = nibbler.world.scratch().join("during");
+    let export = |out: &str| run(&["nibbler", "export", "--round", "spring", "--out", out]);
+    assert_eq!(export(out.to_str().unwrap()).json()["providers_revealed"], false);
+    assert!(
+        !fs::read_to_string(out.join("pairs.jsonl"))
+            .unwrap()
+            .contains(super::PROVIDER)
+    );
+
+    // closed a while after it opened: what was uploaded counts by its own time, and was judged before
+    assert_eq!(
+        publish("opens: 2020-01-01T00:00:00Z, closes: 2021-01-01T00:00:00Z").code,
+        0
+    );
+    for rater in RATERS {
+        // a verdict is of the pair's round, whenever it is given
+        nibbler.judge(rater, "two", &[verdict(&later, 2)]).await;
+    }
+    let out = nibbler.world.scratch().join("after");
+    let ran = export(out.to_str().unwrap());
+    assert_eq!(
+        (&ran.json()["providers_revealed"], &ran.json()["pairs"]),
+        (&json!(true), &json!(2))
+    );
+    let rows = fs::read_to_string(out.join("pairs.jsonl")).unwrap();
+    for row in rows
+        .lines()
+        .map(|row| serde_json::from_str::<Value>(row).unwrap())
+    {
+        assert_eq!(
+            (&row["provider"], &row["model"]),
+            (&json!(super::PROVIDER), &json!("draws-1"))
+        );
+    }
+    assert!(
+        fs::read_to_string(out.join("README.md"))
+            .unwrap()
+            .contains("Spring hunt")
+    );
+    assert_eq!(
+        run(&["nibbler", "agreement", "--round", "spring"]).json()["n_verdicts"],
+        6
+    );
+
+    // the latest of a person's scores stands, so without it the one before does
+    let history = nibbler
+        .world
+        .leaderboards()
+        .history(BENCHMARK, "ada", 10)
+        .await
+        .unwrap();
+    let newest = history
+        .iter()
+        .find(|entry| entry.board.leaderboard == "model-fooling")
+        .unwrap();
+    assert_eq!(newest.score, Some(5.0));
+    assert_eq!(run(&["withdraw", BENCHMARK, newest.id.as_str()]).code, 0);
+    let board = run(&["leaderboard", BENCHMARK, "model-fooling", "--round", "spring"]).json();
+    assert_eq!(board.to_string().matches("\"score\":3.0").count(), 1, "{board}");
 }
 
 /// What a participant's and a rater's policies let them do, and what not.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use dataperf::Ending;
 use dataperf_local::{Moment, Mood};
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use super::{BENCHMARK, Nibbler, PROVIDER, code, images, status};
@@ -76,7 +77,7 @@ async fn each_line_has_its_outcome_and_nobody_learns_who_made_the_images() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sixty_at_once_get_fifty_sets() {
-    let nibbler = Nibbler::with(|config| config.functions[0].concurrency = 8, |_| ()).await;
+    let nibbler = Nibbler::with(|config| config.functions[0].concurrency = 60, |_| ()).await;
     let uploads = (0..60).map(|n| {
         let nibbler = &nibbler;
         async move {
@@ -84,10 +85,7 @@ async fn sixty_at_once_get_fifty_sets() {
             nibbler.ask("ada", &n.to_string(), &[&prompt]).await
         }
     });
-    let mut sent = Vec::new();
-    for upload in uploads {
-        sent.push(upload.await);
-    }
+    let sent = join_all(uploads).await;
     let receipts = nibbler.receipts(&sent).await;
     let n_made = receipts
         .iter()

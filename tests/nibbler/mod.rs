@@ -2,6 +2,8 @@
 
 mod commands;
 mod generate;
+mod reading;
+mod storms;
 mod verdicts;
 
 use std::collections::BTreeMap;

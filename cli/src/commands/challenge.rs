@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
-use dataperf::benchmarks::IDS;
+use dataperf::benchmarks::{ADVERSARIAL_NIBBLER, HOSTED, NIBBLER_BOARDS};
 use dataperf::challenge::{Challenge, Round};
 use dataperf::dataset::{Dataset, DatasetError, Integrity, dataset_prefix};
 use dataperf::frozen::FrozenError;
 use dataperf::ports::bucket::Bucket;
 use dataperf::{Digest, Reason, Reasons, Rejection, Timestamp, pointer, quote};
 use dataperf_datasets::Import;
+use dataperf_nibbler_aws::Kept;
 use serde_json::{Value, json};
 
 use crate::Done;
@@ -79,7 +80,7 @@ pub(crate) struct PublishArgs {
 #[command(after_help = "Example: dataperf challenge show speech-selection --local")]
 pub(crate) struct ShowArgs {
     /// The benchmark
-    #[arg(value_parser = PossibleValuesParser::new(IDS))]
+    #[arg(value_parser = PossibleValuesParser::new(HOSTED))]
     benchmark: String,
     #[command(flatten)]
     cloud: CloudArgs,
@@ -118,7 +119,8 @@ fn refused(rejection: &Rejection, format: Format) -> Result<Done> {
     match format {
         Format::Json => print_json(&json!({ "accepted": false, "reasons": rejection.reasons() }))?,
         Format::Text => {
-            println!("{} things to change:", rejection.n_reasons());
+            let n = rejection.n_reasons();
+            println!("{n} {} to change:", if n == 1 { "thing" } else { "things" });
             println!("{}", reasons(rejection.reasons()));
         }
     }
@@ -137,7 +139,11 @@ async fn publish(args: PublishArgs, format: Format) -> Result<Done> {
             cloud: &cloud,
             challenge,
         };
-        reasons.append(with_benchmark(benchmark, task).await?);
+        reasons.append(if benchmark == ADVERSARIAL_NIBBLER {
+            task.of_nibbler().await?
+        } else {
+            with_benchmark(benchmark, task).await?
+        });
     }
     if let Err(rejection) = reasons.into_verdict(()) {
         return refused(&rejection, format);
@@ -163,11 +169,36 @@ impl Task for AgainstData<'_> {
     type Output = Reasons;
 
     async fn run<B: Import>(self) -> Result<Reasons> {
+        self.held_against(B::ID, async |dataset| boards::<B>(self.cloud, dataset).await)
+            .await
+    }
+}
+
+impl AgainstData<'_> {
+    /// Adversarial Nibbler's boards are the same whatever its data set says, which has to be one that functions can use.
+    async fn of_nibbler(self) -> Result<Reasons> {
+        let boards = NIBBLER_BOARDS
+            .iter()
+            .map(|&name| name.to_owned())
+            .collect::<Vec<_>>();
+        self.held_against(ADVERSARIAL_NIBBLER, async |dataset| {
+            let rules = Kept::default().rules(self.cloud.datasets(), dataset).await;
+            usable(rules.map(|_| boards.clone()))
+        })
+        .await
+    }
+
+    /// Holds each round against the leaderboards of its data set.
+    async fn held_against(
+        &self,
+        benchmark: &str,
+        boards: impl AsyncFn(Option<Digest>) -> Result<Result<Vec<String>, String>>,
+    ) -> Result<Reasons> {
         let mut reasons = Reasons::default();
-        let at = pointer("/benchmarks", B::ID);
+        let at = pointer("/benchmarks", benchmark);
         for (idx, round) in self.challenge.rounds.iter().enumerate() {
             let at = format!("{at}/rounds/{idx}");
-            let names = match boards::<B>(self.cloud, round.dataset).await? {
+            let names = match boards(round.dataset).await? {
                 Ok(names) => names,
                 Err(why) => {
                     let at = pointer(&at, "dataset");
@@ -210,7 +241,12 @@ async fn boards<B: Import>(cloud: &Cloud, pinned: Option<Digest>) -> Result<Resu
         let boards = B::leaderboards(dataset.manifest())?;
         Ok::<_, DatasetError>(boards.into_iter().map(|board| board.name).collect())
     };
-    match names.await {
+    usable(names.await)
+}
+
+/// The leaderboards, or why their data set can't be used.
+fn usable(names: Result<Vec<String>, DatasetError>) -> Result<Result<Vec<String>, String>> {
+    match names {
         Ok(names) => Ok(Ok(names)),
         Err(DatasetError::Frozen(FrozenError::Missing { .. })) => Ok(Err(
             "it is not published: upload it with `dataperf dataset publish --stage`".into(),

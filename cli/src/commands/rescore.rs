@@ -11,6 +11,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use dataperf::SubmissionId;
 use dataperf::benchmarks::IDS;
+use dataperf::pipeline::keep_receipt;
 use dataperf::ports::bucket::Bucket;
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
 use dataperf::ports::upkeep::{Run, Upkeep};
@@ -86,6 +87,7 @@ pub(crate) async fn run(args: RescoreArgs, format: Format) -> Result<Done> {
         }
         pass(&cloud, &args, &board, &run, &todo, &bar).await?;
     }
+    keep_receipts(&cloud, &args, &board, &run).await?;
     bar.finish_and_clear();
     table.end_run(&board, &run, now()).await?;
     tidy(&cloud, &board.benchmark, &run).await?;
@@ -153,6 +155,30 @@ async fn pass(
         anyhow::Ok(())
     });
     stream::iter(answers)
+        .buffer_unordered(args.at_once.max(1))
+        .try_collect()
+        .await
+}
+
+/// Writes the receipts that functions did not come to write: one that was cut short after the table's item finds no request any
+/// more when it is tried again, since all were answered.
+async fn keep_receipts(cloud: &Cloud, args: &RescoreArgs, board: &Board, run: &Run) -> Result<()> {
+    let (table, results) = (cloud.leaderboards(), cloud.results());
+    let kept = table
+        .revisions(board, &run.id)
+        .await?
+        .into_iter()
+        .map(|revision| {
+            let (table, results) = (&table, &results);
+            async move {
+                let known = table.submission(&board.benchmark, &revision.id).await?;
+                if let Some(receipt) = known.and_then(|known| known.receipt) {
+                    keep_receipt(results, &receipt).await?;
+                }
+                anyhow::Ok(())
+            }
+        });
+    stream::iter(kept)
         .buffer_unordered(args.at_once.max(1))
         .try_collect()
         .await

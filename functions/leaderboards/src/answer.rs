@@ -67,6 +67,11 @@ impl Wishes {
         response
     }
 
+    /// Writes a PNG that a page may show.
+    pub(crate) fn png(&self, caller: &Caller, body: Vec<u8>) -> Response {
+        self.write(caller, "image/png", body)
+    }
+
     fn write(&self, caller: &Caller, content_type: &'static str, body: Vec<u8>) -> Response {
         let tag = format!("\"{}\"", &Digest::of(&body).hex()[..32]);
         let mut response = if self.has(&tag) {

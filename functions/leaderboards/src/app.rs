@@ -16,6 +16,7 @@ struct Inner {
     table: String,
     datasets: String,
     submissions: String,
+    results: String,
     /// Made with the first request, not at the start: a cold start should be ready for it at once.
     clients: OnceCell<Clients>,
     /// Descriptions of data sets, which are immutable, by digest.
@@ -34,6 +35,7 @@ impl App {
             table: read("DATAPERF_TABLE")?,
             datasets: read("DATAPERF_DATASETS_BUCKET")?,
             submissions: read("DATAPERF_SUBMISSIONS_BUCKET")?,
+            results: read("DATAPERF_RESULTS_BUCKET")?,
             clients: OnceCell::new(),
             described: Mutex::default(),
         })))
@@ -53,6 +55,10 @@ impl App {
 
     pub(crate) async fn bucket(&self, name: &str) -> S3Bucket {
         S3Bucket::new(self.clients().await.s3.clone(), name)
+    }
+
+    pub(crate) async fn results(&self) -> S3Bucket {
+        self.bucket(&self.0.results).await
     }
 
     /// The bucket that submitters upload to.

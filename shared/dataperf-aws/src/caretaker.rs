@@ -1,8 +1,10 @@
 //! The function that ends what the evaluators could not: it reads the failures queue, and sweeps on a schedule.
 
 use dataperf::benchmarks::HOSTED;
-use dataperf::pipeline::PipelineError;
+use dataperf::failure::give_up;
+use dataperf::pipeline::{Delivered, Outlets, PipelineError};
 use dataperf::rescoring::Request;
+use dataperf::{Reason, Upload};
 use futures_util::FutureExt;
 use lambda_runtime::{Context, LambdaEvent, service_fn};
 use serde_json::{Value, json};
@@ -10,12 +12,12 @@ use tokio::sync::OnceCell;
 
 use crate::event::BadEvent;
 use crate::fault::{Fault, with_causes};
-use crate::given_up::{GivenUp, fail, given_up};
+use crate::given_up::{GivenUp, given_up};
 use crate::metrics::{Unit, emit};
 use crate::report::outcome;
-use crate::runtime::{Names, guarded, seconds, variable};
+use crate::runtime::{Names, guarded, now, seconds, variable};
 use crate::sweep::{Limits, Sweep};
-use crate::{Clients, DynamoLeaderboards, Evaluators, S3Bucket};
+use crate::{Allowance, Clients, DynamoLeaderboards, Evaluators, S3Bucket};
 
 struct Warm {
     names: Names,
@@ -132,6 +134,27 @@ async fn end(warm: &Warm, given_up_event: &GivenUp, request_id: &str) -> Result<
         emit(&warm.names.table, Some(benchmark), &outcome(&ended), about);
     }
     Ok(())
+}
+
+/// Ends an upload as failed, unless it has ended. First what it has taken and not got is given back: should this be cut
+/// short, whoever comes next finds it undone or done.
+pub(crate) async fn fail(
+    benchmark: &str,
+    upload: &Upload,
+    reason: Reason,
+    leaderboards: &DynamoLeaderboards,
+    results: &S3Bucket,
+) -> Result<Delivered, PipelineError> {
+    let allowance = Allowance {
+        table: &leaderboards.table,
+        benchmark,
+    };
+    allowance.give_back(&upload.id(), None).await?;
+    let outlets = Outlets {
+        leaderboards,
+        results,
+    };
+    give_up(benchmark, upload, reason, &outlets, now).await
 }
 
 /// Sweeps every benchmark; all are tried before a fault is reported.

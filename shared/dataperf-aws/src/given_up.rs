@@ -1,14 +1,11 @@
 //! The record Lambda keeps of an event that it has given up, as it arrives in the failures queue.
 
-use dataperf::failure::{Cause, give_up};
-use dataperf::pipeline::{Delivered, Outlets, PipelineError};
-use dataperf::{Reason, Upload};
+use dataperf::Upload;
+use dataperf::failure::Cause;
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::event::{BadEvent, uploads};
-use crate::runtime::now;
-use crate::{Allowance, DynamoLeaderboards, S3Bucket};
 
 /// An event whose evaluation failed for good.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,27 +58,6 @@ pub fn given_up(record: &str) -> Result<GivenUp, BadEvent> {
         error: format!("{error_type}: {message}"),
         uploads: uploads(&record.request_payload)?,
     })
-}
-
-/// Ends an upload as failed, unless it has ended. First what it has taken and not got is given back: should this be cut
-/// short, whoever comes next finds it undone or done.
-pub(crate) async fn fail(
-    benchmark: &str,
-    upload: &Upload,
-    reason: Reason,
-    leaderboards: &DynamoLeaderboards,
-    results: &S3Bucket,
-) -> Result<Delivered, PipelineError> {
-    let allowance = Allowance {
-        table: &leaderboards.table,
-        benchmark,
-    };
-    allowance.give_back(&upload.id(), None).await?;
-    let outlets = Outlets {
-        leaderboards,
-        results,
-    };
-    give_up(benchmark, upload, reason, &outlets, now).await
 }
 
 /// Lambda's own errors are told by their type, older ones by their words only.

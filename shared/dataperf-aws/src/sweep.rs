@@ -13,8 +13,8 @@ use dataperf::rescoring::Request;
 use dataperf::{Timestamp, Upload};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
+use crate::caretaker::fail;
 use crate::fault::port_error;
-use crate::given_up::fail;
 use crate::runtime::now;
 use crate::sweep_state::{Place, State, load, save};
 use crate::{DynamoLeaderboards, Evaluators, S3Bucket};

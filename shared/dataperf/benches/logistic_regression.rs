@@ -1,4 +1,4 @@
-//! One trial of Data Acquisition at its size. Run with `cargo bench -p dataperf --bench logistic_regression`.
+//! Trials of Data Acquisition and a concept of Selection for Vision, at their sizes. Run with `cargo bench -p dataperf --bench logistic_regression`.
 #![allow(missing_docs, clippy::expect_used)]
 
 use dataperf::models::logistic_regression::LogisticRegression;
@@ -7,8 +7,9 @@ use dataperf::numbers::{Decimals, Stored};
 use divan::{Bencher, black_box};
 use rayon::prelude::*;
 
-const N_ROWS: usize = 4_400;
-const N_FEATURES: usize = 768;
+/// Rows and features of a trial, and of a concept.
+const TRIAL: (usize, usize) = (4_400, 768);
+const CONCEPT: (usize, usize) = (300, 256);
 const N_LATENT: usize = 48;
 /// As sellers write them.
 const N_DECIMALS: u32 = 8;
@@ -18,23 +19,23 @@ fn main() {
 }
 
 /// Rows that are mixtures of a few numbers, and noisy labels.
-fn trial() -> (Vec<f64>, Vec<usize>) {
+fn training_set((n_rows, n_features): (usize, usize)) -> (Vec<f64>, Vec<usize>) {
     let mut generator = Mt19937::new(1);
     // the sum of four uniform words is near enough to a normal one
     let mut normal = || {
         let uniform = (0..4).map(|_| f64::from(generator.next_u32()) / f64::from(u32::MAX) - 0.5);
         uniform.sum::<f64>() * 3f64.sqrt()
     };
-    let layer: Vec<f64> = (0..N_LATENT * N_FEATURES)
+    let layer: Vec<f64> = (0..N_LATENT * n_features)
         .map(|_| normal() / (N_LATENT as f64).sqrt())
         .collect();
     let (mut x, mut labels) = (Vec::new(), Vec::new());
-    for _ in 0..N_ROWS {
+    for _ in 0..n_rows {
         let latent: Vec<f64> = (0..N_LATENT).map(|_| normal()).collect();
         labels.push(usize::from(latent[0] + latent[1] + normal() > 0.0));
-        x.extend((0..N_FEATURES).map(|feature| {
+        x.extend((0..n_features).map(|feature| {
             let mixed: f64 = (0..N_LATENT)
-                .map(|k| latent[k] * layer[k * N_FEATURES + feature])
+                .map(|k| latent[k] * layer[k * n_features + feature])
                 .sum();
             (mixed + 0.15 * normal()) * 0.05
         }));
@@ -45,7 +46,7 @@ fn trial() -> (Vec<f64>, Vec<usize>) {
 /// Ten trials, as one market has, on all cores; `decimals` are as they are stored.
 #[divan::bench(sample_count = 9, args = ["f64", "decimals"])]
 fn ten_trials(bencher: Bencher, kind: &str) {
-    let (x, labels) = trial();
+    let (x, labels) = training_set(TRIAL);
     let decimals = Decimals::new(N_DECIMALS).expect("few enough");
     let trials: Vec<Stored> = (0..10)
         .map(|_| {
@@ -57,9 +58,19 @@ fn ten_trials(bencher: Bencher, kind: &str) {
         })
         .collect();
     bencher.bench_local(|| {
-        let fit = |x: &Stored| LogisticRegression::fit_stored(x.view(), N_FEATURES, &labels);
+        let fit = |x: &Stored| LogisticRegression::fit_stored(x.view(), TRIAL.1, &labels);
         trials
             .par_iter()
             .for_each(|x| drop(black_box(fit(x).expect("two classes"))));
     });
+}
+
+/// One concept, on one core; the number of its iterations is printed, since each costs about the same.
+#[divan::bench(sample_count = 99)]
+fn concept(bencher: Bencher) {
+    let (x, labels) = training_set(CONCEPT);
+    let x = Stored::F32(x.iter().map(|&x| x as f32).collect());
+    let fit = || LogisticRegression::fit_stored(x.view(), CONCEPT.1, &labels).expect("two classes");
+    println!("{} iterations", fit().n_iter());
+    bencher.bench_local(|| black_box(fit()));
 }

@@ -42,6 +42,9 @@ before(async () => {
     const { private: own } = await api(`speech-selection/submissions/${submission}`);
     if (own.n_reasons > 1) ids.rejected = submission;
   }
+  const { submissions: asked } = await api("adversarial-nibbler/submissions?submitter=ada");
+  ids.request = asked.find(({ leaderboard }) => leaderboard === "generate").submission;
+  ids.pairs = asked.find(({ leaderboard }) => leaderboard === "submit").submission;
   assert.ok(ids.rejected, "the demo has a submission that breaks several rules");
 });
 
@@ -268,6 +271,37 @@ test("a rejection shows all its reasons to those who may see it, and asks others
   });
 });
 
+test("a request shows each line's outcome, and its images blurred until each is asked for", async () => {
+  await on("light", `#/adversarial-nibbler/submission/${ids.request}`, async (page, faults) => {
+    assert.match(await page.locator("main").innerText(), /Sign in with that submitter's token/, "nobody else sees it");
+    faults.splice(0, faults.length, ...faults.filter((fault) => !fault.includes("401")));
+    const { private: own } = await api(`adversarial-nibbler/submissions/${ids.request}`);
+    const { id } = own.lines[0].images[0];
+    const path = `adversarial-nibbler/submissions/${ids.request}/images/${id}`;
+    assert.equal((await fetch(`${base}/api/v1/benchmarks/${path}`)).status, 401, "nobody gets its images");
+  });
+  await on("light", signedIn(""), async (page) => {
+    await go(page, `#/adversarial-nibbler/submission/${ids.request}`, "ada");
+    const { private: own } = await api(`adversarial-nibbler/submissions/${ids.request}`);
+    assert.equal(await page.locator("#lines ~ ol > li").count(), own.lines.length);
+    assert.equal(await page.locator("#lines ~ ol > li .pill.rejected").count(), 1, "an explicit prompt is refused");
+    assert.equal(await page.locator("img[src^=blob]").count(), 0, "nothing is loaded unasked");
+    const first = page.locator("#lines ~ ol > li").first();
+    await first.getByRole("button", { name: /blurred/ }).click();
+    await page.waitForSelector(".picture img");
+    assert.equal(await first.locator(".picture").count(), own.lines[0].images.length);
+    await page.waitForFunction(() => [...document.querySelectorAll(".picture img")].every((image) => image.naturalWidth > 0));
+    const blur = () => first.locator(".picture img").evaluateAll((images) => images.map((image) => getComputedStyle(image).filter !== "none"));
+    assert.ok((await blur()).every(Boolean));
+    await first.locator(".picture").first().click();
+    assert.deepEqual(await blur(), own.lines[0].images.map((_, idx) => idx > 0), "the one that was asked for");
+    await go(page, `#/adversarial-nibbler/submission/${ids.pairs}`, "ada");
+    assert.equal(await page.locator("#lines ~ ol > li .pill.accepted").count(), 3);
+    await go(page, "#/adversarial-nibbler/board/model-fooling/open", "Adversarial nibbler model-fooling");
+    assert.match(await page.locator("main").innerText(), /nibbler-participants\.md/, "the guides are named where one takes part");
+  });
+});
+
 test("a token in the address is taken out of it", async () => {
   await on("light", signedIn(""), async (page) => {
     assert.equal(new URL(page.url()).hash, "#/");
@@ -341,6 +375,8 @@ for (const screen of Object.keys(SCREENS)) {
         "hasty · DataPerf": "#/speech-selection/submitter/hasty",
         "a-bit-of-all": `#/data-acquisition/submission/${ids.acquisition}`,
         "second-look": "#/vision-selection/submitter/second-look",
+        "Adversarial nibbler model-fooling": "#/adversarial-nibbler/board/model-fooling/open",
+        "ada · generate": `#/adversarial-nibbler/submission/${ids.request}`,
         [ids.debugger]: `#/vision-debugging/submission/${ids.debugging}`,
       };
       for (const [title, address] of Object.entries(views)) {

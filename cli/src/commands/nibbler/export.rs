@@ -55,7 +55,9 @@ pub(crate) async fn run(args: ExportArgs, format: Format) -> Result<Done> {
     let endpoint = cloud.lambda_endpoint();
     let key = pseudonym_key(&cloud.clients, endpoint.as_deref(), &args.secret).await?;
     let export = Export::of(judged, &key, is_over);
-    let rules = Kept::default().rules(cloud.datasets(), None).await?;
+    let rules = Kept::default()
+        .rules(cloud.datasets(), round.and_then(|round| round.dataset))
+        .await?;
     let about = About {
         title: challenge
             .as_ref()

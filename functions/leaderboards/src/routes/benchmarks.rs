@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use axum::response::Response;
+use dataperf::benchmarks::{ADVERSARIAL_NIBBLER, NIBBLER_KINDS};
 use dataperf::challenge::Challenge;
 use dataperf::ports::leaderboard::{Leaderboards, OPEN_ROUND, POST_ROUND};
 use dataperf_aws::DynamoLeaderboards;
@@ -91,6 +92,9 @@ struct Submitting {
     /// The key to upload to; the words in capitals are yours to replace.
     #[schema(example = "speech-selection/LEADERBOARD/SUBMITTER/FILE")]
     key: String,
+    /// What stands in the leaderboard's place, where files are of several kinds; empty where they are of one.
+    #[schema(example = json!([]))]
+    kinds: &'static [&'static str],
     /// The largest file that is read at all.
     max_bytes: u64,
 }
@@ -185,9 +189,15 @@ pub(super) async fn one(
 ) -> Result<Response, Problem> {
     let facts = catalogue::benchmark(&id)?;
     let known = known(&app, &app.table().await, &facts).await?;
+    let (kinds, place) = if facts.id == ADVERSARIAL_NIBBLER {
+        (NIBBLER_KINDS, "KIND")
+    } else {
+        (&[][..], "LEADERBOARD")
+    };
     let submitting = Submitting {
         bucket: app.submissions().to_owned(),
-        key: format!("{}/LEADERBOARD/SUBMITTER/FILE", facts.id),
+        key: format!("{}/{place}/SUBMITTER/FILE", facts.id),
+        kinds,
         max_bytes: facts.max_artifact_bytes,
     };
     let benchmark = OneBenchmark {

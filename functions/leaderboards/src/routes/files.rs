@@ -1,10 +1,10 @@
-//! A submission's receipt and its artifact: its submitter's and the organizer's.
+//! A submission's receipt, its artifact, and the images made for it: its submitter's and the organizer's.
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use dataperf::Receipt;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::leaderboard::Submission;
+use dataperf::{LineOutcome, Receipt};
 
 use super::rounds::artifacts_are_public;
 use super::submission::found;
@@ -14,6 +14,9 @@ use crate::caller::Caller;
 use crate::catalogue;
 use crate::problem::Problem;
 use crate::query::{NoQuery, Strict};
+
+/// What fits into an answer of a function's six megabytes when it is in base64.
+const MAX_IMAGE_BYTES: u64 = 4 << 20;
 
 fn ended(submission: Submission) -> Result<Receipt, Problem> {
     submission.receipt.ok_or_else(|| {
@@ -94,5 +97,46 @@ pub(super) async fn artifact(
             let detail = "the file has been deleted since it was uploaded";
             Err(Problem::not_found("deleted", "submission", detail))
         }
+    }
+}
+
+/// An image that was made for a request of Adversarial Nibbler. Its submitter's and the organizer's.
+#[utoipa::path(
+    get, path = "/benchmarks/{benchmark}/submissions/{submission}/images/{image}", operation_id = "image",
+    params(
+        ("benchmark" = String, Path, description = "The benchmark's id", example = "adversarial-nibbler"),
+        ("submission" = String, Path, description = "The submission's id", pattern = "^[0-9a-f]{32}$"),
+        ("image" = String, Path, description = "The image's id, as the receipt's lines have it"),
+    ),
+    responses(
+        (status = 200, description = "The image", content_type = "image/png"),
+        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
+    ),
+    security(("token" = []))
+)]
+pub(super) async fn image(
+    State(app): State<App>,
+    Path((benchmark, id, image)): Path<(String, String, String)>,
+    caller: Caller,
+    wishes: Wishes,
+    _: Strict<NoQuery>,
+) -> Result<Response, Problem> {
+    let submission = found(&app, &benchmark, &id).await?;
+    caller.must_act_for(&submission.submitter, "an image")?;
+    let receipt = ended(submission)?;
+    let missing = |detail: &str| Problem::not_found("unknown_image", "image", detail);
+    // Only what the receipt names: an id never becomes a key by itself.
+    let of_line = |line: &LineOutcome| line.details.get("images")?.as_array().cloned();
+    let listed = receipt.verdict.lines.iter().filter_map(of_line).flatten();
+    let key = listed
+        .filter(|listed| listed["id"] == image.as_str())
+        .find_map(|listed| Some(listed["key"].as_str()?.to_owned()))
+        .ok_or_else(|| missing("the receipt has no such image: take an id of its lines"))?;
+    match app.results().await.get(&key, None, MAX_IMAGE_BYTES).await? {
+        Got::Object(object) => Ok(wishes.png(&caller, object.bytes.to_vec())),
+        Got::TooLarge { n_bytes } => Err(missing(&format!(
+            "the image has {n_bytes} bytes, more than an answer may have: take it from S3"
+        ))),
+        Got::Missing => Err(missing("the image has been deleted since it was made")),
     }
 }

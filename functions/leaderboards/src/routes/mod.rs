@@ -70,6 +70,7 @@ pub(crate) fn router(app: App) -> Router {
                 .routes(routes!(submission::figures))
                 .routes(routes!(files::receipt))
                 .routes(routes!(files::artifact))
+                .routes(routes!(files::image))
                 .routes(routes!(unfinished::unfinished)),
         )
         .split_for_parts();

@@ -3,7 +3,7 @@
 use axum::extract::{Path, State};
 use axum::response::Response;
 use dataperf::ports::leaderboard::{Leaderboards, Submission};
-use dataperf::{Reason, SubmissionId, Verdict};
+use dataperf::{LineOutcome, Reason, SubmissionId, Verdict};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -52,6 +52,9 @@ struct Private {
     reasons: Vec<ReasonDocument>,
     /// How many rules are broken; more than are listed when there are very many.
     n_reasons: usize,
+    /// What became of each line, where each is judged by itself; as in the receipt.
+    #[schema(value_type = Vec<Object>)]
+    lines: Vec<LineOutcome>,
 }
 
 /// One broken rule.
@@ -128,6 +131,7 @@ pub(super) async fn one(
             verdict.reasons.iter().map(Into::into).collect()
         }),
         n_reasons: verdict.map_or(0, |verdict| verdict.n_reasons.unwrap_or(verdict.reasons.len())),
+        lines: verdict.map_or(Vec::new(), |verdict| verdict.lines.clone()),
     });
     let digest =
         |of: fn(&Verdict) -> Option<dataperf::Digest>| verdict.and_then(of).map(|digest| digest.to_string());

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::fields::{Reader, quoted};
 use super::{BoardRules, Challenge, Messages, Ranking, Round, Visibility};
-use crate::benchmarks::IDS;
+use crate::benchmarks::{ADVERSARIAL_NIBBLER, HOSTED, NIBBLER_BOARDS};
 use crate::ports::leaderboard::OPEN_ROUND;
 use crate::rejection::{Rejection, pointer, quote};
 use crate::{Digest, Timestamp};
@@ -59,15 +59,19 @@ impl Reader {
         let found = self.map(benchmarks, "/benchmarks").cloned().unwrap_or_default();
         for (id, benchmark) in &found {
             let at = pointer("/benchmarks", id);
-            if !IDS.contains(&id.as_str()) {
+            if !HOSTED.contains(&id.as_str()) {
                 let message = format!(
                     "there is no benchmark {}: choose one of {}",
                     quote(id),
-                    quoted(IDS)
+                    quoted(HOSTED)
                 );
                 self.wrong("unknown_benchmark", &at, message);
             }
-            let challenge = self.benchmark(benchmark, &at);
+            let mut challenge = self.benchmark(benchmark, &at);
+            if id == ADVERSARIAL_NIBBLER {
+                self.standings(benchmark, &at);
+                challenge.ranking = Ranking::Latest;
+            }
             let (title, about) = (title.clone().unwrap_or_default(), about.clone());
             challenges.insert(
                 id.clone(),
@@ -121,6 +125,60 @@ impl Reader {
         self.rounds_fit(&rounds);
         challenge.rounds = rounds.into_iter().map(|(_, round)| round).collect();
         challenge
+    }
+
+    /// What a challenge can't say of a benchmark that scores how people stand, on both of its boards, whenever a pair of theirs
+    /// is decided. It is read as every other first, so that only what is of the right form comes here.
+    fn standings(&mut self, benchmark: &Value, at: &str) {
+        let one_ranking = |reader: &mut Self, value: &Value, at: &str| {
+            if let Some(ranking) = value.get("ranking").and_then(Value::as_str)
+                && ranking != "latest"
+            {
+                let message = "a submitter's score is of all pairs so far, so that the latest stands: leave `ranking` out";
+                reader.wrong("fixed_ranking", &pointer(at, "ranking"), message);
+            }
+        };
+        one_ranking(self, benchmark, at);
+        for (name, rules) in benchmark["leaderboards"].as_object().into_iter().flatten() {
+            let at = pointer(&pointer(at, "leaderboards"), name);
+            one_ranking(self, rules, &at);
+        }
+        for (idx, round) in benchmark["rounds"].as_array().into_iter().flatten().enumerate() {
+            let at = format!("{at}/rounds/{idx}");
+            let named = round["leaderboards"].as_array();
+            if named.is_some_and(|named| {
+                !NIBBLER_BOARDS
+                    .iter()
+                    .all(|board| named.contains(&(*board).into()))
+            }) {
+                let message = format!(
+                    "a round is of both leaderboards, {}: leave it out",
+                    quoted(NIBBLER_BOARDS)
+                );
+                self.wrong("partial_round", &pointer(&at, "leaderboards"), message);
+            }
+            for (key, remedy) in [
+                (
+                    "daily_limit",
+                    "what is limited are the sets of images, by `sets_a_day` in the data set's configuration",
+                ),
+                (
+                    "total_limit",
+                    "what is limited are the sets of images, by `sets_a_day` in the data set's configuration",
+                ),
+                ("baselines", "a baseline is who is called `baseline-…`"),
+            ] {
+                if round.get(key).is_some() {
+                    let message = format!("this benchmark has no `{key}`: {remedy}");
+                    self.wrong("not_of_this_benchmark", &pointer(&at, key), message);
+                }
+            }
+            if round["artifacts"] == "public" {
+                let message = "uploads are private here, since they say who submitted what: publish the round's data set with \
+                               `dataperf nibbler export`";
+                self.wrong("not_of_this_benchmark", &pointer(&at, "artifacts"), message);
+            }
+        }
     }
 
     fn round(&mut self, value: &Value, at: &str) -> Option<Round> {
@@ -336,6 +394,46 @@ mod tests {
         );
         let unending = json!([{ "id": "a", "opens": "2026-03-01T00:00:00Z" }, { "id": "b", "opens": "2026-04-01T00:00:00Z" }]);
         assert_eq!(codes(&with_rounds(&unending)).len(), 1);
+    }
+
+    #[test]
+    fn adversarial_nibbler_has_rounds_of_both_boards_and_limits_of_its_own() {
+        let with = |benchmark: Value| json!({ "schema": 1, "title": "t", "benchmarks": { ADVERSARIAL_NIBBLER: benchmark } });
+        let round = |more: Value| {
+            let mut round =
+                json!({ "id": "a", "opens": "2026-03-01T00:00:00Z", "closes": "2026-04-01T00:00:00Z" });
+            round
+                .as_object_mut()
+                .expect("an object")
+                .extend(more.as_object().expect("an object").clone());
+            round
+        };
+        let fits =
+            json!({ "rounds": [round(json!({ "leaderboards": ["prompt-creativity", "model-fooling"] }))] });
+        let challenges = check(&with(fits)).expect("nothing is wrong");
+        assert_eq!(challenges[ADVERSARIAL_NIBBLER].ranking, Ranking::Latest);
+        let found = codes(&with(json!({
+            "ranking": "best", "leaderboards": { "model-fooling": { "ranking": "all" } },
+            "rounds": [round(json!({
+                "leaderboards": ["model-fooling"], "daily_limit": 2, "total_limit": 3, "baselines": ["x"],
+                "artifacts": "public",
+            }))],
+        })));
+        let at = |key: &str| pointer(&pointer("/benchmarks", ADVERSARIAL_NIBBLER), "rounds") + "/0/" + key;
+        let of_benchmark = |path: &str| format!("/benchmarks/{ADVERSARIAL_NIBBLER}/{path}");
+        let expected = [
+            ("fixed_ranking", of_benchmark("ranking")),
+            (
+                "fixed_ranking",
+                of_benchmark("leaderboards/model-fooling/ranking"),
+            ),
+            ("partial_round", at("leaderboards")),
+            ("not_of_this_benchmark", at("daily_limit")),
+            ("not_of_this_benchmark", at("total_limit")),
+            ("not_of_this_benchmark", at("baselines")),
+            ("not_of_this_benchmark", at("artifacts")),
+        ];
+        assert_eq!(found, expected.map(|(code, at)| (code.to_owned(), at)));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use ndarray::{Array2, ArrayView2};
+use ndarray::Array2;
 use rayon::prelude::*;
 
 use super::metric::Measures;
@@ -11,6 +11,7 @@ use super::validation::Chosen;
 use super::{Checked, EMBEDDINGS, LABELS, POOL_FILE, POOL_INDEX_FILE, Parameters, test_file};
 use crate::frozen::{Dtype, FrozenError, Manifest, Matrix, slice};
 use crate::models::logistic_regression::LogisticRegression;
+use crate::numbers::Numbers;
 use crate::pool::PoolIndex;
 
 /// What scoring keeps in memory: the concepts' test sets and the index of the pool.
@@ -111,9 +112,9 @@ pub(super) fn measures(checked: &Checked, frozen: &Frozen) -> Result<Vec<Measure
     let n_features = frozen.parameters.n_features;
     let measure = |(chosen, test): (&Chosen, &TestSet)| {
         let damaged = |why: String| FrozenError::damaged(POOL_FILE, why);
-        let x = ArrayView2::from_shape((chosen.labels.len(), n_features), &chosen.features);
-        let x = x.map_err(|_| damaged(format!("its rows are not {n_features} floats wide")))?;
-        let model = LogisticRegression::fit(x, &chosen.labels).map_err(|error| damaged(error.to_string()))?;
+        let rows = Numbers::F32(&chosen.features);
+        let model = LogisticRegression::fit_stored(rows, n_features, &chosen.labels);
+        let model = model.map_err(|error| damaged(error.to_string()))?;
         Ok(Measures::of(&test.labels, &model.predict(test.features.view())))
     };
     concepts.into_par_iter().map(measure).collect()

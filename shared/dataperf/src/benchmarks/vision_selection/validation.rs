@@ -18,8 +18,8 @@ pub struct Checked {
 /// One concept's training set, in the artifact's order.
 #[derive(Debug, Default)]
 pub struct Chosen {
-    /// `(n_examples, n_features)`, row after row.
-    pub(super) features: Vec<f64>,
+    /// `(n_examples, n_features)`, row after row, as the pool has them.
+    pub(super) features: Vec<f32>,
     /// `(n_examples,)`: 1 where the image is said to show the concept, else 0.
     pub(super) labels: Vec<usize>,
 }
@@ -139,13 +139,9 @@ impl Rules<'_> {
             let Some(label) = example.label else { continue };
             n_of_label[usize::from(label)] += 1;
             chosen.labels.push(label.into());
-            chosen.features.extend(
-                vector
-                    .as_chunks()
-                    .0
-                    .iter()
-                    .map(|&four| f64::from(f32::from_le_bytes(four))),
-            );
+            chosen
+                .features
+                .extend(vector.as_chunks().0.iter().map(|&four| f32::from_le_bytes(four)));
         }
         if examples.is_empty() {
             let message = format!(

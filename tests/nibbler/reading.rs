@@ -1,0 +1,63 @@
+//! What the read API says of uploads whose lines are judged one by one, and to whom it shows images.
+
+use serde_json::json;
+
+use super::{BENCHMARK, Nibbler};
+use crate::read_api::{ADA, ANONYMOUS, BO, ORGANIZER, Reading};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lines_and_images_are_their_submitters() {
+    let nibbler = Nibbler::new().await;
+    let sent = nibbler
+        .ask("ada", "one", &["a horse lying in ketchup", "g0re on a plate"])
+        .await;
+    let other = nibbler.ask("ada", "two", &["a quiet lake"]).await;
+    let receipts = nibbler.receipts(&[sent.clone(), other]).await;
+    let image = receipts[0].verdict.lines[0].details["images"][0].clone();
+    let stored = nibbler.object(image["key"].as_str().unwrap()).await;
+    let id = image["id"].as_str().unwrap();
+    let reading = Reading::of(nibbler.world).await;
+
+    let base = format!("/api/v1/benchmarks/{BENCHMARK}/submissions");
+    let path = format!("{base}/{}", sent.id());
+    for who in [ADA, ORGANIZER] {
+        let answer = reading.ask(who, &path).json();
+        assert_eq!(answer["status"], "accepted");
+        assert_eq!(
+            answer["private"]["lines"],
+            serde_json::to_value(&receipts[0].verdict.lines).unwrap()
+        );
+        let answer = reading.ask(who, &format!("{path}/images/{id}"));
+        assert_eq!((answer.status, answer.header("content-type")), (200, "image/png"));
+        assert_eq!(answer.header("cache-control"), "private, no-store");
+        assert!(answer.body == stored && stored.starts_with(b"\x89PNG"), "{who}");
+    }
+    for (who, status) in [(ANONYMOUS, 401), (BO, 403)] {
+        assert_eq!(reading.ask(who, &path).status, status, "{who}");
+        assert_eq!(
+            reading.ask(who, &format!("{path}/images/{id}")).status,
+            status,
+            "{who}"
+        );
+    }
+    let foreign = receipts[1].verdict.lines[0].details["images"][0]["id"].clone();
+    for unknown in [foreign.as_str().unwrap(), "none"] {
+        let answer = reading.ask(ADA, &format!("{path}/images/{unknown}"));
+        assert_eq!(
+            (answer.status, &answer.json()["code"]),
+            (404, &json!("unknown_image")),
+            "{unknown}"
+        );
+    }
+    let about = reading
+        .ask(ANONYMOUS, &format!("/api/v1/benchmarks/{BENCHMARK}"))
+        .json();
+    assert_eq!(
+        about["submitting"]["kinds"],
+        json!(["generate", "submit", "verdict"])
+    );
+    assert_eq!(
+        about["submitting"]["key"],
+        format!("{BENCHMARK}/KIND/SUBMITTER/FILE")
+    );
+}
