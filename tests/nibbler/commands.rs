@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::verdicts::{RATERS, verdict};
 use super::{BENCHMARK, Nibbler};
+use crate::project::Ran;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn from_a_prompt_to_the_public_data_set() {
@@ -119,20 +120,23 @@ async fn from_a_prompt_to_the_public_data_set() {
     }
 }
 
-/// A round is of both boards by the time of the upload, and its providers are named once it has closed.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_round_closes_and_its_providers_are_named() {
-    let nibbler = Nibbler::new().await;
-    let run = |args: &[&str]| nibbler.world.command(args);
-    let file = nibbler.world.scratch().join("challenge.yaml");
-    let publish = |round: &str| {
+impl Nibbler {
+    /// Publishes a challenge of one round.
+    fn challenge(&self, round: &str) -> Ran {
+        let file = self.world.scratch().join("challenge.yaml");
         let document = format!(
             "schema: 1\ntitle: Spring hunt\nbenchmarks:\n  {BENCHMARK}:\n    rounds:\n      - {{id: spring, {round}}}\n"
         );
         fs::write(&file, document).unwrap();
-        run(&["challenge", "publish", file.to_str().unwrap()])
-    };
-    let ran = publish("opens: 2020-01-01T00:00:00Z, daily_limit: 5, leaderboards: [model-fooling]");
+        self.world
+            .command(&["challenge", "publish", file.to_str().unwrap()])
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_challenge_is_held_against_what_this_benchmark_is() {
+    let nibbler = Nibbler::new().await;
+    let ran = nibbler.challenge("opens: 2020-01-01T00:00:00Z, daily_limit: 5, leaderboards: [model-fooling]");
     let codes: Vec<Value> = ran.json()["reasons"]
         .as_array()
         .unwrap()
@@ -147,22 +151,30 @@ async fn a_round_closes_and_its_providers_are_named() {
         "opens: 2020-01-01T00:00:00Z, dataset: {}",
         dataperf::Digest::of(b"none")
     );
-    let ran = publish(&missing);
+    let ran = nibbler.challenge(&missing);
     assert_eq!(
         (ran.code, &ran.json()["reasons"][0]["code"]),
         (2, &json!("unusable_dataset"))
     );
 
     assert_eq!(
-        publish("opens: 2098-01-01T00:00:00Z, messages: {before: Come back.}").code,
+        nibbler
+            .challenge("opens: 2098-01-01T00:00:00Z, messages: {before: Come back.}")
+            .code,
         0
     );
     let sent = nibbler.ask("ada", "early", &["a lake of honey"]).await;
     let early = nibbler.receipt(&sent).await;
     assert_eq!(early.verdict.reasons[0].code, "not_open");
     assert!(early.verdict.reasons[0].message.contains("Come back."));
+}
 
-    let ran = publish("opens: 2020-01-01T00:00:00Z, closes: 2098-01-01T00:00:00Z");
+/// A pair is of the round it was uploaded in, and the providers are named once that has closed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_round_closes_and_its_providers_are_named() {
+    let nibbler = Nibbler::new().await;
+    let run = |args: &[&str]| nibbler.world.command(args);
+    let ran = nibbler.challenge("opens: 2020-01-01T00:00:00Z, closes: 2098-01-01T00:00:00Z");
     assert_eq!(ran.code, 0, "{ran:?}");
     nibbler.name_raters(&RATERS).await;
     let pair = nibbler.pair("ada", "horse lying in ketchup").await;
@@ -189,7 +201,9 @@ async fn a_round_closes_and_its_providers_are_named() {
 
     // closed a while after it opened: what was uploaded counts by its own time, and was judged before
     assert_eq!(
-        publish("opens: 2020-01-01T00:00:00Z, closes: 2021-01-01T00:00:00Z").code,
+        nibbler
+            .challenge("opens: 2020-01-01T00:00:00Z, closes: 2021-01-01T00:00:00Z")
+            .code,
         0
     );
     for rater in RATERS {
