@@ -65,12 +65,11 @@ fn ten_trials(bencher: Bencher, kind: &str) {
     });
 }
 
-/// One concept, on one core; the number of its iterations is printed, since each costs about the same.
+/// One concept, on one core.
 #[divan::bench(sample_count = 99)]
 fn concept(bencher: Bencher) {
     let (x, labels) = training_set(CONCEPT);
     let x = Stored::F32(x.iter().map(|&x| x as f32).collect());
     let fit = || LogisticRegression::fit_stored(x.view(), CONCEPT.1, &labels).expect("two classes");
-    println!("{} iterations", fit().n_iter());
     bencher.bench_local(|| black_box(fit()));
 }
