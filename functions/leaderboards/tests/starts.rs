@@ -3,10 +3,11 @@
 
 use std::process::{Command, Output};
 
-const NEEDED: [&str; 3] = [
+const NEEDED: [&str; 4] = [
     "DATAPERF_TABLE",
     "DATAPERF_DATASETS_BUCKET",
     "DATAPERF_SUBMISSIONS_BUCKET",
+    "DATAPERF_RESULTS_BUCKET",
 ];
 
 fn start(environment: &[&str]) -> Output {
