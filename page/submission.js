@@ -143,7 +143,7 @@ function facts(one) {
   );
 }
 
-function own(one, parts) {
+function own(one, parts, isOfPeople) {
   if (!one.private || !one.finished_at) return null;
   const problem = h("p", { class: "problem", role: "alert" });
   const button = (label, what, name) =>
@@ -153,10 +153,11 @@ function own(one, parts) {
     "section",
     { class: "panel", "aria-labelledby": "own" },
     h("h2", { id: "own" }, "Yours to keep"),
-    h("p", {}, "The receipt can be recomputed offline, bit for bit, with the participants' data set."),
-    h("div", { class: "actions" }, button("Save the receipt", "receipt", `${one.submission}.json`), button("Save the file", "artifact", file)),
+    isOfPeople ? null : h("p", {}, "The receipt can be recomputed offline, bit for bit, with the participants' data set."),
+    // a score of people follows from a decision, not from a file
+    h("div", { class: "actions" }, button("Save the receipt", "receipt", `${one.submission}.json`), isOfPeople && one.score !== null ? null : button("Save the file", "artifact", file)),
     problem,
-    one.status === "scored" ? command(`dataperf verify ${one.submission}.json --dataset frozen/ --artifact ${/^[\w.-]+$/.test(file) ? file : "FILE"}`, "the verify command") : null,
+    one.status === "scored" && !isOfPeople ? command(`dataperf verify ${one.submission}.json --dataset frozen/ --artifact ${/^[\w.-]+$/.test(file) ? file : "FILE"}`, "the verify command") : null,
   );
 }
 
@@ -170,17 +171,20 @@ export async function submission(benchmark, id) {
     throw problem;
   }
   const figures = await ask([...parts, "figures"]);
+  const { submitting } = await ask(["benchmarks", benchmark]);
+  const isOfPeople = submitting.kinds.length > 0;
+  const isOnBoard = !submitting.kinds.includes(one.leaderboard);
   return {
     title: `${one.submitter} · ${one.leaderboard}`,
     benchmark,
     nodes: [
-      h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Benchmarks"), " / ", titled(benchmark), " / ", h("a", { href: href(benchmark, "board", one.leaderboard, one.round) }, one.leaderboard)),
+      h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Benchmarks"), " / ", titled(benchmark), " / ", isOnBoard ? h("a", { href: href(benchmark, "board", one.leaderboard, one.round) }, one.leaderboard) : one.leaderboard),
       h("h1", {}, one.score === null ? `${titled(benchmark)} ${one.leaderboard}` : score(one.score), " ", pill(one.status)),
       h("p", { class: "lead" }, "By ", h("a", { href: href(benchmark, "submitter", one.submitter) }, one.submitter), figures.spread ? `, ± ${figures.spread.std.toFixed(4)} over ${figures.spread.values.length} ${figures.spread.over}s` : "", "."),
       one.private ? [reasons(one.private), lines(one.private, parts)] : null,
       trials(figures, one.score),
       charts(figures),
-      h("div", { class: "pair" }, facts(one), h("div", { class: "stack" }, own(one, parts), figures.tables.filter((of) => of.columns.length === 1).map(table))),
+      h("div", { class: "pair" }, facts(one), h("div", { class: "stack" }, own(one, parts, isOfPeople), figures.tables.filter((of) => of.columns.length === 1).map(table))),
       figures.tables.filter((of) => of.columns.length > 1).map(table),
     ],
   };

@@ -6,6 +6,7 @@ import { h, href, pill, score, titled, when } from "./dom.js";
 export async function submitter(benchmark, name) {
   const parts = ["benchmarks", benchmark, "submissions"];
   const query = { submitter: name, limit: 100 };
+  const { kinds } = (await ask(["benchmarks", benchmark])).submitting; // what stands in the board's place where files have none
   const body = h("tbody");
   const more = h("button", { type: "button", class: "quiet" }, "Show more");
   let next;
@@ -14,7 +15,7 @@ export async function submitter(benchmark, name) {
       "tr",
       {},
       h("th", { scope: "row" }, h("a", { href: href(benchmark, "submission", one.submission) }, when(one.received_at))),
-      h("td", {}, h("a", { href: href(benchmark, "board", one.leaderboard, one.round) }, one.leaderboard)),
+      h("td", {}, kinds.includes(one.leaderboard) ? one.leaderboard : h("a", { href: href(benchmark, "board", one.leaderboard, one.round) }, one.leaderboard)),
       h("td", {}, pill(one.status), one.withdrawn_at ? h("span", { class: "tag" }, "withdrawn") : null),
       h("td", { class: "n" }, score(one.score)),
     );

@@ -286,6 +286,8 @@ test("a request shows each line's outcome, and its images blurred until each is 
     assert.equal(await page.locator("#lines ~ ol > li").count(), own.lines.length);
     assert.equal(await page.locator("#lines ~ ol > li .pill.rejected").count(), 1, "an explicit prompt is refused");
     assert.equal(await page.locator("img[src^=blob]").count(), 0, "nothing is loaded unasked");
+    assert.equal(await page.locator(".crumbs a").count(), 1, "a request stands on no board");
+    assert.equal(await page.getByText("recomputed offline").count(), 0);
     const first = page.locator("#lines ~ ol > li").first();
     await first.getByRole("button", { name: /blurred/ }).click();
     await page.waitForSelector(".picture img");
