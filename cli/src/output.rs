@@ -109,6 +109,11 @@ pub(crate) fn print_verdict(verdict: &Verdict) {
     }
 }
 
+/// What has an id by it: a person needs no more, and JSON has all.
+fn named(one: &Value) -> String {
+    one["id"].as_str().map_or_else(|| one.to_string(), str::to_owned)
+}
+
 /// What became of each line.
 fn lines(lines: &[LineOutcome]) -> Table {
     let mut table = table(&["line", "outcome", "what came of it"]);
@@ -118,6 +123,9 @@ fn lines(lines: &[LineOutcome]) -> Table {
                 .iter()
                 .map(|(name, value)| match value {
                     Value::String(text) => format!("{name}: {text}"),
+                    Value::Array(all) => {
+                        format!("{name}: {}", all.iter().map(named).collect::<Vec<_>>().join(" "))
+                    }
                     other => format!("{name}: {other}"),
                 })
                 .collect::<Vec<_>>()
