@@ -17,6 +17,7 @@ use super::images::MAX_IMAGE_BYTES;
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
 use crate::output::{Format, print_json};
+use crate::progress;
 
 #[derive(Debug, Args)]
 #[command(
@@ -119,6 +120,7 @@ async fn judged_in(cloud: &Cloud, round: &str) -> Result<Vec<JudgedPair>> {
 
 async fn copy_images(cloud: &Cloud, export: &Export, args: &ExportArgs) -> Result<()> {
     std::fs::create_dir_all(args.out.join("images"))?;
+    let bar = progress::counting(export.pairs.len() as u64, "images");
     for row in &export.pairs {
         let key = pair_image_key(&row.pair.parse()?);
         let Got::Object(image) = cloud.results().get(&key, None, MAX_IMAGE_BYTES).await? else {
@@ -126,6 +128,8 @@ async fn copy_images(cloud: &Cloud, export: &Export, args: &ExportArgs) -> Resul
         };
         let path = args.out.join(&row.image);
         std::fs::write(&path, image.bytes).with_context(|| format!("can't write `{}`", path.display()))?;
+        bar.inc(1);
     }
+    bar.finish_and_clear();
     Ok(())
 }
