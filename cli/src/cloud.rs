@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::Result;
 use clap::Args;
 use dataperf::Timestamp;
-use dataperf::benchmarks::ADVERSARIAL_NIBBLER;
+use dataperf::benchmarks::{ADVERSARIAL_NIBBLER, NIBBLER_RANKING};
 use dataperf::challenge::{Challenge, Ranking};
 use dataperf::ports::leaderboard::Board;
 use dataperf::ports::upkeep::Order;
@@ -183,8 +183,7 @@ impl Cloud {
     pub(crate) async fn order(&self, board: &Board) -> Result<Order> {
         let challenge = Challenge::published(&self.datasets(), &board.benchmark).await?;
         let ranking = match challenge {
-            // there a score is of all pairs so far, challenge or not
-            _ if board.benchmark == ADVERSARIAL_NIBBLER => Ranking::Latest,
+            _ if board.benchmark == ADVERSARIAL_NIBBLER => NIBBLER_RANKING,
             Some(challenge) => challenge.ranking(&board.leaderboard),
             None => Ranking::default(),
         };

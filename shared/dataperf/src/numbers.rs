@@ -36,11 +36,6 @@ impl Decimals {
     /// rounded floating-point division when the divisor is known in advance", 2004). It is off by at most 2^-104 of the
     /// quotient before it is rounded, and a quotient of 32 by 30 bits is at least 2^-84 of itself away from where
     /// rounding turns.
-    #[inline(always)]
-    #[allow(
-        clippy::inline_always,
-        reason = "code is only vectorised if it is inlined into the function that enables the instruction set"
-    )]
     pub fn decode(self, whole: i32) -> f64 {
         let whole = f64::from(whole);
         whole.mul_add(self.inverse, whole * self.inverse_rest)
@@ -206,6 +201,14 @@ impl<'a> Numbers<'a> {
         self.len() == 0
     }
 
+    /// What a stored 1 stands for, up to rounding.
+    pub(crate) fn unit(self) -> f64 {
+        match self {
+            Self::F64(_) | Self::F32(_) => 1.0,
+            Self::Decimals(_, decimals) => decimals.inverse,
+        }
+    }
+
     /// At most `n` of them from `first` on.
     pub(crate) fn part(self, first: usize, n: usize) -> Self {
         let range = first..(first + n).min(self.len());
@@ -218,12 +221,11 @@ impl<'a> Numbers<'a> {
 
     /// All of them as 64-bit floats.
     pub fn to_f64(self) -> Vec<f64> {
-        let mut scratch = vec![0.0; self.len()];
-        if let Self::F64(all) = self {
-            return all.to_vec();
+        match self {
+            Self::F64(all) => all.to_vec(),
+            Self::F32(all) => all.iter().map(|&x| x.into()).collect(),
+            Self::Decimals(all, decimals) => all.iter().map(|&x| decimals.decode(x)).collect(),
         }
-        self.decoded(&mut scratch);
-        scratch
     }
 
     /// The first that is NaN or infinite: its place and itself.
@@ -232,33 +234,6 @@ impl<'a> Numbers<'a> {
             Self::F64(all) => find(all, f64::is_finite),
             Self::F32(all) => find(all, f32::is_finite),
             Self::Decimals(..) => None,
-        }
-    }
-
-    /// All of them as 64-bit floats: themselves, or decoded into the beginning of `scratch`.
-    #[inline(always)]
-    #[allow(
-        clippy::inline_always,
-        reason = "code is only vectorised if it is inlined into the function that enables the instruction set"
-    )]
-    pub(crate) fn decoded<'b>(self, scratch: &'b mut [f64]) -> &'b [f64]
-    where
-        'a: 'b,
-    {
-        match self {
-            Self::F64(all) => all,
-            Self::F32(all) => {
-                for (to, &from) in scratch.iter_mut().zip(all) {
-                    *to = f64::from(from);
-                }
-                &scratch[..all.len()]
-            }
-            Self::Decimals(all, decimals) => {
-                for (to, &from) in scratch.iter_mut().zip(all) {
-                    *to = decimals.decode(from);
-                }
-                &scratch[..all.len()]
-            }
         }
     }
 }

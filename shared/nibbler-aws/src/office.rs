@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dataperf::challenge::{Challenge, Ranking, Terms};
+use dataperf::benchmarks::NIBBLER_RANKING;
+use dataperf::challenge::{Challenge, Terms};
 use dataperf::failure::settle;
 use dataperf::pipeline::{Outlets, PipelineError, artifact};
 use dataperf::ports::leaderboard::Submission;
@@ -119,12 +120,12 @@ pub(crate) enum Judged {
 }
 
 /// The round that counts is that of the first board: both are of one challenge. Nothing is counted against its limits, which
-/// are about scores; the latest score of a person stands, because it is of all that came before.
+/// are about scores.
 pub(crate) fn terms(challenge: Option<&Challenge>, submitter: &str, upload: &Upload) -> Terms {
     let board = Board::ALL[0].as_str();
     Terms {
         limits: None,
-        ranking: Ranking::Latest,
+        ranking: NIBBLER_RANKING,
         ..Terms::of(challenge, board, submitter, upload.received_at)
     }
 }

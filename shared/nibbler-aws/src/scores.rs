@@ -1,6 +1,7 @@
 //! A step of a score: filed and ended as a submission is, so that boards, histories and best-over-time need nothing new.
 
-use dataperf::challenge::{Ranking, Terms};
+use dataperf::benchmarks::NIBBLER_RANKING;
+use dataperf::challenge::Terms;
 use dataperf::failure::settle;
 use dataperf::pipeline::{Delivered, Outlets};
 use dataperf::ports::leaderboard::Submission;
@@ -30,7 +31,7 @@ pub(crate) async fn publish(
     };
     let terms = |submitter: &str| Terms {
         round: pair.round.clone(),
-        ranking: Ranking::Latest,
+        ranking: NIBBLER_RANKING,
         ..Terms::outside_any_challenge(submitter)
     };
     let verdict = async |_: &Submission| -> Result<Verdict, Fault> {

@@ -5,6 +5,8 @@ pub mod speech_selection;
 pub mod vision_debugging;
 pub mod vision_selection;
 
+use crate::challenge::Ranking;
+
 /// Calls a macro with every benchmark's type: **the** list. A new benchmark is its folder and one line here.
 ///
 /// The command line, the local cloud and the checks all go through it, so nothing else has to be told.
@@ -36,6 +38,8 @@ pub const ADVERSARIAL_NIBBLER: &str = "adversarial-nibbler";
 pub const NIBBLER_KINDS: &[&str] = &["generate", "submit", "verdict"];
 /// The leaderboards of [`ADVERSARIAL_NIBBLER`].
 pub const NIBBLER_BOARDS: &[&str] = &["model-fooling", "prompt-creativity"];
+/// What stands on them, in a challenge or outside of any: a score is of all of a submitter's pairs so far.
+pub const NIBBLER_RANKING: Ranking = Ranking::Latest;
 
 macro_rules! hosted {
     ($($benchmark:ty,)*) => {

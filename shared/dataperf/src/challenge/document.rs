@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::fields::{Reader, quoted};
 use super::{BoardRules, Challenge, Messages, Ranking, Round, Visibility};
-use crate::benchmarks::{ADVERSARIAL_NIBBLER, HOSTED, NIBBLER_BOARDS};
+use crate::benchmarks::{ADVERSARIAL_NIBBLER, HOSTED, NIBBLER_BOARDS, NIBBLER_RANKING};
 use crate::ports::leaderboard::OPEN_ROUND;
 use crate::rejection::{Rejection, pointer, quote};
 use crate::{Digest, Timestamp};
@@ -70,7 +70,7 @@ impl Reader {
             let mut challenge = self.benchmark(benchmark, &at);
             if id == ADVERSARIAL_NIBBLER {
                 self.standings(benchmark, &at);
-                challenge.ranking = Ranking::Latest;
+                challenge.ranking = NIBBLER_RANKING;
             }
             let (title, about) = (title.clone().unwrap_or_default(), about.clone());
             challenges.insert(

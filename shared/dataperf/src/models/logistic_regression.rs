@@ -20,7 +20,7 @@ use crate::simd::{exp, vector};
 const CHUNK_ROWS: usize = 64;
 /// Chunks that are worth another thread.
 const MIN_CHUNKS: usize = 4;
-/// Rows that are decoded and multiplied together: of the features there are mostly, they stay in the first-level cache.
+/// Rows that are multiplied together: of the features there are mostly, they stay in the first-level cache.
 const ROWS_AT_ONCE: usize = 4;
 
 /// A fitted logistic regression.
@@ -61,7 +61,8 @@ impl LogisticRegression {
         Self::fit_stored(numbers, x.ncols(), class_idx)
     }
 
-    /// Fits the model to rows of `n_features` as they are stored, with the same result to the last bit.
+    /// Fits the model to rows of `n_features` as they are stored, with the same result: of floats to the last bit, of decimals
+    /// but for rounding.
     ///
     /// # Shapes and units
     /// `x`: `(n_rows, n_features)`, row after row; `class_idx`: `(n_rows,)`, any labels.
@@ -241,7 +242,14 @@ impl Objective<'_> {
             .par_chunks(CHUNK_ROWS)
             .with_min_len(MIN_CHUNKS)
             .enumerate();
-        let w_copy = Aligned::copy_of(w);
+        let stride = self.n_features + 1;
+        // Decimals go into the sums as the whole numbers they are stored as. To multiply the weights by their unit, and the
+        // gradient, is the same up to rounding, which the order of a sum touches as well.
+        let unit = self.features.unit();
+        let mut w_copy = Aligned::copy_of(w);
+        for w in w_copy.chunks_exact_mut(stride) {
+            w[..self.n_features].iter_mut().for_each(|w| *w *= unit);
+        }
         let partial: Vec<(Vec<f64>, Aligned)> = chunks
             .map(|(chunk, targets)| {
                 let first_row = chunk * CHUNK_ROWS;
@@ -263,11 +271,10 @@ impl Objective<'_> {
                 .for_each(|(sum, g)| *sum += g);
         }
         let mut squared_norm = 0.0;
-        let stride = self.n_features + 1;
         for (w, gradient) in w.chunks_exact(stride).zip(gradient.chunks_exact_mut(stride)) {
             let w = &w[..self.n_features];
             squared_norm += vector::dot(w, w);
-            gradient.iter_mut().zip(w).for_each(|(g, w)| *g += w);
+            gradient.iter_mut().zip(w).for_each(|(g, w)| *g = *g * unit + w);
         }
         pairwise_sum(&losses) + 0.5 * squared_norm
     }
@@ -290,7 +297,6 @@ impl WithSimd for Chunk<'_> {
             gradient: Aligned::zeros(self.w.len()),
             losses: Vec::with_capacity(self.targets.len()),
             scores: vec![0.0; ROWS_AT_ONCE * self.objective.n_vectors],
-            decoded: Aligned::zeros(ROWS_AT_ONCE * self.objective.n_features),
         };
         let n_whole = self.targets.len() - self.targets.len() % ROWS_AT_ONCE;
         for row in (0..n_whole).step_by(ROWS_AT_ONCE) {
@@ -315,25 +321,38 @@ struct Sums {
     losses: Vec<f64>,
     /// `(N, n_vectors)`
     scores: Vec<f64>,
-    /// `(N, n_features)`
-    decoded: Aligned,
 }
 
 impl Chunk<'_> {
-    /// Adds `N` rows from the chunk's `row` on. They come from memory once, and the weights and the gradient from the
-    /// cache once for all of them; each row's sums are those of a row on its own.
+    /// Adds `N` rows from the chunk's `row` on.
     #[inline(always)]
     fn add<S: Simd, const N: usize>(&self, simd: S, row: usize, sums: &mut Sums) {
+        let n_features = self.objective.n_features;
+        let first = (self.first_row + row) * n_features;
+        match self.objective.features.part(first, N * n_features) {
+            Numbers::F64(all) => self.add_numbers::<S, f64, N>(simd, row, all, sums),
+            Numbers::F32(all) => self.add_numbers::<S, f32, N>(simd, row, all, sums),
+            Numbers::Decimals(all, _) => self.add_numbers::<S, i32, N>(simd, row, all, sums),
+        }
+    }
+
+    /// As [`add`](Self::add), for rows that are stored as `T`. They come from memory once, and the weights and the gradient from the
+    /// cache once for all of them; each row's sums are those of a row on its own.
+    #[inline(always)]
+    fn add_numbers<S: Simd, T: Copy + Into<f64>, const N: usize>(
+        &self,
+        simd: S,
+        row: usize,
+        features: &[T],
+        sums: &mut Sums,
+    ) {
         let Objective {
-            features,
             n_features,
             n_vectors,
             ..
         } = *self.objective;
         let stride = n_features + 1;
-        let features = features.part((self.first_row + row) * n_features, N * n_features);
-        let features = features.decoded(&mut sums.decoded);
-        let rows: [&[f64]; N] = std::array::from_fn(|r| &features[r * n_features..][..n_features]);
+        let rows: [&[T]; N] = std::array::from_fn(|r| &features[r * n_features..][..n_features]);
         for (v, w) in self.w.chunks_exact(stride).enumerate() {
             let products = dot_rows(simd, rows, &w[..n_features]);
             for (r, product) in products.into_iter().enumerate() {
@@ -429,4 +448,46 @@ fn multinomial_loss(scores: &mut [f64], target: usize) -> f64 {
     }
     scores[target] -= 1.0;
     libm::log(sum) + largest - target_score
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::models::mt19937::Mt19937;
+    use crate::numbers::{Decimals, Stored};
+
+    /// Rows that a line nearly parts, in numbers of `n_decimals`, and their labels.
+    fn decimals(n_decimals: u32, n_features: usize) -> (Stored, Vec<usize>) {
+        let mut generator = Mt19937::new(n_decimals + 1);
+        let (mut whole, mut labels) = (Vec::new(), Vec::new());
+        for _ in 0..90 {
+            let row: Vec<i32> = (0..n_features)
+                .map(|_| generator.below(2 * 10u32.pow(n_decimals)).cast_signed() - 10i32.pow(n_decimals))
+                .collect();
+            labels.push(usize::from(row[0] > row[1] || generator.below(9) == 0));
+            whole.extend(row);
+        }
+        (
+            Stored::Decimals(whole, Decimals::new(n_decimals).expect("few enough")),
+            labels,
+        )
+    }
+
+    #[test]
+    fn decimals_fit_as_the_floats_they_stand_for() {
+        for n_features in [2, 7, 40, 77] {
+            for n_decimals in [0, 1, 4, 8, 9] {
+                let (stored, labels) = decimals(n_decimals, n_features);
+                let floats = stored.view().to_f64();
+                let fit = |x| LogisticRegression::fit_stored(x, n_features, &labels).expect("two classes");
+                let (ours, theirs) = (fit(stored.view()), fit(Numbers::F64(&floats)));
+                assert_eq!(ours.n_iter(), theirs.n_iter(), "{n_decimals} decimals");
+                let scale = max_abs(theirs.coefficients().as_slice().expect("in order"));
+                for (a, b) in ours.coefficients().iter().zip(theirs.coefficients()) {
+                    assert!((a - b).abs() <= 1e-9 * scale, "{n_decimals} decimals: {a} {b}");
+                }
+                assert!((ours.intercepts()[0] - theirs.intercepts()[0]).abs() <= 1e-9 * scale);
+            }
+        }
+    }
 }
