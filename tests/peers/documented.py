@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from select import select
@@ -18,15 +19,19 @@ done"""
 # Stands before the real command line: a failure inside of `$(...)` or a condition is invisible in an exit code. For SQS version 1
 # of the command line would not go where the environment says, but to a host name of old.
 AWS = """#!{python} -IS
-import json, os, subprocess, sys
+import json, os, socket, sys, tempfile
 there = ["--endpoint-url", os.environ["AWS_ENDPOINT_URL"]] if sys.argv[1] == "sqs" else []
-ran = subprocess.run([sys.executable, "-m", "awscli", *there, *sys.argv[1:]], capture_output=True)
-sys.stdout.buffer.write(ran.stdout)
-sys.stderr.buffer.write(ran.stderr)
+with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, socket.socket(socket.AF_UNIX) as server:
+    server.connect("{server}")
+    said = json.dumps([[*there, *sys.argv[1:]], dict(os.environ)]).encode()
+    socket.send_fds(server, [said], [os.open(".", os.O_RDONLY), out.fileno(), err.fileno()])
+    code = int(server.recv(100))
+    told = [file.seek(0) or file.read() for file in (out, err)]
+sys.stdout.buffer.write(told[0])
+sys.stderr.buffer.write(told[1])
 with open("{calls}", "a") as calls:
-    json.dump([sys.argv[1:], ran.returncode, ran.stdout.decode(), ran.stderr.decode()], calls)
-    calls.write("\\n")
-sys.exit(ran.returncode)
+    calls.write(json.dumps([sys.argv[1:], code, *(text.decode() for text in told)]) + "\\n")
+sys.exit(code)
 """
 
 
@@ -93,7 +98,14 @@ class Shell:
         self.calls_path.touch()
         self.programs = scratch / "bin"
         self.programs.mkdir()
-        self.add_program("aws", AWS.format(python=sys.executable, calls=self.calls_path))
+        server = scratch / "aws.socket"
+        self.server = subprocess.Popen([sys.executable, Path(__file__).with_name("aws_server.py"), server])
+        began = time.monotonic()
+        while not server.exists():
+            if time.monotonic() - began > PATIENCE_SECONDS:
+                raise TimeoutError("the AWS command line does not start")
+            time.sleep(0.1)
+        self.add_program("aws", AWS.format(python=sys.executable, server=server, calls=self.calls_path))
         from_test, self.to_shell = os.pipe()
         self.from_shell, to_test = os.pipe()
         mine = {"FROM_TEST": str(from_test), "TO_TEST": str(to_test), "SCRATCH": str(scratch), "PATH": f"{self.programs}:{os.environ['PATH']}"}
@@ -130,3 +142,5 @@ class Shell:
         except ProcessLookupError:
             pass
         self.process.wait()
+        self.server.kill()
+        self.server.wait()

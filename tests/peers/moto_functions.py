@@ -62,7 +62,7 @@ class Functions:
                     return self.answer(404, json.dumps({"Message": str(error)}).encode(), {"x-amzn-errortype": "ResourceNotFoundException"})
                 event = json.loads(body)
                 if self.headers["x-amz-invocation-type"] == "Event":
-                    threading.Thread(target=functions.call, args=(named[1], event), daemon=True).start()
+                    threading.Thread(target=functions.call_until_done, args=(named[1], event), daemon=True).start()
                     return self.answer(202, b"")
                 return self.answer(200, json.dumps(functions.call(named[1], event)[1]).encode())
 
@@ -114,6 +114,10 @@ class Functions:
             "s3": {"s3SchemaVersion": "1.0", "bucket": {"name": bucket}, "object": {"key": key, "versionId": version, "sequencer": "0"}},
         }]}
         [function] = [function for prefix, function in self.triggers if key.startswith(prefix)]
+        self.call_until_done(function, event)
+
+    def call_until_done(self, function: str, event: dict) -> None:
+        """As Lambda calls asynchronously; what fails for good comes to the caretaker, as from the failures queue."""
         for _ in range(ATTEMPTS):
             kind, answer = self.call(function, event)
             if kind == "response":

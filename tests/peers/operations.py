@@ -62,7 +62,7 @@ class World:
         os.environ.update({
             "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local", "AWS_REGION": REGION, "AWS_DEFAULT_REGION": REGION,
             "AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull, "AWS_EC2_METADATA_DISABLED": "true",
-            "AWS_PAGER": "", "AWS_ENDPOINT_URL": self.endpoint, "AWS_MAX_ATTEMPTS": "1",
+            "AWS_PAGER": "", "AWS_ENDPOINT_URL": self.endpoint,
         })
         self.session = boto3.Session()
         self.s3, self.iam, self.sqs = (self.session.client(service) for service in ("s3", "iam", "sqs"))
@@ -418,7 +418,7 @@ def run(world: World, statement: str, unused: set[str]) -> bool:
             filled = statement
             if words := sorted(world.placeholders, key=len, reverse=True):
                 filled = re.sub(rf"\b({'|'.join(words)})\b", lambda word: world.placeholders[word[0]], statement)
-            ran = world.shell.run(filled)
+            ran = world.shell.run(f"AWS_MAX_ATTEMPTS=1 {filled}" if not_known else filled)
             if not_known and ran.calls and "(500) when calling" in ran.calls[-1].stderr:
                 ran.calls[-1].code = ran.code = 0
                 outcome = f"passed as far as it goes: {not_known}"
