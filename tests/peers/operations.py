@@ -152,11 +152,11 @@ class World:
         if statement.startswith("sam delete"):
             self.functions.stop()
             # more than one request may delete, most of them delete markers
-            bucket, keys = self.outputs["SubmissionsBucket"], [f"{BENCHMARK}/{BOARD}/dee/{n}.json" for n in range(20)]
+            bucket, keys = self.outputs["SubmissionsBucket"], [f"{BENCHMARK}/{BOARD}/dee/{n}.json" for n in range(60)]
             for key in keys:
                 self.s3.put_object(Bucket=bucket, Key=key, Body=b"")
             for _ in range(2):
-                self.s3.delete_objects(Bucket=bucket, Delete={"Objects": [{"Key": key} for key in keys * 30]})
+                self.s3.delete_objects(Bucket=bucket, Delete={"Objects": [{"Key": key} for key in keys * 10]})
 
     def stop(self) -> None:
         if hasattr(self, "shell"):
