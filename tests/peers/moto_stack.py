@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import sys
 import zipfile
 from pathlib import Path
@@ -14,10 +15,11 @@ CODE_BUCKET, CODE_KEY = "uploaded", "code.zip"
 
 
 class Left:
-    """What of a template moto can't make, by type."""
+    """What of the templates moto can't make, by type, and the types of what outlives the stack."""
 
     def __init__(self) -> None:
         self.types: dict[str, int] = {}
+        self.kept: set[str] = set()
 
     def add(self, resource_type: str) -> None:
         self.types[resource_type] = self.types.get(resource_type, 0) + 1
@@ -32,6 +34,7 @@ def for_moto(template: dict, left: Left) -> dict:
     missing = {name for name, resource in resources.items() if resource["Type"] not in get_model_map()}
     for name in missing:
         left.add(resources[name]["Type"])
+    left.kept |= {resource["Type"] for resource in resources.values() if resource.get("DeletionPolicy", "Delete") != "Delete"}
     kept = {name: resource for name, resource in resources.items() if name not in missing}
     for resource in kept.values():
         if resource.get("DeletionPolicy") == "RetainExceptOnCreate":
@@ -58,9 +61,8 @@ def without(node: object, missing: set[str]) -> object:
             # the same of a topic, and moto knows only the one
             return {"Ref": name} if attribute == "TopicArn" else {"Fn::GetAtt": [name, attribute]}
         case {"Fn::Sub": str(text)}:
-            for name in missing:
-                text = text.replace(f"${{{name}}}", f"no-{name.lower()}").replace(f"${{{name}.", f"${{!no-{name.lower()}.")
-            return {"Fn::Sub": text}
+            instead = lambda word: f"no-{word[1].lower()}" if word[1] in missing else word[0]
+            return {"Fn::Sub": re.sub(r"\$\{(\w+)[^}]*\}", instead, text)}
     return {key: without(value, missing) for key, value in node.items()}
 
 
