@@ -24,7 +24,6 @@ NAMES = {
     "AWS::SQS::Queue": ("QueueName", ARN.format(service="sqs", rest="{name}")),
     "AWS::SNS::Topic": ("TopicName", ARN.format(service="sns", rest="{name}")),
     "AWS::Logs::LogGroup": ("LogGroupName", ARN.format(service="logs", rest="log-group:{name}")),
-    "AWS::SNS::Topic": ("TopicName", ARN.format(service="sns", rest="{name}")),
     # AWS puts six characters behind a secret's name.
     "AWS::SecretsManager::Secret": ("Name", ARN.format(service="secretsmanager", rest="secret:{name}-??????")),
     "AWS::Lambda::Function": ("FunctionName", ARN.format(service="lambda", rest="function:{name}")),

@@ -71,15 +71,31 @@ class Runtime:
         return answer
 
 
+def start_server(*program: object) -> tuple[str, subprocess.Popen]:
+    """Where moto_server is going to answer, and its process."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    # the port is free again by now, and nobody else is asked for one in between
+    process = subprocess.Popen([*program, "-p", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return f"http://127.0.0.1:{port}", process
+
+
+def wait_for_server(s3, process: subprocess.Popen) -> None:
+    began = time.monotonic()
+    while True:
+        try:
+            s3.list_buckets()
+            return
+        except Exception:
+            expect(time.monotonic() - began < PATIENCE_SECONDS and process.poll() is None, "moto_server does not answer")
+            time.sleep(0.2)
+
+
 class Judge:
     def __init__(self, root: Path, binaries: Path, scratch: Path):
         self.root, self.binaries, self.scratch = root, binaries, scratch
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        self.endpoint = f"http://127.0.0.1:{port}"
-        # the port of the judge is free again by now, and nobody else is asked for one in between
-        self.server = subprocess.Popen(["moto_server", "-p", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.endpoint, self.server = start_server("moto_server")
         keys = {"aws_access_key_id": "local", "aws_secret_access_key": "local", "region_name": "us-east-1"}
         self.s3 = boto3.client("s3", endpoint_url=self.endpoint, **keys)
         self.dynamodb = boto3.client("dynamodb", endpoint_url=self.endpoint, **keys)
@@ -92,16 +108,6 @@ class Judge:
             "DATAPERF_SUBMISSIONS_BUCKET": "submissions", "DATAPERF_FUNCTION_PREFIX": "",
             "DATAPERF_SWEEP_AFTER_SECONDS": "0", "DATAPERF_GIVE_UP_AFTER_SECONDS": "3600",
         }
-
-    def wait_for_server(self) -> None:
-        began = time.monotonic()
-        while True:
-            try:
-                self.s3.list_buckets()
-                return
-            except Exception:
-                expect(time.monotonic() - began < PATIENCE_SECONDS and self.server.poll() is None, "moto_server does not answer")
-                time.sleep(0.2)
 
     def make_resources(self) -> None:
         for name in ("submissions", "datasets", "results"):
@@ -201,7 +207,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         judge = Judge(args.root, args.bin, Path(scratch))
         try:
-            judge.wait_for_server()
+            wait_for_server(judge.s3, judge.server)
             judge.make_resources()
             print("moto", moto.__version__)
             for check in (judge.contracts, judge.end_to_end):
