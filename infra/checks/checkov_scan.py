@@ -12,7 +12,7 @@ SKIPPED = {
     "CKV_AWS_86": "access logs of the page cost by the request and keep visitors' addresses, which nobody here needs",
     "CKV_AWS_95": "as for the page: what fails in the API is in its function's log",
     "CKV_AWS_174": "under CloudFront's own domain and certificate AWS chooses the version; it can be set for a domain of one's own only",
-    "CKV_AWS_18": "access logs of S3 need one more bucket and cost by the request; docs/operations.md has CloudTrail for who wants them",
+    "CKV_AWS_18": "access logs of S3 need one more bucket and cost by the request; who wants them can switch on CloudTrail's data events",
     "CKV_AWS_26": "CloudWatch cannot publish to a topic under AWS's own key, and alarms say nothing of submitters",
     "CKV_AWS_27": "the queues are encrypted (SqsManagedSseEnabled), the check only knows keys of KMS",
     "CKV_AWS_115": "reserved concurrency is a parameter: a new account cannot reserve any",

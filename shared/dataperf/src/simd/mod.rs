@@ -3,6 +3,10 @@
 //! The code is compiled for several instruction sets and the best one is chosen at run time (see
 //! [`pulp`]). Results don't depend on the choice: lanes run over independent outputs, or a sum is
 //! split into a fixed number of partial sums, and every fused multiply-add is fused everywhere.
+//!
+//! Inside such code there are loops and no closures around vector operations. A closure that the compiler leaves on its own
+//! is compiled without the instruction set, so that each operation in it is a call: that once cost a factor of ten, on some
+//! processors only. In a built program `nm -C PROGRAM | grep core_arch.*_mm` finds such operations; there should be none.
 
 #![allow(
     clippy::inline_always,

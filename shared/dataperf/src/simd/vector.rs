@@ -30,8 +30,6 @@ pub(crate) mod inline {
     /// The numbers as 64-bit floats, which are in registers and not in memory once this is inlined.
     #[inline(always)]
     fn widened<T: Copy + Into<f64>, const M: usize>(numbers: &[T; M]) -> [f64; M] {
-        // Here and below there are loops instead of `map`: its closure is now and then compiled on its own, where the
-        // instruction set is not enabled, and then each operation is a call. That cost a factor of ten.
         let mut widened = [0.0; M];
         for (to, &from) in widened.iter_mut().zip(numbers) {
             *to = from.into();

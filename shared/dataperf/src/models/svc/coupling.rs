@@ -69,7 +69,9 @@ impl Coupling {
         let one = simd.splat_f64s(1.0);
         into.p.fill([simd.splat_f64s(1.0 / k as f64); WAYS]);
         for way in 0..WAYS {
-            (0..k).for_each(|t| into.q[t * k + t][way] = simd.splat_f64s(0.0));
+            for t in 0..k {
+                into.q[t * k + t][way] = simd.splat_f64s(0.0);
+            }
             let mut pair = 0;
             for i in 0..k {
                 for j in i + 1..k {

@@ -362,7 +362,10 @@ impl WithSimd for Kernels<'_> {
     fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
         let rows: Vec<&[f64]> = self.features.chunks_exact(self.n_features).collect();
         let n = rows.len();
-        let squares: Vec<f64> = rows.iter().map(|row| dot(simd, row, row)).collect();
+        let mut squares = vec![0.0; n];
+        for (square, row) in squares.iter_mut().zip(&rows) {
+            *square = dot(simd, row, row);
+        }
         let mut training = vec![0.0; n * n];
         let mut prediction = vec![0.0; n * n];
         for i in 0..n {
