@@ -186,7 +186,7 @@ pub enum Numbers<'a> {
     Decimals(&'a [i32], Decimals),
 }
 
-impl<'a> Numbers<'a> {
+impl Numbers<'_> {
     /// How many there are.
     pub fn len(self) -> usize {
         match self {
