@@ -6,7 +6,7 @@
 //!
 //! Inside such code there are loops and no closures around vector operations. A closure that the compiler leaves on its own
 //! is compiled without the instruction set, so that each operation in it is a call: that once cost a factor of ten, on some
-//! processors only. In a built program `nm -C PROGRAM | grep core_arch.*_mm` finds such operations; there should be none.
+//! processors only. In a release build `nm -C PROGRAM | grep core_arch.*_pd` finds such operations; there should be none.
 
 #![allow(
     clippy::inline_always,
