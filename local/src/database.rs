@@ -3,6 +3,7 @@
 //! They share a file so that an object becomes visible and its event queued in one transaction.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -71,6 +72,7 @@ CREATE TABLE IF NOT EXISTS on_failure (
 pub(crate) struct Database {
     writer: Mutex<Connection>,
     reader: Mutex<Connection>,
+    n_commits: AtomicU64,
 }
 
 impl Database {
@@ -90,6 +92,7 @@ impl Database {
         Ok(Self {
             writer: Mutex::new(writer),
             reader: Mutex::new(reader),
+            n_commits: AtomicU64::new(0),
         })
     }
 
@@ -104,7 +107,13 @@ impl Database {
             .map_err(DatabaseError::from)?;
         let done = work(&transaction)?;
         transaction.commit().map_err(DatabaseError::from)?;
+        self.n_commits.fetch_add(1, Ordering::Release);
         Ok(done)
+    }
+
+    /// How often something was written. What was read after this was asked for holds until it changes.
+    pub(crate) fn n_commits(&self) -> u64 {
+        self.n_commits.load(Ordering::Acquire)
     }
 
     /// Runs `work` on the last committed state.

@@ -7,6 +7,9 @@ is slow: this measures, on a machine that should do nothing else meanwhile.
 
 For Debugging for Vision the reference would take hours: some of its fits are timed, spread over an order's steps, and
 multiplied by the steps. `dataperf score` does the whole submission there.
+
+`cloud` has no reference: it is what the warm function of Selection for Vision on `dataperf local` takes for a submission to
+a pool of a million, of images that it has read before and of images that it has not.
 """
 
 import argparse
@@ -17,10 +20,14 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 BENCHMARKS = {"vision": "vision-selection", "acquisition": "data-acquisition", "debugging": "vision-debugging"}
 N_TASKS, N_STEPS = 8, 300  # of Debugging for Vision
+N_POOL = 1_000_000  # of `cloud`
 
 
 def timed(*command: object) -> tuple[bytes, dict[str, float]]:
@@ -90,20 +97,68 @@ def debugging(program: Program, root: Path, scratch: Path, rounds: int) -> None:
             print(f"    XGBoost {fit:.2f} s a fit, {fit * N_STEPS:.0f} s a task; dataperf {task:.2f} s a task: {times:.0f} times\n", flush=True)
 
 
+@contextmanager
+def local(program: Path, data_dir: Path) -> Iterator[dict]:
+    """A running `dataperf local`, as what it says of itself. One process a function: the second submission finds it warm."""
+    ports = [part for service in ("s3", "dynamodb", "lambda", "images", "http") for part in (f"--{service}-port", "0")]
+    command = [program, "--format", "json", "local", "--data-dir", data_dir, "--concurrency", "1", *ports]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        text = ""
+        for line in child.stdout:
+            text += line
+            if line == "}\n":
+                break
+        yield json.loads(text)
+    finally:
+        child.terminate()
+        child.wait(timeout=60)
+
+
+def cloud(program: Program, root: Path, scratch: Path) -> None:
+    frozen, artifacts = scratch / "frozen", sorted(root.glob("*.json"))
+    program.frozen(root, frozen)
+    with local(program.path, scratch / "cloud") as addresses:
+        here = ["--s3-endpoint", addresses["s3"], "--dynamodb-endpoint", addresses["dynamodb"]]
+        timed(program.path, "dataset", "publish", frozen, *here)
+
+        def function() -> dict:
+            with urllib.request.urlopen(addresses["page"] + "/metrics.json") as answer:
+                return json.load(answer)["functions"].get(program.benchmark, {"warm": {"n": 0, "total_ms": 0}})
+
+        def seconds(submitter: str, artifact: Path) -> float:
+            before = function()["warm"]
+            timed(program.path, "submit", program.benchmark, "-l", "open", "-s", submitter, artifact, *here)
+            while True:  # the verdict is there before the function has said that it is done
+                after = function()["warm"]
+                if after["n"] > before["n"] or submitter == "cold":
+                    return (after["total_ms"] - before["total_ms"]) / 1e3
+                time.sleep(0.01)
+
+        seconds("cold", artifacts.pop())
+        times = [(seconds("first", artifact), seconds("second", artifact)) for artifact in artifacts]
+        for images, runs in zip(("images never read before", "images read before"), map(sorted, zip(*times))):
+            middle, least, most = (1e3 * run for run in (statistics.median(runs), runs[0], runs[-1]))
+            print(f"  {images:<28} {middle:.1f} ms, {least:.1f} to {most:.1f}, of {len(runs)} submissions", flush=True)
+        print(f"  {'peak of the function':<28} {function()['peak_memory_kib'] / 1024:.0f} MB\n", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", type=Path, required=True, help="the directory of a release build of `dataperf`")
     parser.add_argument("--size", choices=["quick", "full"], default="full", help="how many runs count: 3 or 9")
-    parser.add_argument("--only", choices=BENCHMARKS, help="one of them instead of all")
+    parser.add_argument("--only", choices=[*BENCHMARKS, "cloud"], help="one of them instead of all")
     args = parser.parse_args()
     rounds = {"quick": 3, "full": 9}[args.size]
-    for name in [args.only] if args.only else BENCHMARKS:
+    for name in [args.only] if args.only else [*BENCHMARKS, "cloud"]:
         with tempfile.TemporaryDirectory() as folder:
-            scratch, program = Path(folder), Program(args.bin / "dataperf", BENCHMARKS[name])
+            scratch, program = Path(folder), Program(args.bin / "dataperf", BENCHMARKS.get(name, "vision-selection"))
             root = scratch / "public"
             root.mkdir()
-            data("make", program.benchmark, root)
-            if name == "debugging":
+            data("make", program.benchmark, root, *([N_POOL, 2 + 4 * rounds] if name == "cloud" else []))
+            if name == "cloud":
+                cloud(program, root, scratch)
+            elif name == "debugging":
                 debugging(program, root, scratch, rounds)
             else:
                 in_turn(program, root, scratch / "frozen", rounds)

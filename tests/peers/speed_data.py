@@ -3,6 +3,7 @@
 A process of its own, so that its memory isn't counted as that of the programs it is compared with:
 
     speed_data.py make BENCHMARK DIR                          also writes DIR/NAME.json, the submissions
+    speed_data.py make vision-selection DIR N_POOL N          the same, with a pool of N_POOL images and N submissions
     speed_data.py score BENCHMARK DIR SUBMISSION              the score by scikit-learn 1.2.2
     speed_data.py fits DIR SUBMISSION                         seconds of some of XGBoost's fits
 """
@@ -29,21 +30,22 @@ def parquet(path: Path, id_name: str, ids: list[str], vector_name: str, x: np.nd
 
 
 # -------------------------------------------------------------- Selection for Vision
-def make_vision(root: Path, n_pool: int = 100_000) -> dict[str, dict]:
-    rng, chosen = np.random.default_rng(1), {}
-    layer = rng.normal(size=(40, 256)) / 40**0.5
-    z = rng.normal(size=(n_pool, 40)).astype(np.float32)
+def make_vision(root: Path, n_pool: int = 100_000, n_submissions: int = 1) -> dict[str, dict]:
+    rng, submissions = np.random.default_rng(1), [{} for _ in range(n_submissions)]
+    layer = rng.standard_normal((40, 256), np.float32) / np.float32(40**0.5)
+    z = rng.standard_normal((n_pool, 40), np.float32)
     ids = [f"{k * 2654435761 % 2**40:016x}" for k in range(n_pool)]
-    parquet(root / "embeddings/train_emb_256_dataperf.parquet", "ImageID", ids, "embedding", (z @ layer + 0.25 * rng.normal(size=(n_pool, 256))).astype(np.float32))
+    parquet(root / "embeddings/train_emb_256_dataperf.parquet", "ImageID", ids, "embedding", z @ layer + rng.standard_normal((n_pool, 256), np.float32) / 4)
     for concept in ("Cupcake", "Hawk", "Sushi"):
         axis, y = rng.normal(size=40), rng.random(150) < 0.6
         axis /= np.linalg.norm(axis)
         tests = rng.normal(size=(150, 40)) + axis * np.where(y, 1.0, -0.75)[:, None]
         x = (tests @ layer + 0.25 * rng.normal(size=(150, 256))).astype(np.float32)
         parquet(root / f"test_sets/alpha_test_set_{concept}_256.parquet", "ImageID", [f"{k:016x}" for k in range(150)], "embedding", x, Confidence=[str(int(v)) for v in y])
-        rows = rng.choice(n_pool, 300, replace=False)
-        chosen[concept] = {ids[row]: int(z[row] @ axis + 0.5 * rng.normal() > 0) for row in rows}
-    return {"random": chosen}
+        for chosen in submissions:
+            rows = rng.choice(n_pool, 300, replace=False)
+            chosen[concept] = {ids[row]: int(z[row] @ axis + 0.5 * rng.normal() > 0) for row in rows}
+    return {f"random{k}": chosen for k, chosen in enumerate(submissions)}
 
 
 def reference_vision(root: Path, submission: dict) -> float:
@@ -149,7 +151,7 @@ def main() -> None:
     if what == "make":
         benchmark, root = args[0], Path(args[1])
         make = {"vision-selection": make_vision, "data-acquisition": make_acquisition, "vision-debugging": make_debugging}
-        for name, submission in make[benchmark](root).items():
+        for name, submission in make[benchmark](root, *map(int, args[2:])).items():
             (root / f"{name}.json").write_text(json.dumps(submission))
         return
     root, submission = Path(args[-2]), json.loads(Path(args[-1]).read_text())

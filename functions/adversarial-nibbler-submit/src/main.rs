@@ -2,7 +2,7 @@
 
 use dataperf_nibbler_minilm::MiniLm;
 
-#[tokio::main]
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
     dataperf_nibbler_aws::run_submit(|files| Ok(Box::new(MiniLm::load(files)?))).await
 }

@@ -1,6 +1,6 @@
 //! The Lambda function of Adversarial Nibbler: verdict.
 
-#[tokio::main]
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
     dataperf_nibbler_aws::run_verdict().await
 }

@@ -1,6 +1,6 @@
 //! The Lambda function that ends what the evaluators could not: given up, never announced, or left unfinished.
 
-#[tokio::main]
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
     dataperf_aws::run_caretaker().await
 }

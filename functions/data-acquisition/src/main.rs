@@ -2,7 +2,7 @@
 
 use dataperf::benchmarks::data_acquisition::DataAcquisition;
 
-#[tokio::main]
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
     dataperf_aws::run::<DataAcquisition>().await
 }

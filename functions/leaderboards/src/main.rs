@@ -15,7 +15,7 @@ mod rows;
 
 use app::App;
 
-#[tokio::main]
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_http::Error> {
     dataperf_aws::log_as_json();
     lambda_http::run(routes::router(App::from_environment()?)).await

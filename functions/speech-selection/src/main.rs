@@ -2,7 +2,7 @@
 
 use dataperf::benchmarks::speech_selection::SpeechSelection;
 
-#[tokio::main]
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
     dataperf_aws::run::<SpeechSelection>().await
 }

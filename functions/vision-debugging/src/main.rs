@@ -2,7 +2,7 @@
 
 use dataperf::benchmarks::vision_debugging::VisionDebugging;
 
-#[tokio::main]
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
     dataperf_aws::run::<VisionDebugging>().await
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use wildmatch::WildMatch;
 
 /// A policy document that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -25,9 +26,9 @@ struct Statement {
     _sid: String,
     effect: Effect,
     #[serde(deserialize_with = "one_or_many")]
-    action: Vec<String>,
+    action: Vec<Pattern>,
     #[serde(deserialize_with = "one_or_many")]
-    resource: Vec<String>,
+    resource: Vec<Pattern>,
     #[serde(default)]
     condition: BTreeMap<String, BTreeMap<String, Values>>,
 }
@@ -40,7 +41,22 @@ enum Effect {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(transparent)]
-struct Values(#[serde(deserialize_with = "one_or_many")] Vec<String>);
+struct Values(#[serde(deserialize_with = "one_or_many")] Vec<Pattern>);
+
+/// A text in which `*` is any text and `?` any character.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(from = "String")]
+struct Pattern(WildMatch);
+
+impl From<String> for Pattern {
+    fn from(text: String) -> Self {
+        Self(WildMatch::new(&text))
+    }
+}
+
+fn any_fits(patterns: &[Pattern], text: &str) -> bool {
+    patterns.iter().any(|pattern| pattern.0.matches(text))
+}
 
 fn one_or_many<'de, T, D>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
@@ -92,9 +108,8 @@ impl Policy {
 
 impl Statement {
     fn applies(&self, request: &Request<'_>) -> bool {
-        let fits = |patterns: &[String], text: &str| patterns.iter().any(|pattern| like(pattern, text));
-        fits(&self.action, request.action)
-            && fits(&self.resource, request.resource)
+        any_fits(&self.action, request.action)
+            && any_fits(&self.resource, request.resource)
             && self.condition.iter().all(|(operator, keys)| {
                 keys.iter().all(|(key, patterns)| {
                     self.holds(operator, request.context.get(key.as_str()), &patterns.0)
@@ -102,46 +117,16 @@ impl Statement {
             })
     }
 
-    fn holds(&self, operator: &str, found: Option<&Vec<String>>, patterns: &[String]) -> bool {
-        let fits = |text: &String| patterns.iter().any(|pattern| like(pattern, text));
+    fn holds(&self, operator: &str, found: Option<&Vec<String>>, patterns: &[Pattern]) -> bool {
         match (operator, found) {
             // IAM takes an absent key for fitting `ForAllValues`; here a request that has none is none of ours
             ("StringLike" | "ForAllValues:StringLike", Some(found)) => {
-                !found.is_empty() && found.iter().all(fits)
+                !found.is_empty() && found.iter().all(|text| any_fits(patterns, text))
             }
             ("StringLike" | "ForAllValues:StringLike", None) => false,
             _ => self.effect == Effect::Deny,
         }
     }
-}
-
-/// Whether `text` is like `pattern`, in which `*` is any text and `?` any character.
-fn like(pattern: &str, text: &str) -> bool {
-    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
-    let (mut p, mut t) = (0, 0);
-    let mut last_star: Option<(usize, usize)> = None;
-    while t < text.len() {
-        match pattern.get(p) {
-            Some('*') => {
-                last_star = Some((p, t));
-                p += 1;
-            }
-            Some(&c) if c == '?' || c == text[t] => {
-                p += 1;
-                t += 1;
-            }
-            _ => match last_star {
-                // let the last star take one character more
-                Some((star, taken)) => {
-                    last_star = Some((star, taken + 1));
-                    p = star + 1;
-                    t = taken + 1;
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern[p..].iter().all(|&c| c == '*')
 }
 
 #[cfg(test)]
@@ -163,7 +148,8 @@ mod tests {
             ("*a*b", "xaxb", true),
             ("*a*b", "xaxbc", false),
         ] {
-            assert_eq!(like(pattern, text), fits, "{pattern} {text}");
+            let pattern = Pattern::from(pattern.to_owned());
+            assert_eq!(pattern.0.matches(text), fits, "{pattern:?} {text}");
         }
     }
 

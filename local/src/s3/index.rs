@@ -107,9 +107,15 @@ pub(crate) fn find(
     key: &str,
     version_id: Option<&str>,
 ) -> Result<Version, Failure> {
-    versioning(connection, bucket)?;
+    let found = match version_id {
+        None => latest(connection, bucket, key)?,
+        Some(version_id) => find_version(connection, bucket, key, version_id)?,
+    };
+    if found.is_none() {
+        versioning(connection, bucket)?; // no such bucket is another error than no such object
+    }
     let Some(version_id) = version_id else {
-        return match latest(connection, bucket, key)? {
+        return match found {
             Some(version) if version.is_delete_marker => {
                 let error = s3_error!(NoSuchKey, "the newest version of `{key}` is a delete marker");
                 Err(marked(error, &version).into())
@@ -118,7 +124,7 @@ pub(crate) fn find(
             None => Err(s3_error!(NoSuchKey, "no object `{key}` in bucket `{bucket}`").into()),
         };
     };
-    match find_version(connection, bucket, key, version_id)? {
+    match found {
         Some(version) if version.is_delete_marker => Err(marked(
             s3_error!(MethodNotAllowed, "version `{version_id}` is a delete marker"),
             &version,

@@ -81,5 +81,6 @@ pub(crate) fn open(
         database: Arc::clone(database),
         bodies,
         queue: Arc::clone(queue),
+        recent: Arc::default(),
     })
 }

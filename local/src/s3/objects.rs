@@ -202,17 +202,17 @@ impl Store {
             conditions.check(version)?;
             wanted_bytes(wanted, version.n_bytes)
         };
-        let Opened {
-            version,
-            headers,
-            range,
-            chosen: content_range,
-            body,
-        } = self.open(asked, choose).await?;
+        let opened = self.open(asked, choose)?;
         let mut output = GetObjectOutput {
-            body: Some(body.stream(&range).await?),
+            body: Some(opened.body()?),
             ..GetObjectOutput::default()
         };
+        let Opened {
+            found,
+            range,
+            chosen: content_range,
+        } = opened;
+        let (version, headers) = (found.version.clone(), found.headers.clone());
         // a checksum is of the whole object: a part has none
         describe!(output, version, headers, range, content_range.is_none());
         output.content_range = content_range;

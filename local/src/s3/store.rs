@@ -2,29 +2,29 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{ErrorKind, SeekFrom};
+use std::io::{self, ErrorKind};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
+use bytes::Bytes;
+use futures::stream;
 use rusqlite::{Connection, Transaction};
 use s3s::dto::StreamingBlob;
 use s3s::{Body, s3_error};
-use tokio::io::{AsyncReadExt, AsyncSeekExt};
-use tokio_util::io::ReaderStream;
 
 use super::bodies::{Announced, Bodies, NewBody};
 use super::changes::{self, NewVersion, Written};
 use super::failure::Failure;
 use super::headers::{ObjectHeaders, Preconditions};
 use super::index::{self, Version};
-use crate::database::{Database, blocking};
+use crate::database::{Database, blocking, locked};
 use crate::error::DatabaseError;
 use crate::events::{ObjectCreated, Origin};
 use crate::queue::Queue;
 
 /// How many bytes of a body are read at a time.
-const READ_BYTES: usize = 256 << 10;
+const READ_BYTES: u64 = 256 << 10;
 
 /// Objects, their index, and the queue that hears of new ones.
 #[derive(Clone)]
@@ -32,6 +32,22 @@ pub(crate) struct Store {
     pub(crate) database: Arc<Database>,
     pub(crate) bodies: Bodies,
     pub(crate) queue: Arc<Queue>,
+    /// The object that was read last: who reads a few bytes of one mostly comes back for more.
+    pub(crate) recent: Arc<Mutex<Option<Recent>>>,
+}
+
+/// What holds of an object while nothing is written.
+pub(crate) struct Recent {
+    n_commits: u64,
+    asked: Asked,
+    found: Arc<Found>,
+}
+
+/// A version whose body is open: it stays readable when it is replaced or deleted.
+pub(crate) struct Found {
+    pub(crate) version: Version,
+    pub(crate) headers: ObjectHeaders,
+    file: File,
 }
 
 /// An object that is about to be written.
@@ -185,37 +201,53 @@ impl Store {
             .await
     }
 
-    /// [`Self::find`] with the bytes of the body that `choose` wants, which stay readable when the version is replaced or
-    /// deleted. Everything on one thread, because many clients ask for a few bytes only.
-    pub(crate) async fn open<T: Send + 'static>(
+    /// [`Self::find`] with the bytes of the body that `choose` wants. At once and not on a thread that may block: clients
+    /// ask for a few bytes many times over, and waking a thread and waiting for it takes longer than the reading.
+    pub(crate) fn open<T>(
         &self,
         asked: Asked,
-        choose: impl FnOnce(&Version) -> Result<(Range<u64>, T), Failure> + Send + 'static,
+        choose: impl FnOnce(&Version) -> Result<(Range<u64>, T), Failure>,
     ) -> Result<Opened<T>, Failure> {
-        let store = self.clone();
-        blocking(move || {
-            let mut missing = None;
-            let (version, headers, file) = loop {
-                let (version, headers) = store.database.read_now(|connection| find(connection, &asked))?;
-                match File::open(store.bodies.path(&version.body)) {
-                    Ok(file) => break (version, headers, file),
-                    // replaced or deleted since the index was read: look again, once for each new row
-                    Err(error) if error.kind() == ErrorKind::NotFound && missing != Some(version.seq) => {
-                        missing = Some(version.seq);
-                    }
-                    Err(error) => return Err(error.into()),
+        let n_commits = self.database.n_commits();
+        let recent = locked(&self.recent)
+            .as_ref()
+            .filter(|recent| recent.n_commits == n_commits && recent.asked == asked)
+            .map(|recent| Arc::clone(&recent.found));
+        let found = match recent {
+            Some(found) => found,
+            None => {
+                let found = Arc::new(self.look_up(&asked)?);
+                *locked(&self.recent) = Some(Recent {
+                    n_commits,
+                    asked,
+                    found: Arc::clone(&found),
+                });
+                found
+            }
+        };
+        let (range, chosen) = choose(&found.version)?;
+        Ok(Opened { found, range, chosen })
+    }
+
+    fn look_up(&self, asked: &Asked) -> Result<Found, Failure> {
+        let mut missing = None;
+        loop {
+            let (version, headers) = self.database.read_now(|connection| find(connection, asked))?;
+            match File::open(self.bodies.path(&version.body)) {
+                Ok(file) => {
+                    return Ok(Found {
+                        version,
+                        headers,
+                        file,
+                    });
                 }
-            };
-            let (range, chosen) = choose(&version)?;
-            Ok(Opened {
-                body: Content::new(file, &range)?,
-                version,
-                headers,
-                range,
-                chosen,
-            })
-        })
-        .await
+                // replaced or deleted since the index was read: look again, once for each new row
+                Err(error) if error.kind() == ErrorKind::NotFound && missing != Some(version.seq) => {
+                    missing = Some(version.seq);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 
     /// Copies the bytes `range` of a version to a new body.
@@ -231,9 +263,10 @@ impl Store {
             }
             None => Ok((0..version.n_bytes, ())),
         };
-        let opened = self.open(asked, choose).await?;
-        let stream = opened.body.stream(&opened.range).await?;
-        self.bodies.receive(Some(stream), Announced::default()).await
+        let opened = self.open(asked, choose)?;
+        self.bodies
+            .receive(Some(opened.body()?), Announced::default())
+            .await
     }
 }
 
@@ -253,48 +286,47 @@ fn find(connection: &Connection, asked: &Asked) -> Result<(Version, ObjectHeader
 
 /// A version that is being read.
 pub(crate) struct Opened<T> {
-    pub(crate) version: Version,
-    pub(crate) headers: ObjectHeaders,
+    pub(crate) found: Arc<Found>,
     pub(crate) range: Range<u64>,
     /// What the choice of the range has to say besides.
     pub(crate) chosen: T,
-    pub(crate) body: Content,
 }
 
-/// The bytes of a range: read already where they are few.
-pub(crate) enum Content {
-    Few(Vec<u8>),
-    Many(File),
-}
-
-impl Content {
-    fn new(file: File, range: &Range<u64>) -> Result<Self, Failure> {
-        let length = range.end - range.start;
-        if length > READ_BYTES as u64 {
-            return Ok(Self::Many(file));
+impl<T> Opened<T> {
+    /// The bytes of the range, as the body of an answer; few are read at once.
+    pub(crate) fn body(&self) -> Result<StreamingBlob, Failure> {
+        let (found, range) = (Arc::clone(&self.found), self.range.clone());
+        if range.end - range.start <= READ_BYTES {
+            return Ok(StreamingBlob::from(Body::from(found.read(range)?)));
         }
-        let mut bytes = vec![0; length as usize];
-        file.read_exact_at(&mut bytes, range.start)?;
-        Ok(Self::Few(bytes))
-    }
-
-    /// As the body of an answer.
-    pub(crate) async fn stream(self, range: &Range<u64>) -> Result<StreamingBlob, Failure> {
-        let file = match self {
-            Self::Few(bytes) => return Ok(StreamingBlob::from(Body::from(bytes))),
-            Self::Many(file) => file,
-        };
-        let mut file = tokio::fs::File::from_std(file);
-        file.seek(SeekFrom::Start(range.start)).await?;
-        Ok(StreamingBlob::wrap(ReaderStream::with_capacity(
-            file.take(range.end - range.start),
-            READ_BYTES,
+        Ok(StreamingBlob::wrap(stream::try_unfold(
+            range.start,
+            move |start| {
+                let (found, block) = (Arc::clone(&found), start..range.end.min(start + READ_BYTES));
+                async move {
+                    if block.is_empty() {
+                        return Ok(None);
+                    }
+                    let next = block.end;
+                    let read = tokio::task::spawn_blocking(move || found.read(block)).await;
+                    Ok::<_, io::Error>(Some((read.map_err(io::Error::other)??, next)))
+                }
+            },
         )))
     }
 }
 
+impl Found {
+    /// Reads bytes of the body without a place in the file that readers could move for each other.
+    fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
+        let mut bytes = vec![0; (range.end - range.start) as usize];
+        self.file.read_exact_at(&mut bytes, range.start)?;
+        Ok(bytes.into())
+    }
+}
+
 /// The object or version that a client asks for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Asked {
     pub(crate) bucket: String,
     pub(crate) key: String,

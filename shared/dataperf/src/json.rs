@@ -54,7 +54,13 @@ impl Json {
             let at = format!("line {} column {}", error.line(), error.column());
             let cause = error.to_string();
             let cause = cause.split(" at line ").next().unwrap_or(&cause);
-            Reason::new("not_json", at, format!("the file is not valid JSON: {cause}")).into()
+            let remedy = if error.is_eof() {
+                "the end is missing: send the whole file"
+            } else {
+                "correct it there, or have a JSON library write the file"
+            };
+            let message = format!("the file is not valid JSON: {cause}: {remedy}");
+            Reason::new("not_json", at, message).into()
         })
     }
 
