@@ -196,3 +196,46 @@ async fn an_object_that_is_replaced_all_the_time_is_always_readable() {
     writer.await.unwrap();
     cloud.shutdown().await;
 }
+
+/// What the server remembers of the object that was read last must not outlive a write.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_sees_every_write_before_it() {
+    let (_dir, cloud, client) = start().await;
+    for n in 0..20 {
+        let body = format!("body {n}");
+        put(&client, "results", "again", &body).await;
+        for _ in 0..2 {
+            assert_eq!(get(&client, "results", "again").await, body.as_bytes());
+        }
+        put(&client, "results", "other", &body).await;
+        assert_eq!(get(&client, "results", "again").await, body.as_bytes());
+    }
+    let deleted = client.delete_object().bucket("results").key("again");
+    deleted.send().await.unwrap();
+    let gone = client.get_object().bucket("results").key("again").send().await;
+    assert_eq!(code(&gone.unwrap_err()), "NoSuchKey");
+    cloud.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn readers_of_one_object_do_not_disturb_each_other() {
+    let (_dir, cloud, client) = start().await;
+    let body = pattern(3_000_000);
+    let tensor = client.put_object().bucket("results").key("tensor");
+    tensor.body(body.clone().into()).send().await.unwrap();
+    let reads = (0..24).map(|n| {
+        let (begin, end) = (
+            n * 50_000,
+            n * 50_000 + if n % 2 == 0 { 1_500_000 } else { 1_000 },
+        );
+        let range = client.get_object().bucket("results").key("tensor");
+        let range = range.range(format!("bytes={begin}-{}", end - 1)).send();
+        let whole = &body;
+        async move {
+            let bytes = range.await.unwrap().body.collect().await.unwrap().into_bytes();
+            assert!(bytes == whole[begin..end], "{begin} to {end}");
+        }
+    });
+    futures::future::join_all(reads).await;
+    cloud.shutdown().await;
+}
