@@ -190,7 +190,7 @@ impl Store {
         })
     }
 
-    pub(crate) async fn get(&self, mut input: GetObjectInput) -> Result<GetObjectOutput, Failure> {
+    pub(crate) fn get(&self, mut input: GetObjectInput) -> Result<GetObjectOutput, Failure> {
         let conditions = take_read_conditions!(input);
         let asked = Asked {
             bucket: input.bucket,

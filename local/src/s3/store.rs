@@ -36,7 +36,7 @@ pub(crate) struct Store {
     pub(crate) recent: Arc<Mutex<Option<Recent>>>,
 }
 
-/// What holds of an object while nothing is written.
+/// What holds of an object while nothing is written. It keeps the file open, deleted or not, until another is read.
 pub(crate) struct Recent {
     n_commits: u64,
     asked: Asked,
@@ -213,17 +213,16 @@ impl Store {
             .as_ref()
             .filter(|recent| recent.n_commits == n_commits && recent.asked == asked)
             .map(|recent| Arc::clone(&recent.found));
-        let found = match recent {
-            Some(found) => found,
-            None => {
-                let found = Arc::new(self.look_up(&asked)?);
-                *locked(&self.recent) = Some(Recent {
-                    n_commits,
-                    asked,
-                    found: Arc::clone(&found),
-                });
-                found
-            }
+        let found = if let Some(found) = recent {
+            found
+        } else {
+            let found = Arc::new(self.look_up(&asked)?);
+            *locked(&self.recent) = Some(Recent {
+                n_commits,
+                asked,
+                found: Arc::clone(&found),
+            });
+            found
         };
         let (range, chosen) = choose(&found.version)?;
         Ok(Opened { found, range, chosen })
