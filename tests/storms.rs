@@ -228,7 +228,7 @@ async fn processes_run_out_of_memory_and_disk() {
     world.cloud.faults().storm(Some(Storm {
         seed: 12,
         memory_short: 250,
-        short_memory_bytes: 12 << 20,
+        short_memory_bytes: 8 << 20,
         disk_full: 250,
         ..Storm::default()
     }));
@@ -271,7 +271,7 @@ async fn everything_at_once() {
         events_delayed: 200,
         longest_delay: Duration::from_millis(200),
         memory_short: 50,
-        short_memory_bytes: 12 << 20,
+        short_memory_bytes: 8 << 20,
         disk_full: 50,
         ..Storm::default()
     };

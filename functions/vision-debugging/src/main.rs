@@ -2,7 +2,8 @@
 
 use dataperf::benchmarks::vision_debugging::VisionDebugging;
 
-#[tokio::main(flavor = "current_thread")]
+// More threads than one: while the curves are drawn, for seconds, connections that the services close should be noticed.
+#[tokio::main]
 async fn main() -> Result<(), lambda_runtime::Error> {
     dataperf_aws::run::<VisionDebugging>().await
 }
