@@ -71,6 +71,11 @@ impl Frozen {
         self.parameters.max_examples
     }
 
+    /// The width of a vector.
+    pub fn n_features(&self) -> usize {
+        self.parameters.n_features
+    }
+
     /// The index of the candidates.
     pub fn pool(&self) -> &PoolIndex {
         &self.pool

@@ -115,6 +115,8 @@ impl Rules<'_> {
             self.reasons.add(Reason::new("unknown_concept", at, message));
             return chosen;
         }
+        let n_kept = examples.len().min(self.frozen.max_examples());
+        chosen.features.reserve_exact(n_kept * self.frozen.n_features());
         let mut first_seen: HashMap<&str, &str> = HashMap::new();
         let mut n_of_label = [0u64; 2];
         for example in examples {
