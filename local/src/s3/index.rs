@@ -111,32 +111,25 @@ pub(crate) fn find(
         None => latest(connection, bucket, key)?,
         Some(version_id) => find_version(connection, bucket, key, version_id)?,
     };
-    if found.is_none() {
+    let Some(version) = found else {
         versioning(connection, bucket)?; // no such bucket is another error than no such object
-    }
-    let Some(version_id) = version_id else {
-        return match found {
-            Some(version) if version.is_delete_marker => {
-                let error = s3_error!(NoSuchKey, "the newest version of `{key}` is a delete marker");
-                Err(marked(error, &version).into())
-            }
-            Some(version) => Ok(version),
-            None => Err(s3_error!(NoSuchKey, "no object `{key}` in bucket `{bucket}`").into()),
+        let missing = match version_id {
+            None => s3_error!(NoSuchKey, "no object `{key}` in bucket `{bucket}`"),
+            Some(version_id) => s3_error!(
+                NoSuchVersion,
+                "no version `{version_id}` of `{key}` in bucket `{bucket}`"
+            ),
         };
+        return Err(missing.into());
     };
-    match found {
-        Some(version) if version.is_delete_marker => Err(marked(
-            s3_error!(MethodNotAllowed, "version `{version_id}` is a delete marker"),
-            &version,
-        )
-        .into()),
-        Some(version) => Ok(version),
-        None => Err(s3_error!(
-            NoSuchVersion,
-            "no version `{version_id}` of `{key}` in bucket `{bucket}`"
-        )
-        .into()),
+    if !version.is_delete_marker {
+        return Ok(version);
     }
+    let error = match version_id {
+        None => s3_error!(NoSuchKey, "the newest version of `{key}` is a delete marker"),
+        Some(version_id) => s3_error!(MethodNotAllowed, "version `{version_id}` is a delete marker"),
+    };
+    Err(marked(error, &version).into())
 }
 
 /// Tells the client by headers that it met a delete marker.

@@ -190,7 +190,7 @@ impl Store {
         })
     }
 
-    pub(crate) fn get(&self, mut input: GetObjectInput) -> Result<GetObjectOutput, Failure> {
+    pub(crate) async fn get(&self, mut input: GetObjectInput) -> Result<GetObjectOutput, Failure> {
         let conditions = take_read_conditions!(input);
         let asked = Asked {
             bucket: input.bucket,
@@ -202,7 +202,7 @@ impl Store {
             conditions.check(version)?;
             wanted_bytes(wanted, version.n_bytes)
         };
-        let opened = self.open(asked, choose)?;
+        let opened = self.open(asked, choose).await?;
         let mut output = GetObjectOutput {
             body: Some(opened.body()?),
             ..GetObjectOutput::default()

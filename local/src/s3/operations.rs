@@ -40,7 +40,7 @@ impl S3 for Store {
     }
 
     async fn get_object(&self, request: S3Request<GetObjectInput>) -> Answer<GetObjectOutput> {
-        Ok(S3Response::new(self.get(request.input)?))
+        Ok(S3Response::new(self.get(request.input).await?))
     }
 
     async fn head_object(&self, request: S3Request<HeadObjectInput>) -> Answer<HeadObjectOutput> {

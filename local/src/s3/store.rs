@@ -201,12 +201,12 @@ impl Store {
             .await
     }
 
-    /// [`Self::find`] with the bytes of the body that `choose` wants. At once and not on a thread that may block: clients
-    /// ask for a few bytes many times over, and waking a thread and waiting for it takes longer than the reading.
-    pub(crate) fn open<T>(
+    /// [`Self::find`] with the bytes of the body that `choose` wants. What is remembered is had at once, without a thread
+    /// that may block: clients ask for a few bytes many times over, and waking a thread takes longer than reading them.
+    pub(crate) async fn open<T>(
         &self,
         asked: Asked,
-        choose: impl FnOnce(&Version) -> Result<(Range<u64>, T), Failure>,
+        choose: impl FnOnce(&Version) -> Result<(Range<u64>, T), Failure> + Send,
     ) -> Result<Opened<T>, Failure> {
         let n_commits = self.database.n_commits();
         let recent = locked(&self.recent)
@@ -216,13 +216,17 @@ impl Store {
         let found = if let Some(found) = recent {
             found
         } else {
-            let found = Arc::new(self.look_up(&asked)?);
-            *locked(&self.recent) = Some(Recent {
-                n_commits,
-                asked,
-                found: Arc::clone(&found),
-            });
-            found
+            let store = self.clone();
+            blocking(move || {
+                let found = Arc::new(store.look_up(&asked)?);
+                *locked(&store.recent) = Some(Recent {
+                    n_commits,
+                    asked,
+                    found: Arc::clone(&found),
+                });
+                Ok::<_, Failure>(found)
+            })
+            .await?
         };
         let (range, chosen) = choose(&found.version)?;
         Ok(Opened { found, range, chosen })
@@ -262,7 +266,7 @@ impl Store {
             }
             None => Ok((0..version.n_bytes, ())),
         };
-        let opened = self.open(asked, choose)?;
+        let opened = self.open(asked, choose).await?;
         self.bodies
             .receive(Some(opened.body()?), Announced::default())
             .await
