@@ -15,21 +15,9 @@ from pathlib import Path
 
 import boto3
 from botocore.config import Config
+from local_cloud import local_cloud
 
 PATIENCE_SECONDS = 600
-
-
-def start(binaries: Path, scratch: Path, concurrency: int) -> tuple[subprocess.Popen, dict]:
-    ports = ["--s3-port", "0", "--dynamodb-port", "0", "--http-port", "0", "--lambda-port", "0", "--concurrency", str(concurrency)]
-    local = subprocess.Popen(
-        [binaries / "dataperf", "--format", "json", "local", "--data-dir", scratch / "cloud", *ports], stdout=subprocess.PIPE, text=True
-    )
-    text = ""
-    for line in local.stdout:
-        text += line
-        if line == "}\n":
-            return local, json.loads(text)
-    raise SystemExit("error: `dataperf local` did not start")
 
 
 def instant(text: str) -> float:
@@ -52,17 +40,13 @@ def main() -> None:
     bodies = [path.read_bytes() for path in sorted((demo / "submissions" / "en-25").glob("*/*.json"))]
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
-        local, cloud = start(args.bin, scratch, args.concurrency)
-        try:
+        with local_cloud(args.bin / "dataperf", scratch / "cloud", "--concurrency", str(args.concurrency)) as cloud:
             run([args.bin / "dataperf", "dataset", "import", "speech-selection", "--from", demo, "--out", scratch / "frozen"])
             here = ["--s3-endpoint", cloud["s3"], "--dynamodb-endpoint", cloud["dynamodb"]]
             run([args.bin / "dataperf", "dataset", "publish", scratch / "frozen", *here])
             keys = {"aws_access_key_id": cloud["access_key"], "aws_secret_access_key": cloud["secret_key"], "region_name": cloud["region"]}
             s3 = boto3.client("s3", endpoint_url=cloud["s3"], config=Config(max_pool_connections=32), **keys)
             load(s3, bodies, args, cloud)
-        finally:
-            local.terminate()
-            local.wait(timeout=60)
 
 
 def run(command: list) -> None:

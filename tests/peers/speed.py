@@ -21,9 +21,9 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
+
+from local_cloud import local_cloud
 
 BENCHMARKS = {"vision": "vision-selection", "acquisition": "data-acquisition", "debugging": "vision-debugging"}
 N_TASKS, N_STEPS = 8, 300  # of Debugging for Vision
@@ -97,28 +97,10 @@ def debugging(program: Program, root: Path, scratch: Path, rounds: int) -> None:
             print(f"    XGBoost {fit:.2f} s a fit, {fit * N_STEPS:.0f} s a task; dataperf {task:.2f} s a task: {times:.0f} times\n", flush=True)
 
 
-@contextmanager
-def local(program: Path, data_dir: Path) -> Iterator[dict]:
-    """A running `dataperf local`, as what it says of itself. One process a function: the second submission finds it warm."""
-    ports = [part for service in ("s3", "dynamodb", "lambda", "images", "http") for part in (f"--{service}-port", "0")]
-    command = [program, "--format", "json", "local", "--data-dir", data_dir, "--concurrency", "1", *ports]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    try:
-        text = ""
-        for line in child.stdout:
-            text += line
-            if line == "}\n":
-                break
-        yield json.loads(text)
-    finally:
-        child.terminate()
-        child.wait(timeout=60)
-
-
 def cloud(program: Program, root: Path, scratch: Path) -> None:
     frozen, artifacts = scratch / "frozen", sorted(root.glob("*.json"))
     program.frozen(root, frozen)
-    with local(program.path, scratch / "cloud") as addresses:
+    with local_cloud(program.path, scratch / "cloud", "--concurrency", "1") as addresses:
         here = ["--s3-endpoint", addresses["s3"], "--dynamodb-endpoint", addresses["dynamodb"]]
         timed(program.path, "dataset", "publish", frozen, *here)
 
@@ -126,16 +108,17 @@ def cloud(program: Program, root: Path, scratch: Path) -> None:
             with urllib.request.urlopen(addresses["page"] + "/metrics.json") as answer:
                 return json.load(answer)["functions"].get(program.benchmark, {"warm": {"n": 0, "total_ms": 0}})
 
+        def submit(submitter: str, artifact: Path) -> None:
+            timed(program.path, "submit", program.benchmark, "-l", "open", "-s", submitter, artifact, *here)
+
         def seconds(submitter: str, artifact: Path) -> float:
             before = function()["warm"]
-            timed(program.path, "submit", program.benchmark, "-l", "open", "-s", submitter, artifact, *here)
-            while True:  # the verdict is there before the function has said that it is done
-                after = function()["warm"]
-                if after["n"] > before["n"] or submitter == "cold":
-                    return (after["total_ms"] - before["total_ms"]) / 1e3
-                time.sleep(0.01)
+            submit(submitter, artifact)
+            while (after := function()["warm"])["n"] == before["n"]:
+                time.sleep(0.01)  # the verdict is there before the function has said that it is done
+            return (after["total_ms"] - before["total_ms"]) / 1e3
 
-        seconds("cold", artifacts.pop())
+        submit("cold", artifacts.pop())
         times = [(seconds("first", artifact), seconds("second", artifact)) for artifact in artifacts]
         for images, runs in zip(("images never read before", "images read before"), map(sorted, zip(*times))):
             middle, least, most = (1e3 * run for run in (statistics.median(runs), runs[0], runs[-1]))
