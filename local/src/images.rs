@@ -151,7 +151,7 @@ async fn generate(State(service): State<ImageService>, headers: HeaderMap, body:
         .map(|idx| match mood {
             Mood::NoImages => b"this is no image".to_vec(),
             Mood::Black => encode(&vec![0; SIDE * SIDE * 3]),
-            _ => encode(&draw(&asked.prompt, &format!("{} {idx}", asked.model), idx)),
+            _ => encode(&draw(&asked.prompt, &asked.model, idx)),
         })
         .map(|png| json!({ "b64_json": STANDARD.encode(png) }))
         .collect();
@@ -163,9 +163,11 @@ fn refusal(status: StatusCode, code: &str, message: &str) -> Response {
     (status, axum::Json(error)).into_response()
 }
 
-/// The prompt in dark letters on a light ground of another colour for each index, in RGB.
-fn draw(prompt: &str, caption: &str, idx: usize) -> Vec<u8> {
-    let tint = |channel: usize| 255 - ((idx * 53 + channel * 31) % 90) as u8;
+/// The prompt and the image's number in dark letters on a light ground, whose colour is the model's and the number's, in
+/// RGB. The model is not named: participants see the picture and must not learn who made it.
+fn draw(prompt: &str, model: &str, idx: usize) -> Vec<u8> {
+    let style: usize = model.bytes().map(usize::from).sum();
+    let tint = |channel: usize| 255 - ((style * 17 + idx * 53 + channel * 31) % 90) as u8;
     let ground = [tint(0), tint(1), tint(2)];
     let mut pixels: Vec<u8> = ground.repeat(SIDE * SIDE);
     let per_line = (SIDE - 2 * MARGIN) / (GLYPH * SCALE);
@@ -174,7 +176,7 @@ fn draw(prompt: &str, caption: &str, idx: usize) -> Vec<u8> {
     let most = (SIDE - 2 * MARGIN) / (GLYPH * SCALE) - 1;
     for (row, line) in lines
         .take(most)
-        .chain([caption.chars().take(per_line).collect()])
+        .chain([(idx + 1).to_string().chars().collect()])
         .enumerate()
     {
         for (col, letter) in line.into_iter().enumerate() {
@@ -223,15 +225,20 @@ mod tests {
 
     #[test]
     fn a_drawing_shows_its_prompt_and_no_two_are_the_same() {
-        let one = draw("horse lying in ketchup", "m 0", 0);
+        let one = draw("horse lying in ketchup", "m", 0);
         assert!(
             one.chunks(3).any(|pixel| pixel == [20, 20, 40]),
             "there are letters"
         );
         let light = one.iter().filter(|&&channel| channel > 100).count();
         assert!(light > one.len() / 2, "on a light ground");
-        for (other, caption, idx) in [("horse lying in ketchup", "m 1", 1), ("horse", "m 0", 0)] {
-            assert_ne!(one, draw(other, caption, idx));
+        let others = [
+            ("horse lying in ketchup", "m", 1),
+            ("horse lying in ketchup", "n", 0),
+            ("horse", "m", 0),
+        ];
+        for (prompt, model, idx) in others {
+            assert_ne!(one, draw(prompt, model, idx));
         }
         assert!(
             draw(&"x".repeat(10_000), "m", 0).len() == one.len(),

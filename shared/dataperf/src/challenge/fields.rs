@@ -123,7 +123,13 @@ impl Reader {
     pub(super) fn map<'a>(&mut self, value: &'a Value, at: &str) -> Option<&'a Object> {
         let object = value.as_object();
         if object.is_none() {
-            self.wrong("wrong_type", at, "expected keys with values");
+            let found = match value {
+                Value::Null => "nothing",
+                Value::Array(_) => "a list",
+                _ => "a single value",
+            };
+            let message = format!("expected keys with values, as `key: value`; this is {found}");
+            self.wrong("wrong_type", at, message);
         }
         object
     }
