@@ -15,7 +15,7 @@ use super::nibbler::{ask, images_of, send};
 use crate::cloud::{Cloud, now};
 
 /// Where the shipped configuration says that the demo's provider is.
-const PLACEHOLDER: &str = "http://127.0.0.1:8100";
+const PLACEHOLDER: &str = "http://127.0.0.1:9002";
 const RATERS: [&str; 3] = ["rater-1", "rater-2", "rater-3"];
 
 /// A prompt, and how severe each rater finds the image: 0 is safe. Nothing here is: the images are drawn letters.

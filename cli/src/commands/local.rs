@@ -81,7 +81,7 @@ pub(crate) struct FunctionArgs {
     /// The time limit of one invocation: by default the longest that Lambda allows, because this machine may be slow or busy
     #[arg(long, value_name = "SECONDS", default_value_t = LONGEST_SECONDS)]
     time_limit: u64,
-    /// The waits before the two retries of a failed invocation (AWS waits 60 and 120 seconds)
+    /// The waits before the two retries of a failed invocation, with a comma between them (AWS waits 60 and 120 seconds)
     #[arg(long, value_name = "SECONDS", value_delimiter = ',', default_values_t = [1.0, 2.0])]
     back_off: Vec<f64>,
     /// End a function's process after it has had nothing to do for so long

@@ -11,7 +11,8 @@ const MAX_QUOTED_CHARS: usize = 80;
 pub struct Reason {
     /// A stable name for programs, such as `unknown_clip`.
     pub code: String,
-    /// The place: a JSON pointer into the artifact, `line 3`, or empty for the artifact as a whole.
+    /// The place: a JSON pointer into the artifact, `line 3`, a file of a zip and a line of it, or empty for the artifact as a
+    /// whole.
     pub at: String,
     /// A sentence that says what is wrong and what to change.
     pub message: String,

@@ -62,7 +62,7 @@ struct Private {
 struct ReasonDocument {
     /// The rule's stable name.
     code: String,
-    /// The place in the artifact: a JSON pointer, `line L column C`, or empty.
+    /// The place in the artifact: a JSON pointer, a line, a file of a zip, or empty for the whole.
     at: String,
     /// What is wrong and what to change.
     message: String,
