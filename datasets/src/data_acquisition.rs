@@ -101,8 +101,21 @@ fn numbered(directory: &Path, suffix: &str) -> Result<BTreeMap<u32, PathBuf>, Im
             .file_name()
             .map(|name| name.to_string_lossy().into_owned())
             .unwrap_or_default();
-        if let Some(number) = name.strip_suffix(suffix).and_then(|number| number.parse().ok()) {
-            found.insert(number, path);
+        let Some(number) = name.strip_suffix(suffix).and_then(|number| number.parse().ok()) else {
+            continue;
+        };
+        if let Some(other) = found.insert(number, path) {
+            let other = other
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            let why = format!(
+                "`{}` and `{}` are both number {number}: keep one",
+                name.clone().min(other.clone()),
+                name.max(other)
+            );
+            return Err(ImportError::refused(directory, why));
         }
     }
     Ok(found)
@@ -377,9 +390,9 @@ impl Table {
             match reader.read_byte_record(&mut record) {
                 Ok(false) => break,
                 Ok(true) => {
-                    let line = record.position().map_or(0, csv::Position::line);
+                    let row = record.position().map_or(0, csv::Position::record) + 1;
                     let pushed = table.push(&record);
-                    problems.extend(pushed.err().map(|why| about(format!("line {line}: {why}"))));
+                    problems.extend(pushed.err().map(|why| about(format!("row {row}: {why}"))));
                 }
                 Err(error) => {
                     problems.push(about(error.to_string()));

@@ -41,8 +41,8 @@ impl Import for VisionSelection {
             problems,
         };
         let pools = named(&from.join("embeddings"), "train_emb_", "_dataperf.parquet")?;
-        let tests = test_sets(from)?;
         let mut problems = Vec::new();
+        let tests = test_sets(from, &mut problems)?;
         if pools.len() != 1 {
             let n = pools.len();
             problems.push(format!(
@@ -112,17 +112,24 @@ fn named(directory: &Path, prefix: &str, suffix: &str) -> Result<BTreeMap<String
     Ok(found)
 }
 
-/// The test sets by concept; the number at the end of their names is the embeddings' width.
-fn test_sets(from: &Path) -> Result<BTreeMap<String, PathBuf>, ImportError> {
-    let found = named(&from.join("test_sets"), "alpha_test_set_", ".parquet")?.into_iter();
-    let concept = |(name, path): (String, PathBuf)| {
-        let (concept, width) = name.rsplit_once('_')?;
-        width
-            .chars()
-            .all(|c| c.is_ascii_digit())
-            .then(|| (concept.to_owned(), path))
-    };
-    Ok(found.filter_map(concept).collect())
+/// The test sets by concept; the number at the end of their names is the embeddings' width. Two of one concept are a
+/// problem.
+fn test_sets(from: &Path, problems: &mut Vec<String>) -> Result<BTreeMap<String, PathBuf>, ImportError> {
+    let mut tests = BTreeMap::new();
+    for (name, path) in named(&from.join("test_sets"), "alpha_test_set_", ".parquet")? {
+        let Some((concept, width)) = name.rsplit_once('_') else {
+            continue;
+        };
+        if !width.chars().all(|c| c.is_ascii_digit()) {
+            continue;
+        }
+        if tests.insert(concept.to_owned(), path).is_some() {
+            problems.push(format!(
+                "`test_sets` has more than one file of `{concept}`: keep one"
+            ));
+        }
+    }
+    Ok(tests)
 }
 
 struct TestSet {

@@ -136,6 +136,57 @@ fn acquisition_scores_are_scikit_learns_in_every_trial() {
     );
 }
 
+#[test]
+fn the_budget_is_told_beside_what_else_is_wrong() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let dataset = imported::<DataAcquisition>(&directory.path().join("frozen"));
+    let all = 10_000;
+    let artifact = serde_json::json!({
+        "0": [all, all, all, all, all, all, all, all],
+        "1": [0.5, 40, 40, 40, 40, 40, 40, 40],
+        "2": [40, 40, 40, 40, 40, 40, 40],
+        "3": [0.5, 1, 1, 1, 1, 1, 1, 1],
+        "4": {},
+    });
+    let verdict = judge(&dataset, artifact.to_string().as_bytes());
+    let told: Vec<(&str, &str)> = verdict
+        .reasons
+        .iter()
+        .map(|reason| (reason.at.as_str(), reason.code.as_str()))
+        .filter(|(at, _)| at.matches('/').count() == 1)
+        .collect();
+    let expected = [
+        ("/4", "wrong_type"),
+        ("/0", "over_budget"),
+        ("/1", "over_budget"),
+        ("/2", "wrong_number_of_sellers"),
+        ("/2", "over_budget"),
+    ];
+    assert_eq!(told, expected);
+    let of_first = verdict.reasons.iter().find(|reason| reason.code == "over_budget");
+    let message = &of_first.expect("one").message;
+    assert!(
+        message.contains("cost at least 860.000000, the budget is 150: spend 710.000000 less"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_header_that_is_missing_is_one_reason() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let dataset = imported::<VisionSelection>(&directory.path().join("frozen"));
+    let verdict = judge(&dataset, br#"{"3": 5, "5": {}, "8": []}"#);
+    let codes: Vec<(&str, &str)> = verdict
+        .reasons
+        .iter()
+        .map(|reason| (reason.at.as_str(), reason.code.as_str()))
+        .collect();
+    assert_eq!(
+        codes,
+        [("/3", "wrong_type"), ("/8", "wrong_type"), ("/5", "no_examples")]
+    );
+}
+
 /// A copy of the demo's layout of Selection for Vision, to be changed.
 fn vision_layout(to: &Path) {
     for folder in ["embeddings", "examples", "test_sets"] {
@@ -195,11 +246,13 @@ fn training_sets_of_another_form_are_named() {
     ] {
         fs::write(from.join(format!("train_sets/{name}.csv")), csv).expect("a file");
     }
+    fs::write(from.join("train_sets/3_shared.csv"), "ImageID,Confidence\n").expect("a file");
     let problems = match import::<VisionSelection>(&from, &directory.path().join("out"), &Silent) {
         Err(ImportError::Refused { problems, .. }) => problems.join("\n"),
         other => panic!("{other:?}"),
     };
     for problem in [
+        "`shared` in `train_sets` is there as `shared.csv` and as files of concepts",
         "the training set `lonely` in `train_sets` lacks `5_lonely.csv`, `8_lonely.csv`",
         "shared.csv line 2`: the label is",
         "shared.csv line 3`: the line is not",
@@ -261,6 +314,39 @@ fn an_id_that_only_shares_a_fingerprint_is_unknown() {
 }
 
 #[test]
+fn two_files_that_mean_the_same_are_not_chosen_between() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let from = directory.path().join("from");
+    let out = directory.path().join("out");
+    vision_layout(&from);
+    let tests = from.join("test_sets");
+    let test = fs::read_dir(&tests)
+        .expect("a directory")
+        .next()
+        .expect("one")
+        .expect("an entry");
+    let name = test.file_name().to_string_lossy().into_owned();
+    let (concept, _) = name.rsplit_once('_').expect("a width");
+    fs::copy(test.path(), tests.join(format!("{concept}_1.parquet"))).expect("copied");
+    let error = import::<VisionSelection>(&from, &out, &Silent).expect_err("refused");
+    assert!(
+        format!("{error:?}").contains("has more than one file of"),
+        "{error:?}"
+    );
+    let features = from.join("features/0");
+    fs::create_dir_all(&features).expect("a directory");
+    for name in ["0.csv", "00.csv"] {
+        fs::write(features.join(name), "0.5,1\n").expect("a file");
+    }
+    let error = import::<DataAcquisition>(&from, &out, &Silent).expect_err("refused");
+    assert!(
+        format!("{error:?}").contains("`0.csv` and `00.csv` are both number 0"),
+        "{error:?}"
+    );
+    assert!(!out.exists());
+}
+
+#[test]
 fn an_import_names_every_problem() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let from = directory.path().join("from");
@@ -284,10 +370,10 @@ fn an_import_names_every_problem() {
     fs::write(from.join("marketinfo/0/price/price.txt"), "Lin,100\nLin,5\n").expect("a file");
     let found = problems(&from);
     for problem in [
-        "line 2: column 2 is `oops`",
-        "line 3: column 3 is `2`",
-        "line 4: it has 2 columns",
-        "1.csv`: line 1: column 2 is `nan`",
+        "row 2: column 2 is `oops`",
+        "row 3: column 3 is `2`",
+        "row 4: it has 2 columns",
+        "1.csv`: row 1: column 2 is `nan`",
     ] {
         assert!(found.contains(problem), "{problem} is not in {found}");
     }

@@ -22,7 +22,8 @@ pub(super) fn freeze(
     writer: &mut DatasetWriter,
 ) -> Result<Vec<String>, ImportError> {
     let mut problems = Vec::new();
-    for (name, files) in by_name(named(&from.join("train_sets"), "", ".csv")?, concepts) {
+    let found = named(&from.join("train_sets"), "", ".csv")?;
+    for (name, files) in by_name(found, concepts, &mut problems) {
         let missing: Vec<String> = concepts
             .iter()
             .filter(|concept| !files.contains_key(*concept))
@@ -44,8 +45,15 @@ pub(super) fn freeze(
 }
 
 /// Files by the name of their training set. One that begins with no concept serves all of them.
-fn by_name(found: BTreeMap<String, PathBuf>, concepts: &[String]) -> BTreeMap<String, Files> {
+///
+/// A training set that is there in both ways is a problem.
+fn by_name(
+    found: BTreeMap<String, PathBuf>,
+    concepts: &[String],
+    problems: &mut Vec<String>,
+) -> BTreeMap<String, Files> {
     let mut sets: BTreeMap<String, Files> = BTreeMap::new();
+    let mut shared = BTreeMap::new();
     for (stem, path) in found {
         let is_of = |concept: &&String| {
             stem.strip_prefix(concept.as_str())
@@ -57,9 +65,17 @@ fn by_name(found: BTreeMap<String, PathBuf>, concepts: &[String]) -> BTreeMap<St
             let name = stem[concept.len() + 1..].to_owned();
             sets.entry(name).or_default().insert(concept.clone(), path);
         } else {
-            let all = concepts.iter().map(|concept| (concept.clone(), path.clone()));
-            sets.entry(stem.clone()).or_default().extend(all);
+            shared.insert(stem, path);
         }
+    }
+    for (name, path) in shared {
+        if sets.contains_key(&name) {
+            problems.push(format!(
+                "the training set `{name}` in `train_sets` is there as `{name}.csv` and as files of concepts: keep one form"
+            ));
+        }
+        let all = concepts.iter().map(|concept| (concept.clone(), path.clone()));
+        sets.insert(name, all.collect());
     }
     sets
 }

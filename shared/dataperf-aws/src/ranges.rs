@@ -23,8 +23,10 @@ use hyper_util::rt::TokioExecutor;
 const MANY: usize = 8;
 /// How long the signature holds: much longer than reading takes.
 const VALID: Duration = Duration::from_mins(5);
-/// One that takes longer is better asked again.
+/// One that takes longer, beside the time for its bytes, is better asked again.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// Many ranges share what the network gives: a byte of one may take so long.
+const PATIENCE_A_BYTE: Duration = Duration::from_micros(2);
 
 type HttpClient = legacy::Client<HttpsConnector<HttpConnector>, Empty<Bytes>>;
 
@@ -70,7 +72,9 @@ pub(crate) struct Signed<'a> {
 impl Signed<'_> {
     /// A range's bytes, or `None` for whatever is not exactly that.
     pub(crate) async fn get(&self, range: &Range<u64>) -> Option<Bytes> {
-        tokio::time::timeout(PATIENCE, self.exactly(range)).await.ok()?
+        let n_bytes = u32::try_from(range.end - range.start).ok()?;
+        let patience = PATIENCE + PATIENCE_A_BYTE * n_bytes;
+        tokio::time::timeout(patience, self.exactly(range)).await.ok()?
     }
 
     async fn exactly(&self, range: &Range<u64>) -> Option<Bytes> {

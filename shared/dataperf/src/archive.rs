@@ -13,6 +13,8 @@ const HEADER_BYTES: usize = 46;
 const HEADER_SIGNATURE: &[u8] = b"PK\x01\x02";
 /// The general purpose bits that say an entry is encrypted, weakly or strongly.
 const ENCRYPTED_BITS: u16 = 0x0041;
+/// What file systems allow. Places in a rejection begin with the name.
+const MAX_NAME_BYTES: usize = 255;
 /// Entries smaller than this may be compressed as well as they can be: a file of equal lines is no bomb.
 const RATIO_FREE_BYTES: u64 = 64 << 10;
 
@@ -34,6 +36,18 @@ pub struct Entry {
     pub name: String,
     /// What is in it.
     pub bytes: Vec<u8>,
+}
+
+impl Entry {
+    /// What is in a text file, without the byte order mark that spreadsheets put before it.
+    pub fn text_bytes(&self) -> &[u8] {
+        without_mark(&self.bytes)
+    }
+}
+
+/// A text without a byte order mark.
+pub(crate) fn without_mark(text: &[u8]) -> &[u8] {
+    text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
 }
 
 /// Whether an artifact begins as a zip archive does, empty ones included.
@@ -229,6 +243,16 @@ fn check_name(file: &Listed, reasons: &mut Reasons) {
     {
         let message = format!("{shown} is not a file's name: use letters, digits, `-`, `_` and `.`");
         reasons.add(Reason::new("bad_name", name, message));
+    } else if name.len() > MAX_NAME_BYTES {
+        let n = name.len();
+        let message = format!("the name of {shown} has {n} bytes, the limit is {MAX_NAME_BYTES}: shorten it");
+        reasons.add(Reason::over(
+            "bad_name",
+            name,
+            MAX_NAME_BYTES as u64,
+            n as u64,
+            message,
+        ));
     }
 }
 
@@ -344,6 +368,10 @@ mod tests {
             codes(&patched(packed(&[("ab.csv", b"1")]), b"ab.csv", b"a\xff.csv")),
             ["bad_name"]
         );
+        let long = "a".repeat(60_000);
+        assert_eq!(codes(&packed(&[(&long, b"1")])), ["bad_name"]);
+        let rejection = unpack(&packed(&[(&long, b"1")]), BOUNDS).expect_err("refused");
+        assert!(rejection.reasons()[0].at.len() < 1_000);
     }
 
     #[test]

@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 /// How many reasons are listed in full; the rest are counted.
 pub const MAX_LISTED_REASONS: usize = 200;
 const MAX_QUOTED_CHARS: usize = 80;
+/// Of a longer place both ends are kept: the file it begins with, the line it ends with.
+const MAX_PLACE_CHARS: usize = 200;
 
 /// One broken rule.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,11 +27,11 @@ pub struct Reason {
 }
 
 impl Reason {
-    /// A broken rule without a number.
+    /// A broken rule without a number. A long place is shortened: it may be made of what the artifact says.
     pub fn new(code: &str, at: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             code: code.into(),
-            at: at.into(),
+            at: shortened(at.into()),
             message: message.into(),
             limit: None,
             actual: None,
@@ -131,11 +133,7 @@ impl Reasons {
 /// assert!(dataperf::quote(&"x".repeat(1_000)).chars().count() < 130);
 /// ```
 pub fn quote(text: &str) -> String {
-    let shown: String = text
-        .chars()
-        .take(MAX_QUOTED_CHARS)
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-        .collect();
+    let shown: String = text.chars().take(MAX_QUOTED_CHARS).map(visible).collect();
     let cut = if text.chars().nth(MAX_QUOTED_CHARS).is_some() {
         "…"
     } else {
@@ -150,6 +148,44 @@ pub fn quote(text: &str) -> String {
 /// assert_eq!(dataperf::pointer("/targets", "a/b~"), "/targets/a~1b~0");
 /// ```
 pub fn pointer(at: &str, step: &str) -> String {
-    let shown: String = step.chars().take(MAX_QUOTED_CHARS).collect();
+    let shown: String = step.chars().take(MAX_QUOTED_CHARS).map(visible).collect();
     format!("{at}/{}", shown.replace('~', "~0").replace('/', "~1"))
+}
+
+/// What a terminal would obey is shown as a replacement character.
+fn visible(c: char) -> char {
+    if c.is_control() { '\u{fffd}' } else { c }
+}
+
+fn shortened(place: String) -> String {
+    let n_chars = place.chars().count();
+    if n_chars <= MAX_PLACE_CHARS && !place.contains(char::is_control) {
+        return place;
+    }
+    let n_kept = MAX_PLACE_CHARS / 2;
+    let chars = place.chars().map(visible);
+    if n_chars <= MAX_PLACE_CHARS {
+        return chars.collect();
+    }
+    let begin = chars.clone().take(n_kept);
+    let end = chars.skip(n_chars - n_kept + 1);
+    begin.chain(['…']).chain(end).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_place_keeps_its_ends_and_nothing_that_a_terminal_obeys() {
+        let at = |at: &str| Reason::new("code", at, "").at;
+        assert_eq!(at("Cupcake.csv line 3"), "Cupcake.csv line 3");
+        let long = at(&format!("a\u{1b}[2J{}.csv line 300", "ü".repeat(60_000)));
+        assert_eq!(long.chars().count(), MAX_PLACE_CHARS);
+        assert!(
+            long.starts_with("a\u{fffd}[2Jü") && long.ends_with("ü.csv line 300"),
+            "{long}"
+        );
+        assert_eq!(pointer("", "\u{1b}]0;x\u{7}"), "/\u{fffd}]0;x\u{fffd}");
+    }
 }

@@ -60,11 +60,13 @@ impl Halves {
     }
 
     fn insert(&mut self, place: Place, bytes: Bytes) {
-        if self.young_bytes + bytes.len() > MAX_BYTES / 2 {
+        // short rows take less than what finds them
+        let n_bytes = bytes.len() + place.0.len() + size_of::<(Place, Bytes)>();
+        if self.young_bytes + n_bytes > MAX_BYTES / 2 {
             self.old = std::mem::take(&mut self.young);
             self.young_bytes = 0;
         }
-        self.young_bytes += bytes.len();
+        self.young_bytes += n_bytes;
         self.young.insert(place, bytes);
     }
 }

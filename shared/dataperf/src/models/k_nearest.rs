@@ -1,4 +1,6 @@
-//! k nearest neighbours: scikit-learn 1.2.2's `KNeighborsClassifier(n_neighbors=k)`, brute force.
+//! k nearest neighbours: scikit-learn 1.2.2's `KNeighborsClassifier(n_neighbors=k)`, brute force. Where rows are exactly as
+//! far the first counts here, and there whichever rounding and blocks leave in front: features of few whole numbers, where
+//! that is common, may give another prediction.
 
 use ndarray::{Array2, ArrayView2};
 use pulp::{Arch, Simd, WithSimd};

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::{Checked, Frozen};
+use crate::metrics::mean;
 use crate::verdict::Scorecard;
 
 /// `outcomes`: each market's accuracy in each trial.
@@ -32,8 +33,4 @@ pub(super) fn scorecard(checked: &Checked, frozen: &Frozen, outcomes: &[Vec<f64>
         score: mean(&accuracies),
         metrics,
     }
-}
-
-fn mean(numbers: &[f64]) -> f64 {
-    numbers.iter().sum::<f64>() / numbers.len() as f64
 }

@@ -102,7 +102,7 @@ fn of_text(file: &Entry, reasons: &mut Reasons) -> Option<Plan> {
         return None;
     };
     let (at, market) = (name.clone(), market.to_owned());
-    let Ok(text) = std::str::from_utf8(&file.bytes) else {
+    let Ok(text) = std::str::from_utf8(file.text_bytes()) else {
         let message = format!("{} is not UTF-8 text: save it in that encoding", quote(name));
         reasons.add(Reason::new("not_utf8", name, message));
         return Some(Plan {

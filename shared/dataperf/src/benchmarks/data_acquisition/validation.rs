@@ -63,10 +63,13 @@ impl Checked {
                     .add(Reason::new("duplicate_market", &plan.at, message));
                 continue;
             }
-            let bought = rules
-                .counts(&plan, market)
-                .and_then(|counts| rules.bought(&plan, number, market, &counts));
-            markets.extend(bought);
+            let Some(counts) = rules.counts(&plan, market) else {
+                continue;
+            };
+            rules.within_budget(&plan, number, market, &counts);
+            if counts.are_valid {
+                markets.extend(rules.bought(&plan, number, market, &counts.of_sellers));
+            }
         }
         for number in frozen
             .markets()
@@ -84,16 +87,25 @@ impl Checked {
     }
 }
 
+/// What is wanted of each seller.
+struct Counts {
+    of_sellers: Vec<usize>,
+    /// Whether this is what the submission says. Otherwise it is the least that a mended one can mean: all of a seller's
+    /// rows where more are wanted, and nothing where the count can't be read.
+    are_valid: bool,
+}
+
 struct Rules<'a> {
     frozen: &'a Frozen,
     reasons: Reasons,
 }
 
 impl Rules<'_> {
-    /// The counts, if each seller has one that it can serve.
-    fn counts(&mut self, plan: &Plan, market: &Market) -> Option<Vec<usize>> {
+    /// The counts, if there are any.
+    fn counts(&mut self, plan: &Plan, market: &Market) -> Option<Counts> {
         let (listed, n_sellers) = (plan.counts.as_ref()?, market.sellers.len());
-        let mut counts = Vec::with_capacity(n_sellers);
+        let mut of_sellers = vec![0; n_sellers];
+        let mut are_valid = listed.len() == n_sellers;
         if listed.len() != n_sellers {
             let n = listed.len();
             let message =
@@ -109,7 +121,11 @@ impl Rules<'_> {
         for (seller_idx, ((at, count), Seller { n_rows, .. })) in
             listed.iter().zip(&market.sellers).enumerate()
         {
-            let Some(count) = *count else { continue };
+            let Some(count) = *count else {
+                are_valid = false;
+                continue;
+            };
+            of_sellers[seller_idx] = count.min(*n_rows as u64) as usize;
             if count > *n_rows as u64 {
                 let message = format!(
                     "{count} samples are wanted of seller {seller_idx}, who has {n_rows}: want no more than that"
@@ -121,8 +137,7 @@ impl Rules<'_> {
                     count,
                     message,
                 ));
-            } else {
-                counts.push(count as usize);
+                are_valid = false;
             }
         }
         if listed.iter().all(|(_, count)| *count == Some(0)) {
@@ -134,23 +149,32 @@ impl Rules<'_> {
                 .add(Reason::over("nothing_bought", &plan.at, 1, 0, message));
             return None;
         }
-        (listed.len() == n_sellers && counts.len() == n_sellers).then_some(counts)
+        Some(Counts {
+            of_sellers,
+            are_valid,
+        })
+    }
+
+    fn within_budget(&mut self, plan: &Plan, number: u32, market: &Market, counts: &Counts) {
+        let Some(over) = overshoot(market, &counts.of_sellers) else {
+            return;
+        };
+        let (cost, budget) = (cost(market, &counts.of_sellers), market.budget);
+        let at_least = if counts.are_valid { "" } else { "at least " };
+        let message = format!(
+            "the counts of market `{number}` cost {at_least}{cost:.6}, the budget is {budget}: spend {over:.6} less"
+        );
+        let reason = Reason::new("over_budget", &plan.at, message);
+        // these two are whole numbers
+        let is_whole = budget.fract() == 0.0 && cost.fract() == 0.0;
+        self.reasons.add(Reason {
+            limit: is_whole.then_some(budget as u64),
+            actual: is_whole.then_some(cost as u64),
+            ..reason
+        });
     }
 
     fn bought(&mut self, plan: &Plan, number: u32, market: &Market, counts: &[usize]) -> Option<Bought> {
-        if let Some(over) = overshoot(market, counts) {
-            let (cost, budget) = (cost(market, counts), market.budget);
-            let message = format!(
-                "the counts of market `{number}` cost {cost:.6}, the budget is {budget}: spend {over:.6} less"
-            );
-            self.reasons.add(Reason::over(
-                "over_budget",
-                &plan.at,
-                budget as u64,
-                cost.ceil() as u64,
-                message,
-            ));
-        }
         let (n_bought, n_needed) = (counts.iter().sum::<usize>(), self.frozen.buyer_model().min_rows());
         if n_bought < n_needed {
             let message = format!(
@@ -167,12 +191,13 @@ impl Rules<'_> {
         }
         let trials = self.frozen.trials(market, counts);
         let labels = self.frozen.labels(number);
-        for (trial_idx, rows) in trials.iter().enumerate() {
+        for rows in &trials {
             let n_positive: usize = rows.iter().map(|&row| usize::from(labels[row as usize])).sum();
             if n_positive == 0 || n_positive == rows.len() {
+                // not which trial: the draws are public, the sellers' labels are not
                 let message = format!(
-                    "trial {trial_idx} of market `{number}` samples {} rows of one label only, and a model needs both: \
-                     buy more, or from other sellers",
+                    "a trial of market `{number}` samples {} rows of one label only, and a model needs both: buy more, or \
+                     from other sellers",
                     rows.len()
                 );
                 self.reasons

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Checked, Frozen};
 use crate::metrics::f1::{f1_per_class, macro_f1};
+use crate::metrics::mean;
 use crate::verdict::Scorecard;
 
 /// `predicted`: `(n_seeds, n_eval)` classes.
@@ -39,8 +40,4 @@ pub(super) fn scorecard(checked: &Checked, frozen: &Frozen, predicted: &Array2<u
         ("n_eval".to_owned(), json!(truth.len())),
     ]);
     Scorecard { score, metrics }
-}
-
-fn mean(numbers: &[f64]) -> f64 {
-    numbers.iter().sum::<f64>() / numbers.len() as f64
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::{Checked, Frozen};
+use crate::metrics::mean;
 use crate::verdict::Scorecard;
 
 /// How the accuracy on one task's test images grows with the fixes.
@@ -56,7 +57,7 @@ pub(super) fn scorecard(checked: &Checked, frozen: &Frozen, curves: &[Curve]) ->
         .zip(&n_images)
         .map(|(curve, &n_images)| curve.first as f64 / n_images as f64)
         .collect();
-    let score = fractions.iter().sum::<f64>() / fractions.len() as f64;
+    let score = mean(&fractions);
     let named = frozen.tasks().enumerate().zip(checked.tasks());
     let tasks: Map<String, Value> = named
         .map(|((task_idx, name), inspection)| {

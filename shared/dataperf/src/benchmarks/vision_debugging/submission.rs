@@ -113,7 +113,7 @@ impl Submission {
             );
             return self.reasons.add(Reason::new("unknown_file", &at, message));
         };
-        let text = std::str::from_utf8(&file.bytes);
+        let text = std::str::from_utf8(file.text_bytes());
         if text.is_err() {
             let message = format!("{} is not UTF-8 text: save it in that encoding", quote(&at));
             self.reasons.add(Reason::new("not_utf8", &at, message));

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{Checked, Frozen};
-use crate::metrics::{accuracy, binary_f1, precision, recall};
+use crate::metrics::{accuracy, binary_f1, mean, precision, recall};
 use crate::verdict::Scorecard;
 
 /// How one concept's classifier does on its test set; "positive" is an image that shows the concept.
@@ -34,7 +34,8 @@ impl Measures {
 }
 
 pub(super) fn scorecard(checked: &Checked, frozen: &Frozen, measures: &[Measures]) -> Scorecard {
-    let score = measures.iter().map(|of_concept| of_concept.f1).sum::<f64>() / measures.len() as f64;
+    let of_concepts: Vec<f64> = measures.iter().map(|of_concept| of_concept.f1).collect();
+    let score = mean(&of_concepts);
     let named = frozen
         .concepts()
         .iter()

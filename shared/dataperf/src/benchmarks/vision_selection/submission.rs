@@ -1,7 +1,7 @@
 //! The artifact: `{"Cupcake": {"0002643773a76876": 0, ...}, ...}`, or a zip of `Cupcake.csv`, ... with the columns
 //! `ImageID` and `Confidence`.
 
-use crate::archive::{Bounds, Entry, is_zip, unpack};
+use crate::archive::{Bounds, Entry, is_zip, unpack, without_mark};
 use crate::json::Json;
 use crate::rejection::{Reason, Reasons, Rejection, pointer, quote};
 
@@ -28,7 +28,8 @@ pub(super) struct Example {
 pub(super) struct Listed {
     pub(super) at: String,
     pub(super) concept: String,
-    pub(super) examples: Vec<Example>,
+    /// `None` when they are in no form that can be read, which has been noted.
+    pub(super) examples: Option<Vec<Example>>,
 }
 
 /// A parsed artifact. What is wrong with its form is carried along, so that the rules can add to it.
@@ -64,8 +65,8 @@ impl Submission {
 
 fn of_json(concept: String, labels: Json, reasons: &mut Reasons) -> Listed {
     let at = pointer("", &concept);
-    let mut examples = Vec::new();
-    if let Json::Object(members) = labels {
+    let examples = if let Json::Object(members) = labels {
+        let mut examples = Vec::with_capacity(members.len());
         for (id, label) in members {
             let at = pointer(&at, &id);
             let shown = match &label {
@@ -82,13 +83,15 @@ fn of_json(concept: String, labels: Json, reasons: &mut Reasons) -> Listed {
                 id,
             });
         }
+        Some(examples)
     } else {
         let message = format!(
             "expected an object of labels by image id here, found {}",
             labels.kind()
         );
         reasons.add(Reason::new("wrong_type", &at, message));
-    }
+        None
+    };
     Listed {
         at,
         concept,
@@ -128,8 +131,10 @@ fn of_csv(file: &Entry, reasons: &mut Reasons) -> Option<Listed> {
 /// A sentence for each line that is not of this form.
 pub fn examples_of_csv(name: &str, bytes: &[u8]) -> Result<Vec<(String, u8)>, Vec<String>> {
     let mut reasons = Reasons::default();
-    let examples = read_csv(name, bytes, &mut reasons).into_iter();
-    let examples = examples.filter_map(|example| Some((example.id, example.label?)));
+    let examples = read_csv(name, bytes, &mut reasons).unwrap_or_default();
+    let examples = examples
+        .into_iter()
+        .filter_map(|example| Some((example.id, example.label?)));
     reasons.into_verdict(examples.collect()).map_err(|rejection| {
         let reasons = rejection.reasons().iter();
         reasons
@@ -138,22 +143,28 @@ pub fn examples_of_csv(name: &str, bytes: &[u8]) -> Result<Vec<(String, u8)>, Ve
     })
 }
 
-fn read_csv(name: &str, bytes: &[u8], reasons: &mut Reasons) -> Vec<Example> {
+fn read_csv(name: &str, bytes: &[u8], reasons: &mut Reasons) -> Option<Vec<Example>> {
+    let bytes = without_mark(bytes);
+    let mut lines = Lines::new(bytes);
+    let mut at = |position: Option<&csv::Position>| {
+        let begin = position.map_or(0, csv::Position::byte) as usize;
+        format!("{name} line {}", lines.of(begin))
+    };
     let mut examples = Vec::new();
     let mut reader = csv::Reader::from_reader(bytes);
     let columns = reader.headers().ok().and_then(columns);
     let Some((id_idx, label_idx)) = columns else {
         let message = format!(
-            "the first line of {} must be `{ID},{LABEL}`, in UTF-8 without a byte order mark",
+            "the first line of {} must be `{ID},{LABEL}`, in UTF-8",
             quote(name)
         );
         reasons.add(Reason::new("bad_header", format!("{name} line 1"), message));
-        return examples;
+        return None;
     };
     for record in reader.records() {
         match record {
             Ok(record) => {
-                let at = format!("{name} line {}", record.position().map_or(0, csv::Position::line));
+                let at = at(record.position());
                 let label = record[label_idx].trim();
                 let label = checked(label.parse().ok(), &at, &quote(label), reasons);
                 examples.push(Example {
@@ -163,13 +174,48 @@ fn read_csv(name: &str, bytes: &[u8], reasons: &mut Reasons) -> Vec<Example> {
                 });
             }
             Err(error) => {
-                let at = format!("{name} line {}", error.position().map_or(0, csv::Position::line));
+                let at = at(error.position());
                 let message = format!("the line is not `{ID},{LABEL}`: it needs two fields, in UTF-8");
                 reasons.add(Reason::new("bad_line", at, message));
             }
         }
     }
-    examples
+    Some(examples)
+}
+
+/// Tells the lines of a text by places that ascend. The reader's own numbers are those of where the record before ended,
+/// which is a line early after `\r\n` and after blank lines.
+struct Lines<'a> {
+    text: &'a [u8],
+    seen: usize,
+    line: usize,
+}
+
+impl<'a> Lines<'a> {
+    fn new(text: &'a [u8]) -> Self {
+        Self {
+            text,
+            seen: 0,
+            line: 1,
+        }
+    }
+
+    /// The line of the first text from `place` on, from 1.
+    fn of(&mut self, place: usize) -> usize {
+        let rest = self.text.get(place..).unwrap_or_default();
+        let n_ends = rest.iter().take_while(|byte| b"\r\n".contains(byte)).count();
+        let begin = place.min(self.text.len()) + n_ends;
+        for at in self.seen..begin {
+            let is_end = match self.text[at] {
+                b'\n' => true,
+                b'\r' => self.text.get(at + 1) != Some(&b'\n'),
+                _ => false,
+            };
+            self.line += usize::from(is_end);
+        }
+        self.seen = begin.max(self.seen);
+        self.line
+    }
 }
 
 /// Where the two columns stand, if they are the only ones.
@@ -179,5 +225,66 @@ fn columns(header: &csv::StringRecord) -> Option<(usize, usize)> {
         [ID, LABEL] => Some((0, 1)),
         [LABEL, ID] => Some((1, 0)),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Cursor, Write};
+
+    use zip::ZipWriter;
+    use zip::write::SimpleFileOptions;
+
+    use super::*;
+
+    fn parsed(csv: &str) -> Submission {
+        let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+        writer
+            .start_file("Hawk.csv", SimpleFileOptions::default())
+            .expect("a name");
+        writer.write_all(csv.as_bytes()).expect("memory");
+        Submission::parse(writer.finish().expect("memory").get_ref()).expect("a zip of the form")
+    }
+
+    #[test]
+    fn lines_are_those_that_an_editor_shows() {
+        for (end, csv) in [("\\n", "\n"), ("\\r\\n", "\r\n"), ("\\r", "\r")] {
+            let text = [
+                "ImageID,Confidence",
+                "a,1",
+                "",
+                "",
+                "b,7",
+                "\"c",
+                "d\",7",
+                "e",
+                "f,0",
+                "g,7",
+            ]
+            .join(csv);
+            for text in [text.clone(), format!("{text}{csv}"), format!("\u{feff}{text}")] {
+                let submission = parsed(&text);
+                let examples = submission.concepts[0].examples.as_ref().expect("a header");
+                let places: Vec<&str> = examples.iter().map(|example| example.at.as_str()).collect();
+                let lines = [2, 5, 6, 9, 10].map(|line| format!("Hawk.csv line {line}"));
+                assert_eq!(places, lines, "{end}");
+                let rejection = submission.reasons.into_verdict(()).expect_err("bad labels");
+                let places: Vec<&str> = rejection
+                    .reasons()
+                    .iter()
+                    .map(|reason| reason.at.as_str())
+                    .collect();
+                let lines = [5, 6, 8, 10].map(|line| format!("Hawk.csv line {line}"));
+                assert_eq!(places, lines, "{end}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_without_its_header_has_no_examples_that_could_be_missed() {
+        let submission = parsed("id,label\na,1\n");
+        assert!(submission.concepts[0].examples.is_none());
+        let rejection = submission.reasons.into_verdict(()).expect_err("refused");
+        assert_eq!(rejection.reasons()[0].code, "bad_header");
     }
 }

@@ -27,7 +27,10 @@ pub struct Chosen {
 /// The distinct ids of a submission, as they come, each with the rows of the pool that may be its own.
 pub(super) fn candidates<'a>(submission: &'a Submission, frozen: &Frozen) -> Vec<(&'a str, Range<usize>)> {
     let mut seen = std::collections::HashSet::new();
-    let examples = submission.concepts.iter().flat_map(|listed| &listed.examples);
+    let examples = submission
+        .concepts
+        .iter()
+        .flat_map(|listed| listed.examples.iter().flatten());
     let distinct = examples.filter(|example| seen.insert(example.id.as_str()));
     distinct
         .map(|example| (example.id.as_str(), frozen.pool().candidates(&example.id)))
@@ -70,7 +73,7 @@ impl Checked {
         let n_examples: usize = submission
             .concepts
             .iter()
-            .map(|listed| listed.examples.len())
+            .map(|listed| listed.examples.as_ref().map_or(0, Vec::len))
             .sum();
         let limit = frozen.max_examples();
         if n_examples > limit {
@@ -115,6 +118,9 @@ impl Rules<'_> {
             self.reasons.add(Reason::new("unknown_concept", at, message));
             return chosen;
         }
+        let Some(examples) = examples else {
+            return chosen;
+        };
         let n_kept = examples.len().min(self.frozen.max_examples());
         chosen.features.reserve_exact(n_kept * self.frozen.n_features());
         let mut first_seen: HashMap<&str, &str> = HashMap::new();
