@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::project::{codes, good, judge, score};
+use crate::project::{binary, codes, dataperf, good, judge, score};
 
 type Codes = &'static [(&'static str, usize)];
 
@@ -416,4 +417,47 @@ fn a_wrong_call_is_not_a_rejection() {
         assert!(ran.stderr.contains(said), "{about}: {ran:?}");
         assert_eq!(ran.stdout, "", "{about}");
     }
+}
+
+#[test]
+fn names_that_would_be_others_are_not_uploaded() {
+    let scratch = tempfile::tempdir().unwrap();
+    let artifact = write(scratch.path(), &good(0));
+    for (leaderboard, submitter) in [("en-25", "ada/bo"), ("en-25/carl", "ada")] {
+        let words = [
+            "submit",
+            "speech-selection",
+            "--local",
+            "-l",
+            leaderboard,
+            "-s",
+            submitter,
+        ];
+        let ran = dataperf(words.into_iter().chain(artifact.to_str()));
+        assert_eq!(ran.code, 1, "{ran:?}");
+        assert!(ran.stderr.contains("must be names without `/`"), "{ran:?}");
+    }
+}
+
+/// It is the end of the program, and no defect of it.
+#[test]
+fn nobody_may_be_listening() {
+    let run = |stdout: Stdio| {
+        let mut command = Command::new(binary("dataperf"));
+        command
+            .args(["completions", "bash"])
+            .stdout(stdout)
+            .stderr(Stdio::piped());
+        command.spawn().unwrap()
+    };
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    let ended = run(full.into()).wait_with_output().unwrap();
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(1), "{said}");
+    assert!(said.starts_with("error: failed printing to stdout"), "{said}");
+    let mut gone = run(Stdio::piped());
+    drop(gone.stdout.take());
+    let ended = gone.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(1));
+    assert_eq!(String::from_utf8(ended.stderr).unwrap(), "");
 }

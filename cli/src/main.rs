@@ -8,6 +8,7 @@ mod page;
 mod progress;
 mod registry;
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -89,8 +90,24 @@ pub(crate) enum Done {
     Rejected,
 }
 
+/// `println!` panics when nobody reads any more, or the disk is full. That is no defect.
+fn end_quietly_when_unheard() {
+    let otherwise = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        let said = info.payload_as_str().unwrap_or_default();
+        if !said.to_lowercase().starts_with("failed printing to std") {
+            return otherwise(info);
+        }
+        if !said.contains("Broken pipe") {
+            let _ = writeln!(std::io::stderr(), "error: {said}");
+        }
+        std::process::exit(1);
+    }));
+}
+
 #[tokio::main]
 async fn main() -> ExitCode {
+    end_quietly_when_unheard();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -144,7 +161,9 @@ async fn run(cli: Cli) -> anyhow::Result<Done> {
         Command::Nibbler(command) => commands::nibbler::run(command, format).await,
         Command::Local(args) => commands::local::run(args, format).await,
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "dataperf", &mut std::io::stdout());
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "dataperf", &mut script);
+            print!("{}", String::from_utf8_lossy(&script));
             Ok(Done::Fine)
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{BufReader, BufWriter, Read, Seek, Write};
+use std::io::{BufReader, BufWriter, ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use dataperf::benchmarks::data_acquisition::{
@@ -45,6 +45,14 @@ impl Import for DataAcquisition {
         let markets = numbered(&from.join("features"), "")?;
         if markets.is_empty() {
             problems.push("`features` has no directory of a market, such as `0`".into());
+        }
+        for number in numbered(&from.join("marketinfo"), "")?
+            .keys()
+            .filter(|number| !markets.contains_key(number))
+        {
+            problems.push(format!(
+                "the market `{number}` is in `marketinfo`, and its sellers are not in `features/{number}`"
+            ));
         }
         let buyer_model = buyer_model(&from.join("marketinfo/buyer_model.txt")).unwrap_or_else(|problem| {
             problems.push(problem);
@@ -122,8 +130,10 @@ fn numbered(directory: &Path, suffix: &str) -> Result<BTreeMap<u32, PathBuf>, Im
 }
 
 fn buyer_model(path: &Path) -> Result<BuyerModel, String> {
-    let Ok(text) = fs::read_to_string(path) else {
-        return Ok(BuyerModel::LogisticRegression);
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BuyerModel::LogisticRegression),
+        Err(error) => return Err(format!("`{}` can't be read: {error}", path.display())),
     };
     parsed(text.trim()).map_err(|error| format!("`{}`: {error}", path.display()))
 }

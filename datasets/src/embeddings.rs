@@ -1,13 +1,14 @@
 //! Reads parquet tables with a column of ids and a column of float vectors, as pandas and pyarrow write them.
 
 use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_cast::cast;
-use arrow_schema::DataType;
+use arrow_schema::{ArrowError, DataType};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 
@@ -104,10 +105,26 @@ pub(crate) fn read_labels(path: &Path, name: &str) -> Result<Vec<u8>, Vec<String
     Ok(labels)
 }
 
-fn open(path: &Path, columns: &[&str]) -> Result<ParquetRecordBatchReader, Vec<String>> {
+/// The batches of a file. The library panics on some damaged files.
+struct Batches(ParquetRecordBatchReader);
+
+impl Iterator for Batches {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        unless_damaged(|| self.0.next()).unwrap_or_else(|why| Some(Err(ArrowError::ParquetError(why))))
+    }
+}
+
+fn unless_damaged<T>(read: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(read)).map_err(|_| "it is damaged: fetch it again".into())
+}
+
+fn open(path: &Path, columns: &[&str]) -> Result<Batches, Vec<String>> {
     let about = |why: String| vec![format!("`{}`: {why}", path.display())];
     let file = File::open(path).map_err(|error| about(error.to_string()))?;
-    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| about(error.to_string()))?;
+    let builder = unless_damaged(|| ParquetRecordBatchReaderBuilder::try_new(file)).map_err(about)?;
+    let builder = builder.map_err(|error| about(error.to_string()))?;
     for column in columns {
         if builder.schema().field_with_name(column).is_err() {
             let names: Vec<_> = builder
@@ -123,8 +140,9 @@ fn open(path: &Path, columns: &[&str]) -> Result<ParquetRecordBatchReader, Vec<S
         }
     }
     let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
-    let reader = builder.with_projection(mask).with_batch_size(BATCH_ROWS).build();
-    reader.map_err(|error| about(error.to_string()))
+    let reader = unless_damaged(|| builder.with_projection(mask).with_batch_size(BATCH_ROWS).build());
+    let reader = reader.map_err(about)?;
+    reader.map(Batches).map_err(|error| about(error.to_string()))
 }
 
 fn column(batch: &RecordBatch, name: &str) -> Result<ArrayRef, String> {

@@ -21,6 +21,11 @@ pub enum ImportError {
     /// There is something at the destination.
     #[error("`{}` is there already and is not this data set: choose another directory, or remove it", .0.display())]
     Occupied(PathBuf),
+    /// A name of the source would become a path that leaves the data set.
+    #[error(
+        "a name in the source would make the file `{0}`, which is no path within a data set: rename it there"
+    )]
+    Name(String),
     /// Reading or writing failed.
     #[error("{what} `{}`: {source}", .path.display())]
     Io {

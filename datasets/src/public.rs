@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use dataperf::frozen::Manifest;
+use dataperf::frozen::{FrozenError, Manifest};
 
 use crate::import::ImportError;
+use crate::writer::digest_of;
 
 /// Files below this folder of a data set are for participants; everything else stays with the organizer.
 const PUBLIC: &str = "public/";
@@ -16,15 +17,25 @@ const PUBLIC: &str = "public/";
 /// # Errors
 /// [`ImportError::Io`] when a file can't be read or written; [`ImportError::Occupied`] when one is there already.
 pub fn export_public(from: &Path, manifest: &Manifest, out: &Path) -> Result<Vec<String>, ImportError> {
-    let mut exported = Vec::new();
-    for path in manifest.files.keys() {
-        let Some(public) = path.strip_prefix(PUBLIC) else {
-            continue;
-        };
-        let to = out.join(public);
+    let public = || {
+        manifest
+            .files
+            .iter()
+            .filter_map(|(path, entry)| Some((path.strip_prefix(PUBLIC)?, path, entry)))
+    };
+    for (public, path, entry) in public() {
+        let (source, to) = (from.join(path), out.join(public));
         if to.exists() {
             return Err(ImportError::Occupied(to));
         }
+        let digest = digest_of(&source).map_err(ImportError::io("can't read", &source))?;
+        if digest != entry.digest {
+            return Err(FrozenError::damaged(path, "its digest is another than the manifest's").into());
+        }
+    }
+    let mut exported = Vec::new();
+    for (public, path, _) in public() {
+        let to = out.join(public);
         if let Some(parent) = to.parent() {
             fs::create_dir_all(parent).map_err(ImportError::io("can't make the directory", parent))?;
         }

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use dataperf::benchmarks::vision_debugging::{
@@ -80,7 +81,8 @@ impl Import for VisionDebugging {
 
 fn curves(path: &Path) -> Result<Extent, String> {
     match fs::read_to_string(path) {
-        Err(_) => Ok(Extent::Whole),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Extent::Whole),
+        Err(error) => Err(format!("`{}` can't be read: {error}", path.display())),
         Ok(text) => match text.trim() {
             "whole" => Ok(Extent::Whole),
             "until_target" => Ok(Extent::UntilTarget),

@@ -117,12 +117,16 @@ fn named(directory: &Path, prefix: &str, suffix: &str) -> Result<BTreeMap<String
 fn test_sets(from: &Path, problems: &mut Vec<String>) -> Result<BTreeMap<String, PathBuf>, ImportError> {
     let mut tests = BTreeMap::new();
     for (name, path) in named(&from.join("test_sets"), "alpha_test_set_", ".parquet")? {
-        let Some((concept, width)) = name.rsplit_once('_') else {
+        let of_form = name
+            .rsplit_once('_')
+            .filter(|(_, width)| width.chars().all(|c| c.is_ascii_digit()));
+        let Some((concept, _)) = of_form else {
+            problems.push(format!(
+                "`{}` is not called `alpha_test_set_CONCEPT_N.parquet`",
+                path.display()
+            ));
             continue;
         };
-        if !width.chars().all(|c| c.is_ascii_digit()) {
-            continue;
-        }
         if tests.insert(concept.to_owned(), path).is_some() {
             problems.push(format!(
                 "`test_sets` has more than one file of `{concept}`: keep one"

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use dataperf::Digest;
 use dataperf::frozen::{
-    Dtype, FORMAT, FileEntry, MANIFEST, Manifest, ROW_DIGESTS, TensorEntry, row_digest, row_digests_file,
+    Dtype, FORMAT, FileEntry, MANIFEST, Manifest, ROW_DIGESTS, TensorEntry, is_within, row_digest,
+    row_digests_file,
 };
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
@@ -56,6 +57,14 @@ impl DatasetWriter {
         })
     }
 
+    /// Where a file is written. Its name may come from the source.
+    fn staged(&self, path: &str) -> Result<PathBuf, ImportError> {
+        if !is_within(path) {
+            return Err(ImportError::Name(path.to_owned()));
+        }
+        Ok(self.staging.path().join(path))
+    }
+
     /// A file without a name beside the destination: for what is too large to keep in memory.
     ///
     /// # Errors
@@ -69,7 +78,7 @@ impl DatasetWriter {
     /// # Errors
     /// [`ImportError::Io`].
     pub fn lines(&mut self, path: &str, lines: &[String]) -> Result<(), ImportError> {
-        let mut file = Hashing::create(&self.staging.path().join(path))?;
+        let mut file = Hashing::create(&self.staged(path)?)?;
         for line in lines {
             file.write(line.as_bytes())?;
             file.write(b"\n")?;
@@ -91,7 +100,7 @@ impl DatasetWriter {
     /// # Errors
     /// [`ImportError::Io`].
     pub fn copy(&mut self, path: &str, mut source: impl Read) -> Result<(), ImportError> {
-        let staged = self.staging.path().join(path);
+        let staged = self.staged(path)?;
         let mut file = Hashing::create(&staged)?;
         let mut buffer = vec![0; COPY_BYTES];
         loop {
@@ -118,7 +127,7 @@ impl DatasetWriter {
         fill: impl FnOnce(&mut Hashing) -> Result<(), ImportError>,
     ) -> Result<(), ImportError> {
         let (header, tensors, n_bytes) = layout(planned);
-        let mut file = Hashing::create(&self.staging.path().join(path))?;
+        let mut file = Hashing::create(&self.staged(path)?)?;
         file.write(&header)?;
         fill(&mut file)?;
         if file.n_bytes != n_bytes {
@@ -138,7 +147,7 @@ impl DatasetWriter {
     /// # Errors
     /// [`ImportError::Io`].
     pub fn row_digests(&mut self, path: &str, tensor: &str) -> Result<(), ImportError> {
-        let staged = self.staging.path().join(path);
+        let staged = self.staged(path)?;
         let unreadable = || ImportError::io("can't read", &staged);
         let absent = || std::io::Error::other(format!("it has no tensor `{tensor}`"));
         let entry = self
@@ -176,7 +185,7 @@ impl DatasetWriter {
     ) -> Result<(), ImportError> {
         let n_rows = planned.shape.first().copied().unwrap_or(0);
         let (header, tensors, n_bytes) = layout(&[planned]);
-        let staged = self.staging.path().join(path);
+        let staged = self.staged(path)?;
         drop(Hashing::create(&staged)?);
         let failed = || ImportError::io("can't write", &staged);
         let file = File::options().write(true).open(&staged).map_err(failed())?;
@@ -198,22 +207,20 @@ impl DatasetWriter {
                 source,
             });
         }
-        let mut hasher = Sha256::new();
-        File::open(&staged)
-            .and_then(|mut file| std::io::copy(&mut file, &mut hasher))
-            .map_err(failed())?;
+        let digest = digest_of(&staged).map_err(failed())?;
         self.files.insert(
             path.to_owned(),
             FileEntry {
                 n_bytes,
-                digest: Digest::from_hasher(hasher),
+                digest,
                 tensors,
             },
         );
         Ok(())
     }
 
-    /// Writes the manifest and moves the data set to its place. The same data set may be there already.
+    /// Writes the manifest and moves the data set to its place. The same data set may be there already: what is damaged
+    /// of it is replaced.
     ///
     /// # Errors
     /// [`ImportError::Occupied`] when something else is there; [`ImportError::Io`].
@@ -229,6 +236,7 @@ impl DatasetWriter {
         let path = self.staging.path().join(MANIFEST);
         fs::write(&path, &bytes).map_err(ImportError::io("can't write", &path))?;
         if fs::read(self.out.join(MANIFEST)).is_ok_and(|there| there == bytes) {
+            mend(self.staging.path(), &self.out, &manifest)?;
             return Ok(digest);
         }
         // A rename replaces an empty directory and nothing else.
@@ -243,6 +251,28 @@ impl DatasetWriter {
         make_readable(&self.out)?;
         Ok(digest)
     }
+}
+
+/// Moves every file that is missing or damaged at `out` there from `staging`.
+fn mend(staging: &Path, out: &Path, manifest: &Manifest) -> Result<(), ImportError> {
+    for (path, entry) in &manifest.files {
+        let there = out.join(path);
+        if digest_of(&there).is_ok_and(|digest| digest == entry.digest) {
+            continue;
+        }
+        if let Some(parent) = there.parent() {
+            fs::create_dir_all(parent).map_err(ImportError::io("can't make the directory", parent))?;
+        }
+        fs::rename(staging.join(path), &there).map_err(ImportError::io("can't replace", &there))?;
+    }
+    Ok(())
+}
+
+/// The digest of a file.
+pub(crate) fn digest_of(path: &Path) -> std::io::Result<Digest> {
+    let mut hasher = Sha256::new();
+    std::io::copy(&mut File::open(path)?, &mut hasher)?;
+    Ok(Digest::from_hasher(hasher))
 }
 
 /// Temporary directories are private; a data set is as readable as any other directory.

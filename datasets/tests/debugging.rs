@@ -250,3 +250,28 @@ fn an_import_names_every_problem() {
     }
     assert!(!out.exists());
 }
+
+#[test]
+fn a_task_whose_name_leaves_the_data_set_is_refused() {
+    for name in ["..", ".", "", "a\\b"] {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let from = linked(directory.path());
+        for folder in ["embeddings", "data"] {
+            for entry in fs::read_dir(from.join(folder)).expect("a directory") {
+                let path = entry.expect("an entry").path();
+                let file = path.file_name().expect("a name").to_string_lossy().into_owned();
+                fs::rename(&path, path.with_file_name(file.replace("3-8", name))).expect("renamed");
+            }
+        }
+        let out = directory.path().join("out/frozen");
+        let error = import::<VisionDebugging>(&from, &out, &Silent).expect_err("refused");
+        assert!(
+            matches!(error, ImportError::Name(_) | ImportError::Refused { .. }),
+            "{name}: {error:?}"
+        );
+        let left: Vec<_> = fs::read_dir(directory.path().join("out"))
+            .expect("a directory")
+            .collect();
+        assert!(left.is_empty(), "{name}: {left:?}");
+    }
+}

@@ -347,6 +347,46 @@ fn two_files_that_mean_the_same_are_not_chosen_between() {
 }
 
 #[test]
+fn what_is_damaged_is_mended_by_another_import() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let frozen = directory.path().join("frozen");
+    let dataset = imported::<VisionSelection>(&frozen);
+    let files: Vec<&String> = dataset.manifest().files.keys().collect();
+    let before: Vec<Vec<u8>> = files
+        .iter()
+        .map(|path| fs::read(frozen.join(path)).expect("a file"))
+        .collect();
+    let mut damaged = before[0].clone();
+    damaged[0] ^= 1;
+    fs::write(frozen.join(files[0]), damaged).expect("a file");
+    fs::remove_file(frozen.join(files[1])).expect("a file");
+    assert!(export_public(&frozen, dataset.manifest(), &directory.path().join("public")).is_err());
+    assert!(!directory.path().join("public").exists(), "all or nothing");
+    import::<VisionSelection>(&demo("vision-selection"), &frozen, &Silent).expect("imported again");
+    for (path, before) in files.iter().zip(before) {
+        assert!(fs::read(frozen.join(path)).expect("a file") == before, "{path}");
+    }
+}
+
+/// A bit of a page's header for which the library that reads parquet panics.
+#[test]
+fn a_damaged_pool_is_refused_by_name() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let from = directory.path().join("from");
+    vision_layout(&from);
+    let pool = from.join("embeddings/train_emb_64_dataperf.parquet");
+    let mut bytes = fs::read(&pool).expect("the demo's pool");
+    bytes[58_439] = 1;
+    fs::write(&pool, bytes).expect("a file");
+    let error =
+        import::<VisionSelection>(&from, &directory.path().join("out"), &Silent).expect_err("refused");
+    assert!(
+        error.to_string().contains("train_emb_64_dataperf.parquet"),
+        "{error}"
+    );
+}
+
+#[test]
 fn an_import_names_every_problem() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let from = directory.path().join("from");

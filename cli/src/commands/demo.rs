@@ -70,6 +70,16 @@ struct Outcome {
 
 pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
     let data = args.data.map_or_else(shipped_data, Ok)?;
+    if !IDS
+        .iter()
+        .chain([&ADVERSARIAL_NIBBLER])
+        .any(|id| data.join(id).is_dir())
+    {
+        bail!(
+            "`{}` has no directory of a benchmark: name one with `demo`'s layout",
+            data.display()
+        );
+    }
     let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
     let data_dir = args
         .data_dir

@@ -1,5 +1,7 @@
 //! `dataperf submit`: upload an artifact and wait for the verdict.
 
+use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -21,6 +23,8 @@ use crate::progress;
 
 const POLL: Duration = Duration::from_millis(250);
 const MAX_RECEIPT_BYTES: u64 = 4 << 20;
+/// More than any benchmark takes.
+const MAX_PIPED_BYTES: u64 = 16 << 20;
 
 #[derive(Debug, Args)]
 #[command(
@@ -118,15 +122,21 @@ pub(crate) async fn upload(
     let name = artifact.file_name().and_then(|name| name.to_str());
     let name = name.with_context(|| format!("`{}` has no name that a key can have", artifact.display()))?;
     let key = format!("{benchmark}/{leaderboard}/{submitter}/{name}");
-    if let Err(rejection) = UploadKey::parse(benchmark, &key) {
-        let messages: Vec<&str> = rejection
-            .reasons()
-            .iter()
-            .map(|reason| reason.message.as_str())
-            .collect();
-        bail!("{}", messages.join("; "));
+    match UploadKey::parse(benchmark, &key) {
+        Ok(of_key) if of_key.leaderboard == leaderboard && of_key.submitter == submitter => {}
+        Ok(_) => bail!(
+            "`{leaderboard}` and `{submitter}` must be names without `/`: they are parts of the upload's key"
+        ),
+        Err(rejection) => {
+            let messages: Vec<&str> = rejection
+                .reasons()
+                .iter()
+                .map(|reason| reason.message.as_str())
+                .collect();
+            bail!("{}", messages.join("; "));
+        }
     }
-    let body = ByteStream::from_path(artifact).await;
+    let body = body(artifact).await;
     let body = body.with_context(|| format!("can't read the artifact `{}`", artifact.display()))?;
     let bucket = &cloud.names.submissions_bucket;
     let sent = cloud
@@ -146,6 +156,25 @@ pub(crate) async fn upload(
     let id = SubmissionId::of(bucket, &key, version);
     let receipt_key = receipt_key(benchmark, leaderboard, submitter, &id);
     Ok(Submitted { id, key, receipt_key })
+}
+
+/// What is uploaded. What has no size before it is read, a pipe for one, is read first.
+async fn body(artifact: &Path) -> Result<ByteStream> {
+    let metadata = fs::metadata(artifact)?;
+    if metadata.is_dir() {
+        bail!("it is a directory: name the file to upload");
+    }
+    if metadata.is_file() {
+        return Ok(ByteStream::from_path(artifact).await?);
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(artifact)?
+        .take(MAX_PIPED_BYTES + 1)
+        .read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_PIPED_BYTES {
+        bail!("it goes on after {MAX_PIPED_BYTES} bytes: no artifact is that large");
+    }
+    Ok(bytes.into())
 }
 
 /// Waits until the receipt is there.

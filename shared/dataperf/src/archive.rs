@@ -15,6 +15,9 @@ const HEADER_SIGNATURE: &[u8] = b"PK\x01\x02";
 const ENCRYPTED_BITS: u16 = 0x0041;
 /// What file systems allow. Places in a rejection begin with the name.
 const MAX_NAME_BYTES: usize = 255;
+/// A size that stands in the entry's zip64 field, which some programs always write.
+const ELSEWHERE: u64 = 0xffff_ffff;
+const ZIP64_FIELD: [u8; 2] = [1, 0];
 /// Entries smaller than this may be compressed as well as they can be: a file of equal lines is no bomb.
 const RATIO_FREE_BYTES: u64 = 64 << 10;
 
@@ -153,21 +156,46 @@ fn directory(artifact: &[u8], begin: u64) -> Vec<Listed> {
             ]))
         };
         let n_name = usize::from(number(28));
-        let n_more = usize::from(number(30)) + usize::from(number(32));
+        let n_extra = usize::from(number(30));
+        let n_more = n_extra + usize::from(number(32));
         let Some(name) = rest.get(HEADER_BYTES..HEADER_BYTES + n_name) else {
             break;
         };
+        let extra = rest.get(HEADER_BYTES + n_name..).unwrap_or_default();
+        let extra = extra.get(..n_extra).unwrap_or_default();
+        let mut large = zip64_sizes(extra).into_iter();
+        let mut size_or_large = |at: usize| match size(at) {
+            ELSEWHERE => large.next().unwrap_or(ELSEWHERE),
+            size => size,
+        };
         listed.push(Listed {
+            unpacked_bytes: size_or_large(24),
+            packed_bytes: size_or_large(20),
             name: String::from_utf8_lossy(name).into_owned(),
             is_utf8: std::str::from_utf8(name).is_ok(),
             flags: number(8),
             method: number(10),
-            packed_bytes: size(20),
-            unpacked_bytes: size(24),
         });
         rest = rest.get(HEADER_BYTES + n_name + n_more..).unwrap_or_default();
     }
     listed
+}
+
+/// The numbers that an entry's zip64 field has instead of those that are [`ELSEWHERE`], in their order.
+fn zip64_sizes(mut extra: &[u8]) -> Vec<u64> {
+    while let Some((head, rest)) = extra.split_at_checked(4) {
+        let (id, n) = (
+            [head[0], head[1]],
+            usize::from(u16::from_le_bytes([head[2], head[3]])),
+        );
+        let (field, others) = rest.split_at(n.min(rest.len()));
+        if id == ZIP64_FIELD {
+            let numbers = field.as_chunks().0.iter();
+            return numbers.map(|&eight| u64::from_le_bytes(eight)).collect();
+        }
+        extra = others;
+    }
+    Vec::new()
 }
 
 fn check(files: &[&Listed], bounds: Bounds, reasons: &mut Reasons) {
@@ -197,7 +225,7 @@ fn check(files: &[&Listed], bounds: Bounds, reasons: &mut Reasons) {
                 message,
             ));
         }
-        unpacked_bytes += file.unpacked_bytes;
+        unpacked_bytes = file.unpacked_bytes.saturating_add(unpacked_bytes);
         let ratio = file.unpacked_bytes / file.packed_bytes.max(1);
         if file.unpacked_bytes > RATIO_FREE_BYTES && ratio > bounds.max_ratio {
             let message = format!(
@@ -372,6 +400,20 @@ mod tests {
         assert_eq!(codes(&packed(&[(&long, b"1")])), ["bad_name"]);
         let rejection = unpack(&packed(&[(&long, b"1")]), BOUNDS).expect_err("refused");
         assert!(rejection.reasons()[0].at.len() < 1_000);
+    }
+
+    #[test]
+    fn takes_sizes_from_where_zip64_has_them() {
+        let options = SimpleFileOptions::default().large_file(true);
+        let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+        writer.start_file("a.csv", options).expect("a name");
+        writer.write_all(b"1,2").expect("memory");
+        let zip = writer.finish().expect("memory").into_inner();
+        assert_eq!(unpack(&zip, BOUNDS).expect("fine")[0].bytes, b"1,2");
+        let mut field = vec![9, 0, 2, 0, 7, 7, 1, 0, 16, 0];
+        field.extend([3_u64, 5].map(u64::to_le_bytes).concat());
+        assert_eq!(zip64_sizes(&field), [3, 5]);
+        assert_eq!(zip64_sizes(&field[..9]), [0; 0]);
     }
 
     #[test]

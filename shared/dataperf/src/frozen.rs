@@ -24,6 +24,11 @@ pub const ROW_DIGESTS: &str = "row_digests";
 /// No manifest may be larger: 16 MiB.
 pub const MAX_MANIFEST_BYTES: u64 = 16 << 20;
 
+/// Whether `path` is one of a file within a data set: relative, plain steps, the same on every system.
+pub fn is_within(path: &str) -> bool {
+    !path.contains('\\') && path.split('/').all(|step| !["", ".", ".."].contains(&step))
+}
+
 /// The file that holds the digests of `path`'s rows: rows read on their own can't be compared with the digest of
 /// their whole file.
 ///
@@ -199,7 +204,7 @@ impl Manifest {
             });
         }
         for (path, file) in &manifest.files {
-            if path.split('/').any(|step| ["", ".", ".."].contains(&step)) || path.contains('\\') {
+            if !is_within(path) {
                 return Err(refuse(format!("`{path}` is not a path within the data set")));
             }
             for (name, tensor) in &file.tensors {
