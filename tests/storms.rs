@@ -74,6 +74,11 @@ impl Books {
         let met: Vec<&str> = self.injected.keys().copied().collect();
         let missing: Vec<_> = kinds.iter().filter(|kind| !met.contains(*kind)).collect();
         assert!(missing.is_empty(), "no fault of {missing:?}: {:?}", self.injected);
+    }
+
+    /// A fault for every fifth upload, where it is requests that meet them.
+    fn met_often(&self, kinds: &[&str]) {
+        self.met(kinds);
         let n_faults: usize = self.injected.values().sum();
         assert!(n_faults >= n_uploads() / 5, "{:?}", self.injected);
     }
@@ -155,7 +160,7 @@ async fn functions_are_killed_at_random() {
     }));
     let sent = upload(&world, 0..n_uploads()).await;
     let books = ride_out(&world, &sent, BTreeMap::new()).await;
-    books.met(&[
+    books.met_often(&[
         "function killed before a request",
         "function killed after a request",
     ]);
@@ -179,7 +184,7 @@ async fn storage_and_table_are_in_trouble() {
     let sent = upload(&world, 0..n_uploads()).await;
     let books = ride_out(&world, &sent, BTreeMap::new()).await;
     assert!(books.n_failed > 0, "three tries are not always enough");
-    books.met(&[
+    books.met_often(&[
         "S3 503",
         "S3 403 for clock skew",
         "S3 slow",
@@ -206,7 +211,7 @@ async fn events_are_lost_repeated_late_and_of_a_wrong_time() {
     }));
     let sent = upload(&world, 0..n_uploads()).await;
     let books = ride_out(&world, &sent, BTreeMap::new()).await;
-    books.met(&[
+    books.met_often(&[
         "event dropped",
         "event duplicated",
         "event delayed",
@@ -234,6 +239,7 @@ async fn processes_run_out_of_memory_and_disk() {
     }));
     let sent = upload(&world, 0..n_uploads()).await;
     let books = ride_out(&world, &sent, BTreeMap::new()).await;
+    // how many processes start, each of which may be short, depends on how busy the machine is
     books.met(&["process out of memory", "process with a full disk"]);
     let n_ended = world.cloud.snapshot().await.unwrap().n_retried;
     let n_short = books.injected["process out of memory"];
@@ -293,7 +299,7 @@ async fn everything_at_once() {
         }
     }
     let books = ride_out(&world, &sent, injected).await;
-    books.met(&[
+    books.met_often(&[
         "S3 503",
         "DynamoDB throttled",
         "event duplicated",
