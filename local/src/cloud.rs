@@ -316,7 +316,10 @@ impl LocalCloud {
             let _ = server.await;
         }
         locked(&self.inner.http_listener).take();
-        locked(&self.inner.lock).take();
+        if let Some(lock) = locked(&self.inner.lock).take() {
+            // closing it is not enough: a process that is being started has a copy until it runs its own program
+            let _ = lock.unlock();
+        }
     }
 }
 
