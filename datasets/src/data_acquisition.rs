@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{BufReader, BufWriter, ErrorKind, Read, Seek, Write};
+use std::io::{BufReader, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use dataperf::benchmarks::data_acquisition::{
@@ -17,7 +17,7 @@ use serde::de::IntoDeserializer;
 use serde::de::value::{Error, StrDeserializer};
 use serde_json::json;
 
-use crate::import::{Import, ImportError, Progress};
+use crate::import::{Import, ImportError, Progress, named, text_if_there};
 use crate::seller_summary::SellerSummary;
 use crate::writer::{DatasetWriter, Hashing, Planned};
 
@@ -99,30 +99,14 @@ impl Import for DataAcquisition {
 
 /// The entries of a directory whose names are a number and `suffix`, by that number. A missing directory has none.
 fn numbered(directory: &Path, suffix: &str) -> Result<BTreeMap<u32, PathBuf>, ImportError> {
-    let mut found = BTreeMap::new();
-    if !directory.is_dir() {
-        return Ok(found);
-    }
-    for entry in fs::read_dir(directory).map_err(ImportError::io("can't list", directory))? {
-        let path = entry.map_err(ImportError::io("can't list", directory))?.path();
-        let name = path
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned())
-            .unwrap_or_default();
-        let Some(number) = name.strip_suffix(suffix).and_then(|number| number.parse().ok()) else {
+    let mut found: BTreeMap<u32, PathBuf> = BTreeMap::new();
+    for (stem, path) in named(directory, "", suffix)? {
+        let Ok(number) = stem.parse() else {
             continue;
         };
         if let Some(other) = found.insert(number, path) {
-            let other = other
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned();
-            let why = format!(
-                "`{}` and `{}` are both number {number}: keep one",
-                name.clone().min(other.clone()),
-                name.max(other)
-            );
+            let other = other.file_name().unwrap_or_default().display();
+            let why = format!("`{other}` and `{stem}{suffix}` are both number {number}: keep one");
             return Err(ImportError::refused(directory, why));
         }
     }
@@ -130,10 +114,8 @@ fn numbered(directory: &Path, suffix: &str) -> Result<BTreeMap<u32, PathBuf>, Im
 }
 
 fn buyer_model(path: &Path) -> Result<BuyerModel, String> {
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BuyerModel::LogisticRegression),
-        Err(error) => return Err(format!("`{}` can't be read: {error}", path.display())),
+    let Some(text) = text_if_there(path)? else {
+        return Ok(BuyerModel::LogisticRegression);
     };
     parsed(text.trim()).map_err(|error| format!("`{}`: {error}", path.display()))
 }

@@ -1,5 +1,8 @@
 //! What importing is, whatever the benchmark.
 
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 pub use dataperf::progress::{Progress, Silent};
@@ -65,6 +68,38 @@ impl ImportError {
             from: from.to_owned(),
             problems: vec![problem.into()],
         }
+    }
+}
+
+/// The files of a directory whose names begin and end so, by what stands between. A missing directory has none.
+pub(crate) fn named(
+    directory: &Path,
+    prefix: &str,
+    suffix: &str,
+) -> Result<BTreeMap<String, PathBuf>, ImportError> {
+    let mut found = BTreeMap::new();
+    if !directory.is_dir() {
+        return Ok(found);
+    }
+    for entry in fs::read_dir(directory).map_err(ImportError::io("can't list", directory))? {
+        let entry = entry.map_err(ImportError::io("can't list", directory))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if let Some(middle) = name
+            .strip_prefix(prefix)
+            .and_then(|rest| rest.strip_suffix(suffix))
+        {
+            found.insert(middle.to_owned(), entry.path());
+        }
+    }
+    Ok(found)
+}
+
+/// An optional file of the layout; `None` when it is not there.
+pub(crate) fn text_if_there(path: &Path) -> Result<Option<String>, String> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(format!("`{}` can't be read: {error}", path.display())),
     }
 }
 

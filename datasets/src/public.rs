@@ -15,7 +15,8 @@ const PUBLIC: &str = "public/";
 /// their paths. Gives the paths, ascending; none when the data set has no such part.
 ///
 /// # Errors
-/// [`ImportError::Io`] when a file can't be read or written; [`ImportError::Occupied`] when one is there already.
+/// [`ImportError::Io`] when a file can't be read or written; [`ImportError::Occupied`] when one is there already;
+/// [`ImportError::Frozen`] when one is damaged. Nothing is written unless all can be read.
 pub fn export_public(from: &Path, manifest: &Manifest, out: &Path) -> Result<Vec<String>, ImportError> {
     let public = || {
         manifest

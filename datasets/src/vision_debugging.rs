@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use dataperf::benchmarks::vision_debugging::{
@@ -15,7 +14,7 @@ use dataperf::models::boosted_trees::MAX_TRAINING_ROWS;
 use rayon::prelude::*;
 
 use crate::embeddings::{self, Columns};
-use crate::import::{Import, ImportError, Progress};
+use crate::import::{Import, ImportError, Progress, named, text_if_there};
 use crate::writer::{DatasetWriter, Planned};
 
 const COLUMNS: Columns = Columns {
@@ -80,10 +79,9 @@ impl Import for VisionDebugging {
 }
 
 fn curves(path: &Path) -> Result<Extent, String> {
-    match fs::read_to_string(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Extent::Whole),
-        Err(error) => Err(format!("`{}` can't be read: {error}", path.display())),
-        Ok(text) => match text.trim() {
+    match text_if_there(path)? {
+        None => Ok(Extent::Whole),
+        Some(text) => match text.trim() {
             "whole" => Ok(Extent::Whole),
             "until_target" => Ok(Extent::UntilTarget),
             other => Err(format!(
@@ -105,25 +103,13 @@ struct Source {
 
 /// The tasks by name, and what is missing.
 fn sources(from: &Path) -> Result<(BTreeMap<String, Source>, Vec<String>), ImportError> {
-    let directory = from.join("embeddings");
     let mut found: BTreeMap<(String, &str), Vec<PathBuf>> = BTreeMap::new();
-    if directory.is_dir() {
-        for entry in fs::read_dir(&directory).map_err(ImportError::io("can't list", &directory))? {
-            let path = entry.map_err(ImportError::io("can't list", &directory))?.path();
-            let name = path
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned();
-            let Some(stem) = name.strip_suffix(".parquet") else {
-                continue;
-            };
-            let split = ["train", "test", "val"]
-                .into_iter()
-                .find_map(|split| Some((stem.split_once(&format!("_{split}_"))?.0, split)));
-            if let Some((task, split)) = split {
-                found.entry((task.to_owned(), split)).or_default().push(path);
-            }
+    for (stem, path) in named(&from.join("embeddings"), "", ".parquet")? {
+        let split = ["train", "test", "val"]
+            .into_iter()
+            .find_map(|split| Some((stem.split_once(&format!("_{split}_"))?.0, split)));
+        if let Some((task, split)) = split {
+            found.entry((task.to_owned(), split)).or_default().push(path);
         }
     }
     let tasks: BTreeSet<String> = found.keys().map(|(task, _)| task.clone()).collect();

@@ -12,7 +12,7 @@ use dataperf::frozen::Dtype;
 use dataperf::pool::{FINGERPRINTS, RECORDS, fingerprint, padded_id_bytes};
 
 use crate::embeddings::{self, Columns};
-use crate::import::{Import, ImportError, Progress};
+use crate::import::{Import, ImportError, Progress, named};
 use crate::writer::{DatasetWriter, Planned};
 
 mod training_sets;
@@ -91,25 +91,6 @@ impl Import for VisionSelection {
         }
         Err(refused(problems))
     }
-}
-
-/// The files of a directory whose names begin and end so, by what stands between. A missing directory has none.
-fn named(directory: &Path, prefix: &str, suffix: &str) -> Result<BTreeMap<String, PathBuf>, ImportError> {
-    let mut found = BTreeMap::new();
-    if !directory.is_dir() {
-        return Ok(found);
-    }
-    for entry in fs::read_dir(directory).map_err(ImportError::io("can't list", directory))? {
-        let entry = entry.map_err(ImportError::io("can't list", directory))?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if let Some(middle) = name
-            .strip_prefix(prefix)
-            .and_then(|rest| rest.strip_suffix(suffix))
-        {
-            found.insert(middle.to_owned(), entry.path());
-        }
-    }
-    Ok(found)
 }
 
 /// The test sets by concept; the number at the end of their names is the embeddings' width. Two of one concept are a

@@ -76,7 +76,7 @@ impl DatasetWriter {
     /// Adds a file of text lines.
     ///
     /// # Errors
-    /// [`ImportError::Io`].
+    /// [`ImportError::Name`], [`ImportError::Io`].
     pub fn lines(&mut self, path: &str, lines: &[String]) -> Result<(), ImportError> {
         let mut file = Hashing::create(&self.staged(path)?)?;
         for line in lines {
@@ -90,7 +90,7 @@ impl DatasetWriter {
     /// Adds a file of these bytes.
     ///
     /// # Errors
-    /// [`ImportError::Io`].
+    /// [`ImportError::Name`], [`ImportError::Io`].
     pub fn bytes(&mut self, path: &str, bytes: &[u8]) -> Result<(), ImportError> {
         self.copy(path, bytes)
     }
@@ -98,7 +98,7 @@ impl DatasetWriter {
     /// Adds a file of everything that `source` has.
     ///
     /// # Errors
-    /// [`ImportError::Io`].
+    /// [`ImportError::Name`], [`ImportError::Io`].
     pub fn copy(&mut self, path: &str, mut source: impl Read) -> Result<(), ImportError> {
         let staged = self.staged(path)?;
         let mut file = Hashing::create(&staged)?;
@@ -145,7 +145,7 @@ impl DatasetWriter {
     /// Adds the digests of the rows of a tensor that has been written, so that readers of single rows notice damage.
     ///
     /// # Errors
-    /// [`ImportError::Io`].
+    /// [`ImportError::Name`], [`ImportError::Io`].
     pub fn row_digests(&mut self, path: &str, tensor: &str) -> Result<(), ImportError> {
         let staged = self.staged(path)?;
         let unreadable = || ImportError::io("can't read", &staged);

@@ -164,7 +164,9 @@ fn the_budget_is_told_beside_what_else_is_wrong() {
     ];
     assert_eq!(told, expected);
     let of_first = verdict.reasons.iter().find(|reason| reason.code == "over_budget");
-    let message = &of_first.expect("one").message;
+    let of_first = of_first.expect("one");
+    assert_eq!((of_first.limit, of_first.actual), (Some(150), Some(860)));
+    let message = &of_first.message;
     assert!(
         message.contains("cost at least 860.000000, the budget is 150: spend 710.000000 less"),
         "{message}"

@@ -214,13 +214,14 @@ pub(crate) async fn open<B: Benchmark>(
     Ok(dataset)
 }
 
-enum Artifact {
+/// What was read of an artifact on disk.
+pub(super) enum Artifact {
     Bytes(Vec<u8>),
     TooLarge { n_bytes: u64 },
 }
 
 /// Reads a file of at most `max_bytes`; of a larger one nothing but its size.
-fn read(path: &Path, max_bytes: u64) -> Result<Artifact> {
+pub(super) fn read(path: &Path, max_bytes: u64) -> Result<Artifact> {
     let about = || format!("can't read the artifact `{}`", path.display());
     let file = File::open(path).with_context(about)?;
     let metadata = file.metadata().with_context(about)?;

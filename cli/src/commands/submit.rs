@@ -1,7 +1,5 @@
 //! `dataperf submit`: upload an artifact and wait for the verdict.
 
-use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,7 +13,7 @@ use dataperf::upload::receipt_key;
 use dataperf::{Receipt, SubmissionId, UploadKey};
 use serde_json::json;
 
-use super::score::done;
+use super::score::{Artifact, done, read};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
 use crate::output::{Format, print_json, print_verdict};
@@ -24,7 +22,7 @@ use crate::progress;
 const POLL: Duration = Duration::from_millis(250);
 const MAX_RECEIPT_BYTES: u64 = 4 << 20;
 /// More than any benchmark takes.
-const MAX_PIPED_BYTES: u64 = 16 << 20;
+const MAX_READ_BYTES: u64 = 16 << 20;
 
 #[derive(Debug, Args)]
 #[command(
@@ -136,8 +134,7 @@ pub(crate) async fn upload(
             bail!("{}", messages.join("; "));
         }
     }
-    let body = body(artifact).await;
-    let body = body.with_context(|| format!("can't read the artifact `{}`", artifact.display()))?;
+    let body = body(artifact).await?;
     let bucket = &cloud.names.submissions_bucket;
     let sent = cloud
         .clients
@@ -158,23 +155,16 @@ pub(crate) async fn upload(
     Ok(Submitted { id, key, receipt_key })
 }
 
-/// What is uploaded. What has no size before it is read, a pipe for one, is read first.
+/// What is uploaded. It is read first, because a pipe for one has no size; a file that is too large is the cloud's to refuse.
 async fn body(artifact: &Path) -> Result<ByteStream> {
-    let metadata = fs::metadata(artifact)?;
-    if metadata.is_dir() {
-        bail!("it is a directory: name the file to upload");
+    match read(artifact, MAX_READ_BYTES)? {
+        Artifact::Bytes(bytes) => Ok(bytes.into()),
+        Artifact::TooLarge { .. } if artifact.is_file() => Ok(ByteStream::from_path(artifact).await?),
+        Artifact::TooLarge { .. } => bail!(
+            "`{}` goes on after {MAX_READ_BYTES} bytes: no artifact is that large",
+            artifact.display()
+        ),
     }
-    if metadata.is_file() {
-        return Ok(ByteStream::from_path(artifact).await?);
-    }
-    let mut bytes = Vec::new();
-    fs::File::open(artifact)?
-        .take(MAX_PIPED_BYTES + 1)
-        .read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MAX_PIPED_BYTES {
-        bail!("it goes on after {MAX_PIPED_BYTES} bytes: no artifact is that large");
-    }
-    Ok(bytes.into())
 }
 
 /// Waits until the receipt is there.

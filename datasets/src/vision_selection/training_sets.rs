@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use dataperf::benchmarks::vision_selection::{examples_of_csv, train_set_file};
 use serde_json::json;
 
-use super::named;
-use crate::import::ImportError;
+use crate::import::{ImportError, named};
 use crate::writer::DatasetWriter;
 
 /// A training set's files by concept.

@@ -200,7 +200,7 @@ fn zip64_sizes(mut extra: &[u8]) -> Vec<u64> {
 
 fn check(files: &[&Listed], bounds: Bounds, reasons: &mut Reasons) {
     let mut first_of: BTreeMap<String, usize> = BTreeMap::new();
-    let mut unpacked_bytes = 0;
+    let mut unpacked_bytes: u64 = 0;
     for (idx, file) in files.iter().enumerate() {
         check_name(file, reasons);
         if first_of.insert(file.name.to_lowercase(), idx).is_some() {
@@ -225,7 +225,7 @@ fn check(files: &[&Listed], bounds: Bounds, reasons: &mut Reasons) {
                 message,
             ));
         }
-        unpacked_bytes = file.unpacked_bytes.saturating_add(unpacked_bytes);
+        unpacked_bytes = unpacked_bytes.saturating_add(file.unpacked_bytes);
         let ratio = file.unpacked_bytes / file.packed_bytes.max(1);
         if file.unpacked_bytes > RATIO_FREE_BYTES && ratio > bounds.max_ratio {
             let message = format!(

@@ -31,7 +31,7 @@ impl Reason {
     pub fn new(code: &str, at: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             code: code.into(),
-            at: shortened(at.into()),
+            at: shortened(&at.into()),
             message: message.into(),
             limit: None,
             actual: None,
@@ -157,16 +157,12 @@ fn visible(c: char) -> char {
     if c.is_control() { '\u{fffd}' } else { c }
 }
 
-fn shortened(place: String) -> String {
-    let n_chars = place.chars().count();
-    if n_chars <= MAX_PLACE_CHARS && !place.contains(char::is_control) {
-        return place;
-    }
-    let n_kept = MAX_PLACE_CHARS / 2;
-    let chars = place.chars().map(visible);
+fn shortened(place: &str) -> String {
+    let (chars, n_chars) = (place.chars().map(visible), place.chars().count());
     if n_chars <= MAX_PLACE_CHARS {
         return chars.collect();
     }
+    let n_kept = MAX_PLACE_CHARS / 2;
     let begin = chars.clone().take(n_kept);
     let end = chars.skip(n_chars - n_kept + 1);
     begin.chain(['…']).chain(end).collect()

@@ -165,11 +165,11 @@ impl Rules<'_> {
             "the counts of market `{number}` cost {at_least}{cost:.6}, the budget is {budget}: spend {over:.6} less"
         );
         let reason = Reason::new("over_budget", &plan.at, message);
-        // these two are whole numbers
-        let is_whole = budget.fract() == 0.0 && cost.fract() == 0.0;
+        // These two are whole numbers: what is over a whole budget is so when rounded up, any other budget is only told.
+        let is_whole = budget.fract() == 0.0;
         self.reasons.add(Reason {
             limit: is_whole.then_some(budget as u64),
-            actual: is_whole.then_some(cost as u64),
+            actual: is_whole.then_some(cost.ceil() as u64),
             ..reason
         });
     }
