@@ -47,7 +47,7 @@ async fn uploads_without_a_data_set_fail_and_are_evaluated_once_there_is_one() {
     let ran = world.command(&["redrive", one.as_str()]);
     assert_eq!(
         ran.json(),
-        json!([{"submission": one, "benchmark": BENCHMARK, "was": "failed", "became": "evaluated again"}])
+        json!([{"submission": one, "benchmark": BENCHMARK, "was": "failed", "became": "evaluation requested"}])
     );
     let receipts = world.receipts(&sent).await;
     assert_eq!(receipts[&one].verdict.status, Ending::Scored);

@@ -201,3 +201,31 @@ async fn a_damaged_directory_is_not_published() {
         .unwrap();
     assert_eq!(listed.key_count(), Some(0), "nothing was uploaded");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_leaderboard_or_round_that_does_not_exist_is_an_error_that_names_the_nearest() {
+    let world = World::with(|_| ()).await;
+    for (args, said) in [
+        (
+            &["leaderboard", BENCHMARK, "en25"][..],
+            "no leaderboard `en25`: did you mean `en-25`",
+        ),
+        (&["rescore", BENCHMARK, "en25"], "did you mean `en-25`"),
+        (
+            &["rescore", BENCHMARK, "en-25", "--round", "nope"],
+            "no round `nope`",
+        ),
+        (
+            &["leaderboard", BENCHMARK, "--round", "opne"],
+            "did you mean `open`",
+        ),
+    ] {
+        let ran = world.command(args);
+        assert_eq!(ran.code, 1, "{ran:?}");
+        assert!(ran.stderr.contains(said), "{ran:?}");
+        assert_eq!(ran.stdout, "", "nothing is printed that looks like an answer");
+    }
+    // It exists and has no score yet.
+    let ran = world.command(&["leaderboard", BENCHMARK, "id-60"]);
+    assert_eq!((ran.code, &ran.json()[0]["places"]), (0, &json!([])), "{ran:?}");
+}

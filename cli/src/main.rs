@@ -3,6 +3,7 @@
 mod cloud;
 mod commands;
 mod figure;
+mod known;
 mod output;
 mod page;
 mod progress;

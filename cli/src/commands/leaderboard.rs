@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
+use crate::known::Known;
 use crate::output::{RowFormat, align_right, print_json, score, table};
 
 #[derive(Debug, Args)]
@@ -44,6 +45,10 @@ pub(crate) async fn run(args: LeaderboardArgs, format: RowFormat) -> Result<Done
     let interval = args.watch.map(Duration::try_from_secs_f64).transpose();
     let interval = interval.context("`--watch` takes seconds from 0 on")?;
     let cloud = args.cloud.clone().connect().await;
+    if args.leaderboard.is_some() || args.round.is_some() {
+        let known = Known::of(&cloud, &args.benchmark).await?;
+        known.check(args.leaderboard.as_deref(), args.round.as_deref())?;
+    }
     let mut shown = None;
     let mut stopped = pin!(super::local::stopped()); // one for all rounds, so that Ctrl-C in the middle of one is heard
     loop {

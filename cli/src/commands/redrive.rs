@@ -15,7 +15,8 @@ use crate::progress;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "A scored or rejected submission is left alone. The receipt of a failure is replaced by that of the new verdict.\n\n\
+    after_help = "A scored or rejected submission is left alone. The command asks for an evaluation and does not wait for it: `dataperf status` \
+    tells how it ended. The receipt of a failure is replaced by that of the new verdict.\n\n\
     Examples:\n  dataperf status speech-selection --failed --local       what has failed, and why\n  \
     dataperf redrive 0123456789abcdef0123456789abcdef --local\n  \
     dataperf redrive --all-failed --local                   after the cause was mended"
@@ -69,6 +70,9 @@ pub(crate) async fn run(args: RedriveArgs, format: Format) -> Result<Done> {
         .map(SubmissionId::as_str)
         .collect();
     if !unknown.is_empty() {
+        if !documents.is_empty() {
+            print(&documents, format)?;
+        }
         bail!(
             "there is no submission `{}`: check the id, or whether its upload arrived",
             unknown.join("`, `")
@@ -94,7 +98,7 @@ async fn redrive(cloud: &Cloud, benchmark: &str, id: &SubmissionId) -> Result<Op
     };
     cloud.evaluators().evaluate(benchmark, &submission.upload).await?;
     Ok(Some(
-        json!({ "submission": id, "benchmark": benchmark, "was": became, "became": "evaluated again" }),
+        json!({ "submission": id, "benchmark": benchmark, "was": became, "became": "evaluation requested" }),
     ))
 }
 

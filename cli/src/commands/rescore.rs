@@ -21,6 +21,7 @@ use indicatif::ProgressBar;
 
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
+use crate::known::Known;
 use crate::output::Format;
 use crate::progress;
 
@@ -69,6 +70,8 @@ pub(crate) async fn run(args: RescoreArgs, format: Format) -> Result<Done> {
         leaderboard: args.leaderboard.clone(),
         round: args.round.clone(),
     };
+    let known = Known::of(&cloud, &board.benchmark).await?;
+    known.check(Some(&board.leaderboard), Some(&board.round))?;
     let table = cloud.leaderboards();
     if let Some(open) = table
         .run(&board)

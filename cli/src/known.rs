@@ -1,0 +1,138 @@
+//! The leaderboards and rounds that a benchmark has, so that a misspelt name is an error that names the nearest ones.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Result, bail};
+use dataperf::benchmarks::{ADVERSARIAL_NIBBLER, NIBBLER_BOARDS};
+use dataperf::challenge::Challenge;
+use dataperf::dataset::{Dataset, DatasetError, Integrity, dataset_prefix};
+use dataperf::ports::leaderboard::{Leaderboards, OPEN_ROUND, POST_ROUND};
+use dataperf_datasets::Import;
+
+use crate::cloud::Cloud;
+use crate::registry::{Task, with_benchmark};
+
+/// At most this many similar names are offered.
+const MAX_OFFERED: usize = 3;
+/// Jaro-Winkler similarity from which a name counts as similar.
+const SIMILAR: f64 = 0.75;
+
+/// What there is of one benchmark in a cloud.
+pub(crate) struct Known {
+    benchmark: String,
+    leaderboards: BTreeSet<String>,
+    rounds: BTreeSet<String>,
+}
+
+impl Known {
+    /// The leaderboards of the data set in force, of the challenge's rounds, and those that have a score; the rounds of the
+    /// challenge and those that have a score.
+    ///
+    /// # Errors
+    /// When the table or a bucket does not answer, or the challenge can't be read.
+    pub(crate) async fn of(cloud: &Cloud, benchmark: &str) -> Result<Self> {
+        let mut leaderboards: BTreeSet<String> = if benchmark == ADVERSARIAL_NIBBLER {
+            NIBBLER_BOARDS.iter().map(ToString::to_string).collect()
+        } else {
+            with_benchmark(benchmark, InForce(cloud)).await?
+        };
+        let mut rounds = BTreeSet::from([OPEN_ROUND.to_owned()]);
+        if let Some(challenge) = Challenge::published(&cloud.datasets(), benchmark).await? {
+            for round in challenge.rounds {
+                leaderboards.extend(round.leaderboards);
+                rounds.insert(format!("{}{POST_ROUND}", round.id));
+                rounds.insert(round.id);
+            }
+        }
+        for board in cloud.leaderboards().boards(benchmark).await? {
+            leaderboards.insert(board.leaderboard);
+            rounds.insert(board.round);
+        }
+        Ok(Self {
+            benchmark: benchmark.to_owned(),
+            leaderboards,
+            rounds,
+        })
+    }
+
+    /// Refuses a leaderboard or a round that does not exist.
+    ///
+    /// # Errors
+    /// With the most similar names, or with all there are.
+    pub(crate) fn check(&self, leaderboard: Option<&str>, round: Option<&str>) -> Result<()> {
+        let benchmark = &self.benchmark;
+        if let Some(name) = leaderboard.filter(|name| !self.leaderboards.contains(*name)) {
+            let remedy = if self.leaderboards.is_empty() {
+                "no data set of it is published: publish one with `dataperf dataset publish`".to_owned()
+            } else {
+                offer(name, &self.leaderboards)
+            };
+            bail!("{benchmark} has no leaderboard `{name}`: {remedy}");
+        }
+        if let Some(name) = round.filter(|name| !self.rounds.contains(*name)) {
+            bail!("{benchmark} has no round `{name}`: {}", offer(name, &self.rounds));
+        }
+        Ok(())
+    }
+}
+
+/// The leaderboards of the data set in force; none when there is no such data set.
+struct InForce<'a>(&'a Cloud);
+
+impl Task for InForce<'_> {
+    type Output = BTreeSet<String>;
+
+    async fn run<B: Import>(self) -> Result<BTreeSet<String>> {
+        let bucket = self.0.datasets();
+        let names = async {
+            let digest = Dataset::<B, _>::in_force(&bucket).await?;
+            let prefix = dataset_prefix(B::ID, digest);
+            let dataset =
+                Dataset::<B, _>::open(bucket.clone(), prefix, Some(digest), Integrity::Digests).await?;
+            let boards = B::leaderboards(dataset.manifest())?;
+            Ok(boards.into_iter().map(|board| board.name).collect())
+        };
+        match names.await {
+            Ok(names) => Ok(names),
+            // None is published, or it is damaged: boards that have a score are known all the same.
+            Err(DatasetError::Frozen(_)) => Ok(BTreeSet::new()),
+            Err(error @ DatasetError::Port(_)) => Err(error.into()),
+        }
+    }
+}
+
+/// What to say of a name that does not exist: the most similar names, or all names where none is similar.
+pub(crate) fn offer<'a>(name: &str, known: impl IntoIterator<Item = &'a String>) -> String {
+    let known: Vec<&String> = known.into_iter().collect();
+    let wanted = name.to_lowercase();
+    let mut similar: Vec<(f64, &String)> = known
+        .iter()
+        .map(|known| (strsim::jaro_winkler(&wanted, &known.to_lowercase()), *known))
+        .filter(|(similarity, _)| *similarity >= SIMILAR)
+        .collect();
+    similar.sort_by(|a, b| b.0.total_cmp(&a.0));
+    similar.truncate(MAX_OFFERED);
+    let quoted = |names: Vec<&String>| {
+        let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
+        names.join(", ")
+    };
+    if similar.is_empty() {
+        format!("choose one of {}", quoted(known))
+    } else {
+        let names = similar.into_iter().map(|(_, name)| name).collect();
+        format!("did you mean {}?", quoted(names))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::offer;
+
+    #[test]
+    fn similar_names_are_offered_first_and_otherwise_all() {
+        let known = ["en-25", "en-60", "pt-25"].map(str::to_owned);
+        let said = offer("en25", &known);
+        assert!(said.starts_with("did you mean `en-25`"), "{said}");
+        assert_eq!(offer("", &known), "choose one of `en-25`, `en-60`, `pt-25`");
+    }
+}
