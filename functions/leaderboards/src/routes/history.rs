@@ -52,8 +52,8 @@ pub(super) async fn history(
     catalogue::benchmark(&benchmark)?;
     let submitter = name("submitter", &query.submitter)?;
     let limit = within(query.limit, 50, 200)?;
-    let place = query.cursor.as_deref().map(Place::<()>::parse).transpose()?;
-    let after = place.map(|place| place.at);
+    let place = query.cursor.as_deref().map(|word| app.seal().open::<()>(word));
+    let after = place.transpose()?.map(|place| place.at);
     let table = app.table().await;
     let page = table
         .history_page(&benchmark, submitter, after.as_ref(), limit)
@@ -62,7 +62,7 @@ pub(super) async fn history(
     let document = SubmissionsPage {
         benchmark,
         submissions: seen.map(Line::from).collect(),
-        next: page.next.map(|at| Place { at, so_far: () }.word()),
+        next: page.next.map(|at| app.seal().word(&Place { at, so_far: () })),
     };
     Ok(wishes.list(
         &caller,
