@@ -54,8 +54,8 @@ impl Reading {
         let table = world.leaderboards();
         let mut tokens = BTreeMap::from([(MALFORMED, "dpk_short".to_owned())]);
         let holders = [
-            (ADA, Holder::Submitter("ada".into())),
-            (BO, Holder::Submitter("bo".into())),
+            (ADA, Holder::Submitter("ada".parse().unwrap())),
+            (BO, Holder::Submitter("bo".parse().unwrap())),
             (ORGANIZER, Holder::Organizer),
             (REVOKED, Holder::Organizer),
         ];
