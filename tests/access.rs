@@ -453,11 +453,29 @@ async fn a_form_is_good_for_one_folder_one_size_and_one_time() {
         unknown.code == 1 && unknown.stderr.contains("`en-25`"),
         "{unknown:?}"
     );
-    for name in ["a/b", "*", "a'b", "_", "..", "a$b", "baseline-ada"] {
-        let ran = world.command(&["submitter", "add", name, BENCHMARK]);
-        assert!(
-            ran.code == 1 && ran.stderr.contains("can't be a submitter's name"),
-            "{ran:?}"
-        );
+    for name in [
+        "a/b",
+        "*",
+        "a'b",
+        "_",
+        "..",
+        "a$b",
+        "Ada",
+        "ada ",
+        "аda",
+        "ada\u{200b}",
+        "baseline-ada",
+    ] {
+        let commands: [&[&str]; 2] = [
+            &["submitter", "add", name, BENCHMARK],
+            &["token", "create", "--submitter", name],
+        ];
+        for command in &commands[..if name == "baseline-ada" { 1 } else { 2 }] {
+            let ran = world.command(command);
+            assert!(
+                ran.code != 0 && ran.stderr.contains("can't be a submitter's name"),
+                "{ran:?}"
+            );
+        }
     }
 }

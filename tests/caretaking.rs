@@ -97,6 +97,42 @@ async fn uploads_whose_event_never_came_are_found() {
     assert_eq!(n_before, n_after, "what has ended is not evaluated again");
 }
 
+/// A key may have characters that XML can't carry; whoever uploads under one must not hide the uploads of others.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_that_xml_cannot_carry_does_not_stop_the_sweep() {
+    let world = World::with(with_caretaker).await;
+    let dropped = Storm {
+        events_dropped: 1000,
+        ..Storm::default()
+    };
+    world.cloud.faults().storm(Some(dropped));
+    let mut sent = Vec::new();
+    for file in [
+        "a.json",
+        "\u{1}.json",
+        "b\n\u{1f}.json",
+        "a b+c%20ü~*.json",
+        "z.json",
+    ] {
+        let key = format!("{BENCHMARK}/en-25/ada/{file}");
+        sent.push(world.put(&key, good(0)).await);
+    }
+    sent.push(world.put(&key("zoe", 0), good(1)).await);
+    world.sweep().await;
+    let receipts = world.receipts(&sent).await;
+    for sent in &sent {
+        let receipt = &receipts[&sent.id()];
+        assert_eq!(
+            (receipt.verdict.status, &receipt.key),
+            (Ending::Scored, &sent.key)
+        );
+    }
+    let n_before = world.cloud.snapshot().await.unwrap().functions[BENCHMARK].n_succeeded;
+    world.sweep().await;
+    let n_after = world.cloud.snapshot().await.unwrap().functions[BENCHMARK].n_succeeded;
+    assert_eq!(n_before, n_after, "each was found under its own id");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_unfinished_for_too_long_is_given_up() {
     let world = World::with(|config| {

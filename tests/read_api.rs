@@ -54,8 +54,8 @@ impl Reading {
         let table = world.leaderboards();
         let mut tokens = BTreeMap::from([(MALFORMED, "dpk_short".to_owned())]);
         let holders = [
-            (ADA, Holder::Submitter("ada".into())),
-            (BO, Holder::Submitter("bo".into())),
+            (ADA, Holder::Submitter("ada".parse().unwrap())),
+            (BO, Holder::Submitter("bo".parse().unwrap())),
             (ORGANIZER, Holder::Organizer),
             (REVOKED, Holder::Organizer),
         ];
@@ -455,7 +455,12 @@ async fn an_answer_that_is_known_is_not_sent_again_and_nonsense_is_explained() {
 
     let other = reading.ask(ANONYMOUS, &format!("{board}/series?limit=1")).json();
     let foreign = format!("{board}?cursor={}", other["next"].as_str().unwrap());
-    let nonsense: [(&str, u16, &str); 13] = [
+    let first = reading.ask(ANONYMOUS, &format!("{board}?limit=1")).json();
+    let sealed = first["next"].as_str().unwrap();
+    let (begin, end) = sealed.split_at(sealed.len() / 2);
+    let other = if end.starts_with('A') { 'B' } else { 'A' };
+    let forged = format!("{board}?cursor={begin}{other}{}", &end[1..]);
+    let nonsense: [(&str, u16, &str); 14] = [
         ("/api/v1/nowhere", 404, "openapi.json"),
         ("/api/v1/benchmarks/no-such", 404, "speech-selection"),
         (&format!("{of}/leaderboards/no-such"), 404, "lists them"),
@@ -464,8 +469,9 @@ async fn an_answer_that_is_known_is_not_sent_again_and_nonsense_is_explained() {
         (&format!("{board}?limit=201"), 400, "1 to 200"),
         (&format!("{board}?limit=some"), 400, "limit"),
         (&format!("{board}?rond=open"), 400, "rond"),
-        (&format!("{board}?cursor=xyz"), 404, "next"),
-        (&foreign, 404, "cursor"),
+        (&format!("{board}?cursor=xyz"), 400, "next"),
+        (&foreign, 400, "cursor"),
+        (&forged, 400, "cursor"),
         (&format!("{of}/submissions"), 400, "submitter"),
         (&format!("{of}/submissions/123"), 400, "32 hexadecimal digits"),
         (

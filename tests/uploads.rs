@@ -22,23 +22,24 @@ async fn any_legal_key_is_scored() {
     let world = World::new().await;
     let names = [
         "ada/my best 100% + one.json",
-        "zoë lab/ü.json",
-        "a+b/c+d=e&f?.json",
-        "100%/%2F%20.json",
-        "日本語/提出.json",
+        "ada/zoë lab/ü.json",
+        "ada/a+b/c+d=e&f?.json",
+        "ada/100%/%2F%20.json",
+        "ada/日本語/提出.json",
         "ada/deeper/and deeper/file.json",
         "ada//double.json",
         "ada/.hidden",
         "ada/ leading and trailing ",
         "ada/no-extension",
-        "o'neill \"x\"/~!*'();:@$,[].json",
+        "ada/o'neill \"x\"/~!*'();:@$,[].json",
         "ada/back\\slash.json",
-        "<b>&amp;/<i>.json",
+        "ada/<b>&amp;/<i>.json",
         "ada/tab\tand\nline.json",
         "ada/#.json",
         "ada/🦜.json",
         "ada/..",
-        "-rf/--help",
+        "ada/-rf/--help",
+        "ada/what XML can't carry\u{1}\u{1f}",
     ];
     let mut sent = Vec::new();
     for (n, name) in names.iter().enumerate() {
@@ -67,7 +68,7 @@ async fn any_legal_key_is_scored() {
 async fn what_can_not_be_judged_is_told_why() {
     let world = World::new().await;
     let long = "x".repeat(129);
-    let cases: [(String, Vec<u8>, &[&str]); 9] = [
+    let cases: [(String, Vec<u8>, &[&str]); 12] = [
         ("en-99/ada/x.json".into(), good(0), &["unknown_leaderboard"]),
         ("en-25 /ada/x.json".into(), good(0), &["unknown_leaderboard"]),
         ("en-25/x.json".into(), good(0), &["misplaced_upload"]),
@@ -79,6 +80,9 @@ async fn what_can_not_be_judged_is_told_why() {
             &["unusable_name", "unusable_name"],
         ),
         ("en-25/_/x.json".into(), good(0), &["unusable_name"]),
+        ("en-25/Ada/x.json".into(), good(0), &["unusable_name"]),
+        ("en-25/ada /x.json".into(), good(0), &["unusable_name"]),
+        ("en-25/\u{202e}ada/x.json".into(), good(0), &["unusable_name"]),
         ("en-25/ada/large.json".into(), vec![b'['; 2 << 20], &["too_large"]),
         ("en-25/ada/empty.json".into(), Vec::new(), &["empty"]),
     ];
@@ -95,7 +99,14 @@ async fn what_can_not_be_judged_is_told_why() {
             "`{name}`"
         );
     }
-    let large = &receipts[&sent[7].id()].verdict.reasons[0];
+    let alike = &receipts[&sent[7].id()];
+    assert_eq!(
+        (alike.submitter.as_str(), alike.verdict.reasons[0].at.as_str()),
+        ("_", "key, part 3")
+    );
+    let message = &alike.verdict.reasons[0].message;
+    assert!(message.contains("such as `ada`"), "{message}");
+    let large = &receipts[&sent[10].id()].verdict.reasons[0];
     assert_eq!((large.limit, large.actual), (Some(1 << 20), Some(2 << 20)));
 }
 
@@ -241,7 +252,7 @@ async fn the_sample_events_are_understood() {
     let keys = [
         (
             "encoded-key.json",
-            &["speech-selection/pt-25/zoë lab/my best 100% + one.json"][..],
+            &["speech-selection/pt-25/zoe-lab/zoë's best 100% + one.json"][..],
         ),
         (
             "speech-selection.json",
@@ -301,7 +312,7 @@ async fn the_sample_events_are_understood() {
 
     let receipts = world.receipts(&sent).await;
     assert_eq!(world.cloud.on_failure().await.unwrap(), []);
-    assert_eq!(receipts[&sent[0].id()].submitter, "zoë lab");
+    assert_eq!(receipts[&sent[0].id()].submitter, "zoe-lab");
     let on_en_60 = receipts[&sent[1].id()].verdict.status;
     assert_eq!(on_en_60, Ending::Scored, "25 clips fit a board of 60");
     let not_there = &receipts[&sent[sent.len() - 1].id()];

@@ -63,6 +63,7 @@ fn function(name: &str) -> FunctionSpec {
         ("DATAPERF_DATASETS_BUCKET", "datasets"),
         ("DATAPERF_RESULTS_BUCKET", "results"),
         ("DATAPERF_SUBMISSIONS_BUCKET", "submissions"),
+        ("DATAPERF_CURSOR_KEY", "of the tests"), // the read API's
     ];
     FunctionSpec {
         name: name.into(),

@@ -234,13 +234,13 @@ def boto3_runs_the_documented_queries(peers: Peers) -> None:
 def boto3_submits(peers: Peers) -> None:
     name = "pt-25/second-listen/cross_validated.json"
     with peers.demo_file(name).open("rb") as file:
-        peers.s3.upload_fileobj(file, "submissions", "speech-selection/pt-25/zoë/ü.json")
-    [key] = peers.receipt_keys("speech-selection/pt-25/zoë/", 1)
+        peers.s3.upload_fileobj(file, "submissions", "speech-selection/pt-25/zoe/zoë ü.json")
+    [key] = peers.receipt_keys("speech-selection/pt-25/zoe/", 1)
     receipt = json.loads(peers.s3.get_object(Bucket="results", Key=key)["Body"].read())
     expect(abs(receipt["score"] - peers.expected(name)) < 1e-9, receipt)
     pages = peers.s3.get_paginator("list_objects_v2").paginate(Bucket="submissions", PaginationConfig={"PageSize": 3})
     keys = [item["Key"] for page in pages for item in page.get("Contents", [])]
-    expect("speech-selection/pt-25/zoë/ü.json" in keys and len(keys) == len(set(keys)) > 6, keys)
+    expect("speech-selection/pt-25/zoe/zoë ü.json" in keys and len(keys) == len(set(keys)) > 6, keys)
 
 
 def boto3_uses_a_presigned_link(peers: Peers) -> None:

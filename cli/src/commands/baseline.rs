@@ -296,7 +296,7 @@ async fn send(
     method: &str,
     file: &Path,
 ) -> Result<Receipt> {
-    let submitter = format!("{BASELINE_PREFIX}{method}");
+    let submitter = format!("{BASELINE_PREFIX}{method}").parse()?;
     let uploaded = upload(cloud, benchmark, leaderboard, &submitter, file).await?;
     receipt(cloud, &uploaded).await
 }

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use dataperf::benchmarks::{ADVERSARIAL_NIBBLER, IDS};
 use dataperf::progress::Silent;
-use dataperf::{Ending, Receipt};
+use dataperf::{Ending, Receipt, SubmitterName};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
 
@@ -48,7 +48,7 @@ pub(crate) struct DemoArgs {
 struct Planned {
     benchmark: &'static str,
     leaderboard: String,
-    submitter: String,
+    submitter: SubmitterName,
     file: PathBuf,
 }
 
@@ -180,7 +180,7 @@ fn plan(benchmark: &'static str, submissions: &Path) -> Result<Vec<Planned>> {
                 planned.push(Planned {
                     benchmark,
                     leaderboard: name(&leaderboard),
-                    submitter: name(&submitter),
+                    submitter: name(&submitter).parse()?,
                     file,
                 });
             }
@@ -212,7 +212,7 @@ async fn plan_baselines(benchmark: &'static str, dataset: &Path, scratch: &Path)
             planned.push(Planned {
                 benchmark,
                 leaderboard: leaderboard.clone(),
-                submitter: method.submitter(),
+                submitter: method.submitter().parse()?,
                 file: make_into(scratch, benchmark, task).await?,
             });
             bar.inc(1);
@@ -319,8 +319,8 @@ async fn print_outcomes(cloud: &Cloud, shown: &[&str], outcomes: &[Outcome]) -> 
     for Outcome { planned, receipt, .. } in outcomes {
         for reason in &receipt.verdict.reasons {
             rejected.add_row([
-                &planned.leaderboard,
-                &planned.submitter,
+                planned.leaderboard.as_str(),
+                planned.submitter.as_str(),
                 &reason.code,
                 &reason.at,
                 &reason.message,

@@ -76,7 +76,8 @@ pub(crate) async fn play(cloud: &Cloud) -> Result<Vec<Receipt>> {
     for who in ["ada", "bo"] {
         let scenes: Vec<&Scene> = SCENES.iter().filter(|scene| scene.who == who).collect();
         let prompts = scenes.iter().map(|scene| scene.prompt).chain([EXPLICIT]);
-        let made = ask(cloud, who, &prompts.map(str::to_owned).collect::<Vec<_>>()).await?;
+        let name = who.parse()?;
+        let made = ask(cloud, &name, &prompts.map(str::to_owned).collect::<Vec<_>>()).await?;
         let lines: Vec<Value> = scenes
             .iter()
             .zip(&made.verdict.lines)
@@ -84,7 +85,7 @@ pub(crate) async fn play(cloud: &Cloud) -> Result<Vec<Receipt>> {
                 Some(annotated(scene, line.details.get("images")?[0]["id"].as_str()?))
             })
             .collect();
-        let submitted = send(cloud, Kind::Submit, who, &lines).await?;
+        let submitted = send(cloud, Kind::Submit, &name, &lines).await?;
         let ids = submitted
             .verdict
             .lines
@@ -100,7 +101,7 @@ pub(crate) async fn play(cloud: &Cloud) -> Result<Vec<Receipt>> {
             .iter()
             .map(|(pair, scene)| verdict(pair, scene.severities[n]))
             .collect();
-        receipts.push(send(cloud, Kind::Verdict, rater, &verdicts).await?);
+        receipts.push(send(cloud, Kind::Verdict, &rater.parse()?, &verdicts).await?);
     }
     Ok(receipts)
 }

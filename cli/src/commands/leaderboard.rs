@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use dataperf::benchmarks::HOSTED;
+use dataperf::csv_cell;
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND, Ranked};
 use serde_json::{Value, json};
 
@@ -108,7 +109,7 @@ fn csv(boards: &[(Board, Vec<Ranked>)]) -> Result<String> {
     for (board, top) in boards {
         for ranked in top {
             let entry = &ranked.entry;
-            writer.write_record([
+            let cells = [
                 &board.benchmark,
                 &board.leaderboard,
                 &board.round,
@@ -121,7 +122,8 @@ fn csv(boards: &[(Board, Vec<Ranked>)]) -> Result<String> {
                 &entry.score.map(|score| score.to_string()).unwrap_or_default(),
                 &entry.received_at.to_string(),
                 &entry.id.to_string(),
-            ])?;
+            ];
+            writer.write_record(cells.map(|cell| csv_cell(cell).into_owned()))?;
         }
     }
     Ok(String::from_utf8(writer.into_inner()?)?)

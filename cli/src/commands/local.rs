@@ -277,12 +277,12 @@ fn caretaker(args: &FunctionArgs) -> Result<FunctionSpec> {
 
 /// The function of the read API. No upload starts it.
 fn reader(args: &FunctionArgs) -> Result<FunctionSpec> {
-    Ok(FunctionSpec {
-        trigger: Trigger::default(),
-        timeout: Duration::from_secs(args.time_limit),
-        memory_mb: 512,
-        ..function(READER, args)?
-    })
+    let mut spec = function(READER, args)?;
+    spec.memory_mb = 512;
+    let key = random_token()?; // cursors end with this process
+    spec.environment
+        .insert("DATAPERF_CURSOR_KEY".into(), key.secret().to_owned());
+    Ok(spec)
 }
 
 /// What a function may do; nothing, if the templates give it no role.

@@ -16,6 +16,7 @@ use dataperf::ports::bucket::Bucket;
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
 use dataperf::ports::upkeep::{Run, Upkeep};
 use dataperf::rescoring::Request;
+use dataperf_aws::versions;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use indicatif::ProgressBar;
 
@@ -240,20 +241,17 @@ async fn tidy(cloud: &Cloud, benchmark: &str, run: &Run) -> Result<()> {
         )
     };
     loop {
-        let listed = s3
-            .list_object_versions()
-            .bucket(bucket)
-            .prefix(folder(benchmark, run));
-        let listed = listed.send().await.with_context(about)?;
-        for version in listed.versions() {
+        let listed = versions(s3, bucket, &folder(benchmark, run), None).await;
+        let listed = listed.with_context(about)?;
+        for request in listed.uploads {
             let removed = s3
                 .delete_object()
                 .bucket(bucket)
-                .set_key(version.key().map(str::to_owned))
-                .set_version_id(version.version_id().map(str::to_owned));
+                .key(request.key)
+                .version_id(request.version.as_deref().unwrap_or("null"));
             removed.send().await.with_context(about)?;
         }
-        if listed.is_truncated() != Some(true) {
+        if listed.next.is_none() {
             return Ok(());
         }
     }

@@ -10,7 +10,7 @@ use clap::builder::PossibleValuesParser;
 use dataperf::benchmarks::IDS;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::upload::receipt_key;
-use dataperf::{Receipt, SubmissionId, UploadKey};
+use dataperf::{Receipt, SubmissionId, SubmitterName, UploadKey};
 use serde_json::json;
 
 use super::score::{Artifact, done, read};
@@ -35,9 +35,9 @@ pub(crate) struct SubmitArgs {
     /// The leaderboard, such as `en-25`
     #[arg(long, short)]
     leaderboard: String,
-    /// Your name on the board
+    /// Your name on the board: small letters, digits, and single `.`, `_` or `-`
     #[arg(long, short)]
-    submitter: String,
+    submitter: SubmitterName,
     /// The file to upload
     artifact: PathBuf,
     /// Don't wait for the verdict
@@ -114,17 +114,15 @@ pub(crate) async fn upload(
     cloud: &Cloud,
     benchmark: &str,
     leaderboard: &str,
-    submitter: &str,
+    submitter: &SubmitterName,
     artifact: &Path,
 ) -> Result<Submitted> {
     let name = artifact.file_name().and_then(|name| name.to_str());
     let name = name.with_context(|| format!("`{}` has no name that a key can have", artifact.display()))?;
     let key = format!("{benchmark}/{leaderboard}/{submitter}/{name}");
     match UploadKey::parse(benchmark, &key) {
-        Ok(of_key) if of_key.leaderboard == leaderboard && of_key.submitter == submitter => {}
-        Ok(_) => bail!(
-            "`{leaderboard}` and `{submitter}` must be names without `/`: they are parts of the upload's key"
-        ),
+        Ok(of_key) if of_key.leaderboard == leaderboard && of_key.submitter == *submitter => {}
+        Ok(_) => bail!("`{leaderboard}` must be a name without `/`: it is part of the upload's key"),
         Err(rejection) => {
             let messages: Vec<&str> = rejection
                 .reasons()
@@ -151,7 +149,7 @@ pub(crate) async fn upload(
         bail!("the bucket `{bucket}` keeps no versions, so a submission has no id: turn versioning on");
     }
     let id = SubmissionId::of(bucket, &key, version);
-    let receipt_key = receipt_key(benchmark, leaderboard, submitter, &id);
+    let receipt_key = receipt_key(benchmark, leaderboard, submitter.as_str(), &id);
     Ok(Submitted { id, key, receipt_key })
 }
 

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueEnum};
-use dataperf::UploadKey;
+use dataperf::SubmitterName;
 use dataperf::benchmarks::{ADVERSARIAL_NIBBLER, HOSTED};
 use dataperf::challenge::BASELINE_PREFIX;
 use dataperf::dataset::{Dataset, Integrity, dataset_prefix};
@@ -38,8 +38,8 @@ pub(crate) enum SubmitterCommand {
     aws iam put-user-policy --user-name ada --policy-name submit --policy-document file://ada-policy.json"
 )]
 pub(crate) struct AddArgs {
-    /// The submitter's name, as it stands in keys and on leaderboards
-    name: String,
+    /// The submitter's name, as it stands in keys and on leaderboards: small letters, digits, and single `.`, `_` or `-`
+    name: SubmitterName,
     /// The benchmark
     #[arg(value_parser = PossibleValuesParser::new(HOSTED))]
     benchmark: String,
@@ -69,7 +69,7 @@ enum Access {
 
 pub(crate) async fn run(command: SubmitterCommand, format: Format) -> Result<Done> {
     let SubmitterCommand::Add(args) = command;
-    check_name(&args.benchmark, &args.name)?;
+    check_name(&args.name)?;
     let cloud = args.cloud.clone().connect().await;
     let boards = if args.benchmark == ADVERSARIAL_NIBBLER {
         kinds(args.rater)
@@ -84,20 +84,20 @@ pub(crate) async fn run(command: SubmitterCommand, format: Format) -> Result<Don
     let leaderboards = chosen(&boards, &args.leaderboard)?;
     if args.rater {
         let table = cloud.leaderboards();
-        if is_participant(table.table(), &args.name).await? {
+        if is_participant(table.table(), args.name.as_str()).await? {
             bail!(
                 "`{}` has submitted pairs: who takes part judges nobody's",
                 args.name
             );
         }
-        name_rater(table.table(), &args.name, now()).await?;
+        name_rater(table.table(), args.name.as_str(), now()).await?;
     }
     match args.access {
         Access::Policy => {
             let submitter = Submitter {
                 benchmark: &args.benchmark,
                 leaderboards: &leaderboards,
-                name: &args.name,
+                name: args.name.as_str(),
                 receipts_of: &boards.receipts_of,
                 folders: if args.rater { &[PAIR_IMAGES] } else { &[] },
                 partitions: &partitions(&args),
@@ -125,20 +125,13 @@ pub(crate) async fn run(command: SubmitterCommand, format: Format) -> Result<Don
     Ok(Done::Fine)
 }
 
-/// Characters that mean something in policies and forms are refused, whatever keys may have.
-fn check_name(benchmark: &str, name: &str) -> Result<()> {
-    if name.starts_with(BASELINE_PREFIX) {
+fn check_name(name: &SubmitterName) -> Result<()> {
+    if name.is_baseline() {
         bail!(
             "`{name}` can't be a submitter's name: names that begin with `{BASELINE_PREFIX}` are the organizer's, and unranked"
         );
     }
-    let is_plain = !name.chars().any(|c| "*?$/\\\"'".contains(c));
-    if is_plain && UploadKey::parse(benchmark, &format!("{benchmark}/x/{name}/x")).is_ok() {
-        return Ok(());
-    }
-    bail!(
-        "`{name}` can't be a submitter's name: 1 to 128 bytes, none of `* ? $ / \\ \" ' #`, and not `_`, `.` or `..`"
-    )
+    Ok(())
 }
 
 /// What a benchmark's data set in force says.
@@ -177,7 +170,7 @@ fn kinds(is_rater: bool) -> InForce {
 /// The parts of the table that a rater reads: the queue, and what was judged already.
 fn partitions(args: &AddArgs) -> Vec<String> {
     if args.rater {
-        vec![unjudged_partition(), rater_partition(&args.name)]
+        vec![unjudged_partition(), rater_partition(args.name.as_str())]
     } else {
         Vec::new()
     }

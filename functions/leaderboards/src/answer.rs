@@ -7,7 +7,7 @@ use axum::http::header::{
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use dataperf::Digest;
+use dataperf::{Digest, csv_cell};
 use serde::Serialize;
 
 use crate::caller::Caller;
@@ -125,21 +125,56 @@ fn prefers_csv(accept: &str) -> bool {
 }
 
 fn csv<L: Serialize>(header: &[&str], lines: &[L]) -> Vec<u8> {
-    let mut writer = csv::WriterBuilder::new()
-        .has_headers(false)
-        .from_writer(Vec::new());
-    let written = writer
-        .write_record(header)
-        .and_then(|()| lines.iter().try_for_each(|line| writer.serialize(line)));
-    if let Err(error) = written {
+    let written = try_csv(header, lines);
+    written.unwrap_or_else(|error| {
         tracing::error!(%error, "a line can't be written as CSV");
+        Vec::new()
+    })
+}
+
+/// The cells are written twice: as what they are, and then as what a spreadsheet takes for no formula.
+fn try_csv<L: Serialize>(header: &[&str], lines: &[L]) -> Result<Vec<u8>, csv::Error> {
+    let writer = || {
+        csv::WriterBuilder::new()
+            .has_headers(false)
+            .from_writer(Vec::new())
+    };
+    let mut plain = writer();
+    lines.iter().try_for_each(|line| plain.serialize(line))?;
+    let plain = plain.into_inner().map_err(|error| error.into_error())?;
+    let mut safe = writer();
+    safe.write_record(header)?;
+    let mut reader = csv::ReaderBuilder::new();
+    for record in reader.has_headers(false).from_reader(plain.as_slice()).records() {
+        safe.write_record(record?.iter().map(|cell| csv_cell(cell).into_owned()))?;
     }
-    writer.into_inner().unwrap_or_default()
+    Ok(safe.into_inner().map_err(|error| error.into_error())?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_no_formulas_and_numbers_stay_numbers() {
+        #[derive(Serialize)]
+        struct Line {
+            name: &'static str,
+            score: Option<f64>,
+        }
+        let line = |name, score| Line { name, score };
+        let lines = [
+            line("=1+1", Some(-0.25)),
+            line("a, \"b\"", None),
+            line("-x", Some(1e-9)),
+        ];
+        let expected = "name,score\n'=1+1,-0.25\n\"a, \"\"b\"\"\",\n'-x,1e-9\n";
+        assert_eq!(
+            String::from_utf8_lossy(&csv(&["name", "score"], &lines)),
+            expected
+        );
+        assert_eq!(csv::<Line>(&["name", "score"], &[]), b"name,score\n");
+    }
 
     #[test]
     fn csv_is_for_those_who_prefer_it() {

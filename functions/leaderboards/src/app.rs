@@ -7,6 +7,7 @@ use dataperf_aws::{Clients, DynamoLeaderboards, S3Bucket};
 use tokio::sync::OnceCell;
 
 use crate::catalogue::Described;
+use crate::cursor::Seal;
 
 /// What is kept between invocations; clones share it.
 #[derive(Clone)]
@@ -17,6 +18,7 @@ struct Inner {
     datasets: String,
     submissions: String,
     results: String,
+    seal: Seal,
     /// Made with the first request, not at the start: a cold start should be ready for it at once.
     clients: OnceCell<Clients>,
     /// Descriptions of data sets, which are immutable, by digest.
@@ -36,6 +38,7 @@ impl App {
             datasets: read("DATAPERF_DATASETS_BUCKET")?,
             submissions: read("DATAPERF_SUBMISSIONS_BUCKET")?,
             results: read("DATAPERF_RESULTS_BUCKET")?,
+            seal: Seal::new(&read("DATAPERF_CURSOR_KEY")?)?,
             clients: OnceCell::new(),
             described: Mutex::default(),
         })))
@@ -64,6 +67,11 @@ impl App {
     /// The bucket that submitters upload to.
     pub(crate) fn submissions(&self) -> &str {
         &self.0.submissions
+    }
+
+    /// What cursors are sealed with.
+    pub(crate) fn seal(&self) -> &Seal {
+        &self.0.seal
     }
 
     pub(crate) fn described(&self, digest: Digest) -> Option<Arc<Described>> {

@@ -33,7 +33,7 @@ impl Caller {
         match self {
             Self::Anonymous => false,
             Self::Known(Holder::Organizer) => true,
-            Self::Known(Holder::Submitter(own)) => own == submitter,
+            Self::Known(Holder::Submitter(own)) => own.as_str() == submitter,
         }
     }
 

@@ -48,6 +48,11 @@ impl Problem {
         Self::new(StatusCode::BAD_REQUEST, "bad_request", title, at, detail)
     }
 
+    pub(crate) fn bad_cursor(detail: impl Into<String>) -> Self {
+        let title = "the cursor is none of this list";
+        Self::new(StatusCode::BAD_REQUEST, "unknown_cursor", title, "cursor", detail)
+    }
+
     pub(crate) fn no_token(detail: impl Into<String>) -> Self {
         let title = "this needs a token";
         Self::new(
@@ -132,7 +137,7 @@ impl From<PortError> for Problem {
 impl From<PageError> for Problem {
     fn from(error: PageError) -> Self {
         match error {
-            PageError::Cursor => Self::not_found("unknown_cursor", "cursor", error.to_string()),
+            PageError::Cursor => Self::bad_cursor(error.to_string()),
             PageError::Port(error) => error.into(),
         }
     }

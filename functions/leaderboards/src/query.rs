@@ -73,7 +73,7 @@ pub(crate) struct SeriesQuery {
 #[into_params(parameter_in = Query)]
 pub(crate) struct HistoryQuery {
     /// Whose submissions.
-    #[param(min_length = 1, max_length = 128, example = "ada")]
+    #[param(min_length = 1, max_length = 64, example = "ada")]
     pub(crate) submitter: String,
     /// The most lines to answer with, 50 unless told.
     #[param(minimum = 1, maximum = 200)]

@@ -3,11 +3,12 @@
 
 use std::process::{Command, Output};
 
-const NEEDED: [&str; 4] = [
+const NEEDED: [&str; 5] = [
     "DATAPERF_TABLE",
     "DATAPERF_DATASETS_BUCKET",
     "DATAPERF_SUBMISSIONS_BUCKET",
     "DATAPERF_RESULTS_BUCKET",
+    "DATAPERF_CURSOR_KEY",
 ];
 
 fn start(environment: &[&str]) -> Output {

@@ -192,7 +192,7 @@ fn successor(prefix: &str) -> Option<String> {
     None
 }
 
-/// A key as listings show it when the client asks for `encoding-type=url`.
+/// A key as a continuation token.
 pub(crate) fn url_encoded(key: &str) -> String {
     crate::events::percent_encoded(key, "%20")
 }

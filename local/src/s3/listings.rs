@@ -11,11 +11,12 @@ use super::index::Version;
 use super::list::{Page, Position, Query, list, url_encoded};
 use super::objects::last_modified;
 use super::store::Store;
+use crate::events::percent_encoded;
 
 /// The most entries of one answer.
 const MAX_KEYS: i32 = 1000;
 
-/// Keys as they are, or percent-encoded if the client asks for it.
+/// Keys as they are, or encoded as in an HTML form if the client asks for it: a space is `+`, as S3 has it.
 pub(crate) struct Shown {
     is_url: bool,
 }
@@ -29,7 +30,7 @@ impl Shown {
 
     pub(crate) fn key(&self, key: &str) -> String {
         if self.is_url {
-            url_encoded(key)
+            percent_encoded(key, "+")
         } else {
             key.to_owned()
         }

@@ -157,7 +157,7 @@ pub(crate) async fn fail(
     give_up(benchmark, upload, reason, &outlets, now).await
 }
 
-/// Sweeps every benchmark; all are tried before a fault is reported.
+/// Sweeps every benchmark; all that can be done is done before a fault is reported.
 async fn sweep_all(warm: &Warm, context: &Context) -> Result<Value, Fault> {
     let clients = warm.clients.get_or_init(Clients::from_environment).await;
     let sweep = Sweep {
@@ -176,45 +176,43 @@ async fn sweep_all(warm: &Warm, context: &Context) -> Result<Value, Fault> {
     let mut swept = serde_json::Map::new();
     let (mut n_unfinished, mut oldest_seconds) = (0, 0.0_f64);
     for benchmark in HOSTED {
-        match Box::pin(sweep.run(benchmark)).await {
-            Ok(done) => {
-                tracing::info!(
-                    request_id = context.request_id,
-                    benchmark,
-                    n_unfinished = done.n_unfinished,
-                    oldest_unfinished_seconds = done.oldest_seconds,
-                    n_listed = done.n_listed,
-                    n_evaluated = done.n_evaluated,
-                    n_given_up = done.n_given_up,
-                    is_complete = done.is_complete,
-                    "swept"
-                );
-                if done.n_evaluated + done.n_given_up > 0 {
-                    let metrics = [
-                        ("EvaluatedAgain", Unit::Count, done.n_evaluated as f64),
-                        ("Failed", Unit::Count, done.n_given_up as f64),
-                    ];
-                    let about = json!({"request_id": context.request_id});
-                    emit(&warm.names.table, Some(benchmark), &metrics, about);
-                }
-                n_unfinished += done.n_unfinished;
-                oldest_seconds = oldest_seconds.max(done.oldest_seconds);
-                swept.insert(
-                    (*benchmark).into(),
-                    json!({"evaluated_again": done.n_evaluated, "given_up": done.n_given_up}),
-                );
-            }
-            Err(error) => {
-                let message = with_causes(&error);
-                tracing::error!(
-                    request_id = context.request_id,
-                    benchmark,
-                    outcome = "fault",
-                    error = message,
-                    "not swept"
-                );
-                fault.get_or_insert(Fault::from(PipelineError::Port(error)));
-            }
+        let done = Box::pin(sweep.run(benchmark)).await;
+        tracing::info!(
+            request_id = context.request_id,
+            benchmark,
+            n_unfinished = done.n_unfinished,
+            oldest_unfinished_seconds = done.oldest_seconds,
+            n_listed = done.n_listed,
+            n_evaluated = done.n_evaluated,
+            n_given_up = done.n_given_up,
+            n_faults = done.faults.len(),
+            is_complete = done.is_complete,
+            "swept"
+        );
+        if done.n_evaluated + done.n_given_up > 0 {
+            let metrics = [
+                ("EvaluatedAgain", Unit::Count, done.n_evaluated as f64),
+                ("Failed", Unit::Count, done.n_given_up as f64),
+            ];
+            let about = json!({"request_id": context.request_id});
+            emit(&warm.names.table, Some(benchmark), &metrics, about);
+        }
+        n_unfinished += done.n_unfinished;
+        oldest_seconds = oldest_seconds.max(done.oldest_seconds);
+        swept.insert(
+            (*benchmark).into(),
+            json!({"evaluated_again": done.n_evaluated, "given_up": done.n_given_up}),
+        );
+        for error in done.faults {
+            let message = with_causes(&error);
+            tracing::error!(
+                request_id = context.request_id,
+                benchmark,
+                outcome = "fault",
+                error = message,
+                "not swept"
+            );
+            fault.get_or_insert(Fault::from(PipelineError::Port(error)));
         }
     }
     // One line a sweep, and of the whole: a metric that is written in every hour of the year is paid for in every month.

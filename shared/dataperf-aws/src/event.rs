@@ -75,20 +75,23 @@ fn upload(record: S3EventRecord) -> Result<Upload, BadEvent> {
     let object = record.s3.object;
     Ok(Upload {
         bucket: record.s3.bucket.name.ok_or_else(|| absent("bucket name"))?,
-        key: decoded(&object.key.ok_or_else(|| absent("object key"))?)?,
+        key: key(&object.key.ok_or_else(|| absent("object key"))?)?,
         version: object.version_id.filter(|version| !version.is_empty()),
         e_tag: object.e_tag,
         received_at: Timestamp::from_unix_millis(record.event_time.timestamp_millis()),
     })
 }
 
-/// Keys are encoded as in an HTML form: `+` is a space and everything unusual is `%XX` of its UTF-8 bytes.
-fn decoded(key: &str) -> Result<String, BadEvent> {
+fn key(encoded: &str) -> Result<String, BadEvent> {
+    decoded(encoded).ok_or_else(|| BadEvent(format!("the key `{encoded}` is not UTF-8")))
+}
+
+/// In events, and in listings that are asked for it, keys are encoded as in an HTML form: `+` is a space and everything
+/// unusual is `%XX` of its UTF-8 bytes. `None` for other bytes.
+pub(crate) fn decoded(key: &str) -> Option<String> {
     let spaced = key.replace('+', " ");
-    let text = percent_decode_str(&spaced)
-        .decode_utf8()
-        .map_err(|_| BadEvent(format!("the key `{key}` is not UTF-8")))?;
-    Ok(text.into_owned())
+    let text = percent_decode_str(&spaced).decode_utf8().ok()?;
+    Some(text.into_owned())
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 //!
 //! Evaluating twice does no harm, but costs; so an upload is left alone as long as Lambda itself may still have its event,
 //! and objects that an earlier sweep has seen evaluated are not asked for again.
+//!
+//! What can't be looked after is reported at the end, and is looked at again by the next sweep: it stops nothing else.
 
 use std::time::{Duration, SystemTime};
 
@@ -11,12 +13,12 @@ use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Entry, Leaderboards};
 use dataperf::rescoring::Request;
 use dataperf::{Timestamp, Upload};
-use futures_util::{StreamExt, TryStreamExt, stream};
+use futures_util::{StreamExt, stream};
 
 use crate::caretaker::fail;
-use crate::fault::port_error;
+use crate::listing::versions;
 use crate::runtime::now;
-use crate::sweep_state::{Place, State, load, save};
+use crate::sweep_state::{State, load, save};
 use crate::{DynamoLeaderboards, Evaluators, S3Bucket};
 
 /// An upload in parts carries the time at which it began: so long before an earlier sweep is looked at again.
@@ -58,15 +60,19 @@ pub(crate) struct Swept {
     pub(crate) n_given_up: usize,
     /// Whether the listing came to its end.
     pub(crate) is_complete: bool,
+    /// What did not work; the rest was done all the same.
+    pub(crate) faults: Vec<PortError>,
 }
 
 impl Sweep<'_> {
     /// Sweeps one benchmark.
-    pub(crate) async fn run(&self, benchmark: &str) -> Result<Swept, PortError> {
+    pub(crate) async fn run(&self, benchmark: &str) -> Swept {
         let mut swept = Swept::default();
-        self.unfinished(benchmark, &mut swept).await?;
-        self.unannounced(benchmark, &mut swept).await?;
-        Ok(swept)
+        let unfinished = self.unfinished(benchmark, &mut swept).await;
+        swept.faults.extend(unfinished.err());
+        let unannounced = self.unannounced(benchmark, &mut swept).await;
+        swept.faults.extend(unannounced.err());
+        swept
     }
 
     /// Submissions that were begun and did not end.
@@ -80,16 +86,22 @@ impl Sweep<'_> {
             .unwrap_or(0) as f64
             / 1e3;
         for entry in entries {
-            let age = age_millis(entry.received_at);
-            if age >= self.limits.patience_seconds * 1000 {
-                self.give_up(benchmark, &entry).await?;
-                swept.n_given_up += 1;
-            } else if age >= self.limits.quiet_seconds * 1000
-                && let Some(submission) = self.table.submission(benchmark, &entry.id).await?
-            {
-                self.evaluate(benchmark, &submission.upload, "unfinished").await?;
-                swept.n_evaluated += 1;
-            }
+            let ended = self.end(benchmark, &entry, swept).await;
+            swept.faults.extend(ended.err());
+        }
+        Ok(())
+    }
+
+    async fn end(&self, benchmark: &str, entry: &Entry, swept: &mut Swept) -> Result<(), PortError> {
+        let age = age_millis(entry.received_at);
+        if age >= self.limits.patience_seconds * 1000 {
+            self.give_up(benchmark, entry).await?;
+            swept.n_given_up += 1;
+        } else if age >= self.limits.quiet_seconds * 1000
+            && let Some(submission) = self.table.submission(benchmark, &entry.id).await?
+        {
+            self.evaluate(benchmark, &submission.upload, "unfinished").await?;
+            swept.n_evaluated += 1;
         }
         Ok(())
     }
@@ -103,26 +115,45 @@ impl Sweep<'_> {
                 ..State::default()
             });
         let newest = now().unix_millis() - self.limits.quiet_seconds * 1000;
+        let prefix = format!("{benchmark}/");
         loop {
-            let (uploads, next) = self.page(benchmark, state.place.as_ref()).await?;
-            swept.n_listed += uploads.len();
-            let due = uploads.into_iter().filter(|upload| {
+            let page = match versions(self.s3, self.submissions, &prefix, state.place.as_ref()).await {
+                Ok(page) => page,
+                Err(error) => {
+                    if !error.is_transient() && state.place.take().is_some() {
+                        // it would not be better the next time: that one begins at the beginning
+                        save(self.dynamodb, self.table_name, benchmark, &state).await?;
+                    }
+                    return Err(error);
+                }
+            };
+            swept.n_listed += page.uploads.len();
+            let due = page.uploads.into_iter().filter(|upload| {
                 let stored = upload.received_at.unix_millis();
                 let is_due = stored >= state.checked_until.unix_millis() && stored <= newest;
                 is_due && !upload.is_folder_marker() && !Request::is_one(benchmark, upload)
             });
             let lookups = due.map(|upload| async move {
-                let known = self.table.submission(benchmark, &upload.id()).await?;
-                Ok::<_, PortError>(known.is_none().then_some(upload))
+                let known = self.table.submission(benchmark, &upload.id()).await;
+                (upload, known)
             });
-            let unknown: Vec<Option<Upload>> = stream::iter(lookups)
-                .buffered(LOOKUPS_AT_ONCE)
-                .try_collect()
-                .await?;
-            for upload in unknown.into_iter().flatten() {
-                self.evaluate(benchmark, &upload, "unannounced").await?;
-                swept.n_evaluated += 1;
+            let lookups: Vec<_> = stream::iter(lookups).buffered(LOOKUPS_AT_ONCE).collect().await;
+            for (upload, known) in lookups {
+                let looked_after = match known {
+                    Ok(Some(_)) => continue,
+                    Ok(None) => self.evaluate(benchmark, &upload, "unannounced").await,
+                    Err(error) => Err(error),
+                };
+                match looked_after {
+                    Ok(()) => swept.n_evaluated += 1,
+                    Err(error) => {
+                        // as if this listing had begun before it: then the next one looks at it again
+                        state.began = state.began.min(upload.received_at);
+                        swept.faults.push(error);
+                    }
+                }
             }
+            let next = page.next;
             swept.is_complete = next.is_none();
             if next.is_none() {
                 let seen = state.began.unix_millis() - self.limits.quiet_seconds * 1000;
@@ -139,40 +170,6 @@ impl Sweep<'_> {
                 return Ok(());
             }
         }
-    }
-
-    /// One page of the versions of a benchmark's uploads, and where the next begins.
-    async fn page(
-        &self,
-        benchmark: &str,
-        place: Option<&Place>,
-    ) -> Result<(Vec<Upload>, Option<Place>), PortError> {
-        let what = || format!("listing `s3://{}/{benchmark}/`", self.submissions);
-        let request = self
-            .s3
-            .list_object_versions()
-            .bucket(self.submissions)
-            .prefix(format!("{benchmark}/"))
-            .set_key_marker(place.map(|place| place.key.clone()))
-            .set_version_id_marker(place.and_then(|place| place.version.clone()));
-        let page = request.send().await.map_err(|error| port_error(what(), error))?;
-        let uploads = page.versions().iter().filter_map(|version| {
-            Some(Upload {
-                bucket: self.submissions.to_owned(),
-                key: version.key()?.to_owned(),
-                version: version.version_id().filter(|id| *id != "null").map(str::to_owned),
-                e_tag: version.e_tag().map(|tag| tag.trim_matches('"').to_owned()),
-                received_at: Timestamp::from_unix_millis(version.last_modified()?.to_millis().ok()?),
-            })
-        });
-        let next = page
-            .next_key_marker()
-            .filter(|_| page.is_truncated() == Some(true))
-            .map(|key| Place {
-                key: key.to_owned(),
-                version: page.next_version_id_marker().map(str::to_owned),
-            });
-        Ok((uploads.collect(), next))
     }
 
     async fn evaluate(&self, benchmark: &str, upload: &Upload, why: &str) -> Result<(), PortError> {

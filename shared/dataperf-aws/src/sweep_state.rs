@@ -9,13 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::fault::port_error;
 use crate::items::{Item, text};
 use crate::keys::Key;
-
-/// Where a listing goes on.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Place {
-    pub(crate) key: String,
-    pub(crate) version: Option<String>,
-}
+use crate::listing::Place;
 
 /// The state of a benchmark's sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

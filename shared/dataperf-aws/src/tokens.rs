@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use dataperf::ports::PortError;
-use dataperf::{Digest, Timestamp};
+use dataperf::{Digest, SubmitterName, Timestamp};
 
 use crate::DynamoLeaderboards;
 use crate::fault::port_error;
@@ -33,7 +33,7 @@ pub enum Holder {
     /// The organizer's: all may be read.
     Organizer,
     /// A submitter's: what is its own may be read, in every benchmark.
-    Submitter(String),
+    Submitter(SubmitterName),
 }
 
 /// A token as the table knows it.
@@ -125,7 +125,7 @@ fn issued(item: &Item) -> Result<Issued, PortError> {
     reader.schema()?;
     let holder = match reader.text("role")? {
         ORGANIZER => Holder::Organizer,
-        SUBMITTER => Holder::Submitter(reader.text("submitter")?.into()),
+        SUBMITTER => Holder::Submitter(reader.parsed("submitter")?),
         other => return Err(reader.malformed(format!("`role` is `{other}`"))),
     };
     Ok(Issued {
@@ -156,7 +156,7 @@ impl DynamoLeaderboards {
         item.insert("role".into(), text(holder.role()));
         item.insert("issued_at".into(), text(at.to_string()));
         if let Holder::Submitter(submitter) = holder {
-            item.insert("submitter".into(), text(submitter));
+            item.insert("submitter".into(), text(submitter.as_str()));
         }
         let request = self.table.client.put_item().table_name(&self.table.name);
         let put = request.set_item(Some(item)).send().await;

@@ -45,6 +45,9 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
     const ABOUT: &'static str;
     /// The largest artifact that is read at all.
     const MAX_ARTIFACT_BYTES: u64;
+    /// The most bytes of rows that [`lookups`](Benchmark::lookups) may ask for; a submission that needs more is rejected
+    /// before any of them is read. Where the rules look nothing up, nothing may be asked for.
+    const MAX_LOOKUP_BYTES: u64 = 0;
     /// Which scores are better.
     const DIRECTION: Direction;
     /// The scores there can be.
@@ -87,7 +90,9 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
     /// A [`Rejection`] with everything that is wrong with its form.
     fn parse(artifact: &[u8]) -> Result<Self::Submission, Rejection>;
 
-    /// The rows that the rules have to see: where what may be chosen is too much to keep in memory.
+    /// The rows that the rules have to see: where what may be chosen is too much to keep in memory. Whoever uploads decides
+    /// what is read here, before anything is known to be within the rules: so rules that need no row, such as how much may
+    /// be chosen, are applied first, and of a submission that breaks them nothing is looked up.
     fn lookups(_submission: &Self::Submission, _frozen: &Self::Frozen) -> Vec<RowRequest> {
         Vec::new()
     }

@@ -19,6 +19,8 @@ use crate::row_cache::RowCache;
 
 /// No request is longer, so that the requests of many neighbouring rows go out side by side.
 const MAX_SPAN_BYTES: u64 = 8 << 20;
+/// What a read may hold of rows nobody asked for, unless what was asked for is more.
+const MAX_ALONG_BYTES: u64 = 8 << 20;
 
 /// `BENCHMARK/current.json` in the datasets bucket: which data set is in force.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -207,6 +209,11 @@ impl<B: Benchmark, S: Bucket> Dataset<B, S> {
         &self.files.manifest
     }
 
+    /// Where the data set is.
+    pub fn bucket(&self) -> &S {
+        &self.files.bucket
+    }
+
     /// A whole file, read once and kept: two leaderboards that share it share its bytes.
     ///
     /// # Errors
@@ -234,7 +241,22 @@ impl<B: Benchmark, S: Bucket> Dataset<B, S> {
         Ok(frozen)
     }
 
-    /// What each request asks for. Neighbouring rows are read together.
+    /// The bytes of what the requests ask for.
+    ///
+    /// # Errors
+    /// [`DatasetError::Frozen`] for a tensor that the data set does not have.
+    pub fn n_bytes(&self, requests: &[RowRequest]) -> Result<u64, DatasetError> {
+        let mut n_bytes = 0_u64;
+        for RowRequest { file, tensor, rows } in requests {
+            let row_bytes = self.manifest().any_tensor(file, tensor)?.row_bytes();
+            let of_request = row_bytes.unwrap_or(u64::MAX).saturating_mul(rows.len() as u64);
+            n_bytes = n_bytes.saturating_add(of_request);
+        }
+        Ok(n_bytes)
+    }
+
+    /// What each request asks for. Neighbouring rows are read together, and so are rows with little between them: then at
+    /// most as much is read along as was asked for, or [`MAX_ALONG_BYTES`].
     ///
     /// # Errors
     /// [`DatasetError::Frozen`] for a row that the tensor does not have or that is damaged.
@@ -333,10 +355,12 @@ fn wrong_size(path: &str, actual: u64, expected: u64) -> FrozenError {
     FrozenError::damaged(path, format!("it has {actual} bytes instead of {expected}"))
 }
 
-/// Sorted, disjoint spans that cover `ranges`. Those closer than `gap_bytes` become one, up to [`MAX_SPAN_BYTES`].
+/// Sorted, disjoint spans that cover `ranges`. Those closer than `gap_bytes` become one, up to [`MAX_SPAN_BYTES`], the closest
+/// first, as long as all the gaps together are no more than `ranges` or [`MAX_ALONG_BYTES`].
 fn coalesced<'a>(ranges: impl Iterator<Item = &'a Range<u64>>, gap_bytes: u64) -> Vec<Range<u64>> {
     let mut sorted: Vec<_> = ranges.cloned().collect();
     sorted.sort_by_key(|range| range.start);
+    let gap_bytes = affordable_gap(&sorted, gap_bytes);
     let mut spans: Vec<Range<u64>> = Vec::new();
     for range in sorted {
         match spans.last_mut() {
@@ -350,9 +374,52 @@ fn coalesced<'a>(ranges: impl Iterator<Item = &'a Range<u64>>, gap_bytes: u64) -
     spans
 }
 
+/// The largest gap up to `gap_bytes` that may be read along wherever it or a smaller one occurs.
+fn affordable_gap(sorted: &[Range<u64>], gap_bytes: u64) -> u64 {
+    let wanted: u64 = sorted.iter().map(|range| range.end - range.start).sum();
+    let mut end = sorted.first().map_or(0, |range| range.end);
+    let mut gaps = Vec::with_capacity(sorted.len());
+    for range in sorted {
+        gaps.push(range.start.saturating_sub(end));
+        end = end.max(range.end);
+    }
+    gaps.retain(|&gap| gap > 0 && gap <= gap_bytes);
+    gaps.sort_unstable();
+    let mut left = wanted.max(MAX_ALONG_BYTES);
+    for gap in gaps {
+        match left.checked_sub(gap) {
+            Some(rest) => left = rest,
+            None => return gap - 1,
+        }
+    }
+    gap_bytes
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_more_is_read_along_than_was_asked_for_or_a_few_megabytes() {
+        let n_bytes = |spans: &[Range<u64>]| spans.iter().map(|span| span.end - span.start).sum::<u64>();
+        // 10,000 short rows, each 60 kB from the next: all of them and the gaps would be 600 MB
+        let rows: Vec<_> = (0..10_000).map(|n| n * 60_000..n * 60_000 + 1000).collect();
+        assert_eq!(coalesced(rows.iter(), 64 << 10).len(), 10_000);
+        // the closest are still read together
+        let near: Vec<_> = (0..1_000).map(|n| n * 1_500..n * 1_500 + 1000).collect();
+        let far = near.iter().cloned().chain(rows.iter().map(|row| {
+            let begin = 10_000_000;
+            begin + row.start..begin + row.end
+        }));
+        let far: Vec<_> = far.collect();
+        let spans = coalesced(far.iter(), 64 << 10);
+        assert_eq!(spans.len(), 10_001);
+        assert!(n_bytes(&spans) <= 11_000_000 + MAX_ALONG_BYTES);
+        // where much is asked for, as much may be read along
+        let wide: Vec<_> = (0..1_000).map(|n| n * 60_000..n * 60_000 + 50_000).collect();
+        let spans = coalesced(wide.iter(), 64 << 10);
+        assert!(spans.len() < 10, "{}", spans.len());
+    }
 
     #[test]
     fn neighbours_are_read_together_and_far_rows_alone() {

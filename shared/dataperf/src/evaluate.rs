@@ -76,7 +76,12 @@ pub async fn check<B: Benchmark, S: Bucket>(
         Err(rejection) => return Ok(Err(rejection)),
     };
     let frozen = dataset.frozen(leaderboard).await?;
-    let found = dataset.rows(&B::lookups(&submission, &frozen)).await?;
+    let lookups = B::lookups(&submission, &frozen);
+    let n_bytes = dataset.n_bytes(&lookups)?;
+    if n_bytes > B::MAX_LOOKUP_BYTES {
+        return Ok(Err(too_much_to_look_up(B::MAX_LOOKUP_BYTES, n_bytes)));
+    }
+    let found = dataset.rows(&lookups).await?;
     Ok(B::validate(submission, &frozen, &found).map(|checked| Checked { frozen, checked }))
 }
 
@@ -86,6 +91,14 @@ pub fn too_large(limit: u64, n_bytes: u64) -> Rejection {
         "the file has {n_bytes} bytes, the limit is {limit}: send the submission only, without embeddings or padding"
     );
     Reason::over("too_large", "", limit, n_bytes, message).into()
+}
+
+fn too_much_to_look_up(limit: u64, n_bytes: u64) -> Rejection {
+    let message = format!(
+        "what the submission names has {n_bytes} bytes in the data set, at most {limit} are read before the rules are \
+         checked: choose less"
+    );
+    Reason::over("too_much_to_look_up", "", limit, n_bytes, message).into()
 }
 
 fn check_leaderboard<B: Benchmark, S: Bucket>(

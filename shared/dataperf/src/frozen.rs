@@ -96,7 +96,16 @@ impl TensorEntry {
         self.shape.first().copied().unwrap_or(0)
     }
 
+    /// The tensor's bytes within the file. `None` when its extents are more than can be addressed, also where one of them is
+    /// 0 and it has no bytes.
     fn range(&self) -> Option<Range<u64>> {
+        let mut extents = self.shape.iter().filter(|&&extent| extent > 0);
+        let is_addressable = extents
+            .try_fold(1_isize, |n, &extent| n.checked_mul(isize::try_from(extent).ok()?))
+            .is_some();
+        if !is_addressable {
+            return None;
+        }
         let n_bytes = self.row_bytes()?.checked_mul(self.n_rows() as u64)?;
         Some(self.begin..self.begin.checked_add(n_bytes)?)
     }
@@ -210,7 +219,10 @@ impl Manifest {
             for (name, tensor) in &file.tensors {
                 let aligned = tensor.begin % tensor.dtype.size() == 0;
                 if !aligned || tensor.range().is_none_or(|range| range.end > file.n_bytes) {
-                    return Err(refuse(format!("the tensor `{name}` does not fit into `{path}`")));
+                    return Err(refuse(format!(
+                        "the tensor `{name}` of shape {:?} from byte {} on does not fit into `{path}`",
+                        tensor.shape, tensor.begin
+                    )));
                 }
             }
         }
@@ -302,7 +314,9 @@ impl Matrix {
 
     /// A matrix of `bytes`, little-endian and row-major. `None` when there are not `n_rows` x `n_cols` numbers.
     pub fn from_rows(bytes: Bytes, n_rows: usize, n_cols: usize) -> Option<Self> {
-        if bytes.len() != n_rows.checked_mul(n_cols)?.checked_mul(4)? {
+        if bytes.len() != n_rows.checked_mul(n_cols)?.checked_mul(4)?
+            || n_rows.max(n_cols) > isize::MAX as usize
+        {
             return None;
         }
         let usable = cfg!(target_endian = "little") && bytemuck::try_cast_slice::<u8, f32>(&bytes).is_ok();

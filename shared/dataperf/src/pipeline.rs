@@ -15,7 +15,7 @@ use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got, PutIfAbsent};
 use crate::ports::leaderboard::{Board, Finished, Known, Leaderboards, Received, Submission};
 use crate::rejection::{Reason, Rejection};
-use crate::upload::{SubmissionId, Upload, UploadKey};
+use crate::upload::{FiledUnder, SubmissionId, Upload, UploadKey};
 use crate::verdict::{Ending, Receipt, Verdict};
 use crate::{Digest, Timestamp};
 
@@ -201,14 +201,13 @@ async fn end<B: Benchmark>(
 }
 
 /// The names an upload is filed under, whether or not its key can be used.
-pub(crate) fn names(benchmark: &str, upload: &Upload, place: &Result<UploadKey, Rejection>) -> UploadKey {
-    place
-        .clone()
-        .unwrap_or_else(|_| UploadKey::salvage(benchmark, &upload.key))
+pub(crate) fn names(benchmark: &str, upload: &Upload, place: &Result<UploadKey, Rejection>) -> FiledUnder {
+    let salvage = |_| FiledUnder::salvage(benchmark, &upload.key);
+    place.clone().map_or_else(salvage, FiledUnder::from)
 }
 
 /// How an upload is filed.
-pub(crate) fn file(benchmark: &str, upload: &Upload, names: &UploadKey, terms: Terms) -> Received {
+pub(crate) fn file(benchmark: &str, upload: &Upload, names: &FiledUnder, terms: Terms) -> Received {
     Received {
         board: Board {
             benchmark: benchmark.into(),

@@ -6,10 +6,10 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::rejection::{Reason, Reasons, Rejection, quote};
-use crate::{Digest, Timestamp};
+use crate::{Digest, SubmitterName, Timestamp};
 
 const MAX_NAME_BYTES: usize = 128;
-/// Stands where a key names no leaderboard or no submitter, so that even such an upload has a receipt.
+/// Stands where a key names no leaderboard or no submitter, so that even such an upload has a receipt. It is nobody's name.
 pub const UNNAMED: &str = "_";
 
 /// A submission's identity: the same bucket, key and version always give the same id, so the second delivery of
@@ -116,6 +116,15 @@ pub struct UploadKey {
     /// The board the submission is for, not yet known to exist.
     pub leaderboard: String,
     /// Whose submission it is.
+    pub submitter: SubmitterName,
+}
+
+/// The names an upload is filed under, whether or not its key can be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FiledUnder {
+    /// The board, or [`UNNAMED`].
+    pub leaderboard: String,
+    /// The submitter, or [`UNNAMED`].
     pub submitter: String,
 }
 
@@ -123,11 +132,12 @@ impl UploadKey {
     /// Takes `key` apart.
     ///
     /// # Errors
-    /// A rejection with `misplaced_upload` or `unusable_name` that shows the form a key must have.
+    /// A rejection with `misplaced_upload` or `unusable_name`, at the part of the key that can't be used, that shows the form
+    /// it must have.
     ///
     /// ```
     /// let key = dataperf::UploadKey::parse("speech-selection", "speech-selection/en-25/ada/first try.json");
-    /// assert_eq!(key.map(|k| (k.leaderboard, k.submitter)), Ok(("en-25".into(), "ada".into())));
+    /// assert_eq!(key.map(|k| (k.leaderboard, k.submitter.to_string())), Ok(("en-25".into(), "ada".into())));
     /// ```
     pub fn parse(benchmark: &str, key: &str) -> Result<Self, Rejection> {
         let mut parts = key.splitn(4, '/');
@@ -139,35 +149,56 @@ impl UploadKey {
             return Err(misplaced(benchmark, key));
         }
         let mut reasons = Reasons::default();
-        for (what, name) in [("leaderboard", leaderboard), ("submitter", submitter)] {
-            if !is_usable_name(name) {
-                let message = format!(
-                    "{} can't be a {what}'s name: 1 to {MAX_NAME_BYTES} bytes, no control character, no `#`, and not `{UNNAMED}`, `.` or `..`",
-                    quote(name)
-                );
-                reasons.add(Reason::new("unusable_name", "", message));
-            }
+        if !is_usable_name(leaderboard) {
+            let message = format!(
+                "{} can't be a leaderboard's name: 1 to {MAX_NAME_BYTES} bytes, no control character, no `#`, and not `{UNNAMED}`, `.` or `..`",
+                quote(leaderboard)
+            );
+            reasons.add(Reason::new("unusable_name", "key, part 2", message));
         }
-        reasons.into_verdict(Self {
-            leaderboard: leaderboard.into(),
-            submitter: submitter.into(),
-        })
+        let submitter = submitter.parse::<SubmitterName>();
+        if let Err(error) = &submitter {
+            let message =
+                format!("{error}, and upload the file under it: `{benchmark}/LEADERBOARD/SUBMITTER/FILE`");
+            reasons.add(Reason::new("unusable_name", "key, part 3", message));
+        }
+        match submitter {
+            Ok(submitter) if reasons.is_empty() => Ok(Self {
+                leaderboard: leaderboard.into(),
+                submitter,
+            }),
+            _ => Err(reasons
+                .into_verdict(())
+                .err()
+                .unwrap_or_else(|| misplaced(benchmark, key))),
+        }
     }
+}
 
-    /// The names an unusable key is filed under: what of it can be used, and [`UNNAMED`] for the rest.
+impl FiledUnder {
+    /// The names of a key that can't be used: what of it can, and [`UNNAMED`] for the rest.
     pub fn salvage(benchmark: &str, key: &str) -> Self {
         let mut parts = key
             .strip_prefix(benchmark)
             .and_then(|rest| rest.strip_prefix('/'))
             .unwrap_or("")
             .split('/');
-        let mut next = || match parts.next() {
-            Some(name) if is_usable_name(name) && parts.clone().next().is_some() => name.to_owned(),
+        let mut next = |is_usable: fn(&str) -> bool| match parts.next() {
+            Some(name) if is_usable(name) && parts.clone().next().is_some() => name.to_owned(),
             _ => UNNAMED.to_owned(),
         };
         Self {
-            leaderboard: next(),
-            submitter: next(),
+            leaderboard: next(is_usable_name),
+            submitter: next(|name| name.parse::<SubmitterName>().is_ok()),
+        }
+    }
+}
+
+impl From<UploadKey> for FiledUnder {
+    fn from(key: UploadKey) -> Self {
+        Self {
+            leaderboard: key.leaderboard,
+            submitter: key.submitter.into(),
         }
     }
 }
@@ -221,20 +252,30 @@ mod tests {
             assert_eq!(rejection.reasons()[0].code, "misplaced_upload", "{key}");
         }
         let rejection = UploadKey::parse("b", "b/#/_/x").expect_err("two bad names");
-        assert_eq!(rejection.n_reasons(), 2);
+        let places: Vec<&str> = rejection
+            .reasons()
+            .iter()
+            .map(|reason| reason.at.as_str())
+            .collect();
+        assert_eq!(places, ["key, part 2", "key, part 3"]);
     }
 
     #[test]
     fn salvages_what_names_there_are() {
         let salvage = |key| {
-            let UploadKey {
+            let FiledUnder {
                 leaderboard,
                 submitter,
-            } = UploadKey::salvage("b", key);
+            } = FiledUnder::salvage("b", key);
             format!("{leaderboard} {submitter}")
         };
         assert_eq!(salvage("b/en-25/file.json"), "en-25 _");
         assert_eq!(salvage("b/en-25/#/file.json"), "en-25 _");
+        assert_eq!(
+            salvage("b/en-25/Cid/file.json"),
+            "en-25 _",
+            "not under a name that looks like another"
+        );
         assert_eq!(salvage("b/file.json"), "_ _");
         assert_eq!(salvage("elsewhere"), "_ _");
     }

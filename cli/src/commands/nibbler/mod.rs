@@ -10,7 +10,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use clap::Subcommand;
-use dataperf::{Ending, Receipt};
+use dataperf::{Ending, Receipt, SubmitterName};
 use dataperf_nibbler::{BENCHMARK, Kind};
 use serde::Serialize;
 
@@ -55,7 +55,12 @@ pub(crate) async fn run(command: NibblerCommand, format: Format) -> Result<Done>
 }
 
 /// Uploads lines as one file, and waits for its receipt.
-pub(crate) async fn send<T: Serialize>(cloud: &Cloud, kind: Kind, who: &str, lines: &[T]) -> Result<Receipt> {
+pub(crate) async fn send<T: Serialize>(
+    cloud: &Cloud,
+    kind: Kind,
+    who: &SubmitterName,
+    lines: &[T],
+) -> Result<Receipt> {
     let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
     let path = scratch.path().join(format!("{kind}.jsonl"));
     let lines: Vec<String> = lines
@@ -67,7 +72,7 @@ pub(crate) async fn send<T: Serialize>(cloud: &Cloud, kind: Kind, who: &str, lin
 }
 
 /// The same with a file that is there.
-async fn send_file(cloud: &Cloud, kind: Kind, who: &str, path: &Path) -> Result<Receipt> {
+async fn send_file(cloud: &Cloud, kind: Kind, who: &SubmitterName, path: &Path) -> Result<Receipt> {
     let submitted = upload(cloud, BENCHMARK, kind.as_str(), who, path).await?;
     let spinner = progress::waiting(&format!("waiting for the receipt of {}", submitted.id));
     let receipt = receipt(cloud, &submitted).await;

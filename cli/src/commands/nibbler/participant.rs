@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use dataperf::Receipt;
+use dataperf::{Receipt, SubmitterName};
 use dataperf_nibbler::Kind;
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ pub(crate) struct GenerateArgs {
     file: Option<PathBuf>,
     /// Your name
     #[arg(long, short)]
-    submitter: String,
+    submitter: SubmitterName,
     #[command(flatten)]
     images: ImageArgs,
     #[command(flatten)]
@@ -49,7 +49,7 @@ pub(crate) async fn generate(args: GenerateArgs, format: Format) -> Result<Done>
 }
 
 /// Asks for images of prompts.
-pub(crate) async fn ask(cloud: &Cloud, who: &str, prompts: &[String]) -> Result<Receipt> {
+pub(crate) async fn ask(cloud: &Cloud, who: &SubmitterName, prompts: &[String]) -> Result<Receipt> {
     let lines: Vec<Value> = prompts.iter().map(|prompt| json!({ "prompt": prompt })).collect();
     send(cloud, Kind::Generate, who, &lines).await
 }
@@ -73,7 +73,7 @@ pub(crate) struct SubmitArgs {
     file: Option<PathBuf>,
     /// Your name
     #[arg(long, short)]
-    submitter: String,
+    submitter: SubmitterName,
     /// The prompt
     #[arg(long)]
     prompt: Option<String>,

@@ -1,8 +1,9 @@
 //! What a rater does: look at the next pair, and judge it.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
 use clap::builder::ArgAction;
+use dataperf::SubmitterName;
 use dataperf_nibbler::{Kind, PairId, Verdict};
 use dataperf_nibbler_aws::{judged_by, unjudged};
 use serde_json::json;
@@ -18,7 +19,7 @@ use crate::output::{Format, print_json};
 pub(crate) struct NextArgs {
     /// Your name
     #[arg(long, short)]
-    rater: String,
+    rater: SubmitterName,
     #[command(flatten)]
     images: ImageArgs,
     #[command(flatten)]
@@ -28,7 +29,7 @@ pub(crate) struct NextArgs {
 pub(crate) async fn next(args: NextArgs, format: Format) -> Result<Done> {
     let cloud = args.cloud.connect().await;
     let leaderboards = cloud.leaderboards();
-    let judged = judged_by(leaderboards.table(), &args.rater).await?;
+    let judged = judged_by(leaderboards.table(), args.rater.as_str()).await?;
     let waiting = unjudged(leaderboards.table()).await?;
     let mut left = waiting
         .into_iter()
@@ -66,7 +67,7 @@ pub(crate) struct JudgeArgs {
     pair: PairId,
     /// Your name
     #[arg(long, short)]
-    rater: String,
+    rater: SubmitterName,
     /// Whether the prompt appears safe
     #[arg(long, action = ArgAction::Set)]
     prompt_safe: bool,
@@ -87,9 +88,6 @@ pub(crate) struct JudgeArgs {
 }
 
 pub(crate) async fn judge(args: JudgeArgs, format: Format) -> Result<Done> {
-    if args.rater.is_empty() {
-        bail!("a rater has a name");
-    }
     let cloud = args.cloud.connect().await;
     let verdict = Verdict {
         submission: args.pair,

@@ -70,7 +70,7 @@ pub(super) async fn board(
     let place = query
         .cursor
         .as_deref()
-        .map(Place::<Standing>::parse)
+        .map(|word| app.seal().open::<Standing>(word))
         .transpose()?;
     let (after, mut standing) = place.map_or((None, Standing::default()), |place| {
         (Some(place.at), place.so_far)
@@ -88,7 +88,9 @@ pub(super) async fn board(
         }
     }
     let flat: Vec<_> = rows.iter().map(Row::flat).collect();
-    let next = page.next.map(|at| Place { at, so_far: standing }.word());
+    let next = page
+        .next
+        .map(|at| app.seal().word(&Place { at, so_far: standing }));
     let document = BoardPage {
         benchmark: board.benchmark,
         leaderboard: board.leaderboard,

@@ -2,10 +2,10 @@
 
 use axum::extract::{Path, State};
 use axum::response::Response;
+use dataperf::SubmitterName;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::name;
 use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
@@ -50,19 +50,21 @@ pub(super) async fn history(
     Strict(query): Strict<HistoryQuery>,
 ) -> Result<Response, Problem> {
     catalogue::benchmark(&benchmark)?;
-    let submitter = name("submitter", &query.submitter)?;
+    let submitter = query.submitter.parse::<SubmitterName>();
+    let submitter =
+        submitter.map_err(|error| Problem::not_found("unusable_name", "submitter", error.to_string()))?;
     let limit = within(query.limit, 50, 200)?;
-    let place = query.cursor.as_deref().map(Place::<()>::parse).transpose()?;
-    let after = place.map(|place| place.at);
+    let place = query.cursor.as_deref().map(|word| app.seal().open::<()>(word));
+    let after = place.transpose()?.map(|place| place.at);
     let table = app.table().await;
     let page = table
-        .history_page(&benchmark, submitter, after.as_ref(), limit)
+        .history_page(&benchmark, submitter.as_str(), after.as_ref(), limit)
         .await?;
     let seen = page.lines.iter().filter(|entry| caller.sees(entry));
     let document = SubmissionsPage {
         benchmark,
         submissions: seen.map(Line::from).collect(),
-        next: page.next.map(|at| Place { at, so_far: () }.word()),
+        next: page.next.map(|at| app.seal().word(&Place { at, so_far: () })),
     };
     Ok(wishes.list(
         &caller,

@@ -65,7 +65,7 @@ pub(super) async fn series(
     let place = query
         .cursor
         .as_deref()
-        .map(Place::<Option<f64>>::parse)
+        .map(|word| app.seal().open::<Option<f64>>(word))
         .transpose()?;
     let (after, mut best) = place.map_or((None, None), |place| (Some(place.at), place.so_far));
     let table = app.table().await;
@@ -83,7 +83,7 @@ pub(super) async fn series(
         leaderboard: board.leaderboard,
         round: board.round,
         points,
-        next: page.next.map(|at| Place { at, so_far: best }.word()),
+        next: page.next.map(|at| app.seal().word(&Place { at, so_far: best })),
     };
     Ok(wishes.list(&caller, query.format, &document, &Point::HEADER, &document.points))
 }

@@ -38,8 +38,8 @@ pub(super) async fn unfinished(
     caller.must_organize()?;
     catalogue::benchmark(&benchmark)?;
     let limit = within(query.limit, 50, 200)?;
-    let place = query.cursor.as_deref().map(Place::<()>::parse).transpose()?;
-    let after = place.map(|place| place.at);
+    let place = query.cursor.as_deref().map(|word| app.seal().open::<()>(word));
+    let after = place.transpose()?.map(|place| place.at);
     let page = app
         .table()
         .await
@@ -48,7 +48,7 @@ pub(super) async fn unfinished(
     let document = SubmissionsPage {
         benchmark,
         submissions: page.lines.iter().map(Line::from).collect(),
-        next: page.next.map(|at| Place { at, so_far: () }.word()),
+        next: page.next.map(|at| app.seal().word(&Place { at, so_far: () })),
     };
     Ok(wishes.list(
         &caller,

@@ -231,7 +231,7 @@ impl Reader {
         );
         let round = Round {
             id: id.unwrap_or_default(),
-            leaderboards: self.names(object, at, "leaderboards"),
+            leaderboards: self.names(object, at, "leaderboards", Self::name),
             opens: opens.unwrap_or(Timestamp::from_unix_millis(0)),
             closes,
             dataset: self.parsed::<Digest>(object, at, "dataset"),
@@ -241,7 +241,7 @@ impl Reader {
             artifacts: self
                 .choice::<Visibility>(object, at, "artifacts", "`private` or `public`")
                 .unwrap_or_default(),
-            baselines: self.names(object, at, "baselines"),
+            baselines: self.names(object, at, "baselines", Self::submitter),
             messages,
         };
         opens.map(|_| round) // without an opening it can't be held against the others

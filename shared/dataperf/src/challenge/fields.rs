@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::SubmitterName;
 use crate::rejection::{Reason, Reasons, pointer, quote};
 use crate::upload::is_usable_name;
 
@@ -30,7 +31,20 @@ impl Reader {
         }
     }
 
-    pub(super) fn names(&mut self, object: &Object, at: &str, key: &str) -> Vec<String> {
+    pub(super) fn submitter(&mut self, name: &str, at: &str) {
+        if let Err(error) = name.parse::<SubmitterName>() {
+            self.wrong("unusable_name", at, error.to_string());
+        }
+    }
+
+    /// The names in a list, each of which `check` looks at.
+    pub(super) fn names(
+        &mut self,
+        object: &Object,
+        at: &str,
+        key: &str,
+        check: fn(&mut Self, &str, &str),
+    ) -> Vec<String> {
         let at = pointer(at, key);
         let mut names: Vec<String> = Vec::new();
         for (idx, value) in self.list(object.get(key), &at).iter().enumerate() {
@@ -39,7 +53,7 @@ impl Reader {
                 self.wrong("wrong_type", &at, "expected a name");
                 continue;
             };
-            self.name(name, &at);
+            check(self, name, &at);
             if names.iter().any(|other| other == name) {
                 self.wrong("duplicate_name", &at, format!("{} is listed twice", quote(name)));
             }

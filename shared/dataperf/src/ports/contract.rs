@@ -22,7 +22,7 @@ pub(super) type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 /// # Panics
 /// When the bucket breaks a promise.
 pub async fn bucket(bucket: &impl Bucket, prefix: &str) -> Outcome {
-    let key = format!("{prefix}/a key with spaces, + and ü.json");
+    let key = format!("{prefix}/a key with spaces, +, % and ü.json");
     assert_eq!(bucket.get(&key, None, 100).await?, Got::Missing);
     assert_eq!(bucket.get_ranges(&key, &[0..1, 1..2]).await?, None);
 
@@ -49,6 +49,13 @@ pub async fn bucket(bucket: &impl Bucket, prefix: &str) -> Outcome {
         "a range beyond the end is an error"
     );
     many_ranges(bucket, &key, prefix).await?;
+
+    let strange = format!("{prefix}/what XML can't carry\u{1}\t\n.json");
+    bucket.put(&strange, Bytes::from_static(b"strange")).await?;
+    let Got::Object(object) = bucket.get(&strange, None, 10).await? else {
+        panic!("a key with control characters is a key")
+    };
+    assert_eq!(object.bytes, b"strange"[..]);
 
     let fresh = format!("{prefix}/fresh");
     assert_eq!(

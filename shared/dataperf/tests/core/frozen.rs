@@ -83,6 +83,16 @@ fn a_manifest_that_does_not_hold_together_is_refused() {
         file.tensors.get_mut("embeddings").expect("a tensor").shape = vec![usize::MAX, 2];
     });
     assert!(beyond.contains("does not fit"), "{beyond}");
+    // no bytes at all, and more rows than an array can have
+    let empty = refused(|manifest| {
+        let file = manifest.files.get_mut("en/eval.safetensors").expect("a file");
+        file.tensors.get_mut("embeddings").expect("a tensor").shape = vec![1 << 63, 0];
+    });
+    assert!(
+        empty.contains("`embeddings`") && empty.contains("`en/eval.safetensors`"),
+        "{empty}"
+    );
+    assert!(empty.contains("[9223372036854775808, 0]"), "{empty}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod contract;
 mod failure;
 mod frozen;
 mod pipeline;
+mod reading;
 mod rounds;
 mod rules;
 mod tiny;

@@ -42,22 +42,22 @@ pub fn read<T: Artifact>(file: &[u8], configuration: &Configuration) -> Result<V
         let message = "the file begins with a byte order mark: save it as UTF-8 without one";
         return Err(Reason::new("byte_order_mark", "line 1", message).into());
     }
-    let lines: Vec<(usize, &[u8])> = file
+    let lines = file
         .split(|&byte| byte == b'\n')
         .enumerate()
         .map(|(idx, line)| (idx + 1, line.trim_ascii()))
-        .filter(|(_, line)| !line.is_empty())
-        .collect();
-    if lines.is_empty() {
+        .filter(|(_, line)| !line.is_empty());
+    let n_lines = lines.clone().count();
+    if n_lines == 0 {
         return Err(Reason::new("empty", "", "the file has no line: put one JSON object on each").into());
     }
-    if lines.len() > T::MAX_LINES {
-        let (limit, n) = (T::MAX_LINES, lines.len());
+    if n_lines > T::MAX_LINES {
+        let (limit, n) = (T::MAX_LINES, n_lines);
         let message =
             format!("the file has {n} lines, a file of this kind may have {limit}: split it into several");
         return Err(Reason::over("too_many_lines", "", limit as u64, n as u64, message).into());
     }
-    let outcomes = lines.into_iter().map(|(number, line)| Line {
+    let outcomes = lines.map(|(number, line)| Line {
         number,
         outcome: read_line(number, line, configuration),
     });

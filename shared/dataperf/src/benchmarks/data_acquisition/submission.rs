@@ -17,9 +17,29 @@ pub(super) struct Plan {
     pub(super) at: String,
     /// The market as the artifact names it.
     pub(super) market: String,
-    /// One for each seller, with its place; `None` when it is no whole number, which has been noted. No counts at
-    /// all when they are not a list.
-    pub(super) counts: Option<Vec<(String, Option<u64>)>>,
+    /// One for each seller; `None` when it is no whole number, which has been noted. No counts at all when they are not a
+    /// list.
+    pub(super) counts: Option<Vec<Option<u64>>>,
+    is_text: bool,
+}
+
+impl Plan {
+    /// Where the count number `idx` stands in the artifact. Not kept: an artifact may have 250,000 of them.
+    pub(super) fn at(&self, idx: usize) -> String {
+        if self.is_text {
+            field_of(&self.at, idx)
+        } else {
+            item_of(&self.at, idx)
+        }
+    }
+}
+
+fn item_of(list: &str, idx: usize) -> String {
+    format!("{list}/{idx}")
+}
+
+fn field_of(file: &str, idx: usize) -> String {
+    format!("{file} field {}", idx + 1)
 }
 
 /// A parsed artifact. What is wrong with its form is carried along, so that the rules can add to it.
@@ -55,6 +75,7 @@ impl Submission {
 
 fn of_json(market: String, counts: Json, reasons: &mut Reasons) -> Plan {
     let at = pointer("", &market);
+    let is_text = false;
     let Json::Array(items) = counts else {
         let message = format!(
             "expected an array of counts here, one a seller, found {}",
@@ -65,30 +86,31 @@ fn of_json(market: String, counts: Json, reasons: &mut Reasons) -> Plan {
             at,
             market,
             counts: None,
+            is_text,
         };
     };
     let mut count = |(idx, item): (usize, Json)| {
-        let at = format!("{at}/{idx}");
         let (count, shown) = match item {
             Json::Number(number) => (number.as_u64(), quote(&number.to_string())),
             other => (None, other.kind().to_owned()),
         };
-        note(count, &at, &shown, reasons);
-        (at, count)
+        note(count, || item_of(&at, idx), &shown, reasons)
     };
     let counts = items.into_iter().enumerate().map(&mut count).collect();
     Plan {
         at,
         market,
         counts: Some(counts),
+        is_text,
     }
 }
 
-fn note(count: Option<u64>, at: &str, shown: &str, reasons: &mut Reasons) {
+fn note(count: Option<u64>, at: impl FnOnce() -> String, shown: &str, reasons: &mut Reasons) -> Option<u64> {
     if count.is_none() {
         let message = format!("the count is {shown}: it must be a whole number, 0 or more");
-        reasons.add(Reason::new("bad_count", at, message));
+        reasons.add(Reason::new("bad_count", at(), message));
     }
+    count
 }
 
 fn of_text(file: &Entry, reasons: &mut Reasons) -> Option<Plan> {
@@ -101,7 +123,7 @@ fn of_text(file: &Entry, reasons: &mut Reasons) -> Option<Plan> {
         reasons.add(Reason::new("unknown_file", name, message));
         return None;
     };
-    let (at, market) = (name.clone(), market.to_owned());
+    let (at, market, is_text) = (name.clone(), market.to_owned(), true);
     let Ok(text) = std::str::from_utf8(file.text_bytes()) else {
         let message = format!("{} is not UTF-8 text: save it in that encoding", quote(name));
         reasons.add(Reason::new("not_utf8", name, message));
@@ -109,19 +131,19 @@ fn of_text(file: &Entry, reasons: &mut Reasons) -> Option<Plan> {
             at,
             market,
             counts: None,
+            is_text,
         });
     };
     let line = text.trim_end().trim_end_matches(',');
     let mut count = |(idx, field): (usize, &str)| {
-        let at = format!("{name} field {}", idx + 1);
         let count = field.trim().parse().ok();
-        note(count, &at, &quote(field.trim()), reasons);
-        (at, count)
+        note(count, || field_of(name, idx), &quote(field.trim()), reasons)
     };
     let counts = line.split(',').enumerate().map(&mut count).collect();
     Some(Plan {
         at,
         market,
         counts: Some(counts),
+        is_text,
     })
 }

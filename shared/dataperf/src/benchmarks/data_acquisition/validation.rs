@@ -66,8 +66,10 @@ impl Checked {
             let Some(counts) = rules.counts(&plan, market) else {
                 continue;
             };
-            rules.within_budget(&plan, number, market, &counts);
-            if counts.are_valid {
+            let is_paid = rules.is_within_budget(&plan, number, market, &counts);
+            let is_enough = counts.are_valid && rules.is_enough(&plan, number, &counts.of_sellers);
+            // What can't be paid is not sampled: it could be all rows of all sellers, in every trial.
+            if is_paid && is_enough {
                 markets.extend(rules.bought(&plan, number, market, &counts.of_sellers));
             }
         }
@@ -118,9 +120,7 @@ impl Rules<'_> {
                 message,
             ));
         }
-        for (seller_idx, ((at, count), Seller { n_rows, .. })) in
-            listed.iter().zip(&market.sellers).enumerate()
-        {
+        for (seller_idx, (count, Seller { n_rows, .. })) in listed.iter().zip(&market.sellers).enumerate() {
             let Some(count) = *count else {
                 are_valid = false;
                 continue;
@@ -132,7 +132,7 @@ impl Rules<'_> {
                 );
                 self.reasons.add(Reason::over(
                     "more_than_seller_has",
-                    at,
+                    plan.at(seller_idx),
                     *n_rows as u64,
                     count,
                     message,
@@ -140,7 +140,7 @@ impl Rules<'_> {
                 are_valid = false;
             }
         }
-        if listed.iter().all(|(_, count)| *count == Some(0)) {
+        if listed.iter().all(|count| *count == Some(0)) {
             let message = format!(
                 "nothing is bought in market {}: buy something that has both labels",
                 quote(&plan.market)
@@ -155,9 +155,9 @@ impl Rules<'_> {
         })
     }
 
-    fn within_budget(&mut self, plan: &Plan, number: u32, market: &Market, counts: &Counts) {
+    fn is_within_budget(&mut self, plan: &Plan, number: u32, market: &Market, counts: &Counts) -> bool {
         let Some(over) = overshoot(market, &counts.of_sellers) else {
-            return;
+            return true;
         };
         let (cost, budget) = (cost(market, &counts.of_sellers), market.budget);
         let at_least = if counts.are_valid { "" } else { "at least " };
@@ -172,9 +172,10 @@ impl Rules<'_> {
             actual: is_whole.then_some(cost.ceil() as u64),
             ..reason
         });
+        false
     }
 
-    fn bought(&mut self, plan: &Plan, number: u32, market: &Market, counts: &[usize]) -> Option<Bought> {
+    fn is_enough(&mut self, plan: &Plan, number: u32, counts: &[usize]) -> bool {
         let (n_bought, n_needed) = (counts.iter().sum::<usize>(), self.frozen.buyer_model().min_rows());
         if n_bought < n_needed {
             let message = format!(
@@ -187,8 +188,11 @@ impl Rules<'_> {
                 n_bought as u64,
                 message,
             ));
-            return None;
         }
+        n_bought >= n_needed
+    }
+
+    fn bought(&mut self, plan: &Plan, number: u32, market: &Market, counts: &[usize]) -> Option<Bought> {
         let trials = self.frozen.trials(market, counts);
         let labels = self.frozen.labels(number);
         for rows in &trials {

@@ -1,6 +1,7 @@
 //! The rules: allowed clips, each under its own word and only once, at least two classes, within the limit.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use super::model::{Frozen, Place};
 use super::submission::{Listed, Submission};
@@ -85,8 +86,8 @@ impl Checked {
 struct Rules<'a> {
     frozen: &'a Frozen,
     reasons: Reasons,
-    /// Where each clip stands first, by id.
-    first_seen: HashMap<String, String>,
+    /// Where each clip stands first, by id: the list, and the place in it.
+    first_seen: HashMap<String, (Rc<str>, usize)>,
     n_listed: usize,
 }
 
@@ -126,19 +127,20 @@ impl Rules<'_> {
     }
 
     fn rows(&mut self, clips: &[Listed], at: &str, place: Place<'_>) -> Vec<usize> {
-        let mut rows = Vec::with_capacity(clips.len());
+        let mut rows = Vec::new();
         self.n_listed += clips.len();
+        let list: Rc<str> = at.into();
         for (idx, id) in clips {
-            let at = format!("{at}/{idx}");
-            if let Some(first) = self.first_seen.get(id) {
+            let at = format!("{list}/{idx}");
+            if let Some((first, first_idx)) = self.first_seen.get(id) {
                 let message = format!(
-                    "{} is chosen already at `{first}`: remove one of the two",
+                    "{} is chosen already at `{first}/{first_idx}`: remove one of the two",
                     quote(id)
                 );
                 self.reasons.add(Reason::new("duplicate_clip", at, message));
                 continue;
             }
-            self.first_seen.insert(id.clone(), at.clone());
+            self.first_seen.insert(id.clone(), (list.clone(), *idx));
             let Some(row) = self.frozen.row_of(id) else {
                 let message = format!(
                     "{} is not an allowed training clip: choose from the allowed set",

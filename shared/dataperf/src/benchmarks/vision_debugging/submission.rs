@@ -21,22 +21,32 @@ pub(super) enum Name {
     BeginsWith(String),
 }
 
-/// One image of an order.
-#[derive(Debug)]
-pub(super) struct Index {
-    /// Where it stands in the artifact.
-    pub(super) at: String,
-    /// `None` when it is no whole number, which has been noted.
-    pub(super) value: Option<i64>,
-}
-
 /// The order of one task's images.
 #[derive(Debug)]
 pub(super) struct Order {
     pub(super) at: String,
     pub(super) task: Name,
-    /// `None` when it is of another form, which has been noted.
-    pub(super) indices: Option<Vec<Index>>,
+    /// The images, each `None` when it is no whole number, which has been noted. No images at all when the order is of
+    /// another form, which has been noted too.
+    pub(super) indices: Option<Vec<Option<i64>>>,
+}
+
+impl Order {
+    /// Where its image number `idx` stands in the artifact. Not kept: an artifact may have a million of them.
+    pub(super) fn at(&self, idx: usize) -> String {
+        match self.task {
+            Name::Is(_) => item_of(&self.at, idx),
+            Name::BeginsWith(_) => line_of(&self.at, idx),
+        }
+    }
+}
+
+fn item_of(list: &str, idx: usize) -> String {
+    format!("{list}/{idx}")
+}
+
+fn line_of(file: &str, line_idx: usize) -> String {
+    format!("{file} line {}", line_idx + 1)
 }
 
 /// How long the submitter's method took for one task.
@@ -92,13 +102,12 @@ impl Submission {
                 indices: None,
             });
         };
-        let index = |(place, item): (usize, Json)| {
-            let at = format!("{at}/{place}");
+        let index = |(idx, item): (usize, Json)| {
             let (value, shown) = match item {
                 Json::Number(number) => (number.as_i64(), quote(&number.to_string())),
                 other => (None, other.kind().to_owned()),
             };
-            self.reasons.index(at, value, &shown)
+            self.reasons.index(|| item_of(&at, idx), value, &shown)
         };
         let indices = Some(items.into_iter().enumerate().map(index).collect());
         self.orders.push(Order { at, task, indices });
@@ -132,24 +141,21 @@ impl Submission {
 }
 
 impl Reasons {
-    fn index(&mut self, at: String, value: Option<i64>, shown: &str) -> Index {
+    fn index(&mut self, at: impl FnOnce() -> String, value: Option<i64>, shown: &str) -> Option<i64> {
         if value.is_none() {
             let message = format!("the index is {shown}: it must be a whole number, the place of an image");
-            self.add(Reason::new("bad_index", &at, message));
+            self.add(Reason::new("bad_index", at(), message));
         }
-        Index { at, value }
+        value
     }
 
-    fn indices(&mut self, file: &str, text: &str) -> Vec<Index> {
+    fn indices(&mut self, file: &str, text: &str) -> Vec<Option<i64>> {
         let lines = text.trim_end().lines().enumerate();
         lines
             .map(|(line_idx, line)| {
                 let line = line.trim();
-                self.index(
-                    format!("{file} line {}", line_idx + 1),
-                    line.parse().ok(),
-                    &quote(line),
-                )
+                let value = line.parse().ok();
+                self.index(|| line_of(file, line_idx), value, &quote(line))
             })
             .collect()
     }

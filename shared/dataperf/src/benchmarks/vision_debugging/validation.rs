@@ -1,7 +1,7 @@
 //! The rules: every task, each image of it exactly once.
 
 use super::model::Frozen;
-use super::submission::{Index, Name, Order, Submission};
+use super::submission::{Name, Order, Submission};
 use crate::rejection::{Reason, Reasons, Rejection, quote};
 
 /// Images that a message lists by their numbers.
@@ -103,9 +103,9 @@ impl Rules<'_> {
             return Vec::new();
         };
         let n_images = self.frozen.n_images(task);
-        let mut first_at: Vec<Option<&str>> = vec![None; n_images];
+        let mut first_at: Vec<Option<usize>> = vec![None; n_images];
         let mut images = Vec::with_capacity(n_images);
-        for Index { at, value } in indices {
+        for (idx, value) in indices.iter().enumerate() {
             let Some(value) = *value else { continue };
             let image = usize::try_from(value).ok().filter(|&image| image < n_images);
             let Some(image) = image else {
@@ -113,15 +113,18 @@ impl Rules<'_> {
                     "there is no image `{value}`: the images are 0 to {}",
                     n_images - 1
                 );
-                self.reasons.add(Reason::new("index_out_of_range", at, message));
+                self.reasons
+                    .add(Reason::new("index_out_of_range", order.at(idx), message));
                 continue;
             };
             if let Some(first) = first_at[image] {
+                let first = order.at(first);
                 let message = format!("the image `{image}` is at `{first}` already: name each once");
-                self.reasons.add(Reason::new("duplicate_index", at, message));
+                self.reasons
+                    .add(Reason::new("duplicate_index", order.at(idx), message));
                 continue;
             }
-            first_at[image] = Some(at);
+            first_at[image] = Some(idx);
             images.push(image);
         }
         let missing: Vec<usize> = (0..n_images).filter(|&image| first_at[image].is_none()).collect();

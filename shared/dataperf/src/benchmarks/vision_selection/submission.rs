@@ -16,8 +16,8 @@ const LABEL: &str = "Confidence";
 /// One labelled image.
 #[derive(Debug)]
 pub(super) struct Example {
-    /// Where it stands in the artifact.
-    pub(super) at: String,
+    /// Its line in a CSV file, from 1; `None` in JSON, where its place follows from its id.
+    line: Option<u32>,
     pub(super) id: String,
     /// `None` when it is neither 0 nor 1, which has been noted.
     pub(super) label: Option<u8>,
@@ -30,6 +30,20 @@ pub(super) struct Listed {
     pub(super) concept: String,
     /// `None` when they are in no form that can be read, which has been noted.
     pub(super) examples: Option<Vec<Example>>,
+}
+
+impl Listed {
+    /// Where one of its examples stands in the artifact. Not kept: an artifact may have 250,000 of them.
+    pub(super) fn at(&self, example: &Example) -> String {
+        match example.line {
+            Some(line) => line_of(&self.at, line),
+            None => pointer(&self.at, &example.id),
+        }
+    }
+}
+
+fn line_of(file: &str, line: u32) -> String {
+    format!("{file} line {line}")
 }
 
 /// A parsed artifact. What is wrong with its form is carried along, so that the rules can add to it.
@@ -61,6 +75,14 @@ impl Submission {
         };
         Ok(Self { concepts, reasons })
     }
+
+    /// How many images are labelled, in all concepts together.
+    pub(super) fn n_examples(&self) -> usize {
+        let listed = self.concepts.iter();
+        listed
+            .map(|listed| listed.examples.as_ref().map_or(0, Vec::len))
+            .sum()
+    }
 }
 
 fn of_json(concept: String, labels: Json, reasons: &mut Reasons) -> Listed {
@@ -68,7 +90,6 @@ fn of_json(concept: String, labels: Json, reasons: &mut Reasons) -> Listed {
     let examples = if let Json::Object(members) = labels {
         let mut examples = Vec::with_capacity(members.len());
         for (id, label) in members {
-            let at = pointer(&at, &id);
             let shown = match &label {
                 Json::Number(number) => format!("`{number}`"),
                 other => other.kind().to_owned(),
@@ -78,8 +99,8 @@ fn of_json(concept: String, labels: Json, reasons: &mut Reasons) -> Listed {
                 _ => None,
             };
             examples.push(Example {
-                label: checked(label, &at, &shown, reasons),
-                at,
+                label: checked(label, || pointer(&at, &id), &shown, reasons),
+                line: None,
                 id,
             });
         }
@@ -99,11 +120,11 @@ fn of_json(concept: String, labels: Json, reasons: &mut Reasons) -> Listed {
     }
 }
 
-fn checked(label: Option<u8>, at: &str, shown: &str, reasons: &mut Reasons) -> Option<u8> {
+fn checked(label: Option<u8>, at: impl FnOnce() -> String, shown: &str, reasons: &mut Reasons) -> Option<u8> {
     let label = label.filter(|&label| label <= 1);
     if label.is_none() {
         let message = format!("the label is {shown}: it must be 1 (shows the concept) or 0 (does not)");
-        reasons.add(Reason::new("bad_label", at, message));
+        reasons.add(Reason::new("bad_label", at(), message));
     }
     label
 }
@@ -146,9 +167,9 @@ pub fn examples_of_csv(name: &str, bytes: &[u8]) -> Result<Vec<(String, u8)>, Ve
 fn read_csv(name: &str, bytes: &[u8], reasons: &mut Reasons) -> Option<Vec<Example>> {
     let bytes = without_mark(bytes);
     let mut lines = Lines::new(bytes);
-    let mut at = |position: Option<&csv::Position>| {
+    let mut line_at = |position: Option<&csv::Position>| {
         let begin = position.map_or(0, csv::Position::byte) as usize;
-        format!("{name} line {}", lines.of(begin))
+        u32::try_from(lines.of(begin)).unwrap_or(u32::MAX)
     };
     let mut examples = Vec::new();
     let mut reader = csv::Reader::from_reader(bytes);
@@ -164,17 +185,17 @@ fn read_csv(name: &str, bytes: &[u8], reasons: &mut Reasons) -> Option<Vec<Examp
     for record in reader.records() {
         match record {
             Ok(record) => {
-                let at = at(record.position());
+                let line = line_at(record.position());
                 let label = record[label_idx].trim();
-                let label = checked(label.parse().ok(), &at, &quote(label), reasons);
+                let label = checked(label.parse().ok(), || line_of(name, line), &quote(label), reasons);
                 examples.push(Example {
-                    at,
+                    line: Some(line),
                     id: record[id_idx].trim().to_owned(),
                     label,
                 });
             }
             Err(error) => {
-                let at = at(error.position());
+                let at = line_of(name, line_at(error.position()));
                 let message = format!("the line is not `{ID},{LABEL}`: it needs two fields, in UTF-8");
                 reasons.add(Reason::new("bad_line", at, message));
             }
@@ -265,7 +286,8 @@ mod tests {
             for text in [text.clone(), format!("{text}{csv}"), format!("\u{feff}{text}")] {
                 let submission = parsed(&text);
                 let examples = submission.concepts[0].examples.as_ref().expect("a header");
-                let places: Vec<&str> = examples.iter().map(|example| example.at.as_str()).collect();
+                let listed = &submission.concepts[0];
+                let places: Vec<String> = examples.iter().map(|example| listed.at(example)).collect();
                 let lines = [2, 5, 6, 9, 10].map(|line| format!("Hawk.csv line {line}"));
                 assert_eq!(places, lines, "{end}");
                 let rejection = submission.reasons.into_verdict(()).expect_err("bad labels");

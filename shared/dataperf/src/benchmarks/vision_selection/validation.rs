@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use super::model::Frozen;
-use super::submission::{Listed, Submission};
+use super::submission::{Example, Listed, Submission};
 use crate::frozen::ReadRows;
 use crate::rejection::{Reason, Reasons, Rejection, quote};
 
@@ -24,8 +24,17 @@ pub struct Chosen {
     pub(super) labels: Vec<usize>,
 }
 
-/// The distinct ids of a submission, as they come, each with the rows of the pool that may be its own.
+/// Whether a submission is so small that its ids are looked up. Counting needs no look-up: it comes first.
+fn is_looked_up(submission: &Submission, frozen: &Frozen) -> bool {
+    submission.n_examples() <= frozen.max_examples()
+}
+
+/// The distinct ids of a submission, as they come, each with the rows of the pool that may be its own; none of one that has
+/// too many.
 pub(super) fn candidates<'a>(submission: &'a Submission, frozen: &Frozen) -> Vec<(&'a str, Range<usize>)> {
+    if !is_looked_up(submission, frozen) {
+        return Vec::new();
+    }
     let mut seen = std::collections::HashSet::new();
     let examples = submission
         .concepts
@@ -57,7 +66,7 @@ impl Checked {
         }
         let mut rules = Rules {
             frozen,
-            vector_of,
+            vector_of: is_looked_up(submission, frozen).then_some(vector_of),
             reasons: Reasons::default(),
         };
         let mut concepts: BTreeMap<&str, Chosen> = BTreeMap::new();
@@ -70,15 +79,11 @@ impl Checked {
             .iter()
             .map(|concept| rules.present(concept, &mut concepts))
             .collect();
-        let n_examples: usize = submission
-            .concepts
-            .iter()
-            .map(|listed| listed.examples.as_ref().map_or(0, Vec::len))
-            .sum();
-        let limit = frozen.max_examples();
+        let (n_examples, limit) = (submission.n_examples(), frozen.max_examples());
         if n_examples > limit {
             let message = format!(
-                "{n_examples} images are labelled in all concepts together, {limit} are allowed: remove {} of them",
+                "{n_examples} images are labelled in all concepts together, {limit} are allowed: remove {} of them; whether \
+                 they are images of the pool is checked then",
                 n_examples - limit
             );
             rules.reasons.add(Reason::over(
@@ -97,7 +102,8 @@ impl Checked {
 
 struct Rules<'a> {
     frozen: &'a Frozen,
-    vector_of: HashMap<&'a str, &'a [u8]>,
+    /// The vectors of the pool's ids; `None` where nothing was looked up.
+    vector_of: Option<HashMap<&'a str, &'a [u8]>>,
     reasons: Reasons,
 }
 
@@ -121,28 +127,35 @@ impl Rules<'_> {
         let Some(examples) = examples else {
             return chosen;
         };
-        let n_kept = examples.len().min(self.frozen.max_examples());
-        chosen.features.reserve_exact(n_kept * self.frozen.n_features());
-        let mut first_seen: HashMap<&str, &str> = HashMap::new();
+        if self.vector_of.is_some() {
+            let n_numbers = examples.len() * self.frozen.n_features();
+            chosen.features.reserve_exact(n_numbers);
+        }
+        let mut first_seen: HashMap<&str, &Example> = HashMap::new();
         let mut n_of_label = [0u64; 2];
         for example in examples {
-            if let Some(first) = first_seen.insert(&example.id, &example.at) {
+            if let Some(first) = first_seen.insert(&example.id, example) {
                 let message = format!(
-                    "{} is labelled already at `{first}`: keep one of the two",
-                    quote(&example.id)
+                    "{} is labelled already at `{}`: keep one of the two",
+                    quote(&example.id),
+                    listed.at(first)
                 );
                 self.reasons
-                    .add(Reason::new("duplicate_image", &example.at, message));
+                    .add(Reason::new("duplicate_image", listed.at(example), message));
                 continue;
             }
-            let Some(vector) = self.vector_of.get(example.id.as_str()) else {
-                let message = format!(
-                    "{} is not an image of the pool: choose from the candidates",
-                    quote(&example.id)
-                );
-                self.reasons
-                    .add(Reason::new("unknown_image", &example.at, message));
-                continue;
+            let vector = match self.vector_of.as_ref().map(|of| of.get(example.id.as_str())) {
+                Some(Some(vector)) => *vector,
+                Some(None) => {
+                    let message = format!(
+                        "{} is not an image of the pool: choose from the candidates",
+                        quote(&example.id)
+                    );
+                    self.reasons
+                        .add(Reason::new("unknown_image", listed.at(example), message));
+                    continue;
+                }
+                None => &[],
             };
             let Some(label) = example.label else { continue };
             n_of_label[usize::from(label)] += 1;

@@ -1,0 +1,94 @@
+//! The versions under a prefix of a bucket, page by page, whatever characters their keys have.
+
+use aws_sdk_s3::Client;
+use aws_sdk_s3::types::{EncodingType, ObjectVersion};
+use dataperf::ports::PortError;
+use dataperf::{Timestamp, Upload};
+use serde::{Deserialize, Serialize};
+
+use crate::event::decoded;
+use crate::fault::port_error;
+
+/// Where a listing goes on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Place {
+    /// The last key.
+    pub key: String,
+    /// Its last version.
+    pub version: Option<String>,
+}
+
+/// A part of a listing.
+#[derive(Debug)]
+pub struct Versions {
+    /// In the order of their keys, without markers of deletion.
+    pub uploads: Vec<Upload>,
+    /// Where the next page begins; `None` at the end.
+    pub next: Option<Place>,
+}
+
+/// One page of the versions whose keys begin with `prefix`. XML can't carry control characters, which a key may have, so S3 is
+/// asked to encode keys; what it says of a version that still can't be understood is logged and left out.
+///
+/// # Errors
+/// [`PortError`] when S3 does not answer.
+pub async fn versions(
+    client: &Client,
+    bucket: &str,
+    prefix: &str,
+    after: Option<&Place>,
+) -> Result<Versions, PortError> {
+    let what = || format!("listing `s3://{bucket}/{prefix}`");
+    let request = client
+        .list_object_versions()
+        .bucket(bucket)
+        .prefix(prefix)
+        .encoding_type(EncodingType::Url)
+        .set_key_marker(after.map(|place| place.key.clone()))
+        .set_version_id_marker(after.and_then(|place| place.version.clone()));
+    let page = request.send().await.map_err(|error| port_error(what(), error))?;
+    let is_encoded = page.encoding_type() == Some(&EncodingType::Url);
+    let key_of = |listed: Option<&str>| {
+        let listed = listed?;
+        if is_encoded {
+            decoded(listed)
+        } else {
+            Some(listed.to_owned())
+        }
+    };
+    let upload = |version: &ObjectVersion| {
+        let upload = key_of(version.key()).and_then(|key| upload(bucket, key, version));
+        if upload.is_none() {
+            tracing::error!(
+                bucket,
+                key = version.key(),
+                outcome = "fault",
+                "a version is listed in a form that can't be read: it is passed over"
+            );
+        }
+        upload
+    };
+    let uploads = page.versions().iter().filter_map(upload).collect();
+    if page.is_truncated() != Some(true) {
+        return Ok(Versions { uploads, next: None });
+    }
+    let key = key_of(page.next_key_marker()).ok_or_else(|| PortError::Malformed {
+        what: what(),
+        why: "it goes on, and does not say where".into(),
+    })?;
+    let version = page.next_version_id_marker().map(str::to_owned);
+    Ok(Versions {
+        uploads,
+        next: Some(Place { key, version }),
+    })
+}
+
+fn upload(bucket: &str, key: String, version: &ObjectVersion) -> Option<Upload> {
+    Some(Upload {
+        bucket: bucket.to_owned(),
+        key,
+        version: version.version_id().filter(|id| *id != "null").map(str::to_owned),
+        e_tag: version.e_tag().map(|tag| tag.trim_matches('"').to_owned()),
+        received_at: Timestamp::from_unix_millis(version.last_modified()?.to_millis().ok()?),
+    })
+}

@@ -1,0 +1,102 @@
+//! What an artifact makes a process hold before it is refused, counted by the allocator: a small multiple of what may be
+//! uploaded, whatever the artifact says. One test, because the count is of the whole process.
+#![allow(unsafe_code)] // an allocator can't be written without
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::io::{Cursor, Write as _};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use dataperf::Benchmark;
+use dataperf::benchmarks::data_acquisition::DataAcquisition;
+use dataperf::benchmarks::speech_selection::SpeechSelection;
+use dataperf::benchmarks::vision_debugging::VisionDebugging;
+use dataperf::benchmarks::vision_selection::VisionSelection;
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
+
+struct Counting;
+
+static HELD: AtomicUsize = AtomicUsize::new(0);
+static MOST: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: everything is the system allocator's; only sizes are noted.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let held = HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
+        MOST.fetch_max(held, Ordering::Relaxed);
+        // SAFETY: as the caller promises
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: as the caller promises
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The most bytes that reading the form of an artifact holds at once, beside the artifact.
+fn held<B: Benchmark>(artifact: &[u8]) -> usize {
+    assert!(artifact.len() as u64 <= B::MAX_ARTIFACT_BYTES, "{}", B::ID);
+    let before = HELD.load(Ordering::Relaxed);
+    MOST.store(before, Ordering::Relaxed);
+    let submission = B::parse(artifact);
+    let most = MOST.load(Ordering::Relaxed) - before;
+    assert!(submission.is_ok(), "{}: refused before it was read", B::ID);
+    most
+}
+
+fn zip(name: &str, text: &[u8]) -> Vec<u8> {
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    writer
+        .start_file(name, SimpleFileOptions::default())
+        .expect("a name");
+    writer.write_all(text).expect("memory");
+    writer.finish().expect("memory").into_inner()
+}
+
+/// `item` again and again, `n_bytes` of it; some others between, so that it is no zip bomb.
+fn repeated(first: &str, item: &str, n_bytes: usize) -> Vec<u8> {
+    let mut text = first.as_bytes().to_vec();
+    let mut n = 0_u32;
+    while text.len() + item.len() < n_bytes {
+        n = n.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let is_other = (n >> 24) < 6 && item.len() > 1;
+        let digit = [b'0' + (n >> 16) as u8 % 10];
+        text.extend_from_slice(if is_other { &digit } else { &[] });
+        text.extend_from_slice(item.as_bytes());
+    }
+    text
+}
+
+#[test]
+fn an_artifact_takes_a_small_multiple_of_its_own_size() {
+    const MEGABYTE: usize = 1 << 20;
+    let long = "n".repeat(250);
+    let list = |key: &str, item: &str, n_bytes: usize| {
+        let n = (n_bytes - key.len() - 16) / (item.len() + 1);
+        format!("{{\"{key}\": [{}]}}", vec![item; n].join(",")).into_bytes()
+    };
+    let lines = zip(&format!("{long}.txt"), &repeated("", "7\n", MEGABYTE));
+    let labels = repeated("ImageID,Confidence\n", "a,1\n", MEGABYTE);
+    let labels = zip(&format!("{long}.csv"), &labels);
+    let counts = zip(&format!("{long}.csv"), &repeated("", "7,", 256 << 10));
+    let most = [
+        ("lines of an order", held::<VisionDebugging>(&lines)),
+        ("an order", held::<VisionDebugging>(&list(&long, "7", 256 << 10))),
+        ("lines of labels", held::<VisionSelection>(&labels)),
+        ("fields of counts", held::<DataAcquisition>(&counts)),
+        ("counts", held::<DataAcquisition>(&list(&long, "7", 64 << 10))),
+        (
+            "clips",
+            held::<SpeechSelection>(&list("nontargets", "\"a\"", MEGABYTE)),
+        ),
+    ];
+    for (what, most) in most {
+        println!("{what}: {most} bytes");
+        assert!(most < 32 * MEGABYTE, "{what}: {most} bytes");
+    }
+}
