@@ -10,7 +10,7 @@ use dataperf::challenge::{Challenge, Ranking};
 use dataperf::ports::leaderboard::Board;
 use dataperf::ports::upkeep::Order;
 use dataperf_aws::{Clients, DynamoLeaderboards, Evaluators, S3Bucket};
-use dataperf_local::{ACCESS_KEY_ID, SECRET_ACCESS_KEY};
+use dataperf_local::{AccessKey, LocalCloud};
 
 use crate::registry::direction;
 
@@ -43,6 +43,9 @@ pub(crate) struct CloudArgs {
     /// The Lambda address of a local cloud on another port; implies --local
     #[arg(long, value_name = "URL")]
     lambda_endpoint: Option<String>,
+    /// The key of a local cloud that was started with one of its own
+    #[arg(long, env = "DATAPERF_LOCAL_KEY", value_name = "ID:SECRET", hide_env_values = true, value_parser = access_key)]
+    local_key: Option<AccessKey>,
     /// What the functions' names begin with before the benchmark's id; `dataperf-` in AWS, nothing in the local cloud
     #[arg(long, env = "DATAPERF_FUNCTION_PREFIX", value_name = "NAME-")]
     functions_prefix: Option<String>,
@@ -61,13 +64,14 @@ pub(crate) struct CloudArgs {
 }
 
 impl CloudArgs {
-    /// The cloud on this machine at the given addresses.
-    pub(crate) fn local_at(s3_endpoint: &str, dynamodb_endpoint: &str) -> Self {
+    /// A cloud that this program runs.
+    pub(crate) fn of(cloud: &LocalCloud) -> Self {
         Self {
             local: true,
-            s3_endpoint: Some(s3_endpoint.into()),
-            dynamodb_endpoint: Some(dynamodb_endpoint.into()),
+            s3_endpoint: Some(cloud.s3_endpoint().into()),
+            dynamodb_endpoint: Some(cloud.dynamodb_endpoint().into()),
             lambda_endpoint: None,
+            local_key: Some(cloud.organizer().clone()),
             functions_prefix: None,
             submissions_bucket: SUBMISSIONS.into(),
             datasets_bucket: DATASETS.into(),
@@ -91,7 +95,8 @@ impl CloudArgs {
                 .dynamodb_endpoint
                 .clone()
                 .unwrap_or_else(|| at(DYNAMODB_PORT));
-            Clients::at(&s3, &dynamodb, ACCESS_KEY_ID, SECRET_ACCESS_KEY).await
+            let key = self.local_key.clone().unwrap_or_default();
+            Clients::at(&s3, &dynamodb, &key.id, &key.secret).await
         } else {
             Clients::from_environment().await
         };
@@ -204,8 +209,45 @@ impl Cloud {
     }
 }
 
+/// Reads a key of the form `ID:SECRET`.
+pub(crate) fn access_key(text: &str) -> Result<AccessKey, String> {
+    let is_plain = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_graphic());
+    match text.split_once(':') {
+        Some((id, secret)) if is_plain(id) && is_plain(secret) && !id.contains('/') => Ok(AccessKey {
+            id: id.to_owned(),
+            secret: secret.to_owned(),
+        }),
+        _ => Err("a key is `ID:SECRET`, both of letters, digits and signs, and no `/` in the id".to_owned()),
+    }
+}
+
 /// The time by this machine's clock.
 pub(crate) fn now() -> Timestamp {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_unix_millis(i64::try_from(since_1970.as_millis()).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_an_id_and_a_secret() {
+        let key = access_key("me:a:b/c");
+        assert_eq!(
+            key.map(|key| (key.id, key.secret)),
+            Ok(("me".into(), "a:b/c".into()))
+        );
+        for wrong in [
+            "",
+            "me",
+            ":secret",
+            "me:",
+            "a/b:secret",
+            "me:two words",
+            "mé:secret",
+        ] {
+            assert!(access_key(wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -8,6 +8,7 @@ mod output;
 mod page;
 mod progress;
 mod registry;
+mod secret_file;
 
 use std::io::Write as _;
 use std::process::ExitCode;

@@ -8,13 +8,12 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use hyper_util::service::TowerToHyperService;
 use serde_json::Value;
-use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::access::{Callers, Guard};
-use crate::config::{Config, FunctionSpec};
+use crate::access::{Admission, Callers, Guard};
+use crate::config::{AccessKey, Config, FunctionSpec};
 use crate::data_dir;
 use crate::database::{Database, locked};
 use crate::error::{DatabaseError, InvokeError, StartError, WaitError};
@@ -23,6 +22,7 @@ use crate::host::{self, Host, HostContext};
 use crate::http_function;
 use crate::images::ImageService;
 use crate::on_failure::OnFailureRecord;
+use crate::private;
 use crate::queue::Queue;
 use crate::schedule::scheduled_event;
 use crate::serve::{Port, Ports, serve};
@@ -45,7 +45,8 @@ struct Inner {
     images_endpoint: String,
     images: ImageService,
     http_endpoint: Option<String>,
-    http_listener: Mutex<Option<TcpListener>>,
+    http: Mutex<Option<Port>>,
+    organizer: AccessKey,
     queue: Arc<Queue>,
     status: Arc<Status>,
     faults: Arc<Faults>,
@@ -69,6 +70,7 @@ impl LocalCloud {
         host::check(&config.functions)?;
         let data_dir = data_dir::prepare(&config.data_dir)?;
         let lock = data_dir::lock(&data_dir)?;
+        private::close_to_others(&data_dir);
         let ports = Ports::open(&config).await?;
 
         let faults = Arc::new(Faults::new());
@@ -94,25 +96,24 @@ impl LocalCloud {
         warn_of_strangers(&queue, &data_dir).await?;
         let stop_servers = CancellationToken::new();
         let images = ImageService::default();
-        let (front, engine) =
-            crate::dynamodb::front(tables, &faults, &status, guard.clone(), stop_servers.clone())
-                .await
-                .map_err(|error| StartError::Table {
-                    path: table_path,
-                    reason: error.to_string(),
-                })?;
+        let table = crate::dynamodb::router(tables, &faults, &status, guard.clone());
+        let page = ports.http.as_ref().map(|port| port.hosts.clone());
+        let s3_endpoint = ports.s3.endpoint.clone();
+        let dynamodb_endpoint = ports.dynamodb.endpoint.clone();
         let mut servers = vec![
             tokio::spawn(serve(
                 ports.s3.listener,
+                Admission::s3(ports.s3.hosts, page),
                 Gate::new(&faults, Service::S3, crate::s3::service(store, &callers)),
                 stop_servers.clone(),
             )),
-            tokio::spawn(serve(
-                ports.dynamodb.listener,
-                Gate::new(&faults, Service::Table, TowerToHyperService::new(front)),
-                stop_servers.clone(),
-            )),
-            engine,
+            spawn(
+                ports.dynamodb,
+                Some(Service::Table),
+                table,
+                &faults,
+                &stop_servers,
+            ),
         ];
         let lambda = crate::lambda::router(Arc::clone(&queue), guard.clone())
             .merge(crate::secrets::router(config.secrets, guard));
@@ -133,8 +134,8 @@ impl LocalCloud {
             callers,
             status: Arc::clone(&status),
             data_dir: data_dir.clone(),
-            s3_endpoint: ports.s3.endpoint.clone(),
-            dynamodb_endpoint: ports.dynamodb.endpoint.clone(),
+            s3_endpoint: s3_endpoint.clone(),
+            dynamodb_endpoint: dynamodb_endpoint.clone(),
             lambda_endpoint: lambda_endpoint.clone(),
             idle_timeout: config.idle_timeout,
             stop: CancellationToken::new(),
@@ -143,13 +144,14 @@ impl LocalCloud {
         };
         let inner = Inner {
             data_dir,
-            s3_endpoint: ports.s3.endpoint,
-            dynamodb_endpoint: ports.dynamodb.endpoint,
+            s3_endpoint,
+            dynamodb_endpoint,
             lambda_endpoint,
             images_endpoint,
             images,
             http_endpoint: ports.http.as_ref().map(|port| port.endpoint.clone()),
-            http_listener: Mutex::new(ports.http.map(|port| port.listener)),
+            http: Mutex::new(ports.http),
+            organizer: config.organizer,
             queue,
             status,
             faults,
@@ -172,6 +174,11 @@ impl LocalCloud {
     /// The URL of `DynamoDB`.
     pub fn dynamodb_endpoint(&self) -> &str {
         &self.inner.dynamodb_endpoint
+    }
+
+    /// The key that may do everything.
+    pub fn organizer(&self) -> &AccessKey {
+        &self.inner.organizer
     }
 
     /// The service that makes images, to be told how to behave.
@@ -207,7 +214,7 @@ impl LocalCloud {
     /// Serves `page` on the web page's port, and the counters and the functions' metrics as `/metrics.json`; whether there was
     /// such a port that served nothing yet.
     pub fn serve_page(&self, page: Router) -> bool {
-        let Some(listener) = locked(&self.inner.http_listener).take() else {
+        let Some(port) = locked(&self.inner.http).take() else {
             return false;
         };
         let cloud = self.clone();
@@ -218,7 +225,8 @@ impl LocalCloud {
             }
         };
         let server = serve(
-            listener,
+            port.listener,
+            Admission::page(port.hosts),
             TowerToHyperService::new(page.route("/metrics.json", axum::routing::get(metrics))),
             self.inner.stop_servers.clone(),
         );
@@ -315,7 +323,7 @@ impl LocalCloud {
             // an error is a panic of the server, which is in the log
             let _ = server.await;
         }
-        locked(&self.inner.http_listener).take();
+        locked(&self.inner.http).take();
         if let Some(lock) = locked(&self.inner.lock).take() {
             // closing it is not enough: a process that is being started has a copy until it runs its own program
             let _ = lock.unlock();
@@ -323,7 +331,7 @@ impl LocalCloud {
     }
 }
 
-/// Serves what is a router; `service` names it to the faults that may strike it.
+/// Serves what is a router to programs; `service` names it to the faults that may strike it.
 fn spawn(
     port: Port,
     service: Option<Service>,
@@ -332,9 +340,15 @@ fn spawn(
     stop: &CancellationToken,
 ) -> JoinHandle<()> {
     let (router, stop) = (TowerToHyperService::new(router), stop.clone());
+    let (listener, admission) = (port.listener, Admission::programs(port.hosts));
     match service {
-        Some(service) => tokio::spawn(serve(port.listener, Gate::new(faults, service, router), stop)),
-        None => tokio::spawn(serve(port.listener, router, stop)),
+        Some(service) => tokio::spawn(serve(
+            listener,
+            admission,
+            Gate::new(faults, service, router),
+            stop,
+        )),
+        None => tokio::spawn(serve(listener, admission, router, stop)),
     }
 }
 

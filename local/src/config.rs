@@ -9,20 +9,54 @@ use crate::access::{Identity, Policy};
 
 /// The region every part of the local cloud answers for.
 pub const REGION: &str = "us-east-1";
-/// The organizer's access key, which may do everything.
+/// The organizer's access key, which may do everything, unless [`Config::organizer`] says another.
 pub const ACCESS_KEY_ID: &str = "local";
 /// The secret that belongs to [`ACCESS_KEY_ID`].
 pub const SECRET_ACCESS_KEY: &str = "local";
 /// The account id in the names of functions and in events.
 pub const ACCOUNT_ID: &str = "000000000000";
 
+/// An access key and its secret.
+#[derive(Clone, PartialEq, Eq)]
+pub struct AccessKey {
+    /// What requests name.
+    pub id: String,
+    /// What they are signed with.
+    pub secret: String,
+}
+
+impl Default for AccessKey {
+    /// The key that everybody knows: [`ACCESS_KEY_ID`] and [`SECRET_ACCESS_KEY`].
+    fn default() -> Self {
+        Self {
+            id: ACCESS_KEY_ID.to_owned(),
+            secret: SECRET_ACCESS_KEY.to_owned(),
+        }
+    }
+}
+
+impl std::fmt::Debug for AccessKey {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("AccessKey")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
+
 /// Everything [`LocalCloud::start`](crate::LocalCloud::start) needs.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Where objects, the table, logs and the queue live; made if missing.
     pub data_dir: PathBuf,
-    /// The address all ports are opened on.
+    /// The address that the ports are opened on. One that other machines can reach needs an [`Self::organizer`] of its own;
+    /// the service that makes images, which only functions use, then stays on the loopback address.
     pub host: IpAddr,
+    /// The names beside `127.0.0.1`, `localhost`, `[::1]` and [`Self::host`] by which requests may reach the ports, with a
+    /// port where it is not the one that is listened on. Requests by another name are refused.
+    pub allowed_hosts: Vec<String>,
+    /// The organizer's key, which may do everything.
+    pub organizer: AccessKey,
     /// The S3 port; 0 takes any free one.
     pub s3_port: u16,
     /// The `DynamoDB` port; 0 takes any free one.
@@ -41,7 +75,7 @@ pub struct Config {
     pub functions: Vec<FunctionSpec>,
     /// What Secrets Manager holds, by name. It is reached at Lambda's address.
     pub secrets: BTreeMap<String, String>,
-    /// Who may use the services beside the organizer, whose key is [`ACCESS_KEY_ID`].
+    /// Who may use the services beside the organizer.
     pub identities: Vec<Identity>,
     /// The function that reads the queue of events that failed for good; without one they are only recorded.
     pub on_failure: Option<String>,
@@ -64,6 +98,8 @@ impl Config {
         Self {
             data_dir: data_dir.into(),
             host: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            allowed_hosts: Vec::new(),
+            organizer: AccessKey::default(),
             s3_port: 0,
             dynamodb_port: 0,
             http_port: None,

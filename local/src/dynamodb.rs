@@ -1,22 +1,18 @@
-//! `DynamoDB`: `dynoxide` on a file, behind a front that can refuse writes.
+//! `DynamoDB`: the engine on a file, behind a front that checks signatures and can refuse writes.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use dynoxide::Database;
-use http::{StatusCode, Uri};
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
+use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
-use tokio_util::sync::CancellationToken;
 
 use crate::access::{Guard, Refused};
 use crate::config::TableSpec;
+use crate::engine::Engine;
 use crate::error::StartError;
 use crate::faults::Faults;
 use crate::status::Status;
@@ -106,47 +102,23 @@ fn create_table(spec: &TableSpec) -> Value {
 
 #[derive(Clone)]
 struct Front {
-    client: Client<HttpConnector, Body>,
-    /// `HOST:PORT` of the engine behind.
-    engine: String,
+    engine: Engine,
     faults: Arc<Faults>,
     guard: Guard,
     status: Arc<Status>,
 }
 
-/// Serves the engine on a free port until `stop`; the service that passes requests on to it.
-///
-/// # Errors
-/// When no port of this machine is free.
-pub(crate) async fn front(
-    database: Database,
-    faults: &Arc<Faults>,
-    status: &Arc<Status>,
-    guard: Guard,
-    stop: CancellationToken,
-) -> std::io::Result<(Router, tokio::task::JoinHandle<()>)> {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
-    let engine = listener.local_addr()?.to_string();
-    let task = tokio::spawn(async move {
-        let stopped = stop.cancelled_owned();
-        if let Err(error) = dynoxide::server::serve_with_shutdown(listener, database, stopped).await {
-            tracing::error!(error, "the table engine stopped");
-        }
-    });
-    let mut connector = HttpConnector::new();
-    connector.set_nodelay(true);
-    let client = Client::builder(hyper_util::rt::TokioExecutor::new()).build(connector);
-    let router = Router::new().fallback(pass_on).with_state(Front {
-        client,
-        engine,
+/// The service: hands the engine what its caller has signed and may do.
+pub(crate) fn router(database: Database, faults: &Arc<Faults>, status: &Arc<Status>, guard: Guard) -> Router {
+    Router::new().fallback(answer).with_state(Front {
+        engine: Engine::new(database),
         faults: Arc::clone(faults),
         status: Arc::clone(status),
         guard,
-    });
-    Ok((router, task))
+    })
 }
 
-async fn pass_on(State(front): State<Front>, request: Request) -> Response {
+async fn answer(State(front): State<Front>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let Ok(body) = axum::body::to_bytes(body, MAX_REQUEST_BYTES).await else {
         let message = format!("a request may have {MAX_REQUEST_BYTES} bytes");
@@ -157,38 +129,22 @@ async fn pass_on(State(front): State<Front>, request: Request) -> Response {
         let kind = format!("com.amazon.coral.service#{code}");
         return error_response(StatusCode::BAD_REQUEST, &kind, &message);
     }
-    let mut request = Request::from_parts(parts, Body::from(body));
-    if let Some(operation) = operation(&request) {
+    let operation = operation(&parts.headers).unwrap_or_default();
+    if !operation.is_empty() {
         front.status.count_operation(operation);
-        if front.faults.table_writes_are_refused() && WRITES.contains(&operation) {
-            return refusal();
-        }
     }
-    let path = request
-        .uri()
-        .path_and_query()
-        .map_or("/", http::uri::PathAndQuery::as_str);
-    match Uri::try_from(format!("http://{}{path}", front.engine)) {
-        Ok(uri) => *request.uri_mut() = uri,
-        Err(error) => return (StatusCode::BAD_REQUEST, error.to_string()).into_response(),
+    if front.faults.table_writes_are_refused() && WRITES.contains(&operation) {
+        return refusal();
     }
-    match front.client.request(request).await {
-        Ok(response) => response.map(Body::new).into_response(),
-        Err(error) => {
-            tracing::error!(%error, "the table engine does not answer");
-            error_response(
-                StatusCode::INTERNAL_SERVER_ERROR,
-                "com.amazonaws.dynamodb.v20120810#InternalServerError",
-                &error.to_string(),
-            )
-        }
-    }
+    let answer = front.engine.answer(operation, body).await;
+    response(answer.status, answer.body)
 }
 
-/// The operation that a request names.
-fn operation(request: &Request) -> Option<&str> {
-    let target = request.headers().get("x-amz-target")?.to_str().ok()?;
-    target.rsplit_once('.').map(|(_, operation)| operation)
+/// The operation that a request names, of `DynamoDB` or of its streams.
+fn operation(headers: &HeaderMap) -> Option<&str> {
+    let target = headers.get("x-amz-target")?.to_str().ok()?;
+    let (service, operation) = target.split_once('.')?;
+    matches!(service, "DynamoDB_20120810" | "DynamoDBStreams_20120810").then_some(operation)
 }
 
 fn refusal() -> Response {
@@ -201,6 +157,17 @@ fn refusal() -> Response {
 }
 
 fn error_response(status: StatusCode, error_type: &str, message: &str) -> Response {
-    let body = json!({"__type": error_type, "message": message}).to_string();
-    (status, [("content-type", "application/x-amz-json-1.0")], body).into_response()
+    response(
+        status,
+        json!({"__type": error_type, "message": message}).to_string(),
+    )
+}
+
+fn response(status: StatusCode, body: String) -> Response {
+    let request_id = uuid::Uuid::new_v4().to_string();
+    let headers = [
+        ("content-type", "application/x-amz-json-1.0"),
+        ("x-amzn-requestid", &request_id),
+    ];
+    (status, headers, body).into_response()
 }

@@ -31,6 +31,16 @@ pub enum StartError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// Other machines could use the key that everybody knows.
+    #[error(
+        "other machines can reach `{host}`, and the key `{access_key}` is known to everybody: give the organizer another one, or listen on 127.0.0.1"
+    )]
+    KnownKey {
+        /// The address that was to be listened on.
+        host: std::net::IpAddr,
+        /// The organizer's access key.
+        access_key: String,
+    },
     /// Another local cloud runs on the same directory.
     #[error("the data directory `{}` is used by another running local cloud; stop it or choose another with `--data-dir`", path.display())]
     DataDirInUse {

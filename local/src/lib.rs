@@ -6,6 +6,9 @@
 //! state is in one directory; an event is queued in the transaction that makes its object visible, so neither a crash
 //! nor a restart loses one.
 //!
+//! The key is known to everybody, so the ports are open to this machine's programs and to no page in a browser but the
+//! cloud's own; an address that other machines can reach needs a key of its own.
+//!
 //! ```
 //! # #[tokio::main]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -29,6 +32,7 @@ mod config;
 mod data_dir;
 mod database;
 mod dynamodb;
+mod engine;
 mod error;
 mod events;
 mod faults;
@@ -37,6 +41,7 @@ mod http_function;
 mod images;
 mod lambda;
 mod on_failure;
+mod private;
 mod queue;
 mod s3;
 mod schedule;
@@ -49,8 +54,8 @@ mod storm;
 pub use access::{Identity, Policy, PolicyError};
 pub use cloud::LocalCloud;
 pub use config::{
-    ACCESS_KEY_ID, ACCOUNT_ID, Bucket, Config, FunctionSpec, IndexSpec, REGION, SECRET_ACCESS_KEY, Schedule,
-    TableSpec, Trigger,
+    ACCESS_KEY_ID, ACCOUNT_ID, AccessKey, Bucket, Config, FunctionSpec, IndexSpec, REGION, SECRET_ACCESS_KEY,
+    Schedule, TableSpec, Trigger,
 };
 pub use error::{DatabaseError, InvokeError, StartError, WaitError};
 pub use faults::{Faults, Moment, Shortage};

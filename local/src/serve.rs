@@ -1,26 +1,30 @@
 //! Listening, and serving HTTP until told to stop.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::{Request, Response};
+use http_body_util::{Either, Full};
 use hyper::body::{Body, Incoming};
-use hyper::service::Service;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::config::Config;
+use crate::access::{Admission, Hosts};
+use crate::config::{Config, SECRET_ACCESS_KEY};
 use crate::error::StartError;
 
 /// How long open requests may take to end once the server stops.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// A port that listens, and its URL.
+/// A port that listens, its URL, and the names it is reached by.
 pub(crate) struct Port {
     pub(crate) listener: TcpListener,
     pub(crate) endpoint: String,
+    pub(crate) hosts: Hosts,
 }
 
 impl Port {
@@ -29,10 +33,21 @@ impl Port {
         port: u16,
         service: &'static str,
         option: &'static str,
+        allowed_hosts: &[String],
     ) -> Result<Self, StartError> {
         let listener = listen(host, port, service, option).await?;
-        let endpoint = endpoint(&listener, service, option)?;
-        Ok(Self { listener, endpoint })
+        let address = listener.local_addr().map_err(|source| StartError::Listen {
+            host: host.to_string(),
+            port,
+            service,
+            option,
+            source,
+        })?;
+        Ok(Self {
+            listener,
+            endpoint: endpoint(address),
+            hosts: Hosts::new(address, allowed_hosts),
+        })
     }
 }
 
@@ -48,14 +63,28 @@ pub(crate) struct Ports {
 impl Ports {
     /// Opens them as `config` says, or names the option that changes the one that can't be opened.
     pub(crate) async fn open(config: &Config) -> Result<Self, StartError> {
-        let host = config.host;
+        let (host, names) = (config.host, &*config.allowed_hosts);
+        if !host.is_loopback() && config.organizer.secret == SECRET_ACCESS_KEY {
+            return Err(StartError::KnownKey {
+                host,
+                access_key: config.organizer.id.clone(),
+            });
+        }
+        // only functions use the images, and their key is known
+        let inside = if host.is_loopback() {
+            host
+        } else {
+            Ipv4Addr::LOCALHOST.into()
+        };
+        let images = (config.images_port, "the image service", "--images-port");
+        let http = async |port| Port::open(host, port, "the web page", "--http-port", names).await;
         Ok(Self {
-            s3: Port::open(host, config.s3_port, "S3", "--s3-port").await?,
-            dynamodb: Port::open(host, config.dynamodb_port, "DynamoDB", "--dynamodb-port").await?,
-            lambda: Port::open(host, config.lambda_port, "Lambda", "--lambda-port").await?,
-            images: Port::open(host, config.images_port, "the image service", "--images-port").await?,
+            s3: Port::open(host, config.s3_port, "S3", "--s3-port", names).await?,
+            dynamodb: Port::open(host, config.dynamodb_port, "DynamoDB", "--dynamodb-port", names).await?,
+            lambda: Port::open(host, config.lambda_port, "Lambda", "--lambda-port", names).await?,
+            images: Port::open(inside, images.0, images.1, images.2, &[]).await?,
             http: match config.http_port {
-                Some(port) => Some(Port::open(host, port, "the web page", "--http-port").await?),
+                Some(port) => Some(http(port).await?),
                 None => None,
             },
         })
@@ -88,35 +117,28 @@ async fn listen(
 }
 
 /// The URL of what listens.
-fn endpoint(
-    listener: &TcpListener,
-    service: &'static str,
-    option: &'static str,
-) -> Result<String, StartError> {
-    let address = listener.local_addr().map_err(|source| StartError::Listen {
-        host: String::new(),
-        port: 0,
-        service,
-        option,
-        source,
-    })?;
+fn endpoint(address: SocketAddr) -> String {
     // all addresses of the machine are reached by its loopback address too
     let address = if address.ip().is_unspecified() {
         SocketAddr::from(([127, 0, 0, 1], address.port()))
     } else {
         address
     };
-    Ok(format!("http://{address}"))
+    format!("http://{address}")
 }
 
-/// Serves every connection until `stop`; then lets open requests end, for a while, and closes the rest.
-pub(crate) async fn serve<S, B>(listener: TcpListener, service: S, stop: CancellationToken)
-where
+/// Serves what `admission` lets in on every connection until `stop`; then lets open requests end, for a while, and closes the
+/// rest.
+pub(crate) async fn serve<S, B>(
+    listener: TcpListener,
+    admission: Admission,
+    service: S,
+    stop: CancellationToken,
+) where
     S: Service<Request<Incoming>, Response = Response<B>> + Clone + Send + 'static,
     S::Future: Send,
     S::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-    B: Body + Send + 'static,
-    B::Data: Send,
+    B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let mut connections = JoinSet::new();
@@ -135,7 +157,21 @@ where
             Some(_) = connections.join_next() => continue,
         };
         let _ = stream.set_nodelay(true);
-        let (service, stop) = (service.clone(), stop.clone());
+        let (service, admission, stop) = (service.clone(), admission.clone(), stop.clone());
+        let service = service_fn(move |request: Request<Incoming>| {
+            let admitted = admission.admit(&request);
+            let answer = admitted.map(|admitted| (admitted, service.call(request)));
+            async move {
+                match answer {
+                    Ok((admitted, answer)) => {
+                        let mut response = answer.await?;
+                        admitted.finish(response.headers_mut());
+                        Ok::<_, S::Error>(response.map(Either::Left))
+                    }
+                    Err(refusal) => Ok(refusal.map(Either::<B, Full<Bytes>>::Right)),
+                }
+            }
+        });
         connections.spawn(async move {
             let connection =
                 hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service);

@@ -89,9 +89,7 @@ pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
     let mut config = config(&data_dir, &functions)?;
     config.http_port = Some(0);
     let local = start(config, &functions).await?;
-    let cloud = CloudArgs::local_at(local.s3_endpoint(), local.dynamodb_endpoint())
-        .connect()
-        .await;
+    let cloud = CloudArgs::of(&local).connect().await;
 
     let mut shown: Vec<&'static str> = IDS.iter().copied().filter(|id| data.join(id).is_dir()).collect();
     let mut planned = Vec::new();

@@ -5,13 +5,13 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use dataperf::benchmarks::{ADVERSARIAL_NIBBLER, HOSTED, IDS, NIBBLER_KINDS};
 use dataperf_aws::{Holder, Token};
 use dataperf_local::{
-    ACCESS_KEY_ID, Bucket, Config, FunctionSpec, IMAGES_KEY, LocalCloud, Policy, REGION, SECRET_ACCESS_KEY,
-    Schedule, TableSpec, Trigger,
+    AccessKey, Bucket, Config, FunctionSpec, IMAGES_KEY, LocalCloud, Policy, REGION, Schedule, TableSpec,
+    Trigger,
 };
 use serde_json::json;
 
@@ -19,10 +19,11 @@ use super::token::{now, random_token};
 use crate::Done;
 use crate::cloud::{
     CloudArgs, DATASETS, DYNAMODB_PORT, HTTP_PORT, IMAGES_PORT, LAMBDA_PORT, RESULTS, S3_PORT, SUBMISSIONS,
-    TABLE,
+    TABLE, access_key,
 };
 use crate::output::{Format, print_json};
 use crate::page;
+use crate::secret_file;
 
 /// The function that answers questions over HTTP.
 const READER: &str = "leaderboards";
@@ -30,6 +31,11 @@ const READER: &str = "leaderboards";
 const LONGEST_SECONDS: u64 = 900;
 /// The function that ends what the others could not.
 const CARETAKER: &str = "caretaker";
+/// The files of the data directory that hold the organizer's token and, for other machines, its key.
+const TOKEN_FILE: &str = "organizer-token";
+const KEY_FILE: &str = "organizer-key";
+/// The name of the key that is made where the one that everybody knows won't do.
+const OWN_KEY_ID: &str = "organizer";
 /// What the secret is called that Adversarial Nibbler's function reads.
 const NIBBLER_SECRET: &str = "dataperf-nibbler";
 /// The name of the key of the service on this machine, as the shipped configuration has it.
@@ -40,15 +46,29 @@ const POLICIES: &str = include_str!("../../../infra/policies.json");
 #[derive(Debug, Args)]
 #[command(
     after_help = "Any AWS client works with it, with access key `local`, secret `local`, region `us-east-1`:\n  \
-    aws --endpoint-url http://127.0.0.1:9000 s3 cp my.json s3://submissions/speech-selection/en-25/ada/my.json"
+    aws --endpoint-url http://127.0.0.1:9000 s3 cp my.json s3://submissions/speech-selection/en-25/ada/my.json\n\n\
+    Pages in a browser can not use it, but for the page of leaderboards. For other machines (`DATAPERF_LOCAL_KEY` tells the \
+    other commands the key):\n  \
+    dataperf local --host 0.0.0.0 --remote --allow-host box.example"
 )]
 pub(crate) struct LocalArgs {
     /// Where objects, the table, the event queue and the functions' logs are kept between runs
     #[arg(long, default_value = ".dataperf")]
     data_dir: PathBuf,
-    /// The address the ports are opened on
+    /// The address the ports are opened on; one that other machines can reach needs --remote
     #[arg(long, default_value = "127.0.0.1")]
     host: IpAddr,
+    /// Let other machines in, at --host. The key is then the one of --key, or a random one that is kept in `organizer-key` of
+    /// the data directory. Everything goes over the network as plain text
+    #[arg(long)]
+    remote: bool,
+    /// A name beside localhost by which requests may reach the ports, with its port if that is another one. Requests under
+    /// other names are refused, because any website can point its name to this machine
+    #[arg(long, value_name = "NAME[:PORT]")]
+    allow_host: Vec<String>,
+    /// The organizer's key, instead of `local:local`, which everybody knows
+    #[arg(long, env = "DATAPERF_LOCAL_KEY", value_name = "ID:SECRET", hide_env_values = true, value_parser = access_key)]
+    key: Option<AccessKey>,
     /// The S3 port; 0 takes any free one
     #[arg(long, default_value_t = S3_PORT)]
     s3_port: u16,
@@ -125,17 +145,20 @@ impl Default for FunctionArgs {
 pub(crate) async fn run(args: LocalArgs, format: Format) -> Result<Done> {
     let mut config = config(&args.data_dir, &args.functions)?;
     config.host = args.host;
+    config.allowed_hosts.clone_from(&args.allow_host);
+    config.organizer = organizer(&args)?;
     (config.s3_port, config.dynamodb_port) = (args.s3_port, args.dynamodb_port);
     (config.lambda_port, config.http_port) = (args.lambda_port, Some(args.http_port));
     config.images_port = args.images_port;
     let cloud = start(config, &args.functions).await?;
+    keep_key(&args, &cloud)?;
     let token = organizer_token(&cloud).await?;
     match format {
         Format::Json => print_json(&json!({
             "s3": cloud.s3_endpoint(), "dynamodb": cloud.dynamodb_endpoint(), "lambda": cloud.lambda_endpoint(),
             "page": cloud.http_endpoint(), "images": cloud.images_endpoint(),
             "buckets": [SUBMISSIONS, DATASETS, RESULTS], "table": TABLE, "region": REGION,
-            "access_key": ACCESS_KEY_ID, "secret_key": SECRET_ACCESS_KEY, "functions": HOSTED, "data_dir": args.data_dir,
+            "access_key": cloud.organizer().id, "secret_key": cloud.organizer().secret, "functions": HOSTED, "data_dir": args.data_dir,
             "organizer_token": token.secret(),
         }))?,
         Format::Text => print_addresses(&cloud, &args.data_dir, &token),
@@ -154,7 +177,8 @@ fn print_addresses(cloud: &LocalCloud, data_dir: &Path, token: &Token) {
     println!("page      {}", cloud.http_endpoint().unwrap_or_default());
     println!("organizer {}", with_token(cloud, token));
     println!("buckets   {SUBMISSIONS} {DATASETS} {RESULTS}, table {TABLE}");
-    println!("key       {ACCESS_KEY_ID}, secret {SECRET_ACCESS_KEY}, region {REGION}");
+    let AccessKey { id, secret } = cloud.organizer();
+    println!("key       {id}, secret {secret}, region {REGION}");
     println!("functions {}", HOSTED.join(" "));
     println!(
         "data      {} (kept; the functions' logs are in logs/)",
@@ -173,9 +197,53 @@ pub(crate) async fn start(config: Config, functions: &FunctionArgs) -> Result<Lo
     Ok(cloud)
 }
 
+/// The key that may do everything: the given one, or the one that everybody knows, or for other machines one of its own that
+/// is kept with the data.
+fn organizer(args: &LocalArgs) -> Result<AccessKey> {
+    if args.host.is_loopback() && !args.remote {
+        return Ok(args.key.clone().unwrap_or_default());
+    }
+    if !args.remote {
+        bail!(
+            "other machines can reach `{}`: add `--remote` to let them in, with a key of their own, or leave out `--host`",
+            args.host
+        );
+    }
+    eprintln!(
+        "warning: whoever reaches {} and sees the traffic, which is plain text, can read it; whoever has the key can do everything",
+        args.host
+    );
+    if let Some(key) = &args.key {
+        return Ok(key.clone());
+    }
+    let path = args.data_dir.join(KEY_FILE);
+    if let Ok(kept) = std::fs::read_to_string(&path) {
+        let key = access_key(kept.trim());
+        return key.map_err(|reason| {
+            anyhow!(
+                "`{}` is damaged: {reason}; remove it for a new one",
+                path.display()
+            )
+        });
+    }
+    Ok(AccessKey {
+        id: OWN_KEY_ID.to_owned(),
+        secret: random_token()?.secret().to_owned(),
+    })
+}
+
+/// Keeps the key of a cloud for other machines with its data, so that it stays the same.
+fn keep_key(args: &LocalArgs, cloud: &LocalCloud) -> Result<()> {
+    if !args.remote || args.key.is_some() {
+        return Ok(());
+    }
+    let AccessKey { id, secret } = cloud.organizer();
+    secret_file::write(&cloud.data_dir().join(KEY_FILE), &format!("{id}:{secret}\n"))
+}
+
 /// The organizer's token of this cloud: kept with its data, so that it stays the same.
 pub(crate) async fn organizer_token(cloud: &LocalCloud) -> Result<Token> {
-    let path = cloud.data_dir().join("organizer-token");
+    let path = cloud.data_dir().join(TOKEN_FILE);
     let kept = std::fs::read_to_string(&path)
         .ok()
         .and_then(|text| text.trim().parse().ok());
@@ -183,8 +251,8 @@ pub(crate) async fn organizer_token(cloud: &LocalCloud) -> Result<Token> {
         Some(token) => token,
         None => random_token()?,
     };
-    std::fs::write(&path, token.secret()).with_context(|| format!("can't write `{}`", path.display()))?;
-    let connection = CloudArgs::local_at(cloud.s3_endpoint(), cloud.dynamodb_endpoint()).connect();
+    secret_file::write(&path, token.secret())?;
+    let connection = CloudArgs::of(cloud).connect();
     let table = connection.await.leaderboards();
     table.issue(&token, &Holder::Organizer, now()).await?;
     Ok(token)

@@ -1,5 +1,6 @@
 //! Who may do what: the callers' keys, and the policies they are held to.
 
+mod admission;
 mod guard;
 mod policy;
 mod s3;
@@ -9,12 +10,13 @@ mod table;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+pub(crate) use self::admission::{Admission, Hosts};
 pub(crate) use self::guard::{Guard, Refused};
 pub(crate) use self::policy::Request;
 pub use self::policy::{Policy, PolicyError};
 pub(crate) use self::s3::{Access, Keys};
 
-use crate::config::{ACCESS_KEY_ID, Config, SECRET_ACCESS_KEY};
+use crate::config::Config;
 use crate::database::locked;
 
 /// Somebody who may use the services beside the organizer.
@@ -61,7 +63,7 @@ impl Callers {
     /// The organizer, and those that `config` names.
     pub(crate) fn new(config: &Config) -> Self {
         let callers = Self::default();
-        callers.add(ACCESS_KEY_ID, SECRET_ACCESS_KEY, Rights::All);
+        callers.add(&config.organizer.id, &config.organizer.secret, Rights::All);
         for identity in &config.identities {
             let rights = Rights::These(Arc::new(identity.policy.clone()));
             callers.add(&identity.access_key, &identity.secret, rights);

@@ -17,6 +17,7 @@ use tokio::sync::{Notify, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::access::{Admission, Hosts};
 use crate::database::locked;
 use crate::queue::FunctionError;
 use crate::serve::serve;
@@ -74,7 +75,8 @@ impl RuntimeApi {
             ..Shared::default()
         });
         let service = hyper_util::service::TowerToHyperService::new(router(Arc::clone(&shared)));
-        let server = tokio::spawn(serve(listener, service, CancellationToken::new()));
+        let admission = Admission::programs(Hosts::new(address, &[]));
+        let server = tokio::spawn(serve(listener, admission, service, CancellationToken::new()));
         Ok(Self {
             address,
             shared,

@@ -1,0 +1,92 @@
+//! The table.
+
+use serde_json::json;
+
+use crate::common::dynamodb;
+use crate::wire::{Request, authority};
+use crate::{assert_closed_to_browsers, start};
+
+fn operation(name: &str, body: &serde_json::Value) -> Request {
+    Request::new("POST", "/")
+        .with("content-type", "application/x-amz-json-1.0")
+        .with("x-amz-target", &format!("DynamoDB_20120810.{name}"))
+        .body(body.to_string())
+}
+
+fn forged_row() -> Request {
+    let row = json!({"pk": {"S": "p"}, "sk": {"S": "forged"}, "board": {"S": "b"}, "rank": {"S": "0"}});
+    operation("PutItem", &json!({"TableName": "dataperf", "Item": row}))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_table_is_open_to_signed_requests_of_programs_only() {
+    let (_dir, cloud) = start().await;
+    let endpoint = cloud.dynamodb_endpoint();
+    assert_closed_to_browsers(endpoint, |host| forged_row().signed("dynamodb", host)).await;
+    for request in [
+        forged_row(),
+        forged_row()
+            .with("x-amz-date", "20260101T000000Z")
+            .with("authorization", "AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=00"),
+        Request::new("GET", "/"),
+    ] {
+        let answer = request.send(endpoint).await;
+        assert!((400..500).contains(&answer.status), "{answer:?}");
+    }
+    let scan = dynamodb(&cloud).scan().table_name("dataperf").send().await;
+    assert_eq!(scan.unwrap().count(), 0);
+    let answer = forged_row()
+        .signed("dynamodb", authority(endpoint))
+        .send(endpoint)
+        .await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    assert!(!answer.is_readable_elsewhere());
+    assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+    cloud.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_engine_refuses_is_told_as_dynamodb_does() {
+    let (_dir, cloud) = start().await;
+    let endpoint = cloud.dynamodb_endpoint();
+    for (name, body, kind) in [
+        ("Unheard", json!({}), "UnknownOperationException"),
+        ("GetItem", json!({"TableName": 3}), "SerializationException"),
+        ("GetItem", json!([]), "SerializationException"),
+        (
+            "GetItem",
+            json!({"TableName": "absent", "Key": {"pk": {"S": "a"}, "sk": {"S": "b"}}}),
+            "ResourceNotFoundException",
+        ),
+        (
+            "PutItem",
+            json!({"TableName": "dataperf", "Item": {"pk": {"S": "a"}}}),
+            "ValidationException",
+        ),
+        (
+            "PutItem",
+            json!({"TableName": "dataperf", "Item": {"pk": {"S": "a"}, "sk": {"S": "b"}, "n": {"NULL": false}}}),
+            "ValidationException",
+        ),
+    ] {
+        let request = operation(name, &body).signed("dynamodb", authority(endpoint));
+        let answer = request.send(endpoint).await;
+        assert_eq!(answer.status, 400, "{answer:?}");
+        let error: serde_json::Value = serde_json::from_str(&answer.body).unwrap();
+        let found = error["__type"].as_str().unwrap();
+        assert!(found.ends_with(&format!("#{kind}")), "{name} {body}: {answer:?}");
+        let words = answer.body.to_uppercase();
+        assert!(
+            !["VALIDATION:", "VALIDATION_REQUEST:", "_AS_READ:"]
+                .iter()
+                .any(|mark| words.contains(mark)),
+            "the engine's own marks stay inside: {answer:?}"
+        );
+    }
+    let request = operation("ListTables", &json!({}))
+        .body("{")
+        .signed("dynamodb", authority(endpoint));
+    let answer = request.send(endpoint).await;
+    assert_eq!(answer.status, 400, "{answer:?}");
+    cloud.shutdown().await;
+}
