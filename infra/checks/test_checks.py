@@ -104,6 +104,8 @@ PROMISE_FAULTS += [
 
 LAYOUT_FAULTS = [
     ("infra/caretaker.yaml", ":function:${Name}-vision-selection", ":function:${Name}-vision", "have `vision-selection` evaluate again"),
+    ("infra/caretaker.yaml", "- vision-selection#unfinished*\n", "- vision#unfinished*\n", "end submissions of `vision-selection`: `#unfinished*`"),
+    ("template.yaml", "!Ref VisionDebuggingConcurrency", "!Ref DataAcquisitionConcurrency", "parameter `VisionDebuggingConcurrency`"),
     ("template.yaml", "Binary: caretaker", "Binary: other", "Binary is `other`"),
     ("template.yaml", "Binary: leaderboards", "Binary: other", "Binary is `other`"),
     ("template.yaml", "Value: speech-selection/", "Value: speech/", "must have one S3 trigger"),
