@@ -14,6 +14,8 @@ from transform import load
 NIBBLER = "adversarial-nibbler"
 # Functions that are no benchmark's.
 SERVANTS = {"caretaker", "leaderboards"}
+# What the caretaker needs of each benchmark in the table.
+CARETAKER_PARTITIONS = ("submission#*", "submitter#*", "unfinished*", "failed*", "sweep")
 RECORD_KEYS = {"eventVersion", "eventSource", "awsRegion", "eventTime", "eventName", "userIdentity", "s3"}
 OBJECT_KEYS = {"key", "size", "eTag", "versionId", "sequencer"}
 
@@ -61,6 +63,9 @@ def broken_block(benchmark, resources):
     }
     if triggers != [wanted]:
         yield f"`{name}` must have one S3 trigger: every object created in SubmissionsBucket with the prefix `{prefix(benchmark)}`"
+    concurrency = {"Fn::If": ["ReservesConcurrency", {"Ref": f"{pascal_case(benchmark)}Concurrency"}, {"Ref": "AWS::NoValue"}]}
+    if properties.get("ReservedConcurrentExecutions") != concurrency:
+        yield f"`{name}` must reserve the concurrency of the parameter `{pascal_case(benchmark)}Concurrency`"
     access = resources.get(f"{pascal_case(benchmark)}Access", {}).get("Properties", {})
     template, parameters = wanted_access(benchmark)
     if access.get("TemplateURL") != template or not parameters.items() <= access["Parameters"].items():
@@ -117,6 +122,9 @@ def broken_layout(project):
     for benchmark in benchmarks:
         if f":function:${{Name}}-{benchmark}\n" not in invoked:
             yield f"infra/caretaker.yaml does not let the caretaker have `{benchmark}` evaluate again"
+        for kind in CARETAKER_PARTITIONS:
+            if f"- {prefix(benchmark).split('/')[0]}#{kind}\n" not in invoked:
+                yield f"infra/caretaker.yaml does not let the caretaker end submissions of `{benchmark}`: `#{kind}` is missing"
     for name, resource in resources.items():
         if resource["Type"] == "AWS::Serverless::Function" and name not in known:
             yield f"`{name}` in template.yaml has no folder in functions/"

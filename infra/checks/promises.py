@@ -5,8 +5,11 @@ Usage: promises.py TEMPLATE
 Deploys the template on paper (see deployment.py) and prints every broken promise.
 """
 
+import re
 import sys
+from pathlib import Path
 
+from bucket_policies import as_list, broken_by_bucket_policies
 from deployment import Stack
 
 # The only actions that may be allowed on all resources, with the reason.
@@ -35,10 +38,15 @@ READING = WILDCARD_RESOURCES.keys() | WHOLE_BUCKET_ACTIONS | {
 DESCRIPTIONS = ("/*/challenge.json", "/*/current.json", "/*/manifest.json")
 STATEFUL = {"AWS::S3::Bucket", "AWS::DynamoDB::Table", "AWS::SQS::Queue", "AWS::SecretsManager::Secret"}
 MAX_RETENTION_SECONDS = 14 * 24 * 3600
-
-
-def as_list(value):
-    return value if isinstance(value, list) else [value]
+# Lambda keeps so many of an account's usual thousand unreserved.
+RESERVABLE = 1000 - 100
+# What a stream keeps; the pipe has to have given up an outcome well before.
+STREAM_SECONDS = 24 * 3600
+# Partitions that the caretaker may touch: what a submission has that fails, and the sweep's own.
+CARETAKER_KINDS = {"submission#*", "submitter#*", "unfinished*", "failed*", "sweep", "quota#*", "taken#*", "set#*"}
+# Where the size of the largest artifact of each benchmark is written.
+ARTIFACT_LIMIT = re.compile(r"const MAX(?:_ARTIFACT)?_BYTES: u64 = (\d+) << (\d+);")
+ARTIFACT_LIMIT_FILES = ("shared/dataperf/src/benchmarks/*/mod.rs", "shared/nibbler/src/artifacts/*.rs")
 
 
 def broken_by_statement(benchmark, statement, existing_arns):
@@ -49,6 +57,11 @@ def broken_by_statement(benchmark, statement, existing_arns):
         if "*" in action:
             yield f"`{sid}` allows the wildcard action `{action}`, name each action"
         service = action.split(":")[0]
+        if service == "dynamodb" and not benchmark:
+            keys = as_list(statement.get("Condition", {}).get("ForAllValues:StringLike", {}).get("dynamodb:LeadingKeys", "*"))
+            kinds = {key.partition("#")[2] for key in keys}
+            if not kinds <= CARETAKER_KINDS or any("*" in key.partition("#")[0] for key in keys):
+                yield f"`{sid}` allows `{action}` on the partitions {sorted(keys)}, which are not of {sorted(CARETAKER_KINDS)} of named benchmarks only"
         if service == "dynamodb" and benchmark:
             keys = statement.get("Condition", {}).get("ForAllValues:StringLike", {}).get("dynamodb:LeadingKeys")
             # all of its partitions, or some of them
@@ -126,6 +139,8 @@ def broken_by_bucket(name, bucket, denials):
     rules = properties.get("LifecycleConfiguration", {}).get("Rules", [])
     if not any("AbortIncompleteMultipartUpload" in rule for rule in rules):
         yield f"the bucket `{name}` keeps incomplete multipart uploads for ever"
+    if any(rule.get("AbortIncompleteMultipartUpload", {}).get("DaysAfterInitiation", 1) != 1 for rule in rules):
+        yield f"the bucket `{name}` keeps incomplete multipart uploads for longer than a day"
     if properties["BucketName"] not in denials:
         yield f"the bucket `{name}` has no policy that denies connections without TLS"
 
@@ -142,6 +157,82 @@ def buckets_with_tls_only(resources):
                     and set(statement["Resource"]) == {f"arn:aws:s3:::{bucket}", f"arn:aws:s3:::{bucket}/*"}
                 ):
                     yield bucket
+
+
+def largest_artifact(project):
+    """Bytes of the largest artifact that any benchmark reads, from the sources; None where there are none."""
+    files = [path for pattern in ARTIFACT_LIMIT_FILES for path in project.glob(pattern)]
+    limits = [int(n) << int(shift) for path in files for n, shift in ARTIFACT_LIMIT.findall(path.read_text())]
+    return max(limits, default=None)
+
+
+def broken_by_growth(resources, project):
+    """Submitters can't fill the bucket for good: what is replaced and what is too large goes, and an alarm watches."""
+    [bucket] = [r["Properties"] for _, r in resources if r["Type"] == "AWS::S3::Bucket" and "-submissions-" in r["Properties"]["BucketName"]]
+    rules = bucket["LifecycleConfiguration"]["Rules"]
+    replaced = [rule for rule in rules if "NoncurrentVersionExpiration" in rule and "ObjectSizeGreaterThan" not in rule]
+    if not replaced or int(replaced[0]["NoncurrentVersionExpiration"]["NoncurrentDays"]) < 30:
+        yield "replaced versions of submissions are kept for ever, or for less than 30 days"
+    large = [rule for rule in rules if "ObjectSizeGreaterThan" in rule]
+    if not large or large[0].get("ExpirationInDays") != 1 or large[0].get("NoncurrentVersionExpiration") != {"NoncurrentDays": 1}:
+        yield "what is too large to be a submission does not expire after a day"
+    elif (limit := largest_artifact(project)) and int(large[0]["ObjectSizeGreaterThan"]) != limit:
+        yield f"submissions expire that are larger than {large[0]['ObjectSizeGreaterThan']} bytes, but the largest artifact has {limit}"
+    watched = [
+        dimension["Value"]
+        for _, resource in resources
+        if resource["Type"] == "AWS::CloudWatch::Alarm"
+        for query in resource["Properties"].get("Metrics", [])
+        if query.get("MetricStat", {}).get("Metric", {}).get("MetricName") == "BucketSizeBytes"
+        for dimension in query["MetricStat"]["Metric"]["Dimensions"]
+    ]
+    if bucket["BucketName"] not in watched:
+        yield "no alarm watches how the bucket of submissions grows"
+
+
+def broken_by_pipe(resources):
+    """What the pipe reads in batches it sends before the stream forgets it, or hands to the queue."""
+    [pipe] = [resource["Properties"] for _, resource in resources if resource["Type"] == "AWS::Pipes::Pipe"]
+    source = pipe["SourceParameters"]["DynamoDBStreamParameters"]
+    if source.get("BatchSize") != 10 or source.get("ParallelizationFactor", 1) < 2:
+        yield "the pipe of outcomes does not send as many at once as SNS takes: batches of 10, several at once"
+    if source.get("OnPartialBatchItemFailure") != "AUTOMATIC_BISECT":
+        yield "one outcome that can't be sent holds back its batch: bisect batches"
+    if not 0 < source.get("MaximumRecordAgeInSeconds", -1) <= STREAM_SECONDS // 2 or "DeadLetterConfig" not in source:
+        yield "what the stream forgets reaches no queue: give up half a day before, into a queue"
+    alarms = [r["Properties"] for _, r in resources if r["Type"] == "AWS::CloudWatch::Alarm"]
+    metrics = [query.get("MetricStat", {}).get("Metric", {}) for alarm in alarms for query in alarm.get("Metrics", [])]
+    wanted = [{"Name": "PipeName", "Value": pipe["Name"]}]
+    if not {"ExecutionFailed", "ExecutionThrottled"} <= {m.get("MetricName") for m in metrics if m.get("Dimensions") == wanted}:
+        yield "no alarm says that outcomes are late"
+
+
+def broken_by_concurrency(stack):
+    """Each function has its own share of the account's concurrency, or, where the account is too small, none has."""
+    reserved = {
+        name: resource["Properties"].get("ReservedConcurrentExecutions")
+        for name, resource in stack.resources.items()
+        if resource["Type"] == "AWS::Lambda::Function"
+    }
+    is_on = stack.values["ReserveConcurrency"] == "true"
+    for name, n in reserved.items():
+        if is_on != (n is not None):
+            yield f"the function `{name}` reserves {n or 'no'} concurrency, where ReserveConcurrency is {is_on}"
+    if (total := sum(int(n) for n in reserved.values() if n)) > RESERVABLE:
+        yield f"the functions reserve {total} of the account's concurrency, of which at most {RESERVABLE} can be reserved"
+
+
+def broken_by_cache(resources):
+    """No header but the token tells answers apart, and none other reaches the API."""
+    for name, resource in resources:
+        if resource["Type"] == "AWS::CloudFront::CachePolicy":
+            headers = resource["Properties"]["CachePolicyConfig"]["ParametersInCacheKeyAndForwardedToOrigin"]["HeadersConfig"]
+            if headers.get("Headers") != ["Authorization"]:
+                yield f"answers are kept by the headers {headers.get('Headers')}: with any but `Authorization` everybody gets past the cache"
+        if resource["Type"] == "AWS::CloudFront::Distribution":
+            for behavior in resource["Properties"]["DistributionConfig"]["CacheBehaviors"]:
+                if "OriginRequestPolicyId" in behavior:
+                    yield f"`{behavior['PathPattern']}` passes headers on that answers are not kept by: everybody could spoil the cache"
 
 
 def broken_by_function(stack, name, queue_arns):
@@ -234,13 +325,18 @@ def broken_promises(template_path, parameters=None):
             else:
                 yield from broken_by_other_role(name, resource, existing_arns)
     yield from unread_failures(stack, queue_arns)
+    yield from broken_by_bucket_policies(resources)
+    yield from broken_by_growth(resources, Path(template_path).resolve().parent)
+    yield from broken_by_pipe(resources)
+    yield from broken_by_concurrency(stack)
+    yield from broken_by_cache(resources)
 
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     # Each parameter that adds or drops something, both ways.
-    variants = [{}, {"Tracing": "Active", "ReservedConcurrency": "5", "Architecture": "arm64", "AlarmEmail": "a@b.c", "MonthlyBudgetUSD": "9"}]
+    variants = [{}, {"Tracing": "Active", "ReserveConcurrency": "false", "Architecture": "arm64", "AlarmEmail": "a@b.c", "MonthlyBudgetUSD": "9"}]
     problems = sorted({problem for variant in variants for problem in broken_promises(sys.argv[1], variant)})
     if problems:
         sys.exit("\n".join(f"{sys.argv[1]}: {problem}" for problem in problems))

@@ -9,7 +9,7 @@ from pathlib import Path
 from binary import inspect
 from cycles import dependencies, find_cycle
 from layout import broken_layout
-from promises import broken_promises
+from promises import ARTIFACT_LIMIT_FILES, broken_promises, largest_artifact
 from transform import load, transformed
 
 HERE = Path(__file__).parent
@@ -67,8 +67,45 @@ PROMISE_FAULTS += [
     ("infra/page.yaml", "BlockPublicPolicy: true", "BlockPublicPolicy: false", "does not block all public access"),
 ]
 
+PROMISE_FAULTS += [
+    ("template.yaml", "StringNotEquals: { s3:x-amz-storage-class: STANDARD }", "StringEquals: { s3:x-amz-storage-class: GLACIER }", "an upload of class DEEP_ARCHIVE pass"),
+    ("template.yaml", '              "Null": { s3:x-amz-storage-class: "false" }\n', "", "denies an upload, by `OnlyTheUsualStorageClass`"),
+    ("template.yaml", "s3:x-amz-server-side-encryption: AES256 }", "s3:x-amz-server-side-encryption: aws:kms }", "encrypted by aws:kms pass"),
+    ("template.yaml", "customer-algorithm: \"false\"", "customer-algorithm: \"true\"", "an upload with SSE-C pass"),
+    ("template.yaml", "          - Sid: NoUploadsInParts\n            Effect: Deny", "          - Sid: NoUploadsInParts\n            Effect: Allow", "the begin of an upload in parts pass"),
+    ("template.yaml", "BreakGlassRole: !Sub ${Name}-break-glass", 'BreakGlassRole: ""', "whatever was there pass"),
+    ("infra/bucket.yaml", '"Null": { s3:if-none-match: "true" }', '"Null": { s3:if-match: "true" }', "denies a new file of a data set"),
+    ("infra/bucket.yaml", '                Bool: { s3:ObjectCreationOperation: "true" }\n', "", "denies a part of a large file"),
+    ("infra/bucket.yaml", "Action: [s3:DeleteObject, s3:DeleteObjectVersion]", "Action: s3:DeleteObject", "deleting a version of it for good pass"),
+    ("infra/bucket.yaml", "/*/" + "?" * 64 + "/*", "/*", "denies another data set in force"),
+    ("template.yaml", "ObjectSizeGreaterThan: 4194304", "ObjectSizeGreaterThan: 1048576", "but the largest artifact has 4194304"),
+    ("template.yaml", "            ExpirationInDays: 1\n", "            ExpirationInDays: 10\n", "does not expire after a day"),
+    ("template.yaml", "NoncurrentDays: !Ref ReplacedUploadsDays", "NoncurrentDays: 7", "for less than 30 days"),
+    ("template.yaml", "AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 }", "AbortIncompleteMultipartUpload: { DaysAfterInitiation: 7 }", "for longer than a day"),
+    ("infra/observability.yaml", "-submissions-${AWS::AccountId}", "-results-${AWS::AccountId}", "no alarm watches how the bucket of submissions grows"),
+    ("infra/notifications.yaml", "BatchSize: 10", "BatchSize: 1", "as many at once as SNS takes"),
+    ("infra/notifications.yaml", "ParallelizationFactor: 10", "ParallelizationFactor: 1", "several at once"),
+    ("infra/notifications.yaml", "OnPartialBatchItemFailure: AUTOMATIC_BISECT", "MaximumBatchingWindowInSeconds: 0", "holds back its batch"),
+    ("infra/notifications.yaml", "MaximumRecordAgeInSeconds: 43200", "MaximumRecordAgeInSeconds: 86400", "what the stream forgets"),
+    ("infra/observability.yaml", "MetricName: ExecutionFailed", "MetricName: EventCount", "no alarm says that outcomes are late"),
+    ("infra/caretaker.yaml", "- speech-selection#submission#*", "- token", "which are not of"),
+    ("infra/caretaker.yaml", "- speech-selection#submission#*", '- "*#submission#*"', "of named benchmarks only"),
+    ("infra/caretaker.yaml", "- speech-selection#submission#*", "- speech-selection#best#*", "which are not of"),
+    ("template.yaml", "  DataAcquisitionConcurrency:\n    Type: Number\n    Default: 100", "  DataAcquisitionConcurrency:\n    Type: Number\n    Default: 700", "of which at most 900 can be reserved"),
+    (
+        "template.yaml",
+        "      ReservedConcurrentExecutions: !If [ReservesConcurrency, !Ref CaretakerConcurrency, !Ref AWS::NoValue]\n",
+        "",
+        "`CaretakerFunction` reserves no concurrency",
+    ),
+    ("infra/page.yaml", "Headers: [Authorization]", "Headers: [Accept, Authorization]", "everybody gets past the cache"),
+    ("infra/page.yaml", "            CachePolicyId: !Ref AnswerCache", "            CachePolicyId: !Ref AnswerCache\n            OriginRequestPolicyId: x", "could spoil the cache"),
+]
+
 LAYOUT_FAULTS = [
     ("infra/caretaker.yaml", ":function:${Name}-vision-selection", ":function:${Name}-vision", "have `vision-selection` evaluate again"),
+    ("infra/caretaker.yaml", "- vision-selection#unfinished*\n", "- vision#unfinished*\n", "end submissions of `vision-selection`: `#unfinished*`"),
+    ("template.yaml", "!Ref VisionDebuggingConcurrency", "!Ref DataAcquisitionConcurrency", "parameter `VisionDebuggingConcurrency`"),
     ("template.yaml", "Binary: caretaker", "Binary: other", "Binary is `other`"),
     ("template.yaml", "Binary: leaderboards", "Binary: other", "Binary is `other`"),
     ("template.yaml", "Value: speech-selection/", "Value: speech/", "must have one S3 trigger"),
@@ -93,6 +130,11 @@ class Faults(unittest.TestCase):
             shutil.copy(PROJECT / name, copy)
         for name in ["infra", "events"]:
             shutil.copytree(PROJECT / name, copy / name)
+        for pattern in ARTIFACT_LIMIT_FILES:
+            for source in PROJECT.glob(pattern):
+                target = copy / source.relative_to(PROJECT)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(source, target)
         for manifest in (PROJECT / "functions").glob("*/Cargo.toml"):
             (copy / "functions" / manifest.parent.name).mkdir(parents=True)
             shutil.copy(manifest, copy / "functions" / manifest.parent.name)
@@ -109,6 +151,9 @@ class Faults(unittest.TestCase):
 
     def test_every_broken_promise_is_found(self):
         self.assert_all_found(PROMISE_FAULTS, lambda copy: broken_promises(copy / "template.yaml"))
+
+    def test_the_largest_artifact_is_found_in_the_sources(self):
+        self.assertEqual(4 << 20, largest_artifact(PROJECT))
 
     def test_every_broken_layout_is_found(self):
         self.assert_all_found(LAYOUT_FAULTS, broken_layout)

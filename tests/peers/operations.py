@@ -307,6 +307,14 @@ def secret_holds_the_file(world: World, _: Ran) -> None:
     expect("image-ids" in json.loads(secret), "the key of the images is gone")
 
 
+def outcomes_are_told_again(world: World, _: Ran) -> None:
+    """Every submission's own item that has ended, and no other, was changed: the stream has it again. moto has no pipe after it."""
+    items = world.dynamodb.scan(TableName=NAME)["Items"]
+    ended = [item for item in items if item["sk"]["S"] == "submission" and "finished_at" in item]
+    expect(len(ended) >= 3 and all("told_again_at" in item for item in ended), ended)
+    expect(len([item for item in items if "told_again_at" in item]) == len(ended), "other items were changed")
+
+
 def table_is_restored(world: World, _: Ran) -> None:
     keys = [world.dynamodb.describe_table(TableName=name)["Table"]["KeySchema"] for name in (NAME, f"{NAME}-restored")]
     expect(keys[0] == keys[1], keys)
@@ -363,6 +371,7 @@ CHECKS = {
     "dataperf redrive --all-failed": bo_is_scored,
     "aws sqs start-message-move-task ": message_would_move,
     "aws lambda invoke ": swept,
+    "for pk in ": outcomes_are_told_again,
     "aws dynamodb restore-table-to-point-in-time ": table_is_restored,
     "aws s3api list-object-versions ": older_receipt_is_chosen,
     "aws s3api copy-object ": older_receipt_is_back,

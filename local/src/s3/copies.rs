@@ -44,6 +44,7 @@ impl Store {
             .metadata_directive
             .as_ref()
             .is_some_and(|directive| directive.as_str() == MetadataDirective::REPLACE);
+        let sse_customer_key_md5 = input.copy_source_sse_customer_key_md5.take();
         let headers = take_headers!(input);
         let object = NewObject {
             bucket: input.bucket,
@@ -53,7 +54,15 @@ impl Store {
             origin: Origin::Copy,
         };
         let (source, written) = self
-            .copy(object, Source { asked, conditions }, replace_headers)
+            .copy(
+                object,
+                Source {
+                    asked,
+                    conditions,
+                    sse_customer_key_md5,
+                },
+                replace_headers,
+            )
             .await?;
         let copied = CopyObjectResult {
             e_tag: Some(ETag::Strong(source.etag)),

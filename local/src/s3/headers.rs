@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use s3s::dto::{ETag, ETagCondition, Metadata, Timestamp};
+use s3s::dto::{ETag, ETagCondition, Metadata, StorageClass, Timestamp};
 use s3s::{S3Error, s3_error};
 use serde::{Deserialize, Serialize};
 
@@ -72,9 +72,43 @@ pub(crate) struct ObjectHeaders {
     pub(crate) expires: Option<Timestamp>,
     pub(crate) metadata: BTreeMap<String, String>,
     pub(crate) checksums: Checksums,
+    /// Where it is not `STANDARD`.
+    pub(crate) storage_class: Option<String>,
+    /// The digest of the key that the client alone has. The body is kept as it is: what matters is who can read it.
+    pub(crate) sse_customer_key_md5: Option<String>,
 }
 
+/// From these an object would have to be restored before it can be read.
+const ARCHIVES: [&str; 2] = [StorageClass::GLACIER, StorageClass::DEEP_ARCHIVE];
+
 impl ObjectHeaders {
+    /// Refuses to read an object in an archive, or one without the key that it was stored with.
+    pub(crate) fn check_readable(&self, sse_customer_key_md5: Option<&str>) -> Result<(), S3Error> {
+        if self
+            .storage_class
+            .as_deref()
+            .is_some_and(|class| ARCHIVES.contains(&class))
+        {
+            return Err(s3_error!(
+                InvalidObjectState,
+                "The operation is not valid for the object's storage class"
+            ));
+        }
+        self.check_key(sse_customer_key_md5)
+    }
+
+    /// Refuses without the key that the object was stored with.
+    pub(crate) fn check_key(&self, sse_customer_key_md5: Option<&str>) -> Result<(), S3Error> {
+        match (self.sse_customer_key_md5.as_deref(), sse_customer_key_md5) {
+            (Some(_), None) => Err(s3_error!(
+                InvalidRequest,
+                "The object was stored using a form of Server Side Encryption. The correct parameters must be provided to retrieve the object."
+            )),
+            (Some(stored), Some(sent)) if stored != sent => Err(s3_error!(AccessDenied)),
+            _ => Ok(()),
+        }
+    }
+
     /// The metadata in the type that answers carry; `None` where there is none.
     pub(crate) fn metadata(&self) -> Option<Metadata> {
         let pairs = self
@@ -97,6 +131,8 @@ macro_rules! take_headers {
             expires: $input.expires.take(),
             metadata: $input.metadata.take().unwrap_or_default().into_iter().collect(),
             checksums: $crate::s3::headers::Checksums::default(),
+            storage_class: $crate::s3::headers::own_class($input.storage_class.take()),
+            sse_customer_key_md5: $input.sse_customer_key_md5.take(),
         }
     };
 }
@@ -111,6 +147,12 @@ pub(crate) fn own_encoding(sent: Option<String>) -> Option<String> {
         .filter(|name| !name.is_empty() && *name != "aws-chunked")
         .collect();
     (!own.is_empty()).then(|| own.join(","))
+}
+
+/// The storage class where it is not the usual one.
+pub(crate) fn own_class(sent: Option<StorageClass>) -> Option<String> {
+    sent.map(|class| class.as_str().to_owned())
+        .filter(|class| class != StorageClass::STANDARD)
 }
 
 /// What a write demands of the object that it replaces.

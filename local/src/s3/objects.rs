@@ -3,7 +3,7 @@
 use s3s::dto::{
     Checksum, ETag, ETagCondition, GetObjectAttributesInput, GetObjectAttributesOutput, GetObjectInput,
     GetObjectOutput, HeadObjectInput, HeadObjectOutput, ObjectAttributes, PostObjectInput, PostObjectOutput,
-    PutObjectInput, PutObjectOutput, Range, StreamingBlob, Timestamp,
+    PutObjectInput, PutObjectOutput, Range, StorageClass, StreamingBlob, Timestamp,
 };
 use s3s::{S3Error, TrailingHeaders, s3_error};
 use time::OffsetDateTime;
@@ -74,6 +74,8 @@ macro_rules! describe {
         $output.content_disposition = headers.content_disposition;
         $output.cache_control = headers.cache_control;
         $output.expires = headers.expires;
+        $output.storage_class = headers.storage_class.map(StorageClass::from);
+        $output.sse_customer_key_md5 = headers.sse_customer_key_md5;
         if $with_checksums {
             set_checksums!($output, headers.checksums);
         }
@@ -203,6 +205,8 @@ impl Store {
             wanted_bytes(wanted, version.n_bytes)
         };
         let opened = self.open(asked, choose).await?;
+        let key_md5 = input.sse_customer_key_md5.as_deref();
+        opened.found.headers.check_readable(key_md5)?;
         let mut output = GetObjectOutput {
             body: Some(opened.body()?),
             ..GetObjectOutput::default()
@@ -227,6 +231,7 @@ impl Store {
             version_id: input.version_id,
         };
         let (version, headers) = self.find(asked).await?;
+        headers.check_key(input.sse_customer_key_md5.as_deref())?;
         conditions.check(&version)?;
         let (range, content_range) = wanted_bytes(input.range, version.n_bytes)?;
         let mut output = HeadObjectOutput::default();

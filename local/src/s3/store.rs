@@ -130,15 +130,22 @@ impl Store {
                     asked.version_id.as_deref(),
                 )?;
                 source.conditions.check(Some(&version.etag))?;
-                let headers = if replace_headers {
-                    let old: ObjectHeaders = serde_json::from_str(&version.headers)?;
-                    serde_json::to_string(&ObjectHeaders {
+                let old: ObjectHeaders = serde_json::from_str(&version.headers)?;
+                old.check_readable(source.sse_customer_key_md5.as_deref())?;
+                let new = object.headers.clone();
+                // how the copy is stored is for its own request to say
+                let headers = serde_json::to_string(&if replace_headers {
+                    ObjectHeaders {
                         checksums: old.checksums,
-                        ..object.headers.clone()
-                    })?
+                        ..new
+                    }
                 } else {
-                    version.headers.clone()
-                };
+                    ObjectHeaders {
+                        storage_class: new.storage_class,
+                        sse_customer_key_md5: new.sse_customer_key_md5,
+                        ..old
+                    }
+                })?;
                 let new = NewVersion {
                     bucket: &object.bucket,
                     key: &object.key,
@@ -267,6 +274,7 @@ impl Store {
             None => Ok((0..version.n_bytes, ())),
         };
         let opened = self.open(asked, choose).await?;
+        opened.found.headers.check_readable(None)?;
         self.bodies
             .receive(Some(opened.body()?), Announced::default())
             .await
@@ -341,4 +349,5 @@ pub(crate) struct Asked {
 pub(crate) struct Source {
     pub(crate) asked: Asked,
     pub(crate) conditions: Preconditions,
+    pub(crate) sse_customer_key_md5: Option<String>,
 }

@@ -9,8 +9,8 @@ use aws_sdk_s3::operation::put_object::builders::PutObjectFluentBuilder;
 use aws_sdk_s3::primitives::ByteStream;
 use bytes::{Bytes, BytesMut};
 use dataperf::Timestamp;
-use dataperf::ports::PortError;
 use dataperf::ports::bucket::{Bucket, Got, Object, PutIfAbsent};
+use dataperf::ports::{PortError, Unreadable};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use crate::fault::port_error;
@@ -71,7 +71,13 @@ impl S3Bucket {
         match request.set_version_id(version.map(str::to_owned)).send().await {
             Ok(output) => Ok(Some(output)),
             Err(SdkError::ServiceError(error)) if is_missing(error.err()) => Ok(None),
-            Err(error) => Err(port_error(self.what("reading", key), error)),
+            Err(error) => Err(match unreadable(error.code(), error.message()) {
+                Some(why) => PortError::Unreadable {
+                    what: self.what("reading", key),
+                    why,
+                },
+                None => port_error(self.what("reading", key), error),
+            }),
         }
     }
 
@@ -140,6 +146,24 @@ impl S3Bucket {
 
 fn is_missing(error: &GetObjectError) -> bool {
     error.is_no_such_key() || error.code() == Some("NoSuchVersion")
+}
+
+/// Whether S3 refuses to read an object because of how it was stored, which its uploader chose. All else that it refuses is
+/// about the reader's rights.
+fn unreadable(code: Option<&str>, message: Option<&str>) -> Option<Unreadable> {
+    let says = |words: &str| message.is_some_and(|message| message.contains(words));
+    match code? {
+        "InvalidObjectState" => Some(Unreadable::Archived),
+        // SSE-C: the key comes with each request, and only its owner has it
+        "InvalidRequest" if says("Server Side Encryption") => Some(Unreadable::Encrypted),
+        // a KMS key of somebody else, or one that is disabled, deleted or no longer there
+        "AccessDenied" if says("kms:") || says("customer master key") => Some(Unreadable::Encrypted),
+        "KMS.DisabledException"
+        | "KMS.InvalidStateException"
+        | "KMS.KMSInvalidStateException"
+        | "KMS.NotFoundException" => Some(Unreadable::Encrypted),
+        _ => None,
+    }
 }
 
 impl Bucket for S3Bucket {
@@ -219,5 +243,48 @@ impl Bucket for S3Bucket {
                 Err(error) => return Err(port_error(self.what("writing", key), error)),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_an_object_was_stored_is_told_from_what_the_reader_may() {
+        let sse_c = "The object was stored using a form of Server Side Encryption. The correct parameters must be provided to retrieve the object.";
+        let foreign_key = "User: arn:aws:sts::111122223333:assumed-role/r/f is not authorized to perform: kms:Decrypt on resource: \
+            arn:aws:kms:us-east-1:444455556666:key/k because no resource-based policy allows the kms:Decrypt action";
+        let other_region = "The ciphertext refers to a customer master key that does not exist, does not exist in this region, or \
+            you are not allowed to access.";
+        let no_right = "User: arn:aws:sts::111122223333:assumed-role/r/f is not authorized to perform: s3:GetObject on resource: \
+            \"arn:aws:s3:::b/k\" because no identity-based policy allows the s3:GetObject action";
+        for (code, message, expected) in [
+            (
+                "InvalidObjectState",
+                "The operation is not valid for the object's storage class",
+                Some(Unreadable::Archived),
+            ),
+            ("InvalidRequest", sse_c, Some(Unreadable::Encrypted)),
+            ("AccessDenied", foreign_key, Some(Unreadable::Encrypted)),
+            ("AccessDenied", other_region, Some(Unreadable::Encrypted)),
+            (
+                "KMS.DisabledException",
+                "key is disabled.",
+                Some(Unreadable::Encrypted),
+            ),
+            ("AccessDenied", no_right, None),
+            ("AccessDenied", "Access Denied", None),
+            ("InvalidRequest", "Missing required header for this request", None),
+            ("KMS.ThrottlingException", "slow down", None),
+            ("SlowDown", "", None),
+        ] {
+            assert_eq!(
+                unreadable(Some(code), Some(message)),
+                expected,
+                "{code} {message}"
+            );
+        }
+        assert_eq!(unreadable(None, None), None);
     }
 }

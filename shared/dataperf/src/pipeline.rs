@@ -11,9 +11,9 @@ use crate::benchmark::Benchmark;
 use crate::challenge::{Challenge, ChallengeError, OverLimit, Terms};
 use crate::dataset::{Dataset, DatasetError};
 use crate::evaluate::{evaluate, too_large};
-use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got, PutIfAbsent};
 use crate::ports::leaderboard::{Board, Finished, Known, Leaderboards, Received, Submission};
+use crate::ports::{PortError, Unreadable};
 use crate::rejection::{Reason, Rejection};
 use crate::upload::{FiledUnder, SubmissionId, Upload, UploadKey};
 use crate::verdict::{Ending, Receipt, Verdict};
@@ -255,7 +255,8 @@ where
 /// An upload's bytes, of which there may be `max_bytes`.
 ///
 /// # Errors
-/// [`PortError`] when the bucket does not answer; a file that is too large, or gone, is a rejection.
+/// [`PortError`] when the bucket does not answer; a file that is too large, gone, or stored so that it can't be read is a
+/// rejection.
 #[tracing::instrument(name = "read artifact", skip_all)]
 pub async fn artifact(
     upload: &Upload,
@@ -263,7 +264,11 @@ pub async fn artifact(
     max_bytes: u64,
 ) -> Result<Result<Bytes, Rejection>, PortError> {
     let got = submissions.get(&upload.key, upload.version.as_deref(), max_bytes);
-    Ok(match got.await? {
+    let got = match got.await {
+        Err(PortError::Unreadable { why, .. }) => return Ok(Err(unreadable(why))),
+        got => got?,
+    };
+    Ok(match got {
         Got::Object(object) => Ok(object.bytes),
         Got::TooLarge { n_bytes } => Err(too_large(max_bytes, n_bytes)),
         Got::Missing => {
@@ -271,6 +276,11 @@ pub async fn artifact(
             Err(Reason::new("deleted", "", message).into())
         }
     })
+}
+
+/// The rejection of an upload whose submitter stored it so that nobody else can read it.
+fn unreadable(why: Unreadable) -> Rejection {
+    Reason::new(why.code(), "", why.description()).into()
 }
 
 /// The largest receipt that is read back.

@@ -2,6 +2,7 @@
 
 use axum::extract::{Path, State};
 use axum::response::Response;
+use dataperf::ports::PortError;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::leaderboard::Submission;
 use dataperf::{LineOutcome, Receipt};
@@ -83,10 +84,14 @@ pub(super) async fn artifact(
     let receipt = ended(submission)?;
     let max_bytes = catalogue::benchmark(&benchmark)?.max_artifact_bytes;
     let bucket = app.bucket(&receipt.bucket).await;
-    match bucket
-        .get(&receipt.key, receipt.version.as_deref(), max_bytes)
-        .await?
-    {
+    let got = bucket.get(&receipt.key, receipt.version.as_deref(), max_bytes);
+    let got = match got.await {
+        Err(PortError::Unreadable { why, .. }) => {
+            return Err(Problem::not_found(why.code(), "submission", why.description()));
+        }
+        got => got?,
+    };
+    match got {
         Got::Object(object) => Ok(wishes.attachment(&caller, object.bytes.to_vec())),
         Got::TooLarge { n_bytes } => {
             let detail =

@@ -41,6 +41,47 @@ pub enum PortError {
         /// What was expected.
         why: String,
     },
+    /// The object is there, but whoever stored it chose a form in which nobody else can read it.
+    #[error("{what}: {}", why.description())]
+    Unreadable {
+        /// The operation and the place it concerned.
+        what: String,
+        /// That form.
+        why: Unreadable,
+    },
+}
+
+/// The form in which an object is stored that can't be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unreadable {
+    /// In an archive, from which it would have to be restored first.
+    Archived,
+    /// Encrypted with a key that the reader does not have.
+    Encrypted,
+}
+
+impl Unreadable {
+    /// The stable code of the rejection that an upload of this form ends with.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Archived => "archived",
+            Self::Encrypted => "encrypted",
+        }
+    }
+
+    /// What is the matter, and what to do.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Archived => {
+                "the file is in an archive storage class, from which it can't be read: upload it again without a storage class, \
+                 which means `STANDARD`"
+            }
+            Self::Encrypted => {
+                "the file is encrypted with a key that the platform does not have: upload it again without encryption headers \
+                 (no `SSE-C`, no KMS key); it is encrypted where it is stored"
+            }
+        }
+    }
 }
 
 impl PortError {
