@@ -42,6 +42,8 @@ MAX_RETENTION_SECONDS = 14 * 24 * 3600
 RESERVABLE = 1000 - 100
 # What a stream keeps; the pipe has to have given up an outcome well before.
 STREAM_SECONDS = 24 * 3600
+# The attribute that the table's time to live is on: shared/dataperf-aws/src/tokens.rs writes it, and nothing else may.
+EXPIRES = "expires_seconds"
 # Partitions that the caretaker may touch: what a submission has that fails, and the sweep's own.
 CARETAKER_KINDS = {"submission#*", "submitter#*", "unfinished*", "failed*", "sweep", "quota#*", "taken#*", "set#*"}
 # Where the size of the largest artifact of each benchmark is written.
@@ -306,6 +308,9 @@ def broken_promises(template_path, parameters=None):
                 yield f"`{name}` may be deleted with the stack: its policies are `{policies}`"
         if resource["Type"] == "AWS::S3::Bucket":
             yield from broken_by_bucket(name, resource, tls_only)
+        if resource["Type"] == "AWS::DynamoDB::Table":
+            if resource["Properties"].get("TimeToLiveSpecification") != {"AttributeName": EXPIRES, "Enabled": True}:
+                yield f"the table `{name}` does not drop tokens by `{EXPIRES}`"
         if resource["Type"] == "AWS::SQS::Queue":
             if resource["Properties"].get("MessageRetentionPeriod") != MAX_RETENTION_SECONDS:
                 yield f"the queue `{name}` does not keep its messages for {MAX_RETENTION_SECONDS} seconds"

@@ -98,6 +98,7 @@ PROMISE_FAULTS += [
         "",
         "`CaretakerFunction` reserves no concurrency",
     ),
+    ("infra/leaderboard.yaml", "AttributeName: expires_seconds", "AttributeName: issued_at", "does not drop tokens"),
     ("infra/page.yaml", "Headers: [Authorization]", "Headers: [Accept, Authorization]", "everybody gets past the cache"),
     ("infra/page.yaml", "            CachePolicyId: !Ref AnswerCache", "            CachePolicyId: !Ref AnswerCache\n            OriginRequestPolicyId: x", "could spoil the cache"),
 ]

@@ -1,4 +1,4 @@
-//! Measures the local cloud by itself: small puts, process starts, and what an invocation costs beside its work.
+//! Measures the local cloud by itself: small puts, the table, process starts, and what an invocation costs beside its work.
 //!
 //! `cargo run --release -p dataperf-local --example measure`, after `cargo build --release -p dataperf-local --examples`.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a panic is what a tool for tests should do
@@ -7,12 +7,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use dataperf_local::{Bucket, Config, FunctionSpec, LocalCloud, Trigger};
+use dataperf_local::{Bucket, Config, FunctionSpec, LocalCloud, TableSpec, Trigger};
 
 /// A bucket, and the echo function on part of it.
 fn config(dir: &Path) -> std::io::Result<Config> {
     let mut config = Config::new(dir);
     config.buckets = vec![Bucket::versioned("submissions")];
+    config.table = Some(TableSpec::dataperf("dataperf"));
     config.functions = vec![FunctionSpec {
         name: "echo".into(),
         binary: std::env::current_exe()?.with_file_name("echo_function"),
@@ -54,6 +55,32 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         let per_second = f64::from(n_puts) / began.elapsed().as_secs_f64();
         println!("{n_clients} clients: {per_second:.0} puts of 2 bytes a second");
+    }
+
+    let table = table(&cloud);
+    for n_clients in [1_u32, 16] {
+        for (what, is_write) in [("writes", true), ("reads", false)] {
+            let n = 2000;
+            let (began, cpu) = (Instant::now(), cpu_seconds());
+            let tasks: Vec<_> = (0..n_clients)
+                .map(|at| {
+                    let table = table.clone();
+                    tokio::spawn(async move {
+                        for n in 0..n / n_clients {
+                            row(&table, &format!("{at}/{n}"), is_write).await;
+                        }
+                    })
+                })
+                .collect();
+            for task in tasks {
+                task.await?;
+            }
+            println!(
+                "{n_clients} clients: {:.0} {what} of a row a second, {:.0} us of processor time each, the client's included",
+                f64::from(n) / began.elapsed().as_secs_f64(),
+                (cpu_seconds() - cpu) / f64::from(n) * 1e6
+            );
+        }
     }
 
     let n_mib = 128_u32;
@@ -134,6 +161,46 @@ async fn put(s3: &aws_sdk_s3::Client, key: &str) {
         .send()
         .await
         .expect("a put");
+}
+
+/// Writes or reads one row.
+async fn row(table: &aws_sdk_dynamodb::Client, key: &str, is_write: bool) {
+    use aws_sdk_dynamodb::types::AttributeValue::S;
+    if is_write {
+        let put = table.put_item().table_name("dataperf");
+        let put = put.item("pk", S(key.into())).item("sk", S("row".into()));
+        put.item("board", S("b".into()))
+            .item("rank", S(key.into()))
+            .send()
+            .await
+            .expect("a write");
+    } else {
+        let get = table.get_item().table_name("dataperf");
+        let get = get.key("pk", S(key.into())).key("sk", S("row".into()));
+        get.send().await.expect("a read");
+    }
+}
+
+/// The processor time of this process so far; 0 where the system does not tell.
+fn cpu_seconds() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // behind the name, which may have spaces: user and system time are the 12th and 13th, in hundredths of a second
+    let fields = text.rsplit_once(')').map_or("", |(_, fields)| fields);
+    let ticks = fields.split_whitespace().skip(11).take(2);
+    ticks.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
+}
+
+fn table(cloud: &LocalCloud) -> aws_sdk_dynamodb::Client {
+    let config = aws_sdk_dynamodb::Config::builder()
+        .behavior_version(aws_sdk_dynamodb::config::BehaviorVersion::latest())
+        .region(aws_sdk_dynamodb::config::Region::new("us-east-1"))
+        .credentials_provider(aws_sdk_dynamodb::config::Credentials::new(
+            "local", "local", None, None, "measure",
+        ))
+        .endpoint_url(cloud.dynamodb_endpoint())
+        .http_client(aws_smithy_http_client::Builder::new().build_http())
+        .build();
+    aws_sdk_dynamodb::Client::from_conf(config)
 }
 
 fn client(cloud: &LocalCloud) -> aws_sdk_s3::Client {

@@ -168,7 +168,7 @@ pub(crate) async fn serve<S, B>(
                         admitted.finish(response.headers_mut());
                         Ok::<_, S::Error>(response.map(Either::Left))
                     }
-                    Err(refusal) => Ok(refusal.map(Either::<B, Full<Bytes>>::Right)),
+                    Err(refusal) => Ok((*refusal).map(Either::<B, Full<Bytes>>::Right)),
                 }
             }
         });

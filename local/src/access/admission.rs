@@ -151,10 +151,10 @@ impl Admission {
     }
 
     /// Lets a request in, or answers it.
-    pub(crate) fn admit<B>(&self, request: &Request<B>) -> Result<Admitted, Response<Full<Bytes>>> {
+    pub(crate) fn admit<B>(&self, request: &Request<B>) -> Result<Admitted, Box<Response<Full<Bytes>>>> {
         let page = self.check(request).map_err(|reason| {
             tracing::debug!(reason, uri = %request.uri(), "a request was refused");
-            self.refusal(&reason)
+            Box::new(self.refusal(&reason))
         })?;
         let admitted = Admitted {
             page,
@@ -164,7 +164,7 @@ impl Admission {
             .headers()
             .contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
         if admitted.page.is_some() && request.method() == Method::OPTIONS && asks_before {
-            return Err(admitted.permission(request.headers()));
+            return Err(Box::new(admitted.permission(request.headers())));
         }
         Ok(admitted)
     }
@@ -201,10 +201,9 @@ impl Admission {
         let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
         let is = |name: &'static str, value: &str| headers.get(name).is_some_and(|found| found == value);
         let is_let_in = match (&self.browsers, site) {
-            (_, None) => true,
+            (_, None) | (Browsers::Own, Some("none" | "same-origin")) => true,
             (Browsers::Nobody, Some(_)) => false,
             (Browsers::Page(_), Some(site)) => is_read && site == "none",
-            (Browsers::Own, Some("none" | "same-origin")) => true,
             (Browsers::Own, Some(_)) => {
                 is_read && is("sec-fetch-mode", "navigate") && is("sec-fetch-dest", "document")
             }

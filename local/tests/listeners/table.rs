@@ -52,7 +52,7 @@ async fn what_the_engine_refuses_is_told_as_dynamodb_does() {
     for (name, body, kind) in [
         ("Unheard", json!({}), "UnknownOperationException"),
         ("GetItem", json!({"TableName": 3}), "SerializationException"),
-        ("GetItem", json!([]), "SerializationException"),
+        ("GetItem", json!("text"), "SerializationException"),
         (
             "GetItem",
             json!({"TableName": "absent", "Key": {"pk": {"S": "a"}, "sk": {"S": "b"}}}),
