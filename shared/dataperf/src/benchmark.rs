@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use crate::evidence::{Evidence, EvidenceError, Weights};
 use crate::frozen::{FrozenError, Manifest, ReadRows};
 use crate::rank::Direction;
 use crate::rejection::Rejection;
@@ -56,8 +57,6 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
     type Submission: Send;
     /// A submission that obeys the rules: only [`validate`](Benchmark::validate) makes one.
     type Checked: Send + Sync;
-    /// What comes of one part of an evaluation.
-    type Outcome: Send;
 
     /// The boards of a data set.
     ///
@@ -106,7 +105,7 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
     /// part: never more than one part's rows are in memory.
     fn parts(checked: &Self::Checked, frozen: &Self::Frozen) -> Vec<Vec<RowRequest>>;
 
-    /// Does one part. `rows` answers its requests, one for each.
+    /// Does one part: what the frozen models answer in it. `rows` answers its requests, one for each.
     ///
     /// # Errors
     /// [`FrozenError`] when the frozen numbers can't be used (not finite, of another width).
@@ -115,8 +114,17 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
         frozen: &Self::Frozen,
         part_idx: usize,
         rows: &[ReadRows],
-    ) -> Result<Self::Outcome, FrozenError>;
+    ) -> Result<Evidence, FrozenError>;
 
-    /// The score of what the parts came to, in their order.
-    fn score(checked: &Self::Checked, frozen: &Self::Frozen, outcomes: Vec<Self::Outcome>) -> Scorecard;
+    /// The score of the evidence of all parts, where each item of the eval sets counts as often as its weight says. With
+    /// [`Weights::ones`] it is the score of the receipt; with other weights it is, to the last bit, the score of a data set
+    /// whose eval sets have each item as often as its weight says.
+    ///
+    /// # Errors
+    /// [`EvidenceError`] when evidence or weights are not of this data set, or the evidence ends before the score is known.
+    fn score(
+        frozen: &Self::Frozen,
+        evidence: &Evidence,
+        weights: &Weights,
+    ) -> Result<Scorecard, EvidenceError>;
 }

@@ -4,51 +4,96 @@ use std::sync::Arc;
 
 use crate::benchmark::Benchmark;
 use crate::dataset::{Dataset, DatasetError};
+use crate::evidence::{Evidence, Provenance, Weights};
 use crate::ports::bucket::Bucket;
 use crate::rejection::{Reason, Rejection};
-use crate::verdict::Verdict;
+use crate::verdict::{EVALUATOR, Verdict};
 use crate::{Digest, quote};
 
 /// Judges `artifact` for a leaderboard: its size, its form, the rules, then the score.
 ///
 /// # Errors
 /// [`DatasetError`] when the data set can't be read or is damaged. A bad artifact is a verdict, not an error.
+///
+/// # Panics
+/// If the benchmark does not accept its own evidence: a mistake in the program.
 #[tracing::instrument(name = "evaluate", skip_all)]
 pub async fn evaluate<B: Benchmark, S: Bucket>(
     dataset: &Dataset<B, S>,
     leaderboard: &str,
     artifact: &[u8],
 ) -> Result<Verdict, DatasetError> {
-    let digest = Digest::of(artifact);
-    let rejected = |rejection: &Rejection| {
-        Verdict::rejected(
-            B::ID,
-            leaderboard,
-            Some(dataset.digest()),
-            Some(digest),
-            rejection,
-        )
+    let evaluated = match gather(dataset, leaderboard, artifact).await? {
+        Ok(evaluated) => evaluated,
+        Err(rejection) => {
+            let digest = Digest::of(artifact);
+            return Ok(Verdict::rejected(
+                B::ID,
+                leaderboard,
+                Some(dataset.digest()),
+                Some(digest),
+                &rejection,
+            ));
+        }
     };
-    if let Err(rejection) = check_leaderboard::<B, S>(dataset, leaderboard)? {
-        return Ok(rejected(&rejection));
-    }
-    let Checked { frozen, checked } = match check(dataset, leaderboard, artifact).await? {
-        Ok(checked) => checked,
-        Err(rejection) => return Ok(rejected(&rejection)),
-    };
-    let mut outcomes = Vec::new();
-    for (part_idx, requests) in B::parts(&checked, &frozen).iter().enumerate() {
-        let rows = dataset.rows(requests).await?;
-        outcomes.push(B::run(&checked, &frozen, part_idx, &rows)?);
-    }
-    let card = B::score(&checked, &frozen, outcomes);
+    let card = B::score(&evaluated.frozen, &evaluated.evidence, &Weights::ones());
+    #[expect(
+        clippy::expect_used,
+        reason = "the evidence was made with this very frozen part"
+    )]
+    let card = card.expect("a benchmark accepts its own evidence");
     Ok(Verdict::scored(
         B::ID,
         leaderboard,
         dataset.digest(),
-        digest,
+        evaluated.provenance.artifact,
         card,
     ))
+}
+
+/// The evidence of a submission that obeys the rules, and what it is scored with.
+pub struct Evaluated<B: Benchmark> {
+    /// The frozen part of the leaderboard.
+    pub frozen: Arc<B::Frozen>,
+    /// What the frozen models answered.
+    pub evidence: Evidence,
+    /// What the evidence is of.
+    pub provenance: Provenance,
+}
+
+/// Everything but the score: the artifact's size, its form, the rules, then the frozen models' answers.
+///
+/// # Errors
+/// [`DatasetError`] when the data set can't be read or is damaged. A bad artifact is a rejection, not an error.
+pub async fn gather<B: Benchmark, S: Bucket>(
+    dataset: &Dataset<B, S>,
+    leaderboard: &str,
+    artifact: &[u8],
+) -> Result<Result<Evaluated<B>, Rejection>, DatasetError> {
+    if let Err(rejection) = check_leaderboard::<B, S>(dataset, leaderboard)? {
+        return Ok(Err(rejection));
+    }
+    let Checked { frozen, checked } = match check(dataset, leaderboard, artifact).await? {
+        Ok(checked) => checked,
+        Err(rejection) => return Ok(Err(rejection)),
+    };
+    let mut evidence = Evidence::default();
+    for (part_idx, requests) in B::parts(&checked, &frozen).iter().enumerate() {
+        let rows = dataset.rows(requests).await?;
+        evidence.append(B::run(&checked, &frozen, part_idx, &rows)?);
+    }
+    let provenance = Provenance {
+        benchmark: B::ID.to_owned(),
+        leaderboard: leaderboard.to_owned(),
+        dataset: dataset.digest(),
+        artifact: Digest::of(artifact),
+        evaluator: EVALUATOR.to_owned(),
+    };
+    Ok(Ok(Evaluated {
+        frozen,
+        evidence,
+        provenance,
+    }))
 }
 
 /// A submission that obeys the rules, and the frozen part it was held against.

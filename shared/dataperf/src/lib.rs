@@ -11,6 +11,7 @@ pub mod challenge;
 pub mod dataset;
 mod digest;
 pub mod evaluate;
+pub mod evidence;
 pub mod failure;
 pub mod frozen;
 pub mod json;

@@ -2,42 +2,59 @@
 //!
 //! A quotient without a denominator is 0, as scikit-learn's `zero_division="warn"` has it.
 
-use super::assert_same_length;
+use super::{ItemWeights, assert_same_length};
 
-/// How often one class was predicted, was true, and was both.
+/// How often one class was predicted, was true, and was both: the sums of the items' weights.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct ClassCounts {
-    predicted: usize,
-    actual: usize,
-    correct: usize,
+pub struct ClassCounts {
+    /// The weight of the items that are predicted as the class.
+    pub predicted: u64,
+    /// The weight of the items that are of the class.
+    pub actual: u64,
+    /// The weight of the items of the class that are predicted so.
+    pub correct: u64,
 }
 
 impl ClassCounts {
-    fn of<T: PartialEq>(truth: &[T], predicted: &[T], class: &T) -> Self {
+    /// The counts of `class`; `truth`, `predicted`: `(n_items,)` labels.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    ///
+    /// # Examples
+    /// ```
+    /// use dataperf::metrics::{ClassCounts, ItemWeights};
+    /// let counts = ClassCounts::of(&[0, 1, 1], &[1, 1, 0], &1, ItemWeights::Each(&[5, 3, 1]));
+    /// assert_eq!((counts.precision(), counts.recall()), (3.0 / 8.0, 3.0 / 4.0));
+    /// ```
+    pub fn of<T: PartialEq>(truth: &[T], predicted: &[T], class: &T, weights: ItemWeights<'_>) -> Self {
         assert_same_length(truth, predicted);
+        weights.assert_length(truth.len());
         let mut counts = Self::default();
-        for (t, p) in truth.iter().zip(predicted) {
-            counts.add(t == class, p == class);
+        for (idx, (t, p)) in truth.iter().zip(predicted).enumerate() {
+            counts.add(t == class, p == class, weights.at(idx));
         }
         counts
     }
 
-    fn add(&mut self, is_true: bool, is_predicted: bool) {
-        self.actual += usize::from(is_true);
-        self.predicted += usize::from(is_predicted);
-        self.correct += usize::from(is_true && is_predicted);
+    fn add(&mut self, is_true: bool, is_predicted: bool, weight: u64) {
+        self.actual += weight * u64::from(is_true);
+        self.predicted += weight * u64::from(is_predicted);
+        self.correct += weight * u64::from(is_true && is_predicted);
     }
 
-    fn precision(self) -> f64 {
+    /// The share of what is predicted as the class that is of it; 0 if nothing is predicted so.
+    pub fn precision(self) -> f64 {
         quotient(self.correct, self.predicted)
     }
 
-    fn recall(self) -> f64 {
+    /// The share of the class that is predicted so; 0 if the class is empty.
+    pub fn recall(self) -> f64 {
         quotient(self.correct, self.actual)
     }
 
     /// The harmonic mean of precision and recall, in scikit-learn's order of operations.
-    fn f1(self) -> f64 {
+    pub fn f1(self) -> f64 {
         let (precision, recall) = (self.precision(), self.recall());
         let sum = precision + recall;
         if sum == 0.0 {
@@ -46,9 +63,53 @@ impl ClassCounts {
             2.0 * precision * recall / sum
         }
     }
+
+    /// Whether the class occurs in either vector.
+    pub fn occurs(self) -> bool {
+        self.actual + self.predicted > 0
+    }
 }
 
-fn quotient(numerator: usize, denominator: usize) -> f64 {
+/// The counts of every class by its index, up to the largest index that occurs.
+///
+/// # Shapes and units
+/// `truth`, `predicted`: `(n_items,)` class indices; memory grows with the largest.
+///
+/// # Panics
+/// If the lengths differ.
+pub fn class_counts<T: Copy + Into<usize>>(
+    truth: &[T],
+    predicted: &[T],
+    weights: ItemWeights<'_>,
+) -> Vec<ClassCounts> {
+    assert_same_length(truth, predicted);
+    weights.assert_length(truth.len());
+    let largest = truth.iter().chain(predicted).map(|&class| class.into()).max();
+    let mut counts = vec![ClassCounts::default(); largest.map_or(0, |class| class + 1)];
+    for (idx, (&t, &p)) in truth.iter().zip(predicted).enumerate() {
+        let (t, p, weight) = (t.into(), p.into(), weights.at(idx));
+        counts[t].actual += weight;
+        counts[p].predicted += weight;
+        counts[t].correct += weight * u64::from(t == p);
+    }
+    counts
+}
+
+/// The F1 score of each class that occurs, by ascending class index.
+pub fn f1_of_counts(counts: &[ClassCounts]) -> Vec<(usize, f64)> {
+    let occurring = counts.iter().enumerate().filter(|(_, counts)| counts.occurs());
+    occurring.map(|(class, counts)| (class, counts.f1())).collect()
+}
+
+/// The unweighted mean of the scores of [`f1_of_counts`], in [0, 1]; 0 for none.
+pub fn mean_f1(scores: &[(usize, f64)]) -> f64 {
+    if scores.is_empty() {
+        return 0.0;
+    }
+    scores.iter().map(|(_, f1)| f1).sum::<f64>() / scores.len() as f64
+}
+
+fn quotient(numerator: u64, denominator: u64) -> f64 {
     if denominator == 0 {
         0.0
     } else {
@@ -72,20 +133,7 @@ fn quotient(numerator: usize, denominator: usize) -> f64 {
 /// assert_eq!(f1_per_class(&[0u8, 0, 3], &[0, 3, 3]), [(0, 2.0 / 3.0), (3, 2.0 / 3.0)]);
 /// ```
 pub fn f1_per_class<T: Copy + Into<usize>>(truth: &[T], predicted: &[T]) -> Vec<(usize, f64)> {
-    assert_same_length(truth, predicted);
-    let largest = truth.iter().chain(predicted).map(|&class| class.into()).max();
-    let mut counts = vec![ClassCounts::default(); largest.map_or(0, |class| class + 1)];
-    for (&t, &p) in truth.iter().zip(predicted) {
-        let (t, p) = (t.into(), p.into());
-        counts[t].actual += 1;
-        counts[p].predicted += 1;
-        counts[t].correct += usize::from(t == p);
-    }
-    let occurring = counts
-        .iter()
-        .enumerate()
-        .filter(|(_, c)| c.actual + c.predicted > 0);
-    occurring.map(|(class, c)| (class, c.f1())).collect()
+    f1_of_counts(&class_counts(truth, predicted, ItemWeights::Ones))
 }
 
 /// Unweighted mean of the per-class F1 scores, in [0, 1].
@@ -109,11 +157,7 @@ pub fn f1_per_class<T: Copy + Into<usize>>(truth: &[T], predicted: &[T]) -> Vec<
 /// assert_eq!(macro_f1(&[0u8, 0, 1, 1], &[0, 0, 1, 2]), (1.0 + 2.0 / 3.0 + 0.0) / 3.0);
 /// ```
 pub fn macro_f1<T: Copy + Into<usize>>(truth: &[T], predicted: &[T]) -> f64 {
-    let scores = f1_per_class(truth, predicted);
-    if scores.is_empty() {
-        return 0.0;
-    }
-    scores.iter().map(|(_, f1)| f1).sum::<f64>() / scores.len() as f64
+    mean_f1(&f1_per_class(truth, predicted))
 }
 
 /// F1 of one class, in [0, 1]; 0 if the class is never predicted correctly.
@@ -130,7 +174,7 @@ pub fn macro_f1<T: Copy + Into<usize>>(truth: &[T], predicted: &[T]) -> f64 {
 /// assert_eq!(binary_f1(&[0, 0], &[0, 0], &1), 0.0);
 /// ```
 pub fn binary_f1<T: PartialEq>(truth: &[T], predicted: &[T], positive: &T) -> f64 {
-    ClassCounts::of(truth, predicted, positive).f1()
+    ClassCounts::of(truth, predicted, positive, ItemWeights::Ones).f1()
 }
 
 /// The share of the samples predicted as `positive` that are, in [0, 1]; 0 if there are none.
@@ -145,7 +189,7 @@ pub fn binary_f1<T: PartialEq>(truth: &[T], predicted: &[T], positive: &T) -> f6
 /// assert_eq!(dataperf::metrics::precision(&[0, 1, 1], &[1, 1, 0], &1), 0.5);
 /// ```
 pub fn precision<T: PartialEq>(truth: &[T], predicted: &[T], positive: &T) -> f64 {
-    ClassCounts::of(truth, predicted, positive).precision()
+    ClassCounts::of(truth, predicted, positive, ItemWeights::Ones).precision()
 }
 
 /// The share of the `positive` samples that are predicted so, in [0, 1]; 0 if there are none.
@@ -160,5 +204,5 @@ pub fn precision<T: PartialEq>(truth: &[T], predicted: &[T], positive: &T) -> f6
 /// assert_eq!(dataperf::metrics::recall(&[0, 1, 1, 1], &[1, 1, 0, 1], &1), 2.0 / 3.0);
 /// ```
 pub fn recall<T: PartialEq>(truth: &[T], predicted: &[T], positive: &T) -> f64 {
-    ClassCounts::of(truth, predicted, positive).recall()
+    ClassCounts::of(truth, predicted, positive, ItemWeights::Ones).recall()
 }

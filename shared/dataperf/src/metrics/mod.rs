@@ -3,10 +3,53 @@
 pub mod accuracy;
 pub mod f1;
 
-pub use accuracy::accuracy;
-pub use f1::{binary_f1, f1_per_class, macro_f1, precision, recall};
+pub use accuracy::{accuracy, weighted_accuracy};
+pub use f1::{
+    ClassCounts, binary_f1, class_counts, f1_of_counts, f1_per_class, macro_f1, mean_f1, precision, recall,
+};
 
 use crate::simd::vector::pairwise_sum;
+
+/// How often each item of an eval set counts. A weight of 2 is the same as the item twice, 0 as the item left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ItemWeights<'a> {
+    /// Each once.
+    Ones,
+    /// `(n_items,)`
+    Each(&'a [u32]),
+}
+
+impl ItemWeights<'_> {
+    /// The weight of one item.
+    ///
+    /// # Panics
+    /// If there is no such item.
+    #[inline]
+    pub fn at(self, idx: usize) -> u64 {
+        match self {
+            Self::Ones => 1,
+            Self::Each(weights) => weights[idx].into(),
+        }
+    }
+
+    /// The sum of the weights of `n_items` items.
+    ///
+    /// # Panics
+    /// If there are weights of another number of items.
+    pub fn total(self, n_items: usize) -> u64 {
+        self.assert_length(n_items);
+        match self {
+            Self::Ones => n_items as u64,
+            Self::Each(weights) => weights.iter().map(|&weight| u64::from(weight)).sum(),
+        }
+    }
+
+    fn assert_length(self, n_items: usize) {
+        if let Self::Each(weights) = self {
+            assert_eq!(weights.len(), n_items, "one weight for each item");
+        }
+    }
+}
 
 /// The mean as `numpy.mean` has it, to the last bit.
 pub(crate) fn mean(values: &[f64]) -> f64 {

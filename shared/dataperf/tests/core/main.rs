@@ -2,6 +2,7 @@
 #![allow(clippy::expect_used)] // helpers of tests are tests
 
 mod contract;
+mod evidence;
 mod failure;
 mod frozen;
 mod pipeline;

@@ -4,33 +4,51 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{Checked, Frozen};
-use crate::metrics::mean;
+use super::Frozen;
+use super::model::N_CLASSES;
+use crate::evidence::{Evidence, EvidenceError, Repeat, Weights};
+use crate::metrics::{mean, weighted_accuracy};
 use crate::verdict::Scorecard;
 
-/// `outcomes`: each market's accuracy in each trial.
-pub(super) fn scorecard(checked: &Checked, frozen: &Frozen, outcomes: &[Vec<f64>]) -> Scorecard {
-    let accuracies: Vec<f64> = outcomes.iter().map(|per_trial| mean(per_trial)).collect();
-    let markets: Map<String, Value> = checked
-        .markets()
-        .iter()
-        .zip(outcomes)
-        .zip(&accuracies)
-        .map(|((bought, per_trial), accuracy)| {
-            let squares: Vec<f64> = per_trial.iter().map(|of_trial| (of_trial - accuracy).powi(2)).collect();
-            let of_market = json!({
-                "accuracy": accuracy, "per_trial": per_trial, "std": mean(&squares).sqrt(), "cost": bought.cost,
-                "budget": frozen.markets()[&bought.market].budget, "n_bought": bought.trials[0].len(),
-            });
-            (bought.market.to_string(), of_market)
-        })
-        .collect();
+/// What the samples of a market cost.
+pub(super) const COST: &str = "cost";
+/// How many samples of a market are bought.
+pub(super) const N_BOUGHT: &str = "n_bought";
+
+pub(super) fn scorecard(
+    frozen: &Frozen,
+    evidence: &Evidence,
+    weights: &Weights,
+) -> Result<Scorecard, EvidenceError> {
+    let mut accuracies = Vec::new();
+    let mut markets = Map::new();
+    for (&number, market) in frozen.markets() {
+        let (name, truth) = (number.to_string(), frozen.buyer_labels(number));
+        let unit = evidence.unit(&name, truth.len(), N_CLASSES)?;
+        let weights = weights.unit(&name, truth.len())?;
+        let mut per_trial = Vec::with_capacity(frozen.n_trials());
+        for trial in 0..frozen.n_trials() {
+            let predicted = unit.predicted(Repeat::Trial(trial as u32))?;
+            per_trial.push(weighted_accuracy(truth, predicted, weights));
+        }
+        let accuracy = mean(&per_trial);
+        let squares: Vec<f64> = per_trial
+            .iter()
+            .map(|of_trial| (of_trial - accuracy).powi(2))
+            .collect();
+        let of_market = json!({
+            "accuracy": accuracy, "per_trial": per_trial, "std": mean(&squares).sqrt(), "cost": unit.amount(COST)?,
+            "budget": market.budget, "n_bought": unit.count(N_BOUGHT)?,
+        });
+        accuracies.push(accuracy);
+        markets.insert(name, of_market);
+    }
     let metrics = BTreeMap::from([
         ("markets".to_owned(), Value::Object(markets)),
         ("buyer_model".to_owned(), json!(frozen.buyer_model())),
     ]);
-    Scorecard {
+    Ok(Scorecard {
         score: mean(&accuracies),
         metrics,
-    }
+    })
 }

@@ -25,6 +25,7 @@ pub use submission::Submission;
 pub use validation::Checked;
 
 use crate::benchmark::{Benchmark, Leaderboard, RowRequest};
+use crate::evidence::{Evidence, EvidenceError, Weights};
 use crate::frozen::{FrozenError, Manifest, ReadRows};
 use crate::rank::Direction;
 use crate::rejection::Rejection;
@@ -106,8 +107,6 @@ impl Benchmark for DataAcquisition {
     type Frozen = Frozen;
     type Submission = Submission;
     type Checked = Checked;
-    /// The accuracy of each trial in one market.
-    type Outcome = Vec<f64>;
 
     fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
         let parameters: Parameters = manifest.parameters()?;
@@ -162,11 +161,11 @@ impl Benchmark for DataAcquisition {
         frozen: &Frozen,
         part_idx: usize,
         rows: &[ReadRows],
-    ) -> Result<Vec<f64>, FrozenError> {
-        model::accuracies(&checked.markets()[part_idx], frozen, &rows[0])
+    ) -> Result<Evidence, FrozenError> {
+        model::evidence(&checked.markets()[part_idx], frozen, &rows[0])
     }
 
-    fn score(checked: &Checked, frozen: &Frozen, outcomes: Vec<Vec<f64>>) -> Scorecard {
-        metric::scorecard(checked, frozen, &outcomes)
+    fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {
+        metric::scorecard(frozen, evidence, weights)
     }
 }

@@ -7,16 +7,19 @@ use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::metric::{COST, N_BOUGHT};
 use super::validation::{Bought, sample};
 use super::{FEATURES, LABELS, Market, Parameters, buyer_file, features_file, labels_file};
+use crate::evidence::{Evidence, Repeats, UnitEvidence};
 use crate::frozen::{Dtype, FrozenError, Manifest, ReadRows, TensorEntry, slice};
-use crate::metrics::accuracy;
 use crate::models::FitError;
 use crate::models::boosted_stumps::BoostedStumps;
 use crate::models::k_nearest::KNearest;
 use crate::models::logistic_regression::LogisticRegression;
 use crate::numbers::{Encoding, Numbers, Stored};
 
+/// Labels are 0 and 1.
+pub(super) const N_CLASSES: usize = 2;
 /// Neighbours of [`BuyerModel::Knn`].
 const N_NEIGHBORS: usize = 9;
 /// Stumps of [`BuyerModel::GradientBoosting`].
@@ -83,7 +86,7 @@ struct MarketData {
     labels: Bytes,
     /// `(n_buyer, n_features)`
     buyer_features: Array2<f64>,
-    buyer_labels: Vec<usize>,
+    buyer_labels: Bytes,
 }
 
 impl Frozen {
@@ -101,9 +104,19 @@ impl Frozen {
         &self.parameters.markets
     }
 
+    /// Training sets that are sampled in each market.
+    pub(super) fn n_trials(&self) -> usize {
+        self.parameters.n_trials
+    }
+
     /// The model that the buyer trains.
     pub fn buyer_model(&self) -> BuyerModel {
         self.parameters.buyer_model
+    }
+
+    /// The labels of a market's eval set, `(n_buyer,)`.
+    pub(super) fn buyer_labels(&self, market: u32) -> &[u8] {
+        &self.data[&market].buyer_labels
     }
 
     pub(super) fn labels(&self, market: u32) -> &[u8] {
@@ -159,7 +172,6 @@ impl MarketData {
         let buyer_features =
             Array2::from_shape_vec((buyer_labels.len(), n_features), buyer_features.view().to_f64())
                 .map_err(|error| FrozenError::damaged(&buyer_path, error.to_string()))?;
-        let buyer_labels = buyer_labels.iter().map(|&label| label.into()).collect();
         Ok(Self {
             encoding: encoding(features, &features_path, market)?,
             labels,
@@ -175,8 +187,8 @@ fn encoding(tensor: &TensorEntry, path: &str, market: &Market) -> Result<Encodin
     Encoding::new(dtype, n_decimals).ok_or_else(|| FrozenError::damaged(path, unknown()))
 }
 
-/// The accuracy of each trial in a market. `read` are the rows of [`Bought::rows`].
-pub(super) fn accuracies(bought: &Bought, frozen: &Frozen, read: &ReadRows) -> Result<Vec<f64>, FrozenError> {
+/// What the model of each trial says of the buyer's rows, in one market. `read` are the rows of [`Bought::rows`].
+pub(super) fn evidence(bought: &Bought, frozen: &Frozen, read: &ReadRows) -> Result<Evidence, FrozenError> {
     let market = &frozen.data[&bought.market];
     let n_features = market.buyer_features.ncols();
     let trial = |x: &mut Stored, rows: &Vec<u32>| {
@@ -193,12 +205,13 @@ pub(super) fn accuracies(bought: &Bought, frozen: &Frozen, read: &ReadRows) -> R
             .predict(x.view(), &labels, market.buyer_features.view());
         let damaged =
             |error: FitError| FrozenError::damaged(&features_file(bought.market), error.to_string());
-        Ok(accuracy(&market.buyer_labels, &predicted.map_err(damaged)?))
+        let predicted = predicted.map_err(damaged)?;
+        Ok(predicted.into_iter().map(|class| class as u8).collect())
     };
     // one piece of memory a thread: fresh pages for each trial would cost as much as copying the rows into them
     let n_rows = bought.trials.iter().map(Vec::len).max().unwrap_or(0);
     let n_trials = bought.trials.len().div_ceil(rayon::current_num_threads()).max(1);
-    let chunks: Result<Vec<Vec<f64>>, FrozenError> = bought
+    let chunks: Result<Vec<Vec<Vec<u8>>>, FrozenError> = bought
         .trials
         .par_chunks(n_trials)
         .map(|trials| {
@@ -206,5 +219,10 @@ pub(super) fn accuracies(bought: &Bought, frozen: &Frozen, read: &ReadRows) -> R
             trials.iter().map(|rows| trial(&mut x, rows)).collect()
         })
         .collect();
-    Ok(chunks?.concat())
+    let trials = Repeats::Trials(bought.trials.len() as u32);
+    let predicted = chunks?.concat().concat();
+    let unit = UnitEvidence::new(trials, market.buyer_labels.len(), N_CLASSES, predicted)
+        .with_count(N_BOUGHT, bought.trials.first().map_or(0, Vec::len))
+        .with_amount(COST, bought.cost);
+    Ok(Evidence::of_unit(bought.market.to_string(), unit))
 }

@@ -2,24 +2,34 @@
 
 use std::collections::BTreeMap;
 
-use ndarray::Array2;
 use serde_json::{Map, Value, json};
 
-use super::{Checked, Frozen};
-use crate::metrics::f1::{f1_per_class, macro_f1};
-use crate::metrics::mean;
+use super::Frozen;
+use crate::evidence::{Evidence, EvidenceError, Repeat, Weights};
+use crate::metrics::{class_counts, f1_of_counts, mean, mean_f1};
 use crate::verdict::Scorecard;
 
-/// `predicted`: `(n_seeds, n_eval)` classes.
-pub(super) fn scorecard(checked: &Checked, frozen: &Frozen, predicted: &Array2<u8>) -> Scorecard {
-    let truth = frozen.eval_classes();
-    let mut per_seed = Vec::with_capacity(predicted.nrows());
-    let mut of_classes = vec![0.0; frozen.words().len() + 1];
-    for of_seed in predicted.rows() {
-        let of_seed = of_seed.to_vec();
-        per_seed.push(macro_f1(truth, &of_seed));
-        for (class, f1) in f1_per_class(truth, &of_seed) {
-            of_classes[class] += f1 / predicted.nrows() as f64;
+/// How many clips are chosen.
+pub(super) const N_CLIPS: &str = "n_clips";
+/// How many of them are nontargets.
+pub(super) const N_NONTARGETS: &str = "n_nontargets";
+
+pub(super) fn scorecard(
+    frozen: &Frozen,
+    evidence: &Evidence,
+    weights: &Weights,
+) -> Result<Scorecard, EvidenceError> {
+    let (language, truth) = (frozen.language(), frozen.eval_classes());
+    let unit = evidence.unit(language, truth.len(), frozen.n_classes())?;
+    let weights = weights.unit(language, truth.len())?;
+    let mut per_seed = Vec::with_capacity(frozen.seeds().len());
+    let mut of_classes = vec![0.0; frozen.n_classes()];
+    for &seed in frozen.seeds() {
+        let predicted = unit.predicted(Repeat::Seed(seed))?;
+        let of_seed = f1_of_counts(&class_counts(truth, predicted, weights));
+        per_seed.push(mean_f1(&of_seed));
+        for (class, f1) in of_seed {
+            of_classes[class] += f1 / frozen.seeds().len() as f64;
         }
     }
     let score = mean(&per_seed);
@@ -29,15 +39,14 @@ pub(super) fn scorecard(checked: &Checked, frozen: &Frozen, predicted: &Array2<u
         .zip(&of_classes)
         .map(|(name, f1)| (name.to_owned(), json!(f1)))
         .collect();
-    let n_nontargets = checked.classes().iter().filter(|&&class| class == 0).count();
     let metrics = BTreeMap::from([
         ("seeds".to_owned(), json!(frozen.seeds())),
         ("per_seed".to_owned(), json!(per_seed)),
         ("std".to_owned(), json!(spread)),
         ("f1_per_class".to_owned(), Value::Object(f1_of)),
-        ("n_clips".to_owned(), json!(checked.rows().len())),
-        ("n_nontargets".to_owned(), json!(n_nontargets)),
-        ("n_eval".to_owned(), json!(truth.len())),
+        ("n_clips".to_owned(), json!(unit.count(N_CLIPS)?)),
+        ("n_nontargets".to_owned(), json!(unit.count(N_NONTARGETS)?)),
+        ("n_eval".to_owned(), json!(weights.total(truth.len()))),
     ]);
-    Scorecard { score, metrics }
+    Ok(Scorecard { score, metrics })
 }

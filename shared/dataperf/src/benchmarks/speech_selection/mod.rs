@@ -17,7 +17,6 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use bytes::Bytes;
-use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
 pub use model::Frozen;
@@ -25,6 +24,7 @@ pub use submission::Submission;
 pub use validation::Checked;
 
 use crate::benchmark::{Benchmark, Leaderboard, RowRequest};
+use crate::evidence::{Evidence, EvidenceError, Weights};
 use crate::frozen::{FrozenError, Manifest, ReadRows};
 use crate::rank::Direction;
 use crate::rejection::{Rejection, quote};
@@ -130,8 +130,6 @@ impl Benchmark for SpeechSelection {
     type Frozen = Frozen;
     type Submission = Submission;
     type Checked = Checked;
-    /// The class of every eval clip under every seed, `(n_seeds, n_eval)`.
-    type Outcome = Array2<u8>;
 
     fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
         let about = |limits: &Limits| format!("at most {} clips of `{}`", limits.max_clips, limits.language);
@@ -176,22 +174,17 @@ impl Benchmark for SpeechSelection {
         }]]
     }
 
-    fn run(
-        checked: &Checked,
-        frozen: &Frozen,
-        _: usize,
-        rows: &[ReadRows],
-    ) -> Result<Array2<u8>, FrozenError> {
+    fn run(checked: &Checked, frozen: &Frozen, _: usize, rows: &[ReadRows]) -> Result<Evidence, FrozenError> {
         let [chosen] = rows else {
             return Err(FrozenError::damaged(
                 &train_file(frozen.language()),
                 "its rows were not read",
             ));
         };
-        model::predict(checked, frozen, chosen)
+        model::evidence(checked, frozen, chosen)
     }
 
-    fn score(checked: &Checked, frozen: &Frozen, outcomes: Vec<Array2<u8>>) -> Scorecard {
-        metric::scorecard(checked, frozen, &outcomes[0])
+    fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {
+        metric::scorecard(frozen, evidence, weights)
     }
 }

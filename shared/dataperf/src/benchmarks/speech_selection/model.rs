@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use bytes::Bytes;
-use ndarray::Array2;
 
+use super::metric::{N_CLIPS, N_NONTARGETS};
 use super::{CLASSES, Checked, EMBEDDINGS, Language, Parameters, eval_file, train_file, train_ids_file};
+use crate::evidence::{Evidence, Repeats, UnitEvidence};
 use crate::frozen::{Dtype, FrozenError, Manifest, Matrix, ReadRows, slice};
 use crate::models::soft_voting::SoftVoting;
 
@@ -117,6 +118,11 @@ impl Frozen {
         &self.eval_classes
     }
 
+    /// Classes: nontarget and the words.
+    pub(super) fn n_classes(&self) -> usize {
+        self.words.len() + 1
+    }
+
     pub(super) fn class_of(&self, word: &str) -> Option<usize> {
         self.words
             .binary_search_by(|known| known.as_str().cmp(word))
@@ -140,18 +146,28 @@ fn index(ids: &[u8]) -> Result<HashMap<Box<str>, u32>, String> {
     Ok(text.lines().zip(0..).map(|(id, row)| (id.into(), row)).collect())
 }
 
-/// The class of every eval clip under every seed, `(n_seeds, n_eval)`. `chosen` are the checked rows' embeddings.
-pub(super) fn predict(
+/// The class of every eval clip under every seed: one unit, the language. `chosen` are the checked rows' embeddings.
+pub(super) fn evidence(
     checked: &Checked,
     frozen: &Frozen,
     chosen: &ReadRows,
-) -> Result<Array2<u8>, FrozenError> {
+) -> Result<Evidence, FrozenError> {
     let damaged = |why: String| FrozenError::damaged(&train_file(&frozen.code), why);
     let (n_rows, n_cols) = (checked.rows().len(), frozen.eval.view().ncols());
     let x = Matrix::from_rows(chosen.concatenated(), n_rows, n_cols)
         .ok_or_else(|| damaged(format!("its rows are not {n_cols} floats wide")))?;
-    let n_classes = frozen.words.len() + 1;
-    let ensemble = SoftVoting::fit(x.view(), checked.classes(), n_classes, &frozen.seeds)
+    let ensemble = SoftVoting::fit(x.view(), checked.classes(), frozen.n_classes(), &frozen.seeds)
         .map_err(|error| damaged(error.to_string()))?;
-    Ok(ensemble.predict(frozen.eval.view()))
+    let predicted = ensemble.predict(frozen.eval.view());
+    let predicted = predicted
+        .as_standard_layout()
+        .into_owned()
+        .into_raw_vec_and_offset()
+        .0;
+    let seeds = Repeats::Seeds(frozen.seeds.clone());
+    let n_nontargets = checked.classes().iter().filter(|&&class| class == 0).count();
+    let unit = UnitEvidence::new(seeds, frozen.eval_classes.len(), frozen.n_classes(), predicted)
+        .with_count(N_CLIPS, n_rows)
+        .with_count(N_NONTARGETS, n_nontargets);
+    Ok(Evidence::of_unit(frozen.code.clone(), unit))
 }

@@ -4,38 +4,76 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{Checked, Frozen};
-use crate::metrics::mean;
+use super::model::N_CLASSES;
+use super::{Extent, Frozen};
+use crate::evidence::{Evidence, EvidenceError, Fixes, UnitEvidence, Weights};
+use crate::metrics::{ItemWeights, mean, weighted_accuracy};
 use crate::verdict::Scorecard;
+
+/// How long the method took, where the submitter says.
+pub(super) const METHOD_SECONDS: &str = "method_seconds";
 
 /// How the accuracy on one task's test images grows with the fixes.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Curve {
+struct Curve {
     /// Before any fix.
-    pub before: f64,
+    before: f64,
     /// When every label is right.
-    pub after: f64,
+    after: f64,
     /// After each fix; ends with the step that reaches the target when no more was asked for.
-    pub accuracy: Vec<f64>,
+    accuracy: Vec<f64>,
     /// What has to be reached, in rounded accuracy.
-    pub target: f64,
+    target: f64,
     /// The first step that reaches it, counted from 0.
-    pub first: usize,
+    first: usize,
 }
 
 impl Curve {
-    pub(super) fn new(before: f64, after: f64, accuracy: Vec<f64>, target_share: f64) -> Self {
+    /// `accuracy`: after each fix as far as it is known. `None` when no known step reaches the target.
+    fn new(before: f64, after: f64, accuracy: Vec<f64>, target_share: f64) -> Option<Self> {
         let first = accuracy
             .iter()
-            .position(|&step| reaches(step, after, target_share));
-        Self {
+            .position(|&step| reaches(step, after, target_share))?;
+        Some(Self {
             before,
             after,
             target: target_share * rounded(after),
-            // the last step has every label right and reaches any share of its own accuracy
-            first: first.unwrap_or(accuracy.len().saturating_sub(1)),
+            first,
             accuracy,
-        }
+        })
+    }
+
+    /// The curve of one task of `n_images`.
+    fn of(
+        unit: &UnitEvidence,
+        truth: &[u8],
+        weights: ItemWeights<'_>,
+        n_images: usize,
+        target_share: f64,
+    ) -> Result<Option<Self>, EvidenceError> {
+        let fixes = unit.repeats().fixes()?;
+        let models = unit
+            .each_repeat()
+            .map(|predicted| weighted_accuracy(truth, predicted, weights));
+        let of_models: Vec<f64> = models.collect();
+        let accuracy = models_of_steps(fixes, n_images)
+            .map(|model| of_models[model])
+            .collect();
+        let (before, after) = (of_models[0], of_models[of_models.len() - 1]);
+        Ok(Self::new(before, after, accuracy, target_share))
+    }
+}
+
+/// The model of each step from the first, as far as they are known.
+fn models_of_steps(fixes: &Fixes, n_images: usize) -> impl Iterator<Item = usize> {
+    (1..=n_images).map_while(|n_fixes| fixes.model_after(n_fixes as u32))
+}
+
+/// The target is reached later than the models are known.
+fn cut_off(task: &str, fixes: &Fixes) -> EvidenceError {
+    EvidenceError::CutOff {
+        unit: task.to_owned(),
+        n_known: fixes.n_known as usize,
     }
 }
 
@@ -49,37 +87,43 @@ fn rounded(accuracy: f64) -> f64 {
     format!("{accuracy:.2}").parse().unwrap_or(accuracy)
 }
 
-/// `curves`: each task's.
-pub(super) fn scorecard(checked: &Checked, frozen: &Frozen, curves: &[Curve]) -> Scorecard {
-    let n_images: Vec<usize> = checked.tasks().iter().map(|task| task.order.len()).collect();
-    let fractions: Vec<f64> = curves
-        .iter()
-        .zip(&n_images)
-        .map(|(curve, &n_images)| curve.first as f64 / n_images as f64)
-        .collect();
+pub(super) fn scorecard(
+    frozen: &Frozen,
+    evidence: &Evidence,
+    weights: &Weights,
+) -> Result<Scorecard, EvidenceError> {
+    let mut fractions = Vec::new();
+    let mut tasks = Map::new();
+    for (task_idx, name) in frozen.tasks().enumerate() {
+        let (truth, n_images) = (frozen.test_labels(task_idx), frozen.n_images(task_idx));
+        let unit = evidence.unit(name, truth.len(), N_CLASSES)?;
+        let weights = weights.unit(name, truth.len())?;
+        let curve = Curve::of(unit, truth, weights, n_images, frozen.target_share())?;
+        let fixes = unit.repeats().fixes()?;
+        let mut curve = curve.ok_or_else(|| cut_off(name, fixes))?;
+        if frozen.extent() == Extent::UntilTarget {
+            curve.accuracy.truncate(curve.first + 1);
+        }
+        let fraction = curve.first as f64 / n_images as f64;
+        let mut of_task = json!({
+            "fraction_of_fixes": fraction, "first_step": curve.first,
+            "accuracy_before": curve.before, "accuracy_after": curve.after, "target": curve.target,
+            "accuracy": curve.accuracy, "n_images": n_images,
+            "n_wrong": frozen.n_wrong(task_idx), "n_test": weights.total(truth.len()),
+        });
+        if unit.facts().contains_key(METHOD_SECONDS) {
+            of_task[METHOD_SECONDS] = json!(unit.amount(METHOD_SECONDS)?);
+        }
+        fractions.push(fraction);
+        tasks.insert(name.to_owned(), of_task);
+    }
     let score = mean(&fractions);
-    let named = frozen.tasks().enumerate().zip(checked.tasks());
-    let tasks: Map<String, Value> = named
-        .map(|((task_idx, name), inspection)| {
-            let curve = &curves[task_idx];
-            let mut of_task = json!({
-                "fraction_of_fixes": fractions[task_idx], "first_step": curve.first,
-                "accuracy_before": curve.before, "accuracy_after": curve.after, "target": curve.target,
-                "accuracy": curve.accuracy, "n_images": n_images[task_idx],
-                "n_wrong": frozen.n_wrong(task_idx), "n_test": frozen.n_tests(task_idx),
-            });
-            if let Some(seconds) = inspection.seconds {
-                of_task["method_seconds"] = json!(seconds);
-            }
-            (name.to_owned(), of_task)
-        })
-        .collect();
     let metrics = BTreeMap::from([
         ("percent_of_fixes".to_owned(), json!(score * 100.0)),
         ("target_share".to_owned(), json!(frozen.target_share())),
         ("tasks".to_owned(), Value::Object(tasks)),
     ]);
-    Scorecard { score, metrics }
+    Ok(Scorecard { score, metrics })
 }
 
 #[cfg(test)]
@@ -107,13 +151,16 @@ mod tests {
 
     #[test]
     fn the_first_step_at_the_target_counts_even_if_later_ones_fall_back() {
-        let curve = Curve::new(0.5, 0.8, vec![0.5, 0.76, 0.6, 0.8], 0.95);
+        let curve = Curve::new(0.5, 0.8, vec![0.5, 0.76, 0.6, 0.8], 0.95).expect("the target is reached");
         assert_eq!(
             (curve.first, curve.target.to_bits()),
             (1, f64::to_bits(0.95 * 0.8))
         );
+        let first = |after, accuracy| Curve::new(0.5, after, accuracy, 0.95).map(|curve| curve.first);
         // 0.756 is below the target and its two decimals are not
-        assert_eq!(Curve::new(0.5, 0.8, vec![0.754, 0.756, 0.8], 0.95).first, 1);
-        assert_eq!(Curve::new(0.0, 0.0, vec![0.0, 0.0], 0.95).first, 0);
+        assert_eq!(first(0.8, vec![0.754, 0.756, 0.8]), Some(1));
+        assert_eq!(first(0.0, vec![0.0, 0.0]), Some(0));
+        // a curve that was cut before it gets there
+        assert_eq!(first(0.8, vec![0.5, 0.6]), None);
     }
 }

@@ -20,12 +20,12 @@ use std::ops::RangeInclusive;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-pub use metric::Curve;
 pub use model::Frozen;
 pub use submission::Submission;
 pub use validation::Checked;
 
 use crate::benchmark::{Benchmark, Leaderboard, RowRequest};
+use crate::evidence::{Evidence, EvidenceError, Weights};
 use crate::frozen::{FrozenError, Manifest, ReadRows};
 use crate::rank::Direction;
 use crate::rejection::Rejection;
@@ -102,8 +102,6 @@ impl Benchmark for VisionDebugging {
     type Frozen = Frozen;
     type Submission = Submission;
     type Checked = Checked;
-    /// Each task's curve, in the order of the tasks.
-    type Outcome = Vec<Curve>;
 
     fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
         let parameters: Parameters = manifest.parameters()?;
@@ -145,11 +143,11 @@ impl Benchmark for VisionDebugging {
         vec![Vec::new()]
     }
 
-    fn run(checked: &Checked, frozen: &Frozen, _: usize, _: &[ReadRows]) -> Result<Vec<Curve>, FrozenError> {
-        model::curves(checked, frozen)
+    fn run(checked: &Checked, frozen: &Frozen, _: usize, _: &[ReadRows]) -> Result<Evidence, FrozenError> {
+        model::evidence(checked, frozen)
     }
 
-    fn score(checked: &Checked, frozen: &Frozen, outcomes: Vec<Vec<Curve>>) -> Scorecard {
-        metric::scorecard(checked, frozen, &outcomes.concat())
+    fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {
+        metric::scorecard(frozen, evidence, weights)
     }
 }

@@ -6,13 +6,17 @@ use std::ops::ControlFlow;
 use bytes::Bytes;
 use rayon::prelude::*;
 
-use super::metric::{Curve, reaches};
+use super::metric::{METHOD_SECONDS, reaches};
 use super::validation::Inspection;
 use super::{Checked, EMBEDDINGS, Extent, LABELS, Parameters, test_file, train_file, truth_file};
+use crate::evidence::{Evidence, Fixes, Repeats, UnitEvidence};
 use crate::frozen::{Dtype, FrozenError, Manifest, Matrix, slice};
+use crate::metrics::accuracy;
 use crate::models::FitError;
 use crate::models::boosted_trees::{BoostedTrees, Columns, TrainingFeatures, fit_each};
 
+/// Labels are 0 and 1.
+pub(super) const N_CLASSES: usize = 2;
 /// Fits that one thread does side by side, at least: they fill the search's lanes.
 const MIN_FITS: usize = 16;
 
@@ -31,7 +35,8 @@ struct Task {
     labels: Vec<bool>,
     truth: Vec<bool>,
     tests: Columns,
-    test_labels: Vec<bool>,
+    /// `(n_test,)`, 0 or 1
+    test_labels: Vec<u8>,
 }
 
 impl Frozen {
@@ -75,9 +80,14 @@ impl Frozen {
             .count()
     }
 
-    /// How many test images a task has.
-    pub fn n_tests(&self, task: usize) -> usize {
-        self.tasks[task].test_labels.len()
+    /// The labels of a task's test images, `(n_test,)`.
+    pub(super) fn test_labels(&self, task: usize) -> &[u8] {
+        &self.tasks[task].test_labels
+    }
+
+    /// How much of the curves is computed and shown.
+    pub(super) fn extent(&self) -> Extent {
+        self.parameters.curves
     }
 
     /// The share of the cleaned set's accuracy that has to be reached.
@@ -128,17 +138,20 @@ impl Task {
             name: name.to_owned(),
             labels: source.labels(&train, n_rows)?,
             truth: source.labels(&truth, n_rows)?,
-            test_labels: source.labels(&test, tests.n_rows())?,
+            test_labels: source
+                .labels(&test, tests.n_rows())?
+                .into_iter()
+                .map(u8::from)
+                .collect(),
             features: TrainingFeatures::new(images)
                 .map_err(|error| FrozenError::damaged(&train, error.to_string()))?,
             tests,
         })
     }
 
-    fn accuracy(&self, model: &BoostedTrees) -> f64 {
-        let predicted = model.predict(&self.tests);
-        let pairs = predicted.iter().zip(&self.test_labels);
-        pairs.filter(|(guess, truth)| guess == truth).count() as f64 / predicted.len() as f64
+    /// What a model says of the test images, `(n_test,)`.
+    fn predicted(&self, model: &BoostedTrees) -> Vec<u8> {
+        model.predict(&self.tests).into_iter().map(u8::from).collect()
     }
 
     fn damaged(&self) -> impl Fn(FitError) -> FrozenError {
@@ -150,99 +163,126 @@ impl Task {
 struct Steps {
     /// The labels of each model; the first before any fix, the last when all are right.
     label_sets: Vec<Vec<bool>>,
-    /// For each step the place of its labels.
-    set_of_step: Vec<usize>,
+    /// After how many fixes each model stands.
+    models: Vec<u32>,
+    /// As many as there are images.
+    n_fixes: u32,
 }
 
 impl Steps {
     fn new(task: &Task, inspection: &Inspection) -> Self {
         let mut label_sets = vec![task.labels.clone()];
-        let set_of_step = inspection.order.iter().map(|&image| {
+        let mut models = vec![0];
+        for (&image, n_fixes) in inspection.order.iter().zip(1..) {
             let last = &label_sets[label_sets.len() - 1];
             if last[image] != task.truth[image] {
                 let mut fixed = last.clone();
                 fixed[image] = task.truth[image];
                 label_sets.push(fixed);
+                models.push(n_fixes);
             }
-            label_sets.len() - 1
-        });
-        let set_of_step = set_of_step.collect();
+        }
         Self {
             label_sets,
-            set_of_step,
+            models,
+            n_fixes: inspection.order.len() as u32,
         }
     }
 
-    fn curve(&self, accuracy_of_set: &[f64], target_share: f64) -> Curve {
-        let of_step = self.set_of_step.iter().map(|&set| accuracy_of_set[set]);
-        let after = accuracy_of_set[accuracy_of_set.len() - 1];
-        Curve::new(accuracy_of_set[0], after, of_step.collect(), target_share)
+    /// Every model is known up to so many fixes.
+    fn fixes(&self, n_known: u32) -> Fixes {
+        Fixes {
+            models: self.models.clone(),
+            n_known,
+        }
     }
 }
 
-/// Each task's curve. The fits are independent: they are spread over the cores, and each core does many side by side.
-pub(super) fn curves(checked: &Checked, frozen: &Frozen) -> Result<Vec<Curve>, FrozenError> {
+/// What each task's models say of every test image: the course of its fixes. The fits are independent: they are spread
+/// over the cores, and each core does many side by side.
+pub(super) fn evidence(checked: &Checked, frozen: &Frozen) -> Result<Evidence, FrozenError> {
     let tasks = frozen.tasks.par_iter().zip(checked.tasks());
     let share = frozen.parameters.target_share;
-    tasks
-        .map(|(task, inspection)| {
-            let steps = Steps::new(task, inspection);
-            match frozen.parameters.curves {
-                Extent::Whole => whole(task, &steps).map(|accuracies| steps.curve(&accuracies, share)),
-                Extent::UntilTarget => until_target(task, &steps, share),
-            }
-        })
-        .collect()
+    let units = tasks.map(|(task, inspection)| {
+        let steps = Steps::new(task, inspection);
+        let (fixes, predicted) = match frozen.parameters.curves {
+            Extent::Whole => (steps.fixes(steps.n_fixes), whole(task, &steps)?),
+            Extent::UntilTarget => until_target(task, &steps, share)?,
+        };
+        let repeats = Repeats::Fixes(fixes);
+        let mut unit = UnitEvidence::new(repeats, task.test_labels.len(), N_CLASSES, predicted.concat());
+        if let Some(seconds) = inspection.seconds {
+            unit = unit.with_amount(METHOD_SECONDS, seconds);
+        }
+        Ok((task.name.clone(), unit))
+    });
+    units
+        .collect::<Result<Vec<_>, FrozenError>>()
+        .map(Evidence::from_iter)
 }
 
-fn whole(task: &Task, steps: &Steps) -> Result<Vec<f64>, FrozenError> {
+/// The predictions of every model.
+fn whole(task: &Task, steps: &Steps) -> Result<Vec<Vec<u8>>, FrozenError> {
     let n_sets = steps.label_sets.len();
     let n_chunks = rayon::current_num_threads().min(n_sets.div_ceil(MIN_FITS));
     let chunks = steps.label_sets.par_chunks(n_sets.div_ceil(n_chunks));
-    let chunks: Result<Vec<Vec<f64>>, FrozenError> = chunks
+    let chunks: Result<Vec<Vec<Vec<u8>>>, FrozenError> = chunks
         .map(|label_sets| {
-            let mut accuracies = vec![0.0; label_sets.len()];
+            let mut predicted = vec![Vec::new(); label_sets.len()];
             let fitted = fit_each(&task.features, label_sets, |set, model| {
-                accuracies[set] = task.accuracy(&model);
+                predicted[set] = task.predicted(&model);
                 ControlFlow::Continue(())
             });
-            fitted.map_err(task.damaged()).map(|()| accuracies)
+            fitted.map_err(task.damaged()).map(|()| predicted)
         })
         .collect();
     chunks.map(|chunks| chunks.concat())
 }
 
-/// Fits in the order of the steps, and no further than the first that reaches the target.
-fn until_target(task: &Task, steps: &Steps, target_share: f64) -> Result<Curve, FrozenError> {
+/// Fits in the order of the steps, and no further than the first that reaches the target. The predictions are those of the
+/// models up to there, and of the last one.
+fn until_target(task: &Task, steps: &Steps, target_share: f64) -> Result<(Fixes, Vec<Vec<u8>>), FrozenError> {
     // the target is known only when everything is right, so that comes first
     let mut label_sets = steps.label_sets.clone();
     label_sets.rotate_right(1);
-    let mut accuracies: Vec<Option<f64>> = vec![None; label_sets.len()];
+    let n_sets = label_sets.len();
+    let all = steps.fixes(steps.n_fixes);
+    let mut predicted = vec![Vec::new(); n_sets];
+    let mut accuracies: Vec<Option<f64>> = vec![None; n_sets];
+    // after how many fixes the target is reached, once that can be told
     let n_needed = |accuracies: &[Option<f64>]| {
-        let after = accuracies[accuracies.len() - 1]?;
+        let after = accuracies[n_sets - 1]?;
         accuracies[0]?;
-        for (step, &set) in steps.set_of_step.iter().enumerate() {
-            if reaches(accuracies[set]?, after, target_share) {
-                return Some(step + 1);
+        for n_fixes in 1..=steps.n_fixes {
+            let accuracy = accuracies[all.model_after(n_fixes)?]?;
+            if reaches(accuracy, after, target_share) {
+                return Some(n_fixes);
             }
         }
         None
     };
-    let n_sets = label_sets.len();
     let fitted = fit_each(&task.features, &label_sets, |place, model| {
-        accuracies[(place + n_sets - 1) % n_sets] = Some(task.accuracy(&model));
+        let set = (place + n_sets - 1) % n_sets;
+        predicted[set] = task.predicted(&model);
+        accuracies[set] = Some(accuracy(&task.test_labels, &predicted[set]));
         match n_needed(&accuracies) {
             Some(_) => ControlFlow::Break(()),
             None => ControlFlow::Continue(()),
         }
     });
     fitted.map_err(task.damaged())?;
-    let n_steps = n_needed(&accuracies).unwrap_or(steps.set_of_step.len());
-    let known = Steps {
-        label_sets: Vec::new(),
-        set_of_step: steps.set_of_step[..n_steps].to_vec(),
+    let n_known = n_needed(&accuracies).unwrap_or(steps.n_fixes);
+    // what was fitted beyond by the way depends on the number of lanes
+    let is_kept = |set: &usize| all.models[*set] <= n_known || set + 1 == n_sets;
+    let kept: Vec<usize> = (0..n_sets).filter(is_kept).collect();
+    let fixes = Fixes {
+        models: kept.iter().map(|&set| all.models[set]).collect(),
+        n_known,
     };
-    // those that were not needed are in no step
-    let accuracies: Vec<f64> = accuracies.into_iter().map(Option::unwrap_or_default).collect();
-    Ok(known.curve(&accuracies, target_share))
+    Ok((
+        fixes,
+        kept.into_iter()
+            .map(|set| std::mem::take(&mut predicted[set]))
+            .collect(),
+    ))
 }

@@ -19,12 +19,12 @@ use std::ops::RangeInclusive;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-pub use metric::Measures;
 pub use model::Frozen;
 pub use submission::{Submission, examples_of_csv};
 pub use validation::Checked;
 
 use crate::benchmark::{Benchmark, Leaderboard, RowRequest};
+use crate::evidence::{Evidence, EvidenceError, Weights};
 use crate::frozen::{FrozenError, Manifest, ReadRows};
 use crate::rank::Direction;
 use crate::rejection::Rejection;
@@ -85,8 +85,6 @@ impl Benchmark for VisionSelection {
     type Frozen = Frozen;
     type Submission = Submission;
     type Checked = Checked;
-    /// How each concept's classifier does, in the order of the concepts.
-    type Outcome = Vec<Measures>;
 
     fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
         let parameters: Parameters = manifest.parameters()?;
@@ -145,16 +143,11 @@ impl Benchmark for VisionSelection {
         vec![Vec::new()]
     }
 
-    fn run(
-        checked: &Checked,
-        frozen: &Frozen,
-        _: usize,
-        _: &[ReadRows],
-    ) -> Result<Vec<Measures>, FrozenError> {
-        model::measures(checked, frozen)
+    fn run(checked: &Checked, frozen: &Frozen, _: usize, _: &[ReadRows]) -> Result<Evidence, FrozenError> {
+        model::evidence(checked, frozen)
     }
 
-    fn score(checked: &Checked, frozen: &Frozen, outcomes: Vec<Vec<Measures>>) -> Scorecard {
-        metric::scorecard(checked, frozen, &outcomes.concat())
+    fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {
+        metric::scorecard(frozen, evidence, weights)
     }
 }

@@ -6,13 +6,17 @@ use bytes::Bytes;
 use ndarray::Array2;
 use rayon::prelude::*;
 
-use super::metric::Measures;
+use super::metric::{N_EXAMPLES, N_POSITIVE};
 use super::validation::Chosen;
 use super::{Checked, EMBEDDINGS, LABELS, POOL_FILE, POOL_INDEX_FILE, Parameters, test_file};
+use crate::evidence::{Evidence, Repeats, UnitEvidence};
 use crate::frozen::{Dtype, FrozenError, Manifest, Matrix, slice};
 use crate::models::logistic_regression::LogisticRegression;
 use crate::numbers::Numbers;
 use crate::pool::PoolIndex;
+
+/// An image shows the concept or does not.
+pub(super) const N_CLASSES: usize = 2;
 
 /// What scoring keeps in memory: the concepts' test sets and the index of the pool.
 #[derive(Debug)]
@@ -26,7 +30,7 @@ pub struct Frozen {
 struct TestSet {
     /// `(n_test, n_features)`
     features: Array2<f64>,
-    labels: Vec<usize>,
+    labels: Bytes,
 }
 
 impl Frozen {
@@ -81,9 +85,10 @@ impl Frozen {
         &self.pool
     }
 
-    /// How many images each concept's test set has.
-    pub fn n_tests(&self) -> Vec<usize> {
-        self.tests.iter().map(|test| test.labels.len()).collect()
+    /// The labels of each concept's test set, `(n_test,)`, with the concept.
+    pub(super) fn tests(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        let labels = self.tests.iter().map(|test| &test.labels[..]);
+        self.concepts().iter().map(String::as_str).zip(labels)
     }
 }
 
@@ -104,23 +109,30 @@ impl TestSet {
             );
             return Err(FrozenError::damaged(path, why));
         }
-        Ok(Self {
-            features,
-            labels: labels.iter().map(|&label| label.into()).collect(),
-        })
+        Ok(Self { features, labels })
     }
 }
 
-/// How each concept's classifier does on its test set.
-pub(super) fn measures(checked: &Checked, frozen: &Frozen) -> Result<Vec<Measures>, FrozenError> {
-    let concepts: Vec<(&Chosen, &TestSet)> = checked.concepts().iter().zip(&frozen.tests).collect();
+/// What each concept's classifier says of every image of its test set.
+pub(super) fn evidence(checked: &Checked, frozen: &Frozen) -> Result<Evidence, FrozenError> {
+    let chosen = checked.concepts().iter().zip(frozen.concepts());
+    let concepts: Vec<((&Chosen, &String), &TestSet)> = chosen.zip(&frozen.tests).collect();
     let n_features = frozen.parameters.n_features;
-    let measure = |(chosen, test): (&Chosen, &TestSet)| {
+    let unit = |((chosen, concept), test): ((&Chosen, &String), &TestSet)| {
         let damaged = |why: String| FrozenError::damaged(POOL_FILE, why);
         let rows = Numbers::F32(&chosen.features);
         let model = LogisticRegression::fit_stored(rows, n_features, &chosen.labels);
         let model = model.map_err(|error| damaged(error.to_string()))?;
-        Ok(Measures::of(&test.labels, &model.predict(test.features.view())))
+        let predicted = model.predict(test.features.view());
+        let predicted = predicted.into_iter().map(|class| class as u8).collect();
+        let unit = UnitEvidence::new(Repeats::Once, test.labels.len(), N_CLASSES, predicted)
+            .with_count(N_EXAMPLES, chosen.labels.len())
+            .with_count(N_POSITIVE, chosen.labels.iter().sum());
+        Ok((concept.clone(), unit))
     };
-    concepts.into_par_iter().map(measure).collect()
+    let units = concepts
+        .into_par_iter()
+        .map(unit)
+        .collect::<Result<Vec<_>, FrozenError>>();
+    units.map(Evidence::from_iter)
 }

@@ -1,0 +1,241 @@
+//! A score is a pure function of evidence and weights: one law for every benchmark, on the demo's real data.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "helpers of tests")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use dataperf::benchmarks::vision_debugging::VisionDebugging;
+use dataperf::benchmarks::{data_acquisition, speech_selection, vision_debugging, vision_selection};
+use dataperf::dataset::{Dataset, Integrity};
+use dataperf::evaluate::{Evaluated, evaluate, gather};
+use dataperf::evidence::{Evidence, EvidenceError, Weights};
+use dataperf::frozen::{MANIFEST, Manifest};
+use dataperf::{Benchmark, Digest, Ending, Scorecard, Verdict};
+use dataperf_datasets::{DirectoryBucket, Import, Silent, import};
+use serde_json::{Value, json};
+
+fn demo(benchmark: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../demo")
+        .join(benchmark)
+}
+
+fn open<B: Benchmark>(directory: &Path) -> Dataset<B, DirectoryBucket> {
+    let bucket = DirectoryBucket::new(directory);
+    pollster::block_on(Dataset::open(bucket, String::new(), None, Integrity::Digests)).expect("a data set")
+}
+
+/// The demo's legal submissions: each board with each artifact and the score of the reference.
+fn submissions<B: Benchmark>() -> Vec<(String, Vec<u8>, f64)> {
+    let expected = fs::read(demo(B::ID).join("expected_scores.json")).expect("expected scores");
+    let expected: Value = serde_json::from_slice(&expected).expect("json");
+    let scored = expected["scored"].as_object().expect("scores by file").iter();
+    let read = |(name, of_file): (&String, &Value)| {
+        let (board, _) = name.split_once('/').expect("a board's folder");
+        let artifact = fs::read(demo(B::ID).join("submissions").join(name)).expect("a submission");
+        // where there are no measures beside it, the score alone is in the file
+        let score = of_file.as_f64().or_else(|| of_file["score"].as_f64());
+        (board.to_owned(), artifact, score.expect("a score"))
+    };
+    scored.map(read).collect()
+}
+
+fn gathered<B: Benchmark>(
+    dataset: &Dataset<B, DirectoryBucket>,
+    board: &str,
+    artifact: &[u8],
+) -> Evaluated<B> {
+    let gathered = pollster::block_on(gather(dataset, board, artifact)).expect("the data set is whole");
+    gathered.expect("the submission obeys the rules")
+}
+
+fn judged<B: Benchmark>(dataset: &Dataset<B, DirectoryBucket>, board: &str, artifact: &[u8]) -> Verdict {
+    let verdict = pollster::block_on(evaluate(dataset, board, artifact)).expect("the data set is whole");
+    assert_eq!(verdict.status, Ending::Scored, "{:?}", verdict.reasons);
+    verdict
+}
+
+fn assert_same(card: &Scorecard, verdict: &Verdict, about: &str) {
+    assert_eq!(
+        Some(card.score.to_bits()),
+        verdict.score.map(f64::to_bits),
+        "{about}"
+    );
+    assert_eq!(card.metrics, verdict.metrics, "{about}");
+}
+
+/// The frozen file of a unit's eval set.
+fn eval_file<B: Benchmark>(unit: &str) -> String {
+    match B::ID {
+        "speech-selection" => speech_selection::eval_file(unit),
+        "vision-selection" => vision_selection::test_file(unit),
+        "vision-debugging" => vision_debugging::test_file(unit),
+        "data-acquisition" => data_acquisition::buyer_file(unit.parse().expect("a market's number")),
+        other => panic!("where are the eval sets of {other}?"),
+    }
+}
+
+/// Weights from 0 to 3 for each item, by no rule that follows from the items.
+fn multiplicities(evidence: &Evidence, seed: u32) -> BTreeMap<String, Vec<u32>> {
+    let mut state = seed;
+    let mut draw = |_| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state >> 30
+    };
+    let units = evidence.units().iter();
+    units
+        .map(|(name, unit)| (name.clone(), (0..unit.n_items()).map(&mut draw).collect()))
+        .collect()
+}
+
+/// The data set in which each item of the eval sets stands as often as its weight says.
+fn repeated<B: Benchmark>(from: &Path, to: &Path, weights: &BTreeMap<String, Vec<u32>>) {
+    let mut manifest =
+        Manifest::parse(&fs::read(from.join(MANIFEST)).expect("a manifest"), B::ID).expect("a manifest");
+    let weight_of: BTreeMap<String, &Vec<u32>> = weights
+        .iter()
+        .map(|(unit, weights)| (eval_file::<B>(unit), weights))
+        .collect();
+    for (path, entry) in &mut manifest.files {
+        let mut bytes = fs::read(from.join(path)).expect("a frozen file");
+        if let Some(weights) = weight_of.get(path) {
+            let mut repeated = Vec::new();
+            for tensor in entry.tensors.values_mut() {
+                assert_eq!(tensor.n_rows(), weights.len(), "{path}");
+                repeated.resize(repeated.len().next_multiple_of(64), 0);
+                let begin = repeated.len() as u64;
+                for (row, &weight) in weights.iter().enumerate() {
+                    let range = tensor.row_range(row).expect("a row");
+                    for _ in 0..weight {
+                        repeated.extend(&bytes[range.start as usize..range.end as usize]);
+                    }
+                }
+                tensor.begin = begin;
+                tensor.shape[0] = weights.iter().sum::<u32>() as usize;
+            }
+            bytes = repeated;
+            (entry.n_bytes, entry.digest) = (bytes.len() as u64, Digest::of(&bytes));
+        }
+        let path = to.join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, bytes).expect("a file");
+    }
+    fs::write(to.join(MANIFEST), manifest.to_bytes().expect("a manifest")).expect("a file");
+}
+
+/// With unit weights, however they are given and wherever the evidence has been, the score is the receipt's.
+fn unit_weights_give_the_receipts_score<B: Import>(dataset: &Dataset<B, DirectoryBucket>) {
+    for (board, artifact, expected) in submissions::<B>() {
+        let about = format!("{}, {board}", B::ID);
+        let verdict = judged(dataset, &board, &artifact);
+        let score = verdict.score.expect("a score");
+        assert!(
+            (score - expected).abs() < 1e-12,
+            "{about}: {score} and {expected}"
+        );
+        let Evaluated {
+            frozen,
+            evidence,
+            provenance,
+        } = gathered(dataset, &board, &artifact);
+        assert_eq!(Some(provenance.artifact), verdict.artifact);
+        let bytes = evidence.to_bytes(&provenance).expect("evidence of this size");
+        let (of, read) = Evidence::from_bytes(&bytes).expect("what was written");
+        assert_eq!((&of, &read), (&provenance, &evidence), "{about}");
+        let of_units = evidence.units().iter();
+        let ones = of_units
+            .map(|(name, unit)| (name.clone(), vec![1; unit.n_items()]))
+            .collect();
+        for (kind, weights) in [
+            ("implied", Weights::ones()),
+            ("spelled out", Weights::of_units(ones)),
+        ] {
+            let card = B::score(&frozen, &read, &weights).expect("a score");
+            assert_same(&card, &verdict, &format!("{about}, ones {kind}"));
+        }
+    }
+}
+
+/// A weight is the same as an item that stands so often in the eval set, or not at all.
+fn weights_are_multiplicities<B: Import>(dataset: &Dataset<B, DirectoryBucket>, directory: &Path) {
+    for (idx, (board, artifact, _)) in submissions::<B>().iter().enumerate().step_by(4) {
+        let Evaluated { frozen, evidence, .. } = gathered(dataset, board, artifact);
+        let weights = multiplicities(&evidence, idx as u32);
+        let to = directory.join(format!("repeated-{idx}"));
+        repeated::<B>(&directory.join("frozen"), &to, &weights);
+        let verdict = judged(&open::<B>(&to), board, artifact);
+        let card = B::score(&frozen, &evidence, &Weights::of_units(weights)).expect("a score");
+        assert_same(&card, &verdict, &format!("{}, {board}, submission {idx}", B::ID));
+        let ones = B::score(&frozen, &evidence, &Weights::ones()).expect("a score");
+        assert_ne!(card.metrics, ones.metrics, "the weights changed nothing");
+    }
+}
+
+fn law<B: Import>() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    import::<B>(&demo(B::ID), &directory.path().join("frozen"), &Silent).expect("the demo can be imported");
+    let dataset = open::<B>(&directory.path().join("frozen"));
+    unit_weights_give_the_receipts_score(&dataset);
+    weights_are_multiplicities(&dataset, directory.path());
+}
+
+#[test]
+fn every_score_is_a_function_of_evidence_and_weights() {
+    macro_rules! all {
+        ($($benchmark:ty,)*) => { $(law::<$benchmark>();)* };
+    }
+    dataperf::for_each_benchmark!(all);
+}
+
+/// A curve that was computed up to the target tells the score of weights that reach it as soon, and no other's.
+#[test]
+fn a_cut_curve_tells_only_what_it_knows() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (whole, cut) = (directory.path().join("frozen"), directory.path().join("cut"));
+    import::<VisionDebugging>(&demo(VisionDebugging::ID), &whole, &Silent).expect("the demo can be imported");
+    repeated::<VisionDebugging>(&whole, &cut, &BTreeMap::new());
+    let mut manifest: Value =
+        serde_json::from_slice(&fs::read(cut.join(MANIFEST)).expect("a manifest")).expect("json");
+    manifest["parameters"]["curves"] = json!("until_target");
+    fs::write(cut.join(MANIFEST), manifest.to_string()).expect("a manifest");
+    let (whole, cut) = (open::<VisionDebugging>(&whole), open::<VisionDebugging>(&cut));
+    let (mut n_known, mut n_unknown) = (0, 0);
+    for (board, artifact, _) in submissions::<VisionDebugging>() {
+        let whole = gathered(&whole, &board, &artifact);
+        let cut = gathered(&cut, &board, &artifact);
+        let n_models = |evidence: &Evidence| -> usize {
+            evidence.units().values().map(|unit| unit.repeats().len()).sum()
+        };
+        assert!(n_models(&cut.evidence) <= n_models(&whole.evidence));
+        for seed in 0..40 {
+            let weights = Weights::of_units(multiplicities(&whole.evidence, seed));
+            let expected = VisionDebugging::score(&whole.frozen, &whole.evidence, &weights).expect("a score");
+            let is_known = cut.evidence.units().iter().all(|(task, unit)| {
+                let first = expected.metrics["tasks"][task]["first_step"]
+                    .as_u64()
+                    .expect("a step");
+                let fixes = unit.repeats().fixes().expect("fixes");
+                // from the last model on every label is right, and that model is always there
+                first < u64::from(fixes.n_known) || fixes.n_known + 1 >= fixes.models[fixes.models.len() - 1]
+            });
+            match VisionDebugging::score(&cut.frozen, &cut.evidence, &weights) {
+                Ok(card) => {
+                    assert!(is_known);
+                    assert_eq!(card.score.to_bits(), expected.score.to_bits());
+                    n_known += 1;
+                }
+                Err(error) => {
+                    assert!(matches!(error, EvidenceError::CutOff { .. }), "{error}");
+                    assert!(!is_known, "{error}");
+                    n_unknown += 1;
+                }
+            }
+        }
+    }
+    assert!(
+        n_known > 0 && n_unknown > 0,
+        "{n_known} known, {n_unknown} unknown"
+    );
+}

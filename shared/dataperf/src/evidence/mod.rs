@@ -1,0 +1,112 @@
+//! Evidence: the predicted class of every item of an eval set, of which a score is a pure function.
+//!
+//! Evaluating a submission fits the frozen models and asks them for every item of the eval set; what they answer is its
+//! [`Evidence`]. [`Benchmark::score`](crate::Benchmark::score) makes the score of it, and of how often each item counts.
+//! Evidence tells hidden labels to whoever can read it and the score: it is the organizer's alone.
+
+mod repeats;
+mod unit;
+mod weights;
+mod wire;
+
+use std::collections::BTreeMap;
+
+pub use repeats::{Fixes, Repeat, Repeats};
+pub use unit::{Fact, UnitEvidence};
+pub use weights::Weights;
+pub use wire::{FORMAT, MAX_EVIDENCE_BYTES, Provenance};
+
+use crate::quote;
+
+/// What the frozen models answered for one submission, for each unit of the evaluation by its name: the language of a
+/// board, a concept, a task, a market.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Evidence {
+    units: BTreeMap<String, UnitEvidence>,
+}
+
+/// Why evidence can't be scored.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EvidenceError {
+    /// The bytes are not what was written.
+    #[error("the evidence is damaged: {why}; evaluate the submission again to make it anew")]
+    Damaged {
+        /// How they differ.
+        why: String,
+    },
+    /// The evidence is not of the data set and the benchmark that it is scored with.
+    #[error(
+        "the evidence does not fit the data set: {why}; score it with the data set that it was made with"
+    )]
+    OtherData {
+        /// How it differs.
+        why: String,
+    },
+    /// The weights are not of the evidence.
+    #[error("the weights do not fit the evidence: {why}; give one for each item of each unit")]
+    OtherWeights {
+        /// How they differ.
+        why: String,
+    },
+    /// The curve ends before the score is known. Where a data set's curves go up to the target only, other weights may
+    /// reach it later.
+    #[error(
+        "the curve of {} is known up to fix {n_known}, and with these weights the target is reached later: make the evidence \
+         with a data set whose curves are `whole`", quote(.unit)
+    )]
+    CutOff {
+        /// The unit.
+        unit: String,
+        /// Fixes up to which the models are known.
+        n_known: usize,
+    },
+}
+
+impl Evidence {
+    /// The evidence of one unit.
+    pub fn of_unit(name: impl Into<String>, unit: UnitEvidence) -> Self {
+        [(name.into(), unit)].into_iter().collect()
+    }
+
+    /// Adds the units of another part of the same evaluation.
+    ///
+    /// # Panics
+    /// If a unit is in both: a mistake in the program.
+    pub fn append(&mut self, part: Self) {
+        for (name, unit) in part.units {
+            let before = self.units.insert(name, unit);
+            assert!(before.is_none(), "each unit is evaluated once");
+        }
+    }
+
+    /// The units by name, ascending.
+    pub fn units(&self) -> &BTreeMap<String, UnitEvidence> {
+        &self.units
+    }
+
+    /// The unit of this name, whose eval set has `n_items` items of `n_classes` classes.
+    ///
+    /// # Errors
+    /// [`EvidenceError::OtherData`] when there is none, or it is of another eval set.
+    pub fn unit(&self, name: &str, n_items: usize, n_classes: usize) -> Result<&UnitEvidence, EvidenceError> {
+        let refuse = |why: String| EvidenceError::OtherData { why };
+        let unit = self.units.get(name);
+        let unit = unit.ok_or_else(|| refuse(format!("it has no unit {}", quote(name))))?;
+        if (unit.n_items(), unit.n_classes()) != (n_items, n_classes) {
+            return Err(refuse(format!(
+                "the unit {} has {} items of {} classes, and the eval set {n_items} of {n_classes}",
+                quote(name),
+                unit.n_items(),
+                unit.n_classes()
+            )));
+        }
+        Ok(unit)
+    }
+}
+
+impl FromIterator<(String, UnitEvidence)> for Evidence {
+    fn from_iter<I: IntoIterator<Item = (String, UnitEvidence)>>(units: I) -> Self {
+        let units = units.into_iter().collect();
+        Self { units }
+    }
+}
