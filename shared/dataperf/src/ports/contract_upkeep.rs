@@ -76,6 +76,7 @@ impl<'a, T: Upkeep> Story<'a, T> {
             version: upload.version,
             received_at: upload.received_at,
             finished_at: Timestamp::from_unix_millis(at + 1),
+            feedback: None,
             verdict: self.verdict(score),
         })
     }
