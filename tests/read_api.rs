@@ -323,6 +323,7 @@ async fn lists_come_in_pages_as_json_and_as_csv() {
         )
         .await;
     }
+    world.show("metrics");
     let reading = Reading::of(world).await;
     let board = format!("/api/v1/benchmarks/{BENCHMARK}/leaderboards/en-25");
     let expected = [

@@ -2,6 +2,7 @@
 
 use dataperf::figures;
 use serde::Serialize;
+use serde_json::Value;
 use utoipa::ToSchema;
 
 /// How a score spreads over seeds or trials.
@@ -71,9 +72,22 @@ pub(crate) struct TableLine {
     pub(crate) values: Vec<Option<f64>>,
 }
 
+/// A number or word of the whole.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub(crate) struct Fact {
+    /// The metric's name.
+    pub(crate) name: String,
+    /// What people call it.
+    pub(crate) title: String,
+    /// The number or word.
+    pub(crate) value: Value,
+}
+
 /// All that can be drawn of one submission.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, ToSchema)]
 pub(crate) struct Figures {
+    /// The numbers and words of the whole.
+    pub(crate) facts: Vec<Fact>,
     /// How the score spreads, where it is the mean of trials.
     pub(crate) spread: Option<Spread>,
     /// Every repetition.
@@ -142,7 +156,13 @@ impl From<figures::Table> for Table {
 
 impl From<figures::Figures> for Figures {
     fn from(figures: figures::Figures) -> Self {
+        let fact = |fact: figures::Fact| Fact {
+            name: fact.name,
+            title: fact.title.to_owned(),
+            value: fact.value,
+        };
         Self {
+            facts: figures.facts.into_iter().map(fact).collect(),
             spread: figures.spread.map(Spread::from),
             trials: figures.trials.into_iter().map(Trials::from).collect(),
             curves: figures.curves.into_iter().map(Curve::from).collect(),

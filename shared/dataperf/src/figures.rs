@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::scorecard::{EACH, Form, Leaf, leaves, metrics_of};
+use crate::scorecard::{EACH, Form, Leaf, Metric, leaves, metrics_of};
 use crate::verdict::Verdict;
 
 /// How a score spreads over seeds or trials.
@@ -44,6 +44,8 @@ pub struct Curve {
     pub title: &'static str,
     /// What a step is.
     pub x_title: &'static str,
+    /// How many steps there can be; the curve may end before.
+    pub n_steps: usize,
     /// The number after each step, from step 0.
     pub y: Vec<f64>,
     /// The number before any step.
@@ -72,6 +74,8 @@ pub struct Column {
     pub name: String,
     /// What people call it.
     pub title: &'static str,
+    /// Whether its numbers are counts.
+    pub is_whole: bool,
 }
 
 /// One line of a table.
@@ -83,9 +87,22 @@ pub struct Line {
     pub values: Vec<Option<f64>>,
 }
 
+/// A number or word of the whole.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fact {
+    /// The metric's name.
+    pub name: String,
+    /// What people call it.
+    pub title: &'static str,
+    /// The number or word.
+    pub value: Value,
+}
+
 /// All that can be drawn of one verdict.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Figures {
+    /// The numbers and words of the whole, as the benchmark orders them.
+    pub facts: Vec<Fact>,
     /// How the score spreads, where it is the mean of trials.
     pub spread: Option<Spread>,
     /// Every repetition.
@@ -134,27 +151,45 @@ impl Figures {
                     before,
                     target,
                     reached,
+                    n_steps,
                 } => {
                     let Some(y) = numbers(leaf.value) else { continue };
                     let number = |name: &str| beside(leaf, name).and_then(Value::as_f64);
-                    let step = beside(leaf, reached).and_then(Value::as_u64);
+                    let count = |name: &str| usize::try_from(beside(leaf, name)?.as_u64()?).ok();
                     figures.curves.push(Curve {
                         of: of(),
                         name: leaf.place[leaf.place.len() - 1].to_owned(),
                         title: metric.title,
                         x_title: x,
+                        n_steps: count(n_steps).unwrap_or(y.len()),
                         y,
                         before: number(before),
                         target: number(target),
-                        reached: step.and_then(|step| usize::try_from(step).ok()),
+                        reached: count(reached),
                     });
                 }
             }
         }
+        figures.facts = described
+            .iter()
+            .filter_map(|metric| fact(&leaves, metric))
+            .collect();
         figures.spread = verdict.score.and_then(|_| spread(&figures.trials));
         figures.tables = tables(&leaves, described.iter().map(|metric| metric.path));
         figures
     }
+}
+
+fn fact(leaves: &[Leaf<'_>], metric: &'static Metric) -> Option<Fact> {
+    let of_whole = metric.form == Form::Value && !metric.path.contains(EACH);
+    let leaf = leaves
+        .iter()
+        .find(|leaf| of_whole && leaf.metric == Some(metric))?;
+    Some(Fact {
+        name: metric.path.to_owned(),
+        title: metric.title,
+        value: leaf.value.clone(),
+    })
 }
 
 /// The numbers of each concept, task, market or class: a table for each that there are.
@@ -174,6 +209,7 @@ fn tables(leaves: &[Leaf<'_>], paths: impl Iterator<Item = &'static str>) -> Vec
         let column = Column {
             name: rest.split_once('/').map_or(name, |(_, column)| column).to_owned(),
             title: metric.title,
+            is_whole: cells.iter().all(|leaf| leaf.value.is_u64()),
         };
         let at = tables
             .iter()
@@ -289,6 +325,10 @@ mod tests {
             ("seed", 0.25, 0.25, 0.75)
         );
         assert!(found.curves.is_empty());
+        let facts = |figures: &Figures| -> Vec<String> {
+            figures.facts.iter().map(|fact| fact.name.clone()).collect()
+        };
+        assert_eq!(facts(&found), ["std", "n_clips"]);
         assert_eq!(found.tables.len(), 1);
         assert_eq!(found.tables[0].name, "f1_per_class");
         assert_eq!(found.tables[0].columns[0].title, "F1 of each class");
@@ -299,7 +339,15 @@ mod tests {
             ),
             ("a/b", &vec![Some(0.25)])
         );
-        assert_eq!(Figures::of(&verdict.shown(Feedback::Score)), Figures::default());
+        let score_alone = Figures::of(&verdict.shown(Feedback::Score));
+        assert_eq!(facts(&score_alone), ["n_clips"]);
+        assert_eq!(
+            score_alone,
+            Figures {
+                facts: score_alone.facts.clone(),
+                ..Figures::default()
+            }
+        );
     }
 
     #[test]

@@ -52,6 +52,8 @@ pub enum Form {
         target: &'static str,
         /// The metric beside it with the first step that reaches it, from 0.
         reached: &'static str,
+        /// The metric beside it with the number of steps there can be.
+        n_steps: &'static str,
     },
 }
 
@@ -197,8 +199,9 @@ mod tests {
                         before,
                         target,
                         reached,
+                        n_steps,
                         ..
-                    } => vec![before, target, reached],
+                    } => vec![before, target, reached, n_steps],
                 };
                 for name in refers {
                     assert!(

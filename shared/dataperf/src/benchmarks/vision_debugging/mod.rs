@@ -125,6 +125,7 @@ impl Benchmark for VisionDebugging {
             before: "accuracy_before",
             target: "target",
             reached: "first_step",
+            n_steps: "n_images",
         }),
         Metric::value("tasks/*/n_images", "images", Feedback::Score),
         Metric::value("tasks/*/n_wrong", "wrong labels", Feedback::Full),
