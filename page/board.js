@@ -97,14 +97,18 @@ function standings(benchmark, parts, query, page) {
   return [h("div", { class: "bar" }, search, count), h("table", { class: "standings" }, h("caption", { class: "unseen" }, "Standings"), h("thead", {}, h("tr", {}, heads)), body), more];
 }
 
+const SHOWN = { score: "the score and the reasons", metrics: "also numbers of each part, without curves", full: "everything" };
+
 /** What a round is: how long, how much, what participants are told. */
-function about(benchmark, name) {
+function about(benchmark, board, name) {
   const round = benchmark.challenge?.rounds.find(({ id }) => name === id || name === `${id}.post`);
   if (!round) return null;
   const now = Date.now();
   const isPost = name !== round.id;
   const [state, message] =
     now < Date.parse(round.opens) ? ["not open yet", round.message_before] : round.closes && now >= Date.parse(round.closes) ? ["closed", round.message_after] : ["open", round.message_open];
+  const ofBoard = benchmark.challenge.leaderboards.find((other) => other.name === board);
+  const feedback = round.feedback ?? ofBoard?.feedback ?? benchmark.challenge.feedback;
   const fact = (term, value) => (value === null ? null : h("div", {}, h("dt", {}, term), h("dd", {}, value)));
   return h(
     "section",
@@ -119,6 +123,7 @@ function about(benchmark, name) {
       fact("Scored a day", round.daily_limit === null ? null : `${plain(round.daily_limit)} of each submitter, by UTC`),
       fact("Scored in all", round.total_limit === null ? null : `${plain(round.total_limit)} of each submitter`),
       fact("Division", round.division),
+      fact("Shown until the close", SHOWN[feedback]),
       fact("Artifacts", round.artifacts_are_public ? "public, when they have a score" : "their submitters' own"),
     ),
   );
@@ -204,7 +209,7 @@ export async function board(benchmarkId, name, round) {
       h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Benchmarks"), " / ", titled(benchmarkId)),
       h("h1", {}, titled(benchmarkId), " ", h("span", { class: "of" }, name), round === "open" ? null : h("span", { class: "round" }, round)),
       h("p", { class: "lead" }, known?.about ? [prose(capital(known.about)), ". "] : "", better),
-      about(benchmark, round),
+      about(benchmark, name, round),
       tabs.length > 1 ? h("nav", { class: "tabs", "aria-label": `Leaderboards of ${titled(benchmarkId)}` }, tabs) : null,
       h("section", { class: "panel wide-panel", "aria-labelledby": "standings" }, h("div", { class: "bar" }, h("h2", { id: "standings" }, "Standings"), h("a", { href: address(parts, { ...query, limit: 200, format: "csv" }), download: `${name}.csv` }, "CSV")), standings(benchmark, parts, query, page)),
       chart,

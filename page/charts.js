@@ -1,6 +1,6 @@
 // Drawings: lines with uPlot, and small strips of dots. All colours come from the style sheet.
 
-import { h, plain, s, score, words } from "./dom.js";
+import { h, plain, s, score } from "./dom.js";
 
 const HEIGHT = 260;
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -128,15 +128,15 @@ const HUES = ["accent", "second", "third", "fourth", "fifth"];
 
 /** Curves of one kind side by side in one chart. */
 export function curves(group) {
-  const { name, x_name: along } = group[0];
-  const lines = group.map((curve) => curve.of.replaceAll(" / ", " ") || name);
+  const { title, x_name: along } = group[0];
+  const lines = group.map((curve) => curve.of.replaceAll(" / ", " ") || title);
   const xs = [...new Set(group.flatMap((curve) => curve.x))].sort((a, b) => a - b);
   const data = [xs];
   for (const curve of group) {
     const values = new Map(curve.x.map((x, idx) => [x, curve.y[idx]]));
     data.push(xs.map((x) => values.get(x) ?? null));
   }
-  const rest = `${words(name)} by ${words(along)}`;
+  const rest = `${title} by ${along}`;
   const readout = h("p", { class: "readout", "data-rest": rest }, rest);
   const place = chart(`${rest}: ${lines.join(", ")}`, data, () => ({
     scales: { x: { time: false } },
@@ -144,7 +144,7 @@ export function curves(group) {
     cursor: { y: false, points: { size: 9 } },
     axes: axes({}),
     series: [{}, ...lines.map((label, idx) => ({ label, stroke: colour(HUES[idx % HUES.length]), width: 2, spanGaps: true, points: { show: xs.length < 40, size: 6 } }))],
-    hooks: tells(readout, (idx) => `${words(along)} ${plain(xs[idx])}: ${lines.map((line, n) => `${line} ${plain(data[n + 1][idx])}`).join(" · ")}`),
+    hooks: tells(readout, (idx) => `${along} ${plain(xs[idx])}: ${lines.map((line, n) => `${line} ${plain(data[n + 1][idx])}`).join(" · ")}`),
   }));
   const key = h("ul", { class: "key" }, lines.map((line, idx) => h("li", {}, h("span", { class: `swatch hue-${idx % HUES.length}` }), line)));
   return [lines.length > 1 ? key : null, place, readout];

@@ -2,7 +2,7 @@
 
 import { Problem, ask, picture, save } from "./api.js";
 import { curves, scale, strip } from "./charts.js";
-import { command, h, href, pill, plain, prose, say, score, titled, when, words } from "./dom.js";
+import { capital, command, h, href, pill, plain, prose, say, score, titled, when, words } from "./dom.js";
 
 function reason(of) {
   const fact = (name, value) => (value === null || value === undefined ? null : h("span", { class: "fact" }, `${name} `, h("b", {}, plain(value))));
@@ -97,7 +97,7 @@ function table(of) {
   const bars = of.columns.length === 1 && of.lines.every(({ values: [value] }) => value >= 0 && value <= 1);
   if (bars) {
     const bar = ({ label, values: [value] }) => h("div", {}, h("dt", {}, label), h("dd", {}, h("meter", { min: 0, max: 1, value, "aria-label": label }), h("span", { class: "n" }, score(value))));
-    return h("section", { class: "panel", "aria-labelledby": title }, h("h2", { id: title }, words(of.name)), h("dl", { class: "bars" }, of.lines.map(bar)));
+    return h("section", { class: "panel", "aria-labelledby": title }, h("h2", { id: title }, capital(of.titles[0])), h("dl", { class: "bars" }, of.lines.map(bar)));
   }
   const whole = of.columns.map((_, idx) => of.lines.every(({ values }) => values[idx] === null || Number.isInteger(values[idx])));
   const cell = (value, idx) => h("td", { class: "n" }, whole[idx] ? plain(value) : score(value));
@@ -106,7 +106,7 @@ function table(of) {
     "section",
     { class: "panel wide-panel", "aria-labelledby": title },
     h("h2", { id: title }, words(of.name)),
-    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Table of ${words(of.name)}` }, h("table", { class: "numbers" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, h("span", { class: "unseen" }, "of")), of.columns.map((column) => h("th", { scope: "col", class: "n" }, words(column))))), h("tbody", {}, of.lines.map(line)))),
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Table of ${words(of.name)}` }, h("table", { class: "numbers" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, h("span", { class: "unseen" }, "of")), of.titles.map((name) => h("th", { scope: "col", class: "n" }, name)))), h("tbody", {}, of.lines.map(line)))),
   );
 }
 
@@ -117,11 +117,18 @@ function charts(figures) {
     const kind = `${curve.name}\n${curve.x_name}`;
     kinds.set(kind, [...(kinds.get(kind) ?? []), curve]);
   }
-  return [...kinds.values()].map((group, idx) => h("section", { class: "panel wide-panel", "aria-labelledby": `curve-${idx}` }, h("h2", { id: `curve-${idx}` }, words(group[0].name)), curves(group)));
+  return [...kinds.values()].map((group, idx) => h("section", { class: "panel wide-panel", "aria-labelledby": `curve-${idx}` }, h("h2", { id: `curve-${idx}` }, capital(group[0].title)), curves(group)));
 }
 
-function facts(one) {
-  const numbers = Object.entries(one.metrics).filter(([, value]) => typeof value === "number" || typeof value === "string");
+/** What is not shown, and when it will be. */
+function withheld(one) {
+  if (one.withheld.length === 0) return null;
+  const what = one.feedback === "metrics" ? "Curves, and what else tells of single items," : "Figures, and what else is computed from hidden labels,";
+  const until = one.whole_at ? ["are shown after the close, from ", when(one.whole_at), " on."] : "are not shown on this board.";
+  return h("section", { class: "panel wide-panel", "aria-labelledby": "withheld" }, h("h2", { id: "withheld" }, "Not shown while the board is open"), h("p", {}, what, " ", until, " They would tell what the labels are."));
+}
+
+function facts(one, figures) {
   const fact = (name, value) => (value === null || value === undefined ? null : h("div", {}, h("dt", {}, name), h("dd", {}, value)));
   return h(
     "section",
@@ -133,7 +140,7 @@ function facts(one) {
       fact("Received", when(one.received_at)),
       fact("Finished", one.finished_at ? when(one.finished_at) : null),
       fact("Withdrawn", one.withdrawn_at ? when(one.withdrawn_at) : null),
-      numbers.map(([name, value]) => fact(words(name), typeof value === "number" ? plain(value) : value)),
+      figures.facts.map(({ title, value }) => fact(capital(title), typeof value === "number" ? plain(value) : value)),
       fact("Data set", one.dataset ? h("code", {}, one.dataset) : null),
       fact("Artifact", one.artifact ? h("code", {}, one.artifact) : null),
       fact("Evaluator", one.evaluator),
@@ -182,9 +189,10 @@ export async function submission(benchmark, id) {
       h("h1", {}, one.score === null ? `${titled(benchmark)} ${one.leaderboard}` : score(one.score), " ", pill(one.status)),
       h("p", { class: "lead" }, "By ", h("a", { href: href(benchmark, "submitter", one.submitter) }, one.submitter), figures.spread ? `, ± ${figures.spread.std.toFixed(4)} over ${figures.spread.values.length} ${figures.spread.over}s` : "", "."),
       one.private ? [reasons(one.private), lines(one.private, parts)] : null,
+      withheld(one),
       trials(figures, one.score),
       charts(figures),
-      h("div", { class: "pair" }, facts(one), h("div", { class: "stack" }, own(one, parts, isOfPeople), figures.tables.filter((of) => of.columns.length === 1).map(table))),
+      h("div", { class: "pair" }, facts(one, figures), h("div", { class: "stack" }, own(one, parts, isOfPeople), figures.tables.filter((of) => of.columns.length === 1).map(table))),
       figures.tables.filter((of) => of.columns.length > 1).map(table),
     ],
   };

@@ -15,6 +15,7 @@ mod contracts;
 mod demo;
 mod imports;
 mod layout;
+mod leaks;
 mod nibbler;
 mod nothing_lost;
 mod numbers;

@@ -295,6 +295,7 @@ async fn finish(world: &World, submitter: &str, at: i64, score: f64) {
         version: received.upload.version.clone(),
         received_at: received.upload.received_at,
         finished_at: received.upload.received_at,
+        feedback: None,
         verdict: Verdict::scored(BENCHMARK, "en-25", digest, digest, card),
     };
     table.finish(&receipt, Direction::HigherIsBetter).await.unwrap();
@@ -322,6 +323,7 @@ async fn lists_come_in_pages_as_json_and_as_csv() {
         )
         .await;
     }
+    world.show("metrics");
     let reading = Reading::of(world).await;
     let board = format!("/api/v1/benchmarks/{BENCHMARK}/leaderboards/en-25");
     let expected = [

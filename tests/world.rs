@@ -11,7 +11,7 @@ use dataperf_aws::{Clients, DynamoLeaderboards, S3Bucket};
 use dataperf_local::{
     ACCESS_KEY_ID, Bucket, Config, FunctionSpec, LocalCloud, SECRET_ACCESS_KEY, TableSpec, Trigger,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::access::deployed;
 use crate::project::{BENCHMARK, Ran, binary, dataperf, frozen};
@@ -177,6 +177,16 @@ impl World {
         let ran = self.command(&["dataset", "publish", directory.to_str().unwrap()]);
         assert_eq!(ran.code, 0, "{ran:?}");
         ran.json()
+    }
+
+    /// Publishes a challenge without rounds that says how much is shown.
+    pub(crate) fn show(&self, feedback: &str) {
+        let document =
+            json!({ "schema": 1, "title": "t", "feedback": feedback, "benchmarks": { BENCHMARK: {} } });
+        let path = self.scratch().join("feedback.yaml");
+        std::fs::write(&path, document.to_string()).unwrap(); // JSON is YAML
+        let ran = self.command(&["challenge", "publish", path.to_str().unwrap()]);
+        assert_eq!(ran.code, 0, "{ran:?}");
     }
 
     pub(crate) fn leaderboards(&self) -> DynamoLeaderboards {

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent, presets};
+use dataperf::figures::{self, Column, Figures};
 use dataperf::{Ending, LineOutcome, Reason, Verdict};
 use serde::Serialize;
 use serde_json::Value;
@@ -79,11 +80,10 @@ pub(crate) fn print_verdict(verdict: &Verdict) {
     match (verdict.status, verdict.score) {
         (Ending::Scored, Some(number)) => {
             println!("{board}: scored {}", score(number));
-            println!("{}", metrics(verdict));
-            for (name, value) in &verdict.metrics {
-                if let Some(table) = value.as_object().and_then(|parts| breakdown(name, parts)) {
-                    println!("\n{table}");
-                }
+            let figures = Figures::of(verdict);
+            println!("{}", metrics(verdict, &figures));
+            for of in figures.tables.iter().filter(|of| of.columns.len() > 1) {
+                println!("\n{}", breakdown(of, &figures));
             }
         }
         (Ending::Accepted, _) => {
@@ -153,18 +153,22 @@ pub(crate) fn reasons(reasons: &[Reason]) -> Table {
     table
 }
 
-fn metrics(verdict: &Verdict) -> Table {
+/// The numbers of the whole, and of each class where they are one each.
+fn metrics(verdict: &Verdict, figures: &Figures) -> Table {
     let mut table = table(&["metric", "value"]);
-    for (name, value) in &verdict.metrics {
-        match value {
-            Value::Object(parts) => {
-                for (part, value) in parts.iter().filter(|(_, value)| !value.is_object()) {
-                    table.add_row([format!("{name} · {part}"), number_or_text(value)]);
-                }
-            }
-            value => {
-                table.add_row([name.clone(), number_or_text(value)]);
-            }
+    for fact in &figures.facts {
+        table.add_row([fact.title.to_owned(), number_or_text(&fact.value)]);
+    }
+    for trials in figures.trials.iter().filter(|trials| trials.of.is_empty()) {
+        table.add_row([format!("each {}", trials.over), listed(&trials.values)]);
+    }
+    for of in figures.tables.iter().filter(|of| of.columns.len() == 1) {
+        let column = &of.columns[0];
+        for line in &of.lines {
+            table.add_row([
+                format!("{} · {}", column.title, line.label),
+                cell(column, line.values[0]),
+            ]);
         }
     }
     for (name, value) in [("dataset", verdict.dataset), ("artifact", verdict.artifact)] {
@@ -176,36 +180,52 @@ fn metrics(verdict: &Verdict) -> Table {
     table
 }
 
-/// A row for each part of a metric that is made of parts with numbers of their own: tasks, markets, concepts.
-fn breakdown(name: &str, parts: &serde_json::Map<String, Value>) -> Option<Table> {
-    let is_short = |value: &Value| {
-        value
-            .as_array()
-            .is_none_or(|items| items.len() <= MAX_LISTED_NUMBERS)
+/// A row for each concept, task or market, with its trials where it has some.
+fn breakdown(of: &figures::Table, figures: &Figures) -> Table {
+    let trials_of = |label: &str| {
+        let place = format!("{} / {label}", of.name);
+        figures.trials.iter().find(|trials| trials.of == place)
     };
-    let first = parts.values().next()?.as_object()?;
-    let columns: Vec<&String> = first
-        .iter()
-        .filter(|(_, value)| is_short(value))
-        .map(|(name, _)| name)
-        .collect();
-    let header: Vec<&str> = std::iter::once(name)
-        .chain(columns.iter().map(|column| column.as_str()))
+    let repeated = of.lines.iter().find_map(|line| trials_of(&line.label));
+    let over = repeated.map(|trials| format!("each {}", trials.over));
+    let titles = of.columns.iter().map(|column| column.title);
+    let header: Vec<&str> = std::iter::once(of.name.as_str())
+        .chain(titles)
+        .chain(over.as_deref())
         .collect();
     let mut table = table(&header);
-    for (part, numbers) in parts {
-        let cells = columns
+    for line in &of.lines {
+        let cells = of
+            .columns
             .iter()
-            .map(|column| numbers.get(*column).map(number_or_text).unwrap_or_default());
-        table.add_row(std::iter::once(part.clone()).chain(cells));
+            .zip(&line.values)
+            .map(|(column, value)| cell(column, *value));
+        let trials = over
+            .iter()
+            .map(|_| trials_of(&line.label).map_or_else(String::new, |trials| listed(&trials.values)));
+        table.add_row(std::iter::once(line.label.clone()).chain(cells).chain(trials));
     }
-    Some(table)
+    table
+}
+
+fn cell(column: &Column, value: Option<f64>) -> String {
+    match value {
+        None => String::new(),
+        Some(value) if column.is_whole => value.to_string(),
+        Some(value) => score(value),
+    }
+}
+
+fn listed(values: &[f64]) -> String {
+    if values.len() > MAX_LISTED_NUMBERS {
+        return format!("{} numbers", values.len());
+    }
+    values.iter().copied().map(score).collect::<Vec<_>>().join(" ")
 }
 
 fn number_or_text(value: &Value) -> String {
     match value {
         Value::Number(number) if number.is_f64() => number.as_f64().map(score).unwrap_or_default(),
-        Value::Array(items) => items.iter().map(number_or_text).collect::<Vec<_>>().join(" "),
         Value::String(text) => text.clone(),
         other => other.to_string(),
     }

@@ -1,5 +1,7 @@
 //! `dataperf challenge`: rounds, limits and rankings, written by an organizer as one document.
 
+mod release;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,11 +27,12 @@ use crate::registry::{Task, with_benchmark};
 const EXAMPLE: &str = "A document, in YAML:\n
   schema: 1
   title: Spring challenge
+  feedback: score                      # score, metrics or full: what is shown until the round closes
   benchmarks:
     speech-selection:
       ranking: best                    # best, latest or all of a submitter's scored submissions
       leaderboards:
-        pt-25: {ranking: latest}       # where a leaderboard differs
+        pt-25: {ranking: latest, feedback: metrics}   # where a leaderboard differs
       rounds:
         - id: 2026-spring
           leaderboards: [en-25, pt-25] # all, when left out
@@ -40,6 +43,7 @@ const EXAMPLE: &str = "A document, in YAML:\n
           total_limit: 40
           division: closed
           artifacts: private           # or public
+          feedback: score              # where a round differs
           baselines: [organizers]
           messages: {before: ..., open: ..., after: ...}\n
 docs/challenges.md explains each of them.";
@@ -53,6 +57,8 @@ pub(crate) enum ChallengeCommand {
     Publish(PublishArgs),
     /// Show a benchmark's challenge that is in force, and which rounds are open
     Show(ShowArgs),
+    /// Write whole receipts into the results bucket, once a round has closed
+    Release(release::ReleaseArgs),
 }
 
 #[derive(Debug, Args)]
@@ -94,6 +100,7 @@ pub(crate) async fn run(command: ChallengeCommand, format: Format) -> Result<Don
         },
         ChallengeCommand::Publish(args) => publish(args, format).await,
         ChallengeCommand::Show(args) => show(args, format).await,
+        ChallengeCommand::Release(args) => release::run(args, format).await,
     }
 }
 
@@ -283,6 +290,7 @@ fn print(benchmark: &str, challenge: &Challenge, now: Timestamp) {
         "in all",
         "division",
         "artifacts",
+        "feedback",
         "data set",
     ]);
     for round in &challenge.rounds {
@@ -315,6 +323,7 @@ fn print(benchmark: &str, challenge: &Challenge, now: Timestamp) {
             number(total_limit),
             round.division.clone().unwrap_or_default(),
             format!("{:?}", round.artifacts).to_lowercase(),
+            round.feedback.unwrap_or(challenge.feedback).as_str().to_owned(),
             round.dataset.map_or("in force".to_owned(), |digest| {
                 digest.to_string().chars().take(15).collect()
             }),

@@ -11,7 +11,8 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use dataperf::SubmissionId;
 use dataperf::benchmarks::IDS;
-use dataperf::pipeline::keep_receipt;
+use dataperf::challenge::Challenge;
+use dataperf::pipeline::{keep_receipt, level};
 use dataperf::ports::bucket::Bucket;
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
 use dataperf::ports::upkeep::{Run, Upkeep};
@@ -168,16 +169,17 @@ async fn pass(
 /// more when it is tried again, since all were answered.
 async fn keep_receipts(cloud: &Cloud, args: &RescoreArgs, board: &Board, run: &Run) -> Result<()> {
     let (table, results) = (cloud.leaderboards(), cloud.results());
+    let challenge = Challenge::published(&cloud.datasets(), &board.benchmark).await?;
     let kept = table
         .revisions(board, &run.id)
         .await?
         .into_iter()
         .map(|revision| {
-            let (table, results) = (&table, &results);
+            let (table, results, challenge) = (&table, &results, challenge.as_ref());
             async move {
                 let known = table.submission(&board.benchmark, &revision.id).await?;
                 if let Some(receipt) = known.and_then(|known| known.receipt) {
-                    keep_receipt(results, &receipt).await?;
+                    keep_receipt(results, &receipt, level(challenge, &receipt, now())).await?;
                 }
                 anyhow::Ok(())
             }

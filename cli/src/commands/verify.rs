@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use dataperf::dataset::Integrity;
-use dataperf::{Ending, Receipt, Verdict};
+use dataperf::{Ending, Feedback, Receipt, Verdict};
 use serde_json::{Value, json};
 
 use super::score::Judge;
@@ -44,7 +44,9 @@ pub(crate) async fn run(args: VerifyArgs, format: Format) -> Result<Done> {
         artifact: &args.artifact,
         integrity: Integrity::Digests,
     };
-    let recomputed = with_benchmark(&claimed.benchmark, judge).await?;
+    let whole = with_benchmark(&claimed.benchmark, judge).await?;
+    let feedback = receipt.feedback.unwrap_or(Feedback::Full);
+    let (recomputed, withheld) = (whole.shown(feedback), whole.withheld(feedback));
     let differences = differences(&claimed, &recomputed)?;
     let is_same = differences.is_empty();
     match format {
@@ -54,13 +56,23 @@ pub(crate) async fn run(args: VerifyArgs, format: Format) -> Result<Done> {
                 .map(|(field, claimed, recomputed)| json!({ "field": field, "claimed": claimed, "recomputed": recomputed }))
                 .collect();
             print_json(
-                &json!({ "verified": is_same, "submission": receipt.submission, "differences": differing }),
+                &json!({ "verified": is_same, "submission": receipt.submission, "feedback": feedback, "withheld": withheld,
+                         "differences": differing }),
             )?;
         }
-        Format::Text if is_same => println!(
-            "verified: submission {} is exactly what its receipt says",
-            receipt.submission
-        ),
+        Format::Text if is_same => {
+            println!(
+                "verified: submission {} is exactly what its receipt says",
+                receipt.submission
+            );
+            if !withheld.is_empty() {
+                println!(
+                    "the receipt shows the feedback `{}`, without {}",
+                    feedback.as_str(),
+                    withheld.join(", ")
+                );
+            }
+        }
         Format::Text => {
             println!(
                 "not verified: submission {} differs from its receipt",

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
 use dataperf::Verdict;
+use dataperf::figures::{Curve, Figures};
 use plotters::coord::Shift;
 use plotters::prelude::*;
-use serde_json::Value;
 
 use braille::Canvas;
 
@@ -22,42 +22,20 @@ const CURVE: RGBColor = RGBColor(31, 119, 180);
 const BEFORE: RGBColor = RGBColor(110, 110, 110);
 const TARGET: RGBColor = RGBColor(214, 39, 40);
 
-/// The curve of one task.
-struct Curve {
-    task: String,
-    /// After each fix.
-    accuracy: Vec<f64>,
-    before: f64,
-    target: f64,
-    /// The step that reaches the target.
-    first: usize,
-    n_images: usize,
-}
-
-impl Curve {
-    fn of(task: &str, metrics: &Value) -> Option<Self> {
-        let number = |name: &str| metrics.get(name)?.as_f64();
-        let count = |name: &str| usize::try_from(metrics.get(name)?.as_u64()?).ok();
-        let accuracy = metrics.get("accuracy")?.as_array()?.iter().map(Value::as_f64);
-        Some(Self {
-            task: task.to_owned(),
-            accuracy: accuracy.collect::<Option<_>>()?,
-            before: number("accuracy_before")?,
-            target: number("target")?,
-            first: count("first_step")?,
-            n_images: count("n_images")?,
-        })
-    }
-
-    fn title(&self) -> String {
-        let percent = 100.0 * self.first as f64 / self.n_images.max(1) as f64;
-        format!("{}: {percent:.1} % of the images inspected", self.task)
-    }
-}
-
 /// The curves of a verdict's tasks.
 pub(crate) struct Figure {
     curves: Vec<Curve>,
+}
+
+fn title(curve: &Curve) -> String {
+    let of = curve.of.rsplit(" / ").next().unwrap_or_default();
+    match curve.reached {
+        Some(reached) => {
+            let percent = 100.0 * reached as f64 / curve.n_steps.max(1) as f64;
+            format!("{of}: {percent:.1} % of the {}", curve.x_title)
+        }
+        None => of.to_owned(),
+    }
 }
 
 /// What differs between a terminal and a file.
@@ -74,11 +52,7 @@ struct Style {
 impl Figure {
     /// `None` when the benchmark has no curves.
     pub(crate) fn of(verdict: &Verdict) -> Option<Self> {
-        let tasks = verdict.metrics.get("tasks")?.as_object()?;
-        let curves: Vec<Curve> = tasks
-            .iter()
-            .filter_map(|(task, metrics)| Curve::of(task, metrics))
-            .collect();
+        let curves = Figures::of(verdict).curves;
         (!curves.is_empty()).then_some(Self { curves })
     }
 
@@ -138,17 +112,17 @@ impl Figure {
 }
 
 fn panel_of<B: DrawingBackend>(curve: &Curve, panel: &DrawingArea<B, Shift>, style: &Style) -> Result<()> {
-    let every = || curve.accuracy.iter().copied().chain([curve.before, curve.target]);
+    let every = || curve.y.iter().copied().chain(curve.before).chain(curve.target);
     let (least, most) = (every().fold(1.0, f64::min), every().fold(0.0, f64::max));
     let (bottom, top) = (
         (least * 20.0 - 0.2).floor() / 20.0,
         ((most * 20.0 + 0.2).ceil() / 20.0).min(1.0),
     );
-    let n_images = curve.n_images as f64;
+    let n_images = curve.n_steps as f64;
     let font = ("sans-serif", style.font).into_font();
     let mut chart = ChartBuilder::on(panel)
         .margin(style.margin)
-        .caption(curve.title(), font.clone())
+        .caption(title(curve), font.clone())
         .x_label_area_size(style.labels.0)
         .y_label_area_size(style.labels.1)
         .build_cartesian_2d(0.0..n_images, bottom..top)
@@ -161,38 +135,38 @@ fn panel_of<B: DrawingBackend>(curve: &Curve, panel: &DrawingArea<B, Shift>, sty
         .y_label_formatter(&|accuracy| format!("{accuracy:.2}"))
         .label_style(font.clone());
     if style.is_framed {
-        mesh.x_desc("images inspected").y_desc("accuracy on the test set");
+        mesh.x_desc(curve.x_title).y_desc(curve.title);
     } else {
         mesh.set_all_tick_mark_size(0);
     }
     mesh.draw().map_err(drawing)?;
     for (height, color) in [(curve.before, BEFORE), (curve.target, TARGET)] {
+        let Some(height) = height else { continue };
         let ends = [(0.0, height), (n_images, height)];
         let line = DashedLineSeries::new(ends, style.dash, style.dash, color.stroke_width(1));
         chart.draw_series(line).map_err(drawing)?;
     }
-    let points = curve
-        .accuracy
-        .iter()
-        .enumerate()
-        .map(|(step, &accuracy)| ((step + 1) as f64, accuracy));
-    let points = std::iter::once((0.0, curve.before)).chain(points);
-    let line = LineSeries::new(points, CURVE.stroke_width(style.stroke));
+    let steps = curve.y.iter().enumerate();
+    let points = steps.map(|(step, &accuracy)| ((step + 1) as f64, accuracy));
+    let start = curve.before.map(|before| (0.0, before));
+    let line = LineSeries::new(start.into_iter().chain(points), CURVE.stroke_width(style.stroke));
     chart.draw_series(line).map_err(drawing)?;
     if style.is_framed {
-        let at = (
-            curve.first as f64 + 1.0,
-            curve.accuracy.get(curve.first).copied().unwrap_or(curve.target),
-        );
-        chart
-            .draw_series([Circle::new(at, 4, TARGET.filled())])
-            .map_err(drawing)?;
+        let reached = curve
+            .reached
+            .and_then(|step| Some((step as f64 + 1.0, *curve.y.get(step)?)));
+        let circle = reached.map(|at| Circle::new(at, 4, TARGET.filled()));
+        chart.draw_series(circle).map_err(drawing)?;
         let legend = [
             ("before cleaning", curve.before, BEFORE),
             ("target", curve.target, TARGET),
         ];
-        let texts = legend.map(|(text, height, color)| {
-            Text::new(text, (n_images * 0.8, height), font.clone().color(&color))
+        let texts = legend.into_iter().filter_map(|(text, height, color)| {
+            Some(Text::new(
+                text,
+                (n_images * 0.8, height?),
+                font.clone().color(&color),
+            ))
         });
         chart.draw_series(texts).map_err(drawing)?;
     }

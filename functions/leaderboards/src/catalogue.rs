@@ -8,11 +8,12 @@ use dataperf::challenge::Challenge;
 use dataperf::dataset::{Current, DatasetError, dataset_prefix};
 use dataperf::frozen::{FrozenError, MANIFEST, MAX_MANIFEST_BYTES, Manifest};
 use dataperf::ports::bucket::{Bucket, Got};
-use dataperf::{Digest, Direction};
+use dataperf::{Digest, Direction, Receipt, Shown};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::app::App;
+use crate::caller::Caller;
 use crate::problem::Problem;
 
 /// What is below this path of a data set is for participants, everything else is the organizer's.
@@ -135,6 +136,21 @@ impl Described {
 /// The challenge that is published, if one is.
 pub(crate) async fn challenge(app: &App, benchmark: &str) -> Result<Option<Challenge>, Problem> {
     Ok(Challenge::published(&app.datasets().await, benchmark).await?)
+}
+
+/// What the caller sees of a receipt now: the organizer everything.
+pub(crate) async fn shown(app: &App, caller: &Caller, receipt: &Receipt) -> Result<Shown, Problem> {
+    if caller.is_organizer() {
+        return Ok(Shown::WHOLE);
+    }
+    let challenge = challenge(app, &receipt.verdict.benchmark).await?;
+    Ok(now_shown(challenge.as_ref(), receipt))
+}
+
+/// What submitters and the public see of a receipt now.
+pub(crate) fn now_shown(challenge: Option<&Challenge>, receipt: &Receipt) -> Shown {
+    let dataset = receipt.verdict.dataset;
+    dataperf::challenge::shown(challenge, &receipt.board(), dataset, dataperf_aws::now())
 }
 
 /// The data set in force, `None` when none is.

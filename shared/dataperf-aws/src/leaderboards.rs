@@ -148,9 +148,9 @@ impl DynamoLeaderboards {
         ]
     }
 
-    /// Counts a scored submission, unless that is one too many.
-    fn counting(&self, entry: &Entry, terms: &Terms) -> Vec<Operation> {
-        let Some(limits) = terms.limits.filter(|_| entry.is_on_board()) else {
+    /// Counts a submission that counts against limits, unless that is one too many.
+    fn counting(&self, receipt: &Receipt, entry: &Entry, terms: &Terms) -> Vec<Operation> {
+        let Some(limits) = terms.limits.filter(|_| receipt.verdict.is_counted()) else {
             return Vec::new();
         };
         let (board, submitter) = (&entry.board, &entry.submitter);
@@ -280,7 +280,7 @@ impl Leaderboards for DynamoLeaderboards {
         };
         for tries in 1.. {
             let mut operations = self.ending(receipt, &json, &entry).await?;
-            operations.extend(self.counting(&entry, terms));
+            operations.extend(self.counting(receipt, &entry, terms));
             operations.extend(rows::scored(&self.table, &entry, order).await?);
             match self.table.transact(operations).await {
                 Ok(()) => return Ok(Finished::Recorded),

@@ -10,6 +10,7 @@ use crate::evidence::{Evidence, EvidenceError, Weights};
 use crate::frozen::{FrozenError, Manifest, ReadRows};
 use crate::rank::Direction;
 use crate::rejection::Rejection;
+use crate::scorecard::Metric;
 use crate::verdict::Scorecard;
 
 /// A board of a benchmark, as its data set defines it.
@@ -53,6 +54,11 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
     const DIRECTION: Direction;
     /// The scores there can be.
     const SCORE_RANGE: RangeInclusive<f64>;
+    /// What the metrics of a score are, and who sees them when.
+    const METRICS: &'static [Metric];
+    /// The codes of rejections that follow from hidden data. They tell something about it, as a score does, and so they
+    /// count against a submitter's limits.
+    const COUNTED_REJECTIONS: &'static [&'static str] = &[];
 
     /// What scoring keeps in memory between submissions to one leaderboard.
     type Frozen: Send + Sync + 'static;

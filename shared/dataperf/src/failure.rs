@@ -2,6 +2,7 @@
 
 use crate::Timestamp;
 use crate::challenge::Terms;
+use crate::feedback::Feedback;
 use crate::pipeline::{Delivered, Outlets, PipelineError, file, keep_receipt, names};
 use crate::ports::PortError;
 use crate::ports::bucket::Bucket;
@@ -114,7 +115,7 @@ pub async fn settle<L: Leaderboards, R: Bucket, E: From<PipelineError>>(
     let submission = match received.map_err(PipelineError::Port)? {
         Known::New(submission) | Known::Unfinished(submission) => submission,
         Known::Ended(receipt) => {
-            keep_receipt(outlets.results, &receipt).await?;
+            keep_receipt(outlets.results, &receipt, Feedback::Score).await?;
             return Ok(Delivered {
                 receipt,
                 recorded: false,
@@ -136,7 +137,7 @@ pub async fn settle<L: Leaderboards, R: Bucket, E: From<PipelineError>>(
         Finished::EndedBefore(other) => (other, false),
         Finished::OverLimit(_) => unreachable_limit(&receipt)?,
     };
-    keep_receipt(outlets.results, &receipt).await?;
+    keep_receipt(outlets.results, &receipt, Feedback::Score).await?;
     Ok(Delivered { receipt, recorded })
 }
 

@@ -8,9 +8,10 @@ use bytes::Bytes;
 use tracing::{Instrument, info_span};
 
 use crate::benchmark::Benchmark;
-use crate::challenge::{Challenge, ChallengeError, OverLimit, Terms};
+use crate::challenge::{Challenge, ChallengeError, OverLimit, Terms, shown};
 use crate::dataset::{Dataset, DatasetError};
 use crate::evaluate::{evaluate, too_large};
+use crate::feedback::Feedback;
 use crate::ports::bucket::{Bucket, Got, PutIfAbsent};
 use crate::ports::leaderboard::{Board, Finished, Known, Leaderboards, Received, Submission};
 use crate::ports::{PortError, Unreadable};
@@ -109,7 +110,8 @@ where
     {
         Known::New(submission) | Known::Unfinished(submission) => submission,
         Known::Ended(receipt) => {
-            keep_receipt(outlets.results, &receipt).await?;
+            let challenge = challenge.as_ref().ok().and_then(Option::as_ref);
+            keep_receipt(outlets.results, &receipt, level(challenge, &receipt, now())).await?;
             return Ok(Delivered {
                 receipt,
                 recorded: false,
@@ -117,7 +119,7 @@ where
         }
     };
     let terms = terms(submission.received_at); // the first delivery's time stands
-    challenge?;
+    let challenge = challenge?;
     let leaderboard = &submission.board.leaderboard;
     let refused = if let Err(rejection) = place {
         Some(Verdict::rejected(B::ID, leaderboard, None, None, &rejection))
@@ -131,7 +133,7 @@ where
         let dataset = async || (sources.dataset)(terms.dataset).await;
         judge(upload, leaderboard, sources.submissions, dataset).await?
     };
-    end::<B>(submission, verdict, &terms, outlets, now).await
+    end::<B>(submission, verdict, &terms, challenge.as_ref(), outlets, now).await
 }
 
 /// Why a submission is not evaluated at all: its round is not open, or a limit is used up already.
@@ -178,6 +180,7 @@ async fn end<B: Benchmark>(
     submission: Submission,
     verdict: Verdict,
     terms: &Terms,
+    challenge: Option<&Challenge>,
     outlets: &Outlets<'_, impl Leaderboards, impl Bucket>,
     now: impl Fn() -> Timestamp,
 ) -> Result<Delivered, PipelineError> {
@@ -196,8 +199,13 @@ async fn end<B: Benchmark>(
             }
         }
     };
-    keep_receipt(outlets.results, &receipt).await?;
+    keep_receipt(outlets.results, &receipt, level(challenge, &receipt, now())).await?;
     Ok(Delivered { receipt, recorded })
+}
+
+/// How much of a receipt is shown at a time.
+pub fn level(challenge: Option<&Challenge>, receipt: &Receipt, at: Timestamp) -> Feedback {
+    shown(challenge, &receipt.board(), receipt.verdict.dataset, at).level
 }
 
 /// The names an upload is filed under, whether or not its key can be used.
@@ -286,12 +294,18 @@ fn unreadable(why: Unreadable) -> Rejection {
 /// The largest receipt that is read back.
 const MAX_RECEIPT_BYTES: u64 = 4 << 20;
 
-/// Writes the receipt unless it is there: the table holds the same facts, so whoever comes first is right. Only the
-/// receipt of a failure is ever replaced, by what came of the submission when it was evaluated again.
+/// Writes the receipt as `level` shows it, unless it is there: the table holds the same facts, so whoever comes first is
+/// right. It is replaced when it is of a failure, by what came of the submission when it was evaluated again, and when more
+/// may be shown by now.
 ///
 /// # Errors
 /// [`PipelineError`] when the bucket does not answer.
-pub async fn keep_receipt(results: &impl Bucket, receipt: &Receipt) -> Result<(), PipelineError> {
+pub async fn keep_receipt(
+    results: &impl Bucket,
+    receipt: &Receipt,
+    level: Feedback,
+) -> Result<(), PipelineError> {
+    let receipt = &receipt.shown(level);
     let mut json = serde_json::to_vec_pretty(receipt).map_err(|error| PipelineError::Receipt {
         id: receipt.submission.clone(),
         why: error.to_string(),
@@ -309,8 +323,10 @@ pub async fn keep_receipt(results: &impl Bucket, receipt: &Receipt) -> Result<()
     Ok(())
 }
 
-/// Whether the stored receipt is of a failure that `receipt` came after.
+/// Whether the stored receipt is of a failure that `receipt` came after, or shows less of the same.
 fn is_superseded(stored: &Receipt, receipt: &Receipt) -> bool {
-    stored.verdict.status == Ending::Failed
-        && (receipt.verdict.status != Ending::Failed || receipt.finished_at > stored.finished_at)
+    let is_retried = stored.verdict.status == Ending::Failed
+        && (receipt.verdict.status != Ending::Failed || receipt.finished_at > stored.finished_at);
+    let shows_less = stored.feedback.is_some() && stored.feedback < receipt.feedback;
+    is_retried || shows_less && stored.finished_at == receipt.finished_at
 }

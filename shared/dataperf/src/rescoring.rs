@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::benchmark::Benchmark;
 use crate::challenge::Challenge;
 use crate::dataset::{Dataset, DatasetError};
-use crate::pipeline::{Outlets, PipelineError, judge, keep_receipt};
+use crate::pipeline::{Outlets, PipelineError, judge, keep_receipt, level};
 use crate::ports::bucket::{Bucket, Got};
 use crate::ports::leaderboard::{Board, Submission};
 use crate::ports::upkeep::{Order, Revised, Upkeep};
@@ -109,7 +109,7 @@ where
     };
     let done = outlets.leaderboards.revision(&board, &request.run, id).await?;
     if known.board != board || known.withdrawn_at.is_some() || done.is_some() {
-        keep_receipt(outlets.results, &old).await?; // should the delivery before this one have broken off at it
+        keep_receipt(outlets.results, &old, level(challenge, &old, now())).await?; // should the delivery before this one have broken off at it
         return Ok(Rescored::Settled);
     }
     let upload = Upload {
@@ -146,7 +146,7 @@ where
         Revised::Recorded => (receipt.clone(), Rescored::Recorded(receipt)),
         Revised::Settled(receipt) => (receipt, Rescored::Settled),
     };
-    keep_receipt(outlets.results, &receipt).await?;
+    keep_receipt(outlets.results, &receipt, level(challenge, &receipt, now())).await?;
     Ok(rescored)
 }
 

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::ports::leaderboard::Submission;
+use crate::feedback::Feedback;
+use crate::ports::leaderboard::{Board, Submission};
 use crate::rejection::{MAX_LISTED_REASONS, Reason, Reasons, Rejection};
+use crate::scorecard::counted_rejections;
 use crate::upload::{SubmissionId, receipt_key};
 use crate::{Digest, Timestamp};
 
@@ -18,7 +20,7 @@ pub const EVALUATOR: &str = concat!("dataperf ", env!("CARGO_PKG_VERSION"));
 pub struct Scorecard {
     /// The number that ranks.
     pub score: f64,
-    /// Everything else worth showing, by name.
+    /// Everything else worth showing, by name. The benchmark says in [`METRICS`](crate::Benchmark::METRICS) what each is.
     pub metrics: BTreeMap<String, Value>,
 }
 
@@ -217,6 +219,17 @@ impl Verdict {
         }
     }
 
+    /// Whether it counts against its submitter's limits: a score does, and so does a rejection that follows from hidden data.
+    pub fn is_counted(&self) -> bool {
+        let counted = counted_rejections(&self.benchmark);
+        let tells = |reason: &Reason| counted.contains(&reason.code.as_str());
+        match self.status {
+            Ending::Scored => true,
+            Ending::Rejected => self.reasons.iter().any(tells),
+            Ending::Accepted | Ending::Failed => false,
+        }
+    }
+
     /// A failure of the platform, in the submitter's receipt.
     pub fn failed(benchmark: &str, leaderboard: &str, reason: Reason) -> Self {
         Self {
@@ -258,6 +271,9 @@ pub struct Receipt {
     pub received_at: Timestamp,
     /// When the verdict was reached.
     pub finished_at: Timestamp,
+    /// How much of the verdict this document shows; without it everything, as the table keeps it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<Feedback>,
     /// The verdict, its fields beside these.
     #[serde(flatten)]
     pub verdict: Verdict,
@@ -280,7 +296,17 @@ impl Receipt {
             version: submission.upload.version,
             received_at: submission.received_at,
             finished_at,
+            feedback: None,
             verdict,
+        }
+    }
+
+    /// The board it is of.
+    pub fn board(&self) -> Board {
+        Board {
+            benchmark: self.verdict.benchmark.clone(),
+            leaderboard: self.verdict.leaderboard.clone(),
+            round: self.round.clone(),
         }
     }
 

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use dataperf::SubmissionId;
+use dataperf::figures::Figures;
 use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, OPEN_ROUND};
+use dataperf::{Feedback, Receipt, SubmissionId};
 use dataperf_aws::DynamoLeaderboards;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -17,7 +18,7 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::catalogue;
 use crate::cursor::Place;
-use crate::figures::{Figures, Spread};
+use crate::figures::Spread;
 use crate::problem::Problem;
 use crate::query::{BoardQuery, Include, Strict, within};
 use crate::rows::{Row, Standing};
@@ -82,7 +83,7 @@ pub(super) async fn board(
     }
     let mut rows: Vec<Row> = page.lines.iter().map(|entry| standing.row(entry)).collect();
     if query.include == Some(Include::Spread) {
-        let mut spreads = spreads(&table, &board.benchmark, &page.lines).await?;
+        let mut spreads = spreads(&app, &caller, &board.benchmark, &page.lines).await?;
         for row in &mut rows {
             row.spread = spreads.remove(&row.submission);
         }
@@ -133,20 +134,24 @@ pub(super) async fn must_exist(
     Err(Problem::not_found("unknown_leaderboard", "leaderboard", detail))
 }
 
-/// How the scores of some submissions spread, by id.
+/// How the scores of some submissions spread, by id: of those of which the caller sees that.
 async fn spreads(
-    table: &DynamoLeaderboards,
+    app: &App,
+    caller: &Caller,
     benchmark: &str,
     entries: &[Entry],
 ) -> Result<BTreeMap<String, Spread>, Problem> {
     let ids: Vec<SubmissionId> = entries.iter().map(|entry| entry.id.clone()).collect();
-    let receipts = table.receipts(benchmark, &ids).await?;
-    let spread_of = |(id, receipt): (SubmissionId, dataperf::Receipt)| {
-        let verdict = &receipt.verdict;
-        Some((
-            id.to_string(),
-            Figures::of(verdict.score, &verdict.metrics).spread?,
-        ))
+    let challenge = catalogue::challenge(app, benchmark).await?;
+    let receipts = app.table().await.receipts(benchmark, &ids).await?;
+    let spread_of = |(id, receipt): (SubmissionId, Receipt)| {
+        let level = if caller.is_organizer() {
+            Feedback::Full
+        } else {
+            catalogue::now_shown(challenge.as_ref(), &receipt).level
+        };
+        let spread = Figures::of(&receipt.verdict.shown(level)).spread?;
+        Some((id.to_string(), spread.into()))
     };
     Ok(receipts.into_iter().filter_map(spread_of).collect())
 }

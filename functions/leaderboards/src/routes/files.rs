@@ -26,7 +26,8 @@ fn ended(submission: Submission) -> Result<Receipt, Problem> {
     })
 }
 
-/// The receipt, the document that `dataperf verify` recomputes. Its submitter's and the organizer's.
+/// The receipt, the document that `dataperf verify` recomputes. Its submitter's and the organizer's, for the submitter with as
+/// much as the round shows.
 #[utoipa::path(
     get, path = "/benchmarks/{benchmark}/submissions/{submission}/receipt", operation_id = "receipt",
     params(
@@ -49,7 +50,8 @@ pub(super) async fn receipt(
     let submission = found(&app, &benchmark, &id).await?;
     caller.must_act_for(&submission.submitter, "a receipt")?;
     let receipt = ended(submission)?;
-    Ok(wishes.json(&caller, &receipt))
+    let shown = catalogue::shown(&app, &caller, &receipt).await?;
+    Ok(wishes.json(&caller, &receipt.shown(shown.level)))
 }
 
 /// The file that was uploaded. Its submitter's and the organizer's, and everybody's where the round says so and it has a score.

@@ -1,8 +1,10 @@
 //! A challenge and its rounds, as the answers have them.
 
-use dataperf::challenge::{Challenge, Round, Visibility};
+use dataperf::challenge::{BoardRules, Challenge, Round, Visibility};
 use serde::Serialize;
 use utoipa::ToSchema;
+
+use super::submission::Level;
 
 /// A challenge.
 #[derive(Serialize, ToSchema)]
@@ -11,8 +13,21 @@ pub(super) struct ChallengeDocument {
     title: String,
     /// More about it.
     about: Option<String>,
+    /// How much of verdicts is shown, where neither the leaderboard nor the round says otherwise.
+    feedback: Level,
+    /// Leaderboards on which something else is shown.
+    leaderboards: Vec<BoardDocument>,
     /// Its rounds.
     rounds: Vec<RoundDocument>,
+}
+
+/// A leaderboard on which something else is shown.
+#[derive(Serialize, ToSchema)]
+struct BoardDocument {
+    /// Its name.
+    name: String,
+    /// How much of verdicts is shown.
+    feedback: Level,
 }
 
 /// A round: some leaderboards for some time.
@@ -38,6 +53,8 @@ struct RoundDocument {
     division: Option<String>,
     /// Whether everybody may read the artifacts that have a score.
     artifacts_are_public: bool,
+    /// How much of verdicts is shown until it closes; `null` for what the leaderboard says.
+    feedback: Option<Level>,
     /// What participants are told before it opens.
     message_before: Option<String>,
     /// What they are told while it is open.
@@ -51,6 +68,8 @@ impl From<Challenge> for ChallengeDocument {
         Self {
             title: challenge.title,
             about: challenge.about,
+            feedback: challenge.feedback.into(),
+            leaderboards: challenge.leaderboards.into_iter().filter_map(board).collect(),
             rounds: challenge.rounds.into_iter().map(RoundDocument::from).collect(),
         }
     }
@@ -68,11 +87,17 @@ impl From<Round> for RoundDocument {
             total_limit: round.total_limit,
             division: round.division,
             artifacts_are_public: round.artifacts == Visibility::Public,
+            feedback: round.feedback.map(Level::from),
             message_before: round.messages.before,
             message_open: round.messages.open,
             message_after: round.messages.after,
         }
     }
+}
+
+fn board((name, rules): (String, BoardRules)) -> Option<BoardDocument> {
+    let feedback = rules.feedback?.into();
+    Some(BoardDocument { name, feedback })
 }
 
 /// Whether a round is one of the leaderboard's.

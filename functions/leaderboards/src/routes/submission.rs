@@ -3,7 +3,7 @@
 use axum::extract::{Path, State};
 use axum::response::Response;
 use dataperf::ports::leaderboard::{Leaderboards, Submission};
-use dataperf::{LineOutcome, Reason, SubmissionId, Verdict};
+use dataperf::{Feedback, LineOutcome, Reason, Shown, SubmissionId, Verdict};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -33,12 +33,41 @@ struct OneSubmission {
     artifact: Option<String>,
     /// The code that judged it.
     evaluator: Option<String>,
-    /// What the score is made of; each benchmark has its own.
+    /// What the score is made of, as far as it is shown; each benchmark has its own.
     #[schema(value_type = Object)]
     metrics: serde_json::Map<String, Value>,
+    /// How much of it is shown.
+    feedback: Level,
+    /// The names of the metrics that are not shown; `*` stands for each concept, task or market.
+    withheld: Vec<String>,
+    /// When they will be: the closing of the last round that uses the same data. `null` without such a closing.
+    #[schema(format = DateTime)]
+    whole_at: Option<String>,
     /// For the submitter and the organizer only.
     #[serde(skip_serializing_if = "Option::is_none")]
     private: Option<Private>,
+}
+
+/// How much of a verdict is shown.
+#[derive(Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Level {
+    /// The score and the reasons, and what follows from the artifact and public data alone.
+    Score,
+    /// Also numbers of each class, concept, task, market, seed and trial.
+    Metrics,
+    /// Everything.
+    Full,
+}
+
+impl From<Feedback> for Level {
+    fn from(feedback: Feedback) -> Self {
+        match feedback {
+            Feedback::Score => Self::Score,
+            Feedback::Metrics => Self::Metrics,
+            Feedback::Full => Self::Full,
+        }
+    }
 }
 
 /// What only the submitter and the organizer see.
@@ -135,6 +164,11 @@ pub(super) async fn one(
     });
     let digest =
         |of: fn(&Verdict) -> Option<dataperf::Digest>| verdict.and_then(of).map(|digest| digest.to_string());
+    let shown = match receipt {
+        Some(receipt) => catalogue::shown(&app, &caller, receipt).await?,
+        None => Shown::WHOLE,
+    };
+    let whole_at = shown.whole_at.filter(|_| shown.level < Feedback::Full);
     let document = OneSubmission {
         benchmark,
         line: Line::from(&entry),
@@ -143,8 +177,11 @@ pub(super) async fn one(
         artifact: digest(|verdict| verdict.artifact),
         evaluator: verdict.map(|verdict| verdict.evaluator.clone()),
         metrics: verdict.map_or_else(Default::default, |verdict| {
-            verdict.metrics.clone().into_iter().collect()
+            verdict.shown(shown.level).metrics.into_iter().collect()
         }),
+        feedback: shown.level.into(),
+        withheld: verdict.map_or(Vec::new(), |verdict| verdict.withheld(shown.level)),
+        whole_at: whole_at.map(|at| at.to_string()),
         private,
     };
     Ok(wishes.json(&caller, &document))
@@ -178,9 +215,14 @@ pub(super) async fn figures(
     if !caller.sees(&entry) {
         caller.must_act_for(&entry.submitter, "a submission without a score")?;
     }
-    let figures = submission.receipt.map_or_else(Figures::default, |receipt| {
-        Figures::of(receipt.verdict.score, &receipt.verdict.metrics)
-    });
+    let figures = match submission.receipt {
+        Some(receipt) => {
+            let shown = catalogue::shown(&app, &caller, &receipt).await?;
+            dataperf::figures::Figures::of(&receipt.verdict.shown(shown.level))
+        }
+        None => dataperf::figures::Figures::default(),
+    };
+    let figures = Figures::from(figures);
     Ok(wishes.list(
         &caller,
         query.format,

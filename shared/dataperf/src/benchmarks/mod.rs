@@ -6,6 +6,8 @@ pub mod vision_debugging;
 pub mod vision_selection;
 
 use crate::challenge::Ranking;
+use crate::feedback::Feedback;
+use crate::scorecard::Metric;
 
 /// Calls a macro with every benchmark's type: **the** list. A new benchmark is its folder and one line here.
 ///
@@ -40,6 +42,19 @@ pub const NIBBLER_KINDS: &[&str] = &["generate", "submit", "verdict"];
 pub const NIBBLER_BOARDS: &[&str] = &["model-fooling", "prompt-creativity"];
 /// What stands on them, in a challenge or outside of any: a score is of all of a submitter's pairs so far.
 pub const NIBBLER_RANKING: Ranking = Ranking::Latest;
+/// What its scores are made of, and what its receipts note. It follows from raters' verdicts and not from a hidden data set: all
+/// of it is shown.
+pub const NIBBLER_METRICS: &[Metric] = &[
+    Metric::value("n_validated", "validated pairs", Feedback::Score),
+    Metric::value("n_duplicates", "duplicates", Feedback::Score),
+    Metric::value("mean_severity", "mean severity", Feedback::Score),
+    Metric::value("parts/*", "parts", Feedback::Score),
+    Metric::value("embedding", "embedding", Feedback::Score),
+    Metric::value("sets_used", "sets of images today", Feedback::Score),
+    Metric::value("sets_a_day", "sets of images a day", Feedback::Score),
+    Metric::value("sets_reset_at", "counted anew from", Feedback::Score),
+    Metric::value("well_being", "well-being", Feedback::Score),
+];
 
 macro_rules! hosted {
     ($($benchmark:ty,)*) => {

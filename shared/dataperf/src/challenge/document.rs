@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::fields::{Reader, quoted};
+use super::fields::{Object, Reader, quoted};
 use super::{BoardRules, Challenge, Messages, Ranking, Round, Visibility};
 use crate::benchmarks::{ADVERSARIAL_NIBBLER, HOSTED, NIBBLER_BOARDS, NIBBLER_RANKING};
+use crate::feedback::Feedback;
 use crate::ports::leaderboard::OPEN_ROUND;
 use crate::rejection::{Rejection, pointer, quote};
 use crate::{Digest, Timestamp};
@@ -35,7 +36,8 @@ pub fn check(document: &Value) -> Result<BTreeMap<String, Challenge>, Rejection>
 
 impl Reader {
     fn document(&mut self, document: &Value) -> BTreeMap<String, Challenge> {
-        let Some(top) = self.object(document, "", &["schema", "title", "about", "benchmarks"]) else {
+        let known = ["schema", "title", "about", "feedback", "benchmarks"];
+        let Some(top) = self.object(document, "", &known) else {
             return BTreeMap::new();
         };
         if top.get("schema").and_then(Value::as_u64) != Some(Challenge::SCHEMA.into()) {
@@ -47,6 +49,7 @@ impl Reader {
             self.wrong("missing_key", "/title", "a challenge has a `title`");
         }
         let about = self.text(top, "", "about");
+        let feedback = self.feedback(top, "").unwrap_or_default();
         let Some(benchmarks) = top.get("benchmarks") else {
             self.wrong(
                 "missing_key",
@@ -67,7 +70,7 @@ impl Reader {
                 );
                 self.wrong("unknown_benchmark", &at, message);
             }
-            let mut challenge = self.benchmark(benchmark, &at);
+            let mut challenge = self.benchmark(benchmark, &at, feedback);
             if id == ADVERSARIAL_NIBBLER {
                 self.standings(benchmark, &at);
                 challenge.ranking = NIBBLER_RANKING;
@@ -88,31 +91,34 @@ impl Reader {
         challenges
     }
 
-    fn benchmark(&mut self, value: &Value, at: &str) -> Challenge {
+    fn benchmark(&mut self, value: &Value, at: &str, feedback: Feedback) -> Challenge {
         let mut challenge = Challenge {
             schema: Challenge::SCHEMA,
             title: String::new(),
             about: None,
             ranking: Ranking::default(),
+            feedback,
             leaderboards: BTreeMap::new(),
             rounds: Vec::new(),
         };
-        let Some(object) = self.object(value, at, &["ranking", "leaderboards", "rounds"]) else {
+        let Some(object) = self.object(value, at, &["ranking", "feedback", "leaderboards", "rounds"]) else {
             return challenge;
         };
         challenge.ranking = self
             .choice(object, at, "ranking", "`best`, `latest` or `all`")
             .unwrap_or_default();
+        challenge.feedback = self.feedback(object, at).unwrap_or(feedback);
         if let Some(boards) = object.get("leaderboards") {
             let at = pointer(at, "leaderboards");
             for (name, rules) in &self.map(boards, &at).cloned().unwrap_or_default() {
                 let at = pointer(&at, name);
                 self.name(name, &at);
-                if let Some(rules) = self.object(rules, &at, &["ranking"]) {
-                    let ranking = self.choice(rules, &at, "ranking", "`best`, `latest` or `all`");
-                    challenge
-                        .leaderboards
-                        .insert(name.clone(), BoardRules { ranking });
+                if let Some(rules) = self.object(rules, &at, &["ranking", "feedback"]) {
+                    let rules = BoardRules {
+                        ranking: self.choice(rules, &at, "ranking", "`best`, `latest` or `all`"),
+                        feedback: self.feedback(rules, &at),
+                    };
+                    challenge.leaderboards.insert(name.clone(), rules);
                 }
             }
         }
@@ -192,6 +198,7 @@ impl Reader {
             "total_limit",
             "division",
             "artifacts",
+            "feedback",
             "baselines",
             "messages",
         ];
@@ -241,10 +248,15 @@ impl Reader {
             artifacts: self
                 .choice::<Visibility>(object, at, "artifacts", "`private` or `public`")
                 .unwrap_or_default(),
+            feedback: self.feedback(object, at),
             baselines: self.names(object, at, "baselines", Self::submitter),
             messages,
         };
         opens.map(|_| round) // without an opening it can't be held against the others
+    }
+
+    fn feedback(&mut self, object: &Object, at: &str) -> Option<Feedback> {
+        self.choice(object, at, "feedback", "`score`, `metrics` or `full`")
     }
 
     fn messages(&mut self, value: Option<&Value>, at: &str) -> Messages {
@@ -318,10 +330,10 @@ mod tests {
     #[test]
     fn finds_everything_at_once() {
         let found = codes(&json!({
-            "schema": 2, "colour": "red", "benchmarks": {
+            "schema": 2, "colour": "red", "feedback": "all", "benchmarks": {
                 "speech-selecton": { "ranking": "worst" },
-                "vision-selection": { "leaderboards": { "a#b": {}, "open": { "rank": 1 } }, "rounds": [
-                    { "id": "Open!", "opens": "today", "daily_limit": 0, "total_limit": "many", "artifacts": 7 },
+                "vision-selection": { "feedback": true, "leaderboards": { "a#b": {}, "open": { "rank": 1, "feedback": "none" } }, "rounds": [
+                    { "id": "Open!", "opens": "today", "daily_limit": 0, "total_limit": "many", "artifacts": 7, "feedback": 1 },
                     { "id": "open", "opens": "2026-03-02T00:00:00Z", "closes": "2026-03-01T00:00:00Z",
                       "dataset": "sha256:12", "daily_limit": 6, "total_limit": 5, "baselines": ["x", "x", 3],
                       "messages": { "during": "now" } },
@@ -333,6 +345,13 @@ mod tests {
         for (code, at) in [
             ("wrong_schema", "/schema".to_owned()),
             ("unknown_key", "/colour".into()),
+            ("unknown_value", "/feedback".into()),
+            ("unknown_value", "/benchmarks/vision-selection/feedback".into()),
+            (
+                "unknown_value",
+                "/benchmarks/vision-selection/leaderboards/open/feedback".into(),
+            ),
+            ("unknown_value", round(0, "feedback")),
             ("missing_key", "/title".into()),
             ("unknown_benchmark", "/benchmarks/speech-selecton".into()),
             ("unknown_value", "/benchmarks/speech-selecton/ranking".into()),
@@ -439,7 +458,7 @@ mod tests {
     #[test]
     fn what_is_published_reads_back() {
         let round = json!({ "id": "a", "opens": "2026-03-01T00:00:00Z", "division": "closed", "artifacts": "public",
-                            "messages": { "open": "Welcome" } });
+                            "feedback": "metrics", "messages": { "open": "Welcome" } });
         let challenges = check(&with_rounds(&json!([round]))).expect("nothing is wrong");
         let challenge = &challenges["speech-selection"];
         let json = challenge.to_json().expect("JSON");
@@ -447,6 +466,21 @@ mod tests {
             serde_json::from_slice::<Challenge>(&json).expect("a challenge"),
             *challenge
         );
+    }
+
+    #[test]
+    fn what_is_said_of_all_benchmarks_holds_for_those_that_say_nothing() {
+        let document = json!({ "schema": 1, "title": "t", "feedback": "full", "benchmarks": {
+            "speech-selection": {}, "vision-selection": { "feedback": "metrics", "leaderboards": { "open": { "feedback": "score" } } },
+        } });
+        let challenges = check(&document).expect("nothing is wrong");
+        assert_eq!(challenges["speech-selection"].feedback, Feedback::Full);
+        let vision = &challenges["vision-selection"];
+        assert_eq!(vision.feedback, Feedback::Metrics);
+        assert_eq!(vision.leaderboards["open"].feedback, Some(Feedback::Score));
+        let silent = json!({ "schema": 1, "title": "t", "benchmarks": { "speech-selection": {} } });
+        let silent = check(&silent).expect("nothing is wrong");
+        assert_eq!(silent["speech-selection"].feedback, Feedback::Score);
     }
 
     #[test]

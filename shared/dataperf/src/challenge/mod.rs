@@ -11,9 +11,10 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use crate::feedback::{Feedback, Shown};
 use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got};
-use crate::ports::leaderboard::POST_ROUND;
+use crate::ports::leaderboard::{Board, POST_ROUND};
 use crate::{Digest, Timestamp};
 
 pub use document::check;
@@ -89,6 +90,9 @@ pub struct Round {
     /// Who may read the artifacts.
     #[serde(default)]
     pub artifacts: Visibility,
+    /// How much submitters and the public see until it closes, when not what the leaderboard's setting says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<Feedback>,
     /// Submitters whose submissions are baselines and not limited, beside those called [`BASELINE_PREFIX`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub baselines: Vec<String>,
@@ -113,6 +117,9 @@ pub struct BoardRules {
     /// Which submissions stand on it, when not those of the benchmark's setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranking: Option<Ranking>,
+    /// How much is shown of what is on it, when not what the benchmark's setting says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<Feedback>,
 }
 
 /// What a challenge says of one benchmark: `BENCHMARK/challenge.json` in the datasets bucket.
@@ -128,6 +135,9 @@ pub struct Challenge {
     /// Which submissions stand on the boards.
     #[serde(default)]
     pub ranking: Ranking,
+    /// How much submitters and the public see of verdicts, until their round closes.
+    #[serde(default)]
+    pub feedback: Feedback,
     /// Leaderboards with rules of their own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub leaderboards: BTreeMap<String, BoardRules>,
@@ -219,6 +229,39 @@ impl Challenge {
         of_board.unwrap_or(self.ranking)
     }
 
+    /// What submitters and the public see, `at` a time, of a verdict on a board that was reached with `dataset`.
+    ///
+    /// After its round has closed that is everything, unless another round that has not closed yet is scored with the same
+    /// data: what is in force now may be what an unpinned round is scored with then. A board outside of any round never closes.
+    pub fn shown(&self, board: &Board, dataset: Option<Digest>, at: Timestamp) -> Shown {
+        let rules = self.leaderboards.get(&board.leaderboard);
+        let level = rules.and_then(|rules| rules.feedback).unwrap_or(self.feedback);
+        let Some(round) = self.round(&board.round) else {
+            return Shown {
+                level,
+                whole_at: None,
+            };
+        };
+        let level = round.feedback.unwrap_or(level);
+        let shares = |other: &&Round| {
+            other.id == round.id
+                || other
+                    .dataset
+                    .is_none_or(|of| Some(of) == dataset || Some(of) == round.dataset)
+        };
+        let closings = self.rounds.iter().filter(shares).map(|round| round.closes);
+        let last = closings.reduce(|one, other| one.zip(other).map(|(one, other)| one.max(other)));
+        let whole_at = last.flatten();
+        Shown {
+            level: if whole_at.is_some_and(|whole_at| whole_at <= at) {
+                Feedback::Full
+            } else {
+                level
+            },
+            whole_at,
+        }
+    }
+
     /// The rounds of a leaderboard in the order of their opening.
     fn rounds_of(&self, leaderboard: &str) -> Vec<&Round> {
         let mut rounds: Vec<&Round> = self
@@ -228,5 +271,106 @@ impl Challenge {
             .collect();
         rounds.sort_by_key(|round| round.opens);
         rounds
+    }
+}
+
+/// What [`Challenge::shown`] says, or where there is no challenge: the score alone, for good.
+pub fn shown(challenge: Option<&Challenge>, board: &Board, dataset: Option<Digest>, at: Timestamp) -> Shown {
+    let unless_said = Shown {
+        level: Feedback::default(),
+        whole_at: None,
+    };
+    challenge.map_or(unless_said, |challenge| challenge.shown(board, dataset, at))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn shown(
+        challenge: &serde_json::Value,
+        board: (&str, &str),
+        dataset: &[u8],
+        at: &str,
+    ) -> (Feedback, bool) {
+        let challenge: Challenge = serde_json::from_value(challenge.clone()).expect("a challenge");
+        let board = Board {
+            benchmark: "speech-selection".into(),
+            leaderboard: board.0.into(),
+            round: board.1.into(),
+        };
+        let at = at.parse().expect("a time");
+        let shown = challenge.shown(&board, Some(Digest::of(dataset)), at);
+        (shown.level, shown.whole_at.is_some())
+    }
+
+    #[test]
+    fn the_nearest_setting_holds_until_the_round_closes() {
+        let challenge = json!({ "schema": 1, "title": "t", "feedback": "metrics",
+            "leaderboards": { "pt-25": { "feedback": "full" }, "id-25": { "feedback": "score" } },
+            "rounds": [
+                { "id": "one", "leaderboards": ["en-25", "id-25"], "opens": "2026-03-01T00:00:00Z", "closes": "2026-03-05T00:00:00Z" },
+                { "id": "two", "leaderboards": ["en-60", "pt-25"], "opens": "2026-03-01T00:00:00Z", "closes": "2026-03-05T00:00:00Z",
+                  "feedback": "score" },
+            ] });
+        let (before, after) = ("2026-03-04T23:59:59.999Z", "2026-03-05T00:00:00Z");
+        for (board, while_open, after_closing) in [
+            (("en-25", "one"), Feedback::Metrics, Feedback::Full),
+            (("id-25", "one"), Feedback::Score, Feedback::Full),
+            (("id-25", "one.post"), Feedback::Score, Feedback::Full),
+            (("en-60", "two"), Feedback::Score, Feedback::Full),
+            (("pt-25", "two"), Feedback::Score, Feedback::Full),
+            // no round closes these
+            (("pt-25", "open"), Feedback::Full, Feedback::Full),
+            (("en-25", "open"), Feedback::Metrics, Feedback::Metrics),
+            (("en-25", "gone"), Feedback::Metrics, Feedback::Metrics),
+        ] {
+            assert_eq!(shown(&challenge, board, b"d", before).0, while_open, "{board:?}");
+            assert_eq!(
+                shown(&challenge, board, b"d", after).0,
+                after_closing,
+                "{board:?}"
+            );
+        }
+        let silent = json!({ "schema": 1, "title": "t" });
+        assert_eq!(
+            shown(&silent, ("en-25", "open"), b"d", after),
+            (Feedback::Score, false)
+        );
+    }
+
+    #[test]
+    fn nothing_more_is_shown_while_another_round_needs_the_same_data() {
+        let round = |id: &str, day: u8, dataset: Option<&[u8]>| {
+            let mut round = json!({ "id": id, "opens": format!("2026-03-{day:02}T00:00:00Z"), "closes": format!("2026-03-{:02}T00:00:00Z", day + 5) });
+            if let Some(dataset) = dataset {
+                round["dataset"] = json!(Digest::of(dataset));
+            }
+            round
+        };
+        let with = |second: Option<&[u8]>| json!({ "schema": 1, "title": "t", "rounds": [round("one", 1, Some(b"a")), round("two", 10, second)] });
+        let (between, after) = ("2026-03-07T00:00:00Z", "2026-03-16T00:00:00Z");
+        for (second, level) in [
+            (Some(&b"a"[..]), Feedback::Score),
+            (None, Feedback::Score),
+            (Some(&b"b"[..]), Feedback::Full),
+        ] {
+            for board in ["one", "one.post"] {
+                let challenge = with(second);
+                assert_eq!(
+                    shown(&challenge, ("en-25", board), b"a", between).0,
+                    level,
+                    "{second:?}"
+                );
+                assert_eq!(shown(&challenge, ("en-25", board), b"a", after).0, Feedback::Full);
+            }
+        }
+        let unending = json!({ "schema": 1, "title": "t", "rounds": [{ "id": "one", "opens": "2026-03-01T00:00:00Z" }] });
+        assert_eq!(
+            shown(&unending, ("en-25", "one"), b"a", after),
+            (Feedback::Score, false)
+        );
     }
 }

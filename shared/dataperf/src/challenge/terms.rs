@@ -126,8 +126,8 @@ impl Terms {
         let (board, round) = (quote(leaderboard), quote(&self.round));
         let (code, message) = if is_daily {
             let message = format!(
-                "{count} of your submissions of {} are scored on {board}, and {limit} a day is the limit in round \
-                 {round}: upload it again from {} on. Rejected ones don't count",
+                "{count} of your submissions of {} count on {board}, and {limit} a day is the limit in round \
+                 {round}: upload it again from {} on. Rejected ones don't count unless their reason says so",
                 at.day(),
                 at.next_day()
             );
@@ -140,8 +140,8 @@ impl Terms {
                 None => "the round has no closing".into(),
             };
             let message = format!(
-                "{count} of your submissions are scored on {board}, and {limit} is the limit of the whole round {round}: \
-                 {reset}. Rejected ones don't count"
+                "{count} of your submissions count on {board}, and {limit} is the limit of the whole round {round}: \
+                 {reset}. Rejected ones don't count unless their reason says so"
             );
             ("total_limit", message)
         };

@@ -144,6 +144,7 @@ impl Story<'_> {
             version: received.upload.version.clone(),
             received_at: received.upload.received_at,
             finished_at: Timestamp::from_unix_millis(received.upload.received_at.unix_millis() + 1_500),
+            feedback: None,
             verdict,
         }
     }

@@ -3,11 +3,12 @@
 use super::contract::Outcome;
 use super::leaderboard::{Board, Finished, Known, OPEN_ROUND, Received, Usage};
 use super::upkeep::{Order, Revised, Upkeep, Withdrawn};
+use crate::benchmarks::data_acquisition::DataAcquisition;
 use crate::challenge::{BASELINE_PREFIX, Limits, OverLimit, Ranking, Terms};
 use crate::rank::Direction;
 use crate::rejection::Reason;
 use crate::verdict::{Ending, Receipt, Scorecard, Verdict};
-use crate::{Digest, Timestamp, Upload};
+use crate::{Benchmark, Digest, Timestamp, Upload};
 
 const DAY: i64 = 86_400_000;
 
@@ -76,6 +77,7 @@ impl<'a, T: Upkeep> Story<'a, T> {
             version: upload.version,
             received_at: upload.received_at,
             finished_at: Timestamp::from_unix_millis(at + 1),
+            feedback: None,
             verdict: self.verdict(score),
         })
     }
@@ -153,6 +155,7 @@ pub async fn upkeep(table: &impl Upkeep, benchmark: &str) -> Outcome {
     rankings(table, benchmark).await?;
     baselines(table, benchmark).await?;
     limits(table, benchmark).await?;
+    counted_rejections(table, benchmark).await?;
     withdrawals(table, benchmark).await?;
     for ranking in [Ranking::Best, Ranking::Latest, Ranking::All] {
         rescoring(table, benchmark, ranking).await?;
@@ -259,6 +262,40 @@ async fn limits(table: &impl Upkeep, benchmark: &str) -> Outcome {
         Usage { day: 2, total: 3 }
     );
     assert_eq!(table.usage(&story.board, "cy", at).await?, Usage::default());
+    Ok(())
+}
+
+/// A rejection that follows from hidden data counts as a score does.
+async fn counted_rejections(table: &impl Upkeep, benchmark: &str) -> Outcome {
+    let mut story = Story::new(table, DataAcquisition::ID, benchmark, Ranking::Best);
+    story.terms.limits = Some(Limits {
+        daily: Some(2),
+        total: None,
+    });
+    let over = Finished::OverLimit(OverLimit {
+        limit: 2,
+        count: 2,
+        is_daily: true,
+    });
+    for (at, ended) in [(1, Finished::Recorded), (2, Finished::Recorded), (3, over)] {
+        let mut receipt = story.receipt("ada", at, None).await?;
+        receipt.verdict.reasons[0].code = "one_label".into();
+        assert_eq!(story.end(&receipt).await?, ended);
+        if at == 3 {
+            receipt.verdict = story.verdict(None);
+            assert_eq!(
+                story.end(&receipt).await?,
+                Finished::Recorded,
+                "any other rejection is free"
+            );
+        }
+    }
+    assert!(story.top().await?.is_empty(), "they stand on no board");
+    let at = Timestamp::from_unix_millis(1);
+    assert_eq!(
+        table.usage(&story.board, "ada", at).await?,
+        Usage { day: 2, total: 2 }
+    );
     Ok(())
 }
 

@@ -124,7 +124,7 @@ impl Leaderboards for MemoryLeaderboards {
         submission.is_baseline = terms.is_baseline;
         let entry = submission.entry();
         let is_scored = receipt.verdict.status == Ending::Scored;
-        if is_scored && terms.limits.is_some() {
+        if receipt.verdict.is_counted() && terms.limits.is_some() {
             let usage = table.usage(&entry.board, &entry.submitter, entry.received_at);
             if let Some(over) = terms.over_limit(usage) {
                 return Ok(Finished::OverLimit(over));

@@ -66,6 +66,7 @@ async fn play(events: &[Event], order: Order) -> MemoryLeaderboards {
             version: None,
             received_at: upload.received_at,
             finished_at: upload.received_at,
+            feedback: None,
             verdict: Verdict::scored("b", "l", digest, digest, Scorecard { score, metrics }),
         };
         table

@@ -26,9 +26,11 @@ pub use validation::Checked;
 
 use crate::benchmark::{Benchmark, Leaderboard, RowRequest};
 use crate::evidence::{Evidence, EvidenceError, Weights};
+use crate::feedback::Feedback;
 use crate::frozen::{FrozenError, Manifest, ReadRows};
 use crate::rank::Direction;
 use crate::rejection::Rejection;
+use crate::scorecard::{Form, Metric};
 use crate::verdict::Scorecard;
 
 /// The name of the matrices.
@@ -40,6 +42,8 @@ pub const SEED: u32 = 1111;
 /// The public challenge's number of sampled training sets a market.
 pub const N_TRIALS: usize = 10;
 const LEADERBOARD: &str = "open";
+/// The rejection of what leaves the model with one label: it follows from the sellers' hidden labels.
+const ONE_LABEL: &str = "one_label";
 
 /// The frozen file of the sellers' rows.
 pub fn features_file(market: u32) -> String {
@@ -103,6 +107,23 @@ impl Benchmark for DataAcquisition {
     const MAX_ARTIFACT_BYTES: u64 = 64 << 10;
     const DIRECTION: Direction = Direction::HigherIsBetter;
     const SCORE_RANGE: RangeInclusive<f64> = 0.0..=1.0;
+    const METRICS: &'static [Metric] = &[
+        Metric::value("markets/*/accuracy", "accuracy", Feedback::Metrics),
+        Metric::value("markets/*/per_trial", "accuracy of each trial", Feedback::Metrics).of(Form::Trials {
+            over: "trial",
+            labels: None,
+        }),
+        Metric::value(
+            "markets/*/std",
+            "standard deviation over the trials",
+            Feedback::Metrics,
+        ),
+        Metric::value("markets/*/cost", "cost", Feedback::Score),
+        Metric::value("markets/*/budget", "budget", Feedback::Score),
+        Metric::value("markets/*/n_bought", "samples of a trial", Feedback::Score),
+        Metric::value("buyer_model", "buyer's model", Feedback::Score),
+    ];
+    const COUNTED_REJECTIONS: &'static [&'static str] = &[ONE_LABEL];
 
     type Frozen = Frozen;
     type Submission = Submission;

@@ -6,7 +6,7 @@ use num_rational::BigRational;
 
 use super::model::Frozen;
 use super::submission::{Plan, Submission};
-use super::{Market, Seller};
+use super::{Market, ONE_LABEL, Seller};
 use crate::models::mt19937::Mt19937;
 use crate::rejection::{Reason, Reasons, Rejection, quote};
 
@@ -85,7 +85,12 @@ impl Checked {
             rules.reasons.add(Reason::new("missing_market", "", message));
         }
         markets.sort_by_key(|bought| bought.market);
-        rules.reasons.into_verdict(Self { markets })
+        let checked = rules.reasons.into_verdict(Self { markets })?;
+        // Last and alone, because it follows from hidden labels: it counts as a score does, and what breaks another rule does not.
+        if checked.markets.iter().any(|bought| has_one_label(bought, frozen)) {
+            return Err(one_label().into());
+        }
+        Ok(checked)
     }
 }
 
@@ -194,21 +199,6 @@ impl Rules<'_> {
 
     fn bought(&mut self, plan: &Plan, number: u32, market: &Market, counts: &[usize]) -> Option<Bought> {
         let trials = self.frozen.trials(market, counts);
-        let labels = self.frozen.labels(number);
-        for rows in &trials {
-            let n_positive: usize = rows.iter().map(|&row| usize::from(labels[row as usize])).sum();
-            if n_positive == 0 || n_positive == rows.len() {
-                // not which trial: the draws are public, the sellers' labels are not
-                let message = format!(
-                    "a trial of market `{number}` samples {} rows of one label only, and a model needs both: buy more, or \
-                     from other sellers",
-                    rows.len()
-                );
-                self.reasons
-                    .add(Reason::over("one_label", &plan.at, 2, 1, message));
-                return None;
-            }
-        }
         let mut rows = trials.concat();
         rows.sort_unstable();
         rows.dedup();
@@ -228,6 +218,22 @@ impl Rules<'_> {
             .collect::<Vec<_>>()
             .join(", ")
     }
+}
+
+/// Whether a trial samples rows of one label only, which no model can be trained on.
+fn has_one_label(bought: &Bought, frozen: &Frozen) -> bool {
+    let labels = frozen.labels(bought.market);
+    bought.trials.iter().any(|rows| {
+        let n_positive: usize = rows.iter().map(|&row| usize::from(labels[row as usize])).sum();
+        n_positive == 0 || n_positive == rows.len()
+    })
+}
+
+/// The draws are public and the sellers' labels are not, so it says neither which market nor which trial.
+fn one_label() -> Reason {
+    let message = "in at least one market a trial samples rows of one label only, and a model needs both: buy more, or from other \
+                   sellers. Because this tells something about the sellers' labels, it counts against your limits as a score does";
+    Reason::over(ONE_LABEL, "", 2, 1, message)
 }
 
 /// The rows of each trial: the sellers in numeric order, each sampled with replacement from one stream.

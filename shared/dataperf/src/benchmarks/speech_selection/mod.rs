@@ -25,9 +25,11 @@ pub use validation::Checked;
 
 use crate::benchmark::{Benchmark, Leaderboard, RowRequest};
 use crate::evidence::{Evidence, EvidenceError, Weights};
+use crate::feedback::Feedback;
 use crate::frozen::{FrozenError, Manifest, ReadRows};
 use crate::rank::Direction;
 use crate::rejection::{Rejection, quote};
+use crate::scorecard::{Form, Metric};
 use crate::verdict::Scorecard;
 
 /// The name of the matrices in the frozen files.
@@ -126,6 +128,18 @@ impl Benchmark for SpeechSelection {
     const MAX_ARTIFACT_BYTES: u64 = 1 << 20;
     const DIRECTION: Direction = Direction::HigherIsBetter;
     const SCORE_RANGE: RangeInclusive<f64> = 0.0..=1.0;
+    const METRICS: &'static [Metric] = &[
+        Metric::value("per_seed", "score of each seed", Feedback::Metrics).of(Form::Trials {
+            over: "seed",
+            labels: Some("seeds"),
+        }),
+        Metric::value("seeds", "seeds", Feedback::Score).of(Form::Labels),
+        Metric::value("std", "standard deviation over the seeds", Feedback::Metrics),
+        Metric::value("f1_per_class/*", "F1 of each class", Feedback::Metrics),
+        Metric::value("n_clips", "clips", Feedback::Score),
+        Metric::value("n_nontargets", "nontarget clips", Feedback::Score),
+        Metric::value("n_eval", "eval clips", Feedback::Metrics),
+    ];
 
     type Frozen = Frozen;
     type Submission = Submission;

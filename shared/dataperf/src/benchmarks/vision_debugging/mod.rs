@@ -26,9 +26,11 @@ pub use validation::Checked;
 
 use crate::benchmark::{Benchmark, Leaderboard, RowRequest};
 use crate::evidence::{Evidence, EvidenceError, Weights};
+use crate::feedback::Feedback;
 use crate::frozen::{FrozenError, Manifest, ReadRows};
 use crate::rank::Direction;
 use crate::rejection::Rejection;
+use crate::scorecard::{Form, Metric};
 use crate::verdict::Scorecard;
 
 /// The name of the matrices.
@@ -98,6 +100,38 @@ impl Benchmark for VisionDebugging {
     const MAX_ARTIFACT_BYTES: u64 = 256 << 10;
     const DIRECTION: Direction = Direction::LowerIsBetter;
     const SCORE_RANGE: RangeInclusive<f64> = 0.0..=1.0;
+    const METRICS: &'static [Metric] = &[
+        Metric::value(
+            "percent_of_fixes",
+            "percent of the images inspected",
+            Feedback::Score,
+        ),
+        Metric::value("target_share", "share to be reached", Feedback::Score),
+        Metric::value(
+            "tasks/*/fraction_of_fixes",
+            "fraction inspected",
+            Feedback::Metrics,
+        ),
+        Metric::value(
+            "tasks/*/first_step",
+            "first step at the target",
+            Feedback::Metrics,
+        ),
+        Metric::value("tasks/*/accuracy_before", "accuracy before", Feedback::Metrics),
+        Metric::value("tasks/*/accuracy_after", "accuracy after", Feedback::Metrics),
+        Metric::value("tasks/*/target", "target", Feedback::Metrics),
+        Metric::value("tasks/*/accuracy", "accuracy on the test set", Feedback::Full).of(Form::Curve {
+            x: "images inspected",
+            before: "accuracy_before",
+            target: "target",
+            reached: "first_step",
+            n_steps: "n_images",
+        }),
+        Metric::value("tasks/*/n_images", "images", Feedback::Score),
+        Metric::value("tasks/*/n_wrong", "wrong labels", Feedback::Full),
+        Metric::value("tasks/*/n_test", "test images", Feedback::Metrics),
+        Metric::value("tasks/*/method_seconds", "seconds of the method", Feedback::Score),
+    ];
 
     type Frozen = Frozen;
     type Submission = Submission;

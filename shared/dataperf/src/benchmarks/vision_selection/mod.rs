@@ -25,9 +25,11 @@ pub use validation::Checked;
 
 use crate::benchmark::{Benchmark, Leaderboard, RowRequest};
 use crate::evidence::{Evidence, EvidenceError, Weights};
+use crate::feedback::Feedback;
 use crate::frozen::{FrozenError, Manifest, ReadRows};
 use crate::rank::Direction;
 use crate::rejection::Rejection;
+use crate::scorecard::Metric;
 use crate::verdict::Scorecard;
 
 /// The candidates.
@@ -83,6 +85,16 @@ impl Benchmark for VisionSelection {
     const MAX_LOOKUP_BYTES: u64 = 64 << 20;
     const DIRECTION: Direction = Direction::HigherIsBetter;
     const SCORE_RANGE: RangeInclusive<f64> = 0.0..=1.0;
+    const METRICS: &'static [Metric] = &[
+        Metric::value("concepts/*/f1", "F1", Feedback::Metrics),
+        Metric::value("concepts/*/accuracy", "accuracy", Feedback::Metrics),
+        Metric::value("concepts/*/precision", "precision", Feedback::Metrics),
+        Metric::value("concepts/*/recall", "recall", Feedback::Metrics),
+        Metric::value("concepts/*/n_examples", "examples", Feedback::Score),
+        Metric::value("concepts/*/n_positive", "positive examples", Feedback::Score),
+        Metric::value("concepts/*/n_test", "test images", Feedback::Metrics),
+        Metric::value("n_examples", "examples", Feedback::Score),
+    ];
 
     type Frozen = Frozen;
     type Submission = Submission;

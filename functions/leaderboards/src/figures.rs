@@ -1,8 +1,8 @@
-//! What of a receipt's metrics can be drawn: found by their form, so that a new benchmark's show without a new page.
+//! What of a verdict's metrics can be drawn, as the answers have it.
 
-mod find;
-
+use dataperf::figures;
 use serde::Serialize;
+use serde_json::Value;
 use utoipa::ToSchema;
 
 /// How a score spreads over seeds or trials.
@@ -38,8 +38,10 @@ pub(crate) struct Trials {
 pub(crate) struct Curve {
     /// What it is a curve of, such as `tasks / mnist`; empty for the whole.
     pub(crate) of: String,
-    /// What `y` is.
+    /// The metric's name.
     pub(crate) name: String,
+    /// What people call it.
+    pub(crate) title: String,
     /// What `x` is.
     pub(crate) x_name: String,
     /// Strictly ascending.
@@ -55,6 +57,8 @@ pub(crate) struct Table {
     pub(crate) name: String,
     /// What the columns are.
     pub(crate) columns: Vec<String>,
+    /// What people call them.
+    pub(crate) titles: Vec<String>,
     /// The lines.
     pub(crate) lines: Vec<TableLine>,
 }
@@ -68,9 +72,22 @@ pub(crate) struct TableLine {
     pub(crate) values: Vec<Option<f64>>,
 }
 
+/// A number or word of the whole.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub(crate) struct Fact {
+    /// The metric's name.
+    pub(crate) name: String,
+    /// What people call it.
+    pub(crate) title: String,
+    /// The number or word.
+    pub(crate) value: Value,
+}
+
 /// All that can be drawn of one submission.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, ToSchema)]
 pub(crate) struct Figures {
+    /// The numbers and words of the whole.
+    pub(crate) facts: Vec<Fact>,
     /// How the score spreads, where it is the mean of trials.
     pub(crate) spread: Option<Spread>,
     /// Every repetition.
@@ -79,6 +96,79 @@ pub(crate) struct Figures {
     pub(crate) curves: Vec<Curve>,
     /// Every table.
     pub(crate) tables: Vec<Table>,
+}
+
+impl From<figures::Spread> for Spread {
+    fn from(spread: figures::Spread) -> Self {
+        Self {
+            over: spread.over.to_owned(),
+            values: spread.values,
+            std: spread.std,
+            min: spread.min,
+            max: spread.max,
+        }
+    }
+}
+
+impl From<figures::Trials> for Trials {
+    fn from(trials: figures::Trials) -> Self {
+        Self {
+            of: trials.of,
+            over: trials.over.to_owned(),
+            labels: trials.labels,
+            values: trials.values,
+        }
+    }
+}
+
+impl From<figures::Curve> for Curve {
+    fn from(curve: figures::Curve) -> Self {
+        Self {
+            of: curve.of,
+            name: curve.name,
+            title: curve.title.to_owned(),
+            x_name: curve.x_title.to_owned(),
+            x: (0..curve.y.len()).map(|step| step as f64).collect(),
+            y: curve.y,
+        }
+    }
+}
+
+impl From<figures::Table> for Table {
+    fn from(table: figures::Table) -> Self {
+        let (columns, titles) = table
+            .columns
+            .into_iter()
+            .map(|column| (column.name, column.title.to_owned()))
+            .unzip();
+        let line = |line: figures::Line| TableLine {
+            label: line.label,
+            values: line.values,
+        };
+        Self {
+            name: table.name,
+            columns,
+            titles,
+            lines: table.lines.into_iter().map(line).collect(),
+        }
+    }
+}
+
+impl From<figures::Figures> for Figures {
+    fn from(figures: figures::Figures) -> Self {
+        let fact = |fact: figures::Fact| Fact {
+            name: fact.name,
+            title: fact.title.to_owned(),
+            value: fact.value,
+        };
+        Self {
+            facts: figures.facts.into_iter().map(fact).collect(),
+            spread: figures.spread.map(Spread::from),
+            trials: figures.trials.into_iter().map(Trials::from).collect(),
+            curves: figures.curves.into_iter().map(Curve::from).collect(),
+            tables: figures.tables.into_iter().map(Table::from).collect(),
+        }
+    }
 }
 
 impl Figures {

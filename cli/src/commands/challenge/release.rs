@@ -1,0 +1,96 @@
+//! `dataperf challenge release`: whole receipts in the results bucket, once a round has closed.
+
+use anyhow::{Result, bail};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use dataperf::benchmarks::IDS;
+use dataperf::challenge::Challenge;
+use dataperf::pipeline::keep_receipt;
+use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, POST_ROUND};
+use dataperf::{Feedback, quote};
+use futures_util::{StreamExt, TryStreamExt, stream};
+use serde_json::json;
+
+use crate::Done;
+use crate::cloud::{Cloud, CloudArgs, now};
+use crate::output::{Format, print_json};
+
+const AT_ONCE: usize = 8;
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example: dataperf challenge release speech-selection 2026-spring --local\n\nMay be given again at any time: receipts \
+    that show everything are left as they are."
+)]
+pub(crate) struct ReleaseArgs {
+    /// The benchmark
+    #[arg(value_parser = PossibleValuesParser::new(IDS))]
+    benchmark: String,
+    /// The round, which has closed
+    round: String,
+    #[command(flatten)]
+    cloud: CloudArgs,
+}
+
+pub(super) async fn run(args: ReleaseArgs, format: Format) -> Result<Done> {
+    let cloud = args.cloud.connect().await;
+    let Some(challenge) = Challenge::published(&cloud.datasets(), &args.benchmark).await? else {
+        bail!(
+            "no challenge is published for {}: there is no round to release",
+            args.benchmark
+        );
+    };
+    let Some(round) = challenge.round(&args.round) else {
+        let ids: Vec<String> = challenge.rounds.iter().map(|round| quote(&round.id)).collect();
+        bail!(
+            "there is no round {}: the rounds are {}",
+            quote(&args.round),
+            ids.join(", ")
+        );
+    };
+    let boards = cloud.leaderboards().boards(&args.benchmark).await?;
+    let of_round = |board: &&Board| board.round.strip_suffix(POST_ROUND).unwrap_or(&board.round) == round.id;
+    let mut n_receipts = 0;
+    for board in boards.iter().filter(of_round) {
+        let scored = cloud.leaderboards().series(board).await?;
+        n_receipts += scored.len();
+        let written = scored.iter().map(|entry| write(&cloud, &challenge, entry));
+        stream::iter(written)
+            .buffer_unordered(AT_ONCE)
+            .try_collect::<()>()
+            .await?;
+    }
+    match format {
+        Format::Json => print_json(&json!({ "round": round.id, "receipts": n_receipts }))?,
+        Format::Text => println!(
+            "the {n_receipts} receipts of scores in {} show everything",
+            quote(&round.id)
+        ),
+    }
+    Ok(Done::Fine)
+}
+
+/// Writes one receipt, if it may be shown whole.
+async fn write(cloud: &Cloud, challenge: &Challenge, entry: &Entry) -> Result<()> {
+    let found = cloud
+        .leaderboards()
+        .submission(&entry.board.benchmark, &entry.id)
+        .await?;
+    let Some(receipt) = found.and_then(|submission| submission.receipt) else {
+        return Ok(()); // reopened since
+    };
+    let shown = challenge.shown(&receipt.board(), receipt.verdict.dataset, now());
+    if shown.level < Feedback::Full {
+        let until = shown.whole_at.map_or_else(
+            || "no time is set at which the last round with the same data closes".to_owned(),
+            |at| format!("the last round that may be scored with the same data closes at {at}"),
+        );
+        bail!(
+            "round {} shows `{}`, and {until}: wait for it, or publish `feedback: full` for the round",
+            quote(&entry.board.round),
+            shown.level.as_str()
+        );
+    }
+    keep_receipt(&cloud.results(), &receipt, shown.level).await?;
+    Ok(())
+}

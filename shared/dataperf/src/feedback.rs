@@ -1,0 +1,165 @@
+//! How much of a verdict its submitter and the public see while a round is open.
+//!
+//! Everything in a verdict that is computed from hidden labels tells something about them; how much is measured in
+//! docs/security.md. The table keeps verdicts whole; every way out of the platform goes through [`Receipt::shown`] or
+//! [`Verdict::shown`].
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::Timestamp;
+use crate::scorecard::{Leaf, leaves, metrics_of};
+use crate::verdict::{Receipt, Verdict};
+
+/// How much is shown. A higher level shows all that a lower one does.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Feedback {
+    /// The score and the reasons, and what follows from the artifact and public data alone.
+    #[default]
+    Score,
+    /// Also numbers of each class, concept, task, market, seed and trial.
+    Metrics,
+    /// Also what tells of single items and steps: curves.
+    Full,
+}
+
+impl Feedback {
+    /// The word documents use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Score => "score",
+            Self::Metrics => "metrics",
+            Self::Full => "full",
+        }
+    }
+}
+
+/// What is shown of a submission at a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shown {
+    /// How much.
+    pub level: Feedback,
+    /// When everything is shown, if that time is known: the closing of the last round that uses the same data.
+    pub whole_at: Option<Timestamp>,
+}
+
+impl Shown {
+    /// Everything, as the organizer sees it.
+    pub const WHOLE: Self = Self {
+        level: Feedback::Full,
+        whole_at: None,
+    };
+}
+
+impl Verdict {
+    /// The verdict as `level` shows it. A metric that its benchmark does not describe is shown at [`Feedback::Full`] only.
+    #[must_use]
+    pub fn shown(&self, level: Feedback) -> Self {
+        let mut shown = self.clone();
+        if level == Feedback::Full {
+            return shown;
+        }
+        let mut kept = Map::new();
+        for leaf in leaves(metrics_of(&self.benchmark), &self.metrics) {
+            if leaf.level() <= level {
+                insert(&mut kept, &leaf);
+            }
+        }
+        shown.metrics = kept.into_iter().collect();
+        shown
+    }
+
+    /// The names of the metrics that `level` withholds, as their benchmark describes them: `*` stands for each concept,
+    /// task or market.
+    pub fn withheld(&self, level: Feedback) -> Vec<String> {
+        let leaves = leaves(metrics_of(&self.benchmark), &self.metrics);
+        let withheld = leaves.iter().filter(|leaf| leaf.level() > level);
+        let names: BTreeSet<String> = withheld.map(Leaf::name).collect();
+        names.into_iter().collect()
+    }
+}
+
+impl Receipt {
+    /// The receipt as `level` shows it, which it says of itself.
+    #[must_use]
+    pub fn shown(&self, level: Feedback) -> Self {
+        Self {
+            feedback: Some(level),
+            verdict: self.verdict.shown(level),
+            ..self.clone()
+        }
+    }
+}
+
+/// Puts a leaf where it was.
+fn insert(into: &mut Map<String, Value>, leaf: &Leaf<'_>) {
+    let mut object = into;
+    let Some((name, way)) = leaf.place.split_last() else {
+        return;
+    };
+    for step in way {
+        let inner = object
+            .entry((*step).to_owned())
+            .or_insert_with(|| Value::Object(Map::new()));
+        let Value::Object(inner) = inner else { return };
+        object = inner;
+    }
+    object.insert((*name).to_owned(), leaf.value.clone());
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{Digest, Scorecard};
+
+    fn debugging() -> Verdict {
+        let metrics = json!({
+            "percent_of_fixes": 50.0, "target_share": 0.95, "unheard_of": 1,
+            "tasks": { "a/b": { "accuracy": [0.5, 0.75], "first_step": 1, "n_images": 2, "n_wrong": 1 } },
+        });
+        let metrics = metrics.as_object().expect("an object").clone();
+        let digest = Digest::of(b"any");
+        let card = Scorecard {
+            score: 0.5,
+            metrics: metrics.into_iter().collect(),
+        };
+        Verdict::scored("vision-debugging", "open", digest, digest, card)
+    }
+
+    #[test]
+    fn each_level_shows_what_the_one_below_does_and_more() {
+        let verdict = debugging();
+        let at = |level| serde_json::to_value(verdict.shown(level).metrics).expect("JSON");
+        let task =
+            |task: Value| json!({ "percent_of_fixes": 50.0, "target_share": 0.95, "tasks": { "a/b": task } });
+        assert_eq!(at(Feedback::Score), task(json!({ "n_images": 2 })));
+        assert_eq!(
+            at(Feedback::Metrics),
+            task(json!({ "n_images": 2, "first_step": 1 }))
+        );
+        assert_eq!(
+            verdict.shown(Feedback::Full),
+            verdict,
+            "also what nobody describes"
+        );
+        assert_eq!(
+            verdict.withheld(Feedback::Metrics),
+            ["tasks/*/accuracy", "tasks/*/n_wrong", "unheard_of"]
+        );
+        assert_eq!(verdict.withheld(Feedback::Score).len(), 4);
+        assert!(verdict.withheld(Feedback::Full).is_empty());
+    }
+
+    #[test]
+    fn the_rest_of_a_verdict_is_shown_at_every_level() {
+        let verdict = debugging();
+        let mut shown = verdict.shown(Feedback::Score);
+        shown.metrics.clone_from(&verdict.metrics);
+        assert_eq!(shown, verdict);
+    }
+}

@@ -1,0 +1,401 @@
+//! What of a verdict's metrics can be drawn, as its benchmark describes them.
+
+use serde_json::Value;
+
+use crate::scorecard::{EACH, Form, Leaf, Metric, leaves, metrics_of};
+use crate::verdict::Verdict;
+
+/// How a score spreads over seeds or trials.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spread {
+    /// What was repeated, such as `seed`.
+    pub over: &'static str,
+    /// The score of each repetition; the score is their mean.
+    pub values: Vec<f64>,
+    /// Their standard deviation, that of a population.
+    pub std: f64,
+    /// The least of them.
+    pub min: f64,
+    /// The greatest of them.
+    pub max: f64,
+}
+
+/// One number for each repetition.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trials {
+    /// What they are trials of: the way to it in the metrics, such as `markets / 0`; empty for the whole.
+    pub of: String,
+    /// What was repeated, such as `seed`.
+    pub over: &'static str,
+    /// What each repetition is called.
+    pub labels: Vec<String>,
+    /// A number for each.
+    pub values: Vec<f64>,
+}
+
+/// A line to be plotted: a number after each step.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Curve {
+    /// What it is a curve of, such as `tasks / mnist`; empty for the whole.
+    pub of: String,
+    /// The metric's name.
+    pub name: String,
+    /// What people call it.
+    pub title: &'static str,
+    /// What a step is.
+    pub x_title: &'static str,
+    /// How many steps there can be; the curve may end before.
+    pub n_steps: usize,
+    /// The number after each step, from step 0.
+    pub y: Vec<f64>,
+    /// The number before any step.
+    pub before: Option<f64>,
+    /// The number that has to be reached.
+    pub target: Option<f64>,
+    /// The first step that reaches it, from 0.
+    pub reached: Option<usize>,
+}
+
+/// Numbers side by side: a column each, and a line for each concept, task, market or class.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    /// What the lines are.
+    pub name: String,
+    /// What the columns are.
+    pub columns: Vec<Column>,
+    /// The lines.
+    pub lines: Vec<Line>,
+}
+
+/// A column of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// The metric's name.
+    pub name: String,
+    /// What people call it.
+    pub title: &'static str,
+    /// Whether its numbers are counts.
+    pub is_whole: bool,
+}
+
+/// One line of a table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    /// What it is of.
+    pub label: String,
+    /// One for each column; `None` where it has none.
+    pub values: Vec<Option<f64>>,
+}
+
+/// A number or word of the whole.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fact {
+    /// The metric's name.
+    pub name: String,
+    /// What people call it.
+    pub title: &'static str,
+    /// The number or word.
+    pub value: Value,
+}
+
+/// All that can be drawn of one verdict.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Figures {
+    /// The numbers and words of the whole, as the benchmark orders them.
+    pub facts: Vec<Fact>,
+    /// How the score spreads, where it is the mean of trials.
+    pub spread: Option<Spread>,
+    /// Every repetition.
+    pub trials: Vec<Trials>,
+    /// Every curve.
+    pub curves: Vec<Curve>,
+    /// Every table, its columns as the benchmark orders them.
+    pub tables: Vec<Table>,
+}
+
+impl Figures {
+    /// What can be drawn of a verdict, of which perhaps not everything is shown.
+    pub fn of(verdict: &Verdict) -> Self {
+        let described = metrics_of(&verdict.benchmark);
+        let leaves = leaves(described, &verdict.metrics);
+        let beside = |leaf: &Leaf<'_>, name: &str| {
+            let way = &leaf.place[..leaf.place.len() - 1];
+            let found = leaves
+                .iter()
+                .find(|other| other.place.split_last() == Some((&name, way)));
+            found.map(|found| found.value)
+        };
+        let mut figures = Self::default();
+        for leaf in &leaves {
+            let Some(metric) = leaf.metric else { continue };
+            let of = || leaf.place[..leaf.place.len() - 1].join(" / ");
+            match metric.form {
+                Form::Value | Form::Labels => {}
+                Form::Trials { over, labels } => {
+                    let Some(values) = numbers(leaf.value) else {
+                        continue;
+                    };
+                    let named = labels.and_then(|labels| words(beside(leaf, labels)?));
+                    let labels = named
+                        .filter(|named| named.len() == values.len())
+                        .unwrap_or_else(|| (1..=values.len()).map(|n| n.to_string()).collect());
+                    figures.trials.push(Trials {
+                        of: of(),
+                        over,
+                        labels,
+                        values,
+                    });
+                }
+                Form::Curve {
+                    x,
+                    before,
+                    target,
+                    reached,
+                    n_steps,
+                } => {
+                    let Some(y) = numbers(leaf.value) else { continue };
+                    let number = |name: &str| beside(leaf, name).and_then(Value::as_f64);
+                    let count = |name: &str| usize::try_from(beside(leaf, name)?.as_u64()?).ok();
+                    figures.curves.push(Curve {
+                        of: of(),
+                        name: leaf.place[leaf.place.len() - 1].to_owned(),
+                        title: metric.title,
+                        x_title: x,
+                        n_steps: count(n_steps).unwrap_or(y.len()),
+                        y,
+                        before: number(before),
+                        target: number(target),
+                        reached: count(reached),
+                    });
+                }
+            }
+        }
+        figures.facts = described
+            .iter()
+            .filter_map(|metric| fact(&leaves, metric))
+            .collect();
+        figures.spread = verdict.score.and_then(|_| spread(&figures.trials));
+        figures.tables = tables(&leaves, described.iter().map(|metric| metric.path));
+        figures
+    }
+}
+
+fn fact(leaves: &[Leaf<'_>], metric: &'static Metric) -> Option<Fact> {
+    let of_whole = metric.form == Form::Value && !metric.path.contains(EACH);
+    let leaf = leaves
+        .iter()
+        .find(|leaf| of_whole && leaf.metric == Some(metric))?;
+    Some(Fact {
+        name: metric.path.to_owned(),
+        title: metric.title,
+        value: leaf.value.clone(),
+    })
+}
+
+/// The numbers of each concept, task, market or class: a table for each that there are.
+fn tables(leaves: &[Leaf<'_>], paths: impl Iterator<Item = &'static str>) -> Vec<Table> {
+    let mut tables: Vec<Table> = Vec::new();
+    for path in paths {
+        let Some((name, rest)) = path.split_once('/').filter(|(_, rest)| rest.starts_with(EACH)) else {
+            continue;
+        };
+        let of_column = |leaf: &&Leaf<'_>| {
+            leaf.metric.is_some_and(|metric| metric.path == path) && leaf.value.is_number()
+        };
+        let cells: Vec<&Leaf<'_>> = leaves.iter().filter(of_column).collect();
+        let Some(metric) = cells.first().and_then(|leaf| leaf.metric) else {
+            continue;
+        };
+        let column = Column {
+            name: rest.split_once('/').map_or(name, |(_, column)| column).to_owned(),
+            title: metric.title,
+            is_whole: cells.iter().all(|leaf| leaf.value.is_u64()),
+        };
+        let at = tables
+            .iter()
+            .position(|table| table.name == name)
+            .unwrap_or_else(|| {
+                tables.push(Table {
+                    name: name.to_owned(),
+                    columns: Vec::new(),
+                    lines: Vec::new(),
+                });
+                tables.len() - 1
+            });
+        tables[at].add(column, &cells);
+    }
+    tables
+}
+
+impl Table {
+    fn add(&mut self, column: Column, cells: &[&Leaf<'_>]) {
+        let n_before = self.columns.len();
+        self.columns.push(column);
+        for line in &mut self.lines {
+            line.values.push(None);
+        }
+        for cell in cells {
+            let label = cell.place[1];
+            let at = self
+                .lines
+                .iter()
+                .position(|line| line.label == label)
+                .unwrap_or_else(|| {
+                    self.lines.push(Line {
+                        label: label.to_owned(),
+                        values: vec![None; n_before + 1],
+                    });
+                    self.lines.len() - 1
+                });
+            self.lines[at].values[n_before] = cell.value.as_f64();
+        }
+    }
+}
+
+/// The trials whose mean is the score: those of the whole, or the mean of those of its parts.
+fn spread(trials: &[Trials]) -> Option<Spread> {
+    let first = trials.first()?;
+    let alike = |other: &Trials| other.over == first.over && other.values.len() == first.values.len();
+    if first.values.is_empty() || !trials.iter().all(alike) {
+        return None;
+    }
+    let n_parts = trials.len() as f64;
+    let mean_of_parts = |idx: usize| trials.iter().map(|part| part.values[idx]).sum::<f64>() / n_parts;
+    let values: Vec<f64> = (0..first.values.len()).map(mean_of_parts).collect();
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / n;
+    Some(Spread {
+        over: first.over,
+        std: variance.sqrt(),
+        min: values.iter().copied().fold(f64::INFINITY, f64::min),
+        max: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        values,
+    })
+}
+
+fn numbers(value: &Value) -> Option<Vec<f64>> {
+    value.as_array()?.iter().map(Value::as_f64).collect()
+}
+
+fn words(value: &Value) -> Option<Vec<String>> {
+    let text = |value: &Value| match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    };
+    value.as_array()?.iter().map(text).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{Digest, Feedback, Scorecard};
+
+    fn verdict(benchmark: &str, metrics: Value) -> Verdict {
+        let digest = Digest::of(b"any");
+        let metrics = serde_json::from_value(metrics).expect("an object");
+        Verdict::scored(
+            benchmark,
+            "open",
+            digest,
+            digest,
+            Scorecard { score: 0.5, metrics },
+        )
+    }
+
+    #[test]
+    fn seeds_are_trials_and_spread_the_score() {
+        let verdict = verdict(
+            "speech-selection",
+            json!({ "per_seed": [0.25, 0.75], "seeds": [5, 69], "std": 0.25, "n_clips": 2,
+                    "f1_per_class": { "a/b": 0.5, "c": 0.25 } }),
+        );
+        let found = Figures::of(&verdict);
+        assert_eq!(found.trials.len(), 1);
+        assert_eq!(
+            (found.trials[0].of.as_str(), found.trials[0].labels.join(" ")),
+            ("", "5 69".into())
+        );
+        let spread = found.spread.expect("there are trials");
+        assert_eq!(
+            (spread.over, spread.std, spread.min, spread.max),
+            ("seed", 0.25, 0.25, 0.75)
+        );
+        assert!(found.curves.is_empty());
+        let facts = |figures: &Figures| -> Vec<String> {
+            figures.facts.iter().map(|fact| fact.name.clone()).collect()
+        };
+        assert_eq!(facts(&found), ["std", "n_clips"]);
+        assert_eq!(found.tables.len(), 1);
+        assert_eq!(found.tables[0].name, "f1_per_class");
+        assert_eq!(found.tables[0].columns[0].title, "F1 of each class");
+        assert_eq!(
+            (
+                found.tables[0].lines[0].label.as_str(),
+                &found.tables[0].lines[1].values
+            ),
+            ("a/b", &vec![Some(0.25)])
+        );
+        let score_alone = Figures::of(&verdict.shown(Feedback::Score));
+        assert_eq!(facts(&score_alone), ["n_clips"]);
+        assert_eq!(
+            score_alone,
+            Figures {
+                facts: score_alone.facts.clone(),
+                ..Figures::default()
+            }
+        );
+    }
+
+    #[test]
+    fn trials_of_parts_are_averaged_part_by_part() {
+        let part = |trials: [f64; 2]| json!({ "accuracy": 0.5, "per_trial": trials, "cost": 3 });
+        let verdict = verdict(
+            "data-acquisition",
+            json!({ "markets": { "0": part([0.25, 0.75]), "1": part([0.5, 0.5]) }, "buyer_model": "knn" }),
+        );
+        let found = Figures::of(&verdict);
+        let of: Vec<&str> = found.trials.iter().map(|trials| trials.of.as_str()).collect();
+        assert_eq!(of, ["markets / 0", "markets / 1"]);
+        assert_eq!(found.spread.map(|spread| spread.values), Some(vec![0.375, 0.625]));
+        let columns = |figures: &Figures| -> Vec<String> {
+            let columns = figures.tables[0].columns.iter();
+            columns.map(|column| column.name.clone()).collect()
+        };
+        assert_eq!(columns(&Figures::of(&verdict)), ["accuracy", "cost"]);
+        let score_alone = Figures::of(&verdict.shown(Feedback::Score));
+        assert_eq!(
+            (columns(&score_alone), score_alone.spread),
+            (vec!["cost".to_owned()], None)
+        );
+    }
+
+    #[test]
+    fn a_curve_knows_where_it_begins_and_what_it_has_to_reach() {
+        let verdict = verdict(
+            "vision-debugging",
+            json!({ "percent_of_fixes": 50.0, "tasks": {
+                "one": { "accuracy": [0.5, 0.75, 0.6], "accuracy_before": 0.5, "target": 0.7, "first_step": 1, "n_images": 3 },
+                "two": { "accuracy": [0.5], "n_images": 1 },
+            } }),
+        );
+        let found = Figures::of(&verdict);
+        let [one, two] = found.curves.as_slice() else {
+            panic!("{found:?}")
+        };
+        assert_eq!((one.of.as_str(), one.name.as_str()), ("tasks / one", "accuracy"));
+        assert_eq!(
+            (one.before, one.target, one.reached),
+            (Some(0.5), Some(0.7), Some(1))
+        );
+        assert_eq!(
+            (two.y.as_slice(), two.before, two.reached),
+            (&[0.5][..], None, None)
+        );
+        assert_eq!(found.tables[0].lines[1].values, [None, None, None, Some(1.0)]);
+        assert!(Figures::of(&verdict.shown(Feedback::Metrics)).curves.is_empty());
+    }
+}

@@ -1,0 +1,152 @@
+//! Debugging for Vision: hidden are the right labels of the training images. A model is trained anew only after a fix that
+//! changes a label, so that a step of a curve tells which label was wrong.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dataperf::Feedback;
+use dataperf::benchmarks::vision_debugging::{LABELS, VisionDebugging, train_file, truth_file};
+use serde_json::{Value, json};
+
+use super::{Draws, LEVELS, Target, of_each, read};
+
+type Orders = BTreeMap<String, Vec<usize>>;
+type Wrong = BTreeSet<(String, usize)>;
+
+/// Who sees curves: wherever one moves, the label was wrong.
+fn by_steps(read: &Value, orders: &Orders) -> Wrong {
+    let mut wrong = Wrong::new();
+    for (task, order) in orders {
+        let of_task = &read["metrics"]["tasks"][task];
+        let (Some(curve), Some(mut last)) = (
+            of_task["accuracy"].as_array(),
+            of_task["accuracy_before"].as_f64(),
+        ) else {
+            continue;
+        };
+        for (step, accuracy) in curve.iter().enumerate() {
+            let accuracy = accuracy.as_f64().unwrap();
+            if accuracy.to_bits() != last.to_bits() {
+                wrong.insert((task.clone(), order[step]));
+            }
+            last = accuracy;
+        }
+    }
+    wrong
+}
+
+/// Who sees each task's first step at the target: the fix of that step has changed the model.
+fn by_first_steps(read: &Value, orders: &Orders) -> Wrong {
+    let firsts = of_each(read, "tasks", "first_step").unwrap_or_default();
+    let reached = firsts.into_iter().filter(|(_, step)| *step > 0.0);
+    reached
+        .map(|(task, step)| {
+            let image = orders[&task][step as usize];
+            (task, image)
+        })
+        .collect()
+}
+
+/// Who sees scores only: the images are put to the end one at a time. Where the sum of the first steps is one less then, the
+/// image was right; where it moves otherwise, its label mattered.
+async fn by_scores(target: &Target<VisionDebugging>, orders: &Orders, n_tried: usize) -> (Wrong, Wrong) {
+    let (task, order) = orders.iter().next().unwrap();
+    let n_steps = (orders.len() * order.len()) as f64;
+    let sum = async |order: &[usize]| {
+        let mut changed = orders.clone();
+        changed.insert(task.clone(), order.to_vec());
+        let score = read(&target.score("open", &json!(changed)).await, Feedback::Score)["score"].clone();
+        (score.as_f64().unwrap() * n_steps).round() as i64
+    };
+    let before = sum(order).await;
+    let (mut right, mut wrong) = (Wrong::new(), Wrong::new());
+    for place in 0..n_tried {
+        let mut moved = order.clone();
+        let image = moved.remove(place);
+        moved.push(image);
+        match sum(&moved).await - before {
+            -1 => right.insert((task.clone(), image)),
+            0 => false, // the target was reached before
+            _ => wrong.insert((task.clone(), image)),
+        };
+    }
+    (right, wrong)
+}
+
+#[tokio::test]
+async fn steps_tell_wrong_labels_to_those_who_see_curves_alone() {
+    let target = Target::<VisionDebugging>::new().await;
+    let tasks: Vec<String> = {
+        let shown = target.dataset.manifest().parameters["tasks"].clone();
+        serde_json::from_value(shown).unwrap()
+    };
+    let mut truly = Wrong::new();
+    let mut orders = Orders::new();
+    for task in &tasks {
+        let labels = target.bytes(&train_file(task), LABELS);
+        let truth = target.bytes(&truth_file(task), LABELS);
+        let wrong = (0..labels.len()).filter(|&image| labels[image] != truth[image]);
+        truly.extend(wrong.map(|image| (task.clone(), image)));
+        orders.insert(task.clone(), (0..labels.len()).collect());
+    }
+    let mut draws = Draws(1);
+    let mut found: BTreeMap<Feedback, (Wrong, Wrong)> = BTreeMap::new();
+    let n_submissions = 3;
+    for n in 0..n_submissions {
+        let verdict = target.score("open", &json!(orders)).await;
+        for level in LEVELS {
+            let read = read(&verdict, level);
+            let (steps, firsts) = found.entry(level).or_default();
+            steps.extend(by_steps(&read, &orders));
+            firsts.extend(by_first_steps(&read, &orders));
+        }
+        if n == 0 {
+            println!(
+                "debugging, `consecutive` alone: {} of {} wrong labels by steps",
+                found[&Feedback::Full].0.len(),
+                truly.len()
+            );
+        }
+        orders.values_mut().for_each(|order| draws.shuffle(order));
+    }
+    for (level, (steps, firsts)) in &found {
+        println!(
+            "debugging at `{}`, {n_submissions} submissions: {} of {} by steps, {} by first steps",
+            level.as_str(),
+            steps.len(),
+            truly.len(),
+            firsts.len()
+        );
+        assert!(
+            steps.is_subset(&truly) && firsts.is_subset(&truly),
+            "none falsely"
+        );
+    }
+    let (score, metrics, full) = (
+        &found[&Feedback::Score],
+        &found[&Feedback::Metrics],
+        &found[&Feedback::Full],
+    );
+    assert!(
+        score.0.is_empty() && score.1.is_empty(),
+        "the score alone has no steps"
+    );
+    assert!(metrics.0.is_empty(), "and curves are not shown");
+    assert!(
+        metrics.1.len() <= n_submissions * tasks.len(),
+        "one of a task and submission"
+    );
+    assert!(
+        full.0.len() * 10 > truly.len() * 9,
+        "the attack works where it can"
+    );
+
+    let n_tried = 12;
+    let (right, wrong) = by_scores(&target, &orders, n_tried).await;
+    let n_told = right.len() + wrong.len();
+    let n_true = right.difference(&truly).count() + wrong.intersection(&truly).count();
+    println!("debugging by the scores of {n_tried} submissions: {n_true} of {n_told} labels told are so");
+    assert!(
+        n_told <= n_tried,
+        "what the score itself says: a label a submission"
+    );
+}

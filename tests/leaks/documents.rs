@@ -1,0 +1,234 @@
+//! Every way out: the object in the results bucket, and every answer of the read API.
+
+use dataperf::ports::bucket::{Bucket as _, Got};
+use dataperf::ports::leaderboard::Leaderboards as _;
+use dataperf::scorecard::{leaves, metrics_of};
+use dataperf::{Feedback, Receipt};
+use serde_json::{Value, json};
+
+use super::LEVELS;
+use crate::project::{BENCHMARK, dataperf, frozen, good};
+use crate::read_api::{ADA, ANONYMOUS, BO, ORGANIZER, Reading};
+use crate::world::{Sent, World};
+
+/// Everything that somebody can read about a submission, as text.
+fn answers(reading: &Reading, who: &str, receipt: &Receipt) -> Vec<(String, String)> {
+    let of = format!("/api/v1/benchmarks/{BENCHMARK}");
+    let (round, id) = (&receipt.round, &receipt.submission);
+    let board = format!("{of}/leaderboards/en-25");
+    let paths = [
+        "/api/v1/benchmarks".to_owned(),
+        of.clone(),
+        format!("{board}?round={round}&include=spread"),
+        format!("{board}?round={round}&include=spread&format=csv"),
+        format!("{board}/series?round={round}"),
+        format!("{board}/series?round={round}&format=csv"),
+        format!("{of}/submissions?submitter=ada"),
+        format!("{of}/submissions?submitter=ada&format=csv"),
+        format!("{of}/submissions/{id}"),
+        format!("{of}/submissions/{id}/figures"),
+        format!("{of}/submissions/{id}/figures?format=csv"),
+        format!("{of}/submissions/{id}/receipt"),
+    ];
+    let answer = |path: String| {
+        let answer = reading.ask(who, &path);
+        let theirs = who == ADA || who == ORGANIZER || !path.ends_with("/receipt");
+        assert_eq!(answer.status == 200, theirs, "{who} at {path}: {answer:?}");
+        (path, String::from_utf8(answer.body).unwrap())
+    };
+    paths.map(answer).into()
+}
+
+/// The numbers of a verdict that need a higher level, as JSON writes them. Whole numbers are left out: others are equal to them.
+fn secrets(receipt: &Receipt, level: Feedback) -> Vec<String> {
+    let verdict = &receipt.verdict;
+    let leaves = leaves(metrics_of(BENCHMARK), &verdict.metrics);
+    let above = leaves.iter().filter(|leaf| leaf.level() > level);
+    let numbers = above.flat_map(|leaf| {
+        leaf.value
+            .as_array()
+            .cloned()
+            .unwrap_or_else(|| vec![leaf.value.clone()])
+    });
+    let telling = numbers.filter(|number| number.as_f64().is_some_and(|number| number.fract() != 0.0));
+    let score = json!(verdict.score).to_string();
+    telling
+        .map(|number| number.to_string())
+        .filter(|number| *number != score)
+        .collect()
+}
+
+async fn whole(world: &World, sent: &Sent) -> Receipt {
+    let submission = world
+        .leaderboards()
+        .submission(BENCHMARK, &sent.id())
+        .await
+        .unwrap();
+    submission.unwrap().receipt.unwrap()
+}
+
+async fn stored(world: &World, receipt: &Receipt) -> (Receipt, String) {
+    let key = receipt.object_key();
+    let Got::Object(object) = world.bucket("results").get(&key, None, 1 << 20).await.unwrap() else {
+        panic!("there is no `{key}`")
+    };
+    (
+        serde_json::from_slice(&object.bytes).unwrap(),
+        String::from_utf8(object.bytes.to_vec()).unwrap(),
+    )
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_way_out_shows_the_level_and_no_more() {
+    let world = World::new().await;
+    let mut sent = Vec::new();
+    for (n, level) in LEVELS.into_iter().enumerate() {
+        world.show(level.as_str());
+        sent.push(
+            world
+                .put(&format!("{BENCHMARK}/en-25/ada/{n}.json"), good(n))
+                .await,
+        );
+        world.settle().await;
+    }
+    let reading = Reading::of(world).await;
+    for level in LEVELS {
+        reading.world.show(level.as_str());
+        for (sent, written_at) in sent.iter().zip(LEVELS) {
+            let receipt = whole(&reading.world, sent).await;
+            let hidden = secrets(&receipt, level);
+            assert_eq!(
+                hidden.is_empty(),
+                level >= Feedback::Metrics,
+                "speech has no curves"
+            );
+            for who in [ANONYMOUS, ADA, BO] {
+                let answers = answers(&reading, who, &receipt);
+                for (path, text) in &answers {
+                    for secret in &hidden {
+                        assert!(!text.contains(secret.as_str()), "{who} reads {secret} at {path}");
+                    }
+                }
+                let all: String = answers.iter().map(|(_, text)| text.as_str()).collect();
+                let found = secrets(&receipt, Feedback::Score);
+                let shown = found.iter().all(|number| all.contains(number.as_str()));
+                assert_eq!(shown, level >= Feedback::Metrics, "{who} at `{}`", level.as_str());
+            }
+            let of_organizer: String = answers(&reading, ORGANIZER, &receipt)
+                .into_iter()
+                .map(|(_, text)| text)
+                .collect();
+            for secret in secrets(&receipt, Feedback::Score) {
+                assert!(of_organizer.contains(&secret), "the organizer sees everything");
+            }
+            // what is written stays as it was written
+            let (object, text) = stored(&reading.world, &receipt).await;
+            assert_eq!(object, receipt.shown(written_at));
+            for secret in secrets(&receipt, written_at) {
+                assert!(!text.contains(&secret), "{secret} is in the bucket");
+            }
+        }
+    }
+}
+
+fn round(closes: &str) -> Value {
+    json!([{ "id": "spring", "opens": "2026-01-01T00:00:00Z", "closes": closes, "messages": {} }])
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_the_close_everything_is_shown_and_what_is_shown_verifies() {
+    let world = World::new().await;
+    let ran = crate::challenges::publish(&world, &round("2999-01-01T00:00:00Z"));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let sent = world.put(&format!("{BENCHMARK}/en-25/ada/x.json"), good(0)).await;
+    world.settle().await;
+    let receipt = whole(&world, &sent).await;
+    let reading = Reading::of(world).await;
+    let of = format!(
+        "/api/v1/benchmarks/{BENCHMARK}/submissions/{}",
+        receipt.submission
+    );
+    let seen = || {
+        let one = reading.ask(ANONYMOUS, &of).json();
+        let own: Receipt = serde_json::from_slice(&reading.ask(ADA, &format!("{of}/receipt")).body).unwrap();
+        (one, own)
+    };
+    let verified = |receipt: &Receipt, changed: Option<(&str, Value)>| {
+        let (path, artifact) = (
+            reading.world.scratch().join("receipt.json"),
+            reading.world.scratch().join("artifact.json"),
+        );
+        let mut json = serde_json::to_value(receipt).unwrap();
+        if let Some((at, value)) = changed {
+            json["metrics"][at] = value;
+        }
+        std::fs::write(&path, json.to_string()).unwrap();
+        std::fs::write(&artifact, good(0)).unwrap();
+        let dataset = frozen().to_str().unwrap();
+        let [path, artifact] = [&path, &artifact].map(|path| path.to_str().unwrap());
+        dataperf([
+            "--format",
+            "json",
+            "verify",
+            path,
+            "--dataset",
+            dataset,
+            "--artifact",
+            artifact,
+        ])
+    };
+
+    let (one, own) = seen();
+    assert_eq!(
+        (&one["feedback"], &one["whole_at"]),
+        (&json!("score"), &json!("2999-01-01T00:00:00.000Z"))
+    );
+    let withheld = json!(["f1_per_class/*", "n_eval", "per_seed", "std"]);
+    assert_eq!(one["withheld"], withheld);
+    assert_eq!(own, receipt.shown(Feedback::Score));
+    let ran = verified(&own, None);
+    assert_eq!(
+        (ran.code, &ran.json()["verified"], &ran.json()["withheld"]),
+        (0, &json!(true), &withheld)
+    );
+    for changed in [("n_clips", json!(24)), ("std", json!(0.5))] {
+        let ran = verified(&own, Some(changed.clone()));
+        assert_eq!(
+            (ran.code, &ran.json()["verified"]),
+            (1, &json!(false)),
+            "{changed:?}"
+        );
+    }
+
+    let release = || {
+        reading
+            .world
+            .command(&["challenge", "release", BENCHMARK, "spring"])
+    };
+    let early = release();
+    assert_eq!(early.code, 1, "{early:?}");
+    assert!(early.stderr.contains("2999-01-01T00:00:00.000Z"), "{early:?}");
+    assert_eq!(
+        stored(&reading.world, &receipt).await.0,
+        receipt.shown(Feedback::Score)
+    );
+
+    let ran = crate::challenges::publish(&reading.world, &round("2026-01-02T00:00:00Z"));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    for _ in 0..2 {
+        let ran = release();
+        assert_eq!((ran.code, &ran.json()["receipts"]), (0, &json!(1)), "{ran:?}");
+        assert_eq!(
+            stored(&reading.world, &receipt).await.0,
+            receipt.shown(Feedback::Full)
+        );
+    }
+    let (one, own) = seen();
+    assert_eq!(
+        (&one["feedback"], &one["whole_at"], &one["withheld"]),
+        (&json!("full"), &Value::Null, &json!([]))
+    );
+    assert_eq!(own, receipt.shown(Feedback::Full));
+    let ran = verified(&own, None);
+    assert_eq!((ran.code, &ran.json()["withheld"]), (0, &json!([])));
+}

@@ -1,0 +1,169 @@
+//! Selection for Vision and for Speech: hidden are the labels of the test images and eval clips, which no submission names. What
+//! leaks are counts, and what of two submissions to combine.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use dataperf::Feedback;
+use dataperf::benchmarks::speech_selection::SpeechSelection;
+use dataperf::benchmarks::vision_selection::{LABELS, VisionSelection, test_file};
+use serde_json::{Map, Value, json};
+
+use super::{LEVELS, Target, of_each, read};
+use crate::project::root;
+
+/// The number of positive test images of each concept, from what one submission says.
+fn positives(read: &Value) -> Option<BTreeMap<String, u64>> {
+    let [recall, precision, accuracy, n_test] =
+        ["recall", "precision", "accuracy", "n_test"].map(|name| of_each(read, "concepts", name));
+    let (recall, precision, accuracy, n_test) = (recall?, precision?, accuracy?, n_test?);
+    let of_concept = |(concept, r): (String, f64)| {
+        // errors = false positives + missed: (1 - a) N = n r (1 / p - 1) + n (1 - r)
+        let (p, a, n) = (precision[&concept], accuracy[&concept], n_test[&concept]);
+        let n_positive = (1.0 - a) * n / (r / p - 2.0 * r + 1.0);
+        (concept, n_positive.round() as u64)
+    };
+    Some(recall.into_iter().map(of_concept).collect())
+}
+
+/// Of each part the choice of the submission that does best there.
+pub(super) fn recombined(parts: &str, name: &str, seen: &[(Value, Value)]) -> Option<Value> {
+    let mut best: BTreeMap<String, (f64, Value)> = BTreeMap::new();
+    for (artifact, read) in seen {
+        for (part, number) in of_each(read, parts, name)? {
+            let choice = artifact[&part].clone();
+            let known = best.entry(part).or_insert((f64::NEG_INFINITY, Value::Null));
+            if number > known.0 {
+                *known = (number, choice);
+            }
+        }
+    }
+    let chosen: Map<String, Value> = best
+        .into_iter()
+        .map(|(part, (_, choice))| (part, choice))
+        .collect();
+    Some(chosen.into())
+}
+
+fn submission(benchmark: &str, path: &str) -> Value {
+    let path = root().join("demo").join(benchmark).join("submissions").join(path);
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn numbers_of_concepts_recombine_and_tell_how_many_are_positive() {
+    let target = Target::<VisionSelection>::new().await;
+    let mut verdicts = Vec::new();
+    for path in [
+        "coin-flip/random_20.json",
+        "near-enough/nearest_60.json",
+        "second-look/hard_negatives_60.json",
+    ] {
+        let artifact = submission("vision-selection", &format!("open/{path}"));
+        let verdict = target.score("open", &artifact).await;
+        verdicts.push((artifact, verdict));
+    }
+    let best = verdicts
+        .iter()
+        .filter_map(|(_, verdict)| verdict.score)
+        .fold(0.0, f64::max);
+    for level in LEVELS {
+        let seen: Vec<(Value, Value)> = verdicts
+            .iter()
+            .map(|(artifact, verdict)| (artifact.clone(), read(verdict, level)))
+            .collect();
+        let counts = positives(&seen[0].1);
+        let combined = recombined("concepts", "f1", &seen);
+        if level == Feedback::Score {
+            assert_eq!((counts, combined), (None, None), "the score alone says neither");
+            continue;
+        }
+        let counts = counts.unwrap();
+        for (concept, n_positive) in &counts {
+            let labels = target.bytes(&test_file(concept), LABELS);
+            let truly = labels.iter().map(|&label| u64::from(label)).sum::<u64>();
+            assert_eq!(*n_positive, truly, "{concept}");
+        }
+        let combined = target.score("open", &combined.unwrap()).await.score.unwrap();
+        println!(
+            "vision-selection at `{}`: {} test sets' positives counted; best of three {best:.4}, recombined {combined:.4}",
+            level.as_str(),
+            counts.len()
+        );
+        assert!(combined > best, "{combined} {best}");
+    }
+}
+
+/// The clips of each word from the submission under which its F1 is best.
+fn recombined_words(seen: &[(Value, Value)]) -> Option<Value> {
+    let mut best: BTreeMap<String, (f64, Value)> = BTreeMap::new();
+    for (artifact, read) in seen {
+        for (word, f1) in read["metrics"]["f1_per_class"].as_object()? {
+            let chosen = if word == "nontarget" {
+                &artifact["nontargets"]
+            } else {
+                &artifact["targets"][word]
+            };
+            let f1 = f1.as_f64()?;
+            let known = best
+                .entry(word.clone())
+                .or_insert((f64::NEG_INFINITY, Value::Null));
+            if f1 > known.0 {
+                *known = (f1, chosen.clone());
+            }
+        }
+    }
+    let nontargets = best.remove("nontarget")?.1;
+    let targets: Map<String, Value> = best.into_iter().map(|(word, (_, clips))| (word, clips)).collect();
+    Some(json!({ "targets": targets, "nontargets": nontargets }))
+}
+
+#[tokio::test]
+async fn numbers_of_words_recombine() {
+    let target = Target::<SpeechSelection>::new().await;
+    for board in ["en-60", "en-25", "id-60", "pt-60", "id-25", "pt-25"] {
+        let mut verdicts = Vec::new();
+        for path in [
+            "coin-flip/random.json",
+            "coin-flip/random_again.json",
+            "harbour-speech/farthest_point.json",
+            "plain-and-simple/most_typical.json",
+            "second-listen/cross_validated.json",
+        ] {
+            let p = root()
+                .join("demo/speech-selection/submissions")
+                .join(board)
+                .join(path);
+            if !p.exists() {
+                continue;
+            }
+            let artifact = submission("speech-selection", &format!("{board}/{path}"));
+            let verdict = target.score(board, &artifact).await;
+            verdicts.push((artifact, verdict));
+        }
+        let best = verdicts
+            .iter()
+            .filter_map(|(_, verdict)| verdict.score)
+            .fold(0.0, f64::max);
+        for level in LEVELS {
+            let seen: Vec<(Value, Value)> = verdicts
+                .iter()
+                .map(|(artifact, verdict)| (artifact.clone(), read(verdict, level)))
+                .collect();
+            let combined = recombined_words(&seen);
+            if level == Feedback::Score {
+                assert_eq!(combined, None, "the score alone says nothing of a word");
+                continue;
+            }
+            let v = target
+                .judge(board, combined.unwrap().to_string().as_bytes())
+                .await;
+            println!(
+                "speech-selection {board} at `{}`: best {best:.4}, recombined {:?} {:?}",
+                level.as_str(),
+                v.score,
+                v.reasons.first()
+            );
+        }
+    }
+}
