@@ -70,7 +70,7 @@ impl Checked {
             let is_enough = counts.are_valid && rules.is_enough(&plan, number, &counts.of_sellers);
             // What can't be paid is not sampled: it could be all rows of all sellers, in every trial.
             if is_paid && is_enough {
-                markets.extend(rules.bought(&plan, number, market, &counts.of_sellers));
+                markets.push(rules.bought(number, market, &counts.of_sellers));
             }
         }
         for number in frozen
@@ -197,17 +197,17 @@ impl Rules<'_> {
         n_bought >= n_needed
     }
 
-    fn bought(&mut self, plan: &Plan, number: u32, market: &Market, counts: &[usize]) -> Option<Bought> {
+    fn bought(&self, number: u32, market: &Market, counts: &[usize]) -> Bought {
         let trials = self.frozen.trials(market, counts);
         let mut rows = trials.concat();
         rows.sort_unstable();
         rows.dedup();
-        Some(Bought {
+        Bought {
             market: number,
             trials,
             rows,
             cost: cost(market, counts),
-        })
+        }
     }
 
     fn names(&self) -> String {
