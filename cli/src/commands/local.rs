@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use dataperf::benchmarks::{ADVERSARIAL_NIBBLER, HOSTED, IDS, NIBBLER_KINDS};
-use dataperf_aws::{Holder, Token};
+use dataperf_aws::{Holder, TOKEN_DAYS, Token, days_after};
 use dataperf_local::{
     ACCESS_KEY_ID, Bucket, Config, FunctionSpec, IMAGES_KEY, LocalCloud, Policy, REGION, SECRET_ACCESS_KEY,
     Schedule, TableSpec, Trigger,
@@ -186,7 +186,9 @@ pub(crate) async fn organizer_token(cloud: &LocalCloud) -> Result<Token> {
     std::fs::write(&path, token.secret()).with_context(|| format!("can't write `{}`", path.display()))?;
     let connection = CloudArgs::local_at(cloud.s3_endpoint(), cloud.dynamodb_endpoint()).connect();
     let table = connection.await.leaderboards();
-    table.issue(&token, &Holder::Organizer, now()).await?;
+    // valid anew with each start
+    let expires_at = days_after(now(), TOKEN_DAYS);
+    table.issue(&token, &Holder::Organizer, now(), expires_at).await?;
     Ok(token)
 }
 

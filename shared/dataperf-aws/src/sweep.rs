@@ -15,11 +15,13 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 
 use crate::caretaker::fail;
 use crate::fault::port_error;
+use crate::in_parts::is_in_parts;
 use crate::runtime::now;
 use crate::sweep_state::{Place, State, load, save};
 use crate::{DynamoLeaderboards, Evaluators, S3Bucket};
 
-/// An upload in parts carries the time at which it began: so long before an earlier sweep is looked at again.
+/// An object may be listed later than the time that it has: so long before an earlier sweep is looked at again. One that came in
+/// parts, whose time is that of its beginning, is looked at in every sweep.
 const LONGEST_UPLOAD_MILLIS: i64 = 24 * 3600 * 1000;
 /// A sweep stops listing when so much of its time is left, and the next one goes on from there.
 const RESERVE: Duration = Duration::from_secs(20);
@@ -109,27 +111,35 @@ impl Sweep<'_> {
             let due = uploads.into_iter().filter(|upload| {
                 let stored = upload.received_at.unix_millis();
                 let is_due = stored >= state.checked_until.unix_millis() && stored <= newest;
-                is_due && !upload.is_folder_marker() && !Request::is_one(benchmark, upload)
+                (is_due || is_in_parts(upload))
+                    && !upload.is_folder_marker()
+                    && !Request::is_one(benchmark, upload)
             });
             let lookups = due.map(|upload| async move {
                 let known = self.table.submission(benchmark, &upload.id()).await?;
-                Ok::<_, PortError>(known.is_none().then_some(upload))
+                Ok::<_, PortError>((upload, known.is_some()))
             });
-            let unknown: Vec<Option<Upload>> = stream::iter(lookups)
+            let looked_up: Vec<(Upload, bool)> = stream::iter(lookups)
                 .buffered(LOOKUPS_AT_ONCE)
                 .try_collect()
                 .await?;
-            for upload in unknown.into_iter().flatten() {
+            for (upload, is_known) in looked_up {
+                let newest = Timestamp::from_unix_millis(newest);
+                let Some(upload) = state.in_parts.due(upload, is_known, now(), newest) else {
+                    continue;
+                };
                 self.evaluate(benchmark, &upload, "unannounced").await?;
                 swept.n_evaluated += 1;
             }
             swept.is_complete = next.is_none();
             if next.is_none() {
+                state.in_parts.forget(now());
                 let seen = state.began.unix_millis() - self.limits.quiet_seconds * 1000;
                 state = State {
                     place: None,
                     began: now(),
                     checked_until: Timestamp::from_unix_millis(seen - LONGEST_UPLOAD_MILLIS),
+                    in_parts: state.in_parts,
                 };
             } else {
                 state.place = next;
