@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use dataperf::Ending;
+use aws_sdk_s3::types::{CompletedMultipartUpload, CompletedPart};
+use dataperf::{Ending, Timestamp};
 use dataperf_local::{Shortage, Storm};
 use serde_json::{Value, json};
 
 use crate::layout::Layout;
 use crate::nothing_lost::{key, large_dataset};
 use crate::project::{BENCHMARK, frozen, good};
-use crate::world::{CARETAKER, World, with_caretaker};
+use crate::world::{CARETAKER, Sent, World, with_caretaker};
 
 /// Which codes the failed receipts have, and how many each.
 fn failures(receipts: &BTreeMap<dataperf::SubmissionId, dataperf::Receipt>) -> BTreeMap<String, usize> {
@@ -131,6 +132,67 @@ async fn a_key_that_xml_cannot_carry_does_not_stop_the_sweep() {
     world.sweep().await;
     let n_after = world.cloud.snapshot().await.unwrap().functions[BENCHMARK].n_succeeded;
     assert_eq!(n_before, n_after, "each was found under its own id");
+}
+
+/// Uploads in one part, which begins two seconds before it is complete; the time in between.
+async fn upload_in_parts(world: &World, key: &str, bytes: Vec<u8>) -> (Sent, Timestamp) {
+    let s3 = &world.clients.s3;
+    let create = s3.create_multipart_upload().bucket("submissions").key(key);
+    let id = create.send().await.unwrap().upload_id.unwrap();
+    let part = s3.upload_part().bucket("submissions").key(key).upload_id(&id);
+    let part = part.part_number(1).body(bytes.into()).send().await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await; // times of objects may be whole seconds
+    let between = dataperf_aws::now();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let part = CompletedPart::builder()
+        .part_number(1)
+        .set_e_tag(part.e_tag)
+        .build();
+    let parts = CompletedMultipartUpload::builder().parts(part).build();
+    let complete = s3.complete_multipart_upload().bucket("submissions").key(key);
+    let done = complete
+        .upload_id(&id)
+        .multipart_upload(parts)
+        .send()
+        .await
+        .unwrap();
+    let sent = Sent {
+        bucket: "submissions".into(),
+        key: key.into(),
+        version: done.version_id.unwrap(),
+    };
+    let head = s3
+        .head_object()
+        .bucket("submissions")
+        .key(key)
+        .send()
+        .await
+        .unwrap();
+    let stored = head.last_modified.unwrap().to_millis().unwrap();
+    assert!(stored < between.unix_millis(), "S3 says when it began");
+    (sent, between)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_upload_in_parts_counts_from_its_completion_with_and_without_an_event() {
+    let world = World::with(with_caretaker).await;
+    let (announced, before_completion) = upload_in_parts(&world, &key("ada", 0), good(0)).await;
+    let receipt = world.only_receipt(&announced).await;
+    assert!(receipt.received_at > before_completion, "{}", receipt.received_at);
+
+    let dropped = Storm {
+        events_dropped: 1000,
+        ..Storm::default()
+    };
+    world.cloud.faults().storm(Some(dropped));
+    let (unannounced, before_completion) = upload_in_parts(&world, &key("bo", 0), good(1)).await;
+    world.settle().await;
+    world.sweep().await; // sees it for the first time
+    world.sweep().await;
+    let receipts = world.receipts(&[announced, unannounced.clone()]).await;
+    let receipt = &receipts[&unannounced.id()];
+    assert_eq!(receipt.verdict.status, Ending::Scored);
+    assert!(receipt.received_at > before_completion, "{}", receipt.received_at);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

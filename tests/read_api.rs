@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use dataperf::ports::leaderboard::{Leaderboards, Received};
 use dataperf::{Direction, Receipt, Scorecard, SubmissionId, Timestamp, Upload, Verdict};
-use dataperf_aws::{Holder, Token};
+use dataperf_aws::{Holder, Token, days_after};
 use serde_json::Value;
 use ureq::http::Response;
 use ureq::http::header::HeaderMap;
@@ -46,6 +46,7 @@ pub(crate) const ADA: &str = "ada";
 pub(crate) const BO: &str = "bo";
 pub(crate) const ORGANIZER: &str = "organizer";
 const REVOKED: &str = "a revoked token";
+const EXPIRED: &str = "an expired token";
 const MALFORMED: &str = "no token";
 
 impl Reading {
@@ -58,11 +59,14 @@ impl Reading {
             (BO, Holder::Submitter("bo".parse().unwrap())),
             (ORGANIZER, Holder::Organizer),
             (REVOKED, Holder::Organizer),
+            (EXPIRED, Holder::Organizer),
         ];
         for (n, (who, holder)) in holders.into_iter().enumerate() {
+            let days = if who == EXPIRED { 0 } else { 36_500 };
+            let expires_at = days_after(dataperf_aws::now(), days);
             let token = Token::of([n as u8; 32]);
             table
-                .issue(&token, &holder, Timestamp::from_unix_millis(1))
+                .issue(&token, &holder, Timestamp::from_unix_millis(1), expires_at)
                 .await
                 .unwrap();
             if who == REVOKED {
@@ -156,11 +160,11 @@ async fn every_route_answers_every_role_as_it_should() {
     let (scored, rejected) = (scored.id(), rejected.id());
     let reading = Reading::of(world).await;
     let of = format!("/api/v1/benchmarks/{BENCHMARK}");
-    let roles = [ANONYMOUS, ADA, BO, ORGANIZER, REVOKED, MALFORMED];
-    let public = [200, 200, 200, 200, 401, 401];
-    let own = [401, 200, 403, 200, 401, 401];
-    let organizers = [401, 403, 403, 200, 401, 401];
-    let table: Vec<(String, [u16; 6])> = vec![
+    let roles = [ANONYMOUS, ADA, BO, ORGANIZER, REVOKED, EXPIRED, MALFORMED];
+    let public = [200, 200, 200, 200, 401, 401, 401];
+    let own = [401, 200, 403, 200, 401, 401, 401];
+    let organizers = [401, 403, 403, 200, 401, 401, 401];
+    let table: Vec<(String, [u16; 7])> = vec![
         ("/api/v1/benchmarks".into(), public),
         (of.clone(), public),
         (format!("{of}/leaderboards/en-25?include=spread"), public),
@@ -172,7 +176,7 @@ async fn every_route_answers_every_role_as_it_should() {
         (format!("{of}/submissions/{scored}/artifact"), own),
         (
             format!("{of}/submissions/{scored}/images/none"),
-            [401, 404, 403, 404, 401, 401],
+            [401, 404, 403, 404, 401, 401, 401],
         ),
         (format!("{of}/submissions/{rejected}"), own),
         (format!("{of}/submissions/{rejected}/figures"), own),
@@ -182,15 +186,15 @@ async fn every_route_answers_every_role_as_it_should() {
         (format!("{of}/submissions/{unfinished}/figures"), own),
         (
             format!("{of}/submissions/{unfinished}/receipt"),
-            [401, 404, 403, 404, 401, 401],
+            [401, 404, 403, 404, 401, 401, 401],
         ),
         (
             format!("{of}/submissions/{unfinished}/artifact"),
-            [401, 404, 403, 404, 401, 401],
+            [401, 404, 403, 404, 401, 401, 401],
         ),
         (format!("{of}/unfinished"), organizers),
-        ("/api/v1/openapi.json".into(), [200; 6]),
-        ("/openapi.json".into(), [200; 6]),
+        ("/api/v1/openapi.json".into(), [200; 7]),
+        ("/openapi.json".into(), [200; 7]),
     ];
     let document = reading.ask(ANONYMOUS, "/openapi.json").json();
     for described in document["paths"].as_object().unwrap().keys() {
@@ -499,4 +503,85 @@ async fn an_answer_that_is_known_is_not_sent_again_and_nonsense_is_explained() {
     });
     assert_eq!(written.status(), 405);
     assert_eq!(written.headers()["content-type"], "application/problem+json");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_is_valid_until_it_expires() {
+    let world = World::new().await;
+    let create = |more: &[&str]| {
+        let ran = world.command(&[&["token", "create", "--organizer"], more].concat());
+        assert_eq!(ran.code, 0, "{ran:?}");
+        ran.json()
+    };
+    let days = |token: &serde_json::Value| {
+        let until: Timestamp = token["expires_at"].as_str().unwrap().parse().unwrap();
+        (until.unix_millis() - dataperf_aws::now().unix_millis() + 43_200_000) / 86_400_000
+    };
+    let (usual, week) = (create(&[]), create(&["--expires", "7"]));
+    assert_eq!((days(&usual), days(&week)), (90, 7));
+    for refused in ["0", "367", "never"] {
+        let ran = world.command(&["token", "create", "--organizer", "--expires", refused]);
+        assert_eq!(ran.code, 2, "{ran:?}");
+    }
+    let listed = world.command(&["token", "list"]).json();
+    let of_week = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|token| token["id"] == week["id"]);
+    // the table keeps whole seconds
+    let second = |token: &serde_json::Value| token["expires_at"].as_str().unwrap()[..19].to_owned();
+    assert_eq!(of_week.map(second), Some(second(&week)), "{listed}");
+    assert!(
+        listed
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|token| token["expired"] == false),
+        "{listed}"
+    );
+
+    let reading = Reading::of(world).await;
+    let refused = reading.ask(EXPIRED, "/api/v1/benchmarks").json();
+    assert_eq!(refused["code"], "expired_token", "{refused}");
+    assert!(
+        refused["detail"]
+            .as_str()
+            .unwrap()
+            .contains("dataperf token create"),
+        "{refused}"
+    );
+    let listed = reading.world.command(&["token", "list"]).json();
+    assert!(
+        listed
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|token| token["expired"] == true),
+        "{listed}"
+    );
+    // one from before tokens expired: so many days from when it was issued
+    let (old, recent) = (Token::of([8; 32]), Token::of([9; 32]));
+    for (token, issued_at) in [
+        (&old, Timestamp::from_unix_millis(1)),
+        (&recent, dataperf_aws::now()),
+    ] {
+        let attributes = [
+            ("pk", "token"),
+            ("sk", token.digest().as_str()),
+            ("role", "organizer"),
+            ("issued_at", &issued_at.to_string()),
+        ]
+        .map(|(name, value)| (name.to_owned(), dataperf_aws::text(value)));
+        let put = reading.world.clients.dynamodb.put_item().table_name("dataperf");
+        let put = put
+            .set_item(Some(attributes.into()))
+            .item("schema", dataperf_aws::count(1));
+        put.send().await.unwrap();
+        let known = reading.world.leaderboards().issued(token).await.unwrap().unwrap();
+        assert_eq!(
+            known.expires_at.unix_millis(),
+            issued_at.unix_millis() + 90 * 86_400_000
+        );
+    }
 }

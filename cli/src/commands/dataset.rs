@@ -1,6 +1,7 @@
 //! `dataperf dataset`: make, describe, verify, fetch and publish frozen data sets.
 
 mod fetch;
+mod objects;
 mod publish;
 
 use std::fs;

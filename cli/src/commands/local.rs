@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use dataperf::benchmarks::{ADVERSARIAL_NIBBLER, HOSTED, IDS, NIBBLER_KINDS};
-use dataperf_aws::{Holder, Token};
+use dataperf_aws::{Holder, TOKEN_DAYS, Token, days_after};
 use dataperf_local::{
     AccessKey, Bucket, Config, FunctionSpec, IMAGES_KEY, LocalCloud, Policy, REGION, Schedule, TableSpec,
     Trigger,
@@ -254,7 +254,9 @@ pub(crate) async fn organizer_token(cloud: &LocalCloud) -> Result<Token> {
     secret_file::write(&path, token.secret())?;
     let connection = CloudArgs::of(cloud).connect();
     let table = connection.await.leaderboards();
-    table.issue(&token, &Holder::Organizer, now()).await?;
+    // valid anew with each start
+    let expires_at = days_after(now(), TOKEN_DAYS);
+    table.issue(&token, &Holder::Organizer, now(), expires_at).await?;
     Ok(token)
 }
 

@@ -5,22 +5,26 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, Subcommand};
 use dataperf::{SubmitterName, Timestamp};
-use dataperf_aws::{DynamoLeaderboards, Holder, Issued, Token};
+use dataperf_aws::{DynamoLeaderboards, Holder, Issued, TOKEN_DAYS, Token, days_after};
 use serde_json::{Value, json};
 
 use crate::Done;
 use crate::cloud::CloudArgs;
 use crate::output::{Format, print_json, table};
 
+/// A token is a secret that lies in files and mails: no challenge is longer than this without a new one.
+const MAX_TOKEN_DAYS: i64 = 366;
 /// Digits of a token's digest that people see.
 const ID_DIGITS: usize = 12;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokenCommand {
     /// Issue a token and print it, once: only its SHA-256 is kept
-    #[command(after_help = "Example: dataperf token create --submitter ada --local")]
+    #[command(
+        after_help = "Examples:\n  dataperf token create --submitter ada --local\n  dataperf token create --organizer --expires 7"
+    )]
     Create(CreateArgs),
-    /// List the tokens that are valid, without the tokens themselves
+    /// List the tokens that were not revoked, without the tokens themselves
     List(ListArgs),
     /// Make a token invalid at once
     #[command(after_help = "Example: dataperf token revoke 3f1c99ab04d2 --local")]
@@ -31,6 +35,9 @@ pub(crate) enum TokenCommand {
 pub(crate) struct CreateArgs {
     #[command(flatten)]
     whose: Whose,
+    /// For how many days it is valid
+    #[arg(long, value_name = "DAYS", default_value_t = TOKEN_DAYS, value_parser = clap::value_parser!(u32).range(1..=MAX_TOKEN_DAYS))]
+    expires: u32,
     #[command(flatten)]
     cloud: CloudArgs,
 }
@@ -78,16 +85,21 @@ async fn create(args: CreateArgs, format: Format) -> Result<()> {
     };
     let token = random_token()?;
     let table = args.cloud.connect().await.leaderboards();
-    table.issue(&token, &holder, now()).await?;
+    let issued_at = now();
+    let expires_at = days_after(issued_at, args.expires);
+    table.issue(&token, &holder, issued_at, expires_at).await?;
     let digest = token.digest();
     let id = &digest.as_str()[..ID_DIGITS];
     match format {
         Format::Json => print_json(&json!({
             "token": token.secret(), "id": id, "role": holder.role(), "submitter": submitter(&holder),
+            "expires_at": expires_at,
         }))?,
         Format::Text => {
             println!("{}", token.secret());
-            eprintln!("issued as {id}; it is not shown again. Send it as `Authorization: Bearer TOKEN`");
+            eprintln!(
+                "issued as {id}, valid until {expires_at}; it is not shown again. Send it as `Authorization: Bearer TOKEN`"
+            );
         }
     }
     Ok(())
@@ -99,13 +111,14 @@ async fn list(table: &DynamoLeaderboards, format: Format) -> Result<()> {
         let documents: Vec<Value> = tokens.iter().map(document).collect();
         return print_json(&documents);
     }
-    let mut lines = self::table(&["id", "role", "submitter", "issued"]);
+    let mut lines = self::table(&["id", "role", "submitter", "issued", "expires"]);
     for issued in &tokens {
         lines.add_row([
             issued.digest.as_str()[..ID_DIGITS].to_owned(),
             issued.holder.role().to_owned(),
             submitter(&issued.holder).unwrap_or_default().to_owned(),
             issued.issued_at.to_string(),
+            expiry(issued),
         ]);
     }
     println!("{lines}");
@@ -130,7 +143,13 @@ async fn revoke(table: &DynamoLeaderboards, id: &str, format: Format) -> Result<
 
 fn document(issued: &Issued) -> Value {
     json!({ "id": &issued.digest.as_str()[..ID_DIGITS], "role": issued.holder.role(),
-            "submitter": submitter(&issued.holder), "issued_at": issued.issued_at })
+            "submitter": submitter(&issued.holder), "issued_at": issued.issued_at, "expires_at": issued.expires_at,
+            "expired": !issued.is_valid(now()) })
+}
+
+fn expiry(issued: &Issued) -> String {
+    let mark = if issued.is_valid(now()) { "" } else { " (expired)" };
+    format!("{}{mark}", issued.expires_at)
 }
 
 fn submitter(holder: &Holder) -> Option<&str> {

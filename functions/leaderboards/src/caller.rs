@@ -4,7 +4,7 @@ use axum::extract::FromRequestParts;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use dataperf::ports::leaderboard::Entry;
-use dataperf_aws::{Holder, Token};
+use dataperf_aws::{Holder, Token, now};
 
 use crate::app::App;
 use crate::problem::Problem;
@@ -81,7 +81,10 @@ impl FromRequestParts<App> for Caller {
             .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
             .and_then(|(_, token)| token.trim().parse::<Token>().ok())
             .ok_or_else(Problem::bad_token)?;
-        let holder = app.table().await.holder(&token).await?;
-        holder.map(Self::Known).ok_or_else(Problem::bad_token)
+        match app.table().await.issued(&token).await? {
+            None => Err(Problem::bad_token()),
+            Some(issued) if !issued.is_valid(now()) => Err(Problem::expired_token(issued.expires_at)),
+            Some(issued) => Ok(Self::Known(issued.holder)),
+        }
     }
 }

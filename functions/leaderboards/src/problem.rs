@@ -2,6 +2,7 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use dataperf::Timestamp;
 use dataperf::challenge::ChallengeError;
 use dataperf::dataset::DatasetError;
 use dataperf::ports::PortError;
@@ -71,6 +72,19 @@ impl Problem {
             StatusCode::UNAUTHORIZED,
             "bad_token",
             "the token is not valid",
+            "Authorization",
+            detail,
+        )
+    }
+
+    pub(crate) fn expired_token(expired_at: Timestamp) -> Self {
+        let detail = format!(
+            "the token was valid until {expired_at}: ask the organizer for another (`dataperf token create`)"
+        );
+        Self::new(
+            StatusCode::UNAUTHORIZED,
+            "expired_token",
+            "the token has expired",
             "Authorization",
             detail,
         )

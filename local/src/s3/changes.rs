@@ -19,6 +19,8 @@ pub(crate) struct NewVersion<'a> {
     pub(crate) etag: &'a str,
     pub(crate) headers: &'a str,
     pub(crate) is_delete_marker: bool,
+    /// When the upload began, of an object that came in parts: that is the time it has then.
+    pub(crate) begun_ms: Option<i64>,
 }
 
 /// What became of a write.
@@ -70,7 +72,7 @@ pub(crate) fn insert(
         new.body,
         new.n_bytes,
         new.etag,
-        created_ms,
+        new.begun_ms.unwrap_or(created_ms),
         new.headers
     ])?;
     let seq = transaction.last_insert_rowid();
@@ -144,6 +146,7 @@ pub(crate) fn delete(
         etag: "",
         headers: "{}",
         is_delete_marker: true,
+        begun_ms: None,
     };
     let written = insert(transaction, &marker, conditions)?;
     Ok(Deleted {

@@ -52,6 +52,7 @@ impl Store {
             headers,
             conditions: Preconditions::default(),
             origin: Origin::Copy,
+            begun_ms: None,
         };
         let (source, written) = self
             .copy(

@@ -16,7 +16,8 @@ use super::index;
 use super::objects::last_modified;
 use super::store::{NewObject, Store};
 use super::uploads::{
-    StoredPart, UploadName, chosen_parts, etag_of_parts, parts, remove_upload, upload_headers,
+    StoredPart, UploadName, begun_ms, checksums_of_parts, chosen_parts, etag_of_parts, parts, remove_upload,
+    upload_headers,
 };
 use crate::database::{blocking, now_ms};
 use crate::events::Origin;
@@ -157,13 +158,16 @@ impl Store {
         };
         let store = self.clone();
         let name = upload.clone();
-        let (headers, body, etag) = blocking(move || {
-            let (headers, stored) = store.database.read_now(|connection| {
-                Ok::<_, Failure>((upload_headers(connection, &name)?, parts(connection, &name)?))
+        let (headers, begun_ms, body, etag) = blocking(move || {
+            let (mut headers, begun_ms, stored) = store.database.read_now(|connection| {
+                let headers = upload_headers(connection, &name)?;
+                Ok::<_, Failure>((headers, begun_ms(connection, &name)?, parts(connection, &name)?))
             })?;
             let chosen = chosen_parts(&stored, &listed)?;
+            headers.checksums = checksums_of_parts(&chosen);
             let names: Vec<String> = chosen.iter().map(|part| part.body.clone()).collect();
-            Ok::<_, Failure>((headers, store.bodies.concatenate(&names)?, etag_of_parts(&chosen)))
+            let body = store.bodies.concatenate(&names)?;
+            Ok::<_, Failure>((headers, begun_ms, body, etag_of_parts(&chosen)))
         })
         .await?;
         let object = NewObject {
@@ -172,21 +176,25 @@ impl Store {
             headers,
             conditions,
             origin: Origin::CompleteMultipartUpload,
+            begun_ms: Some(begun_ms),
         };
         let (bucket, key) = (upload.bucket.clone(), upload.key.clone());
+        let checksums = object.headers.checksums.clone();
         let written = self
             .publish(object, body, etag.clone(), move |transaction| {
                 remove_upload(transaction, &upload)
             })
             .await?;
-        Ok(CompleteMultipartUploadOutput {
+        let mut output = CompleteMultipartUploadOutput {
             location: Some(format!("/{bucket}/{key}")),
             bucket: Some(bucket),
             key: Some(key),
             e_tag: Some(ETag::Strong(etag)),
             version_id: written.version_id,
             ..CompleteMultipartUploadOutput::default()
-        })
+        };
+        set_checksums!(output, checksums);
+        Ok(output)
     }
 
     pub(crate) async fn abort_upload(&self, upload: UploadName) -> Result<(), Failure> {

@@ -139,6 +139,7 @@ impl Store {
             headers,
             conditions,
             origin: Origin::Put,
+            begun_ms: None,
         };
         let stored = self.store(object, sent, announced).await?;
         let mut output = PutObjectOutput {
@@ -162,6 +163,7 @@ impl Store {
             headers,
             conditions,
             origin: Origin::Post,
+            begun_ms: None,
         };
         let stored = self.store(object, sent, announced).await?;
         Ok(PostObjectOutput {

@@ -58,6 +58,8 @@ pub(crate) struct NewObject {
     pub(crate) headers: ObjectHeaders,
     pub(crate) conditions: Preconditions,
     pub(crate) origin: Origin,
+    /// When its upload began, if it came in parts.
+    pub(crate) begun_ms: Option<i64>,
 }
 
 impl Store {
@@ -97,6 +99,7 @@ impl Store {
                 etag: &etag,
                 headers: &headers,
                 is_delete_marker: false,
+                begun_ms: object.begun_ms,
             };
             let (written, n_queued) = store.database.write_now(|transaction| {
                 let mut orphans = in_same_transaction(transaction)?;
@@ -154,6 +157,7 @@ impl Store {
                     etag: &version.etag,
                     headers: &headers,
                     is_delete_marker: false,
+                    begun_ms: None,
                 };
                 let (written, n_queued) =
                     store.insert(transaction, &new, &object.conditions, object.origin)?;

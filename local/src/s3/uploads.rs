@@ -1,9 +1,12 @@
 //! Rows of the index: uploads that are under way, and their parts.
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use md5::{Digest, Md5};
 use rusqlite::{Connection, OptionalExtension, Transaction};
 use s3s::dto::CompletedPart;
 use s3s::s3_error;
+use sha2::Sha256;
 
 use super::bodies::hex;
 use super::failure::Failure;
@@ -49,6 +52,12 @@ pub(crate) fn upload_headers(connection: &Connection, upload: &UploadName) -> Re
         )
         .into()),
     }
+}
+
+/// When an upload began.
+pub(crate) fn begun_ms(connection: &Connection, upload: &UploadName) -> Result<i64, Failure> {
+    let sql = "SELECT created_ms FROM upload WHERE id = ?";
+    Ok(connection.query_row(sql, [&upload.id], |row| row.get(0))?)
 }
 
 /// The parts of an upload in order.
@@ -129,6 +138,26 @@ pub(crate) fn etag_of_parts(parts: &[StoredPart]) -> String {
     }
     let digest: [u8; 16] = md5.finalize().into();
     format!("{}-{}", hex(&digest), parts.len())
+}
+
+/// The checksum of an object that came in parts, where each part had one: the digest of the parts' digests, and their number.
+pub(crate) fn checksums_of_parts(parts: &[StoredPart]) -> Checksums {
+    use sha2::Digest as _;
+    let mut sha256 = Sha256::new();
+    for part in parts {
+        let Some(digest) = part.checksums.sha256.as_deref() else {
+            return Checksums::default();
+        };
+        sha256.update(BASE64_STANDARD.decode(digest).unwrap_or_default()); // it was compared with the part's own
+    }
+    Checksums {
+        sha256: Some(format!(
+            "{}-{}",
+            BASE64_STANDARD.encode(sha256.finalize()),
+            parts.len()
+        )),
+        ..Checksums::default()
+    }
 }
 
 /// Ends an upload; the bodies of its parts, which no row names then.

@@ -1,6 +1,9 @@
 //! Uploads in parts.
 
-use aws_sdk_s3::types::{CompletedMultipartUpload, CompletedPart};
+use aws_sdk_s3::types::{ChecksumAlgorithm, ChecksumMode, CompletedMultipartUpload, CompletedPart};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use sha2::{Digest, Sha256};
 
 use crate::common::get;
 use crate::{code, complete, pattern, start, upload_parts};
@@ -48,6 +51,48 @@ async fn parts_become_one_object() {
         .await
         .unwrap_err();
     assert_eq!(code(&again), "NoSuchUpload");
+    cloud.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn checksums_of_parts_become_one_of_the_object() {
+    let (_dir, cloud, client) = start().await;
+    let create = client.create_multipart_upload().bucket("submissions").key("sums");
+    let create = create.checksum_algorithm(ChecksumAlgorithm::Sha256);
+    let id = create.send().await.unwrap().upload_id.unwrap();
+    let mut parts = CompletedMultipartUpload::builder();
+    for (number, body) in [(1, pattern(5 * MIB)), (2, vec![0])] {
+        let part = client
+            .upload_part()
+            .bucket("submissions")
+            .key("sums")
+            .upload_id(&id);
+        let part = part
+            .checksum_algorithm(ChecksumAlgorithm::Sha256)
+            .part_number(number);
+        let sent = part.body(body.into()).send().await.unwrap();
+        let part = CompletedPart::builder().part_number(number).set_e_tag(sent.e_tag);
+        parts = parts.parts(part.set_checksum_sha256(sent.checksum_sha256).build());
+    }
+    let parts = parts.build();
+    let sums: Vec<String> = parts
+        .parts()
+        .iter()
+        .map(|part| part.checksum_sha256().unwrap().to_owned())
+        .collect();
+    let done = complete(&client, "submissions", "sums", &id, parts)
+        .send()
+        .await
+        .unwrap();
+    let bytes: Vec<u8> = sums
+        .iter()
+        .flat_map(|sum| BASE64_STANDARD.decode(sum).unwrap())
+        .collect();
+    let expected = format!("{}-2", BASE64_STANDARD.encode(Sha256::digest(bytes)));
+    assert_eq!(done.checksum_sha256(), Some(expected.as_str()));
+    let head = client.head_object().bucket("submissions").key("sums");
+    let head = head.checksum_mode(ChecksumMode::Enabled).send().await.unwrap();
+    assert_eq!(head.checksum_sha256(), Some(expected.as_str()));
     cloud.shutdown().await;
 }
 

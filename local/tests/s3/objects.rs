@@ -2,6 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
+use aws_sdk_s3::types::StorageClass;
+
 use crate::common::{get, put};
 use crate::{code, pattern, percent_decoded, start};
 
@@ -237,5 +239,77 @@ async fn readers_of_one_object_do_not_disturb_each_other() {
         }
     });
     futures::future::join_all(reads).await;
+    cloud.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn objects_in_archives_or_under_a_key_of_ones_own_are_not_read() {
+    let (_dir, cloud, client) = start().await;
+    let put = |key: &str| {
+        client
+            .put_object()
+            .bucket("submissions")
+            .key(key)
+            .body(b"x".to_vec().into())
+    };
+    let read = |key: &str| client.get_object().bucket("submissions").key(key);
+    let copy = |key: &str| {
+        client
+            .copy_object()
+            .bucket("results")
+            .key("copy")
+            .copy_source(format!("submissions/{key}"))
+    };
+    put("cold")
+        .storage_class(StorageClass::DeepArchive)
+        .send()
+        .await
+        .unwrap();
+    let head = client
+        .head_object()
+        .bucket("submissions")
+        .key("cold")
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(head.storage_class(), Some(&StorageClass::DeepArchive));
+    assert_eq!(
+        code(&read("cold").send().await.unwrap_err()),
+        "InvalidObjectState"
+    );
+    assert_eq!(
+        code(&copy("cold").send().await.unwrap_err()),
+        "InvalidObjectState"
+    );
+
+    let (key, md5) = (
+        "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
+        "hRasmdxgYDKV3nvbahU1MA==",
+    );
+    let encrypted = put("own").sse_customer_algorithm("AES256").sse_customer_key(key);
+    encrypted.sse_customer_key_md5(md5).send().await.unwrap();
+    assert_eq!(code(&read("own").send().await.unwrap_err()), "InvalidRequest");
+    assert_eq!(code(&copy("own").send().await.unwrap_err()), "InvalidRequest");
+    let with_key = read("own").sse_customer_algorithm("AES256").sse_customer_key(key);
+    with_key.sse_customer_key_md5(md5).send().await.unwrap();
+
+    put("warm")
+        .storage_class(StorageClass::StandardIa)
+        .send()
+        .await
+        .unwrap();
+    copy("warm").send().await.unwrap();
+    let head = client
+        .head_object()
+        .bucket("results")
+        .key("copy")
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(
+        head.storage_class(),
+        None,
+        "a copy has the class that its request names"
+    );
     cloud.shutdown().await;
 }

@@ -16,12 +16,14 @@ use dataperf::{Timestamp, Upload};
 use futures_util::{StreamExt, stream};
 
 use crate::caretaker::fail;
+use crate::in_parts::is_in_parts;
 use crate::listing::versions;
 use crate::runtime::now;
 use crate::sweep_state::{State, load, save};
 use crate::{DynamoLeaderboards, Evaluators, S3Bucket};
 
-/// An upload in parts carries the time at which it began: so long before an earlier sweep is looked at again.
+/// An object may be listed later than the time that it has: so long before an earlier sweep is looked at again. One that came in
+/// parts, whose time is that of its beginning, is looked at in every sweep.
 const LONGEST_UPLOAD_MILLIS: i64 = 24 * 3600 * 1000;
 /// A sweep stops listing when so much of its time is left, and the next one goes on from there.
 const RESERVE: Duration = Duration::from_secs(20);
@@ -131,7 +133,9 @@ impl Sweep<'_> {
             let due = page.uploads.into_iter().filter(|upload| {
                 let stored = upload.received_at.unix_millis();
                 let is_due = stored >= state.checked_until.unix_millis() && stored <= newest;
-                is_due && !upload.is_folder_marker() && !Request::is_one(benchmark, upload)
+                (is_due || is_in_parts(upload))
+                    && !upload.is_folder_marker()
+                    && !Request::is_one(benchmark, upload)
             });
             let lookups = due.map(|upload| async move {
                 let known = self.table.submission(benchmark, &upload.id()).await;
@@ -139,16 +143,22 @@ impl Sweep<'_> {
             });
             let lookups: Vec<_> = stream::iter(lookups).buffered(LOOKUPS_AT_ONCE).collect().await;
             for (upload, known) in lookups {
+                let stored_at = (!is_in_parts(&upload)).then_some(upload.received_at);
                 let looked_after = match known {
-                    Ok(Some(_)) => continue,
-                    Ok(None) => self.evaluate(benchmark, &upload, "unannounced").await,
+                    Ok(known) => {
+                        let newest = Timestamp::from_unix_millis(newest);
+                        let Some(upload) = state.in_parts.due(upload, known.is_some(), now(), newest) else {
+                            continue;
+                        };
+                        self.evaluate(benchmark, &upload, "unannounced").await
+                    }
                     Err(error) => Err(error),
                 };
                 match looked_after {
                     Ok(()) => swept.n_evaluated += 1,
                     Err(error) => {
-                        // as if this listing had begun before it: then the next one looks at it again
-                        state.began = state.began.min(upload.received_at);
+                        // as if this listing had begun before it: then the next one looks at it again, as it does at those in parts
+                        state.began = stored_at.map_or(state.began, |stored_at| state.began.min(stored_at));
                         swept.faults.push(error);
                     }
                 }
@@ -156,11 +166,13 @@ impl Sweep<'_> {
             let next = page.next;
             swept.is_complete = next.is_none();
             if next.is_none() {
+                state.in_parts.forget(now());
                 let seen = state.began.unix_millis() - self.limits.quiet_seconds * 1000;
                 state = State {
                     place: None,
                     began: now(),
                     checked_until: Timestamp::from_unix_millis(seen - LONGEST_UPLOAD_MILLIS),
+                    in_parts: state.in_parts,
                 };
             } else {
                 state.place = next;

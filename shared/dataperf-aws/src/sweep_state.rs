@@ -7,6 +7,7 @@ use dataperf::ports::PortError;
 use serde::{Deserialize, Serialize};
 
 use crate::fault::port_error;
+use crate::in_parts::InParts;
 use crate::items::{Item, text};
 use crate::keys::Key;
 use crate::listing::Place;
@@ -20,6 +21,9 @@ pub(crate) struct State {
     pub(crate) began: Timestamp,
     /// Objects stored before were looked at by an earlier listing.
     pub(crate) checked_until: Timestamp,
+    /// Objects in parts that no event has announced yet.
+    #[serde(default)]
+    pub(crate) in_parts: InParts,
 }
 
 impl Default for State {
@@ -29,6 +33,7 @@ impl Default for State {
             place: None,
             began: epoch,
             checked_until: epoch,
+            in_parts: InParts::default(),
         }
     }
 }

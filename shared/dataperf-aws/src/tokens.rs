@@ -16,6 +16,11 @@ use crate::reader::Reader;
 const PARTITION: &str = "token";
 const PREFIX: &str = "dpk_";
 const N_HEX: usize = 64;
+/// In seconds since 1970, as DynamoDB wants it: the table drops items once this time is over, sooner or later.
+const EXPIRES: &str = "expires_seconds";
+/// How long a token is valid unless told, and one from before tokens expired.
+pub const TOKEN_DAYS: u32 = 90;
+const DAY_MILLIS: i64 = 86_400_000;
 const ORGANIZER: &str = "organizer";
 const SUBMITTER: &str = "submitter";
 
@@ -45,6 +50,26 @@ pub struct Issued {
     pub holder: Holder,
     /// When it was issued.
     pub issued_at: Timestamp,
+    /// From when on it is not valid any more.
+    pub expires_at: Timestamp,
+}
+
+impl Issued {
+    /// Whether it is valid at a time.
+    pub fn is_valid(&self, at: Timestamp) -> bool {
+        at < self.expires_at
+    }
+}
+
+/// The time so many days after another.
+///
+/// ```
+/// let time: dataperf::Timestamp = "2026-03-01T12:00:00.250Z".parse()?;
+/// assert_eq!(dataperf_aws::days_after(time, 30).to_string(), "2026-03-31T12:00:00.250Z");
+/// # Ok::<(), dataperf::InvalidTimestamp>(())
+/// ```
+pub fn days_after(time: Timestamp, days: u32) -> Timestamp {
+    Timestamp::from_unix_millis(time.unix_millis() + i64::from(days) * DAY_MILLIS)
 }
 
 /// A text that is no token.
@@ -128,33 +153,48 @@ fn issued(item: &Item) -> Result<Issued, PortError> {
         SUBMITTER => Holder::Submitter(reader.parsed("submitter")?),
         other => return Err(reader.malformed(format!("`role` is `{other}`"))),
     };
+    let issued_at = reader.parsed("issued_at")?;
+    let expires_at = reader.number::<i64>(EXPIRES)?.map_or_else(
+        || days_after(issued_at, TOKEN_DAYS),
+        |seconds| Timestamp::from_unix_millis(seconds.saturating_mul(1000)),
+    );
     Ok(Issued {
         digest: TokenDigest(reader.text("sk")?.into()),
         holder,
-        issued_at: reader.parsed("issued_at")?,
+        issued_at,
+        expires_at,
     })
 }
 
 /// The tokens in the table.
 impl DynamoLeaderboards {
-    /// Whose the token is; `None` for one that was never issued or has been revoked.
+    /// What the table knows of a token; `None` for one that was never issued or has been revoked. One that has expired may
+    /// still be there: see [`Issued::is_valid`].
     ///
     /// # Errors
     /// [`PortError`].
-    pub async fn holder(&self, token: &Token) -> Result<Option<Holder>, PortError> {
+    pub async fn issued(&self, token: &Token) -> Result<Option<Issued>, PortError> {
         let item = self.table.item(key(&token.digest())).await?;
-        Ok(item.as_ref().map(issued).transpose()?.map(|issued| issued.holder))
+        item.as_ref().map(issued).transpose()
     }
 
-    /// Makes a token valid.
+    /// Makes a token valid from one time until another, of which whole seconds are kept.
     ///
     /// # Errors
     /// [`PortError`].
-    pub async fn issue(&self, token: &Token, holder: &Holder, at: Timestamp) -> Result<(), PortError> {
+    pub async fn issue(
+        &self,
+        token: &Token,
+        holder: &Holder,
+        at: Timestamp,
+        expires_at: Timestamp,
+    ) -> Result<(), PortError> {
         let mut item = key(&token.digest()).item();
         item.insert("schema".into(), count(SCHEMA.into()));
         item.insert("role".into(), text(holder.role()));
         item.insert("issued_at".into(), text(at.to_string()));
+        let seconds = u64::try_from(expires_at.unix_millis() / 1000).unwrap_or_default();
+        item.insert(EXPIRES.into(), count(seconds));
         if let Holder::Submitter(submitter) = holder {
             item.insert("submitter".into(), text(submitter.as_str()));
         }
@@ -176,7 +216,7 @@ impl DynamoLeaderboards {
             .map_err(|error| port_error(self.table.what("writing"), error))
     }
 
-    /// All valid tokens, in the order of their digests.
+    /// All tokens that were not revoked, in the order of their digests; also those that have expired, until the table drops them.
     ///
     /// # Errors
     /// [`PortError`].

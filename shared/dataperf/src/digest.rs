@@ -29,6 +29,11 @@ impl Digest {
         Self(hasher.finalize().into())
     }
 
+    /// The 32 bytes.
+    pub fn bytes(self) -> [u8; 32] {
+        self.0
+    }
+
     /// The first eight bytes.
     pub(crate) fn first_8(self) -> [u8; 8] {
         let [a, b, c, d, e, f, g, h, ..] = self.0;

@@ -2,15 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
-use aws_sdk_s3::primitives::ByteStream;
+use anyhow::{Result, bail};
 use bytes::Bytes;
 use clap::Args;
+use dataperf::Digest;
 use dataperf::dataset::{Current, dataset_prefix};
 use dataperf::frozen::MANIFEST;
 use dataperf::ports::bucket::Bucket;
 use serde_json::json;
 
+use super::objects::{Found, Object};
 use super::{Opened, damages, open};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
@@ -50,7 +51,7 @@ pub(super) async fn run(args: PublishArgs, format: Format) -> Result<Done> {
 }
 
 /// Uploads what is missing, and switches to the data set unless it is only staged. Gives the number of files
-/// uploaded. Evaluations that run meanwhile see the old data set whole or the new one whole.
+/// uploaded. What is in the bucket already is compared by its SHA-256, and never overwritten. Evaluations that run meanwhile see the old data set whole or the new one whole.
 pub(crate) async fn publish(cloud: &Cloud, directory: &Path, opened: &Opened, stage: bool) -> Result<usize> {
     let Opened {
         manifest,
@@ -66,24 +67,41 @@ pub(crate) async fn publish(cloud: &Cloud, directory: &Path, opened: &Opened, st
         );
     }
     let prefix = dataset_prefix(&manifest.benchmark, *digest);
+    let manifest_path = directory.join(MANIFEST);
+    let files = manifest.files.iter();
+    let files = files.map(|(name, entry)| (name.as_str(), directory.join(name), entry.n_bytes, entry.digest));
+    // the manifest last: where it is, all that it names is there
+    let last = (MANIFEST, manifest_path, bytes.len() as u64, *digest);
+    let mut missing = Vec::new();
+    let mut other = Vec::new();
+    for (name, path, n_bytes, digest) in files.chain([last]) {
+        let key = format!("{prefix}{name}");
+        match object(cloud, &key, &path, n_bytes, digest).find().await? {
+            Found::Same => {}
+            Found::Nothing => missing.push((name, key, path, n_bytes, digest)),
+            Found::Other(how) => {
+                other.push(format!("`s3://{}/{key}` has {how}", cloud.names.datasets_bucket));
+            }
+        }
+    }
+    if !other.is_empty() {
+        bail!(
+            "the bucket has other files under the name of this data set; nothing was uploaded, and what is in force stays. Data sets \
+             are never overwritten: find out who stored these, delete them, and publish again\n  - {}",
+            other.join("\n  - ")
+        );
+    }
+    let n_missing = missing.iter().filter(|(name, ..)| *name != MANIFEST).count();
     let bar = progress::bytes(
-        manifest.files.values().map(|file| file.n_bytes).sum(),
+        missing.iter().map(|(_, _, _, n_bytes, _)| n_bytes).sum(),
         "publishing",
     );
-    let mut n_uploaded = 0;
-    for (name, entry) in &manifest.files {
-        let key = format!("{prefix}{name}");
-        if size(cloud, &key).await? != Some(entry.n_bytes) {
-            upload(cloud, &key, &directory.join(name)).await?;
-            n_uploaded += 1;
-        }
-        bar.inc(entry.n_bytes);
+    for (_, key, path, n_bytes, digest) in &missing {
+        object(cloud, key, path, *n_bytes, *digest).upload().await?;
+        bar.inc(*n_bytes);
     }
     bar.finish_and_clear();
     let datasets = cloud.datasets();
-    datasets
-        .put(&format!("{prefix}{MANIFEST}"), Bytes::from(bytes.clone()))
-        .await?;
     if !stage {
         let mut current = serde_json::to_vec_pretty(&Current { dataset: *digest })?;
         current.push(b'\n');
@@ -91,49 +109,16 @@ pub(crate) async fn publish(cloud: &Cloud, directory: &Path, opened: &Opened, st
             .put(&Current::key(&manifest.benchmark), Bytes::from(current))
             .await?;
     }
-    Ok(n_uploaded)
+    Ok(n_missing)
 }
 
-/// An object's size, `None` when there is none.
-async fn size(cloud: &Cloud, key: &str) -> Result<Option<u64>> {
-    let bucket = &cloud.names.datasets_bucket;
-    match cloud
-        .clients
-        .s3
-        .head_object()
-        .bucket(bucket)
-        .key(key)
-        .send()
-        .await
-    {
-        Ok(head) => Ok(head
-            .content_length()
-            .and_then(|n_bytes| u64::try_from(n_bytes).ok())),
-        Err(error)
-            if error
-                .as_service_error()
-                .is_some_and(aws_sdk_s3::operation::head_object::HeadObjectError::is_not_found) =>
-        {
-            Ok(None)
-        }
-        Err(error) => Err(error).with_context(|| format!("can't ask for `s3://{bucket}/{key}`")),
+fn object<'a>(cloud: &'a Cloud, key: &'a str, path: &'a Path, n_bytes: u64, digest: Digest) -> Object<'a> {
+    Object {
+        s3: &cloud.clients.s3,
+        bucket: &cloud.names.datasets_bucket,
+        key,
+        path,
+        n_bytes,
+        digest,
     }
-}
-
-async fn upload(cloud: &Cloud, key: &str, path: &Path) -> Result<()> {
-    let bucket = &cloud.names.datasets_bucket;
-    let body = ByteStream::from_path(path)
-        .await
-        .with_context(|| format!("can't read `{}`", path.display()))?;
-    let sent = cloud
-        .clients
-        .s3
-        .put_object()
-        .bucket(bucket)
-        .key(key)
-        .body(body)
-        .send()
-        .await;
-    sent.map(drop)
-        .with_context(|| format!("can't upload to `s3://{bucket}/{key}`"))
 }

@@ -1,0 +1,111 @@
+//! Uploads in parts that no event has announced.
+//!
+//! S3 gives an object that came in parts the time at which its upload *began*, days or weeks before it was complete, and tells
+//! the time of its completion in the event only. What counts is the completion: until then its bytes could be chosen. So when the
+//! event is lost, such an object counts from when a sweep first saw it, and is looked for however old it says that it is.
+
+use std::collections::BTreeMap;
+
+use dataperf::{SubmissionId, Timestamp, Upload};
+use serde::{Deserialize, Serialize};
+
+/// So many fit well into the item of the sweep's state; more wait until one of these is known.
+const MAX_SEEN: usize = 4_000;
+/// After so long an object is deleted or long known: what was seen of it is forgotten.
+const FORGOTTEN_MILLIS: i64 = 30 * 86_400_000;
+
+/// Objects in parts that no event has announced, with the time at which a sweep first saw each.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct InParts(BTreeMap<SubmissionId, Timestamp>);
+
+/// Whether an object came in parts: its entity tag ends with their number.
+pub(crate) fn is_in_parts(upload: &Upload) -> bool {
+    upload.e_tag.as_deref().is_some_and(|tag| tag.contains('-'))
+}
+
+impl InParts {
+    /// The upload as it is to be announced, if it is: one that the table does not know; in parts, once it was first seen at
+    /// `newest` or before, so that its event had time to come, and then with that time.
+    pub(crate) fn due(
+        &mut self,
+        upload: Upload,
+        is_known: bool,
+        now: Timestamp,
+        newest: Timestamp,
+    ) -> Option<Upload> {
+        if !is_in_parts(&upload) {
+            return (!is_known).then_some(upload);
+        }
+        let id = upload.id();
+        if is_known {
+            self.0.remove(&id);
+            return None;
+        }
+        if self.0.len() >= MAX_SEEN && !self.0.contains_key(&id) {
+            return None;
+        }
+        let received_at = *self.0.entry(id).or_insert(now);
+        (received_at <= newest).then_some(Upload {
+            received_at,
+            ..upload
+        })
+    }
+
+    /// Forgets what was deleted before it was known.
+    pub(crate) fn forget(&mut self, now: Timestamp) {
+        self.0
+            .retain(|_, seen| now.unix_millis() - seen.unix_millis() < FORGOTTEN_MILLIS);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: i64 = 3_600_000;
+
+    fn upload(e_tag: &str) -> Upload {
+        Upload {
+            bucket: "submissions".into(),
+            key: "b/board/ada/x.zip".into(),
+            version: Some("v".into()),
+            e_tag: Some(e_tag.into()),
+            received_at: Timestamp::from_unix_millis(0),
+        }
+    }
+
+    fn at(hours: i64) -> Timestamp {
+        Timestamp::from_unix_millis(10_000 * HOUR + hours * HOUR)
+    }
+
+    #[test]
+    fn one_in_parts_counts_from_when_it_was_first_seen() {
+        let mut seen = InParts::default();
+        let parts = upload("0f343b0931126a20f133d67c2b018a3b-2");
+        let mut due = |hours: i64| seen.due(parts.clone(), false, at(hours), at(hours - 6));
+        assert_eq!(due(0), None, "its event may still come");
+        assert_eq!(due(5), None);
+        let announced = due(7).expect("nobody else will announce it");
+        assert_eq!(
+            announced.received_at,
+            at(0),
+            "not from when it began, nor from now"
+        );
+        assert_eq!(due(8).expect("until it is known").received_at, at(0));
+        assert_eq!(seen.due(parts.clone(), true, at(9), at(3)), None);
+        assert_eq!(seen, InParts::default(), "and no longer remembered");
+        seen.due(parts, false, at(9), at(3));
+        seen.forget(at(9 + 24 * 29));
+        assert_ne!(seen, InParts::default());
+        seen.forget(at(9 + 24 * 30));
+        assert_eq!(seen, InParts::default());
+    }
+
+    #[test]
+    fn one_that_came_whole_has_the_time_that_it_says() {
+        let mut seen = InParts::default();
+        let whole = upload("0f343b0931126a20f133d67c2b018a3b");
+        assert_eq!(seen.due(whole.clone(), false, at(0), at(0)), Some(whole.clone()));
+        assert_eq!(seen.due(whole, true, at(0), at(0)), None);
+    }
+}
