@@ -423,7 +423,12 @@ fn a_wrong_call_is_not_a_rejection() {
 fn names_that_would_be_others_are_not_uploaded() {
     let scratch = tempfile::tempdir().unwrap();
     let artifact = write(scratch.path(), &good(0));
-    for (leaderboard, submitter) in [("en-25", "ada/bo"), ("en-25/carl", "ada")] {
+    for (leaderboard, submitter, said) in [
+        ("en-25", "ada/bo", "can't be a submitter's name"),
+        ("en-25", "Ada", "such as `ada`"),
+        ("en-25", "ada\u{200b}", "such as `ada`"),
+        ("en-25/carl", "ada", "must be a name without `/`"),
+    ] {
         let words = [
             "submit",
             "speech-selection",
@@ -435,7 +440,7 @@ fn names_that_would_be_others_are_not_uploaded() {
         ];
         let ran = dataperf(words.into_iter().chain(artifact.to_str()));
         assert_eq!(ran.code, 1, "{ran:?}");
-        assert!(ran.stderr.contains("must be names without `/`"), "{ran:?}");
+        assert!(ran.stderr.contains(said), "{ran:?}");
     }
 }
 

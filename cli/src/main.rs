@@ -50,7 +50,7 @@ enum Command {
     Dataset(commands::dataset::DatasetCommand),
     /// Make the paper's baselines, list them, or submit them as marked rows
     Baseline(commands::baseline::BaselineArgs),
-    /// Check, publish and show challenges: rounds, limits and rankings
+    /// Check, publish, show and remove challenges: rounds, limits and rankings
     #[command(subcommand)]
     Challenge(commands::challenge::ChallengeCommand),
     /// Upload an artifact and wait for its verdict

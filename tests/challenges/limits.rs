@@ -7,7 +7,7 @@ use dataperf::ports::leaderboard::Leaderboards;
 use serde_json::json;
 
 use super::{codes, key, publish, receipt, rush};
-use crate::project::{BENCHMARK, good};
+use crate::project::{BENCHMARK, dataperf, frozen, good};
 use crate::world::{World, with_caretaker};
 
 /// The limit is the round's: a day may end while the test runs.
@@ -40,6 +40,133 @@ async fn sixteen_uploads_at_once_at_a_limit_of_five() {
         receipt(&world, &bo).await.verdict.status,
         Ending::Scored,
         "everybody has limits of their own"
+    );
+}
+
+/// Two boards of one eval set: a score on one tells about the other, so they have one limit.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn boards_that_share_their_evaluation_data_share_the_limit() {
+    let world = World::new().await;
+    let ran = publish(
+        &world,
+        &json!([{ "id": "ever", "opens": "2020-01-01T00:00:00Z", "total_limit": 2 }]),
+    );
+    assert_eq!((ran.code, &ran.json()["warnings"]), (0, &json!([])), "{ran:?}");
+    let mut receipts = Vec::new();
+    for (n, board) in ["en-25", "en-60", "en-25", "en-60"].into_iter().enumerate() {
+        let sent = world
+            .put(&format!("{BENCHMARK}/{board}/ada/{n}.json"), good(n))
+            .await;
+        world.settle().await;
+        receipts.push(receipt(&world, &sent).await);
+    }
+    let endings: Vec<Ending> = receipts.iter().map(|receipt| receipt.verdict.status).collect();
+    assert_eq!(
+        endings,
+        [Ending::Scored, Ending::Scored, Ending::Rejected, Ending::Rejected]
+    );
+    for receipt in &receipts[2..] {
+        assert_eq!(codes(receipt), ["total_limit"]);
+        let reason = &receipt.verdict.reasons[0];
+        assert_eq!((reason.limit, reason.actual), (Some(2), Some(2)));
+        assert!(
+            reason.message.contains("`en-25` and `en-60` together"),
+            "{reason:?}"
+        );
+    }
+    let bo = world.put(&format!("{BENCHMARK}/en-60/bo/0.json"), good(0)).await;
+    world.settle().await;
+    assert_eq!(receipt(&world, &bo).await.verdict.status, Ending::Scored);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_board_that_is_left_open_beside_a_limited_one_is_warned_of() {
+    let world = World::new().await;
+    let round = json!({ "id": "ever", "opens": "2020-01-01T00:00:00Z", "leaderboards": ["en-25", "pt-25", "pt-60"],
+                        "daily_limit": 5 });
+    let published = publish(&world, &json!([round]));
+    assert_eq!(published.code, 0, "it is a warning: {published:?}");
+    let path = world.scratch().join("challenge.yaml");
+    let (path, dataset) = (path.to_str().unwrap(), frozen().to_str().unwrap());
+    let checked = dataperf([
+        "--format",
+        "json",
+        "challenge",
+        "check",
+        path,
+        "--dataset",
+        dataset,
+    ]);
+    for ran in [published, checked] {
+        let warnings = ran.json()["warnings"].clone();
+        assert_eq!(warnings.as_array().unwrap().len(), 1, "{warnings}");
+        assert_eq!(
+            (&warnings[0]["code"], &warnings[0]["at"]),
+            (
+                &json!("open_sibling"),
+                &json!(format!("/benchmarks/{BENCHMARK}/rounds/0/leaderboards"))
+            )
+        );
+        let message = warnings[0]["message"].as_str().unwrap();
+        assert!(
+            message.starts_with("`en-60`") && message.contains("`en-25`"),
+            "{message}"
+        );
+    }
+    let mut unlimited = round;
+    unlimited.as_object_mut().unwrap().remove("daily_limit");
+    assert_eq!(publish(&world, &json!([unlimited])).json()["warnings"], json!([]));
+}
+
+/// Without its challenge a benchmark would have no limits: that one was there is noted, and only a command ends it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_challenge_that_is_lost_has_not_ended() {
+    let world = World::with(with_caretaker).await;
+    let rounds = json!([{ "id": "ever", "opens": "2020-01-01T00:00:00Z", "total_limit": 1 }]);
+    assert_eq!(publish(&world, &rounds).code, 0);
+    let first = world.put(&key("ada", 0), good(0)).await;
+    world.settle().await;
+    assert_eq!(receipt(&world, &first).await.verdict.status, Ending::Scored);
+
+    let lost = format!("{BENCHMARK}/challenge.json");
+    let s3 = &world.clients.s3;
+    s3.delete_object()
+        .bucket("datasets")
+        .key(&lost)
+        .send()
+        .await
+        .unwrap();
+    let second = world.put(&key("ada", 1), good(1)).await;
+    world.settle().await;
+    let failed = receipt(&world, &second).await;
+    assert_eq!(
+        (failed.verdict.status, codes(&failed)),
+        (Ending::Failed, vec!["organizer_fault"])
+    );
+    let shown = world.command(&["challenge", "show", BENCHMARK]);
+    assert!(
+        shown.code == 1 && shown.stderr.contains(&lost) && shown.stderr.contains("challenge remove"),
+        "{shown:?}"
+    );
+
+    assert_eq!(publish(&world, &rounds).code, 0);
+    assert_eq!(world.command(&["redrive", "--all-failed"]).code, 0);
+    world.settle().await;
+    assert_eq!(codes(&receipt(&world, &second).await), ["total_limit"]);
+
+    let removed = world.command(&["challenge", "remove", BENCHMARK]);
+    assert_eq!(removed.code, 0, "{removed:?}");
+    let third = world.put(&key("ada", 2), good(2)).await;
+    world.settle().await;
+    let third = receipt(&world, &third).await;
+    assert_eq!(
+        (third.verdict.status, third.round.as_str()),
+        (Ending::Scored, "open")
+    );
+    let again = world.command(&["challenge", "remove", BENCHMARK]);
+    assert!(
+        again.code == 1 && again.stderr.contains("nothing to remove"),
+        "{again:?}"
     );
 }
 

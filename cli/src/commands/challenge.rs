@@ -12,13 +12,14 @@ use clap::{Args, Subcommand};
 use dataperf::benchmarks::{ADVERSARIAL_NIBBLER, HOSTED, NIBBLER_BOARDS};
 use dataperf::challenge::{Challenge, Round};
 use dataperf::dataset::{Dataset, DatasetError, Integrity, dataset_prefix};
-use dataperf::frozen::FrozenError;
-use dataperf::ports::bucket::Bucket;
+use dataperf::frozen::{FrozenError, Manifest};
+use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::{Digest, Reason, Reasons, Rejection, Timestamp, pointer, quote};
 use dataperf_datasets::Import;
 use dataperf_nibbler_aws::Kept;
 use serde_json::{Value, json};
 
+use super::dataset::{Opened, open};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
 use crate::output::{Format, print_json, reasons, table};
@@ -59,15 +60,21 @@ pub(crate) enum ChallengeCommand {
     Show(ShowArgs),
     /// Write whole receipts into the results bucket, once a round has closed
     Release(release::ReleaseArgs),
+    /// End a benchmark's challenge: its leaderboards then have one open round without limits
+    Remove(RemoveArgs),
 }
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example: dataperf challenge check challenge.yaml\n\nExit codes: 0 nothing is wrong, 2 something is."
+    after_help = "Example: dataperf challenge check challenge.yaml --dataset frozen/\n\nExit codes: 0 nothing is wrong, 2 something \
+    is. What may not be meant is said as a warning."
 )]
 pub(crate) struct CheckArgs {
     /// The document
     file: PathBuf,
+    /// Frozen data sets, to warn of leaderboards that share their evaluation data with limited ones; may be given several times
+    #[arg(long, value_name = "DIR")]
+    dataset: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -92,16 +99,48 @@ pub(crate) struct ShowArgs {
     cloud: CloudArgs,
 }
 
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example: dataperf challenge remove speech-selection --local\n\nBoards, receipts and counts stay. A challenge \
+    that is only lost, because its object was deleted, is no end of it: uploads then fail until it is published again."
+)]
+pub(crate) struct RemoveArgs {
+    /// The benchmark
+    #[arg(value_parser = PossibleValuesParser::new(HOSTED))]
+    benchmark: String,
+    #[command(flatten)]
+    cloud: CloudArgs,
+}
+
 pub(crate) async fn run(command: ChallengeCommand, format: Format) -> Result<Done> {
     match command {
-        ChallengeCommand::Check(args) => match dataperf::challenge::check(&document(&args.file)?) {
-            Ok(challenges) => accepted(&challenges, format, "nothing is wrong with it"),
-            Err(rejection) => refused(&rejection, format),
-        },
+        ChallengeCommand::Check(args) => check(&args, format).await,
         ChallengeCommand::Publish(args) => publish(args, format).await,
         ChallengeCommand::Show(args) => show(args, format).await,
         ChallengeCommand::Release(args) => release::run(args, format).await,
+        ChallengeCommand::Remove(args) => remove(args, format).await,
     }
+}
+
+async fn check(args: &CheckArgs, format: Format) -> Result<Done> {
+    let mut challenges = match dataperf::challenge::check(&document(&args.file)?) {
+        Ok(challenges) => challenges,
+        Err(rejection) => return refused(&rejection, format),
+    };
+    for directory in &args.dataset {
+        let Opened { manifest, digest, .. } = open(directory)?;
+        let Some(challenge) = challenges.get_mut(&manifest.benchmark) else {
+            continue;
+        };
+        if manifest.benchmark != ADVERSARIAL_NIBBLER {
+            let evaluations = with_benchmark(&manifest.benchmark, Evaluations(&manifest)).await?;
+            let rounds = challenge.rounds.iter_mut();
+            for round in rounds.filter(|round| round.dataset.is_none_or(|pinned| pinned == digest)) {
+                round.evaluations.clone_from(&evaluations);
+            }
+        }
+    }
+    accepted(&challenges, format, "nothing is wrong with it")
 }
 
 fn document(path: &Path) -> Result<Value> {
@@ -110,13 +149,26 @@ fn document(path: &Path) -> Result<Value> {
 }
 
 fn accepted(challenges: &BTreeMap<String, Challenge>, format: Format, said: &str) -> Result<Done> {
+    let mut warnings = Vec::new();
+    for (benchmark, challenge) in challenges {
+        let under = pointer("/benchmarks", benchmark);
+        warnings.extend(challenge.warnings().into_iter().map(|warning| Reason {
+            at: format!("{under}{}", warning.at),
+            ..warning
+        }));
+    }
     match format {
-        Format::Json => print_json(&json!({ "accepted": true, "benchmarks": challenges }))?,
+        Format::Json => {
+            print_json(&json!({ "accepted": true, "benchmarks": challenges, "warnings": warnings }))?;
+        }
         Format::Text => {
             for (benchmark, challenge) in challenges {
                 print(benchmark, challenge, now());
             }
             println!("{said}");
+            for warning in warnings {
+                eprintln!("warning: {}: {}", warning.at, warning.message);
+            }
         }
     }
     Ok(Done::Fine)
@@ -135,13 +187,13 @@ fn refused(rejection: &Rejection, format: Format) -> Result<Done> {
 }
 
 async fn publish(args: PublishArgs, format: Format) -> Result<Done> {
-    let challenges = match dataperf::challenge::check(&document(&args.file)?) {
+    let mut challenges = match dataperf::challenge::check(&document(&args.file)?) {
         Ok(challenges) => challenges,
         Err(rejection) => return refused(&rejection, format),
     };
     let cloud = args.cloud.connect().await;
     let mut reasons = Reasons::default();
-    for (benchmark, challenge) in &challenges {
+    for (benchmark, challenge) in &mut challenges {
         let task = AgainstData {
             cloud: &cloud,
             challenge,
@@ -156,8 +208,7 @@ async fn publish(args: PublishArgs, format: Format) -> Result<Done> {
         return refused(&rejection, format);
     }
     for (benchmark, challenge) in &challenges {
-        let key = Challenge::key(benchmark);
-        cloud.datasets().put(&key, challenge.to_json()?).await?;
+        challenge.publish(&cloud.datasets(), benchmark).await?;
     }
     accepted(
         &challenges,
@@ -166,17 +217,29 @@ async fn publish(args: PublishArgs, format: Format) -> Result<Done> {
     )
 }
 
-/// Holds a challenge against the data sets it is scored with.
+/// The evaluation data of a data set's leaderboards.
+struct Evaluations<'a>(&'a Manifest);
+
+impl Task for Evaluations<'_> {
+    type Output = BTreeMap<String, String>;
+
+    async fn run<B: Import>(self) -> Result<BTreeMap<String, String>> {
+        Ok(B::evaluations(self.0)?)
+    }
+}
+
+/// Holds a challenge against the data sets it is scored with, and notes which evaluation data their leaderboards have.
 struct AgainstData<'a> {
     cloud: &'a Cloud,
-    challenge: &'a Challenge,
+    challenge: &'a mut Challenge,
 }
 
 impl Task for AgainstData<'_> {
     type Output = Reasons;
 
     async fn run<B: Import>(self) -> Result<Reasons> {
-        self.held_against(B::ID, async |dataset| boards::<B>(self.cloud, dataset).await)
+        let cloud = self.cloud;
+        self.held_against(B::ID, async |dataset| evaluations::<B>(cloud, dataset).await)
             .await
     }
 }
@@ -186,10 +249,11 @@ impl AgainstData<'_> {
     async fn of_nibbler(self) -> Result<Reasons> {
         let boards = NIBBLER_BOARDS
             .iter()
-            .map(|&name| name.to_owned())
-            .collect::<Vec<_>>();
+            .map(|&name| (name.to_owned(), name.to_owned()));
+        let boards: BTreeMap<String, String> = boards.collect();
+        let cloud = self.cloud;
         self.held_against(ADVERSARIAL_NIBBLER, async |dataset| {
-            let rules = Kept::default().rules(self.cloud.datasets(), dataset).await;
+            let rules = Kept::default().rules(cloud.datasets(), dataset).await;
             usable(rules.map(|_| boards.clone()))
         })
         .await
@@ -197,16 +261,16 @@ impl AgainstData<'_> {
 
     /// Holds each round against the leaderboards of its data set.
     async fn held_against(
-        &self,
+        self,
         benchmark: &str,
-        boards: impl AsyncFn(Option<Digest>) -> Result<Result<Vec<String>, String>>,
+        evaluations: impl AsyncFn(Option<Digest>) -> Result<Result<BTreeMap<String, String>, String>>,
     ) -> Result<Reasons> {
         let mut reasons = Reasons::default();
         let at = pointer("/benchmarks", benchmark);
-        for (idx, round) in self.challenge.rounds.iter().enumerate() {
+        for (idx, round) in self.challenge.rounds.iter_mut().enumerate() {
             let at = format!("{at}/rounds/{idx}");
-            let names = match boards(round.dataset).await? {
-                Ok(names) => names,
+            round.evaluations = match evaluations(round.dataset).await? {
+                Ok(evaluations) => evaluations,
                 Err(why) => {
                     let at = pointer(&at, "dataset");
                     reasons.add(Reason::new("unusable_dataset", at, why));
@@ -217,8 +281,9 @@ impl AgainstData<'_> {
                 .leaderboards
                 .iter()
                 .enumerate()
-                .filter(|(_, name)| !names.contains(name))
+                .filter(|(_, name)| !round.evaluations.contains_key(*name))
             {
+                let names: Vec<&str> = round.evaluations.keys().map(String::as_str).collect();
                 let message = format!(
                     "the data set has no leaderboard {}: it has `{}`",
                     quote(name),
@@ -235,9 +300,12 @@ impl AgainstData<'_> {
     }
 }
 
-/// The leaderboards of a data set, or of the one in force, or why it can't be used.
-async fn boards<B: Import>(cloud: &Cloud, pinned: Option<Digest>) -> Result<Result<Vec<String>, String>> {
-    let names = async {
+/// The leaderboards of a data set, or of the one in force, each with its evaluation data, or why it can't be used.
+async fn evaluations<B: Import>(
+    cloud: &Cloud,
+    pinned: Option<Digest>,
+) -> Result<Result<BTreeMap<String, String>, String>> {
+    let evaluations = async {
         let digest = match pinned {
             Some(digest) => digest,
             None => Dataset::<B, _>::in_force(&cloud.datasets()).await?,
@@ -245,16 +313,15 @@ async fn boards<B: Import>(cloud: &Cloud, pinned: Option<Digest>) -> Result<Resu
         let prefix = dataset_prefix(B::ID, digest);
         let dataset =
             Dataset::<B, _>::open(cloud.datasets(), prefix, Some(digest), Integrity::Digests).await?;
-        let boards = B::leaderboards(dataset.manifest())?;
-        Ok::<_, DatasetError>(boards.into_iter().map(|board| board.name).collect())
+        Ok::<_, DatasetError>(B::evaluations(dataset.manifest())?)
     };
-    usable(names.await)
+    usable(evaluations.await)
 }
 
-/// The leaderboards, or why their data set can't be used.
-fn usable(names: Result<Vec<String>, DatasetError>) -> Result<Result<Vec<String>, String>> {
-    match names {
-        Ok(names) => Ok(Ok(names)),
+/// What a data set has, or why it can't be used.
+fn usable<T>(found: Result<T, DatasetError>) -> Result<Result<T, String>> {
+    match found {
+        Ok(found) => Ok(Ok(found)),
         Err(DatasetError::Frozen(FrozenError::Missing { .. })) => Ok(Err(
             "it is not published: upload it with `dataperf dataset publish --stage`".into(),
         )),
@@ -274,6 +341,37 @@ async fn show(args: ShowArgs, format: Format) -> Result<Done> {
     match format {
         Format::Json => print_json(&challenge)?,
         Format::Text => print(&args.benchmark, &challenge, now()),
+    }
+    Ok(Done::Fine)
+}
+
+/// The mark goes first: should this be cut short, the challenge is still in force.
+async fn remove(args: RemoveArgs, format: Format) -> Result<Done> {
+    let (cloud, benchmark) = (args.cloud.connect().await, &args.benchmark);
+    let datasets = cloud.datasets();
+    let keys = [Challenge::mark_key(benchmark), Challenge::key(benchmark)];
+    let mut found = false;
+    for key in &keys {
+        found |= datasets.get(key, None, 1 << 20).await? != Got::Missing;
+    }
+    if !found {
+        bail!("no challenge is published for {benchmark}: there is nothing to remove");
+    }
+    let bucket = &cloud.names.datasets_bucket;
+    for key in &keys {
+        let removed = cloud
+            .clients
+            .s3
+            .delete_object()
+            .bucket(bucket)
+            .key(key)
+            .send()
+            .await;
+        removed.with_context(|| format!("can't remove `s3://{bucket}/{key}`"))?;
+    }
+    match format {
+        Format::Json => print_json(&json!({ "benchmark": benchmark, "removed": true }))?,
+        Format::Text => println!("{benchmark} has no challenge any more: one open round without limits"),
     }
     Ok(Done::Fine)
 }

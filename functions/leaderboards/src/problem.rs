@@ -161,7 +161,7 @@ impl From<ChallengeError> for Problem {
     fn from(error: ChallengeError) -> Self {
         match error {
             ChallengeError::Port(error) => error.into(),
-            ChallengeError::Malformed { .. } => {
+            ChallengeError::Malformed { .. } | ChallengeError::Gone { .. } => {
                 tracing::error!(%error, "the challenge can't be read");
                 let title = "a fault of the service";
                 Self::new(

@@ -144,7 +144,11 @@ async fn any_legal_key_names_one_object() {
         .iter()
         .map(|object| object.key().unwrap().to_owned())
         .collect();
-    let decoded: Vec<String> = listed.iter().map(|key| percent_decoded(key)).collect();
+    // S3 writes a space as a plus sign there, and a plus sign as %2B
+    let decoded: Vec<String> = listed
+        .iter()
+        .map(|key| percent_decoded(&key.replace('+', " ")))
+        .collect();
     assert_eq!(decoded, sorted);
     let unescaped = client
         .list_objects_v2()

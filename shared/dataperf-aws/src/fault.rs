@@ -40,7 +40,7 @@ impl From<PipelineError> for Fault {
             | PipelineError::Dataset(DatasetError::Port(port))
             | PipelineError::Challenge(ChallengeError::Port(port)) => port.is_transient(),
             PipelineError::Dataset(DatasetError::Frozen(_))
-            | PipelineError::Challenge(ChallengeError::Malformed { .. })
+            | PipelineError::Challenge(ChallengeError::Malformed { .. } | ChallengeError::Gone { .. })
             | PipelineError::Receipt { .. } => false,
         };
         let message = with_causes(&error);

@@ -153,7 +153,7 @@ impl DynamoLeaderboards {
         let Some(limits) = terms.limits.filter(|_| receipt.verdict.is_counted()) else {
             return Vec::new();
         };
-        let (board, submitter) = (&entry.board, &entry.submitter);
+        let (board, submitter) = (&terms.counter(&entry.board), &entry.submitter);
         let one_more = |key, limit: Option<u64>| {
             let below = limit.map(|limit| Condition {
                 text: "attribute_not_exists(#n_scored) OR #n_scored < :limit",
@@ -180,7 +180,7 @@ impl DynamoLeaderboards {
 
     async fn over_limit(&self, entry: &Entry, terms: &Terms) -> Result<Option<OverLimit>, PortError> {
         let usage = self
-            .usage(&entry.board, &entry.submitter, entry.received_at)
+            .usage(&terms.counter(&entry.board), &entry.submitter, entry.received_at)
             .await?;
         Ok(terms.over_limit(usage))
     }

@@ -73,6 +73,16 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
     /// [`FrozenError`] when the manifest's parameters are not this benchmark's.
     fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError>;
 
+    /// The evaluation data that each board is scored with, by a name for it. Boards that share it are counted together: a score
+    /// on one is an answer about the others. Each has its own unless the benchmark says otherwise.
+    ///
+    /// # Errors
+    /// [`FrozenError`] when the manifest's parameters are not this benchmark's.
+    fn evaluations(manifest: &Manifest) -> Result<BTreeMap<String, String>, FrozenError> {
+        let boards = Self::leaderboards(manifest)?.into_iter();
+        Ok(boards.map(|board| (board.name.clone(), board.name)).collect())
+    }
+
     /// The files that [`decode`](Benchmark::decode) needs whole.
     ///
     /// # Errors

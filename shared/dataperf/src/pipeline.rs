@@ -158,7 +158,9 @@ async fn refusal(
         round: terms.round.clone(),
         ..board.clone()
     };
-    let usage = leaderboards.usage(&board, submitter, *received_at).await?;
+    let usage = leaderboards
+        .usage(&terms.counter(&board), submitter, *received_at)
+        .await?;
     let over = terms.over_limit(usage);
     Ok(over.map(|over| terms.limit_reason(over, &board.leaderboard, *received_at)))
 }

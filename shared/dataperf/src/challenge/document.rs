@@ -251,6 +251,7 @@ impl Reader {
             feedback: self.feedback(object, at),
             baselines: self.names(object, at, "baselines", Self::submitter),
             messages,
+            evaluations: BTreeMap::new(), // the data set's to say
         };
         opens.map(|_| round) // without an opening it can't be held against the others
     }

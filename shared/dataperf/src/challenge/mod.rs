@@ -15,10 +15,11 @@ use crate::feedback::{Feedback, Shown};
 use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got};
 use crate::ports::leaderboard::{Board, POST_ROUND};
+use crate::rejection::{Reason, quote};
 use crate::{Digest, Timestamp};
 
 pub use document::check;
-pub use terms::{Limits, OverLimit, Terms};
+pub use terms::{Limits, OverLimit, Terms, Together};
 
 /// Begins the name of a submitter whose submissions are baselines, in a challenge or outside of any.
 pub const BASELINE_PREFIX: &str = "baseline-";
@@ -99,11 +100,31 @@ pub struct Round {
     /// What participants are told.
     #[serde(default)]
     pub messages: Messages,
+    /// The evaluation data of each leaderboard of the data set, by a name for it, as publishing found it. Submissions to boards
+    /// that share it are counted together.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub evaluations: BTreeMap<String, String>,
 }
 
 impl Round {
-    fn has(&self, leaderboard: &str) -> bool {
+    /// Whether it is one of this leaderboard.
+    pub fn has(&self, leaderboard: &str) -> bool {
         self.leaderboards.is_empty() || self.leaderboards.iter().any(|name| name == leaderboard)
+    }
+
+    /// The leaderboards of the data set, in this round or not, that are scored with the same evaluation data as this one,
+    /// itself among them.
+    pub fn shared_with<'a>(&'a self, leaderboard: &str) -> impl Iterator<Item = &'a str> {
+        let own = self.evaluations.get(leaderboard);
+        let boards = self.evaluations.iter();
+        boards
+            .filter(move |(_, evaluation)| Some(*evaluation) == own)
+            .map(|(board, _)| board.as_str())
+    }
+
+    /// Whether scores are limited in it.
+    pub fn is_limited(&self) -> bool {
+        self.daily_limit.or(self.total_limit).is_some()
     }
 
     fn is_closed(&self, at: Timestamp) -> bool {
@@ -152,6 +173,15 @@ pub enum ChallengeError {
     /// The bucket did not answer.
     #[error(transparent)]
     Port(#[from] PortError),
+    /// One was published and is gone, nobody having said that there shall be none: without it there would be no limits.
+    #[error(
+        "`{key}` is gone from the datasets bucket: publish the challenge again with `dataperf challenge publish`, or end it with \
+         `dataperf challenge remove`"
+    )]
+    Gone {
+        /// The object.
+        key: String,
+    },
     /// What is published is not a challenge.
     #[error(
         "`{key}` in the datasets bucket is no challenge: {why}; publish it anew with `dataperf challenge publish`"
@@ -173,10 +203,25 @@ impl Challenge {
         format!("{benchmark}/challenge.json")
     }
 
-    /// The challenge that is published for a benchmark; `None` when there is none.
+    /// The object that says that there is a challenge, so that its loss is noticed. [`publish`](Self::publish) writes it.
+    pub fn mark_key(benchmark: &str) -> String {
+        format!("{benchmark}/published/challenge.json")
+    }
+
+    /// Puts the challenge in force, and notes that there is one.
     ///
     /// # Errors
-    /// [`ChallengeError`] when the bucket does not answer, or the object is of another form.
+    /// [`ChallengeError`] when the bucket does not answer, or it can't be written as JSON.
+    pub async fn publish(&self, datasets: &impl Bucket, benchmark: &str) -> Result<(), ChallengeError> {
+        datasets.put(&Self::key(benchmark), self.to_json()?).await?;
+        let mark = Bytes::from_static(b"{\"schema\": 1}\n");
+        Ok(datasets.put(&Self::mark_key(benchmark), mark).await?)
+    }
+
+    /// The challenge that is published for a benchmark; `None` when there never was one, or it was removed on purpose.
+    ///
+    /// # Errors
+    /// [`ChallengeError`] when the bucket does not answer, the object is of another form, or it is gone.
     pub async fn published(datasets: &impl Bucket, benchmark: &str) -> Result<Option<Self>, ChallengeError> {
         let key = Self::key(benchmark);
         let malformed = |why: String| ChallengeError::Malformed {
@@ -184,7 +229,10 @@ impl Challenge {
             why,
         };
         match datasets.get(&key, None, MAX_BYTES).await? {
-            Got::Missing => Ok(None),
+            Got::Missing => match datasets.get(&Self::mark_key(benchmark), None, MAX_BYTES).await? {
+                Got::Missing => Ok(None),
+                Got::Object(_) | Got::TooLarge { .. } => Err(ChallengeError::Gone { key }),
+            },
             Got::TooLarge { n_bytes } => Err(malformed(format!(
                 "it has {n_bytes} bytes, more than {MAX_BYTES}"
             ))),
@@ -202,6 +250,41 @@ impl Challenge {
                 Ok(Some(challenge))
             }
         }
+    }
+
+    /// What may not be meant, by its place in the document under the benchmark: leaderboards that are scored with the same
+    /// evaluation data as those of a limited round, and are not in it.
+    pub fn warnings(&self) -> Vec<Reason> {
+        let mut warnings = Vec::new();
+        for (idx, round) in self
+            .rounds
+            .iter()
+            .enumerate()
+            .filter(|(_, round)| round.is_limited())
+        {
+            for left_out in round.evaluations.keys().filter(|board| !round.has(board)) {
+                let limited: Vec<String> = round
+                    .shared_with(left_out)
+                    .filter(|board| round.has(board))
+                    .map(quote)
+                    .collect();
+                if limited.is_empty() {
+                    continue;
+                }
+                let message = format!(
+                    "{} is scored with the same evaluation data as {} and is not in the round: scores there don't count against \
+                     its limits, and tell as much. Add it to the round",
+                    quote(left_out),
+                    limited.join(", ")
+                );
+                warnings.push(Reason::new(
+                    "open_sibling",
+                    format!("/rounds/{idx}/leaderboards"),
+                    message,
+                ));
+            }
+        }
+        warnings
     }
 
     /// The object that is published.

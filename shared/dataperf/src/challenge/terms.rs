@@ -1,7 +1,7 @@
 //! Under which terms an upload is judged: its round, and what follows from it.
 
 use super::{BASELINE_PREFIX, Challenge, Ranking, Round};
-use crate::ports::leaderboard::{OPEN_ROUND, POST_ROUND, Usage};
+use crate::ports::leaderboard::{Board, OPEN_ROUND, POST_ROUND, Usage};
 use crate::rejection::{Reason, quote};
 use crate::{Digest, Timestamp};
 
@@ -25,6 +25,15 @@ pub struct OverLimit {
     pub is_daily: bool,
 }
 
+/// Leaderboards whose submissions count together, because they are scored with the same evaluation data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Together {
+    /// The name of the evaluation data.
+    pub evaluation: String,
+    /// Those of the round.
+    pub leaderboards: Vec<String>,
+}
+
 /// What the challenge says of one upload.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Terms {
@@ -38,6 +47,8 @@ pub struct Terms {
     pub is_baseline: bool,
     /// The limits; `None` where scored submissions are not even counted.
     pub limits: Option<Limits>,
+    /// What counts against the limits together; `None` where the leaderboard counts alone.
+    pub together: Option<Together>,
     /// Why it can't be judged at all: the round is not open yet.
     pub refusal: Option<Reason>,
     /// When the round closes, if it does.
@@ -53,6 +64,7 @@ impl Terms {
             ranking: Ranking::default(),
             is_baseline: submitter.starts_with(BASELINE_PREFIX),
             limits: None,
+            together: None,
             refusal: None,
             closes: None,
         }
@@ -71,17 +83,17 @@ impl Terms {
         let rounds = challenge.rounds_of(leaderboard);
         let begun = rounds.iter().rev().find(|round| round.opens <= at);
         match (begun, rounds.first()) {
-            (Some(round), _) => outside.within(round, submitter, at),
+            (Some(round), _) => outside.within(round, leaderboard, submitter, at),
             (None, Some(first)) => Self {
                 refusal: Some(not_open(first)),
-                ..outside.within(first, submitter, at)
+                ..outside.within(first, leaderboard, submitter, at)
             },
             (None, None) => outside,
         }
     }
 
     /// The same in a round, or after its closing: then it is a benchmark, without a limit on the whole.
-    fn within(self, round: &Round, submitter: &str, at: Timestamp) -> Self {
+    fn within(self, round: &Round, leaderboard: &str, submitter: &str, at: Timestamp) -> Self {
         let is_closed = round.is_closed(at);
         let is_listed = round.baselines.iter().any(|name| name == submitter);
         let limits = Limits {
@@ -98,8 +110,20 @@ impl Terms {
             is_baseline: self.is_baseline || is_listed,
             // What is only called a baseline is limited as everybody: a participant can't gain by the name.
             limits: (!is_listed).then_some(limits),
+            together: together(round, leaderboard),
             closes: round.closes,
             ..self
+        }
+    }
+
+    /// Where submissions to a board are counted: with the others of the round that are scored with the same evaluation data.
+    pub fn counter(&self, board: &Board) -> Board {
+        let together = self.together.as_ref();
+        Board {
+            leaderboard: together
+                .map_or(&board.leaderboard, |together| &together.evaluation)
+                .clone(),
+            ..board.clone()
         }
     }
 
@@ -123,7 +147,7 @@ impl Terms {
             count,
             is_daily,
         } = over;
-        let (board, round) = (quote(leaderboard), quote(&self.round));
+        let (board, round) = (self.boards(leaderboard), quote(&self.round));
         let (code, message) = if is_daily {
             let message = format!(
                 "{count} of your submissions of {} count on {board}, and {limit} a day is the limit in round \
@@ -147,6 +171,31 @@ impl Terms {
         };
         Reason::over(code, "", limit, count, message)
     }
+
+    /// The leaderboards that count together, in words.
+    fn boards(&self, leaderboard: &str) -> String {
+        let boards = self
+            .together
+            .as_ref()
+            .map_or(&[][..], |together| &together.leaderboards);
+        if boards.len() < 2 {
+            return quote(leaderboard);
+        }
+        let boards: Vec<String> = boards.iter().map(|board| quote(board)).collect();
+        format!(
+            "{} together, which are scored with the same evaluation data",
+            boards.join(" and ")
+        )
+    }
+}
+
+fn together(round: &Round, leaderboard: &str) -> Option<Together> {
+    let evaluation = round.evaluations.get(leaderboard)?;
+    let leaderboards = round.shared_with(leaderboard).filter(|board| round.has(board));
+    Some(Together {
+        evaluation: evaluation.clone(),
+        leaderboards: leaderboards.map(str::to_owned).collect(),
+    })
 }
 
 fn not_open(round: &Round) -> Reason {
@@ -223,6 +272,39 @@ mod tests {
         assert_eq!(
             (during.ranking, at("pt-25", "", "2026-03-02T00:00:00Z").ranking),
             (Ranking::Latest, Ranking::All)
+        );
+    }
+
+    #[test]
+    fn boards_of_one_round_and_one_evaluation_data_count_together() {
+        let mut challenge = challenge();
+        let evaluations = [("en-25", "en"), ("en-60", "en"), ("en-99", "en"), ("pt-25", "pt")];
+        challenge.rounds[0].leaderboards = vec!["en-25".into(), "en-60".into(), "pt-25".into()];
+        challenge.rounds[0].evaluations = evaluations.map(|(a, b)| (a.to_owned(), b.to_owned())).into();
+        let time = "2026-03-11T00:00:00Z".parse().expect("a time");
+        let counter = |leaderboard: &str| {
+            let terms = Terms::of(Some(&challenge), leaderboard, "ada", time);
+            let board = Board {
+                benchmark: "b".into(),
+                leaderboard: leaderboard.into(),
+                round: terms.round.clone(),
+            };
+            (
+                terms.counter(&board).leaderboard,
+                terms.together.map(|together| together.leaderboards),
+            )
+        };
+        let both = Some(vec!["en-25".to_owned(), "en-60".to_owned()]);
+        assert_eq!(counter("en-25"), ("en".into(), both.clone()));
+        assert_eq!(counter("en-60"), ("en".into(), both));
+        assert_eq!(counter("pt-25"), ("pt".into(), Some(vec!["pt-25".into()])));
+        assert_eq!(counter("id-25"), ("id-25".into(), None), "it is in no round");
+        let terms = Terms::of(Some(&challenge), "en-25", "ada", time);
+        let over = terms.over_limit(Usage { day: 0, total: 5 }).expect("the round's");
+        let reason = terms.limit_reason(over, "en-25", time);
+        assert!(
+            reason.message.contains("`en-25` and `en-60` together"),
+            "{reason:?}"
         );
     }
 

@@ -4,7 +4,7 @@ use super::contract::Outcome;
 use super::leaderboard::{Board, Finished, Known, OPEN_ROUND, Received, Usage};
 use super::upkeep::{Order, Revised, Upkeep, Withdrawn};
 use crate::benchmarks::data_acquisition::DataAcquisition;
-use crate::challenge::{BASELINE_PREFIX, Limits, OverLimit, Ranking, Terms};
+use crate::challenge::{BASELINE_PREFIX, Limits, OverLimit, Ranking, Terms, Together};
 use crate::rank::Direction;
 use crate::rejection::Reason;
 use crate::verdict::{Ending, Receipt, Scorecard, Verdict};
@@ -156,6 +156,7 @@ pub async fn upkeep(table: &impl Upkeep, benchmark: &str) -> Outcome {
     baselines(table, benchmark).await?;
     limits(table, benchmark).await?;
     counted_rejections(table, benchmark).await?;
+    shared_limits(table, benchmark).await?;
     withdrawals(table, benchmark).await?;
     for ranking in [Ranking::Best, Ranking::Latest, Ranking::All] {
         rescoring(table, benchmark, ranking).await?;
@@ -296,6 +297,41 @@ async fn counted_rejections(table: &impl Upkeep, benchmark: &str) -> Outcome {
         table.usage(&story.board, "ada", at).await?,
         Usage { day: 2, total: 2 }
     );
+    Ok(())
+}
+
+/// Boards that are scored with the same evaluation data have one limit together.
+async fn shared_limits(table: &impl Upkeep, benchmark: &str) -> Outcome {
+    let boards = ["shared-25", "shared-60"].map(|board| {
+        let mut story = Story::new(table, benchmark, board, Ranking::Best);
+        let (daily, total) = (None, Some(2));
+        story.terms.limits = Some(Limits { daily, total });
+        story.terms.together = Some(Together {
+            evaluation: "shared".into(),
+            leaderboards: vec!["shared-25".into(), "shared-60".into()],
+        });
+        story
+    });
+    boards[0].submit("ada", 1, Some(0.5)).await?;
+    boards[1].submit("ada", 2, Some(0.5)).await?;
+    for story in &boards {
+        let mut third = story.receipt("ada", 3, Some(0.25)).await?;
+        let over = OverLimit {
+            limit: 2,
+            count: 2,
+            is_daily: false,
+        };
+        assert_eq!(story.end(&third).await?, Finished::OverLimit(over));
+        third.verdict = story.verdict(None);
+        story.end(&third).await?;
+        assert_eq!(story.top().await?, ["1 ada 0.5"]);
+        let counter = story.terms.counter(&story.board);
+        let at = Timestamp::from_unix_millis(7);
+        assert_eq!(
+            table.usage(&counter, "ada", at).await?,
+            Usage { day: 2, total: 2 }
+        );
+    }
     Ok(())
 }
 

@@ -214,7 +214,8 @@ pub trait Leaderboards: Send + Sync {
         }
     }
 
-    /// What counts against a submitter's limits on a board, for uploads of the day of `at`.
+    /// What counts against a submitter's limits on a board, or on what it is [counted](Terms::counter) with, for uploads of the
+    /// day of `at`.
     ///
     /// # Errors
     /// [`PortError`].

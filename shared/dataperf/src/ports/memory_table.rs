@@ -125,11 +125,12 @@ impl Leaderboards for MemoryLeaderboards {
         let entry = submission.entry();
         let is_scored = receipt.verdict.status == Ending::Scored;
         if receipt.verdict.is_counted() && terms.limits.is_some() {
-            let usage = table.usage(&entry.board, &entry.submitter, entry.received_at);
+            let counter = terms.counter(&entry.board);
+            let usage = table.usage(&counter, &entry.submitter, entry.received_at);
             if let Some(over) = terms.over_limit(usage) {
                 return Ok(Finished::OverLimit(over));
             }
-            let counted = (entry.board.clone(), entry.submitter.clone());
+            let counted = (counter, entry.submitter.clone());
             let days = table.counted.entry(counted).or_default();
             days.push(entry.received_at.day());
         }

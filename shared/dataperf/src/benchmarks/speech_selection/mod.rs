@@ -157,6 +157,12 @@ impl Benchmark for SpeechSelection {
             .collect())
     }
 
+    /// A language has one eval set, however many clips its boards allow.
+    fn evaluations(manifest: &Manifest) -> Result<BTreeMap<String, String>, FrozenError> {
+        let boards = Parameters::of(manifest)?.leaderboards.into_iter();
+        Ok(boards.map(|(name, limits)| (name, limits.language)).collect())
+    }
+
     fn whole_files(manifest: &Manifest, leaderboard: &str) -> Result<Vec<String>, FrozenError> {
         let parameters = Parameters::of(manifest)?;
         let language = &parameters.limits(leaderboard)?.language;
