@@ -19,7 +19,7 @@ pub const ACCOUNT_ID: &str = "000000000000";
 /// Everything [`LocalCloud::start`](crate::LocalCloud::start) needs.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where objects, the table, logs and the queue live; made if missing.
+    /// Where objects, the table, logs and the queue live; made if missing. A directory that holds anything else is refused.
     pub data_dir: PathBuf,
     /// The address all ports are opened on.
     pub host: IpAddr,

@@ -43,7 +43,8 @@ const POLICIES: &str = include_str!("../../../infra/policies.json");
     aws --endpoint-url http://127.0.0.1:9000 s3 cp my.json s3://submissions/speech-selection/en-25/ada/my.json"
 )]
 pub(crate) struct LocalArgs {
-    /// Where objects, the table, the event queue and the functions' logs are kept between runs
+    /// Where objects, the table, the event queue and the functions' logs are kept between runs: a new or empty directory, or
+    /// one that has been used for this before
     #[arg(long, default_value = ".dataperf")]
     data_dir: PathBuf,
     /// The address the ports are opened on
