@@ -1,7 +1,6 @@
 //! Starting, watching and stopping the whole.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -14,7 +13,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::access::{Admission, Callers, Guard};
 use crate::config::{AccessKey, Config, FunctionSpec};
-use crate::data_dir;
+use crate::data_dir::DataDir;
 use crate::database::{Database, locked};
 use crate::error::{DatabaseError, InvokeError, StartError, WaitError};
 use crate::faults::{Faults, Gate};
@@ -38,7 +37,8 @@ pub struct LocalCloud {
 }
 
 struct Inner {
-    data_dir: PathBuf,
+    /// Locked until the end, so that no second cloud works on the same directory.
+    data_dir: DataDir,
     s3_endpoint: String,
     dynamodb_endpoint: String,
     lambda_endpoint: String,
@@ -54,8 +54,6 @@ struct Inner {
     shutdown_grace: Duration,
     stop_servers: CancellationToken,
     servers: Mutex<Vec<JoinHandle<()>>>,
-    /// Held until the end, so that no second cloud works on the same directory.
-    lock: Mutex<Option<File>>,
 }
 
 impl LocalCloud {
@@ -68,8 +66,8 @@ impl LocalCloud {
     /// function is described wrongly. Each says which, and what to change.
     pub async fn start(config: Config) -> Result<Self, StartError> {
         host::check(&config.functions)?;
-        let data_dir = data_dir::prepare(&config.data_dir)?;
-        let lock = data_dir::lock(&data_dir)?;
+        let mut owned_dir = DataDir::take(&config.data_dir)?;
+        let data_dir = owned_dir.path().to_owned();
         private::close_to_others(&data_dir);
         let ports = Ports::open(&config).await?;
 
@@ -78,11 +76,7 @@ impl LocalCloud {
         let guard = Guard::new(&callers);
         let status = Arc::new(Status::default());
         let index_path = data_dir.join("index.sqlite");
-        let database = Database::open(&index_path).map_err(|source| StartError::Index {
-            path: index_path,
-            source,
-        })?;
-        let database = Arc::new(database);
+        let database = Arc::new(Database::open(&index_path, owned_dir.is_set_up())?);
         let queue = Arc::new(Queue::new(
             Arc::clone(&database),
             &config,
@@ -91,7 +85,8 @@ impl LocalCloud {
         ));
         let store = crate::s3::open(&data_dir.join("objects"), &database, &queue, &config.buckets)?;
         let table_path = data_dir.join("dynamodb.sqlite");
-        let tables = crate::dynamodb::open(&table_path, config.table.as_ref())?;
+        let tables = crate::dynamodb::open(&table_path, config.table.as_ref(), owned_dir.is_set_up())?;
+        owned_dir.set_up()?;
 
         warn_of_strangers(&queue, &data_dir).await?;
         let stop_servers = CancellationToken::new();
@@ -133,7 +128,8 @@ impl LocalCloud {
             faults: Arc::clone(&faults),
             callers,
             status: Arc::clone(&status),
-            data_dir: data_dir.clone(),
+            data_dir,
+            data_dir_id: owned_dir.id().to_owned(),
             s3_endpoint: s3_endpoint.clone(),
             dynamodb_endpoint: dynamodb_endpoint.clone(),
             lambda_endpoint: lambda_endpoint.clone(),
@@ -143,7 +139,7 @@ impl LocalCloud {
             tasks: TaskTracker::new(),
         };
         let inner = Inner {
-            data_dir,
+            data_dir: owned_dir,
             s3_endpoint,
             dynamodb_endpoint,
             lambda_endpoint,
@@ -159,7 +155,6 @@ impl LocalCloud {
             shutdown_grace: config.shutdown_grace,
             stop_servers,
             servers: Mutex::new(servers),
-            lock: Mutex::new(Some(lock)),
         };
         Ok(Self {
             inner: Arc::new(inner),
@@ -203,7 +198,7 @@ impl LocalCloud {
 
     /// The directory that holds all state.
     pub fn data_dir(&self) -> &Path {
-        &self.inner.data_dir
+        self.inner.data_dir.path()
     }
 
     /// The switches for faults.
@@ -324,10 +319,7 @@ impl LocalCloud {
             let _ = server.await;
         }
         locked(&self.inner.http).take();
-        if let Some(lock) = locked(&self.inner.lock).take() {
-            // closing it is not enough: a process that is being started has a copy until it runs its own program
-            let _ = lock.unlock();
-        }
+        self.inner.data_dir.unlock();
     }
 }
 

@@ -47,7 +47,7 @@ impl std::fmt::Debug for AccessKey {
 /// Everything [`LocalCloud::start`](crate::LocalCloud::start) needs.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where objects, the table, logs and the queue live; made if missing.
+    /// Where objects, the table, logs and the queue live; made if missing. A directory that holds anything else is refused.
     pub data_dir: PathBuf,
     /// The address that the ports are opened on. One that other machines can reach needs an [`Self::organizer`] of its own;
     /// the service that makes images, which only functions use, then stays on the loopback address.

@@ -2,13 +2,14 @@
 //!
 //! They share a file so that an object becomes visible and its event queued in one transaction.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use crate::error::DatabaseError;
+use crate::error::{DatabaseError, StartError};
+use crate::sqlite_file;
 
 const SCHEMA: &str = "
 CREATE TABLE IF NOT EXISTS bucket (
@@ -50,6 +51,15 @@ CREATE TABLE IF NOT EXISTS part (
     checksums TEXT NOT NULL,
     PRIMARY KEY (upload_id, number)
 ) STRICT;
+CREATE TABLE IF NOT EXISTS removed_body (  -- files to remove, unless another row names them
+    name TEXT PRIMARY KEY
+) STRICT;
+CREATE TRIGGER IF NOT EXISTS version_removed AFTER DELETE ON version WHEN OLD.body <> '' BEGIN
+    INSERT OR IGNORE INTO removed_body (name) VALUES (OLD.body);
+END;
+CREATE TRIGGER IF NOT EXISTS part_removed AFTER DELETE ON part BEGIN
+    INSERT OR IGNORE INTO removed_body (name) VALUES (OLD.body);
+END;
 CREATE TABLE IF NOT EXISTS invocation (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     request_id TEXT NOT NULL UNIQUE,
@@ -73,11 +83,26 @@ pub(crate) struct Database {
     writer: Mutex<Connection>,
     reader: Mutex<Connection>,
     n_commits: AtomicU64,
+    path: PathBuf,
 }
 
 impl Database {
-    /// Opens or makes the index at `path`.
-    pub(crate) fn open(path: &Path) -> Result<Self, DatabaseError> {
+    /// Opens the index at `path`, or makes it unless it `must_exist`.
+    ///
+    /// # Errors
+    /// [`StartError::Lost`] when it is missing, [`StartError::Damaged`] when it is no index, [`StartError::Index`].
+    pub(crate) fn open(path: &Path, must_exist: bool) -> Result<Self, StartError> {
+        if must_exist {
+            let loss = "the objects have no names and the events that wait are unknown";
+            sqlite_file::check(path, loss, "version")?;
+        }
+        Self::open_checked(path).map_err(|source| StartError::Index {
+            path: path.to_owned(),
+            source,
+        })
+    }
+
+    fn open_checked(path: &Path) -> Result<Self, DatabaseError> {
         let writer = Connection::open(path)?;
         writer.pragma_update(None, "journal_mode", "wal")?;
         // a commit is on the disk before a client hears of it
@@ -93,7 +118,13 @@ impl Database {
             writer: Mutex::new(writer),
             reader: Mutex::new(reader),
             n_commits: AtomicU64::new(0),
+            path: path.to_owned(),
         })
+    }
+
+    /// The index's file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Runs `work` in one transaction that is committed if it returns `Ok`; writers wait for each other.

@@ -15,6 +15,7 @@ use crate::config::TableSpec;
 use crate::engine::Engine;
 use crate::error::StartError;
 use crate::faults::Faults;
+use crate::sqlite_file;
 use crate::status::Status;
 
 /// The largest request, as in AWS.
@@ -31,8 +32,15 @@ const WRITES: [&str; 8] = [
     "BatchExecuteStatement",
 ];
 
-/// Opens the tables in `path` and makes the one in `spec` if it is missing.
-pub(crate) fn open(path: &Path, spec: Option<&TableSpec>) -> Result<Database, StartError> {
+/// Opens the tables in `path`, which is made unless it `must_exist`, and makes the one in `spec` if it is missing.
+///
+/// # Errors
+/// [`StartError::Lost`] when the file is missing, [`StartError::Damaged`], [`StartError::Table`].
+pub(crate) fn open(path: &Path, spec: Option<&TableSpec>, must_exist: bool) -> Result<Database, StartError> {
+    if must_exist {
+        // every file of tables has this one, which lists the others
+        sqlite_file::check(path, "no board or submission is known", "_tables")?;
+    }
     let failed = |reason: String| StartError::Table {
         path: path.to_owned(),
         reason,

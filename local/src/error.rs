@@ -47,13 +47,87 @@ pub enum StartError {
         /// The directory.
         path: PathBuf,
     },
+    /// The data directory is something else's.
+    #[error(
+        "`{}` is no data directory of a local cloud, and it is not empty: it has no `dataperf-local.json`, but {found}; nothing in it was changed; choose an empty or new directory with `--data-dir`",
+        path.display()
+    )]
+    Foreign {
+        /// The directory.
+        path: PathBuf,
+        /// The first of what is in it.
+        found: String,
+    },
+    /// The data directory is a file.
+    #[error("`{}` is no directory; choose an empty or new one with `--data-dir`", path.display())]
+    NoDirectory {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file that marks the data directory cannot be understood.
+    #[error(
+        "cannot use the data directory with the marker `{}`: {reason}; use the program that wrote it, put the marker back from a copy, or choose another directory with `--data-dir`",
+        path.display()
+    )]
+    Marker {
+        /// The marker.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A directory from which a start removes what is left over is a link to another one.
+    #[error(
+        "`{}` is a symbolic link, and the local cloud would remove leftovers from where it leads; make it a directory or choose another data directory with `--data-dir`",
+        path.display()
+    )]
+    Link {
+        /// The link.
+        path: PathBuf,
+    },
     /// The data directory cannot be made or read.
-    #[error("cannot use `{}` in the data directory", path.display())]
+    #[error("cannot use `{}`; make it readable and writable or choose another data directory with `--data-dir`", path.display())]
     DataDir {
         /// The file or directory.
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
+    },
+    /// A database of a data directory that was in use is not there, or has no bytes.
+    #[error(
+        "`{}` is missing or empty, but the data directory was in use: without it {loss}; put it back from a copy, together with its `-wal` file if there is one, or choose another data directory with `--data-dir`; nothing was changed",
+        path.display()
+    )]
+    Lost {
+        /// The `SQLite` file.
+        path: PathBuf,
+        /// What nobody knows without it.
+        loss: &'static str,
+    },
+    /// A database is damaged.
+    #[error(
+        "`{}` is damaged: {reason}; put it back from a copy, together with its `-wal` file if there is one, or choose another data directory with `--data-dir`",
+        path.display()
+    )]
+    Damaged {
+        /// The `SQLite` file.
+        path: PathBuf,
+        /// What `SQLite` found.
+        reason: String,
+    },
+    /// The index knows nothing of files that are whole objects or parts.
+    #[error(
+        "the index does not know {n_files} of the stored objects ({n_bytes} bytes) in `{}`, so it is lost, older than they are or another directory's: {found}; nothing was changed; put `index.sqlite` back from a copy, together with its `-wal` file if there is one, or move these files elsewhere to go on without them",
+        path.display()
+    )]
+    UnknownObjects {
+        /// The directory of the files.
+        path: PathBuf,
+        /// How many files there are.
+        n_files: usize,
+        /// How many bytes they have.
+        n_bytes: u64,
+        /// The first of them.
+        found: String,
     },
     /// The index of objects and events cannot be opened.
     #[error("cannot open the index `{}`", path.display())]

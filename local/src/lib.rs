@@ -38,6 +38,7 @@ mod events;
 mod faults;
 mod host;
 mod http_function;
+mod ids;
 mod images;
 mod lambda;
 mod on_failure;
@@ -48,6 +49,7 @@ mod schedule;
 mod secrets;
 mod serve;
 mod spoil;
+mod sqlite_file;
 mod status;
 mod storm;
 

@@ -4,7 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::header::{CONNECTION, EXPECT};
+use http::{HeaderValue, Request, Response};
 use http_body_util::{Either, Full};
 use hyper::body::{Body, Incoming};
 use hyper::service::{Service, service_fn};
@@ -172,6 +173,7 @@ pub(crate) async fn serve<S, B>(
                 }
             }
         });
+        let service = closing_after_expectations(service);
         connections.spawn(async move {
             let connection =
                 hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service);
@@ -192,4 +194,32 @@ pub(crate) async fn serve<S, B>(
     let all_ended = async { while connections.join_next().await.is_some() {} };
     let _ = tokio::time::timeout(GRACE, all_ended).await;
     connections.shutdown().await;
+}
+
+/// Closes the connection after an answer that came instead of the `100 Continue` that the client expected: when the body
+/// is empty, for which hyper sends none, or the request was refused before its body was read. HTTP allows such an answer
+/// on a connection that stays open, but botocore, and with it the AWS command line, then takes its status line for that of
+/// the next answer, and hangs.
+fn closing_after_expectations<S, B>(
+    service: S,
+) -> impl Service<Request<Incoming>, Response = Response<B>, Error = S::Error, Future: Send>
+where
+    S: Service<Request<Incoming>, Response = Response<B>>,
+    S::Future: Send,
+    S::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    B: Body,
+{
+    service_fn(move |request: Request<Incoming>| {
+        let expects = request.headers().contains_key(EXPECT);
+        let is_empty = request.body().is_end_stream();
+        let answer = service.call(request);
+        async move {
+            let mut answer = answer.await?;
+            if expects && (is_empty || !answer.status().is_success()) {
+                let close = HeaderValue::from_static("close");
+                answer.headers_mut().insert(CONNECTION, close);
+            }
+            Ok(answer)
+        }
+    })
 }

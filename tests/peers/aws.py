@@ -69,8 +69,8 @@ class Peers:
     def on_this_cloud(self) -> list[str]:
         return ["--s3-endpoint", self.endpoints["S3"], "--dynamodb-endpoint", self.endpoints["DynamoDB"], "--lambda-endpoint", self.endpoints["Lambda"]]
 
-    def aws(self, *args: object) -> str:
-        ran = subprocess.run(["aws", *map(str, args)], capture_output=True, text=True, check=False)
+    def aws(self, *args: object, timeout: float | None = None) -> str:
+        ran = subprocess.run(["aws", *map(str, args)], capture_output=True, text=True, check=False, timeout=timeout)
         expect(ran.returncode == 0, f"aws {args}: exit code {ran.returncode}\n{ran.stderr}")
         return ran.stdout
 
@@ -135,6 +135,19 @@ def cli_syncs_many(peers: Peers) -> None:
     expect(len(listed) == n_files, listed)
     again = peers.aws("s3", "sync", board, "s3://submissions/speech-selection/en-60/")
     expect("upload:" not in again, f"nothing has changed, but: {again}")
+
+
+def cli_copies_empty_files(peers: Peers) -> None:
+    directory = peers.scratch / "some-empty"
+    directory.mkdir()
+    for n in range(60):
+        (directory / f"{n:02}").write_text("" if n % 2 else f"{n}")
+    # it hung where an answer to an empty file left its connection open
+    peers.aws("s3", "cp", "--recursive", directory, "s3://datasets/some-empty/", timeout=10 * PATIENCE_SECONDS)
+    back = peers.scratch / "some-empty-back"
+    peers.aws("s3", "cp", "--recursive", "s3://datasets/some-empty/", back)
+    for sent in directory.iterdir():
+        expect((back / sent.name).read_bytes() == sent.read_bytes(), sent.name)
 
 
 def cli_uploads_in_parts(peers: Peers) -> None:
@@ -309,6 +322,7 @@ CHECKS = (
     publish,
     cli_copies_a_submission_and_its_receipt,
     cli_syncs_many,
+    cli_copies_empty_files,
     cli_uploads_in_parts,
     cli_lists_versions,
     a_round_is_published_and_scored_again,

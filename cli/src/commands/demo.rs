@@ -38,7 +38,7 @@ pub(crate) struct DemoArgs {
     /// The demo data's directory; by default the one that ships with the project
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Keep the demo's cloud in this directory, to look into it or to start `dataperf local` on it
+    /// Keep the demo's cloud in this directory, new or empty, to look into it or to start `dataperf local` on it
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
     /// Go on running after the leaderboards are printed, until Ctrl-C

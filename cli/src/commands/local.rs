@@ -52,7 +52,8 @@ const POLICIES: &str = include_str!("../../../infra/policies.json");
     dataperf local --host 0.0.0.0 --remote --allow-host box.example"
 )]
 pub(crate) struct LocalArgs {
-    /// Where objects, the table, the event queue and the functions' logs are kept between runs
+    /// Where objects, the table, the event queue and the functions' logs are kept between runs: a new or empty directory, or
+    /// one that has been used for this before
     #[arg(long, default_value = ".dataperf")]
     data_dir: PathBuf,
     /// The address the ports are opened on; one that other machines can reach needs --remote

@@ -24,7 +24,7 @@ use crate::queue::Queue;
 use crate::schedule;
 use crate::status::Status;
 
-pub(crate) use self::leftovers::kill_all_in;
+pub(crate) use self::leftovers::clear_leftovers;
 pub(crate) use self::synchronous::Synchronous;
 
 /// What all functions share.
@@ -36,6 +36,8 @@ pub(crate) struct HostContext {
     pub(crate) status: Arc<Status>,
     /// Holds the working directories, `functions/NAME`, and the logs, `logs/NAME`.
     pub(crate) data_dir: PathBuf,
+    /// The id of the data directory, which processes carry.
+    pub(crate) data_dir_id: String,
     pub(crate) s3_endpoint: String,
     pub(crate) dynamodb_endpoint: String,
     pub(crate) lambda_endpoint: String,

@@ -10,12 +10,14 @@ use tokio::process::{Child, Command};
 use tokio::sync::oneshot;
 
 use super::HostContext;
+use super::leftovers::OWNER;
 use super::log::Log;
 use super::runtime_api::{RuntimeApi, Work};
 use crate::access::{Callers, Rights};
 use crate::config::{FunctionSpec, REGION};
 use crate::database::now_ms;
 use crate::faults::{self, Faults, Shortage};
+use crate::ids;
 use crate::queue::{FunctionError, Queued, function_arn};
 
 /// How long a process may take until it asks for work, as in AWS.
@@ -57,7 +59,7 @@ pub(crate) struct Process {
 impl Process {
     /// Starts the binary with the environment that Lambda gives, a working directory and a log of its own.
     pub(crate) async fn start(context: &HostContext, spec: Arc<FunctionSpec>) -> std::io::Result<Self> {
-        let id = uuid::Uuid::new_v4().simple().to_string();
+        let id = ids::fresh();
         let api = RuntimeApi::start(spec.environment.contains_key(XRAY_DAEMON)).await?;
         let dir = context.data_dir.join("functions").join(&spec.name).join(&id);
         std::fs::create_dir_all(&dir)?;
@@ -70,7 +72,7 @@ impl Process {
             &spec.name,
             &context.status,
         )?;
-        let secret = uuid::Uuid::new_v4().simple().to_string();
+        let secret = ids::fresh();
         let policy = spec.policy.clone().map(Arc::new);
         let rights = policy.map_or(Rights::All, Rights::These);
         context.callers.add(&access_key(&spec.name, &id), &secret, rights);
@@ -79,6 +81,7 @@ impl Process {
         command
             .env_clear()
             .envs(environment(context, &spec, &api, &dir, &id, &secret))
+            .env(OWNER, &context.data_dir_id)
             .current_dir(&dir)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -259,7 +262,8 @@ fn limit(pid: Option<u32>, shortage: Shortage) {
 #[cfg(not(target_os = "linux"))]
 fn limit(_pid: Option<u32>, _shortage: Shortage) {}
 
-fn remove_dir(dir: &Path) {
+/// Removes a working directory; a failure is logged.
+pub(super) fn remove_dir(dir: &Path) {
     if let Err(error) = std::fs::remove_dir_all(dir) {
         tracing::debug!(dir = %dir.display(), %error, "cannot remove a working directory");
     }

@@ -1,9 +1,10 @@
 //! The files that hold the bodies of objects and parts.
 //!
-//! A body is written under a name that nobody knows, forced to the disk, and becomes an object only when a row of the
-//! index names it. What no row names is left over from a crash and swept at the next start.
+//! A body is written to a file whose name ends in `.partial` and forced to the disk. A row of the index makes it an object
+//! or a part, and then, before the client hears of it, the file loses that ending. So a file with the ending that no row
+//! names is a write that never ended. `recovery` clears up what a crash left.
 
-use std::collections::BTreeSet;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -17,6 +18,10 @@ use tokio::io::AsyncWriteExt;
 
 use super::failure::Failure;
 use super::headers::Checksums;
+use crate::ids;
+
+/// How the name of a file ends until a row names the body.
+pub(crate) const UNFINISHED: &str = ".partial";
 
 /// The directory of bodies.
 #[derive(Clone, Debug)]
@@ -40,7 +45,7 @@ pub(crate) struct NewBody {
     pub(crate) n_bytes: u64,
     pub(crate) md5: [u8; 16],
     pub(crate) checksums: Checksums,
-    path: PathBuf,
+    dir: Bodies,
     is_kept: bool,
 }
 
@@ -53,61 +58,69 @@ impl NewBody {
     /// A row of the index names the body now.
     pub(crate) fn keep(mut self) {
         self.is_kept = true;
+        if let Err(error) = self.dir.finish(&self.name) {
+            tracing::warn!(name = self.name, %error, "cannot rename a body; the next start does");
+        }
     }
 }
 
 impl Drop for NewBody {
     fn drop(&mut self) {
         if !self.is_kept {
-            remove(&self.path);
+            remove(&self.dir.unfinished_path(&self.name));
         }
     }
 }
 
 impl Bodies {
-    /// Makes the directories, and removes every file that `is_named` does not know.
-    pub(crate) fn open<E>(
-        dir: &Path,
-        named: impl FnOnce() -> Result<BTreeSet<String>, E>,
-    ) -> io::Result<Result<Self, E>> {
-        for shard in 0..=255_u8 {
-            std::fs::create_dir_all(dir.join(format!("{shard:02x}")))?;
+    /// Makes the directories.
+    pub(crate) fn open(dir: &Path) -> io::Result<Self> {
+        let bodies = Self { dir: dir.to_owned() };
+        for shard in bodies.shards() {
+            std::fs::create_dir_all(shard)?;
         }
-        let named = match named() {
-            Ok(named) => named,
-            Err(error) => return Ok(Err(error)),
-        };
-        let mut n_swept = 0_usize;
-        for shard in std::fs::read_dir(dir)? {
-            for file in std::fs::read_dir(shard?.path())? {
-                let file = file?;
-                if !file.file_name().to_str().is_some_and(|name| named.contains(name)) {
-                    std::fs::remove_file(file.path())?;
-                    n_swept += 1;
-                }
-            }
-        }
-        if n_swept > 0 {
-            tracing::info!(n_swept, "removed bodies of writes that never ended");
-        }
-        Ok(Ok(Self { dir: dir.to_owned() }))
+        Ok(bodies)
+    }
+
+    /// The directory of them all.
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The directories of the files.
+    pub(crate) fn shards(&self) -> impl Iterator<Item = PathBuf> {
+        (0..=255_u8).map(|shard| self.dir.join(format!("{shard:02x}")))
     }
 
     /// The file of the body called `name`.
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
+    fn path(&self, name: &str) -> PathBuf {
         self.dir.join(name.get(..2).unwrap_or_default()).join(name)
     }
 
-    /// A name that no body has.
-    pub(crate) fn fresh_name() -> String {
-        uuid::Uuid::new_v4().simple().to_string()
+    /// The file of the body called `name` until a row names it.
+    pub(crate) fn unfinished_path(&self, name: &str) -> PathBuf {
+        self.path(&format!("{name}{UNFINISHED}"))
     }
 
-    /// Removes bodies that no row names any more.
-    pub(crate) fn remove_all(&self, names: &[String]) {
-        for name in names {
-            remove(&self.path(name));
-        }
+    /// Opens a body that a row names. Its file may be about to be renamed.
+    pub(crate) fn read(&self, name: &str) -> io::Result<File> {
+        let or = |error: io::Error, path: PathBuf| match error.kind() {
+            io::ErrorKind::NotFound => File::open(path),
+            _ => Err(error),
+        };
+        File::open(self.path(name))
+            .or_else(|error| or(error, self.unfinished_path(name)))
+            .or_else(|error| or(error, self.path(name)))
+    }
+
+    /// Gives a body that a row names its last name.
+    pub(crate) fn finish(&self, name: &str) -> io::Result<()> {
+        std::fs::rename(self.unfinished_path(name), self.path(name))
+    }
+
+    /// Removes the body called `name`, which no row names any more; a failure is logged.
+    pub(crate) fn remove(&self, name: &str) {
+        remove(&self.path(name));
     }
 
     /// Writes what the client sends to the disk and checks it against what the client announced.
@@ -119,7 +132,7 @@ impl Bodies {
         let mut body = self.unwritten();
         let mut hasher = hasher_for(&announced);
         let mut md5 = Md5::new();
-        let mut file = tokio::fs::File::create_new(&body.path).await?;
+        let mut file = tokio::fs::File::create_new(self.unfinished_path(&body.name)).await?;
         file.set_max_buf_size(1 << 20);
         if let Some(mut sent) = sent {
             while let Some(chunk) = sent.next().await {
@@ -142,23 +155,21 @@ impl Bodies {
     /// Writes the bodies called `parts`, one after the other, as one new body. Blocks.
     pub(crate) fn concatenate(&self, parts: &[String]) -> Result<NewBody, Failure> {
         let mut whole = self.unwritten();
-        let mut file = std::fs::File::create_new(&whole.path)?;
+        let mut file = File::create_new(self.unfinished_path(&whole.name))?;
         for part in parts {
-            whole.n_bytes += io::copy(&mut std::fs::File::open(self.path(part))?, &mut file)?;
+            whole.n_bytes += io::copy(&mut self.read(part)?, &mut file)?;
         }
         file.sync_all()?;
         Ok(whole)
     }
 
     fn unwritten(&self) -> NewBody {
-        let name = Self::fresh_name();
-        let path = self.path(&name);
         NewBody {
-            name,
+            name: ids::fresh(),
             n_bytes: 0,
             md5: [0; 16],
             checksums: Checksums::default(),
-            path,
+            dir: self.clone(),
             is_kept: false,
         }
     }
@@ -251,4 +262,28 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 fn base64(bytes: &[u8]) -> String {
     use base64::Engine as _;
     base64::engine::general_purpose::STANDARD.encode(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use super::*;
+
+    #[test]
+    fn a_body_is_readable_before_and_after_it_is_renamed() {
+        let dir = tempfile::tempdir().unwrap();
+        let bodies = Bodies::open(dir.path()).unwrap();
+        let name = ids::fresh();
+        std::fs::write(bodies.unfinished_path(&name), "body").unwrap();
+        for _ in 0..2 {
+            let mut text = String::new();
+            bodies.read(&name).unwrap().read_to_string(&mut text).unwrap();
+            assert_eq!(text, "body");
+            let _ = bodies.finish(&name);
+        }
+        assert!(!bodies.unfinished_path(&name).exists());
+        bodies.remove(&name);
+        assert_eq!(bodies.read(&name).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
 }

@@ -1,13 +1,13 @@
 //! Changes of the index: a new version, a delete marker, a version deleted for good.
 
-use rusqlite::{OptionalExtension, Transaction, params};
+use rusqlite::{Transaction, params};
 use s3s::{S3Error, S3ErrorCode};
 
-use super::bodies::Bodies;
 use super::failure::Failure;
 use super::headers::Preconditions;
 use super::index::{self, NULL_VERSION, Versioning};
 use crate::database::now_ms;
+use crate::ids;
 
 /// A version to be.
 #[derive(Clone, Debug)]
@@ -30,8 +30,6 @@ pub(crate) struct Written {
     /// `None` where the bucket has never kept versions.
     pub(crate) version_id: Option<String>,
     pub(crate) created_ms: i64,
-    /// Bodies that no row names any more.
-    pub(crate) orphans: Vec<String>,
 }
 
 /// Makes a version the newest of its key if the conditions hold.
@@ -49,12 +47,11 @@ pub(crate) fn insert(
     conditions.check(current_etag)?;
 
     let version_id = match versioning {
-        Versioning::Enabled => Bodies::fresh_name(),
+        Versioning::Enabled => ids::fresh(),
         Versioning::Never | Versioning::Suspended => NULL_VERSION.to_owned(),
     };
-    let mut orphans = Vec::new();
     if versioning != Versioning::Enabled {
-        orphans.extend(remove_row(transaction, new.bucket, new.key, NULL_VERSION)?);
+        remove_row(transaction, new.bucket, new.key, NULL_VERSION)?;
     }
     let sql = "UPDATE version SET is_latest = 0 WHERE bucket = ? AND key = ? AND is_latest";
     transaction.prepare_cached(sql)?.execute([new.bucket, new.key])?;
@@ -81,29 +78,21 @@ pub(crate) fn insert(
         seq,
         version_id,
         created_ms,
-        orphans,
     })
 }
 
-/// Removes one row; its body if no other row names it.
+/// Removes one row. The index notes its body, whose file goes after the commit if no other row names it.
 fn remove_row(
     transaction: &Transaction<'_>,
     bucket: &str,
     key: &str,
     version_id: &str,
-) -> rusqlite::Result<Option<String>> {
-    let sql = "DELETE FROM version WHERE bucket = ? AND key = ? AND version_id = ? RETURNING body";
-    let body: Option<String> = transaction
+) -> rusqlite::Result<()> {
+    let sql = "DELETE FROM version WHERE bucket = ? AND key = ? AND version_id = ?";
+    transaction
         .prepare_cached(sql)?
-        .query_row([bucket, key, version_id], |row| row.get(0))
-        .optional()?;
-    let Some(body) = body.filter(|body| !body.is_empty()) else {
-        return Ok(None);
-    };
-    let is_shared = transaction
-        .prepare_cached("SELECT 1 FROM version WHERE body = ? LIMIT 1")?
-        .exists([&body])?;
-    Ok((!is_shared).then_some(body))
+        .execute([bucket, key, version_id])?;
+    Ok(())
 }
 
 /// What became of a delete.
@@ -112,7 +101,6 @@ pub(crate) struct Deleted {
     /// Whether a delete marker was made or removed.
     pub(crate) is_delete_marker: bool,
     pub(crate) version_id: Option<String>,
-    pub(crate) orphans: Vec<String>,
 }
 
 /// Deletes a key (a marker where versions are kept) or one version for good.
@@ -130,13 +118,8 @@ pub(crate) fn delete(
     if versioning == Versioning::Never {
         let current = index::latest(transaction, bucket, key)?;
         conditions.check(current.as_ref().map(|version| version.etag.as_str()))?;
-        let orphans = remove_row(transaction, bucket, key, NULL_VERSION)?
-            .into_iter()
-            .collect();
-        return Ok(Deleted {
-            orphans,
-            ..Deleted::default()
-        });
+        remove_row(transaction, bucket, key, NULL_VERSION)?;
+        return Ok(Deleted::default());
     }
     let marker = NewVersion {
         bucket,
@@ -152,7 +135,6 @@ pub(crate) fn delete(
     Ok(Deleted {
         is_delete_marker: true,
         version_id: written.version_id,
-        orphans: written.orphans,
     })
 }
 
@@ -172,9 +154,7 @@ fn delete_version(
         });
     };
     conditions.check(Some(&version.etag))?;
-    let orphans = remove_row(transaction, bucket, key, version_id)?
-        .into_iter()
-        .collect();
+    remove_row(transaction, bucket, key, version_id)?;
     if version.is_latest {
         let sql = "UPDATE version SET is_latest = 1 WHERE seq =
             (SELECT seq FROM version WHERE bucket = ? AND key = ? ORDER BY seq DESC LIMIT 1)";
@@ -183,7 +163,6 @@ fn delete_version(
     Ok(Deleted {
         is_delete_marker: version.is_delete_marker,
         version_id: version_id_out,
-        orphans,
     })
 }
 

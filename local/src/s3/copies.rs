@@ -156,7 +156,7 @@ impl Store {
                     &conditions,
                 )
             })?;
-            store.settle(&deleted.orphans, 0);
+            store.settle(0);
             Ok(deleted)
         })
         .await

@@ -11,6 +11,7 @@ mod listings;
 mod multipart;
 mod objects;
 mod operations;
+mod recovery;
 mod store;
 mod uploads;
 mod version_listings;
@@ -45,15 +46,20 @@ pub(crate) fn service(store: Store, callers: &Arc<Callers>) -> S3Service {
     builder.build()
 }
 
-/// Opens the storage: makes the buckets that are missing, and sweeps what a crash left over.
+/// Opens the storage: clears up what a crash left over, and makes the buckets that are missing.
 pub(crate) fn open(
     dir: &Path,
     database: &Arc<Database>,
     queue: &Arc<Queue>,
     buckets: &[Bucket],
 ) -> Result<Store, StartError> {
-    let index_failed = |source: DatabaseError| StartError::Index {
+    let bodies = Bodies::open(dir).map_err(|source| StartError::DataDir {
         path: dir.to_owned(),
+        source,
+    })?;
+    recovery::recover(&bodies, database)?;
+    let index_failed = |source: DatabaseError| StartError::Index {
+        path: database.path().to_owned(),
         source,
     };
     for bucket in buckets {
@@ -71,12 +77,6 @@ pub(crate) fn open(
             .write_now(|transaction| Ok(index::create_bucket(transaction, &bucket.name, versioning)?))
             .map_err(index_failed)?;
     }
-    let bodies = Bodies::open(dir, || Store::named_bodies(database))
-        .map_err(|source| StartError::DataDir {
-            path: dir.to_owned(),
-            source,
-        })?
-        .map_err(index_failed)?;
     Ok(Store {
         database: Arc::clone(database),
         bodies,

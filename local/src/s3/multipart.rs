@@ -1,6 +1,6 @@
 //! Uploads in parts.
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 use s3s::dto::{
     CompleteMultipartUploadInput, CompleteMultipartUploadOutput, CreateMultipartUploadInput,
     CreateMultipartUploadOutput, ETag, ListPartsInput, ListPartsOutput, Part, UploadPartCopyInput,
@@ -8,7 +8,7 @@ use s3s::dto::{
 };
 use s3s::{TrailingHeaders, s3_error};
 
-use super::bodies::{Announced, Bodies, NewBody};
+use super::bodies::{Announced, NewBody};
 use super::copies::copy_source;
 use super::failure::Failure;
 use super::headers::{Preconditions, set_checksums, take_checksums, take_headers};
@@ -21,6 +21,7 @@ use super::uploads::{
 };
 use crate::database::{blocking, now_ms};
 use crate::events::Origin;
+use crate::ids;
 
 /// The largest part number.
 const MAX_PARTS: i32 = 10_000;
@@ -34,7 +35,7 @@ impl Store {
         let upload = UploadName {
             bucket: input.bucket,
             key: input.key,
-            id: Bodies::fresh_name(),
+            id: ids::fresh(),
         };
         let name = upload.clone();
         self.database
@@ -121,19 +122,27 @@ impl Store {
         let store = self.clone();
         blocking(move || {
             let checksums = serde_json::to_string(&body.checksums)?;
-            let replaced = store.database.write_now(|transaction| {
+            store.database.write_now(|transaction| {
                 upload_headers(transaction, &upload)?;
-                let sql = "SELECT body FROM part WHERE upload_id = ? AND number = ?";
-                let replaced: Option<String> =
-                    transaction.query_row(sql, params![upload.id, number], |row| row.get(0)).optional()?;
-                let sql = "INSERT OR REPLACE INTO part (upload_id, number, body, n_bytes, etag, created_ms, checksums)
+                // not `INSERT OR REPLACE`, which would not note the body that was replaced
+                let sql = "DELETE FROM part WHERE upload_id = ? AND number = ?";
+                transaction.execute(sql, params![upload.id, number])?;
+                let sql = "INSERT INTO part (upload_id, number, body, n_bytes, etag, created_ms, checksums)
                     VALUES (?, ?, ?, ?, ?, ?, ?)";
-                let row = params![upload.id, number, body.name, body.n_bytes, body.etag(), now_ms(), checksums];
+                let row = params![
+                    upload.id,
+                    number,
+                    body.name,
+                    body.n_bytes,
+                    body.etag(),
+                    now_ms(),
+                    checksums
+                ];
                 transaction.execute(sql, row)?;
-                Ok::<_, Failure>(replaced)
+                Ok::<_, Failure>(())
             })?;
             body.keep();
-            store.bodies.remove_all(replaced.as_slice());
+            store.settle(0);
             Ok(())
         })
         .await
@@ -198,12 +207,15 @@ impl Store {
     }
 
     pub(crate) async fn abort_upload(&self, upload: UploadName) -> Result<(), Failure> {
-        let bodies = self
-            .database
-            .write(move |transaction| remove_upload(transaction, &upload))
-            .await?;
-        self.bodies.remove_all(&bodies);
-        Ok(())
+        let store = self.clone();
+        blocking(move || {
+            store
+                .database
+                .write_now(|transaction| remove_upload(transaction, &upload))?;
+            store.settle(0);
+            Ok(())
+        })
+        .await
     }
 
     pub(crate) async fn list_upload_parts(&self, input: ListPartsInput) -> Result<ListPartsOutput, Failure> {

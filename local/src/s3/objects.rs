@@ -183,9 +183,7 @@ impl Store {
         let body = self.bodies.receive(sent, announced).await?;
         let (etag, n_bytes, checksums) = (body.etag(), body.n_bytes, body.checksums.clone());
         object.headers.checksums = checksums.clone();
-        let written = self
-            .publish(object, body, etag.clone(), |_| Ok(Vec::new()))
-            .await?;
+        let written = self.publish(object, body, etag.clone(), |_| Ok(())).await?;
         Ok(Stored {
             etag,
             n_bytes,

@@ -24,6 +24,7 @@ use super::objects::last_modified;
 use super::store::Store;
 use super::uploads::UploadName;
 use crate::config::REGION;
+use crate::database::blocking;
 
 type Answer<T> = S3Result<S3Response<T>>;
 
@@ -177,9 +178,15 @@ impl S3 for Store {
 
     async fn delete_bucket(&self, request: S3Request<DeleteBucketInput>) -> Answer<DeleteBucketOutput> {
         let bucket = request.input.bucket;
-        self.database
-            .write(move |transaction| changes::delete_bucket(transaction, &bucket))
-            .await?;
+        let store = self.clone();
+        blocking(move || {
+            store
+                .database
+                .write_now(|transaction| changes::delete_bucket(transaction, &bucket))?;
+            store.settle(0);
+            Ok::<_, Failure>(())
+        })
+        .await?;
         Ok(S3Response::with_status(
             DeleteBucketOutput::default(),
             http::StatusCode::NO_CONTENT,

@@ -1,6 +1,5 @@
 //! Objects as files and rows: what the S3 operations are made of.
 
-use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::ops::Range;
@@ -63,15 +62,6 @@ pub(crate) struct NewObject {
 }
 
 impl Store {
-    /// The names of all bodies that a row names.
-    pub(crate) fn named_bodies(database: &Database) -> Result<BTreeSet<String>, DatabaseError> {
-        database.read_now(|connection| {
-            let mut statement = connection.prepare("SELECT body FROM version UNION SELECT body FROM part")?;
-            let names = statement.query_map([], |row| row.get(0))?;
-            Ok(names.collect::<rusqlite::Result<_>>()?)
-        })
-    }
-
     /// Refuses with `NoSuchBucket` before a body is read for nothing.
     pub(crate) async fn require_bucket(&self, bucket: &str) -> Result<(), Failure> {
         let bucket = bucket.to_owned();
@@ -86,7 +76,7 @@ impl Store {
         object: NewObject,
         body: NewBody,
         etag: String,
-        in_same_transaction: impl FnOnce(&Transaction<'_>) -> Result<Vec<String>, Failure> + Send + 'static,
+        in_same_transaction: impl FnOnce(&Transaction<'_>) -> Result<(), Failure> + Send + 'static,
     ) -> Result<Written, Failure> {
         let store = self.clone();
         blocking(move || {
@@ -102,14 +92,11 @@ impl Store {
                 begun_ms: object.begun_ms,
             };
             let (written, n_queued) = store.database.write_now(|transaction| {
-                let mut orphans = in_same_transaction(transaction)?;
-                let (mut written, n_queued) =
-                    store.insert(transaction, &new, &object.conditions, object.origin)?;
-                written.orphans.append(&mut orphans);
-                Ok::<_, Failure>((written, n_queued))
+                in_same_transaction(transaction)?;
+                store.insert(transaction, &new, &object.conditions, object.origin)
             })?;
             body.keep();
-            store.settle(&written.orphans, n_queued);
+            store.settle(n_queued);
             Ok(written)
         })
         .await
@@ -161,15 +148,9 @@ impl Store {
                 };
                 let (written, n_queued) =
                     store.insert(transaction, &new, &object.conditions, object.origin)?;
-                // an object copied onto itself drops the row that named the body, but the new row names it again
-                let orphans = written
-                    .orphans
-                    .into_iter()
-                    .filter(|name| *name != version.body)
-                    .collect();
-                Ok::<_, Failure>((version, Written { orphans, ..written }, n_queued))
+                Ok::<_, Failure>((version, written, n_queued))
             })?;
-            store.settle(&written.orphans, n_queued);
+            store.settle(n_queued);
             Ok((version, written))
         })
         .await
@@ -197,12 +178,36 @@ impl Store {
         Ok((written, n_queued))
     }
 
-    /// What follows a commit: files that no row names go, functions that have work wake.
-    pub(crate) fn settle(&self, orphans: &[String], n_queued: usize) {
+    /// What follows a commit: files that no row names go, functions that have work wake. Blocks.
+    pub(crate) fn settle(&self, n_queued: usize) {
         if n_queued > 0 {
             self.queue.announce();
         }
-        self.bodies.remove_all(orphans);
+        if let Err(error) = self.remove_unnamed() {
+            tracing::warn!(%error, "cannot remove bodies that no row names; the next start does");
+        }
+    }
+
+    fn remove_unnamed(&self) -> Result<(), DatabaseError> {
+        let unnamed: Vec<String> = self.database.read_now(|connection| {
+            let sql = "SELECT name FROM removed_body WHERE name NOT IN (SELECT body FROM version WHERE body = name)";
+            let mut statement = connection.prepare_cached(sql)?;
+            let names = statement.query_map([], |row| row.get(0))?;
+            names.collect::<rusqlite::Result<_>>()
+        })?;
+        if unnamed.is_empty() {
+            return Ok(());
+        }
+        for name in &unnamed {
+            self.bodies.remove(name);
+        }
+        self.database.write_now(|transaction| {
+            let mut statement = transaction.prepare_cached("DELETE FROM removed_body WHERE name = ?")?;
+            for name in &unnamed {
+                statement.execute([name])?;
+            }
+            Ok(())
+        })
     }
 
     /// The version that a client asks for, with its headers.
@@ -247,7 +252,7 @@ impl Store {
         let mut missing = None;
         loop {
             let (version, headers) = self.database.read_now(|connection| find(connection, asked))?;
-            match File::open(self.bodies.path(&version.body)) {
+            match self.bodies.read(&version.body) {
                 Ok(file) => {
                     return Ok(Found {
                         version,

@@ -160,16 +160,9 @@ pub(crate) fn checksums_of_parts(parts: &[StoredPart]) -> Checksums {
     }
 }
 
-/// Ends an upload; the bodies of its parts, which no row names then.
-pub(crate) fn remove_upload(
-    transaction: &Transaction<'_>,
-    upload: &UploadName,
-) -> Result<Vec<String>, Failure> {
+/// Ends an upload, and with it the rows of its parts.
+pub(crate) fn remove_upload(transaction: &Transaction<'_>, upload: &UploadName) -> Result<(), Failure> {
     upload_headers(transaction, upload)?;
-    let bodies = parts(transaction, upload)?
-        .into_iter()
-        .map(|part| part.body)
-        .collect();
     transaction.execute("DELETE FROM upload WHERE id = ?", [&upload.id])?;
-    Ok(bodies)
+    Ok(())
 }

@@ -5,6 +5,7 @@ mod access;
 #[path = "../common/mod.rs"]
 mod common;
 mod conditional;
+mod expectations;
 mod listings;
 mod multipart;
 mod objects;

@@ -18,7 +18,8 @@ async fn a_restart_keeps_objects_and_sweeps_what_was_left_half_written() {
         panic!("two clouds share a directory")
     };
     cloud.shutdown().await;
-    std::fs::write(dir.path().join("cloud/objects/ab/abandoned"), "half").unwrap();
+    let unfinished = format!("cloud/objects/ab/{}.partial", "ab".repeat(16));
+    std::fs::write(dir.path().join(unfinished), "half").unwrap();
 
     let cloud = LocalCloud::start(config(dir.path())).await.unwrap();
     let client = s3(&cloud);

@@ -1,0 +1,193 @@
+//! The directory that holds all state: a local cloud's own, and used by one at a time.
+//!
+//! A start removes what a killed one left behind. It must never do so in a directory of something else, so a directory
+//! is taken only if it is new or empty, or says that it is a local cloud's: by its marker, or, made before there were
+//! markers, by the files that only a local cloud makes.
+
+mod marker;
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind, Read as _};
+use std::path::{Path, PathBuf};
+
+use crate::error::StartError;
+use crate::host;
+
+use self::marker::{MARKER, Marker, UNFINISHED_MARKER};
+
+const LOCK: &str = "lock";
+/// How every `SQLite` file begins.
+const SQLITE_MAGIC: &[u8; 16] = b"SQLite format 3\0";
+/// How many entries of a directory that is refused its message names.
+const N_NAMED: usize = 3;
+
+/// A data directory that nobody else uses until it is unlocked or dropped.
+#[derive(Debug)]
+pub(crate) struct DataDir {
+    path: PathBuf,
+    marker: Marker,
+    lock: File,
+}
+
+/// What a directory says about itself.
+enum Kind {
+    Marked(Marker),
+    /// It has all that a local cloud made before there were markers.
+    Unmarked,
+    /// Nothing is in it but what a start that was cut off leaves.
+    Empty,
+}
+
+impl DataDir {
+    /// Takes `path`, which is made if it is missing, and clears away what a killed host left in it.
+    ///
+    /// # Errors
+    /// When the directory is something else's, in use, or cannot be used. Nothing in it has changed then.
+    pub(crate) fn take(path: &Path) -> Result<Self, StartError> {
+        let path = make(path)?;
+        examine(&path)?;
+        let functions = path.join("functions");
+        if functions.is_symlink() {
+            return Err(StartError::Link { path: functions });
+        }
+        let lock = lock(&path)?;
+        // again, now that no other start can be writing the marker
+        let marker = match examine(&path)? {
+            Kind::Marked(marker) => marker,
+            kind @ (Kind::Unmarked | Kind::Empty) => {
+                let marker = Marker::new(matches!(kind, Kind::Unmarked));
+                marker.write(&path).map_err(cannot_use(&path.join(MARKER)))?;
+                marker
+            }
+        };
+        host::clear_leftovers(&functions, &marker.id);
+        Ok(Self { path, marker, lock })
+    }
+
+    /// Its absolute path, without links.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The id that processes started for this directory carry.
+    pub(crate) fn id(&self) -> &str {
+        &self.marker.id
+    }
+
+    /// Whether a start has made all files once: then none of them may be missing.
+    pub(crate) fn is_set_up(&self) -> bool {
+        self.marker.is_set_up
+    }
+
+    /// Notes that all files are made.
+    pub(crate) fn set_up(&mut self) -> Result<(), StartError> {
+        if !self.marker.is_set_up {
+            self.marker.is_set_up = true;
+            let written = self.marker.write(&self.path);
+            written.map_err(cannot_use(&self.path.join(MARKER)))?;
+        }
+        Ok(())
+    }
+
+    /// Lets others use the directory. Dropping the file would not be enough: a process that is being started has a copy
+    /// of it until it runs its own program.
+    pub(crate) fn unlock(&self) {
+        let _ = self.lock.unlock();
+    }
+}
+
+fn cannot_use(path: &Path) -> impl FnOnce(io::Error) -> StartError {
+    let path = path.to_owned();
+    |source| StartError::DataDir { path, source }
+}
+
+/// Makes the directory if it is missing; its absolute path.
+fn make(path: &Path) -> Result<PathBuf, StartError> {
+    match std::fs::create_dir_all(path) {
+        Err(_) if path.exists() && !path.is_dir() => Err(StartError::NoDirectory {
+            path: path.to_owned(),
+        }),
+        made => made.and_then(|()| path.canonicalize()).map_err(cannot_use(path)),
+    }
+}
+
+/// Locks the directory, whose lock must not be made before it is known to be a local cloud's.
+fn lock(dir: &Path) -> Result<File, StartError> {
+    let path = dir.join(LOCK);
+    let mut options = OpenOptions::new();
+    let file = options.write(true).create(true).truncate(false).open(&path);
+    let file = file.map_err(cannot_use(&path))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(StartError::DataDirInUse { path: dir.to_owned() }),
+        Err(TryLockError::Error(source)) => Err(cannot_use(&path)(source)),
+    }
+}
+
+/// Says what the directory is without changing anything in it.
+fn examine(dir: &Path) -> Result<Kind, StartError> {
+    // before the marker is looked for: a start that runs now makes other files only after it
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(dir).map_err(cannot_use(dir))? {
+        names.push(entry.map_err(cannot_use(dir))?.file_name());
+    }
+    names.sort_unstable();
+    if let Some(marker) = Marker::read(dir)? {
+        return Ok(Kind::Marked(marker));
+    }
+    let foreign: Vec<&OsString> = names
+        .iter()
+        .filter(|name| *name != UNFINISHED_MARKER && !(*name == LOCK && is_empty_file(&dir.join(name))))
+        .collect();
+    if foreign.is_empty() {
+        return Ok(Kind::Empty);
+    }
+    if was_made_before_markers(dir) {
+        return Ok(Kind::Unmarked);
+    }
+    Err(StartError::Foreign {
+        path: dir.to_owned(),
+        found: list(&foreign),
+    })
+}
+
+/// Whether a local cloud of before made the directory: an empty lock, all 256 directories of bodies, and at least one
+/// of the two databases. No single one is asked for, so that who lost one is told which.
+fn was_made_before_markers(dir: &Path) -> bool {
+    let is_shard = |shard: u8| is_directory(&dir.join("objects").join(format!("{shard:02x}")));
+    let is_database = |name: &str| begins_as_sqlite(&dir.join(name)).unwrap_or(false);
+    is_empty_file(&dir.join(LOCK))
+        && (0..=255).all(is_shard)
+        && ["index.sqlite", "dynamodb.sqlite"].into_iter().any(is_database)
+}
+
+fn is_empty_file(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() == 0)
+}
+
+fn is_directory(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
+}
+
+fn begins_as_sqlite(path: &Path) -> io::Result<bool> {
+    let mut start = [0; SQLITE_MAGIC.len()];
+    match File::open(path)?.read_exact(&mut start) {
+        Ok(()) => Ok(start == *SQLITE_MAGIC),
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// The first names, and how many more there are.
+fn list(names: &[&OsString]) -> String {
+    let mut named: Vec<String> = names
+        .iter()
+        .take(N_NAMED)
+        .map(|name| format!("`{}`", name.display()))
+        .collect();
+    if names.len() > N_NAMED {
+        named.push(format!("{} more", names.len() - N_NAMED));
+    }
+    named.join(", ")
+}
