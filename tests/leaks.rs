@@ -71,6 +71,18 @@ fn read(verdict: &Verdict, level: Feedback) -> Value {
     serde_json::to_value(verdict.shown(level)).unwrap()
 }
 
+/// Artifacts with what their submitter reads of them.
+fn seen(verdicts: &[(Value, Verdict)], level: Feedback) -> Vec<(Value, Value)> {
+    let one = |(artifact, verdict): &(Value, Verdict)| (artifact.clone(), read(verdict, level));
+    verdicts.iter().map(one).collect()
+}
+
+/// The best score.
+fn best(verdicts: &[(Value, Verdict)]) -> f64 {
+    let scores = verdicts.iter().filter_map(|(_, verdict)| verdict.score);
+    scores.fold(0.0, f64::max)
+}
+
 /// A metric of each part: `name` of each of `parts`.
 fn of_each(read: &Value, parts: &str, name: &str) -> Option<BTreeMap<String, f64>> {
     let parts = read["metrics"][parts].as_object()?;

@@ -13,7 +13,7 @@ use dataperf::{Digest, Feedback, Receipt, Timestamp, Upload};
 use serde_json::{Value, json};
 
 use super::selection::recombined;
-use super::{Draws, LEVELS, Target, read};
+use super::{Draws, LEVELS, Target, best, seen};
 
 fn parameters(target: &Target<DataAcquisition>) -> Value {
     target.dataset.manifest().parameters.clone()
@@ -53,15 +53,9 @@ async fn numbers_of_markets_recombine() {
         let verdict = target.score("open", &artifact).await;
         verdicts.push((artifact, verdict));
     }
-    let best = verdicts
-        .iter()
-        .filter_map(|(_, verdict)| verdict.score)
-        .fold(0.0, f64::max);
+    let best = best(&verdicts);
     for level in LEVELS {
-        let seen: Vec<(Value, Value)> = verdicts
-            .iter()
-            .map(|(artifact, verdict)| (artifact.clone(), read(verdict, level)))
-            .collect();
+        let seen = seen(&verdicts, level);
         let combined = recombined("markets", "accuracy", &seen);
         if level == Feedback::Score {
             assert_eq!(combined, None, "the score alone says nothing of a market");

@@ -22,10 +22,13 @@ class Demo:
     """The demo's cloud, with its page and the organizer's token."""
 
     def __init__(self, root: Path, program: Path):
+        self.program = program
         self.process = subprocess.Popen([program, "demo", "--keep-running"], cwd=root, stdout=subprocess.PIPE, text=True)
         for line in self.process.stdout:
             if found := re.search(r"(http://\S+)/#token=(\w+)", line):
                 self.base, self.token = found.groups()
+            if found := re.search(r"--s3-endpoint \S+ --dynamodb-endpoint \S+", line):
+                self.cloud = found.group().split()
             if line.startswith("Stop with"):
                 return
         sys.exit("error: `dataperf demo` did not start")
@@ -34,6 +37,11 @@ class Demo:
         request = urllib.request.Request(f"{self.base}/api/v1/benchmarks/{path}", headers={"authorization": f"Bearer {self.token}"})
         with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
             return json.load(answer)
+
+    def show_scores_only(self, benchmark: str, scratch: Path) -> None:
+        document = scratch / "challenge.yaml"
+        document.write_text(json.dumps({"schema": 1, "title": "Scores", "benchmarks": {benchmark: {"feedback": "score"}}}))
+        subprocess.run([self.program, "challenge", "publish", document, *self.cloud], check=True)
 
     def stop(self) -> None:
         self.process.terminate()
@@ -89,6 +97,7 @@ def main() -> int:
     demo = Demo(args.root, args.bin / "dataperf")
     try:
         with tempfile.TemporaryDirectory() as scratch:
+            demo.show_scores_only("vision-selection", Path(scratch))
             passed = [openapi(demo, Path(scratch), args.size), browser(demo, args.modules, args.chromium)]
     finally:
         demo.stop()

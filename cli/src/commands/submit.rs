@@ -10,7 +10,7 @@ use clap::builder::PossibleValuesParser;
 use dataperf::benchmarks::IDS;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::upload::receipt_key;
-use dataperf::{Receipt, SubmissionId, SubmitterName, UploadKey};
+use dataperf::{Feedback, Receipt, SubmissionId, SubmitterName, UploadKey};
 use serde_json::json;
 
 use super::score::{Artifact, done, read};
@@ -98,6 +98,13 @@ pub(crate) async fn run(args: SubmitArgs, format: Format) -> Result<Done> {
         Format::Text => {
             println!("submission {}", receipt.submission);
             print_verdict(&receipt.verdict);
+            let level = receipt.feedback.unwrap_or(Feedback::Full);
+            if receipt.verdict.score.is_some() && level < Feedback::Full {
+                println!(
+                    "the receipt shows the feedback `{}`; the rest is shown when the round closes",
+                    level.as_str()
+                );
+            }
         }
     }
     if receipt.verdict.status == dataperf::Ending::Failed {

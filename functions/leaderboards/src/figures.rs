@@ -128,7 +128,7 @@ impl From<figures::Curve> for Curve {
             name: curve.name,
             title: curve.title.to_owned(),
             x_name: curve.x_title.to_owned(),
-            x: (0..curve.y.len()).map(|step| step as f64).collect(),
+            x: (1..=curve.y.len()).map(|step| step as f64).collect(),
             y: curve.y,
         }
     }

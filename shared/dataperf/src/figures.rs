@@ -42,7 +42,7 @@ pub struct Curve {
     pub name: String,
     /// What people call it.
     pub title: &'static str,
-    /// What a step is.
+    /// What steps count, from 1.
     pub x_title: &'static str,
     /// How many steps there can be; the curve may end before.
     pub n_steps: usize,

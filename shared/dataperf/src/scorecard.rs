@@ -44,7 +44,7 @@ pub enum Form {
     Labels,
     /// One number after each step.
     Curve {
-        /// What a step is.
+        /// What steps count, from 1.
         x: &'static str,
         /// The metric beside it with the number before any step.
         before: &'static str,

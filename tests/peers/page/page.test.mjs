@@ -229,7 +229,7 @@ test("the curves of a receipt are plotted", async () => {
     assert.deepEqual(await page.locator(".key li").allInnerTexts(), curves.map(({ of }) => of.replaceAll(" / ", " ")));
     const { x, y, width, height } = await pointed(page);
     await page.mouse.move(x + width / 2, y + height / 2);
-    await page.waitForFunction(() => /^step \d+: tasks .+ 0\.\d+/.test(document.querySelector(".readout").textContent));
+    await page.waitForFunction(() => /^images inspected \d+: tasks .+ 0\.\d+/.test(document.querySelector(".readout").textContent));
   });
 });
 
@@ -244,6 +244,19 @@ test("a submission shows what its score is made of", async () => {
     assert.equal(await page.locator(".numbers tbody tr").count(), 5);
     await go(page, `#/vision-selection/submission/${ids.vision}`, "coin-flip");
     assert.equal(await page.locator(".numbers tbody tr").count(), 3);
+  });
+});
+
+test("what is withheld has a word and no empty box, and the organizer sees it", async () => {
+  const columns = (page) => page.locator(".numbers thead th").allInnerTexts();
+  await on("light", `#/vision-selection/submission/${ids.vision}`, async (page) => {
+    assert.match(await page.locator("section", { hasText: "Not shown on this board" }).innerText(), /computed from hidden labels/);
+    assert.deepEqual((await columns(page)).slice(1), ["examples", "positive examples"]);
+    assert.equal(await page.locator(".chart, .trials").count(), 0);
+  });
+  await on("light", signedIn(`#/vision-selection/submission/${ids.vision}`), async (page) => {
+    assert.equal(await page.getByText("Not shown on this board").count(), 0);
+    assert.equal((await columns(page))[1], "F1");
   });
 });
 
