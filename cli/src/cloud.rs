@@ -8,7 +8,7 @@ use dataperf::Timestamp;
 use dataperf::benchmarks::{ADVERSARIAL_NIBBLER, NIBBLER_RANKING};
 use dataperf::challenge::{Challenge, Ranking};
 use dataperf::ports::leaderboard::Board;
-use dataperf::ports::upkeep::Order;
+use dataperf::ports::maintenance::Order;
 use dataperf_aws::{Clients, DynamoLeaderboards, Evaluators, S3Bucket};
 use dataperf_local::{ACCESS_KEY_ID, SECRET_ACCESS_KEY};
 

@@ -9,13 +9,12 @@ use anyhow::{Context, Result, bail};
 use bytes::Bytes;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use dataperf::SubmissionId;
 use dataperf::benchmarks::IDS;
-use dataperf::pipeline::keep_receipt;
 use dataperf::ports::bucket::Bucket;
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
-use dataperf::ports::upkeep::{Run, Upkeep};
+use dataperf::ports::maintenance::{Maintenance, Run};
 use dataperf::rescoring::Request;
+use dataperf::{SubmissionId, write_receipt};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use indicatif::ProgressBar;
 
@@ -173,7 +172,7 @@ async fn keep_receipts(cloud: &Cloud, args: &RescoreArgs, board: &Board, run: &R
             async move {
                 let known = table.submission(&board.benchmark, &revision.id).await?;
                 if let Some(receipt) = known.and_then(|known| known.receipt) {
-                    keep_receipt(results, &receipt).await?;
+                    write_receipt(results, &receipt).await?;
                 }
                 anyhow::Ok(())
             }

@@ -6,7 +6,7 @@ use clap::builder::PossibleValuesParser;
 use dataperf::SubmissionId;
 use dataperf::benchmarks::HOSTED;
 use dataperf::ports::leaderboard::Leaderboards;
-use dataperf::ports::upkeep::{Upkeep, Withdrawn};
+use dataperf::ports::maintenance::{Maintenance, Withdrawn};
 use serde_json::json;
 
 use crate::Done;

@@ -15,5 +15,5 @@ async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     contract::bucket(&S3Bucket::new(clients.s3.clone(), bucket), "contract").await?;
     let table = DynamoLeaderboards::new(clients.dynamodb, table);
     contract::leaderboards(&table, "contract").await?;
-    contract::upkeep(&table, "upkeep").await
+    contract::maintenance(&table, "upkeep").await
 }

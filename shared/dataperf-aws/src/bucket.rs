@@ -9,8 +9,8 @@ use aws_sdk_s3::operation::put_object::builders::PutObjectFluentBuilder;
 use aws_sdk_s3::primitives::ByteStream;
 use bytes::{Bytes, BytesMut};
 use dataperf::Timestamp;
-use dataperf::ports::PortError;
 use dataperf::ports::bucket::{Bucket, Got, Object, PutIfAbsent};
+use dataperf::ports::{PortError, async_trait};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use crate::fault::port_error;
@@ -142,6 +142,7 @@ fn is_missing(error: &GetObjectError) -> bool {
     error.is_no_such_key() || error.code() == Some("NoSuchVersion")
 }
 
+#[async_trait]
 impl Bucket for S3Bucket {
     async fn get(&self, key: &str, version: Option<&str>, max_bytes: u64) -> Result<Got, PortError> {
         let _call = self.meter.call();

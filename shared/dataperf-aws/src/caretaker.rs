@@ -1,10 +1,7 @@
 //! The function that ends what the evaluators could not: it reads the failures queue, and sweeps on a schedule.
 
 use dataperf::benchmarks::HOSTED;
-use dataperf::failure::give_up;
-use dataperf::pipeline::{Delivered, Outlets, PipelineError};
 use dataperf::rescoring::Request;
-use dataperf::{Reason, Upload};
 use futures_util::FutureExt;
 use lambda_runtime::{Context, LambdaEvent, service_fn};
 use serde_json::{Value, json};
@@ -12,12 +9,13 @@ use tokio::sync::OnceCell;
 
 use crate::event::BadEvent;
 use crate::fault::{Fault, with_causes};
+use crate::give_up::give_up;
 use crate::given_up::{GivenUp, given_up};
 use crate::metrics::{Unit, emit};
 use crate::report::outcome;
-use crate::runtime::{Names, guarded, now, seconds, variable};
+use crate::runtime::{Names, guarded, seconds, variable};
 use crate::sweep::{Limits, Sweep};
-use crate::{Allowance, Clients, DynamoLeaderboards, Evaluators, S3Bucket};
+use crate::{Clients, DynamoLeaderboards, Evaluators, S3Bucket};
 
 struct Warm {
     names: Names,
@@ -76,7 +74,7 @@ async fn end_all(warm: &Warm, records: &[Value], context: &Context) -> Value {
         };
         if let Err(fault) = ended {
             tracing::error!(
-                request_id = context.request_id, message_id, outcome = "fault", error_type = fault.error_type(),
+                request_id = context.request_id, message_id, outcome = "fault", error_type = fault.kind.as_str(),
                 error = %fault, "a record of failure goes back to the queue"
             );
             again.push(json!({ "itemIdentifier": message_id }));
@@ -113,7 +111,7 @@ async fn end(warm: &Warm, given_up_event: &GivenUp, request_id: &str) -> Result<
             continue;
         }
         let reason = given_up_event.cause.reason(&given_up_event.request_id);
-        let ended = fail(benchmark, upload, reason, &table, &results).await?;
+        let ended = give_up(benchmark, upload, reason, &table, &results).await?;
         let receipt = &ended.receipt;
         tracing::warn!(
             request_id,
@@ -134,27 +132,6 @@ async fn end(warm: &Warm, given_up_event: &GivenUp, request_id: &str) -> Result<
         emit(&warm.names.table, Some(benchmark), &outcome(&ended), about);
     }
     Ok(())
-}
-
-/// Ends an upload as failed, unless it has ended. First what it has taken and not got is given back: should this be cut
-/// short, whoever comes next finds it undone or done.
-pub(crate) async fn fail(
-    benchmark: &str,
-    upload: &Upload,
-    reason: Reason,
-    leaderboards: &DynamoLeaderboards,
-    results: &S3Bucket,
-) -> Result<Delivered, PipelineError> {
-    let allowance = Allowance {
-        table: &leaderboards.table,
-        benchmark,
-    };
-    allowance.give_back(&upload.id(), None).await?;
-    let outlets = Outlets {
-        leaderboards,
-        results,
-    };
-    give_up(benchmark, upload, reason, &outlets, now).await
 }
 
 /// Sweeps every benchmark; all are tried before a fault is reported.
@@ -213,7 +190,7 @@ async fn sweep_all(warm: &Warm, context: &Context) -> Result<Value, Fault> {
                     error = message,
                     "not swept"
                 );
-                fault.get_or_insert(Fault::from(PipelineError::Port(error)));
+                fault.get_or_insert(Fault::from(error));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The record Lambda keeps of an event that it has given up, as it arrives in the failures queue.
 
 use dataperf::Upload;
-use dataperf::failure::Cause;
+use dataperf::failure::{Cause, FaultKind};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -60,17 +60,21 @@ pub fn given_up(record: &str) -> Result<GivenUp, BadEvent> {
     })
 }
 
+/// What Lambda itself calls an invocation that took too long.
+const TIMED_OUT: &str = "Sandbox.Timedout";
+
 /// Lambda's own errors are told by their type, older ones by their words only.
 fn cause(condition: &str, error_type: &str, message: &str) -> Cause {
-    match error_type {
-        _ if condition == "EventAgeExceeded" => Cause::Overloaded,
-        "OrganizerFault" => Cause::Organizer,
-        "Transient" => Cause::Unavailable,
-        "ProviderFault" => Cause::Provider,
-        "Panic" | "BadEvent" => Cause::Defect,
-        "Sandbox.Timedout" => Cause::TimeLimit,
-        _ if message.contains("Task timed out") => Cause::TimeLimit,
-        _ => Cause::Crashed,
+    if condition == "EventAgeExceeded" {
+        return Cause::Overloaded;
+    }
+    if let Ok(fault) = error_type.parse::<FaultKind>() {
+        return fault.cause();
+    }
+    if error_type == TIMED_OUT || message.contains("Task timed out") {
+        Cause::TimeLimit
+    } else {
+        Cause::Crashed
     }
 }
 

@@ -3,12 +3,12 @@
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use dataperf::challenge::{OverLimit, Terms};
-use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{
-    Board, Entry, Finished, Known, Leaderboards, Ranked, Received, Reopened, Submission, Usage,
+    Board, Entry, Known, Leaderboards, Ranked, Received, Recorded, Reopened, Submission, Usage,
     with_shared_ranks,
 };
-use dataperf::ports::upkeep::Order;
+use dataperf::ports::maintenance::Order;
+use dataperf::ports::{PortError, async_trait};
 use dataperf::{Direction, Ending, Receipt, SubmissionId, Timestamp};
 
 use crate::items::{self, BASELINE, RANKING, count, entry_item, text};
@@ -185,12 +185,12 @@ impl DynamoLeaderboards {
         Ok(terms.over_limit(usage))
     }
 
-    async fn ended_before(&self, receipt: &Receipt) -> Result<Finished, PortError> {
+    async fn ended_before(&self, receipt: &Receipt) -> Result<Recorded, PortError> {
         let found = self
             .submission(&receipt.verdict.benchmark, &receipt.submission)
             .await?;
         match found.and_then(|submission| submission.receipt) {
-            Some(receipt) => Ok(Finished::EndedBefore(receipt)),
+            Some(receipt) => Ok(Recorded::Before(receipt)),
             None => Err(PortError::Malformed {
                 what: format!("submission `{}`", receipt.submission),
                 why: "it ends without having been received".into(),
@@ -217,19 +217,11 @@ fn ended(receipt: &Receipt, terms: &Terms) -> Entry {
     }
 }
 
+#[async_trait]
 impl Leaderboards for DynamoLeaderboards {
     async fn receive(&self, received: &Received) -> Result<Known, PortError> {
-        let id = received.upload.id();
-        let submission = Submission {
-            id: id.clone(),
-            board: received.board.clone(),
-            submitter: received.submitter.clone(),
-            received_at: received.upload.received_at,
-            is_baseline: received.is_baseline,
-            withdrawn_at: None,
-            upload: received.upload.clone(),
-            receipt: None,
-        };
+        let submission = Submission::new(received);
+        let id = submission.id.clone();
         let entry = submission.entry();
         let table = &self.table;
         for tries in 1.. {
@@ -266,12 +258,12 @@ impl Leaderboards for DynamoLeaderboards {
         })
     }
 
-    async fn conclude(
+    async fn record(
         &self,
         receipt: &Receipt,
         direction: Direction,
         terms: &Terms,
-    ) -> Result<Finished, PortError> {
+    ) -> Result<Recorded, PortError> {
         let json = receipt_json(receipt)?;
         let entry = ended(receipt, terms);
         let order = Order {
@@ -283,11 +275,11 @@ impl Leaderboards for DynamoLeaderboards {
             operations.extend(self.counting(&entry, terms));
             operations.extend(rows::scored(&self.table, &entry, order).await?);
             match self.table.transact(operations).await {
-                Ok(()) => return Ok(Finished::Recorded),
+                Ok(()) => return Ok(Recorded::Now),
                 Err(Cancelled::Condition(Step::Submission)) => break,
                 Err(Cancelled::Condition(Step::DayCount | Step::TotalCount)) => {
                     if let Some(over) = self.over_limit(&entry, terms).await? {
-                        return Ok(Finished::OverLimit(over));
+                        return Ok(Recorded::OverLimit(over));
                     }
                 }
                 // The submitter's row has changed since it was read: look again.

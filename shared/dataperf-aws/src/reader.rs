@@ -2,7 +2,7 @@
 
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Board, Entry, Submission};
-use dataperf::ports::upkeep::{Revision, Run};
+use dataperf::ports::maintenance::{Revision, Run};
 use dataperf::{Ending, Receipt, SubmissionId, Timestamp, Upload};
 
 use crate::items::{BASELINE, Item, RECEIVED, SCHEMA};

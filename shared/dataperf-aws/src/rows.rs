@@ -3,7 +3,7 @@
 use dataperf::challenge::Ranking;
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Entry, rank_key_of, standing};
-use dataperf::ports::upkeep::Order;
+use dataperf::ports::maintenance::Order;
 
 use crate::items::{self, Item, count, row_item, text};
 use crate::keys::{Key, history_partition};

@@ -55,8 +55,6 @@ pub(crate) async fn guarded<T>(work: impl Future<Output = Result<T, Fault>>) -> 
     done.unwrap_or_else(|panic| {
         let said = panic.downcast_ref::<&str>().map(|said| (*said).to_owned());
         let said = said.or_else(|| panic.downcast_ref::<String>().cloned());
-        Err(Fault::Panic(
-            said.unwrap_or_else(|| "without a message".to_owned()),
-        ))
+        Err(Fault::panic(said.as_deref().unwrap_or("without a message")))
     })
 }

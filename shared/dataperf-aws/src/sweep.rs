@@ -6,15 +6,15 @@
 use std::time::{Duration, SystemTime};
 
 use dataperf::failure::Cause;
-use dataperf::pipeline::PipelineError;
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Entry, Leaderboards};
 use dataperf::rescoring::Request;
+use dataperf::workflow::WorkflowError;
 use dataperf::{Timestamp, Upload};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-use crate::caretaker::fail;
 use crate::fault::port_error;
+use crate::give_up::give_up;
 use crate::runtime::now;
 use crate::sweep_state::{Place, State, load, save};
 use crate::{DynamoLeaderboards, Evaluators, S3Bucket};
@@ -188,9 +188,9 @@ impl Sweep<'_> {
         };
         let reason = Cause::Unfinished.reason(self.request_id);
         tracing::warn!(request_id = self.request_id, benchmark, submission = %entry.id, "given up by the sweep");
-        match fail(benchmark, &submission.upload, reason, &self.table, &self.results).await {
+        match give_up(benchmark, &submission.upload, reason, &self.table, &self.results).await {
             Ok(_) => Ok(()),
-            Err(PipelineError::Port(error)) => Err(error),
+            Err(WorkflowError::Port(error)) => Err(error),
             Err(error) => Err(PortError::Malformed {
                 what: format!("submission `{}`", entry.id),
                 why: error.to_string(),

@@ -5,8 +5,10 @@
 //! knows AWS, a clock, an environment or a file system; what it needs from the world are the two [`ports`].
 
 pub mod archive;
+pub mod artifact_judge;
 pub mod benchmark;
 pub mod benchmarks;
+mod board;
 pub mod challenge;
 pub mod dataset;
 mod digest;
@@ -17,22 +19,26 @@ pub mod json;
 pub mod metrics;
 pub mod models;
 pub mod numbers;
-pub mod pipeline;
 pub mod pool;
 pub mod ports;
 pub mod progress;
 mod rank;
+mod ranking;
+mod receipts;
 mod rejection;
 pub mod rescoring;
 mod row_cache;
 mod simd;
+mod submission;
 mod timestamp;
 pub mod upload;
 mod verdict;
+pub mod workflow;
 
 pub use benchmark::Benchmark;
 pub use digest::{Digest, InvalidDigest};
 pub use rank::{Direction, RankKey};
+pub use receipts::write_receipt;
 pub use rejection::{MAX_LISTED_REASONS, Reason, Reasons, Rejection, pointer, quote};
 pub use timestamp::{InvalidTimestamp, Timestamp};
 pub use upload::{SubmissionId, Upload, UploadKey};

@@ -154,6 +154,11 @@ impl UploadKey {
         })
     }
 
+    /// The names that an upload is received under: those of its key or, where the key can't be used, what can be salvaged.
+    pub fn of(benchmark: &str, key: &str) -> Self {
+        Self::parse(benchmark, key).unwrap_or_else(|_| Self::salvage(benchmark, key))
+    }
+
     /// The names an unusable key is filed under: what of it can be used, and [`UNNAMED`] for the rest.
     pub fn salvage(benchmark: &str, key: &str) -> Self {
         let mut parts = key

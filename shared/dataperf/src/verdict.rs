@@ -1,11 +1,11 @@
 //! What an evaluation says: the verdict anybody can recompute, and the receipt that adds when and for whom.
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::ports::leaderboard::Submission;
 use crate::rejection::{MAX_LISTED_REASONS, Reason, Reasons, Rejection};
 use crate::upload::{SubmissionId, receipt_key};
 use crate::{Digest, Timestamp};
@@ -45,6 +45,22 @@ impl Ending {
             Self::Rejected => "rejected",
             Self::Failed => "failed",
         }
+    }
+}
+
+/// A word that is no [`Ending`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not `scored`, `accepted`, `rejected` or `failed`")]
+pub struct UnknownEnding(String);
+
+impl FromStr for Ending {
+    type Err = UnknownEnding;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        [Self::Scored, Self::Accepted, Self::Rejected, Self::Failed]
+            .into_iter()
+            .find(|ending| ending.as_str() == word)
+            .ok_or_else(|| UnknownEnding(word.to_owned()))
     }
 }
 
@@ -231,7 +247,7 @@ fn unlisted(rejection: &Rejection) -> Option<usize> {
     Some(rejection.n_reasons()).filter(|&n| n > rejection.reasons().len())
 }
 
-const FIRST_REVISION: u32 = 1;
+pub(crate) const FIRST_REVISION: u32 = 1;
 
 /// The document a submitter finds in the results bucket: one for each upload, written once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -266,23 +282,6 @@ pub struct Receipt {
 impl Receipt {
     /// The version of the form written today.
     pub const SCHEMA: u32 = 1;
-
-    /// The receipt of a submission that ends with `verdict`.
-    pub fn of(submission: Submission, finished_at: Timestamp, verdict: Verdict) -> Self {
-        Self {
-            schema: Self::SCHEMA,
-            submission: submission.id,
-            revision: FIRST_REVISION,
-            submitter: submission.submitter,
-            round: submission.board.round,
-            bucket: submission.upload.bucket,
-            key: submission.upload.key,
-            version: submission.upload.version,
-            received_at: submission.received_at,
-            finished_at,
-            verdict,
-        }
-    }
 
     /// Where the receipt is kept in the results bucket.
     pub fn object_key(&self) -> String {

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
+use dataperf::failure::FaultKind;
 use dataperf::ports::bucket::Bucket;
+use dataperf::workflow::WorkflowError;
 use dataperf::{Digest, LineOutcome, Reason, SubmissionId, Timestamp, Upload};
-use dataperf_aws::{Fault, Function, Handled, Invocation, Station, Taken, Taking, now, variable};
+use dataperf_aws::{Fault, Function, Handled, Invocation, Resources, Taken, Taking, now, variable};
 use dataperf_nibbler::images::inspect;
 use dataperf_nibbler::{BENCHMARK, Generation, GenerationRequest, ImageId, Line, Provider, SetId};
 use futures_util::FutureExt;
@@ -15,7 +17,7 @@ use futures_util::future::{LocalBoxFuture, join_all};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-use crate::office::{Case, Judged, Notes, Office};
+use crate::files::{Case, Common, Judged, LineFunction, Notes, settle_lines};
 use crate::provider::{Given, NotGiven, Services};
 use crate::secrets::Secrets;
 use crate::sets::{self, Image, MadeSet, Making, Origin, image_key};
@@ -26,7 +28,7 @@ const RESERVE: Duration = Duration::from_secs(15);
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 struct Generate {
-    office: Office,
+    common: Common,
     secret: String,
     secrets: Mutex<Option<std::sync::Arc<Secrets>>>,
     services: Services,
@@ -39,7 +41,7 @@ struct Generate {
 pub async fn run_generate() -> Result<(), lambda_runtime::Error> {
     dataperf_aws::log_as_json();
     let generate = Generate {
-        office: Office::from_environment()?,
+        common: Common::from_environment()?,
         secret: variable("DATAPERF_SECRET")?,
         secrets: Mutex::new(None),
         services: Services::new()?,
@@ -52,8 +54,8 @@ impl Function for Generate {
         BENCHMARK
     }
 
-    fn station(&self) -> &Station {
-        &self.office.station
+    fn resources(&self) -> &Resources {
+        &self.common.resources
     }
 
     fn handle<'a>(
@@ -61,8 +63,7 @@ impl Function for Generate {
         upload: &'a Upload,
         invocation: &'a Invocation,
     ) -> LocalBoxFuture<'a, Result<Handled, Fault>> {
-        let judge = async |case: Case<'_>, lines| Box::pin(self.judge(&case, lines)).await;
-        Box::pin(self.office.end::<GenerationRequest>(upload, invocation, judge)).boxed_local()
+        settle_lines(self, upload, invocation).boxed_local()
     }
 }
 
@@ -86,8 +87,18 @@ enum Outcome {
     Rejected(Reason),
 }
 
-impl Generate {
-    async fn judge(&self, case: &Case<'_>, lines: Vec<Line<GenerationRequest>>) -> Result<Judged, Fault> {
+impl LineFunction for Generate {
+    type Line = GenerationRequest;
+
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    async fn judge(
+        &self,
+        case: &Case<'_>,
+        lines: Vec<Line<GenerationRequest>>,
+    ) -> Result<Judged, WorkflowError> {
         let mut outcomes = Vec::with_capacity(lines.len());
         for line in lines {
             outcomes.push(match line.outcome {
@@ -112,9 +123,11 @@ impl Generate {
         ]);
         Ok(Judged::Lines(outcomes, notes))
     }
+}
 
+impl Generate {
     /// One prompt's set: the stored one, or a new one that counts.
-    async fn one(&self, case: &Case<'_>, line: usize, prompt: &str) -> Result<Outcome, Fault> {
+    async fn one(&self, case: &Case<'_>, line: usize, prompt: &str) -> Result<Outcome, WorkflowError> {
         let submission = case.submission;
         let wanted = Wanted {
             case,
@@ -127,7 +140,7 @@ impl Generate {
             let left = case.invocation.deadline.duration_since(SystemTime::now());
             if left.unwrap_or_default() < patience + RESERVE {
                 let what = "the file's sets take longer than one run: the next one goes on from here";
-                return Err(Fault::Transient(what.into()));
+                return Err(WorkflowError::judge(FaultKind::Transient, what));
             }
             let taking = Taking {
                 submitter: &submission.submitter,
@@ -172,7 +185,7 @@ impl Generate {
         wanted: &Wanted<'_>,
         taken_by: &SubmissionId,
         patience: Duration,
-    ) -> Result<Option<MadeSet>, Fault> {
+    ) -> Result<Option<MadeSet>, WorkflowError> {
         let generation = &wanted.case.rules.configuration.generation;
         let secrets = self.secrets().await?;
         let key = secrets.image_ids()?;
@@ -186,7 +199,7 @@ impl Generate {
                     .ask((provider, key), wanted.prompt, generation, deadline, |given| {
                         seen(provider, given, generation)
                     });
-                Ok::<_, Fault>(ask.await)
+                Ok::<_, WorkflowError>(ask.await)
             }
         });
         let mut batches = Vec::new();
@@ -217,9 +230,9 @@ impl Generate {
         taken_by: &SubmissionId,
         key: &dataperf_nibbler::SecretKey,
         batches: Vec<Batch<'_>>,
-    ) -> Result<Option<MadeSet>, Fault> {
+    ) -> Result<Option<MadeSet>, WorkflowError> {
         let submitter = &wanted.case.submission.submitter;
-        let results = self.office.station.results().await;
+        let results = self.common.resources.results().await;
         let (mut images, mut origins, mut n_blocked) = (Vec::new(), Vec::new(), 0);
         for batch in batches {
             n_blocked += batch.n_blocked;
@@ -254,12 +267,12 @@ impl Generate {
     }
 
     /// The keys: read with the first request, and kept.
-    async fn secrets(&self) -> Result<std::sync::Arc<Secrets>, Fault> {
+    async fn secrets(&self) -> Result<std::sync::Arc<Secrets>, WorkflowError> {
         let mut kept = self.secrets.lock().await;
         if let Some(secrets) = kept.as_ref() {
             return Ok(secrets.clone());
         }
-        let read = Secrets::read(self.office.station.clients().await, None, &self.secret).await?;
+        let read = Secrets::read(self.common.resources.clients().await, None, &self.secret).await?;
         Ok(kept.insert(std::sync::Arc::new(read)).clone())
     }
 
@@ -334,7 +347,7 @@ fn used_up(line: usize, limit: u64, n_taken: u64, at: Timestamp) -> Reason {
 }
 
 /// One fault for all providers: the organizer's only if none may work the next time.
-fn too_few(n_given: usize, least: usize, faults: &[NotGiven]) -> Fault {
+fn too_few(n_given: usize, least: usize, faults: &[NotGiven]) -> WorkflowError {
     let said: Vec<String> = faults.iter().map(ToString::to_string).collect();
     let what = format!(
         "{n_given} images were made, a set has at least {least}; {}",
@@ -342,11 +355,12 @@ fn too_few(n_given: usize, least: usize, faults: &[NotGiven]) -> Fault {
     );
     let is_organizers =
         !faults.is_empty() && faults.iter().all(|fault| matches!(fault, NotGiven::Organizer(_)));
-    if is_organizers {
-        Fault::Organizer(what)
+    let fault = if is_organizers {
+        FaultKind::Organizer
     } else {
-        Fault::Provider(what)
-    }
+        FaultKind::Provider
+    };
+    WorkflowError::judge(fault, what)
 }
 
 fn later(after: Duration) -> Timestamp {

@@ -2,8 +2,8 @@
 
 mod decisions;
 mod embedder;
+mod files;
 mod generate;
-mod office;
 mod pairs;
 mod provider;
 mod raters;

@@ -1,8 +1,8 @@
 //! What an organizer changes in the table afterwards.
 
-use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, Submission};
-use dataperf::ports::upkeep::{Order, Revised, Revision, Run, Upkeep, Withdrawn};
+use dataperf::ports::maintenance::{Maintenance, Order, Revised, Revision, Run, Withdrawn};
+use dataperf::ports::{PortError, async_trait};
 use dataperf::{Receipt, SubmissionId, Timestamp};
 
 use crate::DynamoLeaderboards;
@@ -90,7 +90,8 @@ impl DynamoLeaderboards {
     }
 }
 
-impl Upkeep for DynamoLeaderboards {
+#[async_trait]
+impl Maintenance for DynamoLeaderboards {
     async fn withdraw(
         &self,
         benchmark: &str,

@@ -1,8 +1,8 @@
 //! What every table must do with rankings, baselines, limits, withdrawals and re-scoring.
 
 use super::contract::Outcome;
-use super::leaderboard::{Board, Finished, Known, OPEN_ROUND, Received, Usage};
-use super::upkeep::{Order, Revised, Upkeep, Withdrawn};
+use super::leaderboard::{Board, Known, OPEN_ROUND, Received, Recorded, Usage};
+use super::maintenance::{Maintenance, Order, Revised, Withdrawn};
 use crate::challenge::{BASELINE_PREFIX, Limits, OverLimit, Ranking, Terms};
 use crate::rank::Direction;
 use crate::rejection::Reason;
@@ -18,7 +18,7 @@ struct Story<'a, T> {
     terms: Terms,
 }
 
-impl<'a, T: Upkeep> Story<'a, T> {
+impl<'a, T: Maintenance> Story<'a, T> {
     fn new(table: &'a T, benchmark: &str, leaderboard: &str, ranking: Ranking) -> Self {
         let board = Board {
             benchmark: benchmark.into(),
@@ -101,12 +101,12 @@ impl<'a, T: Upkeep> Story<'a, T> {
         Verdict::scored(benchmark, leaderboard, digest, digest, card)
     }
 
-    async fn end(&self, receipt: &Receipt) -> Result<Finished, super::PortError> {
+    async fn end(&self, receipt: &Receipt) -> Result<Recorded, super::PortError> {
         let terms = Terms {
             is_baseline: receipt.submitter.starts_with(BASELINE_PREFIX),
             ..self.terms.clone()
         };
-        self.table.conclude(receipt, self.order().direction, &terms).await
+        self.table.record(receipt, self.order().direction, &terms).await
     }
 
     async fn submit(
@@ -116,7 +116,7 @@ impl<'a, T: Upkeep> Story<'a, T> {
         score: Option<f64>,
     ) -> Result<Receipt, Box<dyn std::error::Error + Send + Sync>> {
         let receipt = self.receipt(submitter, at, score).await?;
-        assert_eq!(self.end(&receipt).await?, Finished::Recorded);
+        assert_eq!(self.end(&receipt).await?, Recorded::Now);
         Ok(receipt)
     }
 
@@ -149,7 +149,7 @@ impl<'a, T: Upkeep> Story<'a, T> {
 ///
 /// # Panics
 /// When the table breaks a promise.
-pub async fn upkeep(table: &impl Upkeep, benchmark: &str) -> Outcome {
+pub async fn maintenance(table: &impl Maintenance, benchmark: &str) -> Outcome {
     rankings(table, benchmark).await?;
     baselines(table, benchmark).await?;
     limits(table, benchmark).await?;
@@ -160,7 +160,7 @@ pub async fn upkeep(table: &impl Upkeep, benchmark: &str) -> Outcome {
     Ok(())
 }
 
-async fn rankings(table: &impl Upkeep, benchmark: &str) -> Outcome {
+async fn rankings(table: &impl Maintenance, benchmark: &str) -> Outcome {
     for (ranking, expected) in [
         (Ranking::Best, vec!["1 bo 0.25", "2 ada 0.5"]),
         (Ranking::Latest, vec!["1 bo 0.25", "2 ada 0.75"]),
@@ -189,7 +189,7 @@ async fn rankings(table: &impl Upkeep, benchmark: &str) -> Outcome {
     Ok(())
 }
 
-async fn baselines(table: &impl Upkeep, benchmark: &str) -> Outcome {
+async fn baselines(table: &impl Maintenance, benchmark: &str) -> Outcome {
     let story = Story::new(table, benchmark, "baselines", Ranking::Best);
     for (submitter, at, score) in [
         ("baseline-random", 1, 0.5),
@@ -219,7 +219,7 @@ async fn baselines(table: &impl Upkeep, benchmark: &str) -> Outcome {
     Ok(())
 }
 
-async fn limits(table: &impl Upkeep, benchmark: &str) -> Outcome {
+async fn limits(table: &impl Maintenance, benchmark: &str) -> Outcome {
     let mut story = Story::new(table, benchmark, "limits", Ranking::Best);
     let (daily, total) = (Some(2), Some(3));
     story.terms.limits = Some(Limits { daily, total });
@@ -228,7 +228,7 @@ async fn limits(table: &impl Upkeep, benchmark: &str) -> Outcome {
     story.submit("ada", 3, Some(0.25)).await?;
     let mut third = story.receipt("ada", 4, Some(0.125)).await?;
     let over = |limit, count, is_daily| {
-        Finished::OverLimit(OverLimit {
+        Recorded::OverLimit(OverLimit {
             limit,
             count,
             is_daily,
@@ -245,7 +245,7 @@ async fn limits(table: &impl Upkeep, benchmark: &str) -> Outcome {
         "and nothing was recorded"
     );
     third.verdict = story.verdict(None);
-    assert_eq!(story.end(&third).await?, Finished::Recorded);
+    assert_eq!(story.end(&third).await?, Recorded::Now);
     story.submit("bo", 5, Some(0.75)).await?;
     story.submit("ada", DAY, Some(1.0)).await?;
     let mut fifth = story.receipt("ada", DAY + 1, Some(0.125)).await?;
@@ -262,7 +262,7 @@ async fn limits(table: &impl Upkeep, benchmark: &str) -> Outcome {
     Ok(())
 }
 
-async fn withdrawals(table: &impl Upkeep, benchmark: &str) -> Outcome {
+async fn withdrawals(table: &impl Maintenance, benchmark: &str) -> Outcome {
     let story = Story::new(table, benchmark, "withdrawals", Ranking::Best);
     let at = Timestamp::from_unix_millis(99);
     let withdraw = async |receipt: &Receipt| {
@@ -313,7 +313,7 @@ async fn withdrawals(table: &impl Upkeep, benchmark: &str) -> Outcome {
     Ok(())
 }
 
-async fn rescoring(table: &impl Upkeep, benchmark: &str, ranking: Ranking) -> Outcome {
+async fn rescoring(table: &impl Maintenance, benchmark: &str, ranking: Ranking) -> Outcome {
     let story = Story::new(table, benchmark, &format!("again {ranking:?}"), ranking);
     let (board, order) = (&story.board, story.order());
     let first = story.submit("ada", 1, Some(0.5)).await?;
