@@ -9,7 +9,7 @@ use dataperf::benchmarks::{ADVERSARIAL_NIBBLER, NIBBLER_RANKING};
 use dataperf::challenge::{Challenge, Ranking};
 use dataperf::ports::leaderboard::Board;
 use dataperf::ports::maintenance::Order;
-use dataperf_aws::{Clients, DynamoLeaderboards, Evaluators, S3Bucket};
+use dataperf_aws::{Clients, Evaluators, S3Bucket, Table};
 use dataperf_local::{ACCESS_KEY_ID, SECRET_ACCESS_KEY};
 
 use crate::registry::direction;
@@ -108,8 +108,8 @@ pub(crate) struct Cloud {
 
 impl Cloud {
     /// The table.
-    pub(crate) fn leaderboards(&self) -> DynamoLeaderboards {
-        DynamoLeaderboards::new(self.clients.dynamodb.clone(), &self.names.table)
+    pub(crate) fn leaderboards(&self) -> Table {
+        Table::new(self.clients.dynamodb.clone(), &self.names.table)
     }
 
     /// The region of the submissions bucket, and the address that forms are sent to.

@@ -84,13 +84,13 @@ pub(crate) async fn run(command: SubmitterCommand, format: Format) -> Result<Don
     let leaderboards = chosen(&boards, &args.leaderboard)?;
     if args.rater {
         let table = cloud.leaderboards();
-        if is_participant(table.table(), &args.name).await? {
+        if is_participant(&table, &args.name).await? {
             bail!(
                 "`{}` has submitted pairs: who takes part judges nobody's",
                 args.name
             );
         }
-        name_rater(table.table(), &args.name, now()).await?;
+        name_rater(&table, &args.name, now()).await?;
     }
     match args.access {
         Access::Policy => {

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, Subcommand};
 use dataperf::{Timestamp, UploadKey};
-use dataperf_aws::{DynamoLeaderboards, Holder, Issued, Token};
+use dataperf_aws::{Holder, Issued, Table, Token};
 use serde_json::{Value, json};
 
 use crate::Done;
@@ -99,7 +99,7 @@ async fn create(args: CreateArgs, format: Format) -> Result<()> {
     Ok(())
 }
 
-async fn list(table: &DynamoLeaderboards, format: Format) -> Result<()> {
+async fn list(table: &Table, format: Format) -> Result<()> {
     let tokens = table.tokens().await?;
     if format == Format::Json {
         let documents: Vec<Value> = tokens.iter().map(document).collect();
@@ -118,7 +118,7 @@ async fn list(table: &DynamoLeaderboards, format: Format) -> Result<()> {
     Ok(())
 }
 
-async fn revoke(table: &DynamoLeaderboards, id: &str, format: Format) -> Result<()> {
+async fn revoke(table: &Table, id: &str, format: Format) -> Result<()> {
     let tokens = table.tokens().await?;
     let mut found = tokens
         .iter()

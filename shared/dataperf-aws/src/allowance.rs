@@ -9,8 +9,10 @@ use dataperf::{SubmissionId, Timestamp};
 
 use crate::items::{Item, SCHEMA, count, text};
 use crate::keys::Key;
+use crate::query::Partition;
 use crate::reader::Reader;
-use crate::table::{Attempt, Cancelled, Change, Condition, Operation, Partition, Step, Table, persist};
+use crate::retry::Retry;
+use crate::table::{Cancelled, Change, Condition, Operation, Step, Table};
 
 const N_TAKEN: &str = "n_taken";
 /// While it is being made.
@@ -105,26 +107,30 @@ impl Allowance<'_> {
     /// # Errors
     /// [`PortError`].
     pub async fn take(&self, taking: &Taking<'_>, now: Timestamp) -> Result<Taken, PortError> {
-        persist(&format!("set `{}`", taking.thing), async || {
+        let mut retry = Retry::of(format!("set `{}`", taking.thing));
+        loop {
             if let Some(item) = self.table.item(self.thing(taking.thing)).await? {
-                return self.found(taking, item, now).await;
+                match self.found(taking, item, now).await? {
+                    Ok(taken) => return Ok(taken),
+                    Err(cancelled) => retry.cancelled(cancelled).await?,
+                }
+                continue;
             }
             match self.table.transact(self.taking(taking)).await {
-                Ok(()) => Ok(Attempt::Done(Taken::Make {
-                    taken_by: taking.submission.clone(),
-                })),
+                Ok(()) => {
+                    let taken_by = taking.submission.clone();
+                    return Ok(Taken::Make { taken_by });
+                }
                 Err(Cancelled::Condition(step)) if step == COUNT => {
                     let n_taken = self.n_taken(taking.submitter, taking.at).await?;
-                    // one may have been given back since
-                    if n_taken < taking.limit {
-                        return Ok(Attempt::Again);
+                    if n_taken >= taking.limit {
+                        return Ok(Taken::UsedUp { n_taken });
                     }
-                    Ok(Attempt::Done(Taken::UsedUp { n_taken }))
+                    retry.changed().await?; // one has been given back since
                 }
-                Err(cancelled) => Ok(Attempt::Met(cancelled)),
+                Err(cancelled) => retry.cancelled(cancelled).await?,
             }
-        })
-        .await
+        }
     }
 
     fn taking(&self, taking: &Taking<'_>) -> Vec<Operation> {
@@ -160,21 +166,21 @@ impl Allowance<'_> {
         ]
     }
 
-    /// Somebody was here before: it is made, or somebody makes it, or has stopped making it.
+    /// The thing has an item: it is made, or somebody makes it, or has stopped making it and is taken over from.
     async fn found(
         &self,
         taking: &Taking<'_>,
         item: Item,
         now: Timestamp,
-    ) -> Result<Attempt<Taken>, PortError> {
+    ) -> Result<Result<Taken, Cancelled>, PortError> {
         let reader = Reader { item: &item };
         reader.schema()?;
         if reader.text("status")? == MADE {
-            return Ok(Attempt::Done(Taken::Made(item)));
+            return Ok(Ok(Taken::Made(item)));
         }
         let (worker, until) = (reader.text("worker")?, reader.parsed::<Timestamp>("until")?);
         if worker != taking.worker && until > now {
-            return Ok(Attempt::Done(Taken::Busy { until }));
+            return Ok(Ok(Taken::Busy { until }));
         }
         let taken_by = reader.parsed("taken_by")?;
         let same = Condition {
@@ -192,10 +198,8 @@ impl Allowance<'_> {
             ..Change::default()
         };
         let taken_over = self.table.update(self.thing(taking.thing), change);
-        Ok(match self.table.transact(vec![(THING, taken_over)]).await {
-            Ok(()) => Attempt::Done(Taken::Make { taken_by }),
-            Err(cancelled) => Attempt::Met(cancelled),
-        })
+        let taken_over = self.table.transact(vec![(THING, taken_over)]).await;
+        Ok(taken_over.map(|()| Taken::Make { taken_by }))
     }
 
     /// The operations that end the making: the thing gets the attributes of `made`, and the mark goes. Together with them
@@ -232,38 +236,44 @@ impl Allowance<'_> {
     /// [`PortError`].
     pub async fn give_back(&self, submission: &SubmissionId, only: Option<&str>) -> Result<usize, PortError> {
         let mut n_given_back = 0;
-        for mark in self.table.query(Partition::of(self.marks(submission))).await? {
+        let marks = Partition::of(self.marks(submission));
+        for mark in self.table.query(&marks).await? {
             let reader = Reader { item: &mark };
             let thing = reader.text("sk")?;
-            if only.is_some_and(|only| only != thing) {
-                continue;
+            if only.is_none_or(|only| only == thing) && self.give_one_back(submission, thing, &mark).await? {
+                n_given_back += 1;
             }
-            let day = self.day(reader.text("submitter")?, reader.text("day")?);
-            let was_there = persist(&format!("set `{thing}`"), async || {
-                let one_less = Change {
-                    add: Some((N_TAKEN, -1)),
-                    ..Change::default()
-                };
-                let operations = vec![
-                    (
-                        MARK,
-                        self.table
-                            .delete(Key::new(self.marks(submission), thing), Some(there())),
-                    ),
-                    (COUNT, self.table.update(day.clone(), one_less)),
-                    (THING, self.table.delete(self.thing(thing), None)),
-                ];
-                Ok(match self.table.transact(operations).await {
-                    Ok(()) => Attempt::Done(true),
-                    // somebody else was faster, or it was made after all
-                    Err(Cancelled::Condition(step)) if step == MARK => Attempt::Done(false),
-                    Err(cancelled) => Attempt::Met(cancelled),
-                })
-            })
-            .await?;
-            n_given_back += usize::from(was_there);
         }
         Ok(n_given_back)
+    }
+
+    /// Whether one thing was given back; not when somebody else was faster, or the thing was made after all.
+    async fn give_one_back(
+        &self,
+        submission: &SubmissionId,
+        thing: &str,
+        mark: &Item,
+    ) -> Result<bool, PortError> {
+        let (table, reader) = (self.table, Reader { item: mark });
+        let day = self.day(reader.text("submitter")?, reader.text("day")?);
+        let mut retry = Retry::of(format!("set `{thing}`"));
+        loop {
+            let one_less = Change {
+                add: Some((N_TAKEN, -1)),
+                ..Change::default()
+            };
+            let mark = Key::new(self.marks(submission), thing);
+            let operations = vec![
+                (MARK, table.delete(mark, Some(there()))),
+                (COUNT, table.update(day.clone(), one_less)),
+                (THING, table.delete(self.thing(thing), None)),
+            ];
+            match table.transact(operations).await {
+                Ok(()) => return Ok(true),
+                Err(Cancelled::Condition(step)) if step == MARK => return Ok(false),
+                Err(cancelled) => retry.cancelled(cancelled).await?,
+            }
+        }
     }
 }
 

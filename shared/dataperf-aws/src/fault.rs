@@ -2,7 +2,7 @@
 //! alarms and the on-failure queue are read by.
 
 use std::error::Error;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 use dataperf::failure::FaultKind;
@@ -10,10 +10,8 @@ use dataperf::ports::PortError;
 use dataperf::workflow::WorkflowError;
 use lambda_runtime::Diagnostic;
 
-use crate::event::BadEvent;
-
 /// Why an invocation failed. A submitter's mistake is a receipt, never one of these.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Fault {
     /// Whose fault it is.
@@ -23,6 +21,14 @@ pub struct Fault {
 }
 
 impl Fault {
+    /// That an event is not one that the function gets.
+    pub(crate) fn event(what: impl fmt::Display) -> Self {
+        Self {
+            kind: FaultKind::Event,
+            message: format!("the event is not one that this function gets: {what}"),
+        }
+    }
+
     /// That the function panicked.
     pub(crate) fn panic(said: &str) -> Self {
         Self {
@@ -44,15 +50,6 @@ impl From<WorkflowError> for Fault {
 impl From<PortError> for Fault {
     fn from(error: PortError) -> Self {
         WorkflowError::Port(error).into()
-    }
-}
-
-impl From<BadEvent> for Fault {
-    fn from(error: BadEvent) -> Self {
-        Self {
-            kind: FaultKind::Event,
-            message: error.to_string(),
-        }
     }
 }
 

@@ -1,27 +1,24 @@
 //! The Lambda function of a benchmark: a function crate is a call of [`run`].
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
 use dataperf::artifact_judge::Evaluator;
-use dataperf::challenge::{Challenge, Terms};
-use dataperf::dataset::{Dataset, DatasetError, Integrity, dataset_prefix};
+use dataperf::challenge::Terms;
+use dataperf::dataset::{Dataset, DatasetError};
 use dataperf::evaluate::evaluate;
-use dataperf::ports::bucket::Bucket;
 use dataperf::ports::leaderboard::Submission;
-use dataperf::rescoring::{Pass, Request, Rescored};
 use dataperf::workflow::{Settled, WorkflowError};
 use dataperf::{Benchmark, Digest, Direction, Upload, Verdict};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
+use lambda_runtime::Context;
 use tracing::{Instrument, info_span};
 
 use crate::S3Bucket;
 use crate::fault::Fault;
-use crate::report::{Phases, report};
+use crate::rescore::rescore;
 use crate::resources::Resources;
-use crate::runtime::now;
-use crate::serve::{Function, Handled, Invocation, serve};
+use crate::serve::{Function, serve};
 
 /// A benchmark's function, with what is kept between invocations.
 struct BenchmarkFunction<B: Benchmark> {
@@ -53,21 +50,22 @@ impl<B: Benchmark> Function for BenchmarkFunction<B> {
         &self.resources
     }
 
-    fn handle<'a>(
+    fn settle<'a>(
         &'a self,
         upload: &'a Upload,
-        invocation: &'a Invocation,
-    ) -> LocalBoxFuture<'a, Result<Handled, Fault>> {
-        async move {
-            if Request::is_one(B::ID, upload) {
-                let n_rescored = self.rescore(upload, &invocation.request_id).await?;
-                return Ok(Handled::Rescored(n_rescored));
-            }
-            let span = info_span!("submission", benchmark = B::ID, submission = %upload.id());
-            let settled = self.resources.settle(upload, self).instrument(span).await?;
-            Ok(Handled::Settled(settled))
-        }
-        .boxed_local()
+        _context: &'a Context,
+    ) -> LocalBoxFuture<'a, Result<Settled, Fault>> {
+        let span = info_span!("submission", benchmark = B::ID, submission = %upload.id());
+        let settled = self.resources.settle(upload, self).instrument(span);
+        async move { Ok(settled.await?) }.boxed_local()
+    }
+
+    fn rescore<'a>(
+        &'a self,
+        upload: &'a Upload,
+        context: &'a Context,
+    ) -> LocalBoxFuture<'a, Result<Option<usize>, Fault>> {
+        async move { Ok(rescore(self, &self.resources, upload, &context.request_id).await?) }.boxed_local()
     }
 }
 
@@ -108,53 +106,9 @@ impl<B: Benchmark> BenchmarkFunction<B> {
         if let Some(dataset) = kept().as_ref().filter(|dataset| dataset.digest() == digest) {
             return Ok(dataset.clone());
         }
-        let opened = Dataset::open(
-            bucket,
-            dataset_prefix(B::ID, digest),
-            Some(digest),
-            Integrity::Digests,
-        )
-        .await?;
+        let opened = Dataset::published(bucket, digest).await?;
         let dataset = Arc::new(opened);
         *kept() = Some(dataset.clone());
         Ok(dataset)
-    }
-
-    /// Scores the submissions of a request again; how many have a new verdict.
-    async fn rescore(&self, upload: &Upload, request_id: &str) -> Result<usize, WorkflowError> {
-        let (resources, clients) = (&self.resources, self.resources.clients().await);
-        let bucket = |name: &str| S3Bucket::new(clients.s3.clone(), name);
-        let Some(request) = Request::read(&bucket(&upload.bucket), upload).await? else {
-            tracing::warn!(
-                request_id,
-                key = upload.key,
-                outcome = "ignored",
-                "no request to score again"
-            );
-            return Ok(0);
-        };
-        let challenge = Challenge::published(&resources.datasets().await, B::ID).await?;
-        let pass = Pass {
-            request: &request,
-            challenge: challenge.as_ref(),
-            submissions: &|name| Box::new(bucket(name)) as Box<dyn Bucket>,
-            table: &resources.leaderboards().await,
-            results: &resources.results().await,
-            now: &now,
-        };
-        let mut n_recorded = 0;
-        for id in &request.submissions {
-            let (began, before) = (Instant::now(), resources.meters.read());
-            if let Rescored::Recorded(receipt) = Box::pin(pass.rescore(id, self)).await? {
-                let settled = Settled {
-                    receipt,
-                    recorded: true,
-                };
-                let phases = Phases::new(false, began.elapsed(), &resources.meters, before);
-                report(&resources.names.table, request_id, &settled, &phases);
-                n_recorded += 1;
-            }
-        }
-        Ok(n_recorded)
     }
 }

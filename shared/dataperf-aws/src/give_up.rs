@@ -5,7 +5,7 @@ use dataperf::workflow::{Ports, Settled, WorkflowError, settle};
 use dataperf::{Reason, Upload};
 
 use crate::runtime::now;
-use crate::{Allowance, DynamoLeaderboards, S3Bucket};
+use crate::{Allowance, S3Bucket, Table};
 
 /// Settles an upload as failed, unless it has ended. First the allowance that it has taken without a result is given back;
 /// a retry is idempotent.
@@ -13,11 +13,11 @@ pub(crate) async fn give_up(
     benchmark: &str,
     upload: &Upload,
     reason: Reason,
-    leaderboards: &DynamoLeaderboards,
+    leaderboards: &Table,
     results: &S3Bucket,
 ) -> Result<Settled, WorkflowError> {
     let allowance = Allowance {
-        table: &leaderboards.table,
+        table: leaderboards,
         benchmark,
     };
     allowance.give_back(&upload.id(), None).await?;

@@ -5,7 +5,8 @@ use dataperf::failure::{Cause, FaultKind};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::event::{BadEvent, uploads};
+use crate::event::uploads;
+use crate::fault::Fault;
 
 /// An event whose evaluation failed for good.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,10 +41,10 @@ struct Context {
 /// Reads a record of the form that Lambda's destinations have.
 ///
 /// # Errors
-/// [`BadEvent`] when it is no such record, or the event in it is not S3's.
-pub fn given_up(record: &str) -> Result<GivenUp, BadEvent> {
+/// [`Fault`] when it is no such record, or the event in it is not S3's.
+pub fn given_up(record: &str) -> Result<GivenUp, Fault> {
     let record: Record = serde_json::from_str(record)
-        .map_err(|error| BadEvent::new(format!("not a record of Lambda's destinations: {error}")))?;
+        .map_err(|error| Fault::event(format!("not a record of Lambda's destinations: {error}")))?;
     let said = |name| {
         record
             .response_payload

@@ -10,12 +10,15 @@ use tokio::sync::OnceCell;
 use tracing::{Instrument, info_span};
 
 use crate::report::Meters;
-use crate::runtime::{Names, now};
-use crate::{Clients, DynamoLeaderboards, S3Bucket};
+use crate::runtime::{now, variable};
+use crate::{Clients, S3Bucket, Table};
 
 /// The clients of a function and the names of its buckets and its table, with a meter for each.
 pub struct Resources {
-    pub(crate) names: Names,
+    /// The table's name, by which metrics know the deployment.
+    pub(crate) table: String,
+    datasets: String,
+    results: String,
     /// Made with the first event, not at the start: a cold start should be ready for it at once.
     clients: OnceCell<Clients>,
     pub(crate) meters: Meters,
@@ -30,7 +33,9 @@ impl Resources {
     /// When a variable is not set.
     pub fn from_environment() -> Result<Self, lambda_runtime::Error> {
         Ok(Self {
-            names: Names::from_environment()?,
+            table: variable("DATAPERF_TABLE")?,
+            datasets: variable("DATAPERF_DATASETS_BUCKET")?,
+            results: variable("DATAPERF_RESULTS_BUCKET")?,
             clients: OnceCell::new(),
             meters: Meters::default(),
             is_cold: AtomicBool::new(true),
@@ -42,28 +47,33 @@ impl Resources {
         self.clients.get_or_init(Clients::from_environment).await
     }
 
+    /// A bucket.
+    pub async fn bucket(&self, name: &str) -> S3Bucket {
+        S3Bucket::new(self.clients().await.s3.clone(), name)
+    }
+
     /// The bucket that an upload is in.
     pub async fn submissions(&self, upload: &Upload) -> S3Bucket {
-        let s3 = self.clients().await.s3.clone();
-        S3Bucket::new(s3, &upload.bucket).metered(&self.meters.submissions)
+        let bucket = self.bucket(&upload.bucket).await;
+        bucket.metered(&self.meters.submissions)
     }
 
     /// The bucket of data sets.
     pub async fn datasets(&self) -> S3Bucket {
-        let s3 = self.clients().await.s3.clone();
-        S3Bucket::new(s3, &self.names.datasets).metered(&self.meters.datasets)
+        let bucket = self.bucket(&self.datasets).await;
+        bucket.metered(&self.meters.datasets)
     }
 
     /// The bucket of receipts.
     pub async fn results(&self) -> S3Bucket {
-        let s3 = self.clients().await.s3.clone();
-        S3Bucket::new(s3, &self.names.results).metered(&self.meters.results)
+        let bucket = self.bucket(&self.results).await;
+        bucket.metered(&self.meters.results)
     }
 
     /// The table.
-    pub async fn leaderboards(&self) -> DynamoLeaderboards {
+    pub async fn leaderboards(&self) -> Table {
         let dynamodb = self.clients().await.dynamodb.clone();
-        DynamoLeaderboards::new(dynamodb, &self.names.table).metered(&self.meters.table)
+        Table::new(dynamodb, &self.table).metered(&self.meters.table)
     }
 
     /// Settles an upload by evaluating its artifact.

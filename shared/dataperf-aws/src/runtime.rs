@@ -26,23 +26,6 @@ pub(crate) fn seconds(name: &str) -> Result<i64, lambda_runtime::Error> {
     Ok(i64::from(seconds))
 }
 
-/// The names of the table and the buckets: everything in which one deployment differs from another.
-pub(crate) struct Names {
-    pub(crate) table: String,
-    pub(crate) datasets: String,
-    pub(crate) results: String,
-}
-
-impl Names {
-    pub(crate) fn from_environment() -> Result<Self, lambda_runtime::Error> {
-        Ok(Self {
-            table: variable("DATAPERF_TABLE")?,
-            datasets: variable("DATAPERF_DATASETS_BUCKET")?,
-            results: variable("DATAPERF_RESULTS_BUCKET")?,
-        })
-    }
-}
-
 /// The time.
 pub fn now() -> Timestamp {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -1,13 +1,13 @@
 //! The loop of every function that takes uploads: it goes through an event's uploads and reports on each.
 
 use std::sync::atomic::Ordering;
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
 use dataperf::Upload;
 use dataperf::workflow::Settled;
 use futures_util::FutureExt;
-use futures_util::future::LocalBoxFuture;
-use lambda_runtime::{LambdaEvent, service_fn};
+use futures_util::future::{LocalBoxFuture, ready};
+use lambda_runtime::{Context, LambdaEvent, service_fn};
 use serde_json::Value;
 
 use crate::event::uploads;
@@ -16,38 +16,36 @@ use crate::report::{Phases, report, report_fault};
 use crate::resources::Resources;
 use crate::runtime::guarded;
 
-/// What was done with an upload.
-pub enum Handled {
-    /// It was settled.
-    Settled(Settled),
-    /// It is a request to score submissions again, and so many have a new verdict.
-    Rescored(usize),
-}
-
-/// The invocation that an upload is handled in.
-#[derive(Debug, Clone)]
-pub struct Invocation {
-    /// Its id. The retries of one event have one id, other deliveries of it have others.
-    pub request_id: String,
-    /// When Lambda ends it.
-    pub deadline: SystemTime,
-}
-
 /// What one function does with uploads.
 pub trait Function {
     /// The benchmark's id.
     fn benchmark(&self) -> &'static str;
+
     /// Its clients, buckets and table.
     fn resources(&self) -> &Resources;
-    /// Settles one upload.
+
+    /// Settles one upload. Retries of one event have the same request id in their contexts.
     ///
     /// # Errors
     /// [`Fault`], by which Lambda tries again.
-    fn handle<'a>(
+    fn settle<'a>(
         &'a self,
         upload: &'a Upload,
-        invocation: &'a Invocation,
-    ) -> LocalBoxFuture<'a, Result<Handled, Fault>>;
+        context: &'a Context,
+    ) -> LocalBoxFuture<'a, Result<Settled, Fault>>;
+
+    /// Scores the submissions again that an upload requests, and says how many have a new verdict; `None` when the upload is
+    /// no such request.
+    ///
+    /// # Errors
+    /// [`Fault`], by which Lambda tries again.
+    fn rescore<'a>(
+        &'a self,
+        _upload: &'a Upload,
+        _context: &'a Context,
+    ) -> LocalBoxFuture<'a, Result<Option<usize>, Fault>> {
+        ready(Ok(None)).boxed_local()
+    }
 }
 
 /// Runs a function until the host ends it.
@@ -68,11 +66,8 @@ pub async fn serve(function: impl Function) -> Result<(), lambda_runtime::Error>
 /// that have ended.
 async fn each_upload(function: &impl Function, event: LambdaEvent<Value>) -> Result<Value, Fault> {
     let (benchmark, resources) = (function.benchmark(), function.resources());
-    let invocation = Invocation {
-        request_id: event.context.request_id.clone(),
-        deadline: event.context.deadline(),
-    };
-    let request_id = &invocation.request_id;
+    let context = event.context;
+    let request_id = &context.request_id;
     let mut fault = None;
     let (mut n_recorded, mut n_repeated) = (0, 0);
     for upload in uploads(&event.payload)? {
@@ -82,13 +77,18 @@ async fn each_upload(function: &impl Function, event: LambdaEvent<Value>) -> Res
         }
         let (began, before) = (Instant::now(), resources.meters.read());
         let is_cold = resources.is_cold.swap(false, Ordering::Relaxed);
-        let handled = function.handle(&upload, &invocation).await;
+        let settled = match function.rescore(&upload, &context).await {
+            Ok(Some(n_rescored)) => {
+                n_recorded += n_rescored;
+                continue;
+            }
+            Ok(None) => function.settle(&upload, &context).await,
+            Err(fault) => Err(fault),
+        };
         let phases = Phases::new(is_cold, began.elapsed(), &resources.meters, before);
-        let table = &resources.names.table;
-        match handled {
-            Ok(Handled::Rescored(n)) => n_recorded += n,
-            Ok(Handled::Settled(settled)) => {
-                report(table, request_id, &settled, &phases);
+        match settled {
+            Ok(settled) => {
+                report(&resources.table, request_id, &settled, &phases);
                 if settled.recorded {
                     n_recorded += 1;
                 } else {
@@ -96,7 +96,7 @@ async fn each_upload(function: &impl Function, event: LambdaEvent<Value>) -> Res
                 }
             }
             Err(found) => {
-                report_fault(table, benchmark, request_id, &upload, &found, &phases);
+                report_fault(&resources.table, benchmark, request_id, &upload, &found, &phases);
                 fault.get_or_insert(found);
             }
         }

@@ -17,7 +17,7 @@ use crate::fault::port_error;
 use crate::give_up::give_up;
 use crate::runtime::now;
 use crate::sweep_state::{Place, State, load, save};
-use crate::{DynamoLeaderboards, Evaluators, S3Bucket};
+use crate::{Evaluators, S3Bucket, Table};
 
 /// An upload in parts carries the time at which it began: so long before an earlier sweep is looked at again.
 const LONGEST_UPLOAD_MILLIS: i64 = 24 * 3600 * 1000;
@@ -37,15 +37,13 @@ pub(crate) struct Limits {
 /// What a sweep works with.
 pub(crate) struct Sweep<'a> {
     pub(crate) s3: &'a aws_sdk_s3::Client,
-    pub(crate) dynamodb: &'a aws_sdk_dynamodb::Client,
     pub(crate) submissions: &'a str,
-    pub(crate) table: DynamoLeaderboards,
+    pub(crate) table: Table,
     pub(crate) results: S3Bucket,
     pub(crate) evaluators: Evaluators,
     pub(crate) limits: Limits,
     pub(crate) request_id: &'a str,
     pub(crate) deadline: SystemTime,
-    pub(crate) table_name: &'a str,
 }
 
 /// What came of it.
@@ -96,12 +94,10 @@ impl Sweep<'_> {
 
     /// Objects that the table does not know.
     async fn unannounced(&self, benchmark: &str, swept: &mut Swept) -> Result<(), PortError> {
-        let mut state = load(self.dynamodb, self.table_name, benchmark)
-            .await?
-            .unwrap_or_else(|| State {
-                began: now(),
-                ..State::default()
-            });
+        let mut state = load(&self.table, benchmark).await?.unwrap_or_else(|| State {
+            began: now(),
+            ..State::default()
+        });
         let newest = now().unix_millis() - self.limits.quiet_seconds * 1000;
         loop {
             let (uploads, next) = self.page(benchmark, state.place.as_ref()).await?;
@@ -134,7 +130,7 @@ impl Sweep<'_> {
             } else {
                 state.place = next;
             }
-            save(self.dynamodb, self.table_name, benchmark, &state).await?;
+            save(&self.table, benchmark, &state).await?;
             if swept.is_complete || self.is_late() {
                 return Ok(());
             }

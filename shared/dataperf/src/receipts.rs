@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 
+use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got, PutIfAbsent};
 use crate::verdict::{Ending, Receipt};
-use crate::workflow::WorkflowError;
 
 /// The largest receipt that is read back.
 const MAX_RECEIPT_BYTES: u64 = 4 << 20;
@@ -13,10 +13,10 @@ const MAX_RECEIPT_BYTES: u64 = 4 << 20;
 /// receipt of a failure is ever replaced, by what came of the submission when it was evaluated again.
 ///
 /// # Errors
-/// [`WorkflowError`] when the bucket returns an error.
-pub async fn write_receipt(results: &dyn Bucket, receipt: &Receipt) -> Result<(), WorkflowError> {
-    let mut json = serde_json::to_vec_pretty(receipt).map_err(|error| WorkflowError::Receipt {
-        id: receipt.submission.clone(),
+/// [`PortError`] when the bucket returns an error.
+pub async fn write_receipt(results: &dyn Bucket, receipt: &Receipt) -> Result<(), PortError> {
+    let mut json = serde_json::to_vec_pretty(receipt).map_err(|error| PortError::Malformed {
+        what: format!("the receipt of `{}`", receipt.submission),
         why: error.to_string(),
     })?;
     json.push(b'\n');

@@ -17,7 +17,7 @@ use crate::ports::bucket::Bucket;
 use crate::ports::leaderboard::{Board, Known, Leaderboards, Received, Recorded, Submission};
 use crate::rank::Direction;
 use crate::receipts::write_receipt;
-use crate::upload::{SubmissionId, Upload, UploadKey};
+use crate::upload::{Upload, UploadKey};
 use crate::verdict::{Ending, Receipt, Verdict};
 
 /// Decides what becomes of a submission: a benchmark or Adversarial Nibbler by its artifact, the caretaker of one that the
@@ -68,14 +68,6 @@ pub enum WorkflowError {
     /// The challenge can't be read.
     #[error(transparent)]
     Challenge(#[from] ChallengeError),
-    /// A receipt could not be written as JSON.
-    #[error("the receipt of `{id}` can't be written as JSON: {why}")]
-    Receipt {
-        /// The submission.
-        id: SubmissionId,
-        /// The cause.
-        why: String,
-    },
     /// A judge could not judge.
     #[error("{message}")]
     Judge {
@@ -101,9 +93,9 @@ impl WorkflowError {
             Self::Port(port)
             | Self::Dataset(DatasetError::Port(port))
             | Self::Challenge(ChallengeError::Port(port)) => port.is_transient(),
-            Self::Dataset(DatasetError::Frozen(_))
-            | Self::Challenge(ChallengeError::Malformed { .. })
-            | Self::Receipt { .. } => false,
+            Self::Dataset(DatasetError::Frozen(_)) | Self::Challenge(ChallengeError::Malformed { .. }) => {
+                false
+            }
             Self::Judge { fault, .. } => return *fault,
         };
         if is_transient {

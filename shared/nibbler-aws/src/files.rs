@@ -7,10 +7,11 @@ use dataperf::artifact_judge::Evaluator;
 use dataperf::benchmarks::NIBBLER_RANKING;
 use dataperf::challenge::{Challenge, Terms};
 use dataperf::ports::leaderboard::Submission;
-use dataperf::workflow::WorkflowError;
+use dataperf::workflow::{Settled, WorkflowError};
 use dataperf::{Digest, LineOutcome, Reason, Rejection, Timestamp, Upload, UploadKey, Verdict};
-use dataperf_aws::{DynamoLeaderboards, Fault, Handled, Invocation, Resources};
+use dataperf_aws::{Fault, Resources, Table};
 use dataperf_nibbler::{Artifact, BENCHMARK, Board, Kind, Line, read};
+use lambda_runtime::Context;
 use serde_json::{Value, json};
 
 use crate::WELL_BEING;
@@ -48,9 +49,9 @@ pub(crate) struct Case<'a> {
     pub(crate) rules: Arc<Rules>,
     /// The round it counts in.
     pub(crate) round: String,
-    pub(crate) table: &'a DynamoLeaderboards,
+    pub(crate) table: &'a Table,
     pub(crate) submission: &'a Submission,
-    pub(crate) invocation: &'a Invocation,
+    pub(crate) context: &'a Context,
 }
 
 /// What is worth saying of an upload beside its lines.
@@ -68,17 +69,17 @@ pub(crate) enum Judged {
 pub(crate) async fn settle_lines<F: LineFunction>(
     function: &F,
     upload: &Upload,
-    invocation: &Invocation,
-) -> Result<Handled, Fault> {
-    let evaluator = LineEvaluator { function, invocation };
+    context: &Context,
+) -> Result<Settled, Fault> {
+    let evaluator = LineEvaluator { function, context };
     let settled = function.common().resources.settle(upload, &evaluator).await?;
-    Ok(Handled::Settled(settled))
+    Ok(settled)
 }
 
-/// A function in one invocation.
+/// A function in one invocation, which has this context.
 struct LineEvaluator<'a, F> {
     function: &'a F,
-    invocation: &'a Invocation,
+    context: &'a Context,
 }
 
 impl<F: LineFunction> Evaluator for LineEvaluator<'_, F> {
@@ -125,7 +126,7 @@ impl<F: LineFunction> Evaluator for LineEvaluator<'_, F> {
             round: terms.round.clone(),
             table: &resources.leaderboards().await,
             submission,
-            invocation: self.invocation,
+            context: self.context,
         };
         Ok(match Box::pin(self.function.judge(&case, lines)).await? {
             Judged::Rejected(rejection) => rejected(&rejection),

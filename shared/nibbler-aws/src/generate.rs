@@ -7,13 +7,14 @@ use std::time::{Duration, Instant, SystemTime};
 use bytes::Bytes;
 use dataperf::failure::FaultKind;
 use dataperf::ports::bucket::Bucket;
-use dataperf::workflow::WorkflowError;
+use dataperf::workflow::{Settled, WorkflowError};
 use dataperf::{Digest, LineOutcome, Reason, SubmissionId, Timestamp, Upload};
-use dataperf_aws::{Fault, Function, Handled, Invocation, Resources, Taken, Taking, now, variable};
+use dataperf_aws::{Fault, Function, Resources, Taken, Taking, now, variable};
 use dataperf_nibbler::images::inspect;
 use dataperf_nibbler::{BENCHMARK, Generation, GenerationRequest, ImageId, Line, Provider, SetId};
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, join_all};
+use lambda_runtime::Context;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
@@ -58,12 +59,12 @@ impl Function for Generate {
         &self.common.resources
     }
 
-    fn handle<'a>(
+    fn settle<'a>(
         &'a self,
         upload: &'a Upload,
-        invocation: &'a Invocation,
-    ) -> LocalBoxFuture<'a, Result<Handled, Fault>> {
-        settle_lines(self, upload, invocation).boxed_local()
+        context: &'a Context,
+    ) -> LocalBoxFuture<'a, Result<Settled, Fault>> {
+        settle_lines(self, upload, context).boxed_local()
     }
 }
 
@@ -112,7 +113,7 @@ impl LineFunction for Generate {
             });
         }
         let submission = case.submission;
-        let taken = sets::allowance(case.table.table())
+        let taken = sets::allowance(case.table)
             .n_taken(&submission.submitter, submission.received_at)
             .await?;
         let limit = case.rules.configuration.generation.sets_a_day;
@@ -137,7 +138,7 @@ impl Generate {
         let generation = &case.rules.configuration.generation;
         let patience = Duration::from_secs(generation.set_seconds);
         loop {
-            let left = case.invocation.deadline.duration_since(SystemTime::now());
+            let left = case.context.deadline().duration_since(SystemTime::now());
             if left.unwrap_or_default() < patience + RESERVE {
                 let what = "the file's sets take longer than one run: the next one goes on from here";
                 return Err(WorkflowError::judge(FaultKind::Transient, what));
@@ -148,10 +149,10 @@ impl Generate {
                 at: submission.received_at,
                 thing: wanted.set.as_str(),
                 limit: generation.sets_a_day.into(),
-                worker: &case.invocation.request_id,
+                worker: &case.context.request_id,
                 until: later(patience + RESERVE),
             };
-            let allowance = sets::allowance(case.table.table());
+            let allowance = sets::allowance(case.table);
             let taken_by = match allowance.take(&taking, now()).await? {
                 Taken::Make { taken_by } => taken_by,
                 Taken::Made(item) => {
@@ -262,7 +263,7 @@ impl Generate {
             taken_by,
             made_at: now(),
         };
-        let is_recorded = sets::record(wanted.case.table.table(), &making, &set, &origins).await?;
+        let is_recorded = sets::record(wanted.case.table, &making, &set, &origins).await?;
         Ok(is_recorded.then_some(set))
     }
 

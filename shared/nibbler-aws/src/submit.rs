@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use dataperf::ports::PortError;
 use dataperf::ports::bucket::{Bucket, Got};
-use dataperf::workflow::WorkflowError;
+use dataperf::workflow::{Settled, WorkflowError};
 use dataperf::{LineOutcome, Reason, Rejection, Upload, quote};
-use dataperf_aws::{Fault, Function, Handled, Invocation, Resources};
+use dataperf_aws::{Fault, Function, Resources};
 use dataperf_nibbler::{BENCHMARK, Line, PairId, Submission};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
+use lambda_runtime::Context;
 use serde_json::{Value, json};
 
 use crate::embedder::{Embedder, LoadModel};
@@ -49,12 +50,12 @@ impl Function for Submit {
         &self.common.resources
     }
 
-    fn handle<'a>(
+    fn settle<'a>(
         &'a self,
         upload: &'a Upload,
-        invocation: &'a Invocation,
-    ) -> LocalBoxFuture<'a, Result<Handled, Fault>> {
-        settle_lines(self, upload, invocation).boxed_local()
+        context: &'a Context,
+    ) -> LocalBoxFuture<'a, Result<Settled, Fault>> {
+        settle_lines(self, upload, context).boxed_local()
     }
 }
 
@@ -67,7 +68,7 @@ impl LineFunction for Submit {
 
     async fn judge(&self, case: &Case<'_>, lines: Vec<Line<Submission>>) -> Result<Judged, WorkflowError> {
         let name = &case.submission.submitter;
-        if is_rater(case.table.table(), name).await? {
+        if is_rater(case.table, name).await? {
             let message = format!(
                 "{} is a rater's name: who judges pairs submits none. Submit under another name, of somebody who is no rater",
                 quote(name)
@@ -100,7 +101,7 @@ impl Submit {
         line: usize,
         said: Submission,
     ) -> Result<Result<Pair, Rejection>, WorkflowError> {
-        let (table, submission) = (case.table.table(), case.submission);
+        let (table, submission) = (case.table, case.submission);
         let at = |member: &str| format!("line {line} /{member}");
         let known = sets::known(table, &said.image).await?;
         // Another's image is as good as none: nobody learns which ids there are.

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 
 use dataperf::failure::FaultKind;
 use dataperf::ports::leaderboard::Submission as Filed;
-use dataperf::workflow::{Ports, WorkflowError};
+use dataperf::workflow::{Ports, Settled, WorkflowError};
 use dataperf::{LineOutcome, Reason, Rejection, Upload, UploadKey, quote};
-use dataperf_aws::{Fault, Function, Handled, Invocation, Resources, now};
+use dataperf_aws::{Fault, Function, Resources, now};
 use dataperf_nibbler::{BENCHMARK, Board, Line, PairId, Verdict};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
+use lambda_runtime::Context;
 use serde_json::{Value, json};
 
 use crate::decisions;
@@ -43,16 +44,16 @@ impl Function for JudgeFunction {
         &self.common.resources
     }
 
-    fn handle<'a>(
+    fn settle<'a>(
         &'a self,
         upload: &'a Upload,
-        invocation: &'a Invocation,
-    ) -> LocalBoxFuture<'a, Result<Handled, Fault>> {
+        context: &'a Context,
+    ) -> LocalBoxFuture<'a, Result<Settled, Fault>> {
         async move {
             if let Some(pair) = step_of_a_score(upload) {
                 return Ok(Box::pin(self.publish_again(upload, &pair)).await?);
             }
-            settle_lines(self, upload, invocation).await
+            settle_lines(self, upload, context).await
         }
         .boxed_local()
     }
@@ -75,7 +76,7 @@ impl LineFunction for JudgeFunction {
     }
 
     async fn judge(&self, case: &Case<'_>, lines: Vec<Line<Verdict>>) -> Result<Judged, WorkflowError> {
-        let (table, rater) = (case.table.table(), &case.submission.submitter);
+        let (table, rater) = (case.table, &case.submission.submitter);
         if let Some(refused) = refused(
             is_rater(table, rater).await?,
             is_participant(table, rater).await?,
@@ -108,7 +109,7 @@ impl JudgeFunction {
         let Filed {
             submitter: rater, id, ..
         } = case.submission;
-        let table = case.table.table();
+        let table = case.table;
         let at = format!("line {line} /submission");
         let refuse = |code: &str, message: String| Ok(Err(Reason::new(code, at.as_str(), message).into()));
         let pair = quote(verdict.submission.as_str());
@@ -140,7 +141,7 @@ impl JudgeFunction {
     }
 
     /// Writes the scores that follow from a decision, as far as they are not written.
-    async fn publish(&self, pair: &pairs::Pair) -> Result<Option<Handled>, WorkflowError> {
+    async fn publish(&self, pair: &pairs::Pair) -> Result<Option<Settled>, WorkflowError> {
         let resources = &self.common.resources;
         let ports = Ports {
             leaderboards: &resources.leaderboards().await,
@@ -151,16 +152,16 @@ impl JudgeFunction {
         if let Some(decision) = &pair.decision {
             for score in &decision.scores {
                 let settled = scores::publish(pair, decision, score, ports).await?;
-                last = Some(Handled::Settled(settled));
+                last = Some(settled);
             }
         }
         Ok(last)
     }
 
     /// Writes the scores that an earlier run has begun to write.
-    async fn publish_again(&self, upload: &Upload, id: &PairId) -> Result<Handled, WorkflowError> {
+    async fn publish_again(&self, upload: &Upload, id: &PairId) -> Result<Settled, WorkflowError> {
         let table = self.common.resources.leaderboards().await;
-        let pair = pairs::read(table.table(), id).await?;
+        let pair = pairs::read(&table, id).await?;
         let published = match pair {
             Some(pair) => self.publish(&pair).await?,
             None => None,

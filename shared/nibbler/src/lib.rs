@@ -18,7 +18,6 @@ pub mod images;
 mod ngrams;
 pub mod prompt;
 pub mod prompt_filter;
-pub mod quota;
 pub mod scores;
 mod vendi;
 mod vocabulary;

@@ -8,7 +8,7 @@ use axum::response::Response;
 use dataperf::benchmarks::{ADVERSARIAL_NIBBLER, NIBBLER_KINDS};
 use dataperf::challenge::Challenge;
 use dataperf::ports::leaderboard::{Leaderboards, OPEN_ROUND, POST_ROUND};
-use dataperf_aws::DynamoLeaderboards;
+use dataperf_aws::Table;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -106,7 +106,7 @@ struct Known {
     challenge: Option<Challenge>,
 }
 
-async fn known(app: &App, table: &DynamoLeaderboards, facts: &Facts) -> Result<Known, Problem> {
+async fn known(app: &App, table: &Table, facts: &Facts) -> Result<Known, Problem> {
     let described = in_force(app, facts).await?;
     let challenge = catalogue::challenge(app, facts.id).await?;
     let defined: BTreeMap<&str, &str> = described

@@ -6,7 +6,7 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use dataperf::SubmissionId;
 use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, OPEN_ROUND};
-use dataperf_aws::DynamoLeaderboards;
+use dataperf_aws::Table;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -104,7 +104,7 @@ pub(super) async fn must_exist(
     app: &App,
     facts: &catalogue::Facts,
     board: &Board,
-    table: &DynamoLeaderboards,
+    table: &Table,
 ) -> Result<(), Problem> {
     let described = catalogue::in_force(app, facts).await?;
     let of_dataset = described.is_some_and(|described| {
@@ -133,7 +133,7 @@ pub(super) async fn must_exist(
 
 /// How the scores of some submissions spread, by id.
 async fn spreads(
-    table: &DynamoLeaderboards,
+    table: &Table,
     benchmark: &str,
     entries: &[Entry],
 ) -> Result<BTreeMap<String, Spread>, Problem> {
