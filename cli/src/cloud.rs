@@ -5,14 +5,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::Result;
 use clap::Args;
 use dataperf::Timestamp;
-use dataperf::benchmarks::{ADVERSARIAL_NIBBLER, NIBBLER_RANKING};
 use dataperf::challenge::{Challenge, Ranking};
 use dataperf::ports::leaderboard::Board;
 use dataperf::ports::maintenance::Order;
 use dataperf_aws::{Clients, Evaluators, S3Bucket, Table};
 use dataperf_local::{ACCESS_KEY_ID, SECRET_ACCESS_KEY};
 
-use crate::registry::direction;
+use crate::registry::descriptor;
 
 /// The ports that `dataperf local` opens unless told otherwise.
 pub(crate) const S3_PORT: u16 = 9000;
@@ -182,14 +181,13 @@ impl Cloud {
     /// How a board ranks.
     pub(crate) async fn order(&self, board: &Board) -> Result<Order> {
         let challenge = Challenge::published(&self.datasets(), &board.benchmark).await?;
-        let ranking = match challenge {
-            _ if board.benchmark == ADVERSARIAL_NIBBLER => NIBBLER_RANKING,
-            Some(challenge) => challenge.ranking(&board.leaderboard),
-            None => Ranking::default(),
-        };
+        let chosen = challenge.map_or_else(Ranking::default, |challenge| {
+            challenge.ranking(&board.leaderboard)
+        });
+        let hosted = descriptor(&board.benchmark)?;
         Ok(Order {
-            direction: direction(&board.benchmark).await?,
-            ranking,
+            direction: hosted.direction,
+            ranking: hosted.ranking(chosen),
         })
     }
 

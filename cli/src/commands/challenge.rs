@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
-use dataperf::benchmarks::{ADVERSARIAL_NIBBLER, HOSTED, NIBBLER_BOARDS};
 use dataperf::challenge::{Challenge, Round};
 use dataperf::dataset::{Dataset, DatasetError, Integrity, dataset_prefix};
 use dataperf::frozen::FrozenError;
 use dataperf::ports::bucket::Bucket;
 use dataperf::{Digest, Reason, Reasons, Rejection, Timestamp, pointer, quote};
 use dataperf_datasets::Import;
+use dataperf_nibbler::{BENCHMARK as ADVERSARIAL_NIBBLER, Board};
 use dataperf_nibbler_aws::Kept;
 use serde_json::{Value, json};
 
@@ -80,7 +80,7 @@ pub(crate) struct PublishArgs {
 #[command(after_help = "Example: dataperf challenge show speech-selection --local")]
 pub(crate) struct ShowArgs {
     /// The benchmark
-    #[arg(value_parser = PossibleValuesParser::new(HOSTED))]
+    #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
     benchmark: String,
     #[command(flatten)]
     cloud: CloudArgs,
@@ -88,10 +88,12 @@ pub(crate) struct ShowArgs {
 
 pub(crate) async fn run(command: ChallengeCommand, format: Format) -> Result<Done> {
     match command {
-        ChallengeCommand::Check(args) => match dataperf::challenge::check(&document(&args.file)?) {
-            Ok(challenges) => accepted(&challenges, format, "nothing is wrong with it"),
-            Err(rejection) => refused(&rejection, format),
-        },
+        ChallengeCommand::Check(args) => {
+            match dataperf::challenge::check(&document(&args.file)?, dataperf_hosted::HOSTED) {
+                Ok(challenges) => accepted(&challenges, format, "nothing is wrong with it"),
+                Err(rejection) => refused(&rejection, format),
+            }
+        }
         ChallengeCommand::Publish(args) => publish(args, format).await,
         ChallengeCommand::Show(args) => show(args, format).await,
     }
@@ -128,7 +130,7 @@ fn refused(rejection: &Rejection, format: Format) -> Result<Done> {
 }
 
 async fn publish(args: PublishArgs, format: Format) -> Result<Done> {
-    let challenges = match dataperf::challenge::check(&document(&args.file)?) {
+    let challenges = match dataperf::challenge::check(&document(&args.file)?, dataperf_hosted::HOSTED) {
         Ok(challenges) => challenges,
         Err(rejection) => return refused(&rejection, format),
     };
@@ -177,10 +179,7 @@ impl Task for AgainstData<'_> {
 impl AgainstData<'_> {
     /// Adversarial Nibbler's boards are the same whatever its data set says, which has to be one that functions can use.
     async fn of_nibbler(self) -> Result<Reasons> {
-        let boards = NIBBLER_BOARDS
-            .iter()
-            .map(|&name| name.to_owned())
-            .collect::<Vec<_>>();
+        let boards = Board::ALL.map(|board| board.as_str().to_owned()).to_vec();
         self.held_against(ADVERSARIAL_NIBBLER, async |dataset| {
             let rules = Kept::default().rules(self.cloud.datasets(), dataset).await;
             usable(rules.map(|_| boards.clone()))

@@ -1,6 +1,6 @@
 //! The function that ends what the evaluators could not: it reads the failures queue, and sweeps on a schedule.
 
-use dataperf::benchmarks::HOSTED;
+use dataperf::Descriptor;
 use dataperf::rescoring::Request;
 use futures_util::FutureExt;
 use lambda_runtime::{Context, LambdaEvent, service_fn};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::evaluators::Evaluators;
 use crate::fault::{Fault, with_causes};
-use crate::give_up::give_up;
+use crate::give_up::{Release, give_up};
 use crate::given_up::{GivenUp, given_up};
 use crate::metrics::{Unit, emit};
 use crate::report::outcome;
@@ -18,20 +18,27 @@ use crate::sweep::{Limits, Sweep};
 
 struct Caretaker {
     resources: Resources,
+    hosted: &'static [Descriptor],
+    release: Release,
     submissions: String,
     functions_prefix: String,
     limits: Limits,
 }
 
-/// Runs the caretaker until the host ends it. An event of SQS brings records of failures, one of the schedule starts a
-/// sweep.
+/// Runs the caretaker of what is `hosted` until the host ends it. An event of SQS brings records of failures, one of the
+/// schedule starts a sweep.
 ///
 /// # Errors
 /// When the environment lacks a variable, or the runtime's host is gone.
-pub async fn run_caretaker() -> Result<(), lambda_runtime::Error> {
+pub async fn run_caretaker(
+    hosted: &'static [Descriptor],
+    release: Release,
+) -> Result<(), lambda_runtime::Error> {
     crate::log_as_json();
     let caretaker = Caretaker {
         resources: Resources::from_environment()?,
+        hosted,
+        release,
         submissions: variable("DATAPERF_SUBMISSIONS_BUCKET")?,
         functions_prefix: variable("DATAPERF_FUNCTION_PREFIX")?,
         limits: Limits {
@@ -86,10 +93,11 @@ async fn end(caretaker: &Caretaker, given_up_event: &GivenUp, request_id: &str) 
     let (table, results) = (resources.leaderboards().await, resources.results().await);
     for upload in &given_up_event.uploads {
         let first = upload.key.split('/').next().unwrap_or_default();
-        let Some(benchmark) = HOSTED.iter().find(|id| **id == first) else {
+        let Some(hosted) = caretaker.hosted.iter().find(|hosted| hosted.id == first) else {
             let what = format!("the key `{}` begins with no benchmark's id", upload.key);
             return Err(Fault::event(what));
         };
+        let benchmark = hosted.id;
         if upload.is_folder_marker() {
             continue;
         }
@@ -107,6 +115,7 @@ async fn end(caretaker: &Caretaker, given_up_event: &GivenUp, request_id: &str) 
             continue;
         }
         let reason = given_up_event.cause.reason(&given_up_event.request_id);
+        (caretaker.release)(&table, benchmark, upload).await?;
         let ended = give_up(benchmark, upload, reason, &table, &results).await?;
         let receipt = &ended.receipt;
         tracing::warn!(
@@ -139,6 +148,7 @@ async fn sweep_all(caretaker: &Caretaker, context: &Context) -> Result<Value, Fa
         submissions: &caretaker.submissions,
         table: resources.leaderboards().await,
         results: resources.results().await,
+        release: caretaker.release,
         evaluators: Evaluators::new(clients.lambda(None), &caretaker.functions_prefix),
         limits: caretaker.limits,
         request_id: &context.request_id,
@@ -147,8 +157,9 @@ async fn sweep_all(caretaker: &Caretaker, context: &Context) -> Result<Value, Fa
     let mut fault = None;
     let mut swept = serde_json::Map::new();
     let (mut n_unfinished, mut oldest_seconds) = (0, 0.0_f64);
-    for benchmark in HOSTED {
-        match Box::pin(sweep.run(benchmark)).await {
+    for hosted in caretaker.hosted {
+        let benchmark = hosted.id;
+        match Box::pin(sweep.run(hosted)).await {
             Ok(done) => {
                 tracing::info!(
                     request_id = context.request_id,
@@ -172,7 +183,7 @@ async fn sweep_all(caretaker: &Caretaker, context: &Context) -> Result<Value, Fa
                 n_unfinished += done.n_unfinished;
                 oldest_seconds = oldest_seconds.max(done.oldest_seconds);
                 swept.insert(
-                    (*benchmark).into(),
+                    benchmark.into(),
                     json!({"evaluated_again": done.n_evaluated, "given_up": done.n_given_up}),
                 );
             }

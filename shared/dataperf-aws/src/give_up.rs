@@ -1,14 +1,23 @@
-//! Giving an upload up: its submission has failed, and what it had taken of an allowance is given back.
+//! Giving an upload up: its submission has failed.
 
 use dataperf::failure::FailureJudge;
+use dataperf::ports::PortError;
 use dataperf::workflow::{Ports, Settled, WorkflowError, settle};
 use dataperf::{Reason, Upload};
+use futures_util::future::LocalBoxFuture;
 
 use crate::runtime::now;
-use crate::{Allowance, S3Bucket, Table};
+use crate::{S3Bucket, Table};
 
-/// Settles an upload as failed, unless it has ended. First the allowance that it has taken without a result is given back;
-/// a retry is idempotent.
+/// What is done before an upload to a benchmark is given up: what it has taken and not got is given back. A retry is
+/// idempotent.
+pub type Release = for<'a> fn(
+    table: &'a Table,
+    benchmark: &'a str,
+    upload: &'a Upload,
+) -> LocalBoxFuture<'a, Result<(), PortError>>;
+
+/// Settles an upload as failed, unless it has ended.
 pub(crate) async fn give_up(
     benchmark: &str,
     upload: &Upload,
@@ -16,11 +25,6 @@ pub(crate) async fn give_up(
     leaderboards: &Table,
     results: &S3Bucket,
 ) -> Result<Settled, WorkflowError> {
-    let allowance = Allowance {
-        table: leaderboards,
-        benchmark,
-    };
-    allowance.give_back(&upload.id(), None).await?;
     let ports = Ports {
         leaderboards,
         results,

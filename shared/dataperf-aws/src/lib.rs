@@ -1,7 +1,6 @@
 //! The core's ports on S3 and DynamoDB, the S3 event, the Lambda function around a benchmark, and the one
 //! that ends what the others could not.
 
-mod allowance;
 mod bucket;
 mod caretaker;
 mod clients;
@@ -36,7 +35,6 @@ mod table;
 mod tokens;
 mod xray;
 
-pub use allowance::{Allowance, Taken, Taking};
 pub use bucket::S3Bucket;
 pub use caretaker::run_caretaker;
 pub use clients::Clients;
@@ -44,6 +42,7 @@ pub use evaluators::Evaluators;
 pub use event::{announcement, uploads};
 pub use fault::{Fault, port_error, with_causes};
 pub use function::run;
+pub use give_up::Release;
 pub use given_up::{GivenUp, given_up};
 pub use items::{Item, SCHEMA, count, number, text};
 pub use keys::Key;

@@ -10,11 +10,11 @@ use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Entry, Leaderboards};
 use dataperf::rescoring::Request;
 use dataperf::workflow::WorkflowError;
-use dataperf::{Timestamp, Upload};
+use dataperf::{Descriptor, Timestamp, Upload};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use crate::fault::port_error;
-use crate::give_up::give_up;
+use crate::give_up::{Release, give_up};
 use crate::runtime::now;
 use crate::sweep_state::{Place, State, load, save};
 use crate::{Evaluators, S3Bucket, Table};
@@ -40,6 +40,7 @@ pub(crate) struct Sweep<'a> {
     pub(crate) submissions: &'a str,
     pub(crate) table: Table,
     pub(crate) results: S3Bucket,
+    pub(crate) release: Release,
     pub(crate) evaluators: Evaluators,
     pub(crate) limits: Limits,
     pub(crate) request_id: &'a str,
@@ -60,15 +61,16 @@ pub(crate) struct Swept {
 
 impl Sweep<'_> {
     /// Sweeps one benchmark.
-    pub(crate) async fn run(&self, benchmark: &str) -> Result<Swept, PortError> {
+    pub(crate) async fn run(&self, hosted: &Descriptor) -> Result<Swept, PortError> {
         let mut swept = Swept::default();
-        self.unfinished(benchmark, &mut swept).await?;
-        self.unannounced(benchmark, &mut swept).await?;
+        self.unfinished(hosted, &mut swept).await?;
+        self.unannounced(hosted, &mut swept).await?;
         Ok(swept)
     }
 
     /// Submissions that were begun and did not end.
-    async fn unfinished(&self, benchmark: &str, swept: &mut Swept) -> Result<(), PortError> {
+    async fn unfinished(&self, hosted: &Descriptor, swept: &mut Swept) -> Result<(), PortError> {
+        let benchmark = hosted.id;
         let entries = self.table.unfinished(benchmark).await?;
         swept.n_unfinished = entries.len();
         swept.oldest_seconds = entries
@@ -85,7 +87,7 @@ impl Sweep<'_> {
             } else if age >= self.limits.quiet_seconds * 1000
                 && let Some(submission) = self.table.submission(benchmark, &entry.id).await?
             {
-                self.evaluate(benchmark, &submission.upload, "unfinished").await?;
+                self.evaluate(hosted, &submission.upload, "unfinished").await?;
                 swept.n_evaluated += 1;
             }
         }
@@ -93,7 +95,8 @@ impl Sweep<'_> {
     }
 
     /// Objects that the table does not know.
-    async fn unannounced(&self, benchmark: &str, swept: &mut Swept) -> Result<(), PortError> {
+    async fn unannounced(&self, hosted: &Descriptor, swept: &mut Swept) -> Result<(), PortError> {
+        let benchmark = hosted.id;
         let mut state = load(&self.table, benchmark).await?.unwrap_or_else(|| State {
             began: now(),
             ..State::default()
@@ -116,7 +119,7 @@ impl Sweep<'_> {
                 .try_collect()
                 .await?;
             for upload in unknown.into_iter().flatten() {
-                self.evaluate(benchmark, &upload, "unannounced").await?;
+                self.evaluate(hosted, &upload, "unannounced").await?;
                 swept.n_evaluated += 1;
             }
             swept.is_complete = next.is_none();
@@ -171,11 +174,11 @@ impl Sweep<'_> {
         Ok((uploads.collect(), next))
     }
 
-    async fn evaluate(&self, benchmark: &str, upload: &Upload, why: &str) -> Result<(), PortError> {
+    async fn evaluate(&self, hosted: &Descriptor, upload: &Upload, why: &str) -> Result<(), PortError> {
         tracing::warn!(
-            request_id = self.request_id, benchmark, submission = %upload.id(), key = upload.key, why, "evaluated again"
+            request_id = self.request_id, benchmark = hosted.id, submission = %upload.id(), key = upload.key, why, "evaluated again"
         );
-        self.evaluators.evaluate(benchmark, upload).await
+        self.evaluators.evaluate(hosted, upload).await
     }
 
     async fn give_up(&self, benchmark: &str, entry: &Entry) -> Result<(), PortError> {
@@ -184,6 +187,7 @@ impl Sweep<'_> {
         };
         let reason = Cause::Unfinished.reason(self.request_id);
         tracing::warn!(request_id = self.request_id, benchmark, submission = %entry.id, "given up by the sweep");
+        (self.release)(&self.table, benchmark, &submission.upload).await?;
         match give_up(benchmark, &submission.upload, reason, &self.table, &self.results).await {
             Ok(_) => Ok(()),
             Err(WorkflowError::Port(error)) => Err(error),

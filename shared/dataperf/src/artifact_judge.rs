@@ -16,7 +16,7 @@ use crate::upload::{Upload, UploadKey};
 use crate::verdict::Verdict;
 use crate::workflow::{Judge, WorkflowError};
 
-/// Evaluates artifacts: a benchmark with its data sets, or one of Adversarial Nibbler's functions.
+/// Evaluates artifacts: a benchmark with its data sets, or whatever else takes artifacts.
 pub trait Evaluator {
     /// The benchmark's id.
     fn benchmark(&self) -> &str;

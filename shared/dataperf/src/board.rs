@@ -40,6 +40,17 @@ pub enum Ranking {
     All,
 }
 
+impl Ranking {
+    /// The word that documents use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Best => "best",
+            Self::Latest => "latest",
+            Self::All => "all",
+        }
+    }
+}
+
 /// How a board ranks: its benchmark's direction and its own setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Order {

@@ -11,6 +11,7 @@ pub mod benchmarks;
 mod board;
 pub mod challenge;
 pub mod dataset;
+mod descriptor;
 mod digest;
 pub mod evaluate;
 pub mod failure;
@@ -36,6 +37,7 @@ mod verdict;
 pub mod workflow;
 
 pub use benchmark::Benchmark;
+pub use descriptor::{Descriptor, Fixed};
 pub use digest::{Digest, InvalidDigest};
 pub use rank::{Direction, RankKey};
 pub use receipts::write_receipt;

@@ -20,8 +20,8 @@ use crate::receipts::write_receipt;
 use crate::upload::{Upload, UploadKey};
 use crate::verdict::{Ending, Receipt, Verdict};
 
-/// Decides what becomes of a submission: a benchmark or Adversarial Nibbler by its artifact, the caretaker of one that the
-/// platform has failed to judge.
+/// Decides what becomes of a submission: a benchmark by its artifact, the caretaker of one that the platform has failed to
+/// judge.
 pub trait Judge {
     /// The benchmark's id.
     fn benchmark(&self) -> &str;

@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dataperf::artifact_judge::Evaluator;
-use dataperf::benchmarks::NIBBLER_RANKING;
 use dataperf::challenge::{Challenge, Terms};
 use dataperf::ports::leaderboard::Submission;
 use dataperf::workflow::{Settled, WorkflowError};
 use dataperf::{Digest, LineOutcome, Reason, Rejection, Timestamp, Upload, UploadKey, Verdict};
 use dataperf_aws::{Fault, Resources, Table};
-use dataperf_nibbler::{Artifact, BENCHMARK, Board, Kind, Line, read};
+use dataperf_nibbler::{Artifact, BENCHMARK, Board, Kind, Line, RANKING, read};
 use lambda_runtime::Context;
 use serde_json::{Value, json};
 
@@ -98,7 +97,7 @@ impl<F: LineFunction> Evaluator for LineEvaluator<'_, F> {
         let terms = Terms::of(challenge, board, &key.submitter, at);
         Terms {
             limits: None,
-            ranking: NIBBLER_RANKING,
+            ranking: RANKING,
             refusal: wrong_kind::<F::Line>(&key.leaderboard).or(terms.refusal),
             ..terms
         }

@@ -9,7 +9,7 @@ use dataperf::failure::FaultKind;
 use dataperf::ports::bucket::Bucket;
 use dataperf::workflow::{Settled, WorkflowError};
 use dataperf::{Digest, LineOutcome, Reason, SubmissionId, Timestamp, Upload};
-use dataperf_aws::{Fault, Function, Resources, Taken, Taking, now, variable};
+use dataperf_aws::{Fault, Function, Resources, now, variable};
 use dataperf_nibbler::images::inspect;
 use dataperf_nibbler::{BENCHMARK, Generation, GenerationRequest, ImageId, Line, Provider, SetId};
 use futures_util::FutureExt;
@@ -18,6 +18,7 @@ use lambda_runtime::Context;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
+use crate::allowance::{Taken, Taking};
 use crate::files::{Case, Common, Judged, LineFunction, Notes, settle_lines};
 use crate::provider::{Given, NotGiven, Services};
 use crate::secrets::Secrets;

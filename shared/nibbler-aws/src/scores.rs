@@ -1,11 +1,10 @@
 //! A step of a score: received and recorded as a submission is, so that boards, histories and best-over-time need nothing new.
 
-use dataperf::benchmarks::NIBBLER_RANKING;
 use dataperf::challenge::Terms;
 use dataperf::ports::leaderboard::Submission;
 use dataperf::workflow::{Judge, Ports, Settled, WorkflowError, settle};
 use dataperf::{Digest, Scorecard, Timestamp, Upload, UploadKey, Verdict};
-use dataperf_nibbler::BENCHMARK;
+use dataperf_nibbler::{BENCHMARK, RANKING};
 
 use crate::pairs::{Decision, Pair, Score};
 
@@ -27,7 +26,7 @@ impl Judge for ScoreJudge<'_> {
     fn terms(&self, key: &UploadKey, _at: Timestamp) -> Terms {
         Terms {
             round: self.pair.round.clone(),
-            ranking: NIBBLER_RANKING,
+            ranking: RANKING,
             ..Terms::outside_any_challenge(&key.submitter)
         }
     }

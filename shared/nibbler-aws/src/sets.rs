@@ -3,11 +3,11 @@
 use aws_sdk_dynamodb::types::AttributeValue;
 use dataperf::ports::PortError;
 use dataperf::{Digest, SubmissionId, Timestamp};
-use dataperf_aws::{
-    Allowance, Cancelled, Item, Key, Operation, Reader, Retry, SCHEMA, Step, Table, count, text,
-};
+use dataperf_aws::{Cancelled, Item, Key, Operation, Reader, Retry, SCHEMA, Step, Table, count, text};
 use dataperf_nibbler::{BENCHMARK, ImageId, SetId};
 use serde::{Deserialize, Serialize};
+
+use crate::allowance::Allowance;
 
 const IMAGE: Step = Step::Named("image");
 

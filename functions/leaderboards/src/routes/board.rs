@@ -78,7 +78,7 @@ pub(super) async fn board(
     let table = app.table().await;
     let page = table.board_page(&board, after.as_ref(), limit).await?;
     if page.lines.is_empty() && after.is_none() {
-        must_exist(&app, &facts, &board, &table).await?;
+        must_exist(&app, facts, &board, &table).await?;
     }
     let mut rows: Vec<Row> = page.lines.iter().map(|entry| standing.row(entry)).collect();
     if query.include == Some(Include::Spread) {
@@ -102,7 +102,7 @@ pub(super) async fn board(
 /// A board without a line is one that the data set has, in a round that there is, or none at all.
 pub(super) async fn must_exist(
     app: &App,
-    facts: &catalogue::Facts,
+    facts: &dataperf::Descriptor,
     board: &Board,
     table: &Table,
 ) -> Result<(), Problem> {

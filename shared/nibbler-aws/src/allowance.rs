@@ -5,14 +5,14 @@
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use dataperf::ports::PortError;
-use dataperf::{SubmissionId, Timestamp};
-
-use crate::items::{Item, SCHEMA, count, text};
-use crate::keys::Key;
-use crate::query::Partition;
-use crate::reader::Reader;
-use crate::retry::Retry;
-use crate::table::{Cancelled, Change, Condition, Operation, Step, Table};
+use dataperf::{SubmissionId, Timestamp, Upload};
+use dataperf_aws::{
+    Cancelled, Change, Condition, Item, Key, Operation, Partition, Reader, Retry, SCHEMA, Step, Table, count,
+    text,
+};
+use dataperf_nibbler::BENCHMARK;
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
 
 const N_TAKEN: &str = "n_taken";
 /// While it is being made.
@@ -23,37 +23,53 @@ const COUNT: Step = Step::Named("count");
 const THING: Step = Step::Named("thing");
 const MARK: Step = Step::Named("mark");
 
+/// Gives back what an upload has taken of an allowance and not got: before the caretaker gives the upload up.
+pub fn release<'a>(
+    table: &'a Table,
+    benchmark: &'a str,
+    upload: &'a Upload,
+) -> LocalBoxFuture<'a, Result<(), PortError>> {
+    async move {
+        if benchmark == BENCHMARK {
+            let allowance = Allowance { table, benchmark };
+            allowance.give_back(&upload.id(), None).await?;
+        }
+        Ok(())
+    }
+    .boxed_local()
+}
+
 /// One submitter's allowance of a benchmark.
 #[derive(Debug, Clone)]
-pub struct Allowance<'a> {
+pub(crate) struct Allowance<'a> {
     /// The table.
-    pub table: &'a Table,
+    pub(crate) table: &'a Table,
     /// The benchmark's id.
-    pub benchmark: &'a str,
+    pub(crate) benchmark: &'a str,
 }
 
 /// What somebody wants to have made.
 #[derive(Debug, Clone)]
-pub struct Taking<'a> {
+pub(crate) struct Taking<'a> {
     /// Whose allowance it comes from.
-    pub submitter: &'a str,
+    pub(crate) submitter: &'a str,
     /// For which submission.
-    pub submission: &'a SubmissionId,
+    pub(crate) submission: &'a SubmissionId,
     /// When that was uploaded: its day counts.
-    pub at: Timestamp,
+    pub(crate) at: Timestamp,
     /// The name of what is made.
-    pub thing: &'a str,
+    pub(crate) thing: &'a str,
     /// How many a day there are.
-    pub limit: u64,
+    pub(crate) limit: u64,
     /// Who makes it: the id of the invocation.
-    pub worker: &'a str,
+    pub(crate) worker: &'a str,
     /// Until when nobody else is to make it.
-    pub until: Timestamp,
+    pub(crate) until: Timestamp,
 }
 
 /// What came of taking.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Taken {
+pub(crate) enum Taken {
     /// The caller is to make it; `taken_by` is the submission whose allowance it came from.
     Make {
         /// That submission.
@@ -86,7 +102,7 @@ impl Allowance<'_> {
     }
 
     /// Where what is made has its item.
-    pub fn thing(&self, thing: &str) -> Key {
+    pub(crate) fn thing(&self, thing: &str) -> Key {
         Key::new(format!("{}#set#{thing}", self.benchmark), "set")
     }
 
@@ -94,7 +110,7 @@ impl Allowance<'_> {
     ///
     /// # Errors
     /// [`PortError`].
-    pub async fn n_taken(&self, submitter: &str, at: Timestamp) -> Result<u64, PortError> {
+    pub(crate) async fn n_taken(&self, submitter: &str, at: Timestamp) -> Result<u64, PortError> {
         let item = self.table.item(self.day(submitter, &at.day())).await?;
         let n_taken = item
             .map(|item| Reader { item: &item }.number(N_TAKEN))
@@ -106,7 +122,7 @@ impl Allowance<'_> {
     ///
     /// # Errors
     /// [`PortError`].
-    pub async fn take(&self, taking: &Taking<'_>, now: Timestamp) -> Result<Taken, PortError> {
+    pub(crate) async fn take(&self, taking: &Taking<'_>, now: Timestamp) -> Result<Taken, PortError> {
         let mut retry = Retry::of(format!("set `{}`", taking.thing));
         loop {
             if let Some(item) = self.table.item(self.thing(taking.thing)).await? {
@@ -204,7 +220,7 @@ impl Allowance<'_> {
 
     /// The operations that end the making: the thing gets the attributes of `made`, and the mark goes. Together with them
     /// whatever else belongs to it may be written. Their conditions do not hold when it was given back meanwhile.
-    pub fn made(
+    pub(crate) fn made(
         &self,
         thing: &str,
         taken_by: &SubmissionId,
@@ -234,7 +250,11 @@ impl Allowance<'_> {
     ///
     /// # Errors
     /// [`PortError`].
-    pub async fn give_back(&self, submission: &SubmissionId, only: Option<&str>) -> Result<usize, PortError> {
+    pub(crate) async fn give_back(
+        &self,
+        submission: &SubmissionId,
+        only: Option<&str>,
+    ) -> Result<usize, PortError> {
         let mut n_given_back = 0;
         let marks = Partition::of(self.marks(submission));
         for mark in self.table.query(&marks).await? {
