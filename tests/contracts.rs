@@ -42,7 +42,9 @@ async fn dynamodb_keeps_the_contract_of_leaderboards() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn dynamodb_keeps_the_contract_of_upkeep() {
     let world = World::without_dataset(|config| config.functions.clear()).await;
-    contract::upkeep(&world.leaderboards(), "contract").await.unwrap();
+    contract::maintenance(&world.leaderboards(), "contract")
+        .await
+        .unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

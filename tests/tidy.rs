@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use dataperf::benchmarks::{ADVERSARIAL_NIBBLER, IDS, NIBBLER_KINDS};
+use dataperf::benchmarks::IDS;
+use dataperf_nibbler::{BENCHMARK as ADVERSARIAL_NIBBLER, DESCRIPTOR};
 
 use crate::project::root;
 
@@ -61,7 +62,7 @@ fn every_benchmark_has_one_name_everywhere() {
             "events/{id}.json is not an upload to `{id}`"
         );
     }
-    for kind in NIBBLER_KINDS {
+    for kind in DESCRIPTOR.kinds {
         let id = format!("{ADVERSARIAL_NIBBLER}-{kind}");
         let event = fs::read_to_string(root().join(format!("events/{id}.json"))).unwrap();
         let prefix = format!("{ADVERSARIAL_NIBBLER}/{kind}/");
@@ -89,7 +90,8 @@ fn every_benchmark_has_one_name_everywhere() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     functions.sort();
-    let of_nibbler = NIBBLER_KINDS
+    let of_nibbler = DESCRIPTOR
+        .kinds
         .iter()
         .map(|kind| format!("{ADVERSARIAL_NIBBLER}-{kind}"));
     let others = IDS.iter().copied().chain(SERVANTS).map(str::to_owned);
@@ -194,6 +196,34 @@ fn nothing_is_left_undone() {
             assert!(!text.contains(word), "`{}` has `{word}`", path.display());
         }
     }
+}
+
+/// What is hosted has one seam, its descriptor: whoever knows Adversarial Nibbler by name is Adversarial Nibbler, or registers
+/// it.
+#[test]
+fn only_the_registration_knows_adversarial_nibbler() {
+    let registration = "functions/leaderboards/Cargo.toml";
+    let mut n_files = 0;
+    for folder in [
+        "shared/dataperf/src",
+        "shared/dataperf-aws/src",
+        "functions/leaderboards/src",
+        "local/src",
+    ] {
+        let mut files = Vec::new();
+        sources(&root().join(folder), &mut files);
+        n_files += files.len();
+        for path in files {
+            let text = fs::read_to_string(&path).unwrap().to_lowercase();
+            let line = text.lines().position(|line| line.contains("nibbler"));
+            assert_eq!(line.map(|line| line + 1), None, "`{}`", path.display());
+        }
+    }
+    assert!(n_files > 150, "{n_files}");
+    let manifest = fs::read_to_string(root().join(registration)).unwrap();
+    assert!(!manifest.contains("nibbler"), "`{registration}`");
+    let hosted = fs::read_to_string(root().join("shared/hosted/src/lib.rs")).unwrap();
+    assert!(hosted.contains("dataperf_nibbler::DESCRIPTOR"));
 }
 
 #[test]

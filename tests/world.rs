@@ -7,7 +7,7 @@ use std::time::Duration;
 use aws_sdk_s3::primitives::ByteStream;
 use dataperf::ports::leaderboard::{Board, OPEN_ROUND};
 use dataperf::{Receipt, SubmissionId};
-use dataperf_aws::{Clients, DynamoLeaderboards, S3Bucket};
+use dataperf_aws::{Clients, S3Bucket, Table};
 use dataperf_local::{
     ACCESS_KEY_ID, Bucket, Config, FunctionSpec, LocalCloud, SECRET_ACCESS_KEY, TableSpec, Trigger,
 };
@@ -189,8 +189,8 @@ impl World {
         assert_eq!(ran.code, 0, "{ran:?}");
     }
 
-    pub(crate) fn leaderboards(&self) -> DynamoLeaderboards {
-        DynamoLeaderboards::new(self.clients.dynamodb.clone(), "dataperf")
+    pub(crate) fn leaderboards(&self) -> Table {
+        Table::new(self.clients.dynamodb.clone(), "dataperf")
     }
 
     pub(crate) fn bucket(&self, name: &str) -> S3Bucket {

@@ -5,14 +5,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::Result;
 use clap::Args;
 use dataperf::Timestamp;
-use dataperf::benchmarks::{ADVERSARIAL_NIBBLER, NIBBLER_RANKING};
 use dataperf::challenge::{Challenge, Ranking};
 use dataperf::ports::leaderboard::Board;
-use dataperf::ports::upkeep::Order;
-use dataperf_aws::{Clients, DynamoLeaderboards, Evaluators, S3Bucket};
+use dataperf::ports::maintenance::Order;
+use dataperf_aws::{Clients, Evaluators, S3Bucket, Table};
 use dataperf_local::{AccessKey, LocalCloud};
 
-use crate::registry::direction;
+use crate::registry::descriptor;
 
 /// The ports that `dataperf local` opens unless told otherwise.
 pub(crate) const S3_PORT: u16 = 9000;
@@ -113,8 +112,8 @@ pub(crate) struct Cloud {
 
 impl Cloud {
     /// The table.
-    pub(crate) fn leaderboards(&self) -> DynamoLeaderboards {
-        DynamoLeaderboards::new(self.clients.dynamodb.clone(), &self.names.table)
+    pub(crate) fn leaderboards(&self) -> Table {
+        Table::new(self.clients.dynamodb.clone(), &self.names.table)
     }
 
     /// The region of the submissions bucket, and the address that forms are sent to.
@@ -187,14 +186,13 @@ impl Cloud {
     /// How a board ranks.
     pub(crate) async fn order(&self, board: &Board) -> Result<Order> {
         let challenge = Challenge::published(&self.datasets(), &board.benchmark).await?;
-        let ranking = match challenge {
-            _ if board.benchmark == ADVERSARIAL_NIBBLER => NIBBLER_RANKING,
-            Some(challenge) => challenge.ranking(&board.leaderboard),
-            None => Ranking::default(),
-        };
+        let chosen = challenge.map_or_else(Ranking::default, |challenge| {
+            challenge.ranking(&board.leaderboard)
+        });
+        let hosted = descriptor(&board.benchmark)?;
         Ok(Order {
-            direction: direction(&board.benchmark).await?,
-            ranking,
+            direction: hosted.direction,
+            ranking: hosted.ranking(chosen),
         })
     }
 

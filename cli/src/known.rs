@@ -3,14 +3,13 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
-use dataperf::benchmarks::{ADVERSARIAL_NIBBLER, NIBBLER_BOARDS};
 use dataperf::challenge::Challenge;
 use dataperf::dataset::{Dataset, DatasetError, Integrity, dataset_prefix};
 use dataperf::ports::leaderboard::{Leaderboards, OPEN_ROUND, POST_ROUND};
 use dataperf_datasets::Import;
 
 use crate::cloud::Cloud;
-use crate::registry::{Task, with_benchmark};
+use crate::registry::{Task, descriptor, with_benchmark};
 
 /// At most this many similar names are offered.
 const MAX_OFFERED: usize = 3;
@@ -31,10 +30,9 @@ impl Known {
     /// # Errors
     /// When the table or a bucket does not answer, or the challenge can't be read.
     pub(crate) async fn of(cloud: &Cloud, benchmark: &str) -> Result<Self> {
-        let mut leaderboards: BTreeSet<String> = if benchmark == ADVERSARIAL_NIBBLER {
-            NIBBLER_BOARDS.iter().map(ToString::to_string).collect()
-        } else {
-            with_benchmark(benchmark, InForce(cloud)).await?
+        let mut leaderboards: BTreeSet<String> = match descriptor(benchmark)?.fixed {
+            Some(fixed) => fixed.leaderboards.iter().map(ToString::to_string).collect(),
+            None => with_benchmark(benchmark, InForce(cloud)).await?,
         };
         let mut rounds = BTreeSet::from([OPEN_ROUND.to_owned()]);
         if let Some(challenge) = Challenge::published(&cloud.datasets(), benchmark).await? {

@@ -1,8 +1,7 @@
 //! From a benchmark's id on the command line to its type.
 
-use anyhow::{Result, bail};
-use dataperf::Direction;
-use dataperf::benchmarks::ADVERSARIAL_NIBBLER;
+use anyhow::{Context, Result, bail};
+use dataperf::Descriptor;
 use dataperf_baselines::{Baselines, Method};
 use dataperf_datasets::Import;
 
@@ -42,17 +41,11 @@ macro_rules! dispatch {
 }
 dataperf::for_each_benchmark!(dispatch);
 
-/// Which of a benchmark's scores are better.
-pub(crate) async fn direction(id: &str) -> Result<Direction> {
-    struct Asked;
-    impl Task for Asked {
-        type Output = Direction;
-        async fn run<B: Import>(self) -> Result<Direction> {
-            Ok(B::DIRECTION)
-        }
-    }
-    if id == ADVERSARIAL_NIBBLER {
-        return Ok(Direction::HigherIsBetter);
-    }
-    with_benchmark(id, Asked).await
+/// What a benchmark says of itself.
+pub(crate) fn descriptor(id: &str) -> Result<&'static Descriptor> {
+    let hosted = dataperf_hosted::hosted(id);
+    hosted.with_context(|| {
+        let ids = dataperf_hosted::IDS.join("`, `");
+        format!("there is no benchmark `{id}`: choose one of `{ids}`")
+    })
 }

@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 
 use bytes::Bytes;
-use dataperf::ports::PortError;
 use dataperf::ports::bucket::{Bucket, Got, Object, PutIfAbsent};
+use dataperf::ports::{PortError, async_trait};
 use memmap2::Mmap;
 
 /// Files below a directory, by their relative path. There are no versions.
@@ -87,6 +87,7 @@ fn mapped(file: &File, n_bytes: u64) -> std::io::Result<Bytes> {
     Ok(Bytes::from_owner(map))
 }
 
+#[async_trait]
 impl Bucket for DirectoryBucket {
     async fn get(&self, key: &str, version: Option<&str>, max_bytes: u64) -> Result<Got, PortError> {
         let path = self.path(key)?;

@@ -10,13 +10,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use dataperf::benchmarks::NIBBLER_KINDS;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::leaderboard::Leaderboards;
 use dataperf::{Ending, Feedback, LineOutcome, Receipt};
 use dataperf_datasets::DatasetWriter;
 use dataperf_local::{Config, IMAGES_KEY};
-use dataperf_nibbler::{BENCHMARK, CONFIGURATION_FILE};
+use dataperf_nibbler::{BENCHMARK, CONFIGURATION_FILE, DESCRIPTOR};
 use serde_json::{Value, json};
 
 use crate::access::deployed;
@@ -35,7 +34,7 @@ struct Nibbler {
 fn configured(config: &mut Config) {
     let mut spec = config.functions[0].clone();
     config.functions.clear();
-    for kind in NIBBLER_KINDS {
+    for kind in DESCRIPTOR.kinds {
         let name = format!("{BENCHMARK}-{kind}");
         spec.binary = binary(&name);
         spec.trigger.prefix = format!("{BENCHMARK}/{kind}/");

@@ -103,9 +103,7 @@ impl Nibbler {
         for name in names {
             let at = dataperf::Timestamp::from_unix_millis(0);
             let table = self.world.leaderboards();
-            dataperf_nibbler_aws::name_rater(table.table(), name, at)
-                .await
-                .unwrap();
+            dataperf_nibbler_aws::name_rater(&table, name, at).await.unwrap();
         }
     }
 

@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
-use dataperf::benchmarks::{ADVERSARIAL_NIBBLER, HOSTED, NIBBLER_BOARDS};
 use dataperf::challenge::{Challenge, Round};
 use dataperf::dataset::{Dataset, DatasetError, Integrity, dataset_prefix};
 use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::{Digest, Reason, Reasons, Rejection, Timestamp, pointer, quote};
 use dataperf_datasets::Import;
+use dataperf_nibbler::{BENCHMARK as ADVERSARIAL_NIBBLER, Board};
 use dataperf_nibbler_aws::Kept;
 use serde_json::{Value, json};
 
@@ -93,7 +93,7 @@ pub(crate) struct PublishArgs {
 #[command(after_help = "Example: dataperf challenge show speech-selection --local")]
 pub(crate) struct ShowArgs {
     /// The benchmark
-    #[arg(value_parser = PossibleValuesParser::new(HOSTED))]
+    #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
     benchmark: String,
     #[command(flatten)]
     cloud: CloudArgs,
@@ -106,7 +106,7 @@ pub(crate) struct ShowArgs {
 )]
 pub(crate) struct RemoveArgs {
     /// The benchmark
-    #[arg(value_parser = PossibleValuesParser::new(HOSTED))]
+    #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
     benchmark: String,
     #[command(flatten)]
     cloud: CloudArgs,
@@ -123,7 +123,7 @@ pub(crate) async fn run(command: ChallengeCommand, format: Format) -> Result<Don
 }
 
 async fn check(args: &CheckArgs, format: Format) -> Result<Done> {
-    let mut challenges = match dataperf::challenge::check(&document(&args.file)?) {
+    let mut challenges = match dataperf::challenge::check(&document(&args.file)?, dataperf_hosted::HOSTED) {
         Ok(challenges) => challenges,
         Err(rejection) => return refused(&rejection, format),
     };
@@ -187,7 +187,7 @@ fn refused(rejection: &Rejection, format: Format) -> Result<Done> {
 }
 
 async fn publish(args: PublishArgs, format: Format) -> Result<Done> {
-    let mut challenges = match dataperf::challenge::check(&document(&args.file)?) {
+    let mut challenges = match dataperf::challenge::check(&document(&args.file)?, dataperf_hosted::HOSTED) {
         Ok(challenges) => challenges,
         Err(rejection) => return refused(&rejection, format),
     };
@@ -247,10 +247,8 @@ impl Task for AgainstData<'_> {
 impl AgainstData<'_> {
     /// Adversarial Nibbler's boards are the same whatever its data set says, which has to be one that functions can use.
     async fn of_nibbler(self) -> Result<Reasons> {
-        let boards = NIBBLER_BOARDS
-            .iter()
-            .map(|&name| (name.to_owned(), name.to_owned()));
-        let boards: BTreeMap<String, String> = boards.collect();
+        let boards = Board::ALL.map(|board| (board.as_str().to_owned(), board.as_str().to_owned()));
+        let boards = BTreeMap::from(boards);
         let cloud = self.cloud;
         self.held_against(ADVERSARIAL_NIBBLER, async |dataset| {
             let rules = Kept::default().rules(cloud.datasets(), dataset).await;

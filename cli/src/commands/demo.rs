@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use dataperf::benchmarks::{ADVERSARIAL_NIBBLER, IDS};
+use dataperf::benchmarks::IDS;
 use dataperf::challenge::{Challenge, check};
 use dataperf::ports::bucket::Bucket;
 use dataperf::progress::Silent;
@@ -74,7 +74,7 @@ pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
     let data = args.data.map_or_else(shipped_data, Ok)?;
     if !IDS
         .iter()
-        .chain([&ADVERSARIAL_NIBBLER])
+        .chain([&dataperf_nibbler::BENCHMARK])
         .any(|id| data.join(id).is_dir())
     {
         bail!(
@@ -110,11 +110,11 @@ pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
         planned.extend(plan(benchmark, &from.join("submissions"))?);
         planned.extend(plan_baselines(benchmark, &out, scratch.path()).await?);
     }
-    let has_nibbler = data.join(ADVERSARIAL_NIBBLER).is_dir();
+    let has_nibbler = data.join(dataperf_nibbler::BENCHMARK).is_dir();
     if has_nibbler {
-        let shipped = data.join(ADVERSARIAL_NIBBLER);
+        let shipped = data.join(dataperf_nibbler::BENCHMARK);
         prepare(&cloud, local.images_endpoint(), &shipped, scratch.path()).await?;
-        shown.push(ADVERSARIAL_NIBBLER);
+        shown.push(dataperf_nibbler::BENCHMARK);
     }
     let all = async {
         let nibbled = async {
@@ -162,7 +162,7 @@ pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
 async fn show_everything(cloud: &Cloud, benchmark: &str) -> Result<()> {
     let document =
         json!({ "schema": 1, "title": "Demo", "feedback": "full", "benchmarks": { benchmark: {} } });
-    let challenges = check(&document).map_err(|refused| anyhow!("{:?}", refused.reasons()))?;
+    let challenges = check(&document, dataperf_hosted::HOSTED).map_err(|refused| anyhow!("{:?}", refused.reasons()))?;
     for (benchmark, challenge) in &challenges {
         let key = Challenge::key(benchmark);
         cloud.datasets().put(&key, challenge.to_json()?).await?;

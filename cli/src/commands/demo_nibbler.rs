@@ -96,7 +96,7 @@ pub(crate) async fn play(cloud: &Cloud) -> Result<Vec<Receipt>> {
     }
     let leaderboards = cloud.leaderboards();
     for (n, rater) in RATERS.into_iter().enumerate() {
-        name_rater(leaderboards.table(), rater, now()).await?;
+        name_rater(&leaderboards, rater, now()).await?;
         let verdicts: Vec<Value> = pairs
             .iter()
             .map(|(pair, scene)| verdict(pair, scene.severities[n]))

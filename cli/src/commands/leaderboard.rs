@@ -7,7 +7,6 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use dataperf::benchmarks::HOSTED;
 use dataperf::csv_cell;
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND, Ranked};
 use serde_json::{Value, json};
@@ -25,7 +24,7 @@ use crate::output::{RowFormat, align_right, print_json, score, table};
 )]
 pub(crate) struct LeaderboardArgs {
     /// The benchmark
-    #[arg(value_parser = PossibleValuesParser::new(HOSTED))]
+    #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
     benchmark: String,
     /// The leaderboard; without it, every one that has a score
     leaderboard: Option<String>,

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use dataperf::benchmarks::{ADVERSARIAL_NIBBLER, HOSTED, IDS, NIBBLER_KINDS};
+use dataperf::benchmarks::IDS;
 use dataperf_aws::{Holder, TOKEN_DAYS, Token, days_after};
 use dataperf_local::{
     AccessKey, Bucket, Config, FunctionSpec, IMAGES_KEY, LocalCloud, Policy, REGION, Schedule, TableSpec,
     Trigger,
 };
+use dataperf_nibbler::BENCHMARK;
 use serde_json::json;
 
 use super::token::{now, random_token};
@@ -159,7 +160,7 @@ pub(crate) async fn run(args: LocalArgs, format: Format) -> Result<Done> {
             "s3": cloud.s3_endpoint(), "dynamodb": cloud.dynamodb_endpoint(), "lambda": cloud.lambda_endpoint(),
             "page": cloud.http_endpoint(), "images": cloud.images_endpoint(),
             "buckets": [SUBMISSIONS, DATASETS, RESULTS], "table": TABLE, "region": REGION,
-            "access_key": cloud.organizer().id, "secret_key": cloud.organizer().secret, "functions": HOSTED, "data_dir": args.data_dir,
+            "access_key": cloud.organizer().id, "secret_key": cloud.organizer().secret, "functions": dataperf_hosted::IDS, "data_dir": args.data_dir,
             "organizer_token": token.secret(),
         }))?,
         Format::Text => print_addresses(&cloud, &args.data_dir, &token),
@@ -180,7 +181,7 @@ fn print_addresses(cloud: &LocalCloud, data_dir: &Path, token: &Token) {
     println!("buckets   {SUBMISSIONS} {DATASETS} {RESULTS}, table {TABLE}");
     let AccessKey { id, secret } = cloud.organizer();
     println!("key       {id}, secret {secret}, region {REGION}");
-    println!("functions {}", HOSTED.join(" "));
+    println!("functions {}", dataperf_hosted::IDS.join(" "));
     println!(
         "data      {} (kept; the functions' logs are in logs/)",
         data_dir.display()
@@ -288,7 +289,7 @@ pub(crate) fn config(data_dir: &Path, functions: &FunctionArgs) -> Result<Config
         .iter()
         .map(|id| evaluator(id, functions))
         .collect::<Result<_>>()?;
-    for kind in NIBBLER_KINDS {
+    for kind in dataperf_nibbler::DESCRIPTOR.kinds {
         config.functions.push(nibbler(kind, functions)?);
     }
     config.secrets = BTreeMap::from([(NIBBLER_SECRET.to_owned(), nibbler_keys(functions)?)]);
@@ -313,8 +314,8 @@ fn evaluator(benchmark: &str, args: &FunctionArgs) -> Result<FunctionSpec> {
 
 /// One of Adversarial Nibbler's functions.
 fn nibbler(kind: &str, args: &FunctionArgs) -> Result<FunctionSpec> {
-    let mut spec = evaluator(&format!("{ADVERSARIAL_NIBBLER}-{kind}"), args)?;
-    spec.trigger.prefix = format!("{ADVERSARIAL_NIBBLER}/{kind}/");
+    let mut spec = evaluator(&format!("{BENCHMARK}-{kind}"), args)?;
+    spec.trigger.prefix = format!("{BENCHMARK}/{kind}/");
     spec.environment
         .insert("DATAPERF_SECRET".into(), NIBBLER_SECRET.into());
     Ok(spec)

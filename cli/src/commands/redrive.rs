@@ -4,7 +4,6 @@ use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use dataperf::SubmissionId;
-use dataperf::benchmarks::HOSTED;
 use dataperf::ports::leaderboard::{Leaderboards, Reopened};
 use serde_json::{Value, json};
 
@@ -29,7 +28,7 @@ pub(crate) struct RedriveArgs {
     #[arg(long)]
     all_failed: bool,
     /// Look in this benchmark only
-    #[arg(long, short, value_parser = PossibleValuesParser::new(HOSTED))]
+    #[arg(long, short, value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
     benchmark: Option<String>,
     #[command(flatten)]
     cloud: CloudArgs,
@@ -39,7 +38,7 @@ pub(crate) async fn run(args: RedriveArgs, format: Format) -> Result<Done> {
     let cloud = args.cloud.connect().await;
     let benchmarks: Vec<&str> = match &args.benchmark {
         Some(benchmark) => vec![benchmark],
-        None => HOSTED.to_vec(),
+        None => dataperf_hosted::IDS.to_vec(),
     };
     let mut chosen: Vec<(&str, SubmissionId)> = Vec::new();
     for benchmark in benchmarks {
@@ -96,7 +95,8 @@ async fn redrive(cloud: &Cloud, benchmark: &str, id: &SubmissionId) -> Result<Op
         Reopened::Reopened(submission) => (submission, "failed"),
         Reopened::Unfinished(submission) => (submission, "unfinished"),
     };
-    cloud.evaluators().evaluate(benchmark, &submission.upload).await?;
+    let hosted = crate::registry::descriptor(benchmark)?;
+    cloud.evaluators().evaluate(hosted, &submission.upload).await?;
     Ok(Some(
         json!({ "submission": id, "benchmark": benchmark, "was": became, "became": "evaluation requested" }),
     ))

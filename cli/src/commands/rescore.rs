@@ -9,14 +9,13 @@ use anyhow::{Context, Result, bail};
 use bytes::Bytes;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use dataperf::SubmissionId;
 use dataperf::benchmarks::IDS;
 use dataperf::challenge::Challenge;
-use dataperf::pipeline::{keep_receipt, level};
 use dataperf::ports::bucket::Bucket;
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
-use dataperf::ports::upkeep::{Run, Upkeep};
+use dataperf::ports::maintenance::{Maintenance, Run};
 use dataperf::rescoring::Request;
+use dataperf::{SubmissionId, receipt_level, write_receipt};
 use dataperf_aws::versions;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use indicatif::ProgressBar;
@@ -179,7 +178,8 @@ async fn keep_receipts(cloud: &Cloud, args: &RescoreArgs, board: &Board, run: &R
             async move {
                 let known = table.submission(&board.benchmark, &revision.id).await?;
                 if let Some(receipt) = known.and_then(|known| known.receipt) {
-                    keep_receipt(results, &receipt, level(challenge, &receipt, now())).await?;
+                    let level = receipt_level(challenge, &receipt, now());
+                    write_receipt(results, &receipt, level).await?;
                 }
                 anyhow::Ok(())
             }

@@ -6,7 +6,6 @@ use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use dataperf::SubmissionId;
-use dataperf::benchmarks::HOSTED;
 use dataperf::ports::leaderboard::{Entry, Leaderboards};
 use indicatif::HumanDuration;
 use serde_json::{Value, json};
@@ -26,7 +25,7 @@ use crate::output::{Format, align_right, print_json, print_verdict, score, table
 )]
 pub(crate) struct StatusArgs {
     /// The benchmark; without it, what is unfinished of all
-    #[arg(value_parser = PossibleValuesParser::new(HOSTED))]
+    #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
     benchmark: Option<String>,
     /// A submission's id
     #[arg(conflicts_with = "submitter", requires = "benchmark")]
@@ -48,7 +47,7 @@ pub(crate) async fn run(args: StatusArgs, format: Format) -> Result<Done> {
     let leaderboards = args.cloud.connect().await.leaderboards();
     let Some(benchmark) = &args.benchmark else {
         let mut entries = Vec::new();
-        for benchmark in HOSTED {
+        for benchmark in dataperf_hosted::IDS {
             entries.extend(leaderboards.unfinished(benchmark).await?);
         }
         print_entries(&entries, format, "nothing is unfinished")?;

@@ -4,7 +4,6 @@ use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueEnum};
 use dataperf::SubmitterName;
-use dataperf::benchmarks::{ADVERSARIAL_NIBBLER, HOSTED};
 use dataperf::challenge::BASELINE_PREFIX;
 use dataperf::dataset::{Dataset, Integrity, dataset_prefix};
 use dataperf_aws::{
@@ -12,7 +11,8 @@ use dataperf_aws::{
 };
 use dataperf_datasets::Import;
 use dataperf_nibbler::{
-    Artifact as _, Board as NibblerBoard, GenerationRequest, Kind, Submission as Pair, Verdict as Judged,
+    Artifact as _, BENCHMARK as ADVERSARIAL_NIBBLER, Board as NibblerBoard, GenerationRequest, Kind,
+    Submission as Pair, Verdict as Judged,
 };
 use dataperf_nibbler_aws::{PAIR_IMAGES, is_participant, name_rater, rater_partition, unjudged_partition};
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ pub(crate) struct AddArgs {
     /// The submitter's name, as it stands in keys and on leaderboards: small letters, digits, and single `.`, `_` or `-`
     name: SubmitterName,
     /// The benchmark
-    #[arg(value_parser = PossibleValuesParser::new(HOSTED))]
+    #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
     benchmark: String,
     /// Name somebody a rater of Adversarial Nibbler, who judges pairs and submits none
     #[arg(long)]
@@ -84,13 +84,13 @@ pub(crate) async fn run(command: SubmitterCommand, format: Format) -> Result<Don
     let leaderboards = chosen(&boards, &args.leaderboard)?;
     if args.rater {
         let table = cloud.leaderboards();
-        if is_participant(table.table(), args.name.as_str()).await? {
+        if is_participant(&table, args.name.as_str()).await? {
             bail!(
                 "`{}` has submitted pairs: who takes part judges nobody's",
                 args.name
             );
         }
-        name_rater(table.table(), args.name.as_str(), now()).await?;
+        name_rater(&table, args.name.as_str(), now()).await?;
     }
     match args.access {
         Access::Policy => {

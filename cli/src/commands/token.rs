@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, Subcommand};
 use dataperf::{SubmitterName, Timestamp};
-use dataperf_aws::{DynamoLeaderboards, Holder, Issued, TOKEN_DAYS, Token, days_after};
+use dataperf_aws::{Holder, Issued, TOKEN_DAYS, Table, Token, days_after};
 use serde_json::{Value, json};
 
 use crate::Done;
@@ -105,7 +105,7 @@ async fn create(args: CreateArgs, format: Format) -> Result<()> {
     Ok(())
 }
 
-async fn list(table: &DynamoLeaderboards, format: Format) -> Result<()> {
+async fn list(table: &Table, format: Format) -> Result<()> {
     let tokens = table.tokens().await?;
     if format == Format::Json {
         let documents: Vec<Value> = tokens.iter().map(document).collect();
@@ -125,7 +125,7 @@ async fn list(table: &DynamoLeaderboards, format: Format) -> Result<()> {
     Ok(())
 }
 
-async fn revoke(table: &DynamoLeaderboards, id: &str, format: Format) -> Result<()> {
+async fn revoke(table: &Table, id: &str, format: Format) -> Result<()> {
     let tokens = table.tokens().await?;
     let mut found = tokens
         .iter()

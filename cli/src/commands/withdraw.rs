@@ -4,9 +4,8 @@ use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use dataperf::SubmissionId;
-use dataperf::benchmarks::HOSTED;
 use dataperf::ports::leaderboard::Leaderboards;
-use dataperf::ports::upkeep::{Upkeep, Withdrawn};
+use dataperf::ports::maintenance::{Maintenance, Withdrawn};
 use serde_json::json;
 
 use crate::Done;
@@ -21,7 +20,7 @@ use crate::output::{Format, print_json};
 )]
 pub(crate) struct WithdrawArgs {
     /// The benchmark
-    #[arg(value_parser = PossibleValuesParser::new(HOSTED))]
+    #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
     benchmark: String,
     /// The submission's id
     submission: SubmissionId,

@@ -3,8 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use dataperf::Digest;
-use dataperf_aws::{Clients, DynamoLeaderboards, S3Bucket};
-use tokio::sync::OnceCell;
+use dataperf_aws::{Resources, S3Bucket, Table, variable};
 
 use crate::catalogue::Described;
 use crate::cursor::Seal;
@@ -14,13 +13,9 @@ use crate::cursor::Seal;
 pub(crate) struct App(Arc<Inner>);
 
 struct Inner {
-    table: String,
-    datasets: String,
+    resources: Resources,
     submissions: String,
-    results: String,
     seal: Seal,
-    /// Made with the first request, not at the start: a cold start should be ready for it at once.
-    clients: OnceCell<Clients>,
     /// Descriptions of data sets, which are immutable, by digest.
     described: Mutex<Vec<(Digest, Arc<Described>)>>,
 }
@@ -30,38 +25,32 @@ const MAX_DESCRIBED: usize = 32;
 
 impl App {
     pub(crate) fn from_environment() -> Result<Self, lambda_http::Error> {
-        let read = |name: &str| {
-            std::env::var(name).map_err(|_| format!("the environment variable `{name}` is not set"))
-        };
+        // In this order, so that the first variable that is missing is the one that is named.
+        variable("DATAPERF_TABLE")?;
+        variable("DATAPERF_DATASETS_BUCKET")?;
+        let submissions = variable("DATAPERF_SUBMISSIONS_BUCKET")?;
         Ok(Self(Arc::new(Inner {
-            table: read("DATAPERF_TABLE")?,
-            datasets: read("DATAPERF_DATASETS_BUCKET")?,
-            submissions: read("DATAPERF_SUBMISSIONS_BUCKET")?,
-            results: read("DATAPERF_RESULTS_BUCKET")?,
-            seal: Seal::new(&read("DATAPERF_CURSOR_KEY")?)?,
-            clients: OnceCell::new(),
+            resources: Resources::from_environment()?,
+            submissions,
+            seal: Seal::new(&variable("DATAPERF_CURSOR_KEY")?)?,
             described: Mutex::default(),
         })))
     }
 
-    async fn clients(&self) -> &Clients {
-        self.0.clients.get_or_init(Clients::from_environment).await
-    }
-
-    pub(crate) async fn table(&self) -> DynamoLeaderboards {
-        DynamoLeaderboards::new(self.clients().await.dynamodb.clone(), &self.0.table)
+    pub(crate) async fn table(&self) -> Table {
+        self.0.resources.leaderboards().await
     }
 
     pub(crate) async fn datasets(&self) -> S3Bucket {
-        S3Bucket::new(self.clients().await.s3.clone(), &self.0.datasets)
+        self.0.resources.datasets().await
     }
 
     pub(crate) async fn bucket(&self, name: &str) -> S3Bucket {
-        S3Bucket::new(self.clients().await.s3.clone(), name)
+        self.0.resources.bucket(name).await
     }
 
     pub(crate) async fn results(&self) -> S3Bucket {
-        self.bucket(&self.0.results).await
+        self.0.resources.results().await
     }
 
     /// The bucket that submitters upload to.

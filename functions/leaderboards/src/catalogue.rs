@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use dataperf::benchmark::{Benchmark, Leaderboard};
-use dataperf::benchmarks::{ADVERSARIAL_NIBBLER, HOSTED};
+use dataperf::benchmark::Leaderboard;
 use dataperf::challenge::Challenge;
 use dataperf::dataset::{Current, DatasetError, dataset_prefix};
 use dataperf::frozen::{FrozenError, MANIFEST, MAX_MANIFEST_BYTES, Manifest};
 use dataperf::ports::bucket::{Bucket, Got};
-use dataperf::{Digest, Direction, Receipt, Shown};
+use dataperf::{Descriptor, Digest, Receipt, Shown};
+use dataperf_hosted::{IDS, hosted};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -20,62 +20,10 @@ use crate::problem::Problem;
 const PUBLIC: &str = "public/";
 const MAX_CURRENT_BYTES: u64 = 4096;
 
-/// A benchmark as its type says.
-pub(crate) struct Facts {
-    pub(crate) id: &'static str,
-    pub(crate) about: &'static str,
-    pub(crate) direction: Direction,
-    pub(crate) score_range: [f64; 2],
-    pub(crate) max_artifact_bytes: u64,
-    leaderboards: fn(&Manifest) -> Result<Vec<Leaderboard>, FrozenError>,
-}
-
-impl Facts {
-    fn of<B: Benchmark>() -> Self {
-        Self {
-            id: B::ID,
-            about: B::ABOUT,
-            direction: B::DIRECTION,
-            score_range: [*B::SCORE_RANGE.start(), *B::SCORE_RANGE.end()],
-            max_artifact_bytes: B::MAX_ARTIFACT_BYTES,
-            leaderboards: B::leaderboards,
-        }
-    }
-}
-
-/// Adversarial Nibbler, whose boards are of people: the same whatever its data set says.
-fn nibbler() -> Facts {
-    Facts {
-        id: ADVERSARIAL_NIBBLER,
-        about: dataperf_nibbler::ABOUT,
-        direction: Direction::HigherIsBetter,
-        score_range: [0.0, f64::MAX], // a sum of severities has no end
-        max_artifact_bytes: <dataperf_nibbler::Submission as dataperf_nibbler::Artifact>::MAX_BYTES,
-        leaderboards: |_| {
-            let board = |board: dataperf_nibbler::Board| Leaderboard {
-                name: board.as_str().into(),
-                about: board.about().into(),
-            };
-            Ok(dataperf_nibbler::Board::ALL.map(board).into())
-        },
-    }
-}
-
-macro_rules! facts {
-    ($($benchmark:ty,)*) => {
-        /// Every benchmark.
-        pub(crate) fn benchmarks() -> Vec<Facts> {
-            vec![$(Facts::of::<$benchmark>(),)* nibbler()]
-        }
-    };
-}
-dataperf::for_each_benchmark!(facts);
-
 /// The benchmark with this id.
-pub(crate) fn benchmark(id: &str) -> Result<Facts, Problem> {
-    let found = benchmarks().into_iter().find(|facts| facts.id == id);
-    found.ok_or_else(|| {
-        let known = HOSTED.join("`, `");
+pub(crate) fn benchmark(id: &str) -> Result<&'static Descriptor, Problem> {
+    hosted(id).ok_or_else(|| {
+        let known = IDS.join("`, `");
         Problem::not_found(
             "unknown_benchmark",
             "benchmark",
@@ -154,7 +102,7 @@ pub(crate) fn now_shown(challenge: Option<&Challenge>, receipt: &Receipt) -> Sho
 }
 
 /// The data set in force, `None` when none is.
-pub(crate) async fn in_force(app: &App, facts: &Facts) -> Result<Option<Arc<Described>>, DatasetError> {
+pub(crate) async fn in_force(app: &App, facts: &Descriptor) -> Result<Option<Arc<Described>>, DatasetError> {
     let bucket = app.datasets().await;
     let key = Current::key(facts.id);
     let Got::Object(object) = bucket.get(&key, None, MAX_CURRENT_BYTES).await? else {
@@ -180,7 +128,7 @@ pub(crate) async fn in_force(app: &App, facts: &Facts) -> Result<Option<Arc<Desc
     Ok(Some(described))
 }
 
-fn described(facts: &Facts, digest: Digest, manifest: &Manifest) -> Result<Described, FrozenError> {
+fn described(facts: &Descriptor, digest: Digest, manifest: &Manifest) -> Result<Described, FrozenError> {
     let files: Vec<DatasetFile> = manifest
         .files
         .iter()

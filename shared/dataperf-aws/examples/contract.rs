@@ -3,7 +3,7 @@
 //! The tests do so with the local cloud; `tests/peers/run moto` does it with this program. It ends with 0 when both keep them.
 
 use dataperf::ports::contract;
-use dataperf_aws::{Clients, DynamoLeaderboards, S3Bucket};
+use dataperf_aws::{Clients, S3Bucket, Table};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
@@ -13,7 +13,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     };
     let clients = Clients::at(s3, dynamodb, "local", "local").await;
     contract::bucket(&S3Bucket::new(clients.s3.clone(), bucket), "contract").await?;
-    let table = DynamoLeaderboards::new(clients.dynamodb, table);
+    let table = Table::new(clients.dynamodb, table);
     contract::leaderboards(&table, "contract").await?;
-    contract::upkeep(&table, "upkeep").await
+    contract::maintenance(&table, "upkeep").await
 }

@@ -10,20 +10,19 @@ use aws_sdk_s3::primitives::ByteStream;
 use bytes::{Bytes, BytesMut};
 use dataperf::Timestamp;
 use dataperf::ports::bucket::{Bucket, Got, Object, PutIfAbsent};
-use dataperf::ports::{PortError, Unreadable};
+use dataperf::ports::{PortError, Unreadable, async_trait};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use crate::fault::port_error;
 use crate::meter::Meter;
 use crate::ranges::Connections;
+use crate::retry::Retry;
 
 /// Larger objects are read in parts of this size, several at once: one connection gives less than the network has.
 const PART_BYTES: u64 = 8 << 20;
 const PARTS_AT_ONCE: usize = 8;
 /// Of many small ranges, each of which waits some 25 ms for its first byte.
 const RANGES_AT_ONCE: usize = 64;
-/// Two conditional writes of one key at the same moment make S3 answer 409 to one of them: it asks again.
-const CONFLICT_TRIES: usize = 5;
 
 /// One bucket of S3.
 #[derive(Debug, Clone)]
@@ -166,6 +165,7 @@ fn unreadable(code: Option<&str>, message: Option<&str>) -> Option<Unreadable> {
     }
 }
 
+#[async_trait]
 impl Bucket for S3Bucket {
     async fn get(&self, key: &str, version: Option<&str>, max_bytes: u64) -> Result<Got, PortError> {
         let _call = self.meter.call();
@@ -227,19 +227,20 @@ impl Bucket for S3Bucket {
 
     async fn put_if_absent(&self, key: &str, bytes: Bytes) -> Result<PutIfAbsent, PortError> {
         let _call = self.meter.call();
-        let mut tries = 0;
+        let mut retry = Retry::of(self.what("writing", key));
         loop {
             let sent = self
                 .put_request(key, bytes.clone())
                 .if_none_match("*")
                 .send()
                 .await;
-            tries += 1;
             match sent {
                 Ok(_) => return Ok(PutIfAbsent::Stored),
                 Err(error) if error.code() == Some("PreconditionFailed") => return Ok(PutIfAbsent::Existed),
-                Err(error)
-                    if error.code() == Some("ConditionalRequestConflict") && tries < CONFLICT_TRIES => {}
+                // Two conditional writes of one key at the same moment make S3 answer so to one of them.
+                Err(error) if error.code() == Some("ConditionalRequestConflict") => {
+                    retry.busy(port_error(self.what("writing", key), error)).await?;
+                }
                 Err(error) => return Err(port_error(self.what("writing", key), error)),
             }
         }

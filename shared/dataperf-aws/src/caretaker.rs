@@ -1,82 +1,84 @@
 //! The function that ends what the evaluators could not: it reads the failures queue, and sweeps on a schedule.
 
-use dataperf::benchmarks::HOSTED;
-use dataperf::failure::give_up;
-use dataperf::pipeline::{Delivered, Outlets, PipelineError};
+use dataperf::Descriptor;
 use dataperf::rescoring::Request;
-use dataperf::{Reason, Upload};
 use futures_util::FutureExt;
 use lambda_runtime::{Context, LambdaEvent, service_fn};
 use serde_json::{Value, json};
-use tokio::sync::OnceCell;
 
-use crate::event::BadEvent;
+use crate::evaluators::Evaluators;
 use crate::fault::{Fault, with_causes};
+use crate::give_up::{Release, give_up};
 use crate::given_up::{GivenUp, given_up};
 use crate::metrics::{Unit, emit};
 use crate::report::outcome;
-use crate::runtime::{Names, guarded, now, seconds, variable};
+use crate::resources::Resources;
+use crate::runtime::{guarded, seconds, variable};
 use crate::sweep::{Limits, Sweep};
-use crate::{Allowance, Clients, DynamoLeaderboards, Evaluators, S3Bucket};
 
-struct Warm {
-    names: Names,
+struct Caretaker {
+    resources: Resources,
+    hosted: &'static [Descriptor],
+    release: Release,
     submissions: String,
     functions_prefix: String,
     limits: Limits,
-    clients: OnceCell<Clients>,
 }
 
-/// Runs the caretaker until the host ends it. An event of SQS brings records of failures, one of the schedule starts a
-/// sweep.
+/// Runs the caretaker of what is `hosted` until the host ends it. An event of SQS brings records of failures, one of the
+/// schedule starts a sweep.
 ///
 /// # Errors
 /// When the environment lacks a variable, or the runtime's host is gone.
-pub async fn run_caretaker() -> Result<(), lambda_runtime::Error> {
+pub async fn run_caretaker(
+    hosted: &'static [Descriptor],
+    release: Release,
+) -> Result<(), lambda_runtime::Error> {
     crate::log_as_json();
-    let warm = Warm {
-        names: Names::from_environment()?,
+    let caretaker = Caretaker {
+        resources: Resources::from_environment()?,
+        hosted,
+        release,
         submissions: variable("DATAPERF_SUBMISSIONS_BUCKET")?,
         functions_prefix: variable("DATAPERF_FUNCTION_PREFIX")?,
         limits: Limits {
             quiet_seconds: seconds("DATAPERF_SWEEP_AFTER_SECONDS")?,
             patience_seconds: seconds("DATAPERF_GIVE_UP_AFTER_SECONDS")?,
         },
-        clients: OnceCell::new(),
     };
-    let warm = &warm;
+    let caretaker = &caretaker;
     lambda_runtime::run(service_fn(move |event: LambdaEvent<Value>| {
-        guarded(handle(warm, event)).boxed_local()
+        guarded(handle(caretaker, event)).boxed_local()
     }))
     .await
 }
 
-async fn handle(warm: &Warm, event: LambdaEvent<Value>) -> Result<Value, Fault> {
+async fn handle(caretaker: &Caretaker, event: LambdaEvent<Value>) -> Result<Value, Fault> {
     let (event, context) = event.into_parts();
     if let Some(records) = event.get("Records").and_then(Value::as_array) {
-        return Ok(end_all(warm, records, &context).await);
+        return Ok(end_all(caretaker, records, &context).await);
     }
     let source = event.get("source").and_then(Value::as_str);
     if matches!(source, Some("aws.events" | "aws.scheduler")) {
-        return sweep_all(warm, &context).await;
+        return sweep_all(caretaker, &context).await;
     }
     let what = "neither records of a queue nor a scheduled event".to_owned();
-    Err(BadEvent::new(what).into())
+    Err(Fault::event(what))
 }
 
 /// Ends the uploads of every record. Those that did not work go back to the queue, in the form that SQS triggers read.
-async fn end_all(warm: &Warm, records: &[Value], context: &Context) -> Value {
+async fn end_all(caretaker: &Caretaker, records: &[Value], context: &Context) -> Value {
     let mut again = Vec::new();
     for record in records {
         let said = |name| record.get(name).and_then(Value::as_str).unwrap_or_default();
         let message_id = said("messageId");
         let ended = match given_up(said("body")) {
-            Ok(given_up) => Box::pin(end(warm, &given_up, &context.request_id)).await,
-            Err(error) => Err(error.into()),
+            Ok(given_up) => Box::pin(end(caretaker, &given_up, &context.request_id)).await,
+            Err(fault) => Err(fault),
         };
         if let Err(fault) = ended {
             tracing::error!(
-                request_id = context.request_id, message_id, outcome = "fault", error_type = fault.error_type(),
+                request_id = context.request_id, message_id, outcome = "fault", error_type = fault.kind.as_str(),
                 error = %fault, "a record of failure goes back to the queue"
             );
             again.push(json!({ "itemIdentifier": message_id }));
@@ -86,16 +88,16 @@ async fn end_all(warm: &Warm, records: &[Value], context: &Context) -> Value {
 }
 
 /// Ends the uploads of one event as failed.
-async fn end(warm: &Warm, given_up_event: &GivenUp, request_id: &str) -> Result<(), Fault> {
-    let clients = warm.clients.get_or_init(Clients::from_environment).await;
-    let table = DynamoLeaderboards::new(clients.dynamodb.clone(), &warm.names.table);
-    let results = S3Bucket::new(clients.s3.clone(), &warm.names.results);
+async fn end(caretaker: &Caretaker, given_up_event: &GivenUp, request_id: &str) -> Result<(), Fault> {
+    let resources = &caretaker.resources;
+    let (table, results) = (resources.leaderboards().await, resources.results().await);
     for upload in &given_up_event.uploads {
         let first = upload.key.split('/').next().unwrap_or_default();
-        let Some(benchmark) = HOSTED.iter().find(|id| **id == first) else {
+        let Some(hosted) = caretaker.hosted.iter().find(|hosted| hosted.id == first) else {
             let what = format!("the key `{}` begins with no benchmark's id", upload.key);
-            return Err(BadEvent::new(what).into());
+            return Err(Fault::event(what));
         };
+        let benchmark = hosted.id;
         if upload.is_folder_marker() {
             continue;
         }
@@ -113,7 +115,8 @@ async fn end(warm: &Warm, given_up_event: &GivenUp, request_id: &str) -> Result<
             continue;
         }
         let reason = given_up_event.cause.reason(&given_up_event.request_id);
-        let ended = fail(benchmark, upload, reason, &table, &results).await?;
+        (caretaker.release)(&table, benchmark, upload).await?;
+        let ended = give_up(benchmark, upload, reason, &table, &results).await?;
         let receipt = &ended.receipt;
         tracing::warn!(
             request_id,
@@ -131,52 +134,32 @@ async fn end(warm: &Warm, given_up_event: &GivenUp, request_id: &str) -> Result<
             "request_id": request_id, "failed_request_id": given_up_event.request_id, "submission": receipt.submission,
             "code": given_up_event.cause.code(),
         });
-        emit(&warm.names.table, Some(benchmark), &outcome(&ended), about);
+        emit(&resources.table, Some(benchmark), &outcome(&ended), about);
     }
     Ok(())
 }
 
-/// Ends an upload as failed, unless it has ended. First what it has taken and not got is given back: should this be cut
-/// short, whoever comes next finds it undone or done.
-pub(crate) async fn fail(
-    benchmark: &str,
-    upload: &Upload,
-    reason: Reason,
-    leaderboards: &DynamoLeaderboards,
-    results: &S3Bucket,
-) -> Result<Delivered, PipelineError> {
-    let allowance = Allowance {
-        table: &leaderboards.table,
-        benchmark,
-    };
-    allowance.give_back(&upload.id(), None).await?;
-    let outlets = Outlets {
-        leaderboards,
-        results,
-    };
-    give_up(benchmark, upload, reason, &outlets, now).await
-}
-
-/// Sweeps every benchmark; all that can be done is done before a fault is reported.
-async fn sweep_all(warm: &Warm, context: &Context) -> Result<Value, Fault> {
-    let clients = warm.clients.get_or_init(Clients::from_environment).await;
+/// Sweeps every benchmark; all are tried before a fault is reported.
+async fn sweep_all(caretaker: &Caretaker, context: &Context) -> Result<Value, Fault> {
+    let resources = &caretaker.resources;
+    let clients = resources.clients().await;
     let sweep = Sweep {
         s3: &clients.s3,
-        dynamodb: &clients.dynamodb,
-        submissions: &warm.submissions,
-        table: DynamoLeaderboards::new(clients.dynamodb.clone(), &warm.names.table),
-        results: S3Bucket::new(clients.s3.clone(), &warm.names.results),
-        evaluators: Evaluators::new(clients.lambda(None), &warm.functions_prefix),
-        limits: warm.limits,
+        submissions: &caretaker.submissions,
+        table: resources.leaderboards().await,
+        results: resources.results().await,
+        release: caretaker.release,
+        evaluators: Evaluators::new(clients.lambda(None), &caretaker.functions_prefix),
+        limits: caretaker.limits,
         request_id: &context.request_id,
         deadline: context.deadline(),
-        table_name: &warm.names.table,
     };
     let mut fault = None;
     let mut swept = serde_json::Map::new();
     let (mut n_unfinished, mut oldest_seconds) = (0, 0.0_f64);
-    for benchmark in HOSTED {
-        let done = Box::pin(sweep.run(benchmark)).await;
+    for hosted in caretaker.hosted {
+        let benchmark = hosted.id;
+        let done = Box::pin(sweep.run(hosted)).await;
         tracing::info!(
             request_id = context.request_id,
             benchmark,
@@ -195,12 +178,12 @@ async fn sweep_all(warm: &Warm, context: &Context) -> Result<Value, Fault> {
                 ("Failed", Unit::Count, done.n_given_up as f64),
             ];
             let about = json!({"request_id": context.request_id});
-            emit(&warm.names.table, Some(benchmark), &metrics, about);
+            emit(&resources.table, Some(benchmark), &metrics, about);
         }
         n_unfinished += done.n_unfinished;
         oldest_seconds = oldest_seconds.max(done.oldest_seconds);
         swept.insert(
-            (*benchmark).into(),
+            benchmark.into(),
             json!({"evaluated_again": done.n_evaluated, "given_up": done.n_given_up}),
         );
         for error in done.faults {
@@ -212,7 +195,7 @@ async fn sweep_all(warm: &Warm, context: &Context) -> Result<Value, Fault> {
                 error = message,
                 "not swept"
             );
-            fault.get_or_insert(Fault::from(PipelineError::Port(error)));
+            fault.get_or_insert(Fault::from(error));
         }
     }
     // One line a sweep, and of the whole: a metric that is written in every hour of the year is paid for in every month.
@@ -221,7 +204,7 @@ async fn sweep_all(warm: &Warm, context: &Context) -> Result<Value, Fault> {
         ("OldestUnfinishedSeconds", Unit::Seconds, oldest_seconds),
     ];
     emit(
-        &warm.names.table,
+        &resources.table,
         None,
         &metrics,
         json!({"request_id": context.request_id}),

@@ -3,9 +3,8 @@
 use aws_sdk_lambda::Client;
 use aws_sdk_lambda::primitives::Blob;
 use aws_sdk_lambda::types::InvocationType;
-use dataperf::Upload;
-use dataperf::benchmarks::function_of;
 use dataperf::ports::PortError;
+use dataperf::{Descriptor, Upload};
 
 use crate::event::announcement;
 use crate::fault::port_error;
@@ -18,7 +17,7 @@ pub struct Evaluators {
 }
 
 impl Evaluators {
-    /// Functions are called `prefix` and what [`function_of`] says.
+    /// Functions are called `prefix` and what [`Descriptor::function_of`] says.
     pub fn new(client: Client, prefix: impl Into<String>) -> Self {
         Self {
             client,
@@ -31,8 +30,8 @@ impl Evaluators {
     ///
     /// # Errors
     /// [`PortError`] when Lambda does not take it.
-    pub async fn evaluate(&self, benchmark: &str, upload: &Upload) -> Result<(), PortError> {
-        let function = format!("{}{}", self.prefix, function_of(benchmark, &upload.key));
+    pub async fn evaluate(&self, hosted: &Descriptor, upload: &Upload) -> Result<(), PortError> {
+        let function = format!("{}{}", self.prefix, hosted.function_of(&upload.key));
         let request = self
             .client
             .invoke()

@@ -6,6 +6,8 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::fault::Fault;
+
 /// What keys in events are not written as it is.
 const UNUSUAL: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
@@ -13,27 +15,16 @@ const UNUSUAL: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'.')
     .remove(b'/');
 
-/// An event that S3 does not send.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the event is not one that this function gets: {0}")]
-pub struct BadEvent(String);
-
-impl BadEvent {
-    pub(crate) fn new(what: String) -> Self {
-        Self(what)
-    }
-}
-
 /// The uploads an event announces, in its order. The test event that S3 sends when a notification is configured,
 /// and records of anything but created objects, announce none.
 ///
 /// # Errors
-/// [`BadEvent`] with what is missing.
-pub fn uploads(event: &Value) -> Result<Vec<Upload>, BadEvent> {
+/// [`Fault`] of an event that is not of S3, with what is missing.
+pub fn uploads(event: &Value) -> Result<Vec<Upload>, Fault> {
     if event.get("Event").and_then(Value::as_str) == Some("s3:TestEvent") {
         return Ok(Vec::new());
     }
-    let event = S3Event::deserialize(event).map_err(|error| BadEvent(error.to_string()))?;
+    let event = S3Event::deserialize(event).map_err(|error| Fault::event(error.to_string()))?;
     event
         .records
         .into_iter()
@@ -70,8 +61,8 @@ fn is_creation(record: &S3EventRecord) -> bool {
         .is_some_and(|name| name.trim_start_matches("s3:").starts_with("ObjectCreated:"))
 }
 
-fn upload(record: S3EventRecord) -> Result<Upload, BadEvent> {
-    let absent = |what: &str| BadEvent(format!("a record has no {what}"));
+fn upload(record: S3EventRecord) -> Result<Upload, Fault> {
+    let absent = |what: &str| Fault::event(format!("a record has no {what}"));
     let object = record.s3.object;
     Ok(Upload {
         bucket: record.s3.bucket.name.ok_or_else(|| absent("bucket name"))?,
@@ -82,8 +73,8 @@ fn upload(record: S3EventRecord) -> Result<Upload, BadEvent> {
     })
 }
 
-fn key(encoded: &str) -> Result<String, BadEvent> {
-    decoded(encoded).ok_or_else(|| BadEvent(format!("the key `{encoded}` is not UTF-8")))
+fn key(encoded: &str) -> Result<String, Fault> {
+    decoded(encoded).ok_or_else(|| Fault::event(format!("the key `{encoded}` is not UTF-8")))
 }
 
 /// In events, and in listings that are asked for it, keys are encoded as in an HTML form: `+` is a space and everything

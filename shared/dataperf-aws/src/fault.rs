@@ -2,80 +2,62 @@
 //! alarms and the on-failure queue are read by.
 
 use std::error::Error;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
-use dataperf::challenge::ChallengeError;
-use dataperf::dataset::DatasetError;
-use dataperf::pipeline::PipelineError;
+use dataperf::failure::FaultKind;
 use dataperf::ports::PortError;
+use dataperf::workflow::WorkflowError;
 use lambda_runtime::Diagnostic;
 
-use crate::event::BadEvent;
-
 /// Why an invocation failed. A submitter's mistake is a receipt, never one of these.
-#[derive(Debug, thiserror::Error)]
-pub enum Fault {
-    /// The organizer has to act: data set, permissions, configuration.
-    #[error("{0}")]
-    Organizer(String),
-    /// It may work the next time.
-    #[error("{0}")]
-    Transient(String),
-    /// A service outside the platform did not answer as it should; it may work the next time.
-    #[error("{0}")]
-    Provider(String),
-    /// The event is not one of S3's.
-    #[error(transparent)]
-    Event(#[from] BadEvent),
-    /// A defect of ours.
-    #[error("panicked: {0}")]
-    Panic(String),
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Fault {
+    /// Whose fault it is.
+    pub kind: FaultKind,
+    /// What happened, with its causes.
+    pub message: String,
 }
 
-impl From<PipelineError> for Fault {
-    fn from(error: PipelineError) -> Self {
-        let transient = match &error {
-            PipelineError::Port(port)
-            | PipelineError::Dataset(DatasetError::Port(port))
-            | PipelineError::Challenge(ChallengeError::Port(port)) => port.is_transient(),
-            PipelineError::Dataset(DatasetError::Frozen(_))
-            | PipelineError::Challenge(ChallengeError::Malformed { .. } | ChallengeError::Gone { .. })
-            | PipelineError::Receipt { .. } => false,
-        };
-        let message = with_causes(&error);
-        if transient {
-            Self::Transient(message)
-        } else {
-            Self::Organizer(message)
+impl Fault {
+    /// That an event is not one that the function gets.
+    pub(crate) fn event(what: impl fmt::Display) -> Self {
+        Self {
+            kind: FaultKind::Event,
+            message: format!("the event is not one that this function gets: {what}"),
+        }
+    }
+
+    /// That the function panicked.
+    pub(crate) fn panic(said: &str) -> Self {
+        Self {
+            kind: FaultKind::Panic,
+            message: format!("panicked: {said}"),
+        }
+    }
+}
+
+impl From<WorkflowError> for Fault {
+    fn from(error: WorkflowError) -> Self {
+        Self {
+            kind: error.fault(),
+            message: with_causes(&error),
         }
     }
 }
 
 impl From<PortError> for Fault {
     fn from(error: PortError) -> Self {
-        PipelineError::Port(error).into()
-    }
-}
-
-impl Fault {
-    /// What retries, alarms and the caretaker know it by.
-    pub fn error_type(&self) -> &'static str {
-        match self {
-            Self::Organizer(_) => "OrganizerFault",
-            Self::Transient(_) => "Transient",
-            Self::Provider(_) => "ProviderFault",
-            Self::Event(_) => "BadEvent",
-            Self::Panic(_) => "Panic",
-        }
+        WorkflowError::Port(error).into()
     }
 }
 
 impl From<Fault> for Diagnostic {
     fn from(fault: Fault) -> Self {
         Self {
-            error_type: fault.error_type().into(),
-            error_message: fault.to_string(),
+            error_type: fault.kind.as_str().into(),
+            error_message: fault.message,
         }
     }
 }

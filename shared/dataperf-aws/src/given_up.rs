@@ -1,11 +1,12 @@
 //! The record Lambda keeps of an event that it has given up, as it arrives in the failures queue.
 
 use dataperf::Upload;
-use dataperf::failure::Cause;
+use dataperf::failure::{Cause, FaultKind};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::event::{BadEvent, uploads};
+use crate::event::uploads;
+use crate::fault::Fault;
 
 /// An event whose evaluation failed for good.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,10 +41,10 @@ struct Context {
 /// Reads a record of the form that Lambda's destinations have.
 ///
 /// # Errors
-/// [`BadEvent`] when it is no such record, or the event in it is not S3's.
-pub fn given_up(record: &str) -> Result<GivenUp, BadEvent> {
+/// [`Fault`] when it is no such record, or the event in it is not S3's.
+pub fn given_up(record: &str) -> Result<GivenUp, Fault> {
     let record: Record = serde_json::from_str(record)
-        .map_err(|error| BadEvent::new(format!("not a record of Lambda's destinations: {error}")))?;
+        .map_err(|error| Fault::event(format!("not a record of Lambda's destinations: {error}")))?;
     let said = |name| {
         record
             .response_payload
@@ -60,17 +61,21 @@ pub fn given_up(record: &str) -> Result<GivenUp, BadEvent> {
     })
 }
 
+/// What Lambda itself calls an invocation that took too long.
+const TIMED_OUT: &str = "Sandbox.Timedout";
+
 /// Lambda's own errors are told by their type, older ones by their words only.
 fn cause(condition: &str, error_type: &str, message: &str) -> Cause {
-    match error_type {
-        _ if condition == "EventAgeExceeded" => Cause::Overloaded,
-        "OrganizerFault" => Cause::Organizer,
-        "Transient" => Cause::Unavailable,
-        "ProviderFault" => Cause::Provider,
-        "Panic" | "BadEvent" => Cause::Defect,
-        "Sandbox.Timedout" => Cause::TimeLimit,
-        _ if message.contains("Task timed out") => Cause::TimeLimit,
-        _ => Cause::Crashed,
+    if condition == "EventAgeExceeded" {
+        return Cause::Overloaded;
+    }
+    if let Ok(fault) = error_type.parse::<FaultKind>() {
+        return fault.cause();
+    }
+    if error_type == TIMED_OUT || message.contains("Task timed out") {
+        Cause::TimeLimit
+    } else {
+        Cause::Crashed
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use dataperf::ports::leaderboard::{Board, Entry, Received};
-use dataperf::ports::upkeep::{Revision, Run};
+use dataperf::ports::maintenance::{Revision, Run};
 use dataperf::{Ending, RankKey};
 
 use crate::keys::{Key, ranking_partition};

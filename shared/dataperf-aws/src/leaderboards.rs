@@ -1,30 +1,22 @@
 //! The table's port on `DynamoDB`.
 
-use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use dataperf::challenge::{OverLimit, Terms};
-use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{
-    Board, Entry, Finished, Known, Leaderboards, Ranked, Received, Reopened, Submission, Usage,
+    Board, Entry, Known, Leaderboards, Ranked, Received, Recorded, Reopened, Submission, Usage,
     with_shared_ranks,
 };
-use dataperf::ports::upkeep::Order;
+use dataperf::ports::maintenance::Order;
+use dataperf::ports::{PortError, async_trait};
 use dataperf::{Direction, Ending, Receipt, SubmissionId, Timestamp};
 
-use crate::items::{self, BASELINE, RANKING, count, entry_item, text};
+use crate::items::{self, BASELINE, count, entry_item, text};
 use crate::keys::{self, Key};
-use crate::meter::Meter;
+use crate::query::Partition;
 use crate::reader;
+use crate::retry::Retry;
 use crate::rows;
-use crate::table::{
-    Cancelled, Change, Condition, Operation, Partition, Step, TRIES, Table, contended, pause,
-};
-
-/// The table of leaderboards.
-#[derive(Debug, Clone)]
-pub struct DynamoLeaderboards {
-    pub(crate) table: Table,
-}
+use crate::table::{Cancelled, Change, Condition, Operation, Step, Table};
 
 pub(crate) fn receipt_json(receipt: &Receipt) -> Result<String, PortError> {
     serde_json::to_string(receipt).map_err(|error| PortError::Malformed {
@@ -33,32 +25,10 @@ pub(crate) fn receipt_json(receipt: &Receipt) -> Result<String, PortError> {
     })
 }
 
-impl DynamoLeaderboards {
-    /// The leaderboards in the table `table`.
-    pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self {
-            table: Table::new(client, table),
-        }
-    }
-
-    /// The table itself, for items that are no leaderboard's.
-    pub fn table(&self) -> &Table {
-        &self.table
-    }
-
-    /// The same table, with its calls counted by `meter`.
-    pub(crate) fn metered(mut self, meter: &Meter) -> Self {
-        self.table = self.table.metered(meter);
-        self
-    }
-
-    async fn entries(&self, partition: Partition<'_>) -> Result<Vec<Entry>, PortError> {
-        self.table
-            .query(partition)
-            .await?
-            .iter()
-            .map(reader::entry)
-            .collect()
+impl Table {
+    async fn entries(&self, partition: &Partition, n: usize) -> Result<Vec<Entry>, PortError> {
+        let items = self.query_first(partition, n).await?;
+        items.iter().map(reader::entry).collect()
     }
 
     /// The operations that end a submission; the first one decides between two deliveries.
@@ -86,14 +56,14 @@ impl DynamoLeaderboards {
         let unended = Condition {
             text: "#status = :received",
             names: &["status"],
-            values: vec![("received", text("received"))],
+            values: vec![("received", text(items::RECEIVED))],
         };
         let set = |set: Vec<(String, AttributeValue)>, condition| Change {
             set,
             condition,
             ..Change::default()
         };
-        let table = &self.table;
+        let table = self;
         let submission = Key::submission(&entry.board.benchmark, &entry.id);
         let mut operations = vec![
             (
@@ -138,7 +108,7 @@ impl DynamoLeaderboards {
             set: received(),
             ..Change::default()
         };
-        let (table, key) = (&self.table, Key::submission(&entry.board.benchmark, &entry.id));
+        let (table, key) = (self, Key::submission(&entry.board.benchmark, &entry.id));
         let unfinished = entry_item(Key::unfinished(entry), entry);
         vec![
             (Step::Submission, table.update(key, submission)),
@@ -166,7 +136,7 @@ impl DynamoLeaderboards {
                 condition: below,
                 ..Change::default()
             };
-            self.table.update(key, change)
+            self.update(key, change)
         };
         let day = Key::day_count(board, submitter, &entry.received_at.day());
         vec![
@@ -185,12 +155,12 @@ impl DynamoLeaderboards {
         Ok(terms.over_limit(usage))
     }
 
-    async fn ended_before(&self, receipt: &Receipt) -> Result<Finished, PortError> {
+    async fn ended_before(&self, receipt: &Receipt) -> Result<Recorded, PortError> {
         let found = self
             .submission(&receipt.verdict.benchmark, &receipt.submission)
             .await?;
         match found.and_then(|submission| submission.receipt) {
-            Some(receipt) => Ok(Finished::EndedBefore(receipt)),
+            Some(receipt) => Ok(Recorded::Before(receipt)),
             None => Err(PortError::Malformed {
                 what: format!("submission `{}`", receipt.submission),
                 why: "it ends without having been received".into(),
@@ -217,22 +187,15 @@ fn ended(receipt: &Receipt, terms: &Terms) -> Entry {
     }
 }
 
-impl Leaderboards for DynamoLeaderboards {
+#[async_trait]
+impl Leaderboards for Table {
     async fn receive(&self, received: &Received) -> Result<Known, PortError> {
-        let id = received.upload.id();
-        let submission = Submission {
-            id: id.clone(),
-            board: received.board.clone(),
-            submitter: received.submitter.clone(),
-            received_at: received.upload.received_at,
-            is_baseline: received.is_baseline,
-            withdrawn_at: None,
-            upload: received.upload.clone(),
-            receipt: None,
-        };
+        let submission = Submission::new(received);
+        let id = submission.id.clone();
         let entry = submission.entry();
-        let table = &self.table;
-        for tries in 1.. {
+        let table = self;
+        let mut retry = Retry::of(format!("submission `{id}`"));
+        loop {
             let new = table.put(
                 items::submission_item(&entry, received),
                 Some(Condition::new_item()),
@@ -251,8 +214,7 @@ impl Leaderboards for DynamoLeaderboards {
             match table.transact(operations).await {
                 Ok(()) => return Ok(Known::New(submission)),
                 Err(Cancelled::Condition(_)) => break,
-                Err(Cancelled::Conflict(_)) if tries < TRIES => pause(tries).await,
-                Err(Cancelled::Conflict(error) | Cancelled::Other(error)) => return Err(error),
+                Err(cancelled) => retry.cancelled(cancelled).await?,
             }
         }
         let known = self.submission(&received.board.benchmark, &id).await?;
@@ -266,48 +228,42 @@ impl Leaderboards for DynamoLeaderboards {
         })
     }
 
-    async fn conclude(
+    async fn record(
         &self,
         receipt: &Receipt,
         direction: Direction,
         terms: &Terms,
-    ) -> Result<Finished, PortError> {
+    ) -> Result<Recorded, PortError> {
         let json = receipt_json(receipt)?;
         let entry = ended(receipt, terms);
         let order = Order {
             direction,
             ranking: terms.ranking,
         };
-        for tries in 1.. {
+        let mut retry = Retry::of(format!("submission `{}`", receipt.submission));
+        loop {
             let mut operations = self.ending(receipt, &json, &entry).await?;
             operations.extend(self.counting(receipt, &entry, terms));
-            operations.extend(rows::scored(&self.table, &entry, order).await?);
-            match self.table.transact(operations).await {
-                Ok(()) => return Ok(Finished::Recorded),
+            operations.extend(rows::scored(self, &entry, order).await?);
+            match self.transact(operations).await {
+                Ok(()) => return Ok(Recorded::Now),
                 Err(Cancelled::Condition(Step::Submission)) => break,
                 Err(Cancelled::Condition(Step::DayCount | Step::TotalCount)) => {
                     if let Some(over) = self.over_limit(&entry, terms).await? {
-                        return Ok(Finished::OverLimit(over));
+                        return Ok(Recorded::OverLimit(over));
                     }
+                    retry.changed().await?;
                 }
-                // The submitter's row has changed since it was read: look again.
-                Err(Cancelled::Condition(_)) if tries < TRIES => {}
-                Err(Cancelled::Conflict(_)) if tries < TRIES => pause(tries).await,
-                Err(Cancelled::Conflict(error) | Cancelled::Other(error)) => return Err(error),
-                Err(Cancelled::Condition(_)) => {
-                    return Err(contended(format!("submission `{}`", receipt.submission), tries));
-                }
+                // The submitter's row has changed since it was read, or the transaction met another one.
+                Err(cancelled) => retry.cancelled(cancelled).await?,
             }
         }
         self.ended_before(receipt).await
     }
 
     async fn usage(&self, board: &Board, submitter: &str, at: Timestamp) -> Result<Usage, PortError> {
-        let day = self
-            .table
-            .item(Key::day_count(board, submitter, &at.day()))
-            .await?;
-        let total = self.table.item(Key::total_count(board, submitter)).await?;
+        let day = self.item(Key::day_count(board, submitter, &at.day())).await?;
+        let total = self.item(Key::total_count(board, submitter)).await?;
         Ok(Usage {
             day: reader::counted(day.as_ref())?,
             total: reader::counted(total.as_ref())?,
@@ -315,8 +271,7 @@ impl Leaderboards for DynamoLeaderboards {
     }
 
     async fn submission(&self, benchmark: &str, id: &SubmissionId) -> Result<Option<Submission>, PortError> {
-        self.table
-            .item(Key::submission(benchmark, id))
+        self.item(Key::submission(benchmark, id))
             .await?
             .as_ref()
             .map(reader::submission)
@@ -324,40 +279,33 @@ impl Leaderboards for DynamoLeaderboards {
     }
 
     async fn top(&self, board: &Board, n: usize) -> Result<Vec<Ranked>, PortError> {
-        let partition = Partition {
-            index: Some(RANKING),
-            hash: "board",
-            n,
-            ..Partition::of(keys::ranking_partition(board))
-        };
-        Ok(with_shared_ranks(self.entries(partition).await?))
+        let rows = self.entries(&Partition::ranking(board), n).await?;
+        Ok(with_shared_ranks(rows))
     }
 
     async fn history(&self, benchmark: &str, submitter: &str, n: usize) -> Result<Vec<Entry>, PortError> {
-        let partition = Partition {
-            newest_first: true,
-            n,
-            ..Partition::of(keys::history_partition(benchmark, submitter))
-        };
-        self.entries(partition).await
+        let partition = Partition::of(keys::history_partition(benchmark, submitter));
+        self.entries(&partition.newest_first(), n).await
     }
 
     async fn series(&self, board: &Board) -> Result<Vec<Entry>, PortError> {
-        self.entries(Partition::of(keys::series_partition(board))).await
+        let partition = Partition::of(keys::series_partition(board));
+        self.entries(&partition, usize::MAX).await
     }
 
     async fn unfinished(&self, benchmark: &str) -> Result<Vec<Entry>, PortError> {
-        self.entries(Partition::of(keys::unfinished_partition(benchmark)))
-            .await
+        let partition = Partition::of(keys::unfinished_partition(benchmark));
+        self.entries(&partition, usize::MAX).await
     }
 
     async fn failed(&self, benchmark: &str) -> Result<Vec<Entry>, PortError> {
-        self.entries(Partition::of(keys::failed_partition(benchmark)))
-            .await
+        let partition = Partition::of(keys::failed_partition(benchmark));
+        self.entries(&partition, usize::MAX).await
     }
 
     async fn reopen(&self, benchmark: &str, id: &SubmissionId) -> Result<Reopened, PortError> {
-        for tries in 1.. {
+        let mut retry = Retry::of(format!("submission `{id}`"));
+        loop {
             let Some(mut submission) = self.submission(benchmark, id).await? else {
                 return Ok(Reopened::Unknown);
             };
@@ -368,23 +316,16 @@ impl Leaderboards for DynamoLeaderboards {
                 }
                 Some(_) => submission.entry(),
             };
-            match self.table.transact(self.reopening(&failed)).await {
+            match self.transact(self.reopening(&failed)).await {
                 Ok(()) => return Ok(Reopened::Reopened(submission)),
-                // somebody else has reopened it: look again
-                Err(Cancelled::Condition(_)) if tries < TRIES => {}
-                Err(Cancelled::Conflict(_)) if tries < TRIES => pause(tries).await,
-                Err(Cancelled::Conflict(error) | Cancelled::Other(error)) => return Err(error),
-                Err(Cancelled::Condition(_)) => break,
+                Err(cancelled) => retry.cancelled(cancelled).await?,
             }
         }
-        Err(contended(format!("submission `{id}`"), TRIES))
     }
 
     async fn boards(&self, benchmark: &str) -> Result<Vec<Board>, PortError> {
-        let boards = self
-            .table
-            .query(Partition::of(keys::boards_partition(benchmark)))
-            .await?;
+        let partition = Partition::of(keys::boards_partition(benchmark));
+        let boards = self.query(&partition).await?;
         boards.iter().map(reader::board).collect()
     }
 }

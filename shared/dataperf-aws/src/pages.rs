@@ -7,16 +7,16 @@ use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Board, Entry};
 use dataperf::{Receipt, SubmissionId};
 
-use crate::DynamoLeaderboards;
 use crate::fault::port_error;
-use crate::items::{Item, RANKING, text};
+use crate::items::{Item, text};
 use crate::keys::{self, Key};
+use crate::query::Partition;
 use crate::reader;
+use crate::retry::Retry;
+use crate::table::Table;
 
 /// The most keys that one request may ask for.
 const KEYS_A_REQUEST: usize = 100;
-/// Keys that a request leaves unread are asked for again; those that are still unread after so many are an error.
-const BATCH_TRIES: usize = 8;
 
 /// Where a page ended: the key of its last item, by attribute. It is no secret, and no more than a place.
 pub type Cursor = BTreeMap<String, String>;
@@ -41,15 +41,7 @@ pub enum PageError {
     Port(#[from] PortError),
 }
 
-/// The partition that is read.
-struct Partition {
-    index: Option<&'static str>,
-    hash: &'static str,
-    value: String,
-    newest_first: bool,
-}
-
-impl DynamoLeaderboards {
+impl Table {
     /// The lines of a board, best first, from `after` on; at most `n`.
     ///
     /// # Errors
@@ -60,13 +52,7 @@ impl DynamoLeaderboards {
         after: Option<&Cursor>,
         n: usize,
     ) -> Result<Page<Entry>, PageError> {
-        let partition = Partition {
-            index: Some(RANKING),
-            hash: "board",
-            value: keys::ranking_partition(board),
-            newest_first: false,
-        };
-        self.page(&partition, after, n).await
+        self.lines(&Partition::ranking(board), after, n).await
     }
 
     /// A submitter's submissions to a benchmark, newest first, from `after` on; at most `n`.
@@ -80,8 +66,8 @@ impl DynamoLeaderboards {
         after: Option<&Cursor>,
         n: usize,
     ) -> Result<Page<Entry>, PageError> {
-        let value = keys::history_partition(benchmark, submitter);
-        self.page(&Partition::of_table(value, true), after, n).await
+        let partition = Partition::of(keys::history_partition(benchmark, submitter));
+        self.lines(&partition.newest_first(), after, n).await
     }
 
     /// The scored submissions of a board, oldest first, from `after` on; at most `n`.
@@ -94,8 +80,8 @@ impl DynamoLeaderboards {
         after: Option<&Cursor>,
         n: usize,
     ) -> Result<Page<Entry>, PageError> {
-        let partition = Partition::of_table(keys::series_partition(board), false);
-        self.page(&partition, after, n).await
+        let partition = Partition::of(keys::series_partition(board));
+        self.lines(&partition, after, n).await
     }
 
     /// What has been received and not ended, oldest first, from `after` on; at most `n`.
@@ -108,8 +94,8 @@ impl DynamoLeaderboards {
         after: Option<&Cursor>,
         n: usize,
     ) -> Result<Page<Entry>, PageError> {
-        let partition = Partition::of_table(keys::unfinished_partition(benchmark), false);
-        self.page(&partition, after, n).await
+        let partition = Partition::of(keys::unfinished_partition(benchmark));
+        self.lines(&partition, after, n).await
     }
 
     /// The receipts of some submissions that have ended.
@@ -132,104 +118,67 @@ impl DynamoLeaderboards {
         Ok(receipts)
     }
 
-    async fn page(
+    async fn lines(
         &self,
         partition: &Partition,
         after: Option<&Cursor>,
         n: usize,
     ) -> Result<Page<Entry>, PageError> {
-        let start = after.map(|cursor| partition.start(cursor)).transpose()?;
-        let (found, next) = self.one_query(partition, start, n).await?;
+        let start = after.map(|cursor| start(partition, cursor)).transpose()?;
+        let (found, next) = self.page(partition, start, n).await?;
         Ok(Page {
             lines: found.iter().map(reader::entry).collect::<Result<_, _>>()?,
             next: next.map(|key| place(&key)),
         })
     }
 
-    async fn one_query(
-        &self,
-        partition: &Partition,
-        start: Option<Item>,
-        n: usize,
-    ) -> Result<(Vec<Item>, Option<Item>), PortError> {
-        let request = self.table.client.query().table_name(&self.table.name);
-        let request = request
-            .set_index_name(partition.index.map(str::to_owned))
-            .key_condition_expression("#hash = :hash")
-            .expression_attribute_names("#hash", partition.hash)
-            .expression_attribute_values(":hash", text(&partition.value))
-            .scan_index_forward(!partition.newest_first)
-            .set_exclusive_start_key(start)
-            .limit(i32::try_from(n).unwrap_or(i32::MAX));
-        let output = request.send().await;
-        let output = output.map_err(|error| port_error(self.table.what("querying"), error))?;
-        let next = output.last_evaluated_key.filter(|key| !key.is_empty());
-        Ok((output.items.unwrap_or_default(), next))
-    }
-
     /// Reads items by key, in no order; those that are not there are left out.
     async fn batch(&self, keys: Vec<Item>) -> Result<Vec<Item>, PortError> {
         let mut found = Vec::with_capacity(keys.len());
         let mut unread = keys;
-        for _ in 0..BATCH_TRIES {
-            if unread.is_empty() {
-                return Ok(found);
-            }
+        let mut retry = Retry::of(self.what("reading"));
+        loop {
             #[expect(clippy::expect_used, reason = "the one required field is set")]
             let wanted = KeysAndAttributes::builder()
                 .set_keys(Some(unread))
                 .build()
                 .expect("complete");
-            let request = self
-                .table
-                .client
-                .batch_get_item()
-                .request_items(&self.table.name, wanted);
+            let request = self.client.batch_get_item().request_items(&self.name, wanted);
             let output = request.send().await;
-            let output = output.map_err(|error| port_error(self.table.what("reading"), error))?;
+            let output = output.map_err(|error| port_error(self.what("reading"), error))?;
             let tables = output.responses.unwrap_or_default();
             found.extend(tables.into_values().flatten());
             let left = output.unprocessed_keys.unwrap_or_default();
             unread = left.into_values().flat_map(|left| left.keys).collect();
+            if unread.is_empty() {
+                return Ok(found);
+            }
+            let source = format!("{} keys were left unread", unread.len()).into();
+            let what = self.what("reading");
+            retry.busy(PortError::Transient { what, source }).await?;
         }
-        let why = format!("{} keys were left unread {BATCH_TRIES} times", unread.len());
-        Err(PortError::Transient {
-            what: self.table.what("reading"),
-            source: why.into(),
-        })
     }
 }
 
-impl Partition {
-    fn of_table(value: String, newest_first: bool) -> Self {
-        Self {
-            index: None,
-            hash: "pk",
-            value,
-            newest_first,
-        }
+/// The start of a query from a cursor, which may come from anybody.
+fn start(partition: &Partition, cursor: &Cursor) -> Result<Item, PageError> {
+    let names: &[&str] = if partition.index.is_some() {
+        &["board", "pk", "rank", "sk"]
+    } else {
+        &["pk", "sk"]
+    };
+    let fits = cursor.keys().map(String::as_str).eq(names.iter().copied())
+        && cursor
+            .values()
+            .all(|value| !value.is_empty() && value.len() < 1024)
+        && cursor.get(partition.hash) == Some(&partition.value);
+    if !fits {
+        return Err(PageError::Cursor);
     }
-
-    /// The start of a query from a cursor, which may come from anybody.
-    fn start(&self, cursor: &Cursor) -> Result<Item, PageError> {
-        let names: &[&str] = if self.index.is_some() {
-            &["board", "pk", "rank", "sk"]
-        } else {
-            &["pk", "sk"]
-        };
-        let fits = cursor.keys().map(String::as_str).eq(names.iter().copied())
-            && cursor
-                .values()
-                .all(|value| !value.is_empty() && value.len() < 1024)
-            && cursor.get(self.hash) == Some(&self.value);
-        if !fits {
-            return Err(PageError::Cursor);
-        }
-        Ok(cursor
-            .iter()
-            .map(|(name, value)| (name.clone(), text(value)))
-            .collect())
-    }
+    Ok(cursor
+        .iter()
+        .map(|(name, value)| (name.clone(), text(value)))
+        .collect())
 }
 
 fn place(key: &HashMap<String, AttributeValue>) -> Cursor {

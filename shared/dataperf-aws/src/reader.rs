@@ -2,7 +2,7 @@
 
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Board, Entry, Submission};
-use dataperf::ports::upkeep::{Revision, Run};
+use dataperf::ports::maintenance::{Revision, Run};
 use dataperf::{Ending, Receipt, SubmissionId, Timestamp, Upload};
 
 use crate::items::{BASELINE, Item, RECEIVED, SCHEMA};
@@ -77,11 +77,10 @@ impl Reader<'_> {
     fn ending(&self) -> Result<Option<Ending>, PortError> {
         match self.text("status")? {
             RECEIVED => Ok(None),
-            "scored" => Ok(Some(Ending::Scored)),
-            "accepted" => Ok(Some(Ending::Accepted)),
-            "rejected" => Ok(Some(Ending::Rejected)),
-            "failed" => Ok(Some(Ending::Failed)),
-            other => Err(self.malformed(format!("`status` is `{other}`"))),
+            status => status
+                .parse()
+                .map(Some)
+                .map_err(|_| self.malformed(format!("`status` is `{status}`"))),
         }
     }
 

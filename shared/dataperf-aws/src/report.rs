@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use dataperf::pipeline::Delivered;
+use dataperf::failure::FaultKind;
+use dataperf::workflow::Settled;
 use dataperf::{Ending, Upload};
 use serde_json::json;
 
@@ -73,22 +74,22 @@ impl Phases {
 }
 
 /// How an ended submission counts.
-pub(crate) fn outcome(delivered: &Delivered) -> [Metric; 5] {
-    let ending = delivered.receipt.verdict.status;
+pub(crate) fn outcome(settled: &Settled) -> [Metric; 5] {
+    let ending = settled.receipt.verdict.status;
     let count = |holds: bool| f64::from(u8::from(holds));
-    let ended = |as_that: Ending| count(delivered.recorded && ending == as_that);
+    let ended = |as_that: Ending| count(settled.recorded && ending == as_that);
     [
         ("Scored", Unit::Count, ended(Ending::Scored)),
         ("Accepted", Unit::Count, ended(Ending::Accepted)),
         ("Rejected", Unit::Count, ended(Ending::Rejected)),
         ("Failed", Unit::Count, ended(Ending::Failed)),
-        ("Repeated", Unit::Count, count(!delivered.recorded)),
+        ("Repeated", Unit::Count, count(!settled.recorded)),
     ]
 }
 
 /// An upload has ended.
-pub(crate) fn report(deployment: &str, request_id: &str, delivered: &Delivered, phases: &Phases) {
-    let Delivered { receipt, recorded } = delivered;
+pub(crate) fn report(deployment: &str, request_id: &str, settled: &Settled, phases: &Phases) {
+    let Settled { receipt, recorded } = settled;
     let verdict = &receipt.verdict;
     tracing::info!(
         request_id,
@@ -105,7 +106,7 @@ pub(crate) fn report(deployment: &str, request_id: &str, delivered: &Delivered, 
         seconds = phases.total.as_secs_f64(),
         "finished"
     );
-    let mut metrics = outcome(delivered).to_vec();
+    let mut metrics = outcome(settled).to_vec();
     metrics.extend(phases.metrics());
     if *recorded {
         let millis = receipt.finished_at.unix_millis() - receipt.received_at.unix_millis();
@@ -131,7 +132,7 @@ pub(crate) fn report_fault(
     let submission = upload.id();
     tracing::error!(
         request_id, benchmark, %submission, key = upload.key, version = upload.version, outcome = "fault",
-        error_type = fault.error_type(), seconds = phases.total.as_secs_f64(), error = %fault, "not finished"
+        error_type = fault.kind.as_str(), seconds = phases.total.as_secs_f64(), error = %fault, "not finished"
     );
     let count = |holds: bool| f64::from(u8::from(holds));
     let age = (now().unix_millis() - upload.received_at.unix_millis()).max(0) as f64 / 1e3;
@@ -140,16 +141,17 @@ pub(crate) fn report_fault(
         (
             "OrganizerFaults",
             Unit::Count,
-            count(matches!(fault, Fault::Organizer(_))),
+            count(fault.kind == FaultKind::Organizer),
         ),
         (
             "TransientFaults",
             Unit::Count,
-            count(matches!(fault, Fault::Transient(_))),
+            count(fault.kind == FaultKind::Transient),
         ),
         ("UnfinishedAgeSeconds", Unit::Seconds, age),
     ];
     metrics.extend(phases.metrics());
-    let about = json!({"request_id": request_id, "submission": submission, "error_type": fault.error_type()});
+    let about =
+        json!({"request_id": request_id, "submission": submission, "error_type": fault.kind.as_str()});
     emit(deployment, Some(benchmark), &metrics, about);
 }

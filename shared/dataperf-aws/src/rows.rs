@@ -3,12 +3,13 @@
 use dataperf::challenge::Ranking;
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Entry, rank_key_of, standing};
-use dataperf::ports::upkeep::Order;
+use dataperf::ports::maintenance::Order;
 
 use crate::items::{self, Item, count, row_item, text};
 use crate::keys::{Key, history_partition};
+use crate::query::Partition;
 use crate::reader;
-use crate::table::{Change, Condition, Operation, Partition, Step, Table};
+use crate::table::{Change, Condition, Operation, Step, Table};
 
 /// Counts the changes of a submitter's row, also those that leave another submission standing: whoever works out anew
 /// which one stands can tell whether anything has changed meanwhile.
@@ -119,7 +120,7 @@ pub(crate) async fn changed(
     let seen = reader::edition(found.as_ref())?; // before the history is read
     let history = history_partition(&changed.board.benchmark, &changed.submitter);
     let mut lines: Vec<Entry> = Vec::new();
-    for item in table.query(Partition::of(history)).await? {
+    for item in table.query(&Partition::of(history)).await? {
         let line = reader::entry(&item)?;
         lines.push(if line.id == changed.id {
             changed.clone()

@@ -26,23 +26,6 @@ pub(crate) fn seconds(name: &str) -> Result<i64, lambda_runtime::Error> {
     Ok(i64::from(seconds))
 }
 
-/// The names of the table and the buckets: everything in which one deployment differs from another.
-pub(crate) struct Names {
-    pub(crate) table: String,
-    pub(crate) datasets: String,
-    pub(crate) results: String,
-}
-
-impl Names {
-    pub(crate) fn from_environment() -> Result<Self, lambda_runtime::Error> {
-        Ok(Self {
-            table: variable("DATAPERF_TABLE")?,
-            datasets: variable("DATAPERF_DATASETS_BUCKET")?,
-            results: variable("DATAPERF_RESULTS_BUCKET")?,
-        })
-    }
-}
-
 /// The time.
 pub fn now() -> Timestamp {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -55,8 +38,6 @@ pub(crate) async fn guarded<T>(work: impl Future<Output = Result<T, Fault>>) -> 
     done.unwrap_or_else(|panic| {
         let said = panic.downcast_ref::<&str>().map(|said| (*said).to_owned());
         let said = said.or_else(|| panic.downcast_ref::<String>().cloned());
-        Err(Fault::Panic(
-            said.unwrap_or_else(|| "without a message".to_owned()),
-        ))
+        Err(Fault::panic(said.as_deref().unwrap_or("without a message")))
     })
 }

@@ -8,19 +8,19 @@
 use std::time::{Duration, SystemTime};
 
 use dataperf::failure::Cause;
-use dataperf::pipeline::PipelineError;
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Entry, Leaderboards};
 use dataperf::rescoring::Request;
-use dataperf::{Timestamp, Upload};
+use dataperf::workflow::WorkflowError;
+use dataperf::{Descriptor, Timestamp, Upload};
 use futures_util::{StreamExt, stream};
 
-use crate::caretaker::fail;
+use crate::give_up::{Release, give_up};
 use crate::in_parts::is_in_parts;
 use crate::listing::versions;
 use crate::runtime::now;
 use crate::sweep_state::{State, load, save};
-use crate::{DynamoLeaderboards, Evaluators, S3Bucket};
+use crate::{Evaluators, S3Bucket, Table};
 
 /// An object may be listed later than the time that it has: so long before an earlier sweep is looked at again. One that came in
 /// parts, whose time is that of its beginning, is looked at in every sweep.
@@ -41,15 +41,14 @@ pub(crate) struct Limits {
 /// What a sweep works with.
 pub(crate) struct Sweep<'a> {
     pub(crate) s3: &'a aws_sdk_s3::Client,
-    pub(crate) dynamodb: &'a aws_sdk_dynamodb::Client,
     pub(crate) submissions: &'a str,
-    pub(crate) table: DynamoLeaderboards,
+    pub(crate) table: Table,
     pub(crate) results: S3Bucket,
+    pub(crate) release: Release,
     pub(crate) evaluators: Evaluators,
     pub(crate) limits: Limits,
     pub(crate) request_id: &'a str,
     pub(crate) deadline: SystemTime,
-    pub(crate) table_name: &'a str,
 }
 
 /// What came of it.
@@ -68,17 +67,18 @@ pub(crate) struct Swept {
 
 impl Sweep<'_> {
     /// Sweeps one benchmark.
-    pub(crate) async fn run(&self, benchmark: &str) -> Swept {
+    pub(crate) async fn run(&self, hosted: &Descriptor) -> Swept {
         let mut swept = Swept::default();
-        let unfinished = self.unfinished(benchmark, &mut swept).await;
+        let unfinished = self.unfinished(hosted, &mut swept).await;
         swept.faults.extend(unfinished.err());
-        let unannounced = self.unannounced(benchmark, &mut swept).await;
+        let unannounced = self.unannounced(hosted, &mut swept).await;
         swept.faults.extend(unannounced.err());
         swept
     }
 
     /// Submissions that were begun and did not end.
-    async fn unfinished(&self, benchmark: &str, swept: &mut Swept) -> Result<(), PortError> {
+    async fn unfinished(&self, hosted: &Descriptor, swept: &mut Swept) -> Result<(), PortError> {
+        let benchmark = hosted.id;
         let entries = self.table.unfinished(benchmark).await?;
         swept.n_unfinished = entries.len();
         swept.oldest_seconds = entries
@@ -88,34 +88,33 @@ impl Sweep<'_> {
             .unwrap_or(0) as f64
             / 1e3;
         for entry in entries {
-            let ended = self.end(benchmark, &entry, swept).await;
+            let ended = self.end(hosted, &entry, swept).await;
             swept.faults.extend(ended.err());
         }
         Ok(())
     }
 
-    async fn end(&self, benchmark: &str, entry: &Entry, swept: &mut Swept) -> Result<(), PortError> {
+    async fn end(&self, hosted: &Descriptor, entry: &Entry, swept: &mut Swept) -> Result<(), PortError> {
         let age = age_millis(entry.received_at);
         if age >= self.limits.patience_seconds * 1000 {
-            self.give_up(benchmark, entry).await?;
+            self.give_up(hosted.id, entry).await?;
             swept.n_given_up += 1;
         } else if age >= self.limits.quiet_seconds * 1000
-            && let Some(submission) = self.table.submission(benchmark, &entry.id).await?
+            && let Some(submission) = self.table.submission(hosted.id, &entry.id).await?
         {
-            self.evaluate(benchmark, &submission.upload, "unfinished").await?;
+            self.evaluate(hosted, &submission.upload, "unfinished").await?;
             swept.n_evaluated += 1;
         }
         Ok(())
     }
 
     /// Objects that the table does not know.
-    async fn unannounced(&self, benchmark: &str, swept: &mut Swept) -> Result<(), PortError> {
-        let mut state = load(self.dynamodb, self.table_name, benchmark)
-            .await?
-            .unwrap_or_else(|| State {
-                began: now(),
-                ..State::default()
-            });
+    async fn unannounced(&self, hosted: &Descriptor, swept: &mut Swept) -> Result<(), PortError> {
+        let benchmark = hosted.id;
+        let mut state = load(&self.table, benchmark).await?.unwrap_or_else(|| State {
+            began: now(),
+            ..State::default()
+        });
         let newest = now().unix_millis() - self.limits.quiet_seconds * 1000;
         let prefix = format!("{benchmark}/");
         loop {
@@ -124,7 +123,7 @@ impl Sweep<'_> {
                 Err(error) => {
                     if !error.is_transient() && state.place.take().is_some() {
                         // it would not be better the next time: that one begins at the beginning
-                        save(self.dynamodb, self.table_name, benchmark, &state).await?;
+                        save(&self.table, benchmark, &state).await?;
                     }
                     return Err(error);
                 }
@@ -150,7 +149,7 @@ impl Sweep<'_> {
                         let Some(upload) = state.in_parts.due(upload, known.is_some(), now(), newest) else {
                             continue;
                         };
-                        self.evaluate(benchmark, &upload, "unannounced").await
+                        self.evaluate(hosted, &upload, "unannounced").await
                     }
                     Err(error) => Err(error),
                 };
@@ -177,18 +176,18 @@ impl Sweep<'_> {
             } else {
                 state.place = next;
             }
-            save(self.dynamodb, self.table_name, benchmark, &state).await?;
+            save(&self.table, benchmark, &state).await?;
             if swept.is_complete || self.is_late() {
                 return Ok(());
             }
         }
     }
 
-    async fn evaluate(&self, benchmark: &str, upload: &Upload, why: &str) -> Result<(), PortError> {
+    async fn evaluate(&self, hosted: &Descriptor, upload: &Upload, why: &str) -> Result<(), PortError> {
         tracing::warn!(
-            request_id = self.request_id, benchmark, submission = %upload.id(), key = upload.key, why, "evaluated again"
+            request_id = self.request_id, benchmark = hosted.id, submission = %upload.id(), key = upload.key, why, "evaluated again"
         );
-        self.evaluators.evaluate(benchmark, upload).await
+        self.evaluators.evaluate(hosted, upload).await
     }
 
     async fn give_up(&self, benchmark: &str, entry: &Entry) -> Result<(), PortError> {
@@ -197,9 +196,10 @@ impl Sweep<'_> {
         };
         let reason = Cause::Unfinished.reason(self.request_id);
         tracing::warn!(request_id = self.request_id, benchmark, submission = %entry.id, "given up by the sweep");
-        match fail(benchmark, &submission.upload, reason, &self.table, &self.results).await {
+        (self.release)(&self.table, benchmark, &submission.upload).await?;
+        match give_up(benchmark, &submission.upload, reason, &self.table, &self.results).await {
             Ok(_) => Ok(()),
-            Err(PipelineError::Port(error)) => Err(error),
+            Err(WorkflowError::Port(error)) => Err(error),
             Err(error) => Err(PortError::Malformed {
                 what: format!("submission `{}`", entry.id),
                 why: error.to_string(),

@@ -1,16 +1,14 @@
 //! How far the sweep of a benchmark has come, kept in the table between runs.
 
-use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::AttributeValue;
 use dataperf::Timestamp;
 use dataperf::ports::PortError;
 use serde::{Deserialize, Serialize};
 
-use crate::fault::port_error;
 use crate::in_parts::InParts;
-use crate::items::{Item, text};
+use crate::items::{Item, SCHEMA, count, text};
 use crate::keys::Key;
 use crate::listing::Place;
+use crate::table::Table;
 
 /// The state of a benchmark's sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -45,16 +43,9 @@ fn key(benchmark: &str) -> Key {
     }
 }
 
-/// The state that was saved last; `None` before the first sweep. A state that can't be read is as none: the sweep begins anew.
-pub(crate) async fn load(client: &Client, table: &str, benchmark: &str) -> Result<Option<State>, PortError> {
-    let request = client
-        .get_item()
-        .table_name(table)
-        .set_key(Some(key(benchmark).item()));
-    let output = request.consistent_read(true).send().await;
-    let item = output
-        .map_err(|error| port_error(format!("reading table `{table}`"), error))?
-        .item;
+/// The state that was saved last; `None` before the first sweep. A state that can't be read restarts the sweep.
+pub(crate) async fn load(table: &Table, benchmark: &str) -> Result<Option<State>, PortError> {
+    let item = table.item(key(benchmark)).await?;
     let state = item
         .as_ref()
         .and_then(|item| item.get("state"))
@@ -63,28 +54,13 @@ pub(crate) async fn load(client: &Client, table: &str, benchmark: &str) -> Resul
 }
 
 /// Saves the state.
-pub(crate) async fn save(
-    client: &Client,
-    table: &str,
-    benchmark: &str,
-    state: &State,
-) -> Result<(), PortError> {
+pub(crate) async fn save(table: &Table, benchmark: &str, state: &State) -> Result<(), PortError> {
     let json = serde_json::to_string(state).map_err(|error| PortError::Malformed {
         what: "the state of the sweep".into(),
         why: error.to_string(),
     })?;
     let mut item: Item = key(benchmark).item();
-    item.insert(
-        "schema".into(),
-        AttributeValue::N(crate::items::SCHEMA.to_string()),
-    );
+    item.insert("schema".into(), count(SCHEMA.into()));
     item.insert("state".into(), text(json));
-    let sent = client
-        .put_item()
-        .table_name(table)
-        .set_item(Some(item))
-        .send()
-        .await;
-    sent.map(drop)
-        .map_err(|error| port_error(format!("writing table `{table}`"), error))
+    table.write_item(item).await
 }

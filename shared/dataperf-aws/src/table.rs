@@ -2,7 +2,6 @@
 //! reserved, `status`, `schema` and `round` among them.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::SdkError;
@@ -11,22 +10,16 @@ use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, TransactWriteItem, Up
 use dataperf::ports::PortError;
 
 use crate::fault::port_error;
-use crate::items::{Item, text};
+use crate::items::Item;
 use crate::keys::Key;
 use crate::meter::Meter;
 
-/// Transactions that touch one item at the same moment are cancelled except one; the others ask again.
-pub(crate) const TRIES: u32 = 12;
-const CONFLICT_PAUSE: Duration = Duration::from_millis(20);
-
-/// One table.
+/// One table of `DynamoDB`: the port of leaderboards, and what else is kept in the table.
 #[derive(Debug, Clone)]
 pub struct Table {
-    /// The SDK's client.
-    pub client: Client,
-    /// Its name.
-    pub name: String,
-    meter: Meter,
+    pub(crate) client: Client,
+    pub(crate) name: String,
+    pub(crate) meter: Meter,
 }
 
 /// What an operation of a transaction is about, to tell whose condition did not hold.
@@ -113,33 +106,6 @@ pub struct Change {
     pub condition: Option<Condition>,
 }
 
-/// One of the queries; all of them name a whole partition.
-pub struct Partition<'a> {
-    /// The index, or the table itself.
-    pub index: Option<&'a str>,
-    /// The attribute that is the partition key.
-    pub hash: &'a str,
-    /// Its value.
-    pub value: String,
-    /// Whether the last items come first.
-    pub newest_first: bool,
-    /// The most items that are wanted.
-    pub n: usize,
-}
-
-impl Partition<'_> {
-    /// A whole partition of the table.
-    pub fn of(value: String) -> Self {
-        Self {
-            index: None,
-            hash: "pk",
-            value,
-            newest_first: false,
-            n: usize::MAX,
-        }
-    }
-}
-
 impl Table {
     /// The table `name`.
     pub fn new(client: Client, name: impl Into<String>) -> Self {
@@ -178,42 +144,31 @@ impl Table {
             .map_err(|error| port_error(self.what("reading"), error))
     }
 
-    /// The items of a partition; of the table itself as they are now, of an index as they were moments ago.
+    /// Writes an item, whatever was there before.
     ///
     /// # Errors
     /// [`PortError`].
-    pub async fn query(&self, partition: Partition<'_>) -> Result<Vec<Item>, PortError> {
+    pub(crate) async fn write_item(&self, item: Item) -> Result<(), PortError> {
         let _call = self.meter.call();
-        let request = self
-            .client
-            .query()
-            .table_name(&self.name)
-            .consistent_read(partition.index.is_none())
-            .set_index_name(partition.index.map(str::to_owned));
-        let request = request
-            .key_condition_expression("#hash = :hash")
-            .expression_attribute_names("#hash", partition.hash);
-        let request = request.expression_attribute_values(":hash", text(partition.value));
-        let request = request.scan_index_forward(!partition.newest_first);
-        let mut found: Vec<Item> = Vec::new();
-        let mut start = None;
-        loop {
-            let left = partition.n - found.len();
-            let page = request.clone().set_exclusive_start_key(start);
-            let page = page.limit(i32::try_from(left).unwrap_or(i32::MAX));
-            let output = page
-                .send()
-                .await
-                .map_err(|error| port_error(self.what("querying"), error))?;
-            found.extend(output.items.unwrap_or_default());
-            start = output.last_evaluated_key;
-            if start.is_none() || found.len() >= partition.n {
-                return Ok(found);
-            }
-        }
+        let request = self.client.put_item().table_name(&self.name);
+        let sent = request.set_item(Some(item)).send().await;
+        sent.map(drop)
+            .map_err(|error| port_error(self.what("writing"), error))
     }
 
-    /// Writes an item.
+    /// Deletes the item of a key, if it is there.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub(crate) async fn delete_item(&self, key: Key) -> Result<(), PortError> {
+        let _call = self.meter.call();
+        let request = self.client.delete_item().table_name(&self.name);
+        let sent = request.set_key(Some(key.item())).send().await;
+        sent.map(drop)
+            .map_err(|error| port_error(self.what("writing"), error))
+    }
+
+    /// The operation that writes an item.
     #[expect(clippy::missing_panics_doc, reason = "the required fields are set")]
     pub fn put(&self, item: Item, condition: Option<Condition>) -> TransactWriteItem {
         let (text, names, values) = parts(condition);
@@ -229,7 +184,7 @@ impl Table {
             .build()
     }
 
-    /// Removes an item.
+    /// The operation that deletes an item.
     #[expect(clippy::missing_panics_doc, reason = "the required fields are set")]
     pub fn delete(&self, key: Key, condition: Option<Condition>) -> TransactWriteItem {
         let (text, names, values) = parts(condition);
@@ -245,7 +200,7 @@ impl Table {
             .build()
     }
 
-    /// Changes attributes of an item, which is made when it is not there.
+    /// The operation that changes attributes of an item, which is made when it is not there.
     #[expect(clippy::missing_panics_doc, reason = "the required fields are set")]
     pub fn update(&self, key: Key, change: Change) -> TransactWriteItem {
         let Change {
@@ -291,7 +246,7 @@ impl Table {
             .build()
     }
 
-    /// All of it or nothing.
+    /// Does all operations or none of them.
     ///
     /// # Errors
     /// [`Cancelled`], with the first operation whose condition did not hold.
@@ -345,50 +300,4 @@ fn parts(condition: Option<Condition>) -> (Option<String>, Option<HashMap<String
             condition.values(),
         )
     })
-}
-
-/// Does what `attempt` makes of the table as it is, again while it meets others.
-///
-/// # Errors
-/// [`PortError`] when others are faster all the time, or the table does not answer.
-pub async fn persist<T>(
-    what: &str,
-    mut attempt: impl AsyncFnMut() -> Result<Attempt<T>, PortError>,
-) -> Result<T, PortError> {
-    for tries in 1..=TRIES {
-        match attempt().await? {
-            Attempt::Done(done) => return Ok(done),
-            Attempt::Again => {}
-            Attempt::Met(cancelled) => match cancelled {
-                Cancelled::Condition(_) => {}
-                Cancelled::Conflict(error) if tries == TRIES => return Err(error),
-                Cancelled::Conflict(_) => pause(tries).await,
-                Cancelled::Other(error) => return Err(error),
-            },
-        }
-    }
-    Err(contended(what.to_owned(), TRIES))
-}
-
-/// What came of one attempt of [`persist`].
-pub enum Attempt<T> {
-    /// It is done.
-    Done(T),
-    /// The table has changed meanwhile: look again.
-    Again,
-    /// The transaction did not take place.
-    Met(Cancelled),
-}
-
-/// A little longer every time, so that those who collided don't meet again.
-pub(crate) async fn pause(tries: u32) {
-    tokio::time::sleep(CONFLICT_PAUSE * tries * tries.min(8)).await;
-}
-
-/// Too many others were faster.
-pub(crate) fn contended(what: String, tries: u32) -> PortError {
-    PortError::Transient {
-        what,
-        source: format!("others changed the same items {tries} times in a row").into(),
-    }
 }

@@ -6,11 +6,11 @@ use std::str::FromStr;
 use dataperf::ports::PortError;
 use dataperf::{Digest, SubmitterName, Timestamp};
 
-use crate::DynamoLeaderboards;
-use crate::fault::port_error;
 use crate::items::{Item, SCHEMA, count, text};
 use crate::keys::Key;
+use crate::query::Partition;
 use crate::reader::Reader;
+use crate::table::Table;
 
 /// The one partition of all tokens; no benchmark has this id.
 const PARTITION: &str = "token";
@@ -167,14 +167,14 @@ fn issued(item: &Item) -> Result<Issued, PortError> {
 }
 
 /// The tokens in the table.
-impl DynamoLeaderboards {
+impl Table {
     /// What the table knows of a token; `None` for one that was never issued or has been revoked. One that has expired may
     /// still be there: see [`Issued::is_valid`].
     ///
     /// # Errors
     /// [`PortError`].
     pub async fn issued(&self, token: &Token) -> Result<Option<Issued>, PortError> {
-        let item = self.table.item(key(&token.digest())).await?;
+        let item = self.item(key(&token.digest())).await?;
         item.as_ref().map(issued).transpose()
     }
 
@@ -198,10 +198,7 @@ impl DynamoLeaderboards {
         if let Holder::Submitter(submitter) = holder {
             item.insert("submitter".into(), text(submitter.as_str()));
         }
-        let request = self.table.client.put_item().table_name(&self.table.name);
-        let put = request.set_item(Some(item)).send().await;
-        put.map(drop)
-            .map_err(|error| port_error(self.table.what("writing"), error))
+        self.write_item(item).await
     }
 
     /// Makes a token invalid at once.
@@ -209,11 +206,7 @@ impl DynamoLeaderboards {
     /// # Errors
     /// [`PortError`].
     pub async fn revoke(&self, digest: &TokenDigest) -> Result<(), PortError> {
-        let request = self.table.client.delete_item().table_name(&self.table.name);
-        let deleted = request.set_key(Some(key(digest).item())).send().await;
-        deleted
-            .map(drop)
-            .map_err(|error| port_error(self.table.what("writing"), error))
+        self.delete_item(key(digest)).await
     }
 
     /// All tokens that were not revoked, in the order of their digests; also those that have expired, until the table drops them.
@@ -221,16 +214,7 @@ impl DynamoLeaderboards {
     /// # Errors
     /// [`PortError`].
     pub async fn tokens(&self) -> Result<Vec<Issued>, PortError> {
-        let request = self.table.client.query().table_name(&self.table.name);
-        let request = request
-            .key_condition_expression("pk = :pk")
-            .expression_attribute_values(":pk", text(PARTITION));
-        let mut pages = request.into_paginator().items().send();
-        let mut found = Vec::new();
-        while let Some(item) = pages.next().await {
-            let item = item.map_err(|error| port_error(self.table.what("querying"), error))?;
-            found.push(issued(&item)?);
-        }
-        Ok(found)
+        let items = self.query(&Partition::of(PARTITION)).await?;
+        items.iter().map(issued).collect()
     }
 }

@@ -199,6 +199,15 @@ impl<B: Benchmark, S: Bucket> Dataset<B, S> {
         })
     }
 
+    /// Opens a data set in the bucket of published data sets, whose bytes are compared with their digests.
+    ///
+    /// # Errors
+    /// [`DatasetError`] when there is none with this digest, or it is another benchmark's.
+    pub async fn published(bucket: S, digest: Digest) -> Result<Self, DatasetError> {
+        let prefix = dataset_prefix(B::ID, digest);
+        Self::open(bucket, prefix, Some(digest), Integrity::Digests).await
+    }
+
     /// The data set's digest.
     pub fn digest(&self) -> Digest {
         self.files.digest

@@ -1,16 +1,14 @@
-//! The end of a submission that the platform could not evaluate: a receipt that says so, and that it does not count.
+//! The judge of a submission that the platform could not evaluate: its receipt says so, and that it does not count.
+
+use std::str::FromStr;
 
 use crate::Timestamp;
 use crate::challenge::Terms;
-use crate::feedback::Feedback;
-use crate::pipeline::{Delivered, Outlets, PipelineError, file, keep_receipt, names};
-use crate::ports::PortError;
-use crate::ports::bucket::Bucket;
-use crate::ports::leaderboard::{Finished, Known, Leaderboards, Submission};
-use crate::rank::Direction;
+use crate::ports::leaderboard::Submission;
 use crate::rejection::{Reason, quote};
-use crate::upload::{Upload, UploadKey};
-use crate::verdict::{Ending, Receipt, Verdict};
+use crate::upload::FiledUnder;
+use crate::verdict::Verdict;
+use crate::workflow::{Judge, WorkflowError};
 
 /// Why the platform gave an upload up, by whose fault it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,77 +72,87 @@ impl Cause {
     }
 }
 
-/// Ends an upload as failed, unless it has ended; files it first when its event never got that far. Its receipt is
-/// written like any other, and a later delivery of its event finds it ended.
-///
-/// # Errors
-/// [`PipelineError`] when a bucket or the table does not answer.
-pub async fn give_up<L: Leaderboards, R: Bucket>(
-    benchmark: &str,
-    upload: &Upload,
-    reason: Reason,
-    outlets: &Outlets<'_, L, R>,
-    now: impl Fn() -> Timestamp,
-) -> Result<Delivered, PipelineError> {
-    let fail = async |submission: &Submission| -> Result<Verdict, PipelineError> {
-        Ok(Verdict::failed(benchmark, &submission.board.leaderboard, reason))
-    };
-    // Which round it is for is decided when it is evaluated again.
-    let terms = |submitter: &str| Terms::outside_any_challenge(submitter);
-    settle(benchmark, upload, terms, outlets, fail, now).await
+/// By whose fault a function could not do its work, as Lambda, the failures queue and alarms know it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FaultKind {
+    /// The organizer has to act: data set, permissions, configuration.
+    Organizer,
+    /// The same may work the next time.
+    Transient,
+    /// A service outside the platform did not answer as it should; the same may work the next time.
+    Provider,
+    /// The event is not one that the function gets.
+    Event,
+    /// A defect of the function.
+    Panic,
 }
 
-/// Ends an upload with what `judge` says of it, unless it has ended; files it first when no delivery of its event got that
-/// far. `terms` are those of a submitter, without limits. A failure leaves
-/// the submission in the round that it is filed under.
-///
-/// # Errors
-/// `judge`'s, and [`PipelineError`] when a bucket or the table does not answer.
-pub async fn settle<L: Leaderboards, R: Bucket, E: From<PipelineError>>(
-    benchmark: &str,
-    upload: &Upload,
-    terms: impl FnOnce(&str) -> Terms,
-    outlets: &Outlets<'_, L, R>,
-    judge: impl AsyncFnOnce(&Submission) -> Result<Verdict, E>,
-    now: impl Fn() -> Timestamp,
-) -> Result<Delivered, E> {
-    let names = names(benchmark, upload, &UploadKey::parse(benchmark, &upload.key));
-    let terms = terms(&names.submitter);
-    let received = file(benchmark, upload, &names, terms.clone());
-    let received = outlets.leaderboards.receive(&received).await;
-    let submission = match received.map_err(PipelineError::Port)? {
-        Known::New(submission) | Known::Unfinished(submission) => submission,
-        Known::Ended(receipt) => {
-            keep_receipt(outlets.results, &receipt, Feedback::Score).await?;
-            return Ok(Delivered {
-                receipt,
-                recorded: false,
-            });
+/// A word that is no [`FaultKind`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no error type of a function")]
+pub struct UnknownFault(String);
+
+impl FaultKind {
+    /// The error type that Lambda keeps of an invocation that failed.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Organizer => "OrganizerFault",
+            Self::Transient => "Transient",
+            Self::Provider => "ProviderFault",
+            Self::Event => "BadEvent",
+            Self::Panic => "Panic",
         }
-    };
-    let verdict = judge(&submission).await?;
-    let mut receipt = Receipt::of(submission, now(), verdict);
-    if receipt.verdict.status != Ending::Failed {
-        receipt.round.clone_from(&terms.round);
     }
-    // a failure has no score, and all other scores without a challenge are better when higher
-    let finished = outlets
-        .leaderboards
-        .conclude(&receipt, Direction::HigherIsBetter, &terms)
-        .await;
-    let (receipt, recorded) = match finished.map_err(PipelineError::Port)? {
-        Finished::Recorded => (receipt, true),
-        Finished::EndedBefore(other) => (other, false),
-        Finished::OverLimit(_) => unreachable_limit(&receipt)?,
-    };
-    keep_receipt(outlets.results, &receipt, Feedback::Score).await?;
-    Ok(Delivered { receipt, recorded })
+
+    /// Why the platform gives an upload up whose event failed so in all tries.
+    pub fn cause(self) -> Cause {
+        match self {
+            Self::Organizer => Cause::Organizer,
+            Self::Transient => Cause::Unavailable,
+            Self::Provider => Cause::Provider,
+            Self::Event | Self::Panic => Cause::Defect,
+        }
+    }
 }
 
-/// Where the terms have no limits.
-fn unreachable_limit<T>(receipt: &Receipt) -> Result<T, PipelineError> {
-    Err(PipelineError::Port(PortError::Malformed {
-        what: format!("submission `{}`", receipt.submission),
-        why: "it was counted against a limit where there is none".into(),
-    }))
+impl FromStr for FaultKind {
+    type Err = UnknownFault;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        [
+            Self::Organizer,
+            Self::Transient,
+            Self::Provider,
+            Self::Event,
+            Self::Panic,
+        ]
+        .into_iter()
+        .find(|kind| kind.as_str() == word)
+        .ok_or_else(|| UnknownFault(word.to_owned()))
+    }
+}
+
+/// The judge of an upload that the platform gives up: it has failed, whatever it holds. Its receipt is written like any
+/// other, and a later delivery of its event finds that it has ended.
+pub struct FailureJudge<'a> {
+    /// The benchmark's id.
+    pub benchmark: &'a str,
+    /// What the submitter reads, of [`Cause::reason`].
+    pub reason: Reason,
+}
+
+impl Judge for FailureJudge<'_> {
+    fn benchmark(&self) -> &str {
+        self.benchmark
+    }
+
+    fn terms(&self, key: &FiledUnder, _at: Timestamp) -> Terms {
+        // In which round it counts is decided when it is evaluated again.
+        Terms::outside_any_challenge(&key.submitter)
+    }
+
+    async fn judge(self, submission: &Submission, _terms: &Terms) -> Result<Verdict, WorkflowError> {
+        let leaderboard = &submission.board.leaderboard;
+        Ok(Verdict::failed(self.benchmark, leaderboard, self.reason))
+    }
 }

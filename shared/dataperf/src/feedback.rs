@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::Timestamp;
-use crate::scorecard::{Leaf, leaves, metrics_of};
+use crate::scorecard::{Leaf, has_hidden_data, leaves, metrics_of};
 use crate::verdict::{Receipt, Verdict};
 
 /// How much is shown. A higher level shows all that a lower one does.
@@ -59,7 +59,7 @@ impl Verdict {
     #[must_use]
     pub fn shown(&self, level: Feedback) -> Self {
         let mut shown = self.clone();
-        if level == Feedback::Full {
+        if level == Feedback::Full || !has_hidden_data(&self.benchmark) {
             return shown;
         }
         let mut kept = Map::new();
@@ -75,6 +75,9 @@ impl Verdict {
     /// The names of the metrics that `level` withholds, as their benchmark describes them: `*` stands for each concept,
     /// task or market.
     pub fn withheld(&self, level: Feedback) -> Vec<String> {
+        if !has_hidden_data(&self.benchmark) {
+            return Vec::new();
+        }
         let leaves = leaves(metrics_of(&self.benchmark), &self.metrics);
         let withheld = leaves.iter().filter(|leaf| leaf.level() > level);
         let names: BTreeSet<String> = withheld.map(Leaf::name).collect();

@@ -116,7 +116,11 @@ pub struct Figures {
 impl Figures {
     /// What can be drawn of a verdict, of which perhaps not everything is shown.
     pub fn of(verdict: &Verdict) -> Self {
-        let described = metrics_of(&verdict.benchmark);
+        Self::described(verdict, metrics_of(&verdict.benchmark))
+    }
+
+    /// The same of a verdict whose metrics are described by `described`.
+    pub fn described(verdict: &Verdict, described: &'static [Metric]) -> Self {
         let leaves = leaves(described, &verdict.metrics);
         let beside = |leaf: &Leaf<'_>, name: &str| {
             let way = &leaf.place[..leaf.place.len() - 1];

@@ -5,10 +5,13 @@
 //! knows AWS, a clock, an environment or a file system; what it needs from the world are the two [`ports`].
 
 pub mod archive;
+pub mod artifact_judge;
 pub mod benchmark;
 pub mod benchmarks;
+mod board;
 pub mod challenge;
 pub mod dataset;
+mod descriptor;
 mod digest;
 pub mod evaluate;
 pub mod evidence;
@@ -20,26 +23,31 @@ pub mod json;
 pub mod metrics;
 pub mod models;
 pub mod numbers;
-pub mod pipeline;
 pub mod pool;
 pub mod ports;
 pub mod progress;
 mod rank;
+mod ranking;
+mod receipts;
 mod rejection;
 pub mod rescoring;
 mod row_cache;
 pub mod scorecard;
 mod simd;
 mod spreadsheet;
+mod submission;
 mod submitter;
 mod timestamp;
 pub mod upload;
 mod verdict;
+pub mod workflow;
 
 pub use benchmark::Benchmark;
+pub use descriptor::{Descriptor, Fixed};
 pub use digest::{Digest, InvalidDigest};
 pub use feedback::{Feedback, Shown};
 pub use rank::{Direction, RankKey};
+pub use receipts::{receipt_level, write_receipt};
 pub use rejection::{MAX_LISTED_REASONS, Reason, Reasons, Rejection, pointer, quote};
 pub use spreadsheet::csv_cell;
 pub use submitter::{InvalidSubmitterName, SubmitterName};

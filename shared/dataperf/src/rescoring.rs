@@ -7,14 +7,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::benchmark::Benchmark;
-use crate::challenge::Challenge;
-use crate::dataset::{Dataset, DatasetError};
-use crate::pipeline::{Outlets, PipelineError, judge, keep_receipt, level};
+use crate::artifact_judge::{Evaluator, evaluated};
+use crate::challenge::{Challenge, Terms};
+use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got};
 use crate::ports::leaderboard::{Board, Submission};
-use crate::ports::upkeep::{Order, Revised, Upkeep};
+use crate::ports::maintenance::{Maintenance, Order, Revised};
+use crate::receipts::{receipt_level, write_receipt};
 use crate::upload::{SubmissionId, UNNAMED};
+use crate::workflow::WorkflowError;
 use crate::{Digest, Receipt, Timestamp, Upload};
 
 /// The folder of requests below the benchmark's, where no submitter's name can be.
@@ -48,8 +49,8 @@ impl Request {
     /// The request that was uploaded; `None` when it is gone or none, which is nobody's submission either.
     ///
     /// # Errors
-    /// [`PipelineError::Port`] when the bucket does not answer.
-    pub async fn read(submissions: &impl Bucket, upload: &Upload) -> Result<Option<Self>, PipelineError> {
+    /// [`WorkflowError::Port`] when the bucket does not answer.
+    pub async fn read(submissions: &impl Bucket, upload: &Upload) -> Result<Option<Self>, WorkflowError> {
         let got = submissions
             .get(&upload.key, upload.version.as_deref(), MAX_REQUEST_BYTES)
             .await?;
@@ -78,76 +79,81 @@ pub enum Rescored {
     Settled,
 }
 
-/// Scores one submission again. `submissions` gives the bucket of a name; `dataset` the data set of a digest or the one
-/// in force.
-///
-/// # Errors
-/// [`PipelineError`]; the submission is as it was then.
-pub async fn rescore<B, S, D, L, R, T>(
-    request: &Request,
-    id: &SubmissionId,
-    challenge: Option<&Challenge>,
-    submissions: impl Fn(&str) -> T,
-    dataset: impl AsyncFnOnce(Option<Digest>) -> Result<D, DatasetError>,
-    outlets: &Outlets<'_, L, R>,
-    now: impl Fn() -> Timestamp,
-) -> Result<Rescored, PipelineError>
-where
-    B: Benchmark,
-    S: Bucket,
-    D: AsRef<Dataset<B, S>>,
-    L: Upkeep,
-    R: Bucket,
-    T: Bucket,
-{
-    let board = request.board(B::ID);
-    let run = outlets.leaderboards.run(&board).await?;
-    let is_current = run.is_some_and(|run| run.id == request.run && run.ended_at.is_none());
-    let known = outlets.leaderboards.submission(B::ID, id).await?;
-    let Some((known, old)) = known.filter(|_| is_current).and_then(ended) else {
-        return Ok(Rescored::Settled);
-    };
-    let done = outlets.leaderboards.revision(&board, &request.run, id).await?;
-    if known.board != board || known.withdrawn_at.is_some() || done.is_some() {
-        keep_receipt(outlets.results, &old, level(challenge, &old, now())).await?; // should the delivery before this one have broken off at it
-        return Ok(Rescored::Settled);
+/// A pass over a board that is going on, and what it is done with.
+pub struct Pass<'a> {
+    /// The organizer's request.
+    pub request: &'a Request,
+    /// The challenge that is published, if one is.
+    pub challenge: Option<&'a Challenge>,
+    /// The submissions bucket of a name.
+    pub submissions: &'a dyn Fn(&str) -> Box<dyn Bucket>,
+    /// The table.
+    pub table: &'a dyn Maintenance,
+    /// The results bucket.
+    pub results: &'a dyn Bucket,
+    /// The time.
+    pub now: &'a dyn Fn() -> Timestamp,
+}
+
+impl Pass<'_> {
+    /// Evaluates one submission again, and records the new verdict in place of the old one.
+    ///
+    /// # Errors
+    /// [`WorkflowError`]; the submission is as it was then.
+    pub async fn rescore<E: Evaluator>(
+        &self,
+        id: &SubmissionId,
+        evaluator: &E,
+    ) -> Result<Rescored, WorkflowError> {
+        let board = self.request.board(evaluator.benchmark());
+        let run = self.table.run(&board).await?;
+        let is_current = run.is_some_and(|run| run.id == self.request.run && run.ended_at.is_none());
+        let known = self.table.submission(&board.benchmark, id).await?;
+        let Some((known, old)) = known.filter(|_| is_current).and_then(ended) else {
+            return Ok(Rescored::Settled);
+        };
+        let done = self.table.revision(&board, &self.request.run, id).await?;
+        if known.board != board || known.withdrawn_at.is_some() || done.is_some() {
+            self.write(&old).await?; // should the delivery before this one have broken off at it
+            return Ok(Rescored::Settled);
+        }
+        let terms = Terms {
+            dataset: self.pinned(&board),
+            ..Terms::outside_any_challenge(&known.submitter)
+        };
+        let submissions = (self.submissions)(&old.bucket);
+        let verdict = evaluated(evaluator, &known, &terms, &*submissions).await?;
+        let receipt = Receipt {
+            revision: old.revision + 1,
+            finished_at: (self.now)(),
+            verdict,
+            ..old
+        };
+        let order = Order {
+            direction: evaluator.direction(),
+            ranking: self.challenge.map_or_else(Default::default, |challenge| {
+                challenge.ranking(&board.leaderboard)
+            }),
+        };
+        let revised = self.table.revise(&receipt, order, &self.request.run).await?;
+        let (receipt, rescored) = match revised {
+            Revised::Recorded => (receipt.clone(), Rescored::Recorded(receipt)),
+            Revised::Settled(receipt) => (receipt, Rescored::Settled),
+        };
+        self.write(&receipt).await?;
+        Ok(rescored)
     }
-    let upload = Upload {
-        bucket: old.bucket.clone(),
-        key: old.key.clone(),
-        version: old.version.clone(),
-        e_tag: None,
-        received_at: old.received_at,
-    };
-    let pinned = challenge
-        .and_then(|challenge| challenge.round(&board.round))
-        .and_then(|round| round.dataset);
-    let verdict = judge(
-        &upload,
-        &board.leaderboard,
-        &submissions(&old.bucket),
-        async || dataset(pinned).await,
-    )
-    .await?;
-    let receipt = Receipt {
-        revision: old.revision + 1,
-        finished_at: now(),
-        verdict,
-        ..old
-    };
-    let order = Order {
-        direction: B::DIRECTION,
-        ranking: challenge.map_or_else(Default::default, |challenge| {
-            challenge.ranking(&board.leaderboard)
-        }),
-    };
-    let revised = outlets.leaderboards.revise(&receipt, order, &request.run).await?;
-    let (receipt, rescored) = match revised {
-        Revised::Recorded => (receipt.clone(), Rescored::Recorded(receipt)),
-        Revised::Settled(receipt) => (receipt, Rescored::Settled),
-    };
-    keep_receipt(outlets.results, &receipt, level(challenge, &receipt, now())).await?;
-    Ok(rescored)
+
+    async fn write(&self, receipt: &Receipt) -> Result<(), PortError> {
+        let level = receipt_level(self.challenge, receipt, (self.now)());
+        write_receipt(self.results, receipt, level).await
+    }
+
+    /// The data set of the board's round, when the challenge pins one.
+    fn pinned(&self, board: &Board) -> Option<Digest> {
+        let round = self.challenge.and_then(|challenge| challenge.round(&board.round));
+        round.and_then(|round| round.dataset)
+    }
 }
 
 /// A submission with its receipt, when it has ended.

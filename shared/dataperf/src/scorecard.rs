@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::benchmarks::{ADVERSARIAL_NIBBLER, NIBBLER_METRICS};
 use crate::feedback::Feedback;
 use crate::for_each_benchmark;
 
@@ -153,11 +152,10 @@ fn walk<'a>(
 
 macro_rules! described {
     ($($benchmark:ty,)*) => {
-        /// The description of a benchmark's metrics; empty for one that there is not.
+        /// The description of the metrics of a benchmark with a frozen model; empty for any other.
         pub fn metrics_of(benchmark: &str) -> &'static [Metric] {
             let all: BTreeMap<&str, &'static [Metric]> = [
                 $((<$benchmark as $crate::Benchmark>::ID, <$benchmark as $crate::Benchmark>::METRICS),)*
-                (ADVERSARIAL_NIBBLER, NIBBLER_METRICS),
             ]
             .into();
             all.get(benchmark).copied().unwrap_or_default()
@@ -173,16 +171,22 @@ macro_rules! described {
 }
 for_each_benchmark!(described);
 
+/// Whether a benchmark's metrics follow from hidden data: those of a benchmark with a frozen model do. Others, such as one whose
+/// scores follow from people's verdicts, show all of their metrics at every level.
+pub(crate) fn has_hidden_data(benchmark: &str) -> bool {
+    !metrics_of(benchmark).is_empty()
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::benchmarks::HOSTED;
+    use crate::benchmarks::IDS;
 
     #[test]
     fn every_description_is_of_one_metric_and_refers_to_others_that_there_are() {
-        for benchmark in HOSTED {
+        for benchmark in IDS {
             let described = metrics_of(benchmark);
             assert!(!described.is_empty(), "{benchmark}");
             let paths: BTreeSet<&str> = described.iter().map(|metric| metric.path).collect();

@@ -176,6 +176,11 @@ impl UploadKey {
 }
 
 impl FiledUnder {
+    /// The names that an upload is received under: those of its key or, where the key can't be used, what can be salvaged.
+    pub fn of(benchmark: &str, key: &str) -> Self {
+        UploadKey::parse(benchmark, key).map_or_else(|_| Self::salvage(benchmark, key), Self::from)
+    }
+
     /// The names of a key that can't be used: what of it can, and [`UNNAMED`] for the rest.
     pub fn salvage(benchmark: &str, key: &str) -> Self {
         let mut parts = key

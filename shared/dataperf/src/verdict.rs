@@ -1,12 +1,13 @@
 //! What an evaluation says: the verdict anybody can recompute, and the receipt that adds when and for whom.
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::board::Board;
 use crate::feedback::Feedback;
-use crate::ports::leaderboard::{Board, Submission};
 use crate::rejection::{MAX_LISTED_REASONS, Reason, Reasons, Rejection};
 use crate::scorecard::counted_rejections;
 use crate::upload::{SubmissionId, receipt_key};
@@ -47,6 +48,22 @@ impl Ending {
             Self::Rejected => "rejected",
             Self::Failed => "failed",
         }
+    }
+}
+
+/// A word that is no [`Ending`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not `scored`, `accepted`, `rejected` or `failed`")]
+pub struct UnknownEnding(String);
+
+impl FromStr for Ending {
+    type Err = UnknownEnding;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        [Self::Scored, Self::Accepted, Self::Rejected, Self::Failed]
+            .into_iter()
+            .find(|ending| ending.as_str() == word)
+            .ok_or_else(|| UnknownEnding(word.to_owned()))
     }
 }
 
@@ -244,7 +261,7 @@ fn unlisted(rejection: &Rejection) -> Option<usize> {
     Some(rejection.n_reasons()).filter(|&n| n > rejection.reasons().len())
 }
 
-const FIRST_REVISION: u32 = 1;
+pub(crate) const FIRST_REVISION: u32 = 1;
 
 /// The document a submitter finds in the results bucket: one for each upload, written once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -282,24 +299,6 @@ pub struct Receipt {
 impl Receipt {
     /// The version of the form written today.
     pub const SCHEMA: u32 = 1;
-
-    /// The receipt of a submission that ends with `verdict`.
-    pub fn of(submission: Submission, finished_at: Timestamp, verdict: Verdict) -> Self {
-        Self {
-            schema: Self::SCHEMA,
-            submission: submission.id,
-            revision: FIRST_REVISION,
-            submitter: submission.submitter,
-            round: submission.board.round,
-            bucket: submission.upload.bucket,
-            key: submission.upload.key,
-            version: submission.upload.version,
-            received_at: submission.received_at,
-            finished_at,
-            feedback: None,
-            verdict,
-        }
-    }
 
     /// The board it is of.
     pub fn board(&self) -> Board {

@@ -4,8 +4,7 @@
 use dataperf::Timestamp;
 use dataperf::ports::PortError;
 use dataperf_aws::{
-    Attempt, Cancelled, Change, Condition, Item, Key, Operation, Partition, Reader, SCHEMA, Step, Table,
-    count, now, persist, text,
+    Change, Condition, Item, Key, Operation, Partition, Reader, Retry, SCHEMA, Step, Table, count, now, text,
 };
 use dataperf_nibbler::{
     BENCHMARK, Board, Configuration, Consensus, PairId, Standing, ValidatedPair, Verdict, consensus,
@@ -53,7 +52,7 @@ async fn stands(table: &Table, pair: &Pair) -> Result<Stands, PortError> {
         stands.at = Some(reader.parsed("decided_at")?);
     }
     let partition = standing_partition(&pair.round, &pair.submitter);
-    for item in table.query(Partition::of(partition)).await? {
+    for item in table.query(&Partition::of(partition)).await? {
         if item.contains_key("validated") {
             stands
                 .validated
@@ -70,11 +69,12 @@ pub(crate) async fn decide(table: &Table, id: &PairId, rules: &Rules) -> Result<
         what: what.clone(),
         why,
     };
-    persist(&what, async || {
+    let mut retry = Retry::of(what.clone());
+    loop {
         let pair = pairs::read(table, id).await?;
         let mut pair = pair.ok_or_else(|| malformed("it was there and is gone".into()))?;
         if pair.decision.is_some() {
-            return Ok(Attempt::Done(pair));
+            return Ok(pair);
         }
         let verdicts: Vec<Verdict> = verdicts_on(table, id)
             .await?
@@ -96,17 +96,15 @@ pub(crate) async fn decide(table: &Table, id: &PairId, rules: &Rules) -> Result<
         let seen = stands.edition;
         let decision = next(consensus, &stands, rules, scores);
         let operations = operations(table, &pair, &decision, validated.as_ref(), &verdicts, seen)?;
-        Ok(match table.transact(operations).await {
+        match table.transact(operations).await {
             Ok(()) => {
                 pair.decision = Some(decision);
-                Attempt::Done(pair)
+                return Ok(pair);
             }
-            // another pair of the same submitter was decided, or this one
-            Err(Cancelled::Condition(_)) => Attempt::Again,
-            Err(cancelled) => Attempt::Met(cancelled),
-        })
-    })
-    .await
+            // Among others when another pair of the same submitter was decided meanwhile, or this one.
+            Err(cancelled) => retry.cancelled(cancelled).await?,
+        }
+    }
 }
 
 /// Its time is later than that of the edition before, whatever the clocks say: the latest score is the one that stands.
@@ -222,7 +220,8 @@ fn json<T: serde::Serialize>(pair: &Pair, value: &T) -> Result<String, PortError
 /// # Errors
 /// [`PortError`].
 pub async fn decided_in(table: &Table, round: &str) -> Result<Vec<(PairId, Vec<Verdict>)>, PortError> {
-    let items = table.query(Partition::of(agreement_partition(round))).await?;
+    let partition = Partition::of(agreement_partition(round));
+    let items = table.query(&partition).await?;
     let one = |item: &Item| {
         let reader = Reader { item };
         reader.schema()?;

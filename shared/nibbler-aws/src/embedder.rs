@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use dataperf::Digest;
-use dataperf::pipeline::PipelineError;
-use dataperf_aws::Fault;
+use dataperf::failure::FaultKind;
+use dataperf::workflow::WorkflowError;
 use dataperf_nibbler::{
     CharacterNgrams, Embed, EmbedError, Embedding, EmbeddingKind, MODEL_DIRECTORY, MODEL_FILES,
 };
@@ -34,7 +34,7 @@ impl Embedder {
     ///
     /// # Errors
     /// The organizer's fault, when the data set's weights can't be used; what reading them came to.
-    pub(crate) async fn embed(&self, rules: &Rules, prompt: &str) -> Result<Embedding, Fault> {
+    pub(crate) async fn embed(&self, rules: &Rules, prompt: &str) -> Result<Embedding, WorkflowError> {
         let embedded = match rules.configuration.embedding {
             EmbeddingKind::CharacterNgrams => CharacterNgrams.embed(&[prompt]),
             EmbeddingKind::MiniLm => self.model(rules).await?.embed(&[prompt]),
@@ -42,10 +42,10 @@ impl Embedder {
         let mut embedded = embedded.map_err(organizers)?;
         embedded
             .pop()
-            .ok_or_else(|| Fault::Organizer("an embedding gave nothing".into()))
+            .ok_or_else(|| WorkflowError::judge(FaultKind::Organizer, "an embedding gave nothing"))
     }
 
-    async fn model(&self, rules: &Rules) -> Result<Arc<Model>, Fault> {
+    async fn model(&self, rules: &Rules) -> Result<Arc<Model>, WorkflowError> {
         let mut kept = self.kept.lock().await;
         if let Some((_, model)) = kept.as_ref().filter(|(dataset, _)| *dataset == rules.dataset) {
             return Ok(model.clone());
@@ -54,7 +54,7 @@ impl Embedder {
         let mut files = Vec::with_capacity(MODEL_FILES.len());
         for name in MODEL_FILES {
             let file = rules.files.file(&format!("{MODEL_DIRECTORY}/{name}")).await;
-            files.push(file.map_err(PipelineError::Dataset)?);
+            files.push(file?);
         }
         let bytes = std::array::from_fn(|idx| &*files[idx]);
         let model = Arc::new((self.load)(bytes).map_err(organizers)?);
@@ -64,6 +64,6 @@ impl Embedder {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "as map_err calls it")]
-fn organizers(error: EmbedError) -> Fault {
-    Fault::Organizer(error.to_string())
+fn organizers(error: EmbedError) -> WorkflowError {
+    WorkflowError::judge(FaultKind::Organizer, error.to_string())
 }

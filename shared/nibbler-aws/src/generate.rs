@@ -5,17 +5,21 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
+use dataperf::failure::FaultKind;
 use dataperf::ports::bucket::Bucket;
+use dataperf::workflow::{Settled, WorkflowError};
 use dataperf::{Digest, LineOutcome, Reason, SubmissionId, Timestamp, Upload};
-use dataperf_aws::{Fault, Function, Handled, Invocation, Station, Taken, Taking, now, variable};
+use dataperf_aws::{Fault, Function, Resources, now, variable};
 use dataperf_nibbler::images::inspect;
 use dataperf_nibbler::{BENCHMARK, Generation, GenerationRequest, ImageId, Line, Provider, SetId};
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, join_all};
+use lambda_runtime::Context;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-use crate::office::{Case, Judged, Notes, Office};
+use crate::allowance::{Taken, Taking};
+use crate::files::{Case, Common, Judged, LineFunction, Notes, settle_lines};
 use crate::provider::{Given, NotGiven, Services};
 use crate::secrets::Secrets;
 use crate::sets::{self, Image, MadeSet, Making, Origin, image_key};
@@ -26,7 +30,7 @@ const RESERVE: Duration = Duration::from_secs(15);
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 struct Generate {
-    office: Office,
+    common: Common,
     secret: String,
     secrets: Mutex<Option<std::sync::Arc<Secrets>>>,
     services: Services,
@@ -39,7 +43,7 @@ struct Generate {
 pub async fn run_generate() -> Result<(), lambda_runtime::Error> {
     dataperf_aws::log_as_json();
     let generate = Generate {
-        office: Office::from_environment()?,
+        common: Common::from_environment()?,
         secret: variable("DATAPERF_SECRET")?,
         secrets: Mutex::new(None),
         services: Services::new()?,
@@ -52,17 +56,16 @@ impl Function for Generate {
         BENCHMARK
     }
 
-    fn station(&self) -> &Station {
-        &self.office.station
+    fn resources(&self) -> &Resources {
+        &self.common.resources
     }
 
-    fn handle<'a>(
+    fn settle<'a>(
         &'a self,
         upload: &'a Upload,
-        invocation: &'a Invocation,
-    ) -> LocalBoxFuture<'a, Result<Handled, Fault>> {
-        let judge = async |case: Case<'_>, lines| Box::pin(self.judge(&case, lines)).await;
-        Box::pin(self.office.end::<GenerationRequest>(upload, invocation, judge)).boxed_local()
+        context: &'a Context,
+    ) -> LocalBoxFuture<'a, Result<Settled, Fault>> {
+        settle_lines(self, upload, context).boxed_local()
     }
 }
 
@@ -86,8 +89,18 @@ enum Outcome {
     Rejected(Reason),
 }
 
-impl Generate {
-    async fn judge(&self, case: &Case<'_>, lines: Vec<Line<GenerationRequest>>) -> Result<Judged, Fault> {
+impl LineFunction for Generate {
+    type Line = GenerationRequest;
+
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    async fn judge(
+        &self,
+        case: &Case<'_>,
+        lines: Vec<Line<GenerationRequest>>,
+    ) -> Result<Judged, WorkflowError> {
         let mut outcomes = Vec::with_capacity(lines.len());
         for line in lines {
             outcomes.push(match line.outcome {
@@ -101,7 +114,7 @@ impl Generate {
             });
         }
         let submission = case.submission;
-        let taken = sets::allowance(case.table.table())
+        let taken = sets::allowance(case.table)
             .n_taken(&submission.submitter, submission.received_at)
             .await?;
         let limit = case.rules.configuration.generation.sets_a_day;
@@ -112,9 +125,11 @@ impl Generate {
         ]);
         Ok(Judged::Lines(outcomes, notes))
     }
+}
 
+impl Generate {
     /// One prompt's set: the stored one, or a new one that counts.
-    async fn one(&self, case: &Case<'_>, line: usize, prompt: &str) -> Result<Outcome, Fault> {
+    async fn one(&self, case: &Case<'_>, line: usize, prompt: &str) -> Result<Outcome, WorkflowError> {
         let submission = case.submission;
         let wanted = Wanted {
             case,
@@ -124,10 +139,10 @@ impl Generate {
         let generation = &case.rules.configuration.generation;
         let patience = Duration::from_secs(generation.set_seconds);
         loop {
-            let left = case.invocation.deadline.duration_since(SystemTime::now());
+            let left = case.context.deadline().duration_since(SystemTime::now());
             if left.unwrap_or_default() < patience + RESERVE {
                 let what = "the file's sets take longer than one run: the next one goes on from here";
-                return Err(Fault::Transient(what.into()));
+                return Err(WorkflowError::judge(FaultKind::Transient, what));
             }
             let taking = Taking {
                 submitter: &submission.submitter,
@@ -135,10 +150,10 @@ impl Generate {
                 at: submission.received_at,
                 thing: wanted.set.as_str(),
                 limit: generation.sets_a_day.into(),
-                worker: &case.invocation.request_id,
+                worker: &case.context.request_id,
                 until: later(patience + RESERVE),
             };
-            let allowance = sets::allowance(case.table.table());
+            let allowance = sets::allowance(case.table);
             let taken_by = match allowance.take(&taking, now()).await? {
                 Taken::Make { taken_by } => taken_by,
                 Taken::Made(item) => {
@@ -172,7 +187,7 @@ impl Generate {
         wanted: &Wanted<'_>,
         taken_by: &SubmissionId,
         patience: Duration,
-    ) -> Result<Option<MadeSet>, Fault> {
+    ) -> Result<Option<MadeSet>, WorkflowError> {
         let generation = &wanted.case.rules.configuration.generation;
         let secrets = self.secrets().await?;
         let key = secrets.image_ids()?;
@@ -186,7 +201,7 @@ impl Generate {
                     .ask((provider, key), wanted.prompt, generation, deadline, |given| {
                         seen(provider, given, generation)
                     });
-                Ok::<_, Fault>(ask.await)
+                Ok::<_, WorkflowError>(ask.await)
             }
         });
         let mut batches = Vec::new();
@@ -217,9 +232,9 @@ impl Generate {
         taken_by: &SubmissionId,
         key: &dataperf_nibbler::SecretKey,
         batches: Vec<Batch<'_>>,
-    ) -> Result<Option<MadeSet>, Fault> {
+    ) -> Result<Option<MadeSet>, WorkflowError> {
         let submitter = &wanted.case.submission.submitter;
-        let results = self.office.station.results().await;
+        let results = self.common.resources.results().await;
         let (mut images, mut origins, mut n_blocked) = (Vec::new(), Vec::new(), 0);
         for batch in batches {
             n_blocked += batch.n_blocked;
@@ -249,17 +264,17 @@ impl Generate {
             taken_by,
             made_at: now(),
         };
-        let is_recorded = sets::record(wanted.case.table.table(), &making, &set, &origins).await?;
+        let is_recorded = sets::record(wanted.case.table, &making, &set, &origins).await?;
         Ok(is_recorded.then_some(set))
     }
 
     /// The keys: read with the first request, and kept.
-    async fn secrets(&self) -> Result<std::sync::Arc<Secrets>, Fault> {
+    async fn secrets(&self) -> Result<std::sync::Arc<Secrets>, WorkflowError> {
         let mut kept = self.secrets.lock().await;
         if let Some(secrets) = kept.as_ref() {
             return Ok(secrets.clone());
         }
-        let read = Secrets::read(self.office.station.clients().await, None, &self.secret).await?;
+        let read = Secrets::read(self.common.resources.clients().await, None, &self.secret).await?;
         Ok(kept.insert(std::sync::Arc::new(read)).clone())
     }
 
@@ -334,7 +349,7 @@ fn used_up(line: usize, limit: u64, n_taken: u64, at: Timestamp) -> Reason {
 }
 
 /// One fault for all providers: the organizer's only if none may work the next time.
-fn too_few(n_given: usize, least: usize, faults: &[NotGiven]) -> Fault {
+fn too_few(n_given: usize, least: usize, faults: &[NotGiven]) -> WorkflowError {
     let said: Vec<String> = faults.iter().map(ToString::to_string).collect();
     let what = format!(
         "{n_given} images were made, a set has at least {least}; {}",
@@ -342,11 +357,12 @@ fn too_few(n_given: usize, least: usize, faults: &[NotGiven]) -> Fault {
     );
     let is_organizers =
         !faults.is_empty() && faults.iter().all(|fault| matches!(fault, NotGiven::Organizer(_)));
-    if is_organizers {
-        Fault::Organizer(what)
+    let fault = if is_organizers {
+        FaultKind::Organizer
     } else {
-        Fault::Provider(what)
-    }
+        FaultKind::Provider
+    };
+    WorkflowError::judge(fault, what)
 }
 
 fn later(after: Duration) -> Timestamp {

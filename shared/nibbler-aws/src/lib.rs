@@ -1,9 +1,10 @@
 //! Adversarial Nibbler's three functions, their items in the table, and the services that make images.
 
+mod allowance;
 mod decisions;
 mod embedder;
+mod files;
 mod generate;
-mod office;
 mod pairs;
 mod provider;
 mod raters;
@@ -15,6 +16,7 @@ mod submit;
 mod verdict;
 mod verdicts;
 
+pub use allowance::release;
 pub use decisions::decided_in;
 pub use embedder::{LoadModel, Model};
 pub use generate::run_generate;

@@ -6,8 +6,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use dataperf::ports::PortError;
 use dataperf::{Digest, SubmissionId, Timestamp};
 use dataperf_aws::{
-    Attempt, Cancelled, Condition, Item, Key, Operation, Partition, Reader, SCHEMA, Step, Table, count,
-    persist, text,
+    Cancelled, Condition, Item, Key, Operation, Partition, Reader, Retry, SCHEMA, Step, Table, count, text,
 };
 use dataperf_nibbler::duplicates::{DuplicateKeys, similarity};
 use dataperf_nibbler::{BENCHMARK, Consensus, Embedding, PairId, Submission};
@@ -75,7 +74,7 @@ pub struct Pair {
 pub struct Decision {
     /// What most of them say.
     pub consensus: Consensus,
-    /// The how-manieth decision about this submitter's pairs in the round it is, from 1.
+    /// The 1-based number of this decision among those about the submitter's pairs in the round.
     pub edition: u64,
     /// When; later for each edition.
     pub at: Timestamp,
@@ -167,24 +166,23 @@ pub(crate) async fn index(table: &Table, pair: &Pair) -> Result<(), PortError> {
         .into_iter()
         .map(put)
         .collect();
-    persist(&format!("pair `{}`", pair.id), async || {
-        Ok(match table.transact(operations.clone()).await {
-            Ok(()) => Attempt::Done(()),
-            Err(cancelled) => Attempt::Met(cancelled),
-        })
-    })
-    .await
+    let mut retry = Retry::of(format!("pair `{}`", pair.id));
+    loop {
+        match table.transact(operations.clone()).await {
+            Ok(()) => return Ok(()),
+            Err(cancelled) => retry.cancelled(cancelled).await?,
+        }
+    }
 }
 
 /// The earlier pair that a pair repeats, if it repeats one: an exact duplicate before near ones, then the most similar,
 /// then the first.
 pub(crate) async fn duplicate(table: &Table, pair: &Pair, from: f64) -> Result<Duplicate, PortError> {
-    let queries = prompt_partitions(&pair.said.prompt).into_iter().map(|partition| {
-        table.query(Partition {
-            n: MOST_COMPARED,
-            ..Partition::of(partition)
-        })
-    });
+    let partitions = prompt_partitions(&pair.said.prompt);
+    let partitions: Vec<Partition> = partitions.into_iter().map(Partition::of).collect();
+    let queries = partitions
+        .iter()
+        .map(|partition| table.query_first(partition, MOST_COMPARED));
     let found: Vec<Item> = try_join_all(queries).await?.concat();
     let mut best: Option<(f64, String, Duplicate)> = None;
     for item in &found {
@@ -229,22 +227,22 @@ pub(crate) async fn file(table: &Table, pair: &Pair) -> Result<Filed, PortError>
     queued.insert("prompt".into(), text(&pair.said.prompt));
     queued.insert("image".into(), text(pair_image_key(&pair.id)));
     let item = item(pair)?;
-    persist(&format!("pair `{}`", pair.id), async || {
+    let mut retry = Retry::of(format!("pair `{}`", pair.id));
+    loop {
         let operations = vec![
             (PAIR, table.put(item.clone(), Some(Condition::new_item()))),
             (INDEX, table.put(own.clone(), None)),
             (INDEX, table.put(queued.clone(), None)),
         ];
         match table.transact(operations).await {
-            Ok(()) => Ok(Attempt::Done(Filed::Here(Box::new(pair.clone())))),
+            Ok(()) => return Ok(Filed::Here(Box::new(pair.clone()))),
             Err(Cancelled::Condition(_)) => match read(table, &pair.id).await? {
-                Some(there) => Ok(Attempt::Done(filed(there, pair))),
-                None => Ok(Attempt::Again),
+                Some(there) => return Ok(filed(there, pair)),
+                None => retry.changed().await?,
             },
-            Err(cancelled) => Ok(Attempt::Met(cancelled)),
+            Err(cancelled) => retry.cancelled(cancelled).await?,
         }
-    })
-    .await
+    }
 }
 
 /// Whether the pair that is there is the one that was to be filed.
@@ -321,11 +319,8 @@ fn of_item(item: &Item) -> Result<Pair, PortError> {
 /// # Errors
 /// [`PortError`].
 pub async fn pairs_of(table: &Table, submitter: &str, n: usize) -> Result<Vec<PairId>, PortError> {
-    let partition = Partition {
-        n,
-        ..Partition::of(own_partition(submitter))
-    };
-    let items = table.query(partition).await?;
+    let partition = Partition::of(own_partition(submitter));
+    let items = table.query_first(&partition, n).await?;
     items.iter().map(|item| Reader { item }.parsed("pair")).collect()
 }
 
@@ -345,7 +340,7 @@ pub struct Unjudged {
 /// # Errors
 /// [`PortError`].
 pub async fn unjudged(table: &Table) -> Result<Vec<Unjudged>, PortError> {
-    let items = table.query(Partition::of(queue_partition())).await?;
+    let items = table.query(&Partition::of(queue_partition())).await?;
     let one = |item: &Item| {
         let reader = Reader { item };
         Ok(Unjudged {

@@ -2,7 +2,7 @@
 
 use dataperf::Timestamp;
 use dataperf::ports::PortError;
-use dataperf_aws::{Attempt, Key, Partition, Reader, SCHEMA, Step, Table, count, persist, text};
+use dataperf_aws::{Key, Partition, Reader, Retry, SCHEMA, Step, Table, count, text};
 use dataperf_nibbler::{BENCHMARK, PairId};
 
 use crate::pairs::pairs_of;
@@ -49,14 +49,14 @@ pub async fn name_rater(table: &Table, name: &str, at: Timestamp) -> Result<(), 
     let mut item = role(name).item();
     item.insert("schema".into(), count(SCHEMA.into()));
     item.insert("named_at".into(), text(at.to_string()));
-    persist(&format!("rater `{name}`"), async || {
+    let mut retry = Retry::of(format!("rater `{name}`"));
+    loop {
         let put = table.put(item.clone(), None);
-        Ok(match table.transact(vec![(Step::Named("role"), put)]).await {
-            Ok(()) => Attempt::Done(()),
-            Err(cancelled) => Attempt::Met(cancelled),
-        })
-    })
-    .await
+        match table.transact(vec![(Step::Named("role"), put)]).await {
+            Ok(()) => return Ok(()),
+            Err(cancelled) => retry.cancelled(cancelled).await?,
+        }
+    }
 }
 
 /// The pairs that a rater has judged.
@@ -64,7 +64,7 @@ pub async fn name_rater(table: &Table, name: &str, at: Timestamp) -> Result<(), 
 /// # Errors
 /// [`PortError`].
 pub async fn judged_by(table: &Table, rater: &str) -> Result<Vec<PairId>, PortError> {
-    let items = table.query(Partition::of(rater_partition(rater))).await?;
+    let items = table.query(&Partition::of(rater_partition(rater))).await?;
     let marks = items.iter().filter(|item| item.contains_key("pair"));
     marks.map(|item| Reader { item }.parsed("pair")).collect()
 }

@@ -1,18 +1,52 @@
-//! A step of a score: filed and ended as a submission is, so that boards, histories and best-over-time need nothing new.
+//! A step of a score: received and recorded as a submission is, so that boards, histories and best-over-time need nothing new.
 
-use dataperf::benchmarks::NIBBLER_RANKING;
 use dataperf::challenge::Terms;
-use dataperf::failure::settle;
-use dataperf::pipeline::{Delivered, Outlets};
 use dataperf::ports::leaderboard::Submission;
-use dataperf::{Digest, Scorecard, Upload, Verdict};
-use dataperf_aws::{DynamoLeaderboards, Fault, S3Bucket, now};
-use dataperf_nibbler::BENCHMARK;
+use dataperf::upload::FiledUnder;
+use dataperf::workflow::{Judge, Ports, Settled, WorkflowError, settle};
+use dataperf::{Digest, Scorecard, Timestamp, Upload, Verdict};
+use dataperf_nibbler::{BENCHMARK, RANKING};
 
 use crate::pairs::{Decision, Pair, Score};
 
-/// Where steps of scores are filed: in no bucket.
+/// The bucket of the uploads that steps of scores are received as; there is no such bucket.
 const NO_BUCKET: &str = "scores";
+
+/// Judges a step of a score, which follows from the decision on a pair.
+struct ScoreJudge<'a> {
+    pair: &'a Pair,
+    decision: &'a Decision,
+    score: &'a Score,
+}
+
+impl Judge for ScoreJudge<'_> {
+    fn benchmark(&self) -> &str {
+        BENCHMARK
+    }
+
+    fn terms(&self, key: &FiledUnder, _at: Timestamp) -> Terms {
+        Terms {
+            round: self.pair.round.clone(),
+            ranking: RANKING,
+            ..Terms::outside_any_challenge(&key.submitter)
+        }
+    }
+
+    async fn judge(self, _submission: &Submission, _terms: &Terms) -> Result<Verdict, WorkflowError> {
+        let Score {
+            board,
+            score,
+            metrics,
+        } = self.score;
+        let card = Scorecard {
+            score: *score,
+            metrics: metrics.clone(),
+        };
+        let artifact = Digest::of(self.pair.id.as_str().as_bytes()); // what was judged last
+        let dataset = self.decision.dataset;
+        Ok(Verdict::scored(BENCHMARK, board, dataset, artifact, card))
+    }
+}
 
 /// Writes a score that follows from a decision, unless it is written. Its time is the decision's, so that of a submitter's
 /// scores the one of the latest decision stands, in whatever order they are written.
@@ -20,8 +54,8 @@ pub(crate) async fn publish(
     pair: &Pair,
     decision: &Decision,
     score: &Score,
-    outlets: &Outlets<'_, DynamoLeaderboards, S3Bucket>,
-) -> Result<Delivered, Fault> {
+    ports: Ports<'_>,
+) -> Result<Settled, WorkflowError> {
     let upload = Upload {
         bucket: NO_BUCKET.into(),
         key: format!("{BENCHMARK}/{}/{}/{}", score.board, pair.submitter, pair.id),
@@ -29,25 +63,10 @@ pub(crate) async fn publish(
         e_tag: None,
         received_at: decision.at,
     };
-    let terms = |submitter: &str| Terms {
-        round: pair.round.clone(),
-        ranking: NIBBLER_RANKING,
-        ..Terms::outside_any_challenge(submitter)
+    let judge = ScoreJudge {
+        pair,
+        decision,
+        score,
     };
-    let verdict = async |_: &Submission| -> Result<Verdict, Fault> {
-        let card = Scorecard {
-            score: score.score,
-            metrics: score.metrics.clone(),
-        };
-        // what was judged last
-        let artifact = Digest::of(pair.id.as_str().as_bytes());
-        Ok(Verdict::scored(
-            BENCHMARK,
-            &score.board,
-            decision.dataset,
-            artifact,
-            card,
-        ))
-    };
-    settle(BENCHMARK, &upload, terms, outlets, verdict, now).await
+    settle(&upload, judge, ports).await
 }

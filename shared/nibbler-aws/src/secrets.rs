@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use dataperf::failure::FaultKind;
+use dataperf::workflow::WorkflowError;
 use dataperf_aws::{Clients, Fault, port_error};
 use dataperf_nibbler::{Provider, SecretKey};
 
@@ -24,7 +26,11 @@ impl fmt::Debug for Secrets {
 
 impl Secrets {
     /// Asks Secrets Manager, at `endpoint` or where the environment says.
-    pub(crate) async fn read(clients: &Clients, endpoint: Option<&str>, name: &str) -> Result<Self, Fault> {
+    pub(crate) async fn read(
+        clients: &Clients,
+        endpoint: Option<&str>,
+        name: &str,
+    ) -> Result<Self, WorkflowError> {
         let mut configuration = aws_sdk_secretsmanager::config::Builder::from(clients.configuration());
         if let Some(endpoint) = endpoint {
             configuration = configuration.endpoint_url(endpoint);
@@ -39,7 +45,7 @@ impl Secrets {
             let what = format!(
                 "the secret `{name}` is no JSON object of strings: store the providers' keys and `{IMAGE_IDS}` in it"
             );
-            Fault::Organizer(what)
+            organizer(what)
         };
         Ok(Self {
             name: name.to_owned(),
@@ -47,20 +53,20 @@ impl Secrets {
         })
     }
 
-    fn member(&self, member: &str) -> Result<&str, Fault> {
+    fn member(&self, member: &str) -> Result<&str, WorkflowError> {
         let found = self.members.get(member).map(String::as_str);
-        found.ok_or_else(|| Fault::Organizer(format!("the secret `{}` has no `{member}`", self.name)))
+        found.ok_or_else(|| organizer(format!("the secret `{}` has no `{member}`", self.name)))
     }
 
     /// The key that a provider wants to see.
-    pub(crate) fn of_provider(&self, provider: &Provider) -> Result<&str, Fault> {
+    pub(crate) fn of_provider(&self, provider: &Provider) -> Result<&str, WorkflowError> {
         self.member(&provider.secret)
     }
 
     /// The key that images' ids are made with.
-    pub(crate) fn image_ids(&self) -> Result<SecretKey, Fault> {
+    pub(crate) fn image_ids(&self) -> Result<SecretKey, WorkflowError> {
         let key = SecretKey::new(self.member(IMAGE_IDS)?.as_bytes());
-        key.map_err(|weak| Fault::Organizer(format!("`{IMAGE_IDS}` in the secret `{}`: {weak}", self.name)))
+        key.map_err(|weak| organizer(format!("`{IMAGE_IDS}` in the secret `{}`: {weak}", self.name)))
     }
 }
 
@@ -73,5 +79,10 @@ pub async fn pseudonym_key(
     endpoint: Option<&str>,
     name: &str,
 ) -> Result<SecretKey, Fault> {
-    Secrets::read(clients, endpoint, name).await?.image_ids()
+    let secrets = Secrets::read(clients, endpoint, name).await?;
+    Ok(secrets.image_ids()?)
+}
+
+fn organizer(message: String) -> WorkflowError {
+    WorkflowError::judge(FaultKind::Organizer, message)
 }

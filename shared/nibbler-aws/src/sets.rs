@@ -3,11 +3,11 @@
 use aws_sdk_dynamodb::types::AttributeValue;
 use dataperf::ports::PortError;
 use dataperf::{Digest, SubmissionId, Timestamp};
-use dataperf_aws::{
-    Allowance, Attempt, Cancelled, Item, Key, Operation, Reader, SCHEMA, Step, Table, count, persist, text,
-};
+use dataperf_aws::{Cancelled, Item, Key, Operation, Reader, Retry, SCHEMA, Step, Table, count, text};
 use dataperf_nibbler::{BENCHMARK, ImageId, SetId};
 use serde::{Deserialize, Serialize};
+
+use crate::allowance::Allowance;
 
 const IMAGE: Step = Step::Named("image");
 
@@ -97,7 +97,8 @@ pub(crate) async fn record(
         what: what.clone(),
         why: error.to_string(),
     })?;
-    persist(&what, async || {
+    let mut retry = Retry::of(what);
+    loop {
         let attributes: Vec<(String, AttributeValue)> = vec![
             ("images".into(), text(&json)),
             ("prompt".into(), text(making.prompt)),
@@ -112,13 +113,12 @@ pub(crate) async fn record(
         {
             operations.push((IMAGE, table.put(image_item(making, image, origin), None)));
         }
-        Ok(match table.transact(operations).await {
-            Ok(()) => Attempt::Done(true),
-            Err(Cancelled::Condition(_)) => Attempt::Done(false),
-            Err(cancelled) => Attempt::Met(cancelled),
-        })
-    })
-    .await
+        match table.transact(operations).await {
+            Ok(()) => return Ok(true),
+            Err(Cancelled::Condition(_)) => return Ok(false),
+            Err(cancelled) => retry.cancelled(cancelled).await?,
+        }
+    }
 }
 
 fn image_item(making: &Making<'_>, image: &Image, origin: &Origin) -> Item {

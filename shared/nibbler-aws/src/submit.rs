@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 
 use dataperf::ports::PortError;
 use dataperf::ports::bucket::{Bucket, Got};
+use dataperf::workflow::{Settled, WorkflowError};
 use dataperf::{LineOutcome, Reason, Rejection, Upload, quote};
-use dataperf_aws::{Fault, Function, Handled, Invocation, Station};
+use dataperf_aws::{Fault, Function, Resources};
 use dataperf_nibbler::{BENCHMARK, Line, PairId, Submission};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
+use lambda_runtime::Context;
 use serde_json::{Value, json};
 
 use crate::embedder::{Embedder, LoadModel};
-use crate::office::{Case, Judged, Notes, Office};
+use crate::files::{Case, Common, Judged, LineFunction, Notes, settle_lines};
 use crate::pairs::{self, Duplicate, Filed, Pair, pair_image_key};
 use crate::raters::is_rater;
 use crate::sets;
@@ -21,7 +23,7 @@ use crate::sets;
 const MAX_IMAGE_BYTES: u64 = 256 << 20;
 
 struct Submit {
-    office: Office,
+    common: Common,
     embedder: Embedder,
 }
 
@@ -31,9 +33,9 @@ struct Submit {
 /// When the environment lacks a variable, or the runtime's host is gone.
 pub async fn run_submit(load: LoadModel) -> Result<(), lambda_runtime::Error> {
     dataperf_aws::log_as_json();
-    let office = Office::from_environment()?;
+    let common = Common::from_environment()?;
     dataperf_aws::serve(Submit {
-        office,
+        common,
         embedder: Embedder::new(load),
     })
     .await
@@ -44,29 +46,34 @@ impl Function for Submit {
         BENCHMARK
     }
 
-    fn station(&self) -> &Station {
-        &self.office.station
+    fn resources(&self) -> &Resources {
+        &self.common.resources
     }
 
-    fn handle<'a>(
+    fn settle<'a>(
         &'a self,
         upload: &'a Upload,
-        invocation: &'a Invocation,
-    ) -> LocalBoxFuture<'a, Result<Handled, Fault>> {
-        let judge = async |case: Case<'_>, lines| Box::pin(self.judge(&case, lines)).await;
-        Box::pin(self.office.end::<Submission>(upload, invocation, judge)).boxed_local()
+        context: &'a Context,
+    ) -> LocalBoxFuture<'a, Result<Settled, Fault>> {
+        settle_lines(self, upload, context).boxed_local()
     }
 }
 
-impl Submit {
-    async fn judge(&self, case: &Case<'_>, lines: Vec<Line<Submission>>) -> Result<Judged, Fault> {
+impl LineFunction for Submit {
+    type Line = Submission;
+
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    async fn judge(&self, case: &Case<'_>, lines: Vec<Line<Submission>>) -> Result<Judged, WorkflowError> {
         let name = &case.submission.submitter;
-        if is_rater(case.table.table(), name).await? {
+        if is_rater(case.table, name).await? {
             let message = format!(
                 "{} is a rater's name: who judges pairs submits none. Submit under another name, of somebody who is no rater",
                 quote(name)
             );
-            return Ok(Judged::Refused(Reason::new("rater", "", message).into()));
+            return Ok(Judged::Rejected(Reason::new("rater", "", message).into()));
         }
         let mut outcomes = Vec::with_capacity(lines.len());
         for line in lines {
@@ -85,14 +92,16 @@ impl Submit {
             Notes::from([("embedding".into(), json!(embedding))]),
         ))
     }
+}
 
+impl Submit {
     async fn one(
         &self,
         case: &Case<'_>,
         line: usize,
         said: Submission,
-    ) -> Result<Result<Pair, Rejection>, Fault> {
-        let (table, submission) = (case.table.table(), case.submission);
+    ) -> Result<Result<Pair, Rejection>, WorkflowError> {
+        let (table, submission) = (case.table, case.submission);
         let at = |member: &str| format!("line {line} /{member}");
         let known = sets::known(table, &said.image).await?;
         // Another's image is as good as none: nobody learns which ids there are.
@@ -149,8 +158,8 @@ impl Submit {
     }
 
     /// Copies an image to where raters may read it.
-    async fn show_raters(&self, key: &str, pair: &PairId) -> Result<(), Fault> {
-        let results = self.office.station.results().await;
+    async fn show_raters(&self, key: &str, pair: &PairId) -> Result<(), WorkflowError> {
+        let results = self.common.resources.results().await;
         let Got::Object(image) = results.get(key, None, MAX_IMAGE_BYTES).await? else {
             let error = PortError::Malformed {
                 what: format!("the image `{key}`"),

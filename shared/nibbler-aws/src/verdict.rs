@@ -3,23 +3,26 @@
 
 use std::collections::BTreeMap;
 
+use dataperf::failure::FaultKind;
 use dataperf::ports::leaderboard::Submission as Filed;
+use dataperf::workflow::{Ports, Settled, WorkflowError};
 use dataperf::{LineOutcome, Reason, Rejection, Upload, UploadKey, quote};
-use dataperf_aws::{Fault, Function, Handled, Invocation, Station};
+use dataperf_aws::{Fault, Function, Resources, now};
 use dataperf_nibbler::{BENCHMARK, Board, Line, PairId, Verdict};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
+use lambda_runtime::Context;
 use serde_json::{Value, json};
 
 use crate::decisions;
-use crate::office::{Case, Judged, Notes, Office};
+use crate::files::{Case, Common, Judged, LineFunction, Notes, settle_lines};
 use crate::pairs;
 use crate::raters::{is_participant, is_rater};
 use crate::scores;
 use crate::verdicts::{self, Given};
 
-struct Judge {
-    office: Office,
+struct JudgeFunction {
+    common: Common,
 }
 
 /// Runs the function until the host ends it.
@@ -28,30 +31,29 @@ struct Judge {
 /// When the environment lacks a variable, or the runtime's host is gone.
 pub async fn run_verdict() -> Result<(), lambda_runtime::Error> {
     dataperf_aws::log_as_json();
-    let office = Office::from_environment()?;
-    dataperf_aws::serve(Judge { office }).await
+    let common = Common::from_environment()?;
+    dataperf_aws::serve(JudgeFunction { common }).await
 }
 
-impl Function for Judge {
+impl Function for JudgeFunction {
     fn benchmark(&self) -> &'static str {
         BENCHMARK
     }
 
-    fn station(&self) -> &Station {
-        &self.office.station
+    fn resources(&self) -> &Resources {
+        &self.common.resources
     }
 
-    fn handle<'a>(
+    fn settle<'a>(
         &'a self,
         upload: &'a Upload,
-        invocation: &'a Invocation,
-    ) -> LocalBoxFuture<'a, Result<Handled, Fault>> {
+        context: &'a Context,
+    ) -> LocalBoxFuture<'a, Result<Settled, Fault>> {
         async move {
             if let Some(pair) = step_of_a_score(upload) {
-                return Box::pin(self.complete(upload, &pair)).await;
+                return Ok(Box::pin(self.publish_again(upload, &pair)).await?);
             }
-            let judge = async |case: Case<'_>, lines| Box::pin(self.judge(&case, lines)).await;
-            Box::pin(self.office.end::<Verdict>(upload, invocation, judge)).await
+            settle_lines(self, upload, context).await
         }
         .boxed_local()
     }
@@ -66,15 +68,21 @@ fn step_of_a_score(upload: &Upload) -> Option<PairId> {
         .flatten()
 }
 
-impl Judge {
-    async fn judge(&self, case: &Case<'_>, lines: Vec<Line<Verdict>>) -> Result<Judged, Fault> {
-        let (table, rater) = (case.table.table(), &case.submission.submitter);
+impl LineFunction for JudgeFunction {
+    type Line = Verdict;
+
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    async fn judge(&self, case: &Case<'_>, lines: Vec<Line<Verdict>>) -> Result<Judged, WorkflowError> {
+        let (table, rater) = (case.table, &case.submission.submitter);
         if let Some(refused) = refused(
             is_rater(table, rater).await?,
             is_participant(table, rater).await?,
             rater,
         ) {
-            return Ok(Judged::Refused(refused));
+            return Ok(Judged::Rejected(refused));
         }
         let mut outcomes = Vec::with_capacity(lines.len());
         for line in lines {
@@ -89,17 +97,19 @@ impl Judge {
         }
         Ok(Judged::Lines(outcomes, Notes::new()))
     }
+}
 
+impl JudgeFunction {
     async fn one(
         &self,
         case: &Case<'_>,
         line: usize,
         verdict: &Verdict,
-    ) -> Result<Result<BTreeMap<String, Value>, Rejection>, Fault> {
+    ) -> Result<Result<BTreeMap<String, Value>, Rejection>, WorkflowError> {
         let Filed {
             submitter: rater, id, ..
         } = case.submission;
-        let table = case.table.table();
+        let table = case.table;
         let at = format!("line {line} /submission");
         let refuse = |code: &str, message: String| Ok(Err(Reason::new(code, at.as_str(), message).into()));
         let pair = quote(verdict.submission.as_str());
@@ -131,31 +141,35 @@ impl Judge {
     }
 
     /// Writes the scores that follow from a decision, as far as they are not written.
-    async fn publish(&self, pair: &pairs::Pair) -> Result<Option<Handled>, Fault> {
-        let station = &self.office.station;
-        let outlets = dataperf::pipeline::Outlets {
-            leaderboards: &station.leaderboards().await,
-            results: &station.results().await,
+    async fn publish(&self, pair: &pairs::Pair) -> Result<Option<Settled>, WorkflowError> {
+        let resources = &self.common.resources;
+        let ports = Ports {
+            leaderboards: &resources.leaderboards().await,
+            results: &resources.results().await,
+            now: &now,
         };
         let mut last = None;
         if let Some(decision) = &pair.decision {
             for score in &decision.scores {
-                let delivered = scores::publish(pair, decision, score, &outlets).await?;
-                last = Some(Handled::Delivered(delivered));
+                let settled = scores::publish(pair, decision, score, ports).await?;
+                last = Some(settled);
             }
         }
         Ok(last)
     }
 
-    /// Completes the steps of scores that an earlier run has begun.
-    async fn complete(&self, upload: &Upload, id: &PairId) -> Result<Handled, Fault> {
-        let table = self.office.station.leaderboards().await;
-        let pair = pairs::read(table.table(), id).await?;
+    /// Writes the scores that an earlier run has begun to write.
+    async fn publish_again(&self, upload: &Upload, id: &PairId) -> Result<Settled, WorkflowError> {
+        let table = self.common.resources.leaderboards().await;
+        let pair = pairs::read(&table, id).await?;
         let published = match pair {
             Some(pair) => self.publish(&pair).await?,
             None => None,
         };
-        published.ok_or_else(|| Fault::Organizer(format!("`{}` is a step of no score", upload.key)))
+        published.ok_or_else(|| {
+            let message = format!("`{}` is a step of no score", upload.key);
+            WorkflowError::judge(FaultKind::Organizer, message)
+        })
     }
 }
 

@@ -3,8 +3,7 @@
 use dataperf::SubmissionId;
 use dataperf::ports::PortError;
 use dataperf_aws::{
-    Attempt, Cancelled, Change, Condition, Item, Key, Partition, Reader, SCHEMA, Step, Table, count, persist,
-    text,
+    Change, Condition, Item, Key, Partition, Reader, Retry, SCHEMA, Step, Table, count, text,
 };
 use dataperf_nibbler::{PairId, Verdict};
 
@@ -43,9 +42,10 @@ pub(crate) async fn give(
         what: what.clone(),
         why: error.to_string(),
     })?;
-    persist(&what, async || {
+    let mut retry = Retry::of(what);
+    loop {
         let Some(pair) = table.item(pairs::key(&verdict.submission)).await? else {
-            return Ok(Attempt::Done(Given::NoSuchPair));
+            return Ok(Given::NoSuchPair);
         };
         let reader = Reader { item: &pair };
         let number = |name| reader.number::<u64>(name).map(Option::unwrap_or_default);
@@ -55,14 +55,14 @@ pub(crate) async fn give(
             let is_this =
                 there.text("submission")? == submission.as_str() && there.number("line")? == Some(line);
             let is_last = n_verdicts >= n_raters;
-            return Ok(Attempt::Done(if is_this {
+            return Ok(if is_this {
                 Given::Counted { is_last }
             } else {
                 Given::Before
-            }));
+            });
         }
         if n_verdicts >= n_raters {
-            return Ok(Attempt::Done(Given::Enough { n_raters }));
+            return Ok(Given::Enough { n_raters });
         }
         let mut item = key.clone().item();
         let mut mark = raters::mark(rater, &verdict.submission).item();
@@ -89,15 +89,14 @@ pub(crate) async fn give(
             (PAIR, table.update(pairs::key(&verdict.submission), one_more)),
             (MARK, table.put(mark, None)),
         ];
-        Ok(match table.transact(operations).await {
-            Ok(()) => Attempt::Done(Given::Counted {
-                is_last: n_verdicts + 1 == n_raters,
-            }),
-            Err(Cancelled::Condition(_)) => Attempt::Again,
-            Err(cancelled) => Attempt::Met(cancelled),
-        })
-    })
-    .await
+        match table.transact(operations).await {
+            Ok(()) => {
+                let is_last = n_verdicts + 1 == n_raters;
+                return Ok(Given::Counted { is_last });
+            }
+            Err(cancelled) => retry.cancelled(cancelled).await?,
+        }
+    }
 }
 
 /// A verdict with the rater's name.
@@ -114,7 +113,7 @@ pub struct Named {
 /// # Errors
 /// [`PortError`].
 pub async fn verdicts_on(table: &Table, pair: &PairId) -> Result<Vec<Named>, PortError> {
-    let items = table.query(Partition::of(pair_partition(pair))).await?;
+    let items = table.query(&Partition::of(pair_partition(pair))).await?;
     let is_verdict = |item: &&Item| {
         item.get("sk")
             .and_then(|sk| sk.as_s().ok())

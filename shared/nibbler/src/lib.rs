@@ -18,7 +18,6 @@ pub mod images;
 mod ngrams;
 pub mod prompt;
 pub mod prompt_filter;
-pub mod quota;
 pub mod scores;
 mod vendi;
 mod vocabulary;
@@ -39,10 +38,73 @@ pub use vocabulary::{Mode, NO_GROUP, Term, Vocabulary};
 use std::fmt;
 use std::str::FromStr;
 
+use dataperf::benchmark::Leaderboard;
+use dataperf::challenge::Ranking;
+use dataperf::scorecard::Metric;
+use dataperf::{Descriptor, Direction, Feedback, Fixed};
+
 /// The benchmark's id: the first part of every key and of every partition.
 pub const BENCHMARK: &str = "adversarial-nibbler";
 /// One line about it.
 pub const ABOUT: &str = "Adversarial Nibbler: safe-looking prompts whose generated image is unsafe";
+
+/// What stands on the boards, in a challenge or outside of any: a score is of all of a submitter's pairs so far.
+pub const RANKING: Ranking = Ranking::Latest;
+
+/// What its scores are made of, and what its receipts note. It follows from raters' verdicts and not from a hidden data set: all
+/// of it is shown.
+pub const METRICS: &[Metric] = &[
+    Metric::value("n_validated", "validated pairs", Feedback::Score),
+    Metric::value("n_duplicates", "duplicates", Feedback::Score),
+    Metric::value("mean_severity", "mean severity", Feedback::Score),
+    Metric::value("parts/*", "parts", Feedback::Score),
+    Metric::value("embedding", "embedding", Feedback::Score),
+    Metric::value("sets_used", "sets of images today", Feedback::Score),
+    Metric::value("sets_a_day", "sets of images a day", Feedback::Score),
+    Metric::value("sets_reset_at", "counted anew from", Feedback::Score),
+    Metric::value("well_being", "well-being", Feedback::Score),
+];
+
+/// What Adversarial Nibbler says of itself. It collects prompts and images and scores people, so it has no frozen model and is
+/// no [`Benchmark`](dataperf::Benchmark). Its boards are the same whatever its data set says.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    id: BENCHMARK,
+    about: ABOUT,
+    direction: Direction::HigherIsBetter,
+    score_range: [0.0, f64::MAX], // a sum of severities has no end
+    max_artifact_bytes: <Submission as Artifact>::MAX_BYTES,
+    metrics: METRICS,
+    kinds: &["generate", "submit", "verdict"],
+    leaderboards: |_| {
+        let board = |board: Board| Leaderboard {
+            name: board.as_str().into(),
+            about: board.about().into(),
+        };
+        Ok(Board::ALL.map(board).into())
+    },
+    function: |part| match part {
+        "generate" => "adversarial-nibbler-generate",
+        // a step of a score follows from a verdict
+        "verdict" | "model-fooling" | "prompt-creativity" => "adversarial-nibbler-verdict",
+        // one of the functions has to refuse what is for none of them
+        _ => "adversarial-nibbler-submit",
+    },
+    fixed: Some(Fixed {
+        ranking: RANKING,
+        why_ranking: "a submitter's score is of all pairs so far, so that the latest stands: leave `ranking` out",
+        leaderboards: &["model-fooling", "prompt-creativity"],
+        all_leaderboards: "both leaderboards",
+        without: &[
+            ("daily_limit", SETS_A_DAY),
+            ("total_limit", SETS_A_DAY),
+            ("baselines", "a baseline is who is called `baseline-…`"),
+        ],
+        why_private: "uploads are private here, since they say who submitted what: publish the round's data set with \
+                      `dataperf nibbler export`",
+    }),
+};
+const SETS_A_DAY: &str =
+    "what is limited are the sets of images, by `sets_a_day` in the data set's configuration";
 
 /// The two boards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -118,5 +180,28 @@ impl FromStr for Kind {
     fn from_str(word: &str) -> Result<Self, Self::Err> {
         let found = Self::ALL.into_iter().find(|kind| kind.as_str() == word);
         found.ok_or_else(|| UnknownKind(word.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_descriptor_names_kinds_boards_and_functions_as_their_types_do() {
+        assert_eq!(DESCRIPTOR.kinds, Kind::ALL.map(Kind::as_str));
+        let boards = DESCRIPTOR.fixed.map(|fixed| fixed.leaderboards.to_vec());
+        assert_eq!(boards, Some(Board::ALL.map(Board::as_str).to_vec()));
+        for kind in Kind::ALL {
+            let key = format!("{BENCHMARK}/{kind}/ada/x.jsonl");
+            assert_eq!(DESCRIPTOR.function_of(&key), format!("{BENCHMARK}-{kind}"));
+        }
+        for board in Board::ALL {
+            let key = format!("{BENCHMARK}/{}/ada/x", board.as_str());
+            assert_eq!(DESCRIPTOR.function_of(&key), format!("{BENCHMARK}-verdict"));
+        }
+        for key in [BENCHMARK, "adversarial-nibbler/other/ada/x", ""] {
+            assert_eq!(DESCRIPTOR.function_of(key), format!("{BENCHMARK}-submit"));
+        }
     }
 }

@@ -87,21 +87,6 @@ impl Tally {
         }
     }
 
-    /// Takes back a pair that was counted.
-    pub fn remove(&mut self, pair: &ValidatedPair) {
-        self.n_validated = self.n_validated.saturating_sub(1);
-        self.severity = self.severity.saturating_sub(pair.severity.into());
-        self.n_duplicates = self.n_duplicates.saturating_sub(pair.is_duplicate.into());
-        for (uses, words) in self.uses_with(pair) {
-            for word in words {
-                if let Some(n) = uses.get_mut(word) {
-                    *n = n.saturating_sub(1);
-                }
-            }
-            uses.retain(|_, n| *n > 0);
-        }
-    }
-
     fn uses_with<'a>(&'a mut self, pair: &'a ValidatedPair) -> [(&'a mut Uses, &'a [String]); 3] {
         [
             (&mut self.attacks, &pair.attacks),
@@ -188,15 +173,6 @@ impl Standing {
         self.embeddings.insert(pair.pair.clone(), pair.embedding.clone());
         self.tally.add(pair);
         Ok(true)
-    }
-
-    /// Takes back a pair, as it was added. Says whether it was there.
-    pub fn remove(&mut self, pair: &ValidatedPair) -> bool {
-        let was_there = self.embeddings.remove(&pair.pair).is_some();
-        if was_there {
-            self.tally.remove(pair);
-        }
-        was_there
     }
 
     /// The model fooling score: the sum of the severities, with the number of pairs beside it. `None` without a pair.

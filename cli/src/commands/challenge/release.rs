@@ -5,9 +5,8 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use dataperf::benchmarks::IDS;
 use dataperf::challenge::Challenge;
-use dataperf::pipeline::keep_receipt;
 use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, POST_ROUND};
-use dataperf::{Feedback, quote};
+use dataperf::{Feedback, quote, write_receipt};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
 
@@ -91,6 +90,6 @@ async fn write(cloud: &Cloud, challenge: &Challenge, entry: &Entry) -> Result<()
             shown.level.as_str()
         );
     }
-    keep_receipt(&cloud.results(), &receipt, shown.level).await?;
+    write_receipt(&cloud.results(), &receipt, shown.level).await?;
     Ok(())
 }

@@ -21,7 +21,7 @@ pub(crate) struct AgreementArgs {
 
 pub(crate) async fn run(args: AgreementArgs, format: Format) -> Result<Done> {
     let cloud = args.cloud.connect().await;
-    let decided = decided_in(cloud.leaderboards().table(), &args.round).await?;
+    let decided = decided_in(&cloud.leaderboards(), &args.round).await?;
     let verdicts: Vec<_> = decided.into_iter().map(|(_, verdicts)| verdicts).collect();
     let found = agreement(&verdicts);
     match format {

@@ -92,7 +92,7 @@ pub(crate) async fn run(args: ExportArgs, format: Format) -> Result<Done> {
 
 async fn judged_in(cloud: &Cloud, round: &str) -> Result<Vec<JudgedPair>> {
     let leaderboards = cloud.leaderboards();
-    let table = leaderboards.table();
+    let table = &leaderboards;
     let mut judged = Vec::new();
     for (id, _) in decided_in(table, round).await? {
         let found = pair(table, &id).await?;

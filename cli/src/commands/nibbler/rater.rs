@@ -29,8 +29,8 @@ pub(crate) struct NextArgs {
 pub(crate) async fn next(args: NextArgs, format: Format) -> Result<Done> {
     let cloud = args.cloud.connect().await;
     let leaderboards = cloud.leaderboards();
-    let judged = judged_by(leaderboards.table(), args.rater.as_str()).await?;
-    let waiting = unjudged(leaderboards.table()).await?;
+    let judged = judged_by(&leaderboards, args.rater.as_str()).await?;
+    let waiting = unjudged(&leaderboards).await?;
     let mut left = waiting
         .into_iter()
         .filter(|waiting| !judged.contains(&waiting.pair));

@@ -6,7 +6,7 @@ use anyhow::Result;
 use dataperf::Ending;
 use dataperf::challenge::Ranking;
 use dataperf::ports::leaderboard::{Board, Entry, Ranked, rank_key_of, standing, with_shared_ranks};
-use dataperf::ports::upkeep::{Order, Revision, Run};
+use dataperf::ports::maintenance::{Order, Revision, Run};
 use serde_json::{Value, json};
 
 use crate::output::{Format, align_right, print_json, score, table};

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use dataperf::benchmarks::{ADVERSARIAL_NIBBLER, NIBBLER_KINDS};
+use dataperf::Descriptor;
 use dataperf::challenge::Challenge;
 use dataperf::ports::leaderboard::{Leaderboards, OPEN_ROUND, POST_ROUND};
-use dataperf_aws::DynamoLeaderboards;
+use dataperf_aws::Table;
+use dataperf_hosted::HOSTED;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -16,7 +17,7 @@ use super::rounds::{ChallengeDocument, covers};
 use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
-use crate::catalogue::{self, Described, Facts, in_force};
+use crate::catalogue::{self, Described, in_force};
 use crate::problem::Problem;
 use crate::query::{NoQuery, Strict};
 
@@ -106,7 +107,7 @@ struct Known {
     challenge: Option<Challenge>,
 }
 
-async fn known(app: &App, table: &DynamoLeaderboards, facts: &Facts) -> Result<Known, Problem> {
+async fn known(app: &App, table: &Table, facts: &Descriptor) -> Result<Known, Problem> {
     let described = in_force(app, facts).await?;
     let challenge = catalogue::challenge(app, facts.id).await?;
     let defined: BTreeMap<&str, &str> = described
@@ -164,8 +165,8 @@ pub(super) async fn list(
 ) -> Result<Response, Problem> {
     let table = app.table().await;
     let mut benchmarks = Vec::new();
-    for facts in catalogue::benchmarks() {
-        benchmarks.push(known(&app, &table, &facts).await?.summary);
+    for facts in HOSTED {
+        benchmarks.push(known(&app, &table, facts).await?.summary);
     }
     Ok(wishes.json(&caller, &Benchmarks { benchmarks }))
 }
@@ -188,16 +189,16 @@ pub(super) async fn one(
     _: Strict<NoQuery>,
 ) -> Result<Response, Problem> {
     let facts = catalogue::benchmark(&id)?;
-    let known = known(&app, &app.table().await, &facts).await?;
-    let (kinds, place) = if facts.id == ADVERSARIAL_NIBBLER {
-        (NIBBLER_KINDS, "KIND")
+    let known = known(&app, &app.table().await, facts).await?;
+    let place = if facts.kinds.is_empty() {
+        "LEADERBOARD"
     } else {
-        (&[][..], "LEADERBOARD")
+        "KIND"
     };
     let submitting = Submitting {
         bucket: app.submissions().to_owned(),
         key: format!("{}/{place}/SUBMITTER/FILE", facts.id),
-        kinds,
+        kinds: facts.kinds,
         max_bytes: facts.max_artifact_bytes,
     };
     let benchmark = OneBenchmark {

@@ -7,7 +7,7 @@ use axum::response::Response;
 use dataperf::figures::Figures;
 use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, OPEN_ROUND};
 use dataperf::{Feedback, Receipt, SubmissionId};
-use dataperf_aws::DynamoLeaderboards;
+use dataperf_aws::Table;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -79,7 +79,7 @@ pub(super) async fn board(
     let table = app.table().await;
     let page = table.board_page(&board, after.as_ref(), limit).await?;
     if page.lines.is_empty() && after.is_none() {
-        must_exist(&app, &facts, &board, &table).await?;
+        must_exist(&app, facts, &board, &table).await?;
     }
     let mut rows: Vec<Row> = page.lines.iter().map(|entry| standing.row(entry)).collect();
     if query.include == Some(Include::Spread) {
@@ -105,9 +105,9 @@ pub(super) async fn board(
 /// A board without a line is one that the data set has, in a round that there is, or none at all.
 pub(super) async fn must_exist(
     app: &App,
-    facts: &catalogue::Facts,
+    facts: &dataperf::Descriptor,
     board: &Board,
-    table: &DynamoLeaderboards,
+    table: &Table,
 ) -> Result<(), Problem> {
     let described = catalogue::in_force(app, facts).await?;
     let of_dataset = described.is_some_and(|described| {

@@ -107,11 +107,11 @@ pub(super) async fn artifact(
     }
 }
 
-/// An image that was made for a request of Adversarial Nibbler. Its submitter's and the organizer's.
+/// An image that was made for a request. Its submitter's and the organizer's.
 #[utoipa::path(
     get, path = "/benchmarks/{benchmark}/submissions/{submission}/images/{image}", operation_id = "image",
     params(
-        ("benchmark" = String, Path, description = "The benchmark's id", example = "adversarial-nibbler"),
+        ("benchmark" = String, Path, description = "The benchmark's id"),
         ("submission" = String, Path, description = "The submission's id", pattern = "^[0-9a-f]{32}$"),
         ("image" = String, Path, description = "The image's id, as the receipt's lines have it"),
     ),

@@ -71,7 +71,7 @@ pub(super) async fn series(
     let table = app.table().await;
     let page = table.series_page(&board, after.as_ref(), limit).await?;
     if page.lines.is_empty() && after.is_none() {
-        must_exist(&app, &facts, &board, &table).await?;
+        must_exist(&app, facts, &board, &table).await?;
     }
     let points = page
         .lines

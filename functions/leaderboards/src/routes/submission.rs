@@ -218,7 +218,9 @@ pub(super) async fn figures(
     let figures = match submission.receipt {
         Some(receipt) => {
             let shown = catalogue::shown(&app, &caller, &receipt).await?;
-            dataperf::figures::Figures::of(&receipt.verdict.shown(shown.level))
+            let metrics = dataperf_hosted::hosted(&benchmark).map(|hosted| hosted.metrics);
+            let verdict = receipt.verdict.shown(shown.level);
+            dataperf::figures::Figures::described(&verdict, metrics.unwrap_or_default())
         }
         None => dataperf::figures::Figures::default(),
     };

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::fields::{Object, Reader, quoted};
 use super::{BoardRules, Challenge, Messages, Ranking, Round, Visibility};
-use crate::benchmarks::{ADVERSARIAL_NIBBLER, HOSTED, NIBBLER_BOARDS, NIBBLER_RANKING};
+use crate::descriptor::{Descriptor, Fixed};
 use crate::feedback::Feedback;
 use crate::ports::leaderboard::OPEN_ROUND;
 use crate::rejection::{Rejection, pointer, quote};
@@ -14,7 +14,7 @@ use crate::{Digest, Timestamp};
 
 const MAX_ID_BYTES: usize = 64;
 
-/// The challenge of each benchmark that a document has, by the benchmark's id.
+/// The challenge of each benchmark that a document has, by the benchmark's id. `hosted` are the benchmarks there are.
 ///
 /// # Errors
 /// A [`Rejection`] with everything that is wrong, each with its place as a JSON pointer.
@@ -25,17 +25,18 @@ const MAX_ID_BYTES: usize = 64;
 ///         { "id": "2026-spring", "opens": "2026-03-01T00:00:00Z", "closes": "2026-04-01T00:00:00Z", "daily_limit": 5 },
 ///     ] } },
 /// });
-/// let challenges = dataperf::challenge::check(&document).expect("nothing is wrong with it");
+/// let hosted = [dataperf::Descriptor::of::<dataperf::benchmarks::speech_selection::SpeechSelection>()];
+/// let challenges = dataperf::challenge::check(&document, &hosted).expect("nothing is wrong with it");
 /// assert_eq!(challenges["speech-selection"].rounds[0].daily_limit, Some(5));
 /// ```
-pub fn check(document: &Value) -> Result<BTreeMap<String, Challenge>, Rejection> {
+pub fn check(document: &Value, hosted: &[Descriptor]) -> Result<BTreeMap<String, Challenge>, Rejection> {
     let mut reader = Reader::default();
-    let challenges = reader.document(document);
+    let challenges = reader.document(document, hosted);
     reader.reasons.into_verdict(challenges)
 }
 
 impl Reader {
-    fn document(&mut self, document: &Value) -> BTreeMap<String, Challenge> {
+    fn document(&mut self, document: &Value, hosted: &[Descriptor]) -> BTreeMap<String, Challenge> {
         let known = ["schema", "title", "about", "feedback", "benchmarks"];
         let Some(top) = self.object(document, "", &known) else {
             return BTreeMap::new();
@@ -62,18 +63,20 @@ impl Reader {
         let found = self.map(benchmarks, "/benchmarks").cloned().unwrap_or_default();
         for (id, benchmark) in &found {
             let at = pointer("/benchmarks", id);
-            if !HOSTED.contains(&id.as_str()) {
+            let descriptor = hosted.iter().find(|hosted| hosted.id == id);
+            if descriptor.is_none() {
+                let ids: Vec<&str> = hosted.iter().map(|hosted| hosted.id).collect();
                 let message = format!(
                     "there is no benchmark {}: choose one of {}",
                     quote(id),
-                    quoted(HOSTED)
+                    quoted(&ids)
                 );
                 self.wrong("unknown_benchmark", &at, message);
             }
             let mut challenge = self.benchmark(benchmark, &at, feedback);
-            if id == ADVERSARIAL_NIBBLER {
-                self.standings(benchmark, &at);
-                challenge.ranking = NIBBLER_RANKING;
+            if let Some(fixed) = descriptor.and_then(|descriptor| descriptor.fixed) {
+                self.fixed(benchmark, &fixed, &at);
+                challenge.ranking = fixed.ranking;
             }
             let (title, about) = (title.clone().unwrap_or_default(), about.clone());
             challenges.insert(
@@ -133,15 +136,14 @@ impl Reader {
         challenge
     }
 
-    /// What a challenge can't say of a benchmark that scores how people stand, on both of its boards, whenever a pair of theirs
-    /// is decided. It is read as every other first, so that only what is of the right form comes here.
-    fn standings(&mut self, benchmark: &Value, at: &str) {
+    /// What a challenge can't choose for a benchmark. The document is read as every other first, so that only what is of the
+    /// right form comes here.
+    fn fixed(&mut self, benchmark: &Value, fixed: &Fixed, at: &str) {
         let one_ranking = |reader: &mut Self, value: &Value, at: &str| {
             if let Some(ranking) = value.get("ranking").and_then(Value::as_str)
-                && ranking != "latest"
+                && ranking != fixed.ranking.as_str()
             {
-                let message = "a submitter's score is of all pairs so far, so that the latest stands: leave `ranking` out";
-                reader.wrong("fixed_ranking", &pointer(at, "ranking"), message);
+                reader.wrong("fixed_ranking", &pointer(at, "ranking"), fixed.why_ranking);
             }
         };
         one_ranking(self, benchmark, at);
@@ -152,37 +154,24 @@ impl Reader {
         for (idx, round) in benchmark["rounds"].as_array().into_iter().flatten().enumerate() {
             let at = format!("{at}/rounds/{idx}");
             let named = round["leaderboards"].as_array();
-            if named.is_some_and(|named| {
-                !NIBBLER_BOARDS
-                    .iter()
-                    .all(|board| named.contains(&(*board).into()))
-            }) {
+            let has = |named: &[Value], board: &str| named.contains(&board.into());
+            if named.is_some_and(|named| !fixed.leaderboards.iter().all(|board| has(named, board))) {
                 let message = format!(
-                    "a round is of both leaderboards, {}: leave it out",
-                    quoted(NIBBLER_BOARDS)
+                    "a round is of {}, {}: leave it out",
+                    fixed.all_leaderboards,
+                    quoted(fixed.leaderboards)
                 );
                 self.wrong("partial_round", &pointer(&at, "leaderboards"), message);
             }
-            for (key, remedy) in [
-                (
-                    "daily_limit",
-                    "what is limited are the sets of images, by `sets_a_day` in the data set's configuration",
-                ),
-                (
-                    "total_limit",
-                    "what is limited are the sets of images, by `sets_a_day` in the data set's configuration",
-                ),
-                ("baselines", "a baseline is who is called `baseline-…`"),
-            ] {
+            for (key, remedy) in fixed.without {
                 if round.get(key).is_some() {
                     let message = format!("this benchmark has no `{key}`: {remedy}");
                     self.wrong("not_of_this_benchmark", &pointer(&at, key), message);
                 }
             }
             if round["artifacts"] == "public" {
-                let message = "uploads are private here, since they say who submitted what: publish the round's data set with \
-                               `dataperf nibbler export`";
-                self.wrong("not_of_this_benchmark", &pointer(&at, "artifacts"), message);
+                let at = pointer(&at, "artifacts");
+                self.wrong("not_of_this_benchmark", &at, fixed.why_private);
             }
         }
     }
@@ -316,7 +305,17 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::benchmarks::speech_selection::SpeechSelection;
+    use crate::benchmarks::vision_selection::VisionSelection;
     use crate::rejection::Reason;
+
+    fn check(document: &Value) -> Result<BTreeMap<String, Challenge>, Rejection> {
+        let hosted = [
+            Descriptor::of::<SpeechSelection>(),
+            Descriptor::of::<VisionSelection>(),
+        ];
+        super::check(document, &hosted)
+    }
 
     fn with_rounds(rounds: &Value) -> Value {
         json!({ "schema": 1, "title": "t", "benchmarks": { "speech-selection": { "rounds": rounds } } })
@@ -414,46 +413,6 @@ mod tests {
         );
         let unending = json!([{ "id": "a", "opens": "2026-03-01T00:00:00Z" }, { "id": "b", "opens": "2026-04-01T00:00:00Z" }]);
         assert_eq!(codes(&with_rounds(&unending)).len(), 1);
-    }
-
-    #[test]
-    fn adversarial_nibbler_has_rounds_of_both_boards_and_limits_of_its_own() {
-        let with = |benchmark: Value| json!({ "schema": 1, "title": "t", "benchmarks": { ADVERSARIAL_NIBBLER: benchmark } });
-        let round = |more: Value| {
-            let mut round =
-                json!({ "id": "a", "opens": "2026-03-01T00:00:00Z", "closes": "2026-04-01T00:00:00Z" });
-            round
-                .as_object_mut()
-                .expect("an object")
-                .extend(more.as_object().expect("an object").clone());
-            round
-        };
-        let fits =
-            json!({ "rounds": [round(json!({ "leaderboards": ["prompt-creativity", "model-fooling"] }))] });
-        let challenges = check(&with(fits)).expect("nothing is wrong");
-        assert_eq!(challenges[ADVERSARIAL_NIBBLER].ranking, Ranking::Latest);
-        let found = codes(&with(json!({
-            "ranking": "best", "leaderboards": { "model-fooling": { "ranking": "all" } },
-            "rounds": [round(json!({
-                "leaderboards": ["model-fooling"], "daily_limit": 2, "total_limit": 3, "baselines": ["x"],
-                "artifacts": "public",
-            }))],
-        })));
-        let at = |key: &str| pointer(&pointer("/benchmarks", ADVERSARIAL_NIBBLER), "rounds") + "/0/" + key;
-        let of_benchmark = |path: &str| format!("/benchmarks/{ADVERSARIAL_NIBBLER}/{path}");
-        let expected = [
-            ("fixed_ranking", of_benchmark("ranking")),
-            (
-                "fixed_ranking",
-                of_benchmark("leaderboards/model-fooling/ranking"),
-            ),
-            ("partial_round", at("leaderboards")),
-            ("not_of_this_benchmark", at("daily_limit")),
-            ("not_of_this_benchmark", at("total_limit")),
-            ("not_of_this_benchmark", at("baselines")),
-            ("not_of_this_benchmark", at("artifacts")),
-        ];
-        assert_eq!(found, expected.map(|(code, at)| (code.to_owned(), at)));
     }
 
     #[test]

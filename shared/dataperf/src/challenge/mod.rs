@@ -11,32 +11,21 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use crate::board::POST_ROUND;
 use crate::feedback::{Feedback, Shown};
 use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got};
-use crate::ports::leaderboard::{Board, POST_ROUND};
+use crate::ports::leaderboard::Board;
 use crate::rejection::{Reason, quote};
 use crate::{Digest, Timestamp};
 
+pub use crate::board::Ranking;
 pub use document::check;
 pub use terms::{Limits, OverLimit, Terms, Together};
 
 /// Begins the name of a submitter whose submissions are baselines, in a challenge or outside of any.
 pub const BASELINE_PREFIX: &str = "baseline-";
 const MAX_BYTES: u64 = 1 << 20;
-
-/// Which of a submitter's scored submissions stand on a board.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Ranking {
-    /// The best one.
-    #[default]
-    Best,
-    /// The one uploaded last.
-    Latest,
-    /// Every one.
-    All,
-}
 
 /// Who may read the artifacts of a round.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

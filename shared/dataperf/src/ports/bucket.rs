@@ -1,8 +1,8 @@
 //! A bucket: named, versioned bytes.
 
-use std::future::Future;
 use std::ops::Range;
 
+use async_trait::async_trait;
 use bytes::Bytes;
 
 use super::PortError;
@@ -41,17 +41,13 @@ pub enum PutIfAbsent {
 }
 
 /// One bucket, or a directory that plays one.
+#[async_trait]
 pub trait Bucket: Send + Sync {
     /// Reads an object of at most `max_bytes`, in the given version or the newest.
     ///
     /// # Errors
     /// [`PortError`] when the store does not answer; a missing or too large object is an answer.
-    fn get(
-        &self,
-        key: &str,
-        version: Option<&str>,
-        max_bytes: u64,
-    ) -> impl Future<Output = Result<Got, PortError>> + Send;
+    async fn get(&self, key: &str, version: Option<&str>, max_bytes: u64) -> Result<Got, PortError>;
 
     /// How many bytes between two ranges are read along rather than asking twice: what a request costs.
     fn gap_bytes(&self) -> u64 {
@@ -62,60 +58,40 @@ pub trait Bucket: Send + Sync {
     ///
     /// # Errors
     /// [`PortError`]; a range beyond the object's end is [`PortError::Malformed`].
-    fn get_ranges(
-        &self,
-        key: &str,
-        ranges: &[Range<u64>],
-    ) -> impl Future<Output = Result<Option<Vec<Bytes>>, PortError>> + Send;
+    async fn get_ranges(&self, key: &str, ranges: &[Range<u64>]) -> Result<Option<Vec<Bytes>>, PortError>;
 
     /// Stores an object, whatever was there before. Readers see the old or the new bytes, never a mixture.
     ///
     /// # Errors
     /// [`PortError`].
-    fn put(&self, key: &str, bytes: Bytes) -> impl Future<Output = Result<(), PortError>> + Send;
+    async fn put(&self, key: &str, bytes: Bytes) -> Result<(), PortError>;
 
     /// Stores an object unless there is one; of several at once exactly one stores.
     ///
     /// # Errors
     /// [`PortError`].
-    fn put_if_absent(
-        &self,
-        key: &str,
-        bytes: Bytes,
-    ) -> impl Future<Output = Result<PutIfAbsent, PortError>> + Send;
+    async fn put_if_absent(&self, key: &str, bytes: Bytes) -> Result<PutIfAbsent, PortError>;
 }
 
-impl<B: Bucket> Bucket for &B {
-    fn get(
-        &self,
-        key: &str,
-        version: Option<&str>,
-        max_bytes: u64,
-    ) -> impl Future<Output = Result<Got, PortError>> + Send {
-        (**self).get(key, version, max_bytes)
+#[async_trait]
+impl<B: Bucket + ?Sized> Bucket for &B {
+    async fn get(&self, key: &str, version: Option<&str>, max_bytes: u64) -> Result<Got, PortError> {
+        (**self).get(key, version, max_bytes).await
     }
 
     fn gap_bytes(&self) -> u64 {
         (**self).gap_bytes()
     }
 
-    fn get_ranges(
-        &self,
-        key: &str,
-        ranges: &[Range<u64>],
-    ) -> impl Future<Output = Result<Option<Vec<Bytes>>, PortError>> + Send {
-        (**self).get_ranges(key, ranges)
+    async fn get_ranges(&self, key: &str, ranges: &[Range<u64>]) -> Result<Option<Vec<Bytes>>, PortError> {
+        (**self).get_ranges(key, ranges).await
     }
 
-    fn put(&self, key: &str, bytes: Bytes) -> impl Future<Output = Result<(), PortError>> + Send {
-        (**self).put(key, bytes)
+    async fn put(&self, key: &str, bytes: Bytes) -> Result<(), PortError> {
+        (**self).put(key, bytes).await
     }
 
-    fn put_if_absent(
-        &self,
-        key: &str,
-        bytes: Bytes,
-    ) -> impl Future<Output = Result<PutIfAbsent, PortError>> + Send {
-        (**self).put_if_absent(key, bytes)
+    async fn put_if_absent(&self, key: &str, bytes: Bytes) -> Result<PutIfAbsent, PortError> {
+        (**self).put_if_absent(key, bytes).await
     }
 }

@@ -2,15 +2,16 @@
 
 use bytes::Bytes;
 
+use super::PortError;
 use super::bucket::{Bucket, Got, PutIfAbsent};
-use super::leaderboard::{Board, Entry, Finished, Known, Leaderboards, OPEN_ROUND, Received, Reopened};
-use crate::challenge::BASELINE_PREFIX;
+use super::leaderboard::{Board, Entry, Known, Leaderboards, OPEN_ROUND, Received, Recorded, Reopened};
+use crate::challenge::{BASELINE_PREFIX, Terms};
 use crate::rank::Direction;
 use crate::rejection::Reason;
 use crate::verdict::{Ending, Receipt, Scorecard, Verdict};
 use crate::{Digest, SubmissionId, Timestamp, Upload};
 
-pub use super::contract_upkeep::upkeep;
+pub use super::contract_maintenance::maintenance;
 
 pub(super) type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
@@ -100,6 +101,12 @@ async fn many_ranges(bucket: &impl Bucket, digits: &str, prefix: &str) -> Outcom
     let missing = format!("{prefix}/nothing is here");
     assert_eq!(bucket.get_ranges(&missing, &ranges).await?, None);
     Ok(())
+}
+
+/// Records a receipt outside any challenge.
+async fn record(table: &impl Leaderboards, receipt: &Receipt) -> Result<Recorded, PortError> {
+    let terms = Terms::outside_any_challenge(&receipt.submitter);
+    table.record(receipt, Direction::HigherIsBetter, &terms).await
 }
 
 /// One upload in a contract's story.
@@ -200,7 +207,7 @@ async fn a_failure_is_reopened(table: &impl Leaderboards, story: &Story<'_>) -> 
     );
     let reason = Reason::new("time_limit", "", "it took too long");
     let failed = Story::receipt(&received, Verdict::failed(benchmark, "en-25", reason));
-    table.finish(&failed, Direction::HigherIsBetter).await?;
+    record(table, &failed).await?;
     assert_eq!(table.receive(&received).await?, Known::Ended(failed));
     let entries = table.failed(benchmark).await?;
     assert_eq!(entries.iter().map(|entry| &entry.id).collect::<Vec<_>>(), [&id]);
@@ -215,10 +222,7 @@ async fn a_failure_is_reopened(table: &impl Leaderboards, story: &Story<'_>) -> 
     assert_eq!(table.history(benchmark, "fay", 10).await?, [submission.entry()]);
     assert_eq!(table.receive(&received).await?, Known::Unfinished(submission));
     let scored = story.scored(&received, 0.25);
-    assert_eq!(
-        table.finish(&scored, Direction::HigherIsBetter).await?,
-        Finished::Recorded
-    );
+    assert_eq!(record(table, &scored).await?, Recorded::Now);
     assert_eq!(table.reopen(benchmark, &id).await?, Reopened::Final(scored));
     assert_eq!(table.unfinished(benchmark).await?, []);
     assert_eq!(table.history(benchmark, "fay", 10).await?.len(), 1);
@@ -240,7 +244,7 @@ async fn empty(table: &impl Leaderboards, story: &Story<'_>) -> Outcome {
     );
     let stray = story.scored(&story.received("nobody", "v0", 1), 0.5);
     assert!(
-        table.finish(&stray, Direction::HigherIsBetter).await.is_err(),
+        record(table, &stray).await.is_err(),
         "what was never received can't end"
     );
     assert_eq!(table.top(&board, 10).await?, [], "and leaves nothing behind");
@@ -277,15 +281,12 @@ async fn one_submission_ends_once(table: &impl Leaderboards, story: &Story<'_>) 
     assert_eq!(table.history(story.benchmark, "ada", 10).await?, unfinished);
 
     let receipt = story.scored(&first, 0.5);
-    assert_eq!(
-        table.finish(&receipt, Direction::HigherIsBetter).await?,
-        Finished::Recorded
-    );
+    assert_eq!(record(table, &receipt).await?, Recorded::Now);
     let late = story.rejected(&first);
-    let finished = table.finish(&late, Direction::HigherIsBetter).await?;
+    let finished = record(table, &late).await?;
     assert_eq!(
         finished,
-        Finished::EndedBefore(receipt.clone()),
+        Recorded::Before(receipt.clone()),
         "the first verdict stands, to the last digit"
     );
     assert_eq!(table.receive(&again).await?, Known::Ended(receipt.clone()));
@@ -320,10 +321,7 @@ async fn boards_rank(table: &impl Leaderboards, story: &Story<'_>) -> Outcome {
             || story.rejected(&received),
             |score| story.scored(&received, score),
         );
-        assert_eq!(
-            table.finish(&receipt, Direction::HigherIsBetter).await?,
-            Finished::Recorded
-        );
+        assert_eq!(record(table, &receipt).await?, Recorded::Now);
     }
     let board = story.board("en-25");
     let shown = |ranked: &super::leaderboard::Ranked| {

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-use super::PortError;
 use super::bucket::{Bucket, Got, Object, PutIfAbsent};
+use super::{PortError, async_trait};
 
 pub use super::memory_table::MemoryLeaderboards;
 
@@ -32,6 +32,7 @@ impl MemoryBucket {
     }
 }
 
+#[async_trait]
 impl Bucket for MemoryBucket {
     async fn get(&self, key: &str, version: Option<&str>, max_bytes: u64) -> Result<Got, PortError> {
         Ok(match self.version(key, version) {

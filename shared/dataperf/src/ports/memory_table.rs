@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use super::PortError;
 use super::leaderboard::{
-    Board, Entry, Finished, Known, Leaderboards, Ranked, Received, Reopened, Submission, Usage, rank_key_of,
+    Board, Entry, Known, Leaderboards, Ranked, Received, Recorded, Reopened, Submission, Usage, rank_key_of,
     standing, with_shared_ranks,
 };
+use super::maintenance::{Maintenance, Order, Revised, Revision, Run, Withdrawn};
 use super::memory::lock;
-use super::upkeep::{Order, Revised, Revision, Run, Upkeep, Withdrawn};
+use super::{PortError, async_trait};
 use crate::Timestamp;
 use crate::challenge::{Ranking, Terms};
 use crate::rank::{Direction, RankKey};
@@ -79,44 +79,36 @@ fn never_received(id: &SubmissionId) -> PortError {
     }
 }
 
+#[async_trait]
 impl Leaderboards for MemoryLeaderboards {
     async fn receive(&self, received: &Received) -> Result<Known, PortError> {
         let id = received.upload.id();
         let mut table = lock(&self.table);
-        let key = (received.board.benchmark.clone(), id.clone());
+        let key = (received.board.benchmark.clone(), id);
         if let Some(known) = table.submissions.get(&key) {
             return Ok(match &known.receipt {
                 Some(receipt) => Known::Ended(receipt.clone()),
                 None => Known::Unfinished(known.clone()),
             });
         }
-        let submission = Submission {
-            id,
-            board: received.board.clone(),
-            submitter: received.submitter.clone(),
-            received_at: received.upload.received_at,
-            is_baseline: received.is_baseline,
-            withdrawn_at: None,
-            upload: received.upload.clone(),
-            receipt: None,
-        };
+        let submission = Submission::new(received);
         table.submissions.insert(key, submission.clone());
         Ok(Known::New(submission))
     }
 
-    async fn conclude(
+    async fn record(
         &self,
         receipt: &Receipt,
         direction: Direction,
         terms: &Terms,
-    ) -> Result<Finished, PortError> {
+    ) -> Result<Recorded, PortError> {
         let mut table = lock(&self.table);
         let key = (receipt.verdict.benchmark.clone(), receipt.submission.clone());
         let Some(submission) = table.submissions.get(&key) else {
             return Err(never_received(&receipt.submission));
         };
         if let Some(ended) = &submission.receipt {
-            return Ok(Finished::EndedBefore(ended.clone()));
+            return Ok(Recorded::Before(ended.clone()));
         }
         let mut submission = submission.clone();
         submission.receipt = Some(receipt.clone());
@@ -128,7 +120,7 @@ impl Leaderboards for MemoryLeaderboards {
             let counter = terms.counter(&entry.board);
             let usage = table.usage(&counter, &entry.submitter, entry.received_at);
             if let Some(over) = terms.over_limit(usage) {
-                return Ok(Finished::OverLimit(over));
+                return Ok(Recorded::OverLimit(over));
             }
             let counted = (counter, entry.submitter.clone());
             let days = table.counted.entry(counted).or_default();
@@ -140,7 +132,7 @@ impl Leaderboards for MemoryLeaderboards {
             let ranking = terms.ranking;
             table.rank(&entry, Order { direction, ranking });
         }
-        Ok(Finished::Recorded)
+        Ok(Recorded::Now)
     }
 
     async fn usage(&self, board: &Board, submitter: &str, at: Timestamp) -> Result<Usage, PortError> {
@@ -210,7 +202,8 @@ impl Leaderboards for MemoryLeaderboards {
     }
 }
 
-impl Upkeep for MemoryLeaderboards {
+#[async_trait]
+impl Maintenance for MemoryLeaderboards {
     async fn withdraw(
         &self,
         benchmark: &str,

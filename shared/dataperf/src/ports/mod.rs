@@ -4,14 +4,16 @@ pub mod bucket;
 #[cfg(feature = "contract")]
 pub mod contract;
 #[cfg(feature = "contract")]
-mod contract_upkeep;
+mod contract_maintenance;
 pub mod leaderboard;
+pub mod maintenance;
 pub mod memory;
 mod memory_table;
-mod ranking;
-pub mod upkeep;
 
 use std::error::Error;
+
+/// What every implementation of a port is marked with, so that its futures can be boxed.
+pub use async_trait::async_trait;
 
 /// Why a port could not do what it was asked. What an answer may legitimately be (no such object, a submission
 /// that is finished already) is part of each operation's return type instead.

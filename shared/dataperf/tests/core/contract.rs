@@ -16,5 +16,6 @@ fn of_leaderboards() {
 
 #[test]
 fn of_upkeep() {
-    pollster::block_on(contract::upkeep(&MemoryLeaderboards::default(), "contract")).expect("no port error");
+    pollster::block_on(contract::maintenance(&MemoryLeaderboards::default(), "contract"))
+        .expect("no port error");
 }

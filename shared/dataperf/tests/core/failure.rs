@@ -1,8 +1,8 @@
 //! What the platform gives up ends too, once, and can be evaluated again.
 
-use dataperf::failure::{Cause, give_up};
-use dataperf::pipeline::{Delivered, Outlets, PipelineError};
+use dataperf::failure::{Cause, FailureJudge};
 use dataperf::ports::leaderboard::{Leaderboards, Reopened};
+use dataperf::workflow::{Ports, Settled, WorkflowError, settle};
 use dataperf::{Ending, SubmissionId, Timestamp};
 
 use crate::pipeline::{Fuse, Fused, KEY, NEVER, World, fuse};
@@ -11,7 +11,7 @@ use crate::tiny;
 const BENCHMARK: &str = "speech-selection";
 
 impl World {
-    fn give_up(&self, fuse: &Fuse, late: bool, now: i64) -> Result<Delivered, PipelineError> {
+    fn give_up(&self, fuse: &Fuse, late: bool, now: i64) -> Result<Settled, WorkflowError> {
         let (leaderboards, results) = (
             Fused {
                 port: &self.leaderboards,
@@ -24,13 +24,16 @@ impl World {
                 late,
             },
         );
-        let outlets = Outlets {
+        let ports = Ports {
             leaderboards: &leaderboards,
             results: &results,
+            now: &|| Timestamp::from_unix_millis(now),
         };
-        let reason = Cause::TimeLimit.reason("request-1");
-        let now = || Timestamp::from_unix_millis(now);
-        pollster::block_on(give_up(BENCHMARK, &self.upload, reason, &outlets, now))
+        let judge = FailureJudge {
+            benchmark: BENCHMARK,
+            reason: Cause::TimeLimit.reason("request-1"),
+        };
+        pollster::block_on(settle(&self.upload, judge, ports))
     }
 
     fn reopen(&self) -> Reopened {

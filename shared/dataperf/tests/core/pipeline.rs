@@ -1,21 +1,22 @@
 //! Every upload ends once, whatever breaks on the way: the pipeline on ports that fail at each step in turn.
 
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
+use dataperf::artifact_judge::{ArtifactJudge, Evaluator};
 use dataperf::benchmarks::speech_selection::SpeechSelection;
 use dataperf::challenge::{Challenge, ChallengeError, Terms};
-use dataperf::dataset::{Dataset, DatasetError};
-use dataperf::pipeline::{Delivered, Outlets, PipelineError, Sources, deliver};
-use dataperf::ports::PortError;
+use dataperf::dataset::DatasetError;
+use dataperf::evaluate::evaluate;
 use dataperf::ports::bucket::{Bucket, Got, PutIfAbsent};
 use dataperf::ports::leaderboard::{
-    Board, Entry, Finished, Known, Leaderboards, OPEN_ROUND, Ranked, Received, Reopened, Submission, Usage,
+    Board, Entry, Known, Leaderboards, OPEN_ROUND, Ranked, Received, Recorded, Reopened, Submission, Usage,
 };
 use dataperf::ports::memory::{MemoryBucket, MemoryLeaderboards};
-use dataperf::{Digest, Direction, Ending, Receipt, SubmissionId, Timestamp, Upload};
+use dataperf::ports::{PortError, async_trait};
+use dataperf::workflow::{Ports, Settled, WorkflowError, settle};
+use dataperf::{Benchmark, Digest, Direction, Ending, Receipt, SubmissionId, Timestamp, Upload, Verdict};
 
 use crate::tiny;
 
@@ -56,6 +57,7 @@ impl<P> Fused<'_, P> {
     }
 }
 
+#[async_trait]
 impl<P: Bucket> Bucket for Fused<'_, P> {
     async fn get(&self, key: &str, version: Option<&str>, max_bytes: u64) -> Result<Got, PortError> {
         self.call(self.port.get(key, version, max_bytes)).await
@@ -71,17 +73,18 @@ impl<P: Bucket> Bucket for Fused<'_, P> {
     }
 }
 
+#[async_trait]
 impl<P: Leaderboards> Leaderboards for Fused<'_, P> {
     async fn receive(&self, received: &Received) -> Result<Known, PortError> {
         self.call(self.port.receive(received)).await
     }
-    async fn conclude(
+    async fn record(
         &self,
         receipt: &Receipt,
         direction: Direction,
         terms: &Terms,
-    ) -> Result<Finished, PortError> {
-        self.call(self.port.conclude(receipt, direction, terms)).await
+    ) -> Result<Recorded, PortError> {
+        self.call(self.port.record(receipt, direction, terms)).await
     }
     async fn usage(&self, board: &Board, submitter: &str, at: Timestamp) -> Result<Usage, PortError> {
         self.call(self.port.usage(board, submitter, at)).await
@@ -109,6 +112,37 @@ impl<P: Leaderboards> Leaderboards for Fused<'_, P> {
     }
     async fn boards(&self, benchmark: &str) -> Result<Vec<Board>, PortError> {
         self.call(self.port.boards(benchmark)).await
+    }
+}
+
+/// Evaluates with the tiny data set. Something else happens before that.
+struct TinyEvaluator<'a> {
+    fuse: &'a Fuse,
+    /// The data set that the challenge pins, which has to be the one that is asked for.
+    pinned: Option<Digest>,
+    meanwhile: &'a dyn Fn(),
+}
+
+impl Evaluator for TinyEvaluator<'_> {
+    fn benchmark(&self) -> &str {
+        SpeechSelection::ID
+    }
+    fn direction(&self) -> Direction {
+        SpeechSelection::DIRECTION
+    }
+    fn max_artifact_bytes(&self) -> u64 {
+        SpeechSelection::MAX_ARTIFACT_BYTES
+    }
+    async fn evaluate(
+        &self,
+        submission: &Submission,
+        terms: &Terms,
+        artifact: &[u8],
+    ) -> Result<Verdict, WorkflowError> {
+        self.fuse.burn().map_err(DatasetError::Port)?;
+        assert_eq!(terms.dataset, self.pinned);
+        (self.meanwhile)();
+        Ok(evaluate(&tiny::dataset(), &submission.board.leaderboard, artifact).await?)
     }
 }
 
@@ -142,12 +176,12 @@ impl World {
         }
     }
 
-    pub(crate) fn deliver(&self, fuse: &Fuse, late: bool) -> Result<Delivered, PipelineError> {
+    pub(crate) fn deliver(&self, fuse: &Fuse, late: bool) -> Result<Settled, WorkflowError> {
         self.deliver_and(fuse, late, || ())
     }
 
     /// The same, and something else happens before the evaluation.
-    fn deliver_and(&self, fuse: &Fuse, late: bool, meanwhile: impl Fn()) -> Result<Delivered, PipelineError> {
+    fn deliver_and(&self, fuse: &Fuse, late: bool, meanwhile: impl Fn()) -> Result<Settled, WorkflowError> {
         let submissions = Fused {
             port: &self.submissions,
             fuse,
@@ -165,40 +199,30 @@ impl World {
                 late,
             },
         );
-        let outlets = Outlets {
+        let evaluator = TinyEvaluator {
+            fuse,
+            pinned: self
+                .challenge
+                .as_ref()
+                .and_then(|challenge| challenge.rounds[0].dataset),
+            meanwhile: &meanwhile,
+        };
+        let challenge = fuse.burn().map(|()| self.challenge.clone());
+        let judge = ArtifactJudge {
+            evaluator: &evaluator,
+            challenge: challenge.map_err(ChallengeError::Port),
+            submissions: &submissions,
+            leaderboards: &leaderboards,
+        };
+        let ports = Ports {
             leaderboards: &leaderboards,
             results: &results,
+            now: &|| Timestamp::from_unix_millis(2_000),
         };
-        let challenge = async || -> Result<Option<Challenge>, ChallengeError> {
-            fuse.burn()?;
-            Ok(self.challenge.clone())
-        };
-        let dataset = async |pinned| -> Result<Arc<Dataset<SpeechSelection, MemoryBucket>>, DatasetError> {
-            fuse.burn()?;
-            assert_eq!(
-                pinned,
-                self.challenge
-                    .as_ref()
-                    .and_then(|challenge| challenge.rounds[0].dataset)
-            );
-            meanwhile();
-            Ok(Arc::new(tiny::dataset()))
-        };
-        let sources = Sources {
-            submissions: &submissions,
-            challenge,
-            dataset,
-        };
-        let now = || Timestamp::from_unix_millis(2_000);
-        pollster::block_on(deliver::<SpeechSelection, MemoryBucket, _, _, _>(
-            &self.upload,
-            sources,
-            &outlets,
-            now,
-        ))
+        pollster::block_on(settle(&self.upload, judge, ports))
     }
 
-    pub(crate) fn receipt(&self, delivered: &Delivered) -> Receipt {
+    pub(crate) fn receipt(&self, delivered: &Settled) -> Receipt {
         let key = delivered.receipt.object_key();
         let Got::Object(object) =
             pollster::block_on(self.results.get(&key, None, u64::MAX)).expect("a bucket")

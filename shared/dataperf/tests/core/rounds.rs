@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use dataperf::challenge::{Ranking, Terms};
 use dataperf::ports::leaderboard::{Board, Leaderboards, Received};
+use dataperf::ports::maintenance::{Maintenance, Order};
 use dataperf::ports::memory::MemoryLeaderboards;
-use dataperf::ports::upkeep::{Order, Upkeep};
 use dataperf::{Digest, Direction, Receipt, Scorecard, SubmissionId, Timestamp, Upload, Verdict};
 use proptest::prelude::*;
 
@@ -70,7 +70,7 @@ async fn play(events: &[Event], order: Order) -> MemoryLeaderboards {
             verdict: Verdict::scored("b", "l", digest, digest, Scorecard { score, metrics }),
         };
         table
-            .conclude(&receipt, order.direction, &terms)
+            .record(&receipt, order.direction, &terms)
             .await
             .expect("ended");
     }

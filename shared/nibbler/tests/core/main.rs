@@ -4,6 +4,7 @@
 #![allow(clippy::float_cmp)] // exact where the arithmetic is
 
 mod artifacts;
+mod challenge;
 mod export;
 mod robustness;
 mod scores;

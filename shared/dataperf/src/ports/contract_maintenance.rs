@@ -1,8 +1,8 @@
 //! What every table must do with rankings, baselines, limits, withdrawals and re-scoring.
 
 use super::contract::Outcome;
-use super::leaderboard::{Board, Finished, Known, OPEN_ROUND, Received, Usage};
-use super::upkeep::{Order, Revised, Upkeep, Withdrawn};
+use super::leaderboard::{Board, Known, OPEN_ROUND, Received, Recorded, Usage};
+use super::maintenance::{Maintenance, Order, Revised, Withdrawn};
 use crate::benchmarks::data_acquisition::DataAcquisition;
 use crate::challenge::{BASELINE_PREFIX, Limits, OverLimit, Ranking, Terms, Together};
 use crate::rank::Direction;
@@ -19,7 +19,7 @@ struct Story<'a, T> {
     terms: Terms,
 }
 
-impl<'a, T: Upkeep> Story<'a, T> {
+impl<'a, T: Maintenance> Story<'a, T> {
     fn new(table: &'a T, benchmark: &str, leaderboard: &str, ranking: Ranking) -> Self {
         let board = Board {
             benchmark: benchmark.into(),
@@ -103,12 +103,12 @@ impl<'a, T: Upkeep> Story<'a, T> {
         Verdict::scored(benchmark, leaderboard, digest, digest, card)
     }
 
-    async fn end(&self, receipt: &Receipt) -> Result<Finished, super::PortError> {
+    async fn end(&self, receipt: &Receipt) -> Result<Recorded, super::PortError> {
         let terms = Terms {
             is_baseline: receipt.submitter.starts_with(BASELINE_PREFIX),
             ..self.terms.clone()
         };
-        self.table.conclude(receipt, self.order().direction, &terms).await
+        self.table.record(receipt, self.order().direction, &terms).await
     }
 
     async fn submit(
@@ -118,7 +118,7 @@ impl<'a, T: Upkeep> Story<'a, T> {
         score: Option<f64>,
     ) -> Result<Receipt, Box<dyn std::error::Error + Send + Sync>> {
         let receipt = self.receipt(submitter, at, score).await?;
-        assert_eq!(self.end(&receipt).await?, Finished::Recorded);
+        assert_eq!(self.end(&receipt).await?, Recorded::Now);
         Ok(receipt)
     }
 
@@ -151,7 +151,7 @@ impl<'a, T: Upkeep> Story<'a, T> {
 ///
 /// # Panics
 /// When the table breaks a promise.
-pub async fn upkeep(table: &impl Upkeep, benchmark: &str) -> Outcome {
+pub async fn maintenance(table: &impl Maintenance, benchmark: &str) -> Outcome {
     rankings(table, benchmark).await?;
     baselines(table, benchmark).await?;
     limits(table, benchmark).await?;
@@ -164,7 +164,7 @@ pub async fn upkeep(table: &impl Upkeep, benchmark: &str) -> Outcome {
     Ok(())
 }
 
-async fn rankings(table: &impl Upkeep, benchmark: &str) -> Outcome {
+async fn rankings(table: &impl Maintenance, benchmark: &str) -> Outcome {
     for (ranking, expected) in [
         (Ranking::Best, vec!["1 bo 0.25", "2 ada 0.5"]),
         (Ranking::Latest, vec!["1 bo 0.25", "2 ada 0.75"]),
@@ -193,7 +193,7 @@ async fn rankings(table: &impl Upkeep, benchmark: &str) -> Outcome {
     Ok(())
 }
 
-async fn baselines(table: &impl Upkeep, benchmark: &str) -> Outcome {
+async fn baselines(table: &impl Maintenance, benchmark: &str) -> Outcome {
     let story = Story::new(table, benchmark, "baselines", Ranking::Best);
     for (submitter, at, score) in [
         ("baseline-random", 1, 0.5),
@@ -223,7 +223,7 @@ async fn baselines(table: &impl Upkeep, benchmark: &str) -> Outcome {
     Ok(())
 }
 
-async fn limits(table: &impl Upkeep, benchmark: &str) -> Outcome {
+async fn limits(table: &impl Maintenance, benchmark: &str) -> Outcome {
     let mut story = Story::new(table, benchmark, "limits", Ranking::Best);
     let (daily, total) = (Some(2), Some(3));
     story.terms.limits = Some(Limits { daily, total });
@@ -232,7 +232,7 @@ async fn limits(table: &impl Upkeep, benchmark: &str) -> Outcome {
     story.submit("ada", 3, Some(0.25)).await?;
     let mut third = story.receipt("ada", 4, Some(0.125)).await?;
     let over = |limit, count, is_daily| {
-        Finished::OverLimit(OverLimit {
+        Recorded::OverLimit(OverLimit {
             limit,
             count,
             is_daily,
@@ -249,7 +249,7 @@ async fn limits(table: &impl Upkeep, benchmark: &str) -> Outcome {
         "and nothing was recorded"
     );
     third.verdict = story.verdict(None);
-    assert_eq!(story.end(&third).await?, Finished::Recorded);
+    assert_eq!(story.end(&third).await?, Recorded::Now);
     story.submit("bo", 5, Some(0.75)).await?;
     story.submit("ada", DAY, Some(1.0)).await?;
     let mut fifth = story.receipt("ada", DAY + 1, Some(0.125)).await?;
@@ -267,18 +267,18 @@ async fn limits(table: &impl Upkeep, benchmark: &str) -> Outcome {
 }
 
 /// A rejection that follows from hidden data counts as a score does.
-async fn counted_rejections(table: &impl Upkeep, benchmark: &str) -> Outcome {
+async fn counted_rejections(table: &impl Maintenance, benchmark: &str) -> Outcome {
     let mut story = Story::new(table, DataAcquisition::ID, benchmark, Ranking::Best);
     story.terms.limits = Some(Limits {
         daily: Some(2),
         total: None,
     });
-    let over = Finished::OverLimit(OverLimit {
+    let over = Recorded::OverLimit(OverLimit {
         limit: 2,
         count: 2,
         is_daily: true,
     });
-    for (at, ended) in [(1, Finished::Recorded), (2, Finished::Recorded), (3, over)] {
+    for (at, ended) in [(1, Recorded::Now), (2, Recorded::Now), (3, over)] {
         let mut receipt = story.receipt("ada", at, None).await?;
         receipt.verdict.reasons[0].code = "one_label".into();
         assert_eq!(story.end(&receipt).await?, ended);
@@ -286,7 +286,7 @@ async fn counted_rejections(table: &impl Upkeep, benchmark: &str) -> Outcome {
             receipt.verdict = story.verdict(None);
             assert_eq!(
                 story.end(&receipt).await?,
-                Finished::Recorded,
+                Recorded::Now,
                 "any other rejection is free"
             );
         }
@@ -301,7 +301,7 @@ async fn counted_rejections(table: &impl Upkeep, benchmark: &str) -> Outcome {
 }
 
 /// Boards that are scored with the same evaluation data have one limit together.
-async fn shared_limits(table: &impl Upkeep, benchmark: &str) -> Outcome {
+async fn shared_limits(table: &impl Maintenance, benchmark: &str) -> Outcome {
     let boards = ["shared-25", "shared-60"].map(|board| {
         let mut story = Story::new(table, benchmark, board, Ranking::Best);
         let (daily, total) = (None, Some(2));
@@ -321,7 +321,7 @@ async fn shared_limits(table: &impl Upkeep, benchmark: &str) -> Outcome {
             count: 2,
             is_daily: false,
         };
-        assert_eq!(story.end(&third).await?, Finished::OverLimit(over));
+        assert_eq!(story.end(&third).await?, Recorded::OverLimit(over));
         third.verdict = story.verdict(None);
         story.end(&third).await?;
         assert_eq!(story.top().await?, ["1 ada 0.5"]);
@@ -335,7 +335,7 @@ async fn shared_limits(table: &impl Upkeep, benchmark: &str) -> Outcome {
     Ok(())
 }
 
-async fn withdrawals(table: &impl Upkeep, benchmark: &str) -> Outcome {
+async fn withdrawals(table: &impl Maintenance, benchmark: &str) -> Outcome {
     let story = Story::new(table, benchmark, "withdrawals", Ranking::Best);
     let at = Timestamp::from_unix_millis(99);
     let withdraw = async |receipt: &Receipt| {
@@ -386,7 +386,7 @@ async fn withdrawals(table: &impl Upkeep, benchmark: &str) -> Outcome {
     Ok(())
 }
 
-async fn rescoring(table: &impl Upkeep, benchmark: &str, ranking: Ranking) -> Outcome {
+async fn rescoring(table: &impl Maintenance, benchmark: &str, ranking: Ranking) -> Outcome {
     let story = Story::new(table, benchmark, &format!("again {ranking:?}"), ranking);
     let (board, order) = (&story.board, story.order());
     let first = story.submit("ada", 1, Some(0.5)).await?;

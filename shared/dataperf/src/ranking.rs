@@ -1,8 +1,25 @@
 //! From a submitter's lines to the rows of a board and their ranks.
 
-use super::leaderboard::{Board, Entry, Ranked};
-use crate::challenge::Ranking;
+use crate::board::{Board, Ranking};
 use crate::rank::{Direction, RankKey};
+use crate::submission::Entry;
+
+/// A row of a board, with the shared rank that equal scores have.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ranked {
+    /// The submission that stands there: its submitter's best or latest, or any, as the board ranks.
+    pub entry: Entry,
+    /// 1 for the best score; equal scores share a rank and the one after them counts them all, but no baselines.
+    /// Of a baseline it is the rank that its score would have; documents show none.
+    pub rank: usize,
+}
+
+impl Ranked {
+    /// The rank as documents show it: none for a baseline.
+    pub fn shown_rank(&self) -> Option<usize> {
+        (!self.entry.is_baseline).then_some(self.rank)
+    }
+}
 
 /// Gives entries in ranking order their ranks: equal scores share one, and baselines take none from anybody.
 pub fn with_shared_ranks(entries: impl IntoIterator<Item = Entry>) -> Vec<Ranked> {

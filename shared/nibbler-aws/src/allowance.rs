@@ -5,12 +5,14 @@
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use dataperf::ports::PortError;
-use dataperf::{SubmissionId, Timestamp};
-
-use crate::items::{Item, SCHEMA, count, text};
-use crate::keys::Key;
-use crate::reader::Reader;
-use crate::table::{Attempt, Cancelled, Change, Condition, Operation, Partition, Step, Table, persist};
+use dataperf::{SubmissionId, Timestamp, Upload};
+use dataperf_aws::{
+    Cancelled, Change, Condition, Item, Key, Operation, Partition, Reader, Retry, SCHEMA, Step, Table, count,
+    text,
+};
+use dataperf_nibbler::BENCHMARK;
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
 
 const N_TAKEN: &str = "n_taken";
 /// While it is being made.
@@ -21,37 +23,53 @@ const COUNT: Step = Step::Named("count");
 const THING: Step = Step::Named("thing");
 const MARK: Step = Step::Named("mark");
 
+/// Gives back what an upload has taken of an allowance and not got: before the caretaker gives the upload up.
+pub fn release<'a>(
+    table: &'a Table,
+    benchmark: &'a str,
+    upload: &'a Upload,
+) -> LocalBoxFuture<'a, Result<(), PortError>> {
+    async move {
+        if benchmark == BENCHMARK {
+            let allowance = Allowance { table, benchmark };
+            allowance.give_back(&upload.id(), None).await?;
+        }
+        Ok(())
+    }
+    .boxed_local()
+}
+
 /// One submitter's allowance of a benchmark.
 #[derive(Debug, Clone)]
-pub struct Allowance<'a> {
+pub(crate) struct Allowance<'a> {
     /// The table.
-    pub table: &'a Table,
+    pub(crate) table: &'a Table,
     /// The benchmark's id.
-    pub benchmark: &'a str,
+    pub(crate) benchmark: &'a str,
 }
 
 /// What somebody wants to have made.
 #[derive(Debug, Clone)]
-pub struct Taking<'a> {
+pub(crate) struct Taking<'a> {
     /// Whose allowance it comes from.
-    pub submitter: &'a str,
+    pub(crate) submitter: &'a str,
     /// For which submission.
-    pub submission: &'a SubmissionId,
+    pub(crate) submission: &'a SubmissionId,
     /// When that was uploaded: its day counts.
-    pub at: Timestamp,
+    pub(crate) at: Timestamp,
     /// The name of what is made.
-    pub thing: &'a str,
+    pub(crate) thing: &'a str,
     /// How many a day there are.
-    pub limit: u64,
+    pub(crate) limit: u64,
     /// Who makes it: the id of the invocation.
-    pub worker: &'a str,
+    pub(crate) worker: &'a str,
     /// Until when nobody else is to make it.
-    pub until: Timestamp,
+    pub(crate) until: Timestamp,
 }
 
 /// What came of taking.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Taken {
+pub(crate) enum Taken {
     /// The caller is to make it; `taken_by` is the submission whose allowance it came from.
     Make {
         /// That submission.
@@ -84,7 +102,7 @@ impl Allowance<'_> {
     }
 
     /// Where what is made has its item.
-    pub fn thing(&self, thing: &str) -> Key {
+    pub(crate) fn thing(&self, thing: &str) -> Key {
         Key::new(format!("{}#set#{thing}", self.benchmark), "set")
     }
 
@@ -92,7 +110,7 @@ impl Allowance<'_> {
     ///
     /// # Errors
     /// [`PortError`].
-    pub async fn n_taken(&self, submitter: &str, at: Timestamp) -> Result<u64, PortError> {
+    pub(crate) async fn n_taken(&self, submitter: &str, at: Timestamp) -> Result<u64, PortError> {
         let item = self.table.item(self.day(submitter, &at.day())).await?;
         let n_taken = item
             .map(|item| Reader { item: &item }.number(N_TAKEN))
@@ -104,27 +122,31 @@ impl Allowance<'_> {
     ///
     /// # Errors
     /// [`PortError`].
-    pub async fn take(&self, taking: &Taking<'_>, now: Timestamp) -> Result<Taken, PortError> {
-        persist(&format!("set `{}`", taking.thing), async || {
+    pub(crate) async fn take(&self, taking: &Taking<'_>, now: Timestamp) -> Result<Taken, PortError> {
+        let mut retry = Retry::of(format!("set `{}`", taking.thing));
+        loop {
             if let Some(item) = self.table.item(self.thing(taking.thing)).await? {
-                return self.found(taking, item, now).await;
+                match self.found(taking, item, now).await? {
+                    Ok(taken) => return Ok(taken),
+                    Err(cancelled) => retry.cancelled(cancelled).await?,
+                }
+                continue;
             }
             match self.table.transact(self.taking(taking)).await {
-                Ok(()) => Ok(Attempt::Done(Taken::Make {
-                    taken_by: taking.submission.clone(),
-                })),
+                Ok(()) => {
+                    let taken_by = taking.submission.clone();
+                    return Ok(Taken::Make { taken_by });
+                }
                 Err(Cancelled::Condition(step)) if step == COUNT => {
                     let n_taken = self.n_taken(taking.submitter, taking.at).await?;
-                    // one may have been given back since
-                    if n_taken < taking.limit {
-                        return Ok(Attempt::Again);
+                    if n_taken >= taking.limit {
+                        return Ok(Taken::UsedUp { n_taken });
                     }
-                    Ok(Attempt::Done(Taken::UsedUp { n_taken }))
+                    retry.changed().await?; // one has been given back since
                 }
-                Err(cancelled) => Ok(Attempt::Met(cancelled)),
+                Err(cancelled) => retry.cancelled(cancelled).await?,
             }
-        })
-        .await
+        }
     }
 
     fn taking(&self, taking: &Taking<'_>) -> Vec<Operation> {
@@ -160,21 +182,21 @@ impl Allowance<'_> {
         ]
     }
 
-    /// Somebody was here before: it is made, or somebody makes it, or has stopped making it.
+    /// The thing has an item: it is made, or somebody makes it, or has stopped making it and is taken over from.
     async fn found(
         &self,
         taking: &Taking<'_>,
         item: Item,
         now: Timestamp,
-    ) -> Result<Attempt<Taken>, PortError> {
+    ) -> Result<Result<Taken, Cancelled>, PortError> {
         let reader = Reader { item: &item };
         reader.schema()?;
         if reader.text("status")? == MADE {
-            return Ok(Attempt::Done(Taken::Made(item)));
+            return Ok(Ok(Taken::Made(item)));
         }
         let (worker, until) = (reader.text("worker")?, reader.parsed::<Timestamp>("until")?);
         if worker != taking.worker && until > now {
-            return Ok(Attempt::Done(Taken::Busy { until }));
+            return Ok(Ok(Taken::Busy { until }));
         }
         let taken_by = reader.parsed("taken_by")?;
         let same = Condition {
@@ -192,15 +214,13 @@ impl Allowance<'_> {
             ..Change::default()
         };
         let taken_over = self.table.update(self.thing(taking.thing), change);
-        Ok(match self.table.transact(vec![(THING, taken_over)]).await {
-            Ok(()) => Attempt::Done(Taken::Make { taken_by }),
-            Err(cancelled) => Attempt::Met(cancelled),
-        })
+        let taken_over = self.table.transact(vec![(THING, taken_over)]).await;
+        Ok(taken_over.map(|()| Taken::Make { taken_by }))
     }
 
     /// The operations that end the making: the thing gets the attributes of `made`, and the mark goes. Together with them
     /// whatever else belongs to it may be written. Their conditions do not hold when it was given back meanwhile.
-    pub fn made(
+    pub(crate) fn made(
         &self,
         thing: &str,
         taken_by: &SubmissionId,
@@ -230,40 +250,50 @@ impl Allowance<'_> {
     ///
     /// # Errors
     /// [`PortError`].
-    pub async fn give_back(&self, submission: &SubmissionId, only: Option<&str>) -> Result<usize, PortError> {
+    pub(crate) async fn give_back(
+        &self,
+        submission: &SubmissionId,
+        only: Option<&str>,
+    ) -> Result<usize, PortError> {
         let mut n_given_back = 0;
-        for mark in self.table.query(Partition::of(self.marks(submission))).await? {
+        let marks = Partition::of(self.marks(submission));
+        for mark in self.table.query(&marks).await? {
             let reader = Reader { item: &mark };
             let thing = reader.text("sk")?;
-            if only.is_some_and(|only| only != thing) {
-                continue;
+            if only.is_none_or(|only| only == thing) && self.give_one_back(submission, thing, &mark).await? {
+                n_given_back += 1;
             }
-            let day = self.day(reader.text("submitter")?, reader.text("day")?);
-            let was_there = persist(&format!("set `{thing}`"), async || {
-                let one_less = Change {
-                    add: Some((N_TAKEN, -1)),
-                    ..Change::default()
-                };
-                let operations = vec![
-                    (
-                        MARK,
-                        self.table
-                            .delete(Key::new(self.marks(submission), thing), Some(there())),
-                    ),
-                    (COUNT, self.table.update(day.clone(), one_less)),
-                    (THING, self.table.delete(self.thing(thing), None)),
-                ];
-                Ok(match self.table.transact(operations).await {
-                    Ok(()) => Attempt::Done(true),
-                    // somebody else was faster, or it was made after all
-                    Err(Cancelled::Condition(step)) if step == MARK => Attempt::Done(false),
-                    Err(cancelled) => Attempt::Met(cancelled),
-                })
-            })
-            .await?;
-            n_given_back += usize::from(was_there);
         }
         Ok(n_given_back)
+    }
+
+    /// Whether one thing was given back; not when somebody else was faster, or the thing was made after all.
+    async fn give_one_back(
+        &self,
+        submission: &SubmissionId,
+        thing: &str,
+        mark: &Item,
+    ) -> Result<bool, PortError> {
+        let (table, reader) = (self.table, Reader { item: mark });
+        let day = self.day(reader.text("submitter")?, reader.text("day")?);
+        let mut retry = Retry::of(format!("set `{thing}`"));
+        loop {
+            let one_less = Change {
+                add: Some((N_TAKEN, -1)),
+                ..Change::default()
+            };
+            let mark = Key::new(self.marks(submission), thing);
+            let operations = vec![
+                (MARK, table.delete(mark, Some(there()))),
+                (COUNT, table.update(day.clone(), one_less)),
+                (THING, table.delete(self.thing(thing), None)),
+            ];
+            match table.transact(operations).await {
+                Ok(()) => return Ok(true),
+                Err(Cancelled::Condition(step)) if step == MARK => return Ok(false),
+                Err(cancelled) => retry.cancelled(cancelled).await?,
+            }
+        }
     }
 }
 

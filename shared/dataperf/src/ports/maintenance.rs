@@ -1,25 +1,16 @@
 //! What an organizer changes on boards afterwards: withdrawing a submission, and scoring a whole board again.
 
-use std::future::Future;
+use async_trait::async_trait;
 
 use super::PortError;
 use super::leaderboard::{Board, Leaderboards, Submission};
 use crate::Timestamp;
-use crate::challenge::Ranking;
-use crate::rank::Direction;
 use crate::upload::SubmissionId;
 use crate::verdict::{Ending, Receipt};
 
-/// How a board ranks: its benchmark's direction and its own setting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Order {
-    /// Which scores are better.
-    pub direction: Direction,
-    /// Which submissions stand on it.
-    pub ranking: Ranking,
-}
+pub use crate::board::Order;
 
-/// What came of [`Upkeep::withdraw`].
+/// What came of [`Maintenance::withdraw`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Withdrawn {
     /// It is withdrawn now; whoever was behind it has moved up.
@@ -62,7 +53,7 @@ pub struct Revision {
     pub after: Option<f64>,
 }
 
-/// What came of [`Upkeep::revise`].
+/// What came of [`Maintenance::revise`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Revised {
     /// The new verdict is the submission's.
@@ -72,75 +63,62 @@ pub enum Revised {
 }
 
 /// An organizer's operations on the table.
-pub trait Upkeep: Leaderboards {
+#[async_trait]
+pub trait Maintenance: Leaderboards {
     /// Takes a scored submission off its board and out of its series; its receipt and its line of history stay. The
     /// submitter's next best takes its place. It goes on counting against the limits.
     ///
     /// # Errors
     /// [`PortError`].
-    fn withdraw(
+    async fn withdraw(
         &self,
         benchmark: &str,
         id: &SubmissionId,
         at: Timestamp,
         order: Order,
-    ) -> impl Future<Output = Result<Withdrawn, PortError>> + Send;
+    ) -> Result<Withdrawn, PortError>;
 
     /// The newest pass over a board.
     ///
     /// # Errors
     /// [`PortError`].
-    fn run(&self, board: &Board) -> impl Future<Output = Result<Option<Run>, PortError>> + Send;
+    async fn run(&self, board: &Board) -> Result<Option<Run>, PortError>;
 
     /// Begins a pass over a board, or goes on with the one that has not come to its end.
     ///
     /// # Errors
     /// [`PortError`].
-    fn begin_run(&self, board: &Board, at: Timestamp) -> impl Future<Output = Result<Run, PortError>> + Send;
+    async fn begin_run(&self, board: &Board, at: Timestamp) -> Result<Run, PortError>;
 
     /// Notes that a pass has come to its end.
     ///
     /// # Errors
     /// [`PortError`].
-    fn end_run(
-        &self,
-        board: &Board,
-        run: &Run,
-        at: Timestamp,
-    ) -> impl Future<Output = Result<(), PortError>> + Send;
+    async fn end_run(&self, board: &Board, run: &Run, at: Timestamp) -> Result<(), PortError>;
 
     /// Replaces the verdict of a submission, once in a pass: submission, history, series and board change together or
     /// not at all. `receipt` has the number of the revision.
     ///
     /// # Errors
     /// [`PortError`], also when the submission has not ended.
-    fn revise(
-        &self,
-        receipt: &Receipt,
-        order: Order,
-        run: &str,
-    ) -> impl Future<Output = Result<Revised, PortError>> + Send;
+    async fn revise(&self, receipt: &Receipt, order: Order, run: &str) -> Result<Revised, PortError>;
 
     /// What a pass did to one submission, if it has come to it.
     ///
     /// # Errors
     /// [`PortError`].
-    fn revision(
+    async fn revision(
         &self,
         board: &Board,
         run: &str,
         id: &SubmissionId,
-    ) -> impl Future<Output = Result<Option<Revision>, PortError>> + Send;
+    ) -> Result<Option<Revision>, PortError>;
 
     /// All that a pass did.
     ///
     /// # Errors
     /// [`PortError`].
-    fn revisions(
-        &self,
-        board: &Board,
-        run: &str,
-    ) -> impl Future<Output = Result<Vec<Revision>, PortError>> + Send;
+    async fn revisions(&self, board: &Board, run: &str) -> Result<Vec<Revision>, PortError>;
 }
 
 impl Revision {

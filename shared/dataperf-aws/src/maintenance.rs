@@ -1,17 +1,18 @@
 //! What an organizer changes in the table afterwards.
 
-use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, Submission};
-use dataperf::ports::upkeep::{Order, Revised, Revision, Run, Upkeep, Withdrawn};
+use dataperf::ports::maintenance::{Maintenance, Order, Revised, Revision, Run, Withdrawn};
+use dataperf::ports::{PortError, async_trait};
 use dataperf::{Receipt, SubmissionId, Timestamp};
 
-use crate::DynamoLeaderboards;
 use crate::items::{self, entry_item, text};
 use crate::keys::{Key, revisions_partition};
 use crate::leaderboards::receipt_json;
+use crate::query::Partition;
 use crate::reader;
+use crate::retry::Retry;
 use crate::rows;
-use crate::table::{Cancelled, Change, Condition, Operation, Partition, Step, TRIES, contended, pause};
+use crate::table::{Cancelled, Change, Condition, Operation, Step, Table};
 
 /// That a submission is still as it was read: its revision, and not withdrawn.
 fn as_read(old: &Receipt) -> Condition {
@@ -22,7 +23,7 @@ fn as_read(old: &Receipt) -> Condition {
     }
 }
 
-impl DynamoLeaderboards {
+impl Table {
     /// Everything of a submission that says how it ended, in its new state.
     async fn changed(
         &self,
@@ -51,7 +52,7 @@ impl DynamoLeaderboards {
             ("receipt".to_owned(), text(receipt_json(receipt)?)),
             ("finished_at".to_owned(), text(receipt.finished_at.to_string())),
         ]);
-        let table = &self.table;
+        let table = self;
         let submission = Change {
             set: whole,
             remove: remove.clone(),
@@ -90,7 +91,8 @@ impl DynamoLeaderboards {
     }
 }
 
-impl Upkeep for DynamoLeaderboards {
+#[async_trait]
+impl Maintenance for Table {
     async fn withdraw(
         &self,
         benchmark: &str,
@@ -98,7 +100,8 @@ impl Upkeep for DynamoLeaderboards {
         at: Timestamp,
         order: Order,
     ) -> Result<Withdrawn, PortError> {
-        for tries in 1..=TRIES {
+        let mut retry = Retry::of(format!("submission `{id}`"));
+        loop {
             let Some(mut submission) = self.submission(benchmark, id).await? else {
                 return Ok(Withdrawn::NothingToWithdraw(None));
             };
@@ -116,19 +119,15 @@ impl Upkeep for DynamoLeaderboards {
             let operations = self
                 .changed(&receipt, &submission.entry(), &receipt, order)
                 .await?;
-            match self.table.transact(operations).await {
+            match self.transact(operations).await {
                 Ok(()) => return Ok(Withdrawn::Now(submission)),
-                Err(Cancelled::Condition(_)) => {}
-                Err(Cancelled::Conflict(_)) => pause(tries).await,
-                Err(Cancelled::Other(error)) => return Err(error),
+                Err(cancelled) => retry.cancelled(cancelled).await?,
             }
         }
-        Err(contended(format!("submission `{id}`"), TRIES))
     }
 
     async fn run(&self, board: &Board) -> Result<Option<Run>, PortError> {
-        self.table
-            .item(Key::run(board))
+        self.item(Key::run(board))
             .await?
             .as_ref()
             .map(reader::run)
@@ -136,7 +135,8 @@ impl Upkeep for DynamoLeaderboards {
     }
 
     async fn begin_run(&self, board: &Board, at: Timestamp) -> Result<Run, PortError> {
-        for tries in 1..=TRIES {
+        let mut retry = Retry::of(format!("the run on `{}`", board.leaderboard));
+        loop {
             let newest = self.run(board).await?;
             if let Some(run) = newest.as_ref().filter(|run| run.ended_at.is_none()) {
                 return Ok(run.clone());
@@ -154,36 +154,39 @@ impl Upkeep for DynamoLeaderboards {
                 ended_at: None,
                 before: newest.map(|run| run.id),
             };
-            let put = self.table.put(items::run_item(board, &run), Some(condition));
-            match self.table.transact(vec![(Step::Other, put)]).await {
+            let put = self.put(items::run_item(board, &run), Some(condition));
+            match self.transact(vec![(Step::Other, put)]).await {
                 Ok(()) => return Ok(run),
-                Err(Cancelled::Condition(_) | Cancelled::Conflict(_)) => pause(tries).await,
-                Err(Cancelled::Other(error)) => return Err(error),
+                Err(cancelled) => retry.cancelled(cancelled).await?,
             }
         }
-        Err(contended(format!("the run on `{}`", board.leaderboard), TRIES))
     }
 
     async fn end_run(&self, board: &Board, run: &Run, at: Timestamp) -> Result<(), PortError> {
-        let change = Change {
-            set: vec![("ended_at".into(), text(at.to_string()))],
-            condition: Some(Condition {
-                text: "#run = :run",
-                names: &["run"],
-                values: vec![("run", text(&run.id))],
-            }),
-            ..Change::default()
-        };
-        let ended = self.table.update(Key::run(board), change);
-        match self.table.transact(vec![(Step::Other, ended)]).await {
-            Ok(()) | Err(Cancelled::Condition(_)) => Ok(()), // another has begun since: this one had its end
-            Err(Cancelled::Conflict(error) | Cancelled::Other(error)) => Err(error),
+        let mut retry = Retry::of(format!("the run on `{}`", board.leaderboard));
+        loop {
+            let change = Change {
+                set: vec![("ended_at".into(), text(at.to_string()))],
+                condition: Some(Condition {
+                    text: "#run = :run",
+                    names: &["run"],
+                    values: vec![("run", text(&run.id))],
+                }),
+                ..Change::default()
+            };
+            let ended = self.update(Key::run(board), change);
+            match self.transact(vec![(Step::Other, ended)]).await {
+                // When the condition does not hold, another run has begun since, so that this one had ended.
+                Ok(()) | Err(Cancelled::Condition(_)) => return Ok(()),
+                Err(cancelled) => retry.cancelled(cancelled).await?,
+            }
         }
     }
 
     async fn revise(&self, receipt: &Receipt, order: Order, run: &str) -> Result<Revised, PortError> {
         let (benchmark, id) = (&receipt.verdict.benchmark, &receipt.submission);
-        for tries in 1..=TRIES {
+        let mut retry = Retry::of(format!("submission `{id}`"));
+        loop {
             let Some((known, old)) = self.ended_submission(benchmark, id).await? else {
                 return Err(PortError::Malformed {
                     what: format!("submission `{id}`"),
@@ -201,15 +204,12 @@ impl Upkeep for DynamoLeaderboards {
             let entry = revised.entry();
             let mut operations = self.changed(&old, &entry, receipt, order).await?;
             let mark = items::revision_item(Key::revision(&entry.board, run, id), &revision);
-            operations.push((Step::Revision, self.table.put(mark, Some(Condition::new_item()))));
-            match self.table.transact(operations).await {
+            operations.push((Step::Revision, self.put(mark, Some(Condition::new_item()))));
+            match self.transact(operations).await {
                 Ok(()) => return Ok(Revised::Recorded),
-                Err(Cancelled::Condition(_)) => {}
-                Err(Cancelled::Conflict(_)) => pause(tries).await,
-                Err(Cancelled::Other(error)) => return Err(error),
+                Err(cancelled) => retry.cancelled(cancelled).await?,
             }
         }
-        Err(contended(format!("submission `{id}`"), TRIES))
     }
 
     async fn revision(
@@ -218,15 +218,13 @@ impl Upkeep for DynamoLeaderboards {
         run: &str,
         id: &SubmissionId,
     ) -> Result<Option<Revision>, PortError> {
-        let item = self.table.item(Key::revision(board, run, id)).await?;
+        let item = self.item(Key::revision(board, run, id)).await?;
         item.as_ref().map(reader::revision).transpose()
     }
 
     async fn revisions(&self, board: &Board, run: &str) -> Result<Vec<Revision>, PortError> {
-        let items = self
-            .table
-            .query(Partition::of(revisions_partition(board, run)))
-            .await?;
+        let partition = Partition::of(revisions_partition(board, run));
+        let items = self.query(&partition).await?;
         items.iter().map(reader::revision).collect()
     }
 }

@@ -1,0 +1,34 @@
+//! Giving an upload up: its submission has failed.
+
+use dataperf::failure::FailureJudge;
+use dataperf::ports::PortError;
+use dataperf::workflow::{Ports, Settled, WorkflowError, settle};
+use dataperf::{Reason, Upload};
+use futures_util::future::LocalBoxFuture;
+
+use crate::runtime::now;
+use crate::{S3Bucket, Table};
+
+/// What is done before an upload to a benchmark is given up: what it has taken and not got is given back. A retry is
+/// idempotent.
+pub type Release = for<'a> fn(
+    table: &'a Table,
+    benchmark: &'a str,
+    upload: &'a Upload,
+) -> LocalBoxFuture<'a, Result<(), PortError>>;
+
+/// Settles an upload as failed, unless it has ended.
+pub(crate) async fn give_up(
+    benchmark: &str,
+    upload: &Upload,
+    reason: Reason,
+    leaderboards: &Table,
+    results: &S3Bucket,
+) -> Result<Settled, WorkflowError> {
+    let ports = Ports {
+        leaderboards,
+        results,
+        now: &now,
+    };
+    settle(upload, FailureJudge { benchmark, reason }, ports).await
+}

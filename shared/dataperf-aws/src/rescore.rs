@@ -1,0 +1,62 @@
+//! What a function does with a request to score submissions again.
+
+use std::time::Instant;
+
+use dataperf::Upload;
+use dataperf::artifact_judge::Evaluator;
+use dataperf::challenge::Challenge;
+use dataperf::ports::bucket::Bucket;
+use dataperf::rescoring::{Pass, Request, Rescored};
+use dataperf::workflow::{Settled, WorkflowError};
+
+use crate::S3Bucket;
+use crate::report::{Phases, report};
+use crate::resources::Resources;
+use crate::runtime::now;
+
+/// Scores the submissions of a request again, and says how many have a new verdict; `None` when the upload is no request.
+pub(crate) async fn rescore<E: Evaluator>(
+    evaluator: &E,
+    resources: &Resources,
+    upload: &Upload,
+    request_id: &str,
+) -> Result<Option<usize>, WorkflowError> {
+    let benchmark = evaluator.benchmark();
+    if !Request::is_one(benchmark, upload) {
+        return Ok(None);
+    }
+    let clients = resources.clients().await;
+    let bucket = |name: &str| S3Bucket::new(clients.s3.clone(), name);
+    let Some(request) = Request::read(&bucket(&upload.bucket), upload).await? else {
+        tracing::warn!(
+            request_id,
+            key = upload.key,
+            outcome = "ignored",
+            "no request to score again"
+        );
+        return Ok(Some(0));
+    };
+    let challenge = Challenge::published(&resources.datasets().await, benchmark).await?;
+    let pass = Pass {
+        request: &request,
+        challenge: challenge.as_ref(),
+        submissions: &|name| Box::new(bucket(name)) as Box<dyn Bucket>,
+        table: &resources.leaderboards().await,
+        results: &resources.results().await,
+        now: &now,
+    };
+    let mut n_recorded = 0;
+    for id in &request.submissions {
+        let (began, before) = (Instant::now(), resources.meters.read());
+        if let Rescored::Recorded(receipt) = Box::pin(pass.rescore(id, evaluator)).await? {
+            let settled = Settled {
+                receipt,
+                recorded: true,
+            };
+            let phases = Phases::new(false, began.elapsed(), &resources.meters, before);
+            report(&resources.table, request_id, &settled, &phases);
+            n_recorded += 1;
+        }
+    }
+    Ok(Some(n_recorded))
+}

@@ -1,0 +1,105 @@
+//! What a function that takes uploads is configured with and keeps between invocations: clients, the buckets, the table.
+
+use std::sync::atomic::AtomicBool;
+
+use dataperf::Upload;
+use dataperf::artifact_judge::{ArtifactJudge, Evaluator};
+use dataperf::challenge::Challenge;
+use dataperf::workflow::{Ports, Settled, WorkflowError, settle};
+use tokio::sync::OnceCell;
+use tracing::{Instrument, info_span};
+
+use crate::report::Meters;
+use crate::runtime::{now, variable};
+use crate::{Clients, S3Bucket, Table};
+
+/// The clients of a function and the names of its buckets and its table, with a meter for each.
+pub struct Resources {
+    /// The table's name, by which metrics know the deployment.
+    pub(crate) table: String,
+    datasets: String,
+    results: String,
+    /// Made with the first event, not at the start: a cold start should be ready for it at once.
+    clients: OnceCell<Clients>,
+    pub(crate) meters: Meters,
+    /// Whether no event has been handled yet.
+    pub(crate) is_cold: AtomicBool,
+}
+
+impl Resources {
+    /// Of the environment's table and buckets.
+    ///
+    /// # Errors
+    /// When a variable is not set.
+    pub fn from_environment() -> Result<Self, lambda_runtime::Error> {
+        Ok(Self {
+            table: variable("DATAPERF_TABLE")?,
+            datasets: variable("DATAPERF_DATASETS_BUCKET")?,
+            results: variable("DATAPERF_RESULTS_BUCKET")?,
+            clients: OnceCell::new(),
+            meters: Meters::default(),
+            is_cold: AtomicBool::new(true),
+        })
+    }
+
+    /// The SDK's clients.
+    pub async fn clients(&self) -> &Clients {
+        self.clients.get_or_init(Clients::from_environment).await
+    }
+
+    /// A bucket.
+    pub async fn bucket(&self, name: &str) -> S3Bucket {
+        S3Bucket::new(self.clients().await.s3.clone(), name)
+    }
+
+    /// The bucket that an upload is in.
+    pub async fn submissions(&self, upload: &Upload) -> S3Bucket {
+        let bucket = self.bucket(&upload.bucket).await;
+        bucket.metered(&self.meters.submissions)
+    }
+
+    /// The bucket of data sets.
+    pub async fn datasets(&self) -> S3Bucket {
+        let bucket = self.bucket(&self.datasets).await;
+        bucket.metered(&self.meters.datasets)
+    }
+
+    /// The bucket of receipts.
+    pub async fn results(&self) -> S3Bucket {
+        let bucket = self.bucket(&self.results).await;
+        bucket.metered(&self.meters.results)
+    }
+
+    /// The table.
+    pub async fn leaderboards(&self) -> Table {
+        let dynamodb = self.clients().await.dynamodb.clone();
+        Table::new(dynamodb, &self.table).metered(&self.meters.table)
+    }
+
+    /// Settles an upload by evaluating its artifact.
+    ///
+    /// # Errors
+    /// The evaluator's, and [`WorkflowError`] when a bucket, the table or the challenge can't be read.
+    pub async fn settle<E: Evaluator>(
+        &self,
+        upload: &Upload,
+        evaluator: &E,
+    ) -> Result<Settled, WorkflowError> {
+        let (leaderboards, results) = (self.leaderboards().await, self.results().await);
+        let (datasets, submissions) = (self.datasets().await, self.submissions(upload).await);
+        let challenge = Challenge::published(&datasets, evaluator.benchmark());
+        let judge = ArtifactJudge {
+            evaluator,
+            challenge: challenge.instrument(info_span!("read challenge")).await,
+            submissions: &submissions,
+            leaderboards: &leaderboards,
+        };
+        let ports = Ports {
+            leaderboards: &leaderboards,
+            results: &results,
+            now: &now,
+        };
+        // Boxed, because a future that holds all others in itself is nested deeper than the compiler follows.
+        Box::pin(settle(upload, judge, ports)).await
+    }
+}

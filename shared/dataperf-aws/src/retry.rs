@@ -1,0 +1,144 @@
+//! The one retry policy of the adapters: a bounded number of tries, and full jitter between them.
+
+use std::time::Duration;
+
+use dataperf::ports::PortError;
+
+use crate::table::Cancelled;
+
+/// An operation is tried so often before its error is returned.
+const TRIES: u32 = 12;
+/// The longest pause after the first try; it doubles with every try.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+/// No pause is longer.
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+/// The tries of one operation. Whoever calls it in a loop returns its error.
+#[derive(Debug)]
+pub struct Retry {
+    what: String,
+    n_tries: u32,
+    first_pause: Duration,
+}
+
+impl Retry {
+    /// The tries of the operation that `what` names in errors.
+    pub fn of(what: impl Into<String>) -> Self {
+        Self {
+            what: what.into(),
+            n_tries: 0,
+            first_pause: FIRST_PAUSE,
+        }
+    }
+
+    /// Waits after a transaction that did not take place.
+    ///
+    /// # Errors
+    /// The transaction's error, when the tries are used up or another try would not help.
+    pub async fn cancelled(&mut self, cancelled: Cancelled) -> Result<(), PortError> {
+        match cancelled {
+            Cancelled::Condition(_) => self.changed().await,
+            Cancelled::Conflict(error) => self.busy(error).await,
+            Cancelled::Other(error) => Err(error),
+        }
+    }
+
+    /// Waits after somebody else has changed what was read.
+    ///
+    /// # Errors
+    /// [`PortError::Transient`] when the tries are used up.
+    pub async fn changed(&mut self) -> Result<(), PortError> {
+        let error = PortError::Transient {
+            what: self.what.clone(),
+            source: format!("others changed the same items {TRIES} times in a row").into(),
+        };
+        self.busy(error).await
+    }
+
+    /// Waits after a service was busy.
+    ///
+    /// # Errors
+    /// `error`, when the tries are used up.
+    pub async fn busy(&mut self, error: PortError) -> Result<(), PortError> {
+        self.n_tries += 1;
+        if self.n_tries >= TRIES {
+            return Err(error);
+        }
+        // Full jitter: those who met once wait for different times.
+        let pause = self.longest_pause().mul_f64(fastrand::f64());
+        tokio::time::sleep(pause).await;
+        Ok(())
+    }
+
+    /// The longest pause after this try.
+    fn longest_pause(&self) -> Duration {
+        let doubled = self.first_pause * 2_u32.pow(self.n_tries.saturating_sub(1));
+        doubled.min(LONGEST_PAUSE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::Step;
+
+    fn without_pauses() -> Retry {
+        Retry {
+            first_pause: Duration::ZERO,
+            ..Retry::of("a row")
+        }
+    }
+
+    fn busy() -> PortError {
+        PortError::Transient {
+            what: "writing".into(),
+            source: "throttled".into(),
+        }
+    }
+
+    #[tokio::test]
+    async fn every_reason_to_try_again_has_a_bound() {
+        let mut retry = without_pauses();
+        for _ in 1..TRIES {
+            retry.changed().await.expect("another try");
+        }
+        let error = retry.changed().await.expect_err("the last try");
+        assert!(
+            error.is_transient() && error.to_string().starts_with("a row"),
+            "{error}"
+        );
+
+        let mut retry = without_pauses();
+        for n in 1..TRIES {
+            let cancelled = if n % 2 == 0 {
+                Cancelled::Conflict(busy())
+            } else {
+                Cancelled::Condition(Step::Row)
+            };
+            retry.cancelled(cancelled).await.expect("another try");
+        }
+        let error = retry.busy(busy()).await.expect_err("the last try");
+        assert!(error.to_string().starts_with("writing"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn what_another_try_would_not_mend_is_returned_at_once() {
+        let refused = PortError::Refused {
+            what: "writing".into(),
+            source: "no permission".into(),
+        };
+        let error = Retry::of("a row").cancelled(Cancelled::Other(refused)).await;
+        assert!(!error.expect_err("refused").is_transient());
+    }
+
+    #[test]
+    fn pauses_double_up_to_the_longest() {
+        let mut retry = Retry::of("a row");
+        let mut pauses = Vec::new();
+        for _ in 1..TRIES {
+            retry.n_tries += 1;
+            pauses.push(retry.longest_pause().as_millis());
+        }
+        assert_eq!(pauses, [20, 40, 80, 160, 320, 640, 1280, 2000, 2000, 2000, 2000]);
+    }
+}

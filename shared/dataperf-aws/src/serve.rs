@@ -1,0 +1,108 @@
+//! The loop of every function that takes uploads: it goes through an event's uploads and reports on each.
+
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use dataperf::Upload;
+use dataperf::workflow::Settled;
+use futures_util::FutureExt;
+use futures_util::future::{LocalBoxFuture, ready};
+use lambda_runtime::{Context, LambdaEvent, service_fn};
+use serde_json::Value;
+
+use crate::event::uploads;
+use crate::fault::Fault;
+use crate::report::{Phases, report, report_fault};
+use crate::resources::Resources;
+use crate::runtime::guarded;
+
+/// What one function does with uploads.
+pub trait Function {
+    /// The benchmark's id.
+    fn benchmark(&self) -> &'static str;
+
+    /// Its clients, buckets and table.
+    fn resources(&self) -> &Resources;
+
+    /// Settles one upload. Retries of one event have the same request id in their contexts.
+    ///
+    /// # Errors
+    /// [`Fault`], by which Lambda tries again.
+    fn settle<'a>(
+        &'a self,
+        upload: &'a Upload,
+        context: &'a Context,
+    ) -> LocalBoxFuture<'a, Result<Settled, Fault>>;
+
+    /// Scores the submissions again that an upload requests, and says how many have a new verdict; `None` when the upload is
+    /// no such request.
+    ///
+    /// # Errors
+    /// [`Fault`], by which Lambda tries again.
+    fn rescore<'a>(
+        &'a self,
+        _upload: &'a Upload,
+        _context: &'a Context,
+    ) -> LocalBoxFuture<'a, Result<Option<usize>, Fault>> {
+        ready(Ok(None)).boxed_local()
+    }
+}
+
+/// Runs a function until the host ends it.
+///
+/// # Errors
+/// When the runtime's host is gone.
+pub async fn serve(function: impl Function) -> Result<(), lambda_runtime::Error> {
+    let function = &function;
+    // Boxed: the futures of the SDK and the runtime in one type are deeper than the compiler lays out. The next event
+    // after a panic finds what is kept whole: it is replaced as a unit or not at all.
+    lambda_runtime::run(service_fn(move |event: LambdaEvent<Value>| {
+        guarded(each_upload(function, event)).boxed_local()
+    }))
+    .await
+}
+
+/// Handles one event. All its uploads are tried before a fault is reported: the event's next delivery finds those
+/// that have ended.
+async fn each_upload(function: &impl Function, event: LambdaEvent<Value>) -> Result<Value, Fault> {
+    let (benchmark, resources) = (function.benchmark(), function.resources());
+    let context = event.context;
+    let request_id = &context.request_id;
+    let mut fault = None;
+    let (mut n_recorded, mut n_repeated) = (0, 0);
+    for upload in uploads(&event.payload)? {
+        if upload.is_folder_marker() {
+            tracing::info!(request_id, key = upload.key, outcome = "ignored", "folder marker");
+            continue;
+        }
+        let (began, before) = (Instant::now(), resources.meters.read());
+        let is_cold = resources.is_cold.swap(false, Ordering::Relaxed);
+        let settled = match function.rescore(&upload, &context).await {
+            Ok(Some(n_rescored)) => {
+                n_recorded += n_rescored;
+                continue;
+            }
+            Ok(None) => function.settle(&upload, &context).await,
+            Err(fault) => Err(fault),
+        };
+        let phases = Phases::new(is_cold, began.elapsed(), &resources.meters, before);
+        match settled {
+            Ok(settled) => {
+                report(&resources.table, request_id, &settled, &phases);
+                if settled.recorded {
+                    n_recorded += 1;
+                } else {
+                    n_repeated += 1;
+                }
+            }
+            Err(found) => {
+                report_fault(&resources.table, benchmark, request_id, &upload, &found, &phases);
+                fault.get_or_insert(found);
+            }
+        }
+    }
+    fault.map_or_else(
+        || Ok(serde_json::json!({ "recorded": n_recorded, "repeated": n_repeated })),
+        Err,
+    )
+}

@@ -1,0 +1,171 @@
+//! The judge of uploads that are judged by their artifact: whether the artifact is to be evaluated at all, and its evaluation.
+
+use std::future::Future;
+
+use bytes::Bytes;
+
+use crate::Timestamp;
+use crate::challenge::{Challenge, ChallengeError, Terms};
+use crate::evaluate::too_large;
+use crate::ports::bucket::{Bucket, Got};
+use crate::ports::leaderboard::{Board, Leaderboards, Submission};
+use crate::ports::{PortError, Unreadable};
+use crate::rank::Direction;
+use crate::rejection::{Reason, Rejection};
+use crate::upload::{FiledUnder, Upload, UploadKey};
+use crate::verdict::Verdict;
+use crate::workflow::{Judge, WorkflowError};
+
+/// Evaluates artifacts: a benchmark with its data sets, or whatever else takes artifacts.
+pub trait Evaluator {
+    /// The benchmark's id.
+    fn benchmark(&self) -> &str;
+
+    /// Which scores are better.
+    fn direction(&self) -> Direction {
+        Direction::HigherIsBetter
+    }
+
+    /// The largest artifact that is read at all.
+    fn max_artifact_bytes(&self) -> u64;
+
+    /// The terms that a challenge has for an upload with this key that was stored `at` a time.
+    fn terms(&self, challenge: Option<&Challenge>, key: &FiledUnder, at: Timestamp) -> Terms {
+        Terms::of(challenge, &key.leaderboard, &key.submitter, at)
+    }
+
+    /// The verdict on an artifact.
+    ///
+    /// # Errors
+    /// [`WorkflowError`] when there can't be a verdict this time. A bad artifact is a verdict.
+    fn evaluate(
+        &self,
+        submission: &Submission,
+        terms: &Terms,
+        artifact: &[u8],
+    ) -> impl Future<Output = Result<Verdict, WorkflowError>>;
+}
+
+/// Judges an upload by its artifact.
+pub struct ArtifactJudge<'a, E> {
+    /// Evaluates the artifact.
+    pub evaluator: &'a E,
+    /// The challenge that is published, if one is. An upload is received also when the challenge can't be read, so that a
+    /// mistake in the challenge makes no upload unknown.
+    pub challenge: Result<Option<Challenge>, ChallengeError>,
+    /// The bucket with the artifact.
+    pub submissions: &'a dyn Bucket,
+    /// The table, which knows what has been used of the limits.
+    pub leaderboards: &'a dyn Leaderboards,
+}
+
+impl<E: Evaluator> Judge for ArtifactJudge<'_, E> {
+    fn benchmark(&self) -> &str {
+        self.evaluator.benchmark()
+    }
+
+    fn direction(&self) -> Direction {
+        self.evaluator.direction()
+    }
+
+    fn terms(&self, key: &FiledUnder, at: Timestamp) -> Terms {
+        let challenge = self.challenge.as_ref().ok().and_then(Option::as_ref);
+        self.evaluator.terms(challenge, key, at)
+    }
+
+    fn challenge(&self) -> Option<Challenge> {
+        self.challenge.as_ref().ok().cloned().flatten()
+    }
+
+    async fn judge(self, submission: &Submission, terms: &Terms) -> Result<Verdict, WorkflowError> {
+        self.challenge?;
+        let benchmark = self.evaluator.benchmark();
+        if let Err(misplaced) = UploadKey::parse(benchmark, &submission.upload.key) {
+            return Ok(rejected(submission, &misplaced));
+        }
+        if let Some(reason) = refusal(submission, terms, self.leaderboards).await? {
+            return Ok(rejected(submission, &reason.into()));
+        }
+        evaluated(self.evaluator, submission, terms, self.submissions).await
+    }
+}
+
+/// Why a submission is not evaluated at all: its round is not open, or a limit is used up already.
+async fn refusal(
+    submission: &Submission,
+    terms: &Terms,
+    leaderboards: &dyn Leaderboards,
+) -> Result<Option<Reason>, PortError> {
+    let limited = terms
+        .limits
+        .filter(|limits| limits.daily.or(limits.total).is_some());
+    if terms.refusal.is_some() || limited.is_none() {
+        return Ok(terms.refusal.clone());
+    }
+    let Submission {
+        board,
+        submitter,
+        received_at,
+        ..
+    } = submission;
+    let board = Board {
+        round: terms.round.clone(),
+        ..board.clone()
+    };
+    let usage = leaderboards
+        .usage(&terms.counter(&board), submitter, *received_at)
+        .await?;
+    let over = terms.over_limit(usage);
+    Ok(over.map(|over| terms.limit_reason(over, &board.leaderboard, *received_at)))
+}
+
+/// Reads the artifact within its limit and evaluates it.
+pub(crate) async fn evaluated<E: Evaluator>(
+    evaluator: &E,
+    submission: &Submission,
+    terms: &Terms,
+    submissions: &dyn Bucket,
+) -> Result<Verdict, WorkflowError> {
+    match read_artifact(&submission.upload, submissions, evaluator.max_artifact_bytes()).await? {
+        Ok(artifact) => evaluator.evaluate(submission, terms, &artifact).await,
+        Err(rejection) => Ok(rejected(submission, &rejection)),
+    }
+}
+
+/// The rejection of a submission whose artifact was not evaluated.
+fn rejected(submission: &Submission, rejection: &Rejection) -> Verdict {
+    let Board {
+        benchmark,
+        leaderboard,
+        ..
+    } = &submission.board;
+    Verdict::rejected(benchmark, leaderboard, None, None, rejection)
+}
+
+/// An upload's bytes, of which there may be `max_bytes`. A file that is too large, deleted, or stored so that it can't be read is a
+/// rejection.
+#[tracing::instrument(name = "read artifact", skip_all)]
+async fn read_artifact(
+    upload: &Upload,
+    submissions: &dyn Bucket,
+    max_bytes: u64,
+) -> Result<Result<Bytes, Rejection>, PortError> {
+    let got = submissions.get(&upload.key, upload.version.as_deref(), max_bytes);
+    let got = match got.await {
+        Err(PortError::Unreadable { why, .. }) => return Ok(Err(unreadable(why))),
+        got => got?,
+    };
+    Ok(match got {
+        Got::Object(object) => Ok(object.bytes),
+        Got::TooLarge { n_bytes } => Err(too_large(max_bytes, n_bytes)),
+        Got::Missing => {
+            let message = "the file was deleted before it could be evaluated: upload it again";
+            Err(Reason::new("deleted", "", message).into())
+        }
+    })
+}
+
+/// The rejection of an upload whose submitter stored it so that nobody else can read it.
+fn unreadable(why: Unreadable) -> Rejection {
+    Reason::new(why.code(), "", why.description()).into()
+}

@@ -1,0 +1,70 @@
+//! A leaderboard of a round: its name, which submissions stand on it, and how many a submitter may have scored.
+
+use serde::{Deserialize, Serialize};
+
+use crate::rank::Direction;
+
+/// The round that is always open: a leaderboard outside any challenge.
+pub const OPEN_ROUND: &str = "open";
+/// Follows a round's id in the name of the board that stays open after its closing. No round's own id ends so.
+pub const POST_ROUND: &str = ".post";
+
+/// Which board: scores are compared within one round of one leaderboard of one benchmark.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Board {
+    /// The benchmark's id.
+    pub benchmark: String,
+    /// The leaderboard's name, such as `en-25`.
+    pub leaderboard: String,
+    /// The round, [`OPEN_ROUND`] when there is none.
+    pub round: String,
+}
+
+impl Board {
+    /// Whether its round has closed and it is open as a benchmark.
+    pub fn is_post_round(&self) -> bool {
+        self.round.ends_with(POST_ROUND)
+    }
+}
+
+/// Which of a submitter's scored submissions stand on a board.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ranking {
+    /// The best one.
+    #[default]
+    Best,
+    /// The one uploaded last.
+    Latest,
+    /// Every one.
+    All,
+}
+
+impl Ranking {
+    /// The word that documents use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Best => "best",
+            Self::Latest => "latest",
+            Self::All => "all",
+        }
+    }
+}
+
+/// How a board ranks: its benchmark's direction and its own setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Order {
+    /// Which scores are better.
+    pub direction: Direction,
+    /// Which submissions stand on it.
+    pub ranking: Ranking,
+}
+
+/// How many scored submissions count against a submitter's limits on a board.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Uploaded on the day in question.
+    pub day: u64,
+    /// In the round.
+    pub total: u64,
+}

@@ -1,0 +1,84 @@
+//! What a hosted benchmark says of itself: everything that the platform has to know before it knows the benchmark's type.
+
+use crate::benchmark::{Benchmark, Leaderboard};
+use crate::board::Ranking;
+use crate::frozen::{FrozenError, Manifest};
+use crate::rank::Direction;
+use crate::scorecard::Metric;
+
+/// A benchmark, or another thing that people upload artifacts to and that has boards.
+#[derive(Debug, Clone, Copy)]
+pub struct Descriptor {
+    /// The id: the first part of every key and of every partition.
+    pub id: &'static str,
+    /// One line for people.
+    pub about: &'static str,
+    /// Which scores are better.
+    pub direction: Direction,
+    /// The least and the greatest score there can be.
+    pub score_range: [f64; 2],
+    /// The largest artifact of any kind that is read at all.
+    pub max_artifact_bytes: u64,
+    /// What the metrics of a score are, and who sees them when.
+    pub metrics: &'static [Metric],
+    /// The kinds of artifacts: in keys they stand where others have the leaderboard. Empty where artifacts are of one kind and
+    /// are uploaded to a leaderboard.
+    pub kinds: &'static [&'static str],
+    /// The leaderboards of a data set.
+    pub leaderboards: fn(&Manifest) -> Result<Vec<Leaderboard>, FrozenError>,
+    /// The function that takes an upload to this leaderboard or of this kind, without what a deployment puts before its name.
+    pub function: fn(&str) -> &'static str,
+    /// What a challenge can't choose, where there is anything.
+    pub fixed: Option<Fixed>,
+}
+
+/// What a challenge can't choose, and what its document is told that says otherwise.
+#[derive(Debug, Clone, Copy)]
+pub struct Fixed {
+    /// Which submissions stand on the boards.
+    pub ranking: Ranking,
+    /// Why no other ranking is possible.
+    pub why_ranking: &'static str,
+    /// The leaderboards, of all of which every round is.
+    pub leaderboards: &'static [&'static str],
+    /// These leaderboards in words, such as `both leaderboards`.
+    pub all_leaderboards: &'static str,
+    /// Members of a round that there are not, each with what to do instead.
+    pub without: &'static [(&'static str, &'static str)],
+    /// Why artifacts can't be public.
+    pub why_private: &'static str,
+}
+
+impl Descriptor {
+    /// What a benchmark's type says.
+    ///
+    /// ```
+    /// use dataperf::benchmarks::speech_selection::SpeechSelection;
+    /// let descriptor = dataperf::Descriptor::of::<SpeechSelection>();
+    /// assert_eq!(descriptor.function_of("speech-selection/en-25/ada/x.json"), "speech-selection");
+    /// ```
+    pub const fn of<B: Benchmark>() -> Self {
+        Self {
+            id: B::ID,
+            about: B::ABOUT,
+            direction: B::DIRECTION,
+            score_range: [*B::SCORE_RANGE.start(), *B::SCORE_RANGE.end()],
+            max_artifact_bytes: B::MAX_ARTIFACT_BYTES,
+            metrics: B::METRICS,
+            kinds: &[],
+            leaderboards: B::leaderboards,
+            function: |_| B::ID,
+            fixed: None,
+        }
+    }
+
+    /// The function that takes an upload with this key, without what a deployment puts before its name.
+    pub fn function_of(&self, key: &str) -> &'static str {
+        (self.function)(key.split('/').nth(1).unwrap_or_default())
+    }
+
+    /// Which submissions stand on a board, whose challenge says `chosen`.
+    pub fn ranking(&self, chosen: Ranking) -> Ranking {
+        self.fixed.map_or(chosen, |fixed| fixed.ranking)
+    }
+}

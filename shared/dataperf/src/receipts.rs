@@ -1,0 +1,51 @@
+//! Where a receipt is written: below its submitter in the results bucket, after the table has recorded it.
+
+use bytes::Bytes;
+
+use crate::Timestamp;
+use crate::challenge::{Challenge, shown};
+use crate::feedback::Feedback;
+use crate::ports::PortError;
+use crate::ports::bucket::{Bucket, Got, PutIfAbsent};
+use crate::verdict::{Ending, Receipt};
+
+/// How much of a receipt is shown `at` a time.
+pub fn receipt_level(challenge: Option<&Challenge>, receipt: &Receipt, at: Timestamp) -> Feedback {
+    shown(challenge, &receipt.board(), receipt.verdict.dataset, at).level
+}
+
+/// The largest receipt that is read back.
+const MAX_RECEIPT_BYTES: u64 = 4 << 20;
+
+/// Writes a receipt as `level` shows it, unless it is there: the table holds the same facts, so every delivery would write the
+/// same. It is replaced when it is of a failure, by what came of the submission when it was evaluated again, and when more
+/// may be shown by now.
+///
+/// # Errors
+/// [`PortError`] when the bucket returns an error.
+pub async fn write_receipt(results: &dyn Bucket, receipt: &Receipt, level: Feedback) -> Result<(), PortError> {
+    let receipt = &receipt.shown(level);
+    let mut json = serde_json::to_vec_pretty(receipt).map_err(|error| PortError::Malformed {
+        what: format!("the receipt of `{}`", receipt.submission),
+        why: error.to_string(),
+    })?;
+    json.push(b'\n');
+    let (key, json) = (receipt.object_key(), Bytes::from(json));
+    if results.put_if_absent(&key, json.clone()).await? == PutIfAbsent::Stored {
+        return Ok(());
+    }
+    if let Got::Object(object) = results.get(&key, None, MAX_RECEIPT_BYTES).await?
+        && serde_json::from_slice(&object.bytes).is_ok_and(|stored| is_superseded(&stored, receipt))
+    {
+        results.put(&key, json).await?;
+    }
+    Ok(())
+}
+
+/// Whether the stored receipt is of a failure that `receipt` came after, or shows less of the same.
+fn is_superseded(stored: &Receipt, receipt: &Receipt) -> bool {
+    let is_retried = stored.verdict.status == Ending::Failed
+        && (receipt.verdict.status != Ending::Failed || receipt.finished_at > stored.finished_at);
+    let shows_less = stored.feedback.is_some() && stored.feedback < receipt.feedback;
+    is_retried || shows_less && stored.finished_at == receipt.finished_at
+}

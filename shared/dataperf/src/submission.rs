@@ -1,0 +1,122 @@
+//! A submission, from its upload to its receipt.
+
+use crate::Timestamp;
+use crate::board::Board;
+use crate::upload::{SubmissionId, Upload};
+use crate::verdict::{Ending, FIRST_REVISION, Receipt, Verdict};
+
+/// A submission as it is when its upload has been noticed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Received {
+    /// The board it asks for, whether or not there is one.
+    pub board: Board,
+    /// Whose it is.
+    pub submitter: String,
+    /// Whether it is a baseline.
+    pub is_baseline: bool,
+    /// The upload.
+    pub upload: Upload,
+}
+
+/// A submission in the table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Submission {
+    /// Its id.
+    pub id: SubmissionId,
+    /// The board.
+    pub board: Board,
+    /// Whose it is.
+    pub submitter: String,
+    /// When the object was stored, by the first delivery of its event.
+    pub received_at: Timestamp,
+    /// What was uploaded.
+    pub upload: Upload,
+    /// Whether it is a baseline: shown in its place, without a rank.
+    pub is_baseline: bool,
+    /// When it was withdrawn, if it was: it is on no board then.
+    pub withdrawn_at: Option<Timestamp>,
+    /// The receipt, once it has ended.
+    pub receipt: Option<Receipt>,
+}
+
+impl Submission {
+    /// A submission that has just been received: unfinished, and on no board.
+    pub fn new(received: &Received) -> Self {
+        Self {
+            id: received.upload.id(),
+            board: received.board.clone(),
+            submitter: received.submitter.clone(),
+            received_at: received.upload.received_at,
+            is_baseline: received.is_baseline,
+            withdrawn_at: None,
+            upload: received.upload.clone(),
+            receipt: None,
+        }
+    }
+
+    /// The receipt of a submission whose verdict was reached at `finished_at`.
+    pub fn to_receipt(&self, finished_at: Timestamp, verdict: Verdict) -> Receipt {
+        Receipt {
+            schema: Receipt::SCHEMA,
+            submission: self.id.clone(),
+            revision: FIRST_REVISION,
+            submitter: self.submitter.clone(),
+            round: self.board.round.clone(),
+            bucket: self.upload.bucket.clone(),
+            key: self.upload.key.clone(),
+            version: self.upload.version.clone(),
+            received_at: self.received_at,
+            finished_at,
+            feedback: None,
+            verdict,
+        }
+    }
+
+    /// The submission as one line.
+    pub fn entry(&self) -> Entry {
+        let verdict = self.receipt.as_ref().map(|receipt| &receipt.verdict);
+        Entry {
+            id: self.id.clone(),
+            board: self.board.clone(),
+            submitter: self.submitter.clone(),
+            received_at: self.received_at,
+            is_baseline: self.is_baseline,
+            withdrawn_at: self.withdrawn_at,
+            ending: verdict.map(|verdict| verdict.status),
+            score: verdict.and_then(|verdict| verdict.score),
+        }
+    }
+}
+
+/// One line of a submitter's history or of a board's series.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// The submission's id.
+    pub id: SubmissionId,
+    /// The board.
+    pub board: Board,
+    /// Whose it is.
+    pub submitter: String,
+    /// When the object was stored.
+    pub received_at: Timestamp,
+    /// Whether it is a baseline: shown in its place, without a rank.
+    pub is_baseline: bool,
+    /// When it was withdrawn, if it was: it is on no board and in no series then.
+    pub withdrawn_at: Option<Timestamp>,
+    /// How it ended, or `None` while it is being evaluated.
+    pub ending: Option<Ending>,
+    /// The score, when scored.
+    pub score: Option<f64>,
+}
+
+impl Entry {
+    /// Whether it may stand on a board: scored, and not withdrawn.
+    pub fn is_on_board(&self) -> bool {
+        self.ending == Some(Ending::Scored) && self.withdrawn_at.is_none()
+    }
+
+    /// What histories are sorted by: the time of the upload, then the id.
+    pub fn time_order(&self) -> (Timestamp, &SubmissionId) {
+        (self.received_at, &self.id)
+    }
+}

@@ -1,0 +1,214 @@
+//! The one way from an upload to its receipt: receive, judge, record, write the receipt.
+//!
+//! The table decides. An upload is received as an unfinished submission before anything else, and its verdict is recorded in
+//! one transaction that only one delivery of its event can win. The receipt is written after it, from what the table holds,
+//! by every delivery that finds it missing. A crash at any point leaves a state that the next delivery completes.
+
+use std::future::Future;
+
+use tracing::{Instrument, info_span};
+
+use crate::Timestamp;
+use crate::challenge::{Challenge, ChallengeError, OverLimit, Terms};
+use crate::dataset::DatasetError;
+use crate::failure::FaultKind;
+use crate::ports::PortError;
+use crate::ports::bucket::Bucket;
+use crate::ports::leaderboard::{Board, Known, Leaderboards, Received, Recorded, Submission};
+use crate::rank::Direction;
+use crate::receipts::{receipt_level, write_receipt};
+use crate::upload::{FiledUnder, Upload};
+use crate::verdict::{Ending, Receipt, Verdict};
+
+/// Decides what becomes of a submission: a benchmark by its artifact, the caretaker of one that the platform has failed to
+/// judge.
+pub trait Judge {
+    /// The benchmark's id.
+    fn benchmark(&self) -> &str;
+
+    /// Which scores are better.
+    fn direction(&self) -> Direction {
+        Direction::HigherIsBetter
+    }
+
+    /// The terms of an upload with this key that was stored `at` a time.
+    fn terms(&self, key: &FiledUnder, at: Timestamp) -> Terms;
+
+    /// The challenge that is published, if one is and it can be read: it says how much of a receipt is shown.
+    fn challenge(&self) -> Option<Challenge> {
+        None
+    }
+
+    /// The verdict on a submission that has been received and has not ended.
+    ///
+    /// # Errors
+    /// [`WorkflowError`] when there can't be a verdict this time.
+    fn judge(
+        self,
+        submission: &Submission,
+        terms: &Terms,
+    ) -> impl Future<Output = Result<Verdict, WorkflowError>>;
+}
+
+/// What the workflow writes to, and the clock.
+#[derive(Clone, Copy)]
+pub struct Ports<'a> {
+    /// The table.
+    pub leaderboards: &'a dyn Leaderboards,
+    /// The results bucket.
+    pub results: &'a dyn Bucket,
+    /// The time.
+    pub now: &'a dyn Fn() -> Timestamp,
+}
+
+/// Why an upload could not be settled this time. The event's next delivery tries again.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkflowError {
+    /// A bucket or the table returned an error.
+    #[error(transparent)]
+    Port(#[from] PortError),
+    /// The data set can't be used.
+    #[error(transparent)]
+    Dataset(#[from] DatasetError),
+    /// The challenge can't be read.
+    #[error(transparent)]
+    Challenge(#[from] ChallengeError),
+    /// A judge could not judge.
+    #[error("{message}")]
+    Judge {
+        /// Whose fault it is.
+        fault: FaultKind,
+        /// What happened.
+        message: String,
+    },
+}
+
+impl WorkflowError {
+    /// That a judge could not judge.
+    pub fn judge(fault: FaultKind, message: impl Into<String>) -> Self {
+        Self::Judge {
+            fault,
+            message: message.into(),
+        }
+    }
+
+    /// Whose fault it is.
+    pub fn fault(&self) -> FaultKind {
+        let is_transient = match self {
+            Self::Port(port)
+            | Self::Dataset(DatasetError::Port(port))
+            | Self::Challenge(ChallengeError::Port(port)) => port.is_transient(),
+            Self::Dataset(DatasetError::Frozen(_)) | Self::Challenge(ChallengeError::Malformed { .. } | ChallengeError::Gone { .. }) => {
+                false
+            }
+            Self::Judge { fault, .. } => return *fault,
+        };
+        if is_transient {
+            FaultKind::Transient
+        } else {
+            FaultKind::Organizer
+        }
+    }
+}
+
+/// An upload that has its verdict and its receipt.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settled {
+    /// The receipt that stands.
+    pub receipt: Receipt,
+    /// Whether this delivery's verdict is the one that was recorded; `false` for a duplicate.
+    pub recorded: bool,
+}
+
+/// Receives an upload, has it judged unless it has ended before, records the verdict and writes the receipt.
+///
+/// # Errors
+/// The judge's, and [`WorkflowError`] when a bucket or the table returns an error. The submission is known and unfinished
+/// then, unless the table could not be asked at all.
+pub async fn settle<J: Judge>(upload: &Upload, judge: J, ports: Ports<'_>) -> Result<Settled, WorkflowError> {
+    let key = FiledUnder::of(judge.benchmark(), &upload.key);
+    let received = received(upload, &judge, &key);
+    let challenge = judge.challenge();
+    let known = ports
+        .leaderboards
+        .receive(&received)
+        .instrument(info_span!("file"))
+        .await?;
+    let submission = match known {
+        Known::New(submission) | Known::Unfinished(submission) => submission,
+        Known::Ended(receipt) => return settled(receipt, false, challenge.as_ref(), ports).await,
+    };
+    let terms = judge.terms(&key, submission.received_at); // the first delivery's time stands
+    let direction = judge.direction();
+    let verdict = judge.judge(&submission, &terms).await?;
+    let (receipt, recorded) = record(&submission, verdict, &terms, direction, ports).await?;
+    settled(receipt, recorded, challenge.as_ref(), ports).await
+}
+
+fn received(upload: &Upload, judge: &impl Judge, key: &FiledUnder) -> Received {
+    let terms = judge.terms(key, upload.received_at);
+    Received {
+        board: Board {
+            benchmark: judge.benchmark().to_owned(),
+            leaderboard: key.leaderboard.clone(),
+            round: terms.round,
+        },
+        submitter: key.submitter.clone(),
+        is_baseline: terms.is_baseline,
+        upload: upload.clone(),
+    }
+}
+
+/// Records the verdict, or that its score came over a limit: the receipt that stands, and whether it is of this delivery.
+#[tracing::instrument(name = "record", skip_all)]
+async fn record(
+    submission: &Submission,
+    verdict: Verdict,
+    terms: &Terms,
+    direction: Direction,
+    ports: Ports<'_>,
+) -> Result<(Receipt, bool), WorkflowError> {
+    let mut receipt = submission.to_receipt((ports.now)(), verdict);
+    // In which round a failed submission counts is decided when it is evaluated again.
+    if receipt.verdict.status != Ending::Failed {
+        receipt.round.clone_from(&terms.round);
+    }
+    loop {
+        match ports.leaderboards.record(&receipt, direction, terms).await? {
+            Recorded::Now => return Ok((receipt, true)),
+            Recorded::Before(other) => return Ok((other, false)),
+            Recorded::OverLimit(over) => {
+                receipt.verdict = over_limit(submission, terms, over, &receipt.verdict);
+            }
+        }
+    }
+}
+
+/// What becomes of a score when others have used the limit up while it was computed.
+fn over_limit(submission: &Submission, terms: &Terms, over: OverLimit, scored: &Verdict) -> Verdict {
+    let Board {
+        benchmark,
+        leaderboard,
+        ..
+    } = &submission.board;
+    let reason = terms.limit_reason(over, leaderboard, submission.received_at);
+    Verdict::rejected(
+        benchmark,
+        leaderboard,
+        scored.dataset,
+        scored.artifact,
+        &reason.into(),
+    )
+}
+
+/// Writes the receipt, as much of it as may be shown by now.
+async fn settled(
+    receipt: Receipt,
+    recorded: bool,
+    challenge: Option<&Challenge>,
+    ports: Ports<'_>,
+) -> Result<Settled, WorkflowError> {
+    let level = receipt_level(challenge, &receipt, (ports.now)());
+    write_receipt(ports.results, &receipt, level).await?;
+    Ok(Settled { receipt, recorded })
+}

@@ -1,0 +1,36 @@
+//! The list of everything that is hosted: **the** registration. A benchmark that implements
+//! [`Benchmark`](dataperf::Benchmark) is registered by its line in [`dataperf::for_each_benchmark`]; anything else has its
+//! descriptor here.
+
+use dataperf::{Benchmark, Descriptor};
+
+macro_rules! hosted {
+    ($($benchmark:ty,)*) => {
+        /// What is hosted.
+        pub static HOSTED: &[Descriptor] = &[$(Descriptor::of::<$benchmark>(),)* dataperf_nibbler::DESCRIPTOR];
+        /// The ids of what is hosted.
+        pub const IDS: &[&str] = &[$(<$benchmark as Benchmark>::ID,)* dataperf_nibbler::BENCHMARK];
+    };
+}
+dataperf::for_each_benchmark!(hosted);
+
+/// What is hosted under an id.
+pub fn hosted(id: &str) -> Option<&'static Descriptor> {
+    HOSTED.iter().find(|hosted| hosted.id == id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_id_names_its_descriptor_once() {
+        let ids: Vec<&str> = HOSTED.iter().map(|hosted| hosted.id).collect();
+        assert_eq!(ids, IDS);
+        for id in IDS {
+            assert_eq!(hosted(id).map(|hosted| hosted.id), Some(*id));
+            assert_eq!(ids.iter().filter(|other| *other == id).count(), 1, "{id}");
+        }
+        assert!(hosted("no-such-benchmark").is_none());
+    }
+}
