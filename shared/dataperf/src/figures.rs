@@ -319,7 +319,7 @@ mod tests {
             (found.trials[0].of.as_str(), found.trials[0].labels.join(" ")),
             ("", "5 69".into())
         );
-        let spread = found.spread.expect("there are trials");
+        let spread = found.spread.as_ref().expect("there are trials");
         assert_eq!(
             (spread.over, spread.std, spread.min, spread.max),
             ("seed", 0.25, 0.25, 0.75)
