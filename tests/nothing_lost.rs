@@ -57,6 +57,7 @@ async fn a_function_killed_while_it_reads_a_large_data_set() {
     let world = World::without_dataset(one_process_a_run).await;
     let directory = large_dataset(&world);
     world.publish(&directory);
+    world.show("full");
     let (n_killed, sent) = kill_at_every_moment(&world, |_| Layout::default().submission()).await;
     let receipts = world.receipts(&sent).await;
     assert!(

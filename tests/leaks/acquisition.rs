@@ -1,15 +1,15 @@
 //! Data Acquisition: hidden are the sellers' rows and labels. The draws are public, so that whether a sample has both labels
 //! tells something about known rows; and markets are scored one by one.
 
-use std::sync::Arc;
-
 use dataperf::benchmarks::data_acquisition::DataAcquisition;
-use dataperf::challenge::{Challenge, ChallengeError};
-use dataperf::dataset::DatasetError;
-use dataperf::pipeline::{Outlets, Sources, deliver};
+use dataperf::artifact_judge::{ArtifactJudge, Evaluator};
+use dataperf::challenge::{Challenge, Terms};
+use dataperf::evaluate::evaluate;
 use dataperf::ports::bucket::Bucket as _;
+use dataperf::ports::leaderboard::Submission;
 use dataperf::ports::memory::{MemoryBucket, MemoryLeaderboards};
-use dataperf::{Digest, Feedback, Receipt, Timestamp, Upload};
+use dataperf::workflow::{Ports, WorkflowError, settle};
+use dataperf::{Benchmark, Feedback, Receipt, Timestamp, Upload, Verdict};
 use serde_json::{Value, json};
 
 use super::selection::recombined;
@@ -90,19 +90,14 @@ async fn asking_for_labels_by_rejections_costs_what_a_score_costs() {
         serde_json::from_value(json!({ "schema": 1, "title": "t", "rounds": [round] })).unwrap();
     let (submissions, results) = (MemoryBucket::default(), MemoryBucket::default());
     let leaderboards = MemoryLeaderboards::default();
-    let outlets = Outlets {
-        leaderboards: &leaderboards,
-        results: &results,
-    };
-    let shared = Arc::new(target);
     let mut told: Vec<Receipt> = Vec::new();
     let numbers: Vec<&String> = markets.keys().collect();
     for n in 0..6 {
         let key = format!("data-acquisition/open/ada/{n}.json");
         // in one market, in another, in two at once, and so on
-        let mut asked = question(&shared, numbers[n % numbers.len()]);
+        let mut asked = question(&target, numbers[n % numbers.len()]);
         if n == 2 {
-            asked[numbers[0].as_str()] = question(&shared, numbers[0])[numbers[0].as_str()].clone();
+            asked[numbers[0].as_str()] = question(&target, numbers[0])[numbers[0].as_str()].clone();
         }
         submissions.put(&key, asked.to_string().into()).await.unwrap();
         let upload = Upload {
@@ -112,14 +107,18 @@ async fn asking_for_labels_by_rejections_costs_what_a_score_costs() {
             e_tag: None,
             received_at: "2026-03-01T10:00:00Z".parse::<Timestamp>().unwrap(),
         };
-        let sources = Sources {
+        let judge = ArtifactJudge {
+            evaluator: &target,
+            challenge: Ok(Some(challenge.clone())),
             submissions: &submissions,
-            challenge: async || -> Result<_, ChallengeError> { Ok(Some(challenge.clone())) },
-            dataset: async |_: Option<Digest>| -> Result<_, DatasetError> { Ok(Opened(shared.clone())) },
+            leaderboards: &leaderboards,
         };
-        let now = || "2026-03-01T10:00:01Z".parse::<Timestamp>().unwrap();
-        let delivered = deliver::<DataAcquisition, _, _, _, _>(&upload, sources, &outlets, now).await;
-        told.push(delivered.unwrap().receipt);
+        let ports = Ports {
+            leaderboards: &leaderboards,
+            results: &results,
+            now: &|| "2026-03-01T10:00:01Z".parse::<Timestamp>().unwrap(),
+        };
+        told.push(settle(&upload, judge, ports).await.unwrap().receipt);
     }
     let codes: Vec<&str> = told
         .iter()
@@ -134,11 +133,21 @@ async fn asking_for_labels_by_rejections_costs_what_a_score_costs() {
     }
 }
 
-/// The data set, as deliveries share it.
-struct Opened(Arc<Target<DataAcquisition>>);
+impl Evaluator for Target<DataAcquisition> {
+    fn benchmark(&self) -> &str {
+        DataAcquisition::ID
+    }
 
-impl AsRef<dataperf::dataset::Dataset<DataAcquisition, dataperf_datasets::DirectoryBucket>> for Opened {
-    fn as_ref(&self) -> &dataperf::dataset::Dataset<DataAcquisition, dataperf_datasets::DirectoryBucket> {
-        &self.0.dataset
+    fn max_artifact_bytes(&self) -> u64 {
+        DataAcquisition::MAX_ARTIFACT_BYTES
+    }
+
+    async fn evaluate(
+        &self,
+        submission: &Submission,
+        _: &Terms,
+        artifact: &[u8],
+    ) -> Result<Verdict, WorkflowError> {
+        Ok(evaluate(&self.dataset, &submission.board.leaderboard, artifact).await?)
     }
 }
