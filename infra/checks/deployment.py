@@ -11,6 +11,7 @@ from transform import load, transformed
 PSEUDO_PARAMETERS = {
     "AWS::AccountId": "111122223333",
     "AWS::Partition": "aws",
+    "AWS::StackId": "arn:aws:cloudformation:eu-central-1:111122223333:stack/dataperf/11111111-2222-3333-4444-555555555555",
     "AWS::Region": "eu-central-1",
     "AWS::StackName": "some-stack",
     "AWS::URLSuffix": "amazonaws.com",
