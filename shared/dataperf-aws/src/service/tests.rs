@@ -1,6 +1,5 @@
 //! Against a server of HTTP in this process. That signatures are right is tested where they are checked: by the cloud on one machine.
 
-use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
