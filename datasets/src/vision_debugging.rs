@@ -2,7 +2,6 @@
 //! of the training images.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use dataperf::benchmarks::vision_debugging::{

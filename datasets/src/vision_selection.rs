@@ -1,7 +1,6 @@
 //! Imports the public layout of Selection for Vision: parquet embeddings of the pool and of each concept's test set.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use dataperf::benchmarks::vision_selection::{
