@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::process::Command;
 
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
-use dataperf::Ending;
 use dataperf::ports::leaderboard::Leaderboards;
-use dataperf_aws::Clients;
+use dataperf::{Ending, Upload};
+use dataperf_aws::{Clients, Evaluators, with_causes};
 use dataperf_local::{Config, Identity, Policy};
 use serde_json::json;
 
@@ -238,11 +238,18 @@ async fn nobody_but_evaluators_writes_scores(world: &World) {
             .get_item()
             .table_name("dataperf")
             .set_key(Some(item.clone())),
-        ada.lambda(Some(world.cloud.lambda_endpoint()))
-            .invoke()
-            .function_name(BENCHMARK)
-            .invocation_type(aws_sdk_lambda::types::InvocationType::Event),
     );
+    let evaluators = Evaluators::new(ada.lambda(Some(world.cloud.lambda_endpoint())), "");
+    let upload = Upload {
+        bucket: "submissions".into(),
+        key: key("bo", 0),
+        version: None,
+        e_tag: None,
+        received_at: dataperf_aws::now(),
+    };
+    let refused = evaluators.evaluate(BENCHMARK, &upload).await.unwrap_err();
+    let refused = with_causes(&refused);
+    assert!(refused.contains("AccessDeniedException"), "{refused}");
     assert_eq!(world.items().await.len(), before);
     assert!(
         world.leaderboards().top(&board("en-25"), 10).await.unwrap().len() == 2,

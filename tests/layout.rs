@@ -5,12 +5,12 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::types::{Float32Type, Float64Type};
-use arrow_array::{ArrayRef, ListArray, RecordBatch, StringArray};
 use dataperf::Digest;
 use dataperf::benchmarks::speech_selection::SpeechSelection;
 use dataperf_datasets::{ImportError, Silent, import};
-use parquet::arrow::ArrowWriter;
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, FloatType};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
 use serde_json::{Value, json};
 
 /// Clips of each word in each split.
@@ -101,25 +101,49 @@ impl Split {
 
 impl Table {
     fn write(&self, path: &Path) {
-        let ids: ArrayRef = Arc::new(StringArray::from(self.ids.clone()));
-        let vectors = self.vectors.iter();
-        let vectors: ArrayRef = if self.is_wide {
-            let rows = vectors.map(|row| row.as_ref().map(|row| row.iter().copied().map(Some)));
-            Arc::new(ListArray::from_iter_primitive::<Float64Type, _, _>(rows))
+        let (id_column, number) = (self.id_column, if self.is_wide { "double" } else { "float" });
+        let schema = format!(
+            "message schema {{ required binary {id_column} (STRING);
+               optional group mswc_embedding_vector (LIST) {{
+                 repeated group list {{ optional {number} element; }} }} }}"
+        );
+        let schema = Arc::new(parse_message_type(&schema).unwrap());
+        let file = File::create(path).unwrap();
+        let mut writer = SerializedFileWriter::new(file, schema, Arc::default()).unwrap();
+        let mut rows = writer.next_row_group().unwrap();
+        let mut column = rows.next_column().unwrap().unwrap();
+        let ids: Vec<ByteArray> = self.ids.iter().map(|id| id.as_str().into()).collect();
+        column
+            .typed::<ByteArrayType>()
+            .write_batch(&ids, None, None)
+            .unwrap();
+        column.close().unwrap();
+        let (mut numbers, mut definitions, mut repetitions) = (Vec::new(), Vec::new(), Vec::new());
+        for row in &self.vectors {
+            let row = row.as_deref();
+            // a null, an empty list, or a number
+            let level = row.map_or(0, |row| if row.is_empty() { 1 } else { 3 });
+            let n_levels = row.map_or(1, |row| row.len().max(1));
+            definitions.extend(std::iter::repeat_n(level, n_levels));
+            repetitions.extend((0..n_levels).map(|idx| i16::from(idx > 0)));
+            numbers.extend(row.unwrap_or_default());
+        }
+        let mut column = rows.next_column().unwrap().unwrap();
+        let levels = (Some(&definitions[..]), Some(&repetitions[..]));
+        if self.is_wide {
+            column
+                .typed::<DoubleType>()
+                .write_batch(&numbers, levels.0, levels.1)
+                .unwrap();
         } else {
-            let rows = vectors.map(|row| {
-                row.as_ref()
-                    .map(|row| row.iter().map(|&number| Some(number as f32)))
-            });
-            Arc::new(ListArray::from_iter_primitive::<Float32Type, _, _>(rows))
-        };
-        let batch = RecordBatch::try_from_iter_with_nullable([
-            (self.id_column, ids, false),
-            ("mswc_embedding_vector", vectors, true),
-        ]);
-        let batch = batch.unwrap();
-        let mut writer = ArrowWriter::try_new(File::create(path).unwrap(), batch.schema(), None).unwrap();
-        writer.write(&batch).unwrap();
+            let numbers: Vec<f32> = numbers.iter().map(|&number| number as f32).collect();
+            column
+                .typed::<FloatType>()
+                .write_batch(&numbers, levels.0, levels.1)
+                .unwrap();
+        }
+        column.close().unwrap();
+        rows.close().unwrap();
         writer.close().unwrap();
     }
 }

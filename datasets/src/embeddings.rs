@@ -1,16 +1,18 @@
 //! Reads parquet tables with a column of ids and a column of float vectors, as pandas and pyarrow write them.
 
+use std::borrow::Cow;
 use std::fs::File;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Float32Type, Float64Type};
-use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_cast::cast;
-use arrow_schema::{ArrowError, DataType};
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::basic::Type as Physical;
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, FloatType, Int32Type, Int64Type};
+use parquet::errors::Result as ParquetResult;
+use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use parquet::schema::types::Type;
+
+use crate::parquet_columns::{self as columns, ListLevels, Lists, Row, Singles};
 
 /// Rows decoded at a time: 4 MB of 1024 floats.
 const BATCH_ROWS: usize = 1024;
@@ -35,22 +37,37 @@ pub(crate) fn read(
     columns: Columns,
     mut each: impl FnMut(&str, &[f32]) -> Result<(), String>,
 ) -> Result<(), Vec<String>> {
-    let about = |why: String| format!("`{}`: {why}", path.display());
+    let table = Table::open(path)?;
+    let (id_leaf, vector_leaf) = (table.texts(columns.id)?, table.vectors(columns.vector)?);
     let mut problems = Vec::new();
-    for batch in open(path, &[columns.id, columns.vector])? {
-        let batch = batch.map_err(|error| vec![about(error.to_string())])?;
-        let of = |name| column(&batch, name).map_err(|why| vec![about(why)]);
-        let ids = strings(&of(columns.id)?, columns.id).map_err(|why| vec![about(why)])?;
-        let vectors = of(columns.vector)?;
-        for (row, id) in ids.iter().enumerate() {
-            let vector =
-                vector(&vectors, row, columns.vector).and_then(|vector| finite(vector, columns.vector));
-            let done = vector
-                .map_err(|why| about(format!("`{id}`: {why}")))
-                .and_then(|vector| each(id, &vector));
-            problems.extend(done.err());
-            if problems.len() == MAX_PROBLEMS {
-                return Err(problems);
+    for group_idx in 0..table.0.num_row_groups() {
+        let group = table.parse(|| table.0.get_row_group(group_idx))?;
+        let mut ids = table.parse(|| Singles::<ByteArrayType>::new(&*group, id_leaf))?;
+        let mut vectors = table.parse(|| Vectors::new(&*group, vector_leaf))?;
+        let mut n_left = table.n_rows(group_idx);
+        while n_left > 0 {
+            let n = n_left.min(BATCH_ROWS);
+            let ids = table.next(&mut ids, n, columns.id)?;
+            let rows = table.parse(|| vectors.next(n))?;
+            n_left = table.without(n_left, ids.len())?;
+            let (n_ids, n_vectors) = (ids.len(), rows.len());
+            if n_ids != n_vectors {
+                let why = format!("it has {n_ids} ids beside {n_vectors} vectors: fetch it again");
+                return Err(table.about(why));
+            }
+            for (id, row) in ids.iter().zip(rows) {
+                let id = table.text(id, columns.id)?;
+                let vector = row
+                    .map_err(|what| format!("its `{}` {what}", columns.vector))
+                    .and_then(|range| vectors.vector(range))
+                    .and_then(|vector| finite(vector, columns.vector));
+                let done = vector
+                    .map_err(|why| format!("`{}`: `{id}`: {why}", path.display()))
+                    .and_then(|vector| each(id, &vector));
+                problems.extend(done.err());
+                if problems.len() == MAX_PROBLEMS {
+                    return Err(problems);
+                }
             }
         }
     }
@@ -66,17 +83,12 @@ pub(crate) fn read(
 /// # Errors
 /// As [`read`].
 pub(crate) fn read_ids(path: &Path, id: &str, mut each: impl FnMut(&str)) -> Result<(), Vec<String>> {
-    let about = |why: String| vec![format!("`{}`: {why}", path.display())];
-    for batch in open(path, &[id])? {
-        let batch = batch.map_err(|error| about(error.to_string()))?;
-        let ids = column(&batch, id)
-            .and_then(|column| strings(&column, id))
-            .map_err(about)?;
-        for id in &ids {
-            each(id);
-        }
-    }
-    Ok(())
+    let table = Table::open(path)?;
+    let leaf = table.texts(id)?;
+    table.each::<ByteArrayType>(leaf, id, |text| {
+        each(table.text(text, id)?);
+        Ok(())
+    })
 }
 
 /// A column of labels 0 and 1, as strings or as whole numbers.
@@ -84,117 +96,176 @@ pub(crate) fn read_ids(path: &Path, id: &str, mut each: impl FnMut(&str)) -> Res
 /// # Errors
 /// As [`read`], and when a label is something else.
 pub(crate) fn read_labels(path: &Path, name: &str) -> Result<Vec<u8>, Vec<String>> {
-    let about = |why: String| vec![format!("`{}`: {why}", path.display())];
+    let table = Table::open(path)?;
     let mut labels = Vec::new();
-    for batch in open(path, &[name])? {
-        let batch = batch.map_err(|error| about(error.to_string()))?;
-        let values = column(&batch, name).map_err(about)?;
-        let texts = if values.data_type().is_integer() {
-            cast(&values, &DataType::Utf8).map_err(|error| about(error.to_string()))?
-        } else {
-            values
-        };
-        for text in strings(&texts, name).map_err(about)? {
-            match text.as_str() {
-                "0" => labels.push(0),
-                "1" => labels.push(1),
-                other => return Err(about(format!("a `{name}` is `{other}`, not 0 or 1"))),
-            }
-        }
+    let mut label = |text: &str| {
+        labels.push(match text {
+            "0" => 0,
+            "1" => 1,
+            other => return Err(table.about(format!("a `{name}` is `{other}`, not 0 or 1"))),
+        });
+        Ok(())
+    };
+    let (leaf, kind) = table.find(name)?;
+    if !columns::is_whole(kind) {
+        let leaf = table.texts(name)?;
+        table.each::<ByteArrayType>(leaf, name, |text| label(table.text(text, name)?))?;
+    } else if kind.get_physical_type() == Physical::INT32 {
+        table.each::<Int32Type>(leaf, name, |number| label(&number.to_string()))?;
+    } else {
+        table.each::<Int64Type>(leaf, name, |number| label(&number.to_string()))?;
     }
     Ok(labels)
 }
 
-/// The batches of a file. The library panics on some damaged files.
-struct Batches(ParquetRecordBatchReader);
+/// A file, opened. The library panics on some damaged files.
+struct Table<'a>(SerializedFileReader<File>, &'a Path);
 
-impl Iterator for Batches {
-    type Item = Result<RecordBatch, ArrowError>;
+impl<'a> Table<'a> {
+    fn open(path: &'a Path) -> Result<Self, Vec<String>> {
+        let about = |why: String| vec![format!("`{}`: {why}", path.display())];
+        let file = File::open(path).map_err(|error| about(error.to_string()))?;
+        let reader = unless_damaged(|| SerializedFileReader::new(file)).map_err(about)?;
+        Ok(Self(reader, path))
+    }
 
-    fn next(&mut self) -> Option<Self::Item> {
-        unless_damaged(|| self.0.next()).unwrap_or_else(|why| Some(Err(ArrowError::ParquetError(why))))
+    fn about(&self, why: impl std::fmt::Display) -> Vec<String> {
+        vec![format!("`{}`: {why}", self.1.display())]
+    }
+
+    fn parse<T>(&self, read: impl FnOnce() -> ParquetResult<T>) -> Result<T, Vec<String>> {
+        unless_damaged(read).map_err(|why| self.about(why))
+    }
+
+    fn find(&self, name: &str) -> Result<(usize, &Type), Vec<String>> {
+        let schema = self.0.metadata().file_metadata().schema_descr();
+        columns::find(schema, name).map_err(|why| self.about(why))
+    }
+
+    /// The leaf of a column of strings.
+    fn texts(&self, name: &str) -> Result<usize, Vec<String>> {
+        let (leaf, kind) = self.find(name)?;
+        if columns::is_text(kind) {
+            return Ok(leaf);
+        }
+        let kind = columns::described(kind);
+        Err(self.about(format!("the column `{name}` is {kind}, not strings")))
+    }
+
+    /// The leaf of a column of lists of floats, and its levels.
+    fn vectors(&self, name: &str) -> Result<(usize, ListLevels), Vec<String>> {
+        let (leaf, kind) = self.find(name)?;
+        let Some((levels, element)) = columns::list(kind) else {
+            let kind = columns::described(kind);
+            return Err(self.about(format!("the column `{name}` is {kind}, not lists of floats")));
+        };
+        let is_float = element.is_primitive()
+            && matches!(element.get_physical_type(), Physical::FLOAT | Physical::DOUBLE);
+        if is_float {
+            return Ok((leaf, levels));
+        }
+        let kind = columns::described(element);
+        Err(self.about(format!("the column `{name}` has lists of {kind}, not of floats")))
+    }
+
+    /// The rows of a row group.
+    fn n_rows(&self, group_idx: usize) -> usize {
+        usize::try_from(self.0.metadata().row_group(group_idx).num_rows()).unwrap_or(usize::MAX)
+    }
+
+    /// The rows that are left of a row group after some were read: no row is lost silently.
+    fn without(&self, n_left: usize, n_read: usize) -> Result<usize, Vec<String>> {
+        let left = n_left.checked_sub(n_read).filter(|_| n_read > 0);
+        left.ok_or_else(|| self.about("it has not as many rows as it says: fetch it again"))
+    }
+
+    /// The next values of a column without nulls.
+    fn next<T: DataType>(
+        &self,
+        column: &mut Singles<T>,
+        n: usize,
+        name: &str,
+    ) -> Result<Vec<T::T>, Vec<String>> {
+        let (values, n_null) = self.parse(|| column.next(n))?;
+        if n_null > 0 {
+            return Err(self.about(format!("a `{name}` is null")));
+        }
+        Ok(values)
+    }
+
+    /// Calls `each` for every value of a column without nulls.
+    fn each<T: DataType>(
+        &self,
+        leaf: usize,
+        name: &str,
+        mut each: impl FnMut(&T::T) -> Result<(), Vec<String>>,
+    ) -> Result<(), Vec<String>> {
+        for group_idx in 0..self.0.num_row_groups() {
+            let group = self.parse(|| self.0.get_row_group(group_idx))?;
+            let mut column = self.parse(|| Singles::<T>::new(&*group, leaf))?;
+            let mut n_left = self.n_rows(group_idx);
+            while n_left > 0 {
+                let values = self.next(&mut column, n_left.min(BATCH_ROWS), name)?;
+                n_left = self.without(n_left, values.len())?;
+                values.iter().try_for_each(&mut each)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn text<'t>(&self, text: &'t ByteArray, name: &str) -> Result<&'t str, Vec<String>> {
+        std::str::from_utf8(text.data())
+            .map_err(|error| self.about(format!("a `{name}` is no UTF-8: {error}")))
     }
 }
 
-fn unless_damaged<T>(read: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(read)).map_err(|_| "it is damaged: fetch it again".into())
+fn unless_damaged<T>(read: impl FnOnce() -> ParquetResult<T>) -> Result<T, String> {
+    match catch_unwind(AssertUnwindSafe(read)) {
+        Ok(read) => read.map_err(|error| error.to_string()),
+        Err(_) => Err("it is damaged: fetch it again".into()),
+    }
 }
 
-fn open(path: &Path, columns: &[&str]) -> Result<Batches, Vec<String>> {
-    let about = |why: String| vec![format!("`{}`: {why}", path.display())];
-    let file = File::open(path).map_err(|error| about(error.to_string()))?;
-    let builder = unless_damaged(|| ParquetRecordBatchReaderBuilder::try_new(file)).map_err(about)?;
-    let builder = builder.map_err(|error| about(error.to_string()))?;
-    for column in columns {
-        if builder.schema().field_with_name(column).is_err() {
-            let names: Vec<_> = builder
-                .schema()
-                .fields()
-                .iter()
-                .map(|field| format!("`{}`", field.name()))
-                .collect();
-            return Err(about(format!(
-                "it has no column `{column}`, only {}",
-                names.join(", ")
-            )));
+/// A column of lists of floats.
+enum Vectors {
+    Narrow(Lists<FloatType>),
+    Wide(Lists<DoubleType>),
+}
+
+impl Vectors {
+    fn new(group: &dyn RowGroupReader, (leaf, levels): (usize, ListLevels)) -> ParquetResult<Self> {
+        let descriptor = group.metadata().column(leaf).column_descr();
+        if descriptor.physical_type() == Physical::FLOAT {
+            Lists::new(group, leaf, levels).map(Self::Narrow)
+        } else {
+            Lists::new(group, leaf, levels).map(Self::Wide)
         }
     }
-    let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
-    let reader = unless_damaged(|| builder.with_projection(mask).with_batch_size(BATCH_ROWS).build());
-    let reader = reader.map_err(about)?;
-    reader.map(Batches).map_err(|error| about(error.to_string()))
+
+    fn next(&mut self, n: usize) -> ParquetResult<Vec<Row>> {
+        match self {
+            Self::Narrow(lists) => lists.next(n),
+            Self::Wide(lists) => lists.next(n),
+        }
+    }
+
+    /// The numbers of a row that `next` gave last.
+    fn vector(&self, row: Range<usize>) -> Result<Cow<'_, [f32]>, String> {
+        match self {
+            Self::Narrow(lists) => Ok(Cow::Borrowed(&lists.values()[row])),
+            Self::Wide(lists) => lists.values()[row]
+                .iter()
+                .map(|&number| narrow(number))
+                .collect::<Result<_, _>>()
+                .map(Cow::Owned),
+        }
+    }
 }
 
-fn column(batch: &RecordBatch, name: &str) -> Result<ArrayRef, String> {
-    batch
-        .column_by_name(name)
-        .cloned()
-        .ok_or_else(|| format!("it has no column `{name}`"))
-}
-
-fn finite(vector: Vec<f32>, name: &str) -> Result<Vec<f32>, String> {
+fn finite<'a>(vector: Cow<'a, [f32]>, name: &str) -> Result<Cow<'a, [f32]>, String> {
     match vector.iter().position(|number| !number.is_finite()) {
         Some(at) => Err(format!("number {at} of `{name}` is {}, not finite", vector[at])),
         None => Ok(vector),
-    }
-}
-
-fn strings(column: &ArrayRef, name: &str) -> Result<Vec<String>, String> {
-    let texts: Vec<Option<&str>> = match column.data_type() {
-        DataType::Utf8 => column.as_string::<i32>().iter().collect(),
-        DataType::LargeUtf8 => column.as_string::<i64>().iter().collect(),
-        DataType::Utf8View => column.as_string_view().iter().collect(),
-        other => return Err(format!("the column `{name}` is {other}, not strings")),
-    };
-    let text = |text: Option<&str>| {
-        text.map(str::to_owned)
-            .ok_or_else(|| format!("a `{name}` is null"))
-    };
-    texts.into_iter().map(text).collect()
-}
-
-fn vector(column: &ArrayRef, row: usize, name: &str) -> Result<Vec<f32>, String> {
-    if column.is_null(row) {
-        return Err(format!("its `{name}` is null"));
-    }
-    let numbers = match column.data_type() {
-        DataType::List(_) => column.as_list::<i32>().value(row),
-        DataType::LargeList(_) => column.as_list::<i64>().value(row),
-        DataType::FixedSizeList(_, _) => column.as_fixed_size_list().value(row),
-        other => return Err(format!("the column `{name}` is {other}, not lists of floats")),
-    };
-    if numbers.null_count() > 0 {
-        return Err(format!("its `{name}` has a null in it"));
-    }
-    match numbers.data_type() {
-        DataType::Float32 => Ok(numbers.as_primitive::<Float32Type>().values().to_vec()),
-        DataType::Float64 => numbers
-            .as_primitive::<Float64Type>()
-            .values()
-            .iter()
-            .map(|&number| narrow(number))
-            .collect(),
-        other => Err(format!("the column `{name}` has lists of {other}, not of floats")),
     }
 }
 
@@ -209,3 +280,6 @@ fn narrow(number: f64) -> Result<f32, String> {
         ))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 use crate::embeddings::{self, Columns};
 use crate::import::{Import, ImportError, Progress};
+use crate::spool::Spool;
 use crate::writer::{DatasetWriter, Planned};
 
 const COLUMNS: Columns = Columns {
@@ -153,7 +154,8 @@ impl Clips {
 /// The embeddings of one of the lists, grouped by word.
 struct Gathered {
     ids: Vec<String>,
-    numbers: Vec<f32>,
+    /// Half a gigabyte for the English data.
+    numbers: Spool,
     /// Rows a group, in the order of [`Clips::by_word`].
     n_rows: Vec<usize>,
 }
@@ -272,8 +274,9 @@ impl Source {
             (self.allowed.n_clips() + self.eval.n_clips()) as u64,
         );
         let mut width = None;
-        let train = self.gather("train_embeddings", &self.allowed, &mut width, progress);
-        let eval = self.gather("eval_embeddings", &self.eval, &mut width, progress);
+        let spools = (Spool::new(writer)?, Spool::new(writer)?);
+        let train = self.gather("train_embeddings", &self.allowed, &mut width, spools.0, progress);
+        let eval = self.gather("eval_embeddings", &self.eval, &mut width, spools.1, progress);
         let (train, eval) = match (train, eval) {
             (Ok(train), Ok(eval)) => (train, eval),
             (train, eval) => {
@@ -293,8 +296,9 @@ impl Source {
             shape: vec![rows, width],
         };
         writer.lines(&train_ids_file(&code), &train.ids)?;
+        let language = self.language(&train);
         writer.tensors(&train_file(&code), &[matrix(train.ids.len())], |file| {
-            file.write_f32(&train.numbers)
+            train.numbers.copy_to(file)
         })?;
         writer.row_digests(&train_file(&code), EMBEDDINGS)?;
         let classes = classes(&eval.n_rows, self.eval.targets.len());
@@ -307,11 +311,11 @@ impl Source {
             &eval_file(&code),
             &[matrix(classes.len()), planned_classes],
             |file| {
-                file.write_f32(&eval.numbers)?;
+                eval.numbers.copy_to(file)?;
                 file.write(&classes)
             },
         )?;
-        Ok((code, self.language(&train)))
+        Ok((code, language))
     }
 
     /// Which of the training rows belong to what.
@@ -337,11 +341,12 @@ impl Source {
         folder: &str,
         clips: &Clips,
         width: &mut Option<usize>,
+        numbers: Spool,
         progress: &dyn Progress,
     ) -> Result<Gathered, Vec<String>> {
         let mut gathered = Gathered {
             ids: Vec::new(),
-            numbers: Vec::new(),
+            numbers,
             n_rows: Vec::new(),
         };
         let mut problems = Vec::new();
@@ -375,7 +380,7 @@ impl Source {
                         ));
                     }
                     gathered.ids.push(id.to_owned());
-                    gathered.numbers.extend_from_slice(vector);
+                    gathered.numbers.push(vector);
                     progress.advance(1);
                     Ok(())
                 })

@@ -7,6 +7,8 @@ use aws_credential_types::provider::error::CredentialsError;
 use aws_smithy_http_client::Builder;
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
 
+use crate::service::{Service, ServiceName};
+
 /// One client a service, sharing one connection pool.
 #[derive(Debug, Clone)]
 pub struct Clients {
@@ -42,18 +44,14 @@ impl Clients {
         }
     }
 
-    /// What clients of other services are made from.
-    pub fn configuration(&self) -> &SdkConfig {
-        &self.shared
+    /// A client of Lambda with the same credentials, at `endpoint` or where the environment says.
+    pub fn lambda(&self, endpoint: Option<&str>) -> Service {
+        Service::new(ServiceName::Lambda, &self.shared, endpoint)
     }
 
-    /// A client of Lambda with the same credentials, at `endpoint` or where the environment says.
-    pub fn lambda(&self, endpoint: Option<&str>) -> aws_sdk_lambda::Client {
-        let mut lambda = aws_sdk_lambda::config::Builder::from(&self.shared);
-        if let Some(endpoint) = endpoint {
-            lambda = lambda.endpoint_url(endpoint);
-        }
-        aws_sdk_lambda::Client::from_conf(lambda.build())
+    /// A client of Secrets Manager with the same credentials, at `endpoint` or where the environment says.
+    pub fn secrets_manager(&self, endpoint: Option<&str>) -> Service {
+        Service::new(ServiceName::SecretsManager, &self.shared, endpoint)
     }
 
     /// The credentials that requests are signed with.

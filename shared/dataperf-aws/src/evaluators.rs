@@ -1,26 +1,26 @@
 //! The benchmarks' functions, started with an event as S3 starts them.
 
-use aws_sdk_lambda::Client;
-use aws_sdk_lambda::primitives::Blob;
-use aws_sdk_lambda::types::InvocationType;
 use dataperf::ports::PortError;
 use dataperf::{Descriptor, Upload};
 
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
 use crate::event::announcement;
 use crate::fault::port_error;
+use crate::service::{Post, Service};
 
 /// The functions of one deployment.
 #[derive(Debug, Clone)]
 pub struct Evaluators {
-    client: Client,
+    lambda: Service,
     prefix: String,
 }
 
 impl Evaluators {
     /// Functions are called `prefix` and what [`Descriptor::function_of`] says.
-    pub fn new(client: Client, prefix: impl Into<String>) -> Self {
+    pub fn new(lambda: Service, prefix: impl Into<String>) -> Self {
         Self {
-            client,
+            lambda,
             prefix: prefix.into(),
         }
     }
@@ -32,13 +32,17 @@ impl Evaluators {
     /// [`PortError`] when Lambda does not take it.
     pub async fn evaluate(&self, hosted: &Descriptor, upload: &Upload) -> Result<(), PortError> {
         let function = format!("{}{}", self.prefix, hosted.function_of(&upload.key));
-        let request = self
-            .client
-            .invoke()
-            .function_name(&function)
-            .invocation_type(InvocationType::Event)
-            .payload(Blob::new(announcement(upload).to_string()));
-        let invoked = request.send().await;
+        let path_part = utf8_percent_encode(&function, NON_ALPHANUMERIC);
+        let invoke = Post {
+            operation: "Invoke",
+            path: format!("/2015-03-31/functions/{path_part}/invocations"),
+            headers: vec![
+                ("content-type", "application/octet-stream"),
+                ("x-amz-invocation-type", "Event"),
+            ],
+            body: announcement(upload).to_string(),
+        };
+        let invoked = self.lambda.post(invoke).await;
         invoked
             .map(drop)
             .map_err(|error| port_error(format!("invoking the function `{function}`"), error))

@@ -6,11 +6,20 @@ use std::fmt;
 
 use dataperf::failure::FaultKind;
 use dataperf::workflow::WorkflowError;
-use dataperf_aws::{Clients, Fault, port_error};
+use dataperf_aws::{Clients, Post, port_error};
 use dataperf_nibbler::{Provider, SecretKey};
+use serde::Deserialize;
+use serde_json::json;
 
 /// The member of the secret that images' ids and pseudonyms are made with.
 const IMAGE_IDS: &str = "image-ids";
+
+/// What Secrets Manager answers.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Answer {
+    secret_string: Option<String>,
+}
 
 /// What the secret holds.
 pub(crate) struct Secrets {
@@ -31,16 +40,21 @@ impl Secrets {
         endpoint: Option<&str>,
         name: &str,
     ) -> Result<Self, WorkflowError> {
-        let mut configuration = aws_sdk_secretsmanager::config::Builder::from(clients.configuration());
-        if let Some(endpoint) = endpoint {
-            configuration = configuration.endpoint_url(endpoint);
-        }
-        let client = aws_sdk_secretsmanager::Client::from_conf(configuration.build());
-        let answer = client.get_secret_value().secret_id(name).send().await;
+        let request = Post {
+            operation: "GetSecretValue",
+            path: "/".into(),
+            headers: vec![
+                ("content-type", "application/x-amz-json-1.1"),
+                ("x-amz-target", "secretsmanager.GetSecretValue"),
+            ],
+            body: json!({ "SecretId": name }).to_string(),
+        };
+        let answer = clients.secrets_manager(endpoint).post(request).await;
         let answer = answer.map_err(|error| port_error(format!("reading the secret `{name}`"), error))?;
+        let answer: Option<Answer> = serde_json::from_slice(&answer).ok();
         let members = answer
-            .secret_string()
-            .and_then(|text| serde_json::from_str(text).ok());
+            .and_then(|answer| answer.secret_string)
+            .and_then(|text| serde_json::from_str(&text).ok());
         let wrong = || {
             let what = format!(
                 "the secret `{name}` is no JSON object of strings: store the providers' keys and `{IMAGE_IDS}` in it"

@@ -1,10 +1,10 @@
-//! BERT's encoder (Devlin et al. 2018). candle has one in candle-transformers, among two hundred other models that take
-//! two thirds of the processor time of all the rest of candle to build.
+//! BERT's encoder (Devlin et al. 2018), for one text at a time.
 
-use candle_core::{Device, Result, Tensor};
-use candle_nn::ops::softmax_last_dim;
-use candle_nn::{Embedding, LayerNorm, Linear, Module, VarBuilder, embedding, layer_norm, linear};
+use ndarray::{Array2, ArrayView2, Axis, s};
+use safetensors::{Dtype, SafeTensors};
 use serde::Deserialize;
+
+use crate::numbers::{gelu, mean_row, normalise_rows, product, softmax_rows};
 
 /// What of the original package's `config.json` the encoder's form depends on.
 #[derive(Debug, Clone, Deserialize)]
@@ -28,48 +28,145 @@ enum Activation {
     Gelu,
 }
 
+/// The named tensors of a file.
+struct Weights<'a>(SafeTensors<'a>);
+
+impl Weights<'_> {
+    /// The numbers of the tensor `name`, which has this shape.
+    fn numbers(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, String> {
+        let tensor = self
+            .0
+            .tensor(name)
+            .map_err(|error| format!("`{name}`: {error}"))?;
+        if tensor.dtype() != Dtype::F32 || tensor.shape() != shape {
+            return Err(format!(
+                "`{name}` is {:?} of shape {:?}, expected F32 of shape {shape:?}",
+                tensor.dtype(),
+                tensor.shape()
+            ));
+        }
+        let numbers = tensor.data().as_chunks().0.iter();
+        Ok(numbers.map(|&bytes| f32::from_le_bytes(bytes)).collect())
+    }
+
+    fn matrix(&self, name: &str, shape: (usize, usize)) -> Result<Array2<f32>, String> {
+        let numbers = self.numbers(&format!("{name}.weight"), &[shape.0, shape.1])?;
+        Array2::from_shape_vec(shape, numbers).map_err(|error| format!("`{name}.weight`: {error}"))
+    }
+
+    fn norm(&self, name: &str, width: usize, eps: f64) -> Result<LayerNorm, String> {
+        Ok(LayerNorm {
+            weight: self.numbers(&format!("{name}.weight"), &[width])?,
+            bias: self.numbers(&format!("{name}.bias"), &[width])?,
+            eps: eps as f32,
+        })
+    }
+
+    fn linear(&self, name: &str, from: usize, to: usize) -> Result<Linear, String> {
+        Ok(Linear {
+            weight: self.matrix(name, (to, from))?,
+            bias: self.numbers(&format!("{name}.bias"), &[to])?,
+        })
+    }
+}
+
+struct LayerNorm {
+    weight: Vec<f32>,
+    bias: Vec<f32>,
+    eps: f32,
+}
+
+impl LayerNorm {
+    fn apply(&self, mut states: Array2<f32>) -> Array2<f32> {
+        normalise_rows(&mut states, &self.weight, &self.bias, self.eps);
+        states
+    }
+}
+
+/// A row of `weight` for each number that comes out.
+struct Linear {
+    weight: Array2<f32>,
+    bias: Vec<f32>,
+}
+
+impl Linear {
+    fn apply(&self, states: &Array2<f32>) -> Array2<f32> {
+        let mut out = product(states.view(), self.weight.t());
+        for mut row in out.rows_mut() {
+            for (x, bias) in row.iter_mut().zip(&self.bias) {
+                *x += bias;
+            }
+        }
+        out
+    }
+}
+
 pub(crate) struct Bert {
-    words: Embedding,
-    positions: Embedding,
-    types: Embedding,
+    words: Array2<f32>,
+    positions: Array2<f32>,
+    types: Array2<f32>,
     norm: LayerNorm,
     layers: Vec<Layer>,
 }
 
 impl Bert {
-    pub(crate) fn load(weights: &VarBuilder<'_>, config: &Config) -> Result<Self> {
+    /// From the bytes of a safetensors file.
+    ///
+    /// # Errors
+    /// What is missing in it or has another form.
+    pub(crate) fn load(weights: &[u8], config: &Config) -> Result<Self, String> {
+        let weights = Weights(SafeTensors::deserialize(weights).map_err(|error| error.to_string())?);
         let width = config.hidden_size;
-        let embeddings = weights.pp("embeddings");
-        let layers = weights.pp("encoder.layer");
+        if width == 0
+            || !width.is_multiple_of(config.num_attention_heads.max(1))
+            || config.type_vocab_size == 0
+        {
+            return Err(format!(
+                "{} heads can't share {width} numbers, or there is no token type",
+                config.num_attention_heads
+            ));
+        }
+        let table =
+            |name: &str, rows| weights.matrix(&format!("embeddings.{name}_embeddings"), (rows, width));
         Ok(Self {
-            words: embedding(config.vocab_size, width, embeddings.pp("word_embeddings"))?,
-            positions: embedding(
-                config.max_position_embeddings,
-                width,
-                embeddings.pp("position_embeddings"),
-            )?,
-            types: embedding(
-                config.type_vocab_size,
-                width,
-                embeddings.pp("token_type_embeddings"),
-            )?,
-            norm: layer_norm(width, config.layer_norm_eps, embeddings.pp("LayerNorm"))?,
+            words: table("word", config.vocab_size)?,
+            positions: table("position", config.max_position_embeddings)?,
+            types: table("token_type", config.type_vocab_size)?,
+            norm: weights.norm("embeddings.LayerNorm", width, config.layer_norm_eps)?,
             layers: (0..config.num_hidden_layers)
-                .map(|idx| Layer::load(&layers.pp(idx), config))
-                .collect::<Result<_>>()?,
+                .map(|idx| Layer::load(&weights, &format!("encoder.layer.{idx}"), config))
+                .collect::<Result<_, _>>()?,
         })
     }
 
-    /// The last layer's states of one text's tokens, shape `(n_tokens, width)`.
-    pub(crate) fn states(&self, tokens: &[u32]) -> Result<Tensor> {
-        let tokens = Tensor::new(tokens, &Device::Cpu)?;
-        let positions = Tensor::arange(0, tokens.dim(0)? as u32, &Device::Cpu)?;
-        let types = self.types.forward(&tokens.zeros_like()?)?;
-        let sum = ((self.words.forward(&tokens)? + self.positions.forward(&positions)?)? + types)?;
-        let embedded = self.norm.forward(&sum)?;
-        self.layers
+    /// The mean of the last layer's states of one text's tokens.
+    ///
+    /// # Errors
+    /// A token that the model does not have, or more tokens than it has positions for.
+    pub(crate) fn mean_state(&self, tokens: &[u32]) -> Result<Vec<f32>, String> {
+        let mut embedded = Array2::zeros((tokens.len(), self.words.ncols()));
+        for (position, (&token, mut row)) in tokens.iter().zip(embedded.rows_mut()).enumerate() {
+            let token = token as usize;
+            if token >= self.words.nrows() || position >= self.positions.nrows() {
+                return Err(format!(
+                    "the model has no token {token} or no position {position}"
+                ));
+            }
+            let parts = [
+                self.words.row(token),
+                self.positions.row(position),
+                self.types.row(0),
+            ];
+            for (col, x) in row.iter_mut().enumerate() {
+                *x = parts[0][col] + parts[1][col] + parts[2][col];
+            }
+        }
+        let embedded = self.norm.apply(embedded);
+        let last = self
+            .layers
             .iter()
-            .try_fold(embedded, |states, layer| layer.forward(&states))
+            .fold(embedded, |states, layer| layer.apply(&states));
+        Ok(mean_row(&last))
     }
 }
 
@@ -86,45 +183,55 @@ struct Layer {
 }
 
 impl Layer {
-    fn load(weights: &VarBuilder<'_>, config: &Config) -> Result<Self> {
+    fn load(weights: &Weights<'_>, at: &str, config: &Config) -> Result<Self, String> {
         let (width, wide, eps) = (
             config.hidden_size,
             config.intermediate_size,
             config.layer_norm_eps,
         );
-        let square = |name: &str| linear(width, width, weights.pp(name));
+        let square = |name: &str| weights.linear(&format!("{at}.{name}"), width, width);
         Ok(Self {
             n_heads: config.num_attention_heads,
             query: square("attention.self.query")?,
             key: square("attention.self.key")?,
             value: square("attention.self.value")?,
             attended: square("attention.output.dense")?,
-            attended_norm: layer_norm(width, eps, weights.pp("attention.output.LayerNorm"))?,
-            widen: linear(width, wide, weights.pp("intermediate.dense"))?,
-            narrow: linear(wide, width, weights.pp("output.dense"))?,
-            norm: layer_norm(width, eps, weights.pp("output.LayerNorm"))?,
+            attended_norm: weights.norm(&format!("{at}.attention.output.LayerNorm"), width, eps)?,
+            widen: weights.linear(&format!("{at}.intermediate.dense"), width, wide)?,
+            narrow: weights.linear(&format!("{at}.output.dense"), wide, width)?,
+            norm: weights.norm(&format!("{at}.output.LayerNorm"), width, eps)?,
         })
     }
 
-    fn forward(&self, states: &Tensor) -> Result<Tensor> {
-        let attended = self.attended.forward(&self.attend(states)?)?;
-        let states = self.attended_norm.forward(&(states + attended)?)?;
-        let narrowed = self.narrow.forward(&self.widen.forward(&states)?.gelu_erf()?)?;
-        self.norm.forward(&(states + narrowed)?)
+    fn apply(&self, states: &Array2<f32>) -> Array2<f32> {
+        let attended = self.attended.apply(&self.attend(states));
+        let states = self.attended_norm.apply(states + &attended);
+        let narrowed = self.narrow.apply(&self.widen.apply(&states).mapv_into(gelu));
+        self.norm.apply(states + &narrowed)
     }
 
-    fn attend(&self, states: &Tensor) -> Result<Tensor> {
-        let (n_tokens, width) = states.dims2()?;
-        let head_width = width / self.n_heads;
-        let heads = |part: &Linear| -> Result<Tensor> {
-            let split = part
-                .forward(states)?
-                .reshape((n_tokens, self.n_heads, head_width))?;
-            split.transpose(0, 1)?.contiguous()
-        };
-        let (query, key, value) = (heads(&self.query)?, heads(&self.key)?, heads(&self.value)?);
-        let scores = (query.matmul(&key.transpose(1, 2)?.contiguous()?)? / (head_width as f64).sqrt())?;
-        let mixed = softmax_last_dim(&scores)?.matmul(&value)?;
-        mixed.transpose(0, 1)?.contiguous()?.reshape((n_tokens, width))
+    fn attend(&self, states: &Array2<f32>) -> Array2<f32> {
+        let head_width = states.ncols() / self.n_heads;
+        let scale = (1.0 / (head_width as f64).sqrt()) as f32;
+        let (query, key, value) = (
+            self.query.apply(states),
+            self.key.apply(states),
+            self.value.apply(states),
+        );
+        let mut mixed = Array2::zeros(states.raw_dim());
+        for (head, mut out) in mixed.axis_chunks_iter_mut(Axis(1), head_width).enumerate() {
+            let cols = head * head_width..(head + 1) * head_width;
+            let [query, key, value] = [&query, &key, &value].map(|part| part.slice(s![.., cols.clone()]));
+            let mut shares = product(rows(query).view(), rows(key.t()).view());
+            shares.mapv_inplace(|score| score * scale);
+            softmax_rows(&mut shares);
+            out.assign(&product(shares.view(), rows(value).view()));
+        }
+        mixed
     }
+}
+
+/// The same matrix with its rows one after the other.
+fn rows(matrix: ArrayView2<'_, f32>) -> Array2<f32> {
+    matrix.as_standard_layout().into_owned()
 }

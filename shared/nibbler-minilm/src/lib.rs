@@ -1,13 +1,13 @@
-//! The sentence transformer all-MiniLM-L6-v2 (Wang et al. 2020; Reimers and Gurevych 2019) by candle, from the files
+//! The sentence transformer all-MiniLM-L6-v2 (Wang et al. 2020; Reimers and Gurevych 2019) from the files
 //! of the original package: a BERT encoder of six layers, the mean over its tokens, made to have length 1.
 
 mod bert;
+mod numbers;
+mod tokens;
 
 use bert::{Bert, Config};
-use candle_core::{DType, Device};
-use candle_nn::VarBuilder;
 use dataperf_nibbler::{Embed, EmbedError, Embedding, EmbeddingKind};
-use tokenizers::{Tokenizer, TruncationParams};
+use tokens::Tokenizer;
 
 /// Tokens of a prompt that are looked at, as the original package has it (`sentence_bert_config.json`).
 const MAX_TOKENS: usize = 256;
@@ -17,6 +17,7 @@ const MAX_TOKENS: usize = 256;
 pub struct MiniLm {
     model: Bert,
     tokenizer: Tokenizer,
+    most_tokens: usize,
 }
 
 impl MiniLm {
@@ -26,28 +27,19 @@ impl MiniLm {
     /// [`EmbedError`] when they are not those of such a model.
     pub fn load([config, tokenizer, weights]: [&[u8]; 3]) -> Result<Self, EmbedError> {
         let config: Config = serde_json::from_slice(config).map_err(failed("`config.json`"))?;
-        let mut tokenizer = Tokenizer::from_bytes(tokenizer).map_err(failed("`tokenizer.json`"))?;
-        let truncation = TruncationParams {
-            max_length: MAX_TOKENS.min(config.max_position_embeddings),
-            ..TruncationParams::default()
-        };
-        tokenizer
-            .with_truncation(Some(truncation))
-            .map_err(failed("`tokenizer.json`"))?;
-        tokenizer.with_padding(None);
-        let weights = VarBuilder::from_slice_safetensors(weights, DType::F32, &Device::Cpu);
-        let weights = weights.map_err(failed("`model.safetensors`"))?;
-        let model = Bert::load(&weights, &config).map_err(failed("`model.safetensors`"))?;
-        Ok(Self { model, tokenizer })
+        let tokenizer = Tokenizer::parse(tokenizer).map_err(failed("`tokenizer.json`"))?;
+        let model = Bert::load(weights, &config).map_err(failed("`model.safetensors`"))?;
+        Ok(Self {
+            model,
+            tokenizer,
+            most_tokens: MAX_TOKENS.min(config.max_position_embeddings),
+        })
     }
 
-    fn vector(&self, prompt: &str) -> candle_core::Result<Embedding> {
-        let encoded = self
-            .tokenizer
-            .encode(prompt, true)
-            .map_err(candle_core::Error::wrap)?;
-        let mean = self.model.states(encoded.get_ids())?.mean(0)?;
-        Ok(Embedding::normalised(mean.to_vec1()?))
+    fn vector(&self, prompt: &str) -> Result<Embedding, EmbedError> {
+        let tokens = self.tokenizer.encode(prompt, self.most_tokens);
+        let mean = tokens.and_then(|tokens| self.model.mean_state(&tokens));
+        Ok(Embedding::normalised(mean.map_err(failed("an embedding"))?))
     }
 }
 
@@ -61,9 +53,6 @@ impl Embed for MiniLm {
     }
 
     fn embed(&self, prompts: &[&str]) -> Result<Vec<Embedding>, EmbedError> {
-        prompts
-            .iter()
-            .map(|prompt| self.vector(prompt).map_err(failed("an embedding")))
-            .collect()
+        prompts.iter().map(|prompt| self.vector(prompt)).collect()
     }
 }

@@ -3,11 +3,11 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
-use candle_core::{Device, Tensor};
 use dataperf_nibbler::Embed as _;
 use dataperf_nibbler_minilm::MiniLm;
+use safetensors::tensor::{Dtype, TensorView};
 use serde_json::{Value, json};
 
 const WIDTH: usize = 24;
@@ -47,17 +47,15 @@ fn tokenizer() -> Value {
 }
 
 fn weights() -> Vec<u8> {
-    let mut tensors: HashMap<String, Tensor> = HashMap::new();
+    let mut tensors: BTreeMap<String, (Vec<usize>, Vec<u8>)> = BTreeMap::new();
     let mut add = |name: String, shape: &[usize]| {
         let n: usize = shape.iter().product();
         let seed = name
             .bytes()
             .fold(0u32, |seed, byte| seed.wrapping_mul(31).wrapping_add(byte.into()));
         let number = |idx: usize| (idx as u32 ^ seed).wrapping_mul(2_654_435_761) >> 8;
-        let numbers: Vec<f32> = (0..n)
-            .map(|idx| number(idx) as f32 / (1 << 23) as f32 - 1.0)
-            .collect();
-        tensors.insert(name, Tensor::from_vec(numbers, shape, &Device::Cpu).unwrap());
+        let numbers = (0..n).flat_map(|idx| (number(idx) as f32 / (1 << 23) as f32 - 1.0).to_le_bytes());
+        tensors.insert(name, (shape.to_vec(), numbers.collect()));
     };
     for (table, rows) in [("word", VOCABULARY.len()), ("position", 512), ("token_type", 2)] {
         add(format!("embeddings.{table}_embeddings.weight"), &[rows, WIDTH]);
@@ -82,9 +80,11 @@ fn weights() -> Vec<u8> {
         add(format!("{name}.weight"), &shape);
         add(format!("{name}.bias"), &shape[..1]);
     }
-    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("tiny.safetensors");
-    candle_core::safetensors::save(&tensors, &path).unwrap();
-    std::fs::read(path).unwrap()
+    let views = tensors.iter().map(|(name, (shape, bytes))| {
+        let view = TensorView::new(Dtype::F32, shape.clone(), bytes).unwrap();
+        (name.as_str(), view)
+    });
+    safetensors::serialize(views, None).unwrap()
 }
 
 #[test]

@@ -11,6 +11,7 @@ pub mod artifacts;
 mod configuration;
 mod consensus;
 pub mod duplicates;
+mod eigenvalues;
 mod embedding;
 pub mod export;
 mod ids;

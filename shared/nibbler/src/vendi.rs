@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use nalgebra::DMatrix;
+use ndarray::Array2;
 
+use crate::eigenvalues::symmetric_eigenvalues;
 use crate::embedding::Embedding;
 
 /// The Vendi score (Friedman and Dieng 2023, order 1) of vectors of length 1 with their cosines as similarity: the
@@ -16,15 +17,13 @@ pub fn vendi_score<K: Ord>(embeddings: &BTreeMap<K, Embedding>) -> f64 {
     let Some(width) = rows.first().map(|row| row.len()) else {
         return 0.0;
     };
-    let numbers = rows.iter().flat_map(|row| row.iter().map(|&x| f64::from(x)));
-    let x = DMatrix::from_row_iterator(rows.len(), width, numbers);
+    let x = Array2::from_shape_fn((rows.len(), width), |(row, col)| f64::from(rows[row][col]));
     let product = if rows.len() <= width {
-        &x * x.transpose()
+        x.dot(&x.t())
     } else {
-        x.transpose() * &x
+        x.t().dot(&x)
     };
-    let eigenvalues = (product / rows.len() as f64).symmetric_eigenvalues();
-    let entropy: f64 = eigenvalues
+    let entropy: f64 = symmetric_eigenvalues(product / rows.len() as f64)
         .iter()
         .filter(|&&share| share > 0.0)
         .map(|share| -share * share.ln())
