@@ -11,7 +11,6 @@ pub mod artifacts;
 mod configuration;
 mod consensus;
 pub mod duplicates;
-mod eigenvalues;
 mod embedding;
 pub mod export;
 mod ids;

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use ndarray::Array2;
+use nalgebra::DMatrix;
 
-use crate::eigenvalues::symmetric_eigenvalues;
 use crate::embedding::Embedding;
 
 /// The Vendi score (Friedman and Dieng 2023, order 1) of vectors of length 1 with their cosines as similarity: the
@@ -17,13 +16,15 @@ pub fn vendi_score<K: Ord>(embeddings: &BTreeMap<K, Embedding>) -> f64 {
     let Some(width) = rows.first().map(|row| row.len()) else {
         return 0.0;
     };
-    let x = Array2::from_shape_fn((rows.len(), width), |(row, col)| f64::from(rows[row][col]));
+    let numbers = rows.iter().flat_map(|row| row.iter().map(|&x| f64::from(x)));
+    let x = DMatrix::from_row_iterator(rows.len(), width, numbers);
     let product = if rows.len() <= width {
-        x.dot(&x.t())
+        &x * x.transpose()
     } else {
-        x.t().dot(&x)
+        x.transpose() * &x
     };
-    let entropy: f64 = symmetric_eigenvalues(product / rows.len() as f64)
+    let eigenvalues = (product / rows.len() as f64).symmetric_eigenvalues();
+    let entropy: f64 = eigenvalues
         .iter()
         .filter(|&&share| share > 0.0)
         .map(|share| -share * share.ln())
