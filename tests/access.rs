@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::process::Command;
 
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
+use dataperf::benchmarks::speech_selection::SpeechSelection;
 use dataperf::ports::leaderboard::Leaderboards;
 use dataperf::{Ending, Upload};
 use dataperf_aws::{Clients, Evaluators, with_causes};
@@ -247,7 +248,8 @@ async fn nobody_but_evaluators_writes_scores(world: &World) {
         e_tag: None,
         received_at: dataperf_aws::now(),
     };
-    let refused = evaluators.evaluate(BENCHMARK, &upload).await.unwrap_err();
+    let descriptor = dataperf::Descriptor::of::<SpeechSelection>();
+    let refused = evaluators.evaluate(&descriptor, &upload).await.unwrap_err();
     let refused = with_causes(&refused);
     assert!(refused.contains("AccessDeniedException"), "{refused}");
     assert_eq!(world.items().await.len(), before);

@@ -1,8 +1,8 @@
 //! Data Acquisition: hidden are the sellers' rows and labels. The draws are public, so that whether a sample has both labels
 //! tells something about known rows; and markets are scored one by one.
 
-use dataperf::benchmarks::data_acquisition::DataAcquisition;
 use dataperf::artifact_judge::{ArtifactJudge, Evaluator};
+use dataperf::benchmarks::data_acquisition::DataAcquisition;
 use dataperf::challenge::{Challenge, Terms};
 use dataperf::evaluate::evaluate;
 use dataperf::ports::bucket::Bucket as _;

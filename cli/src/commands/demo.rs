@@ -162,7 +162,8 @@ pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
 async fn show_everything(cloud: &Cloud, benchmark: &str) -> Result<()> {
     let document =
         json!({ "schema": 1, "title": "Demo", "feedback": "full", "benchmarks": { benchmark: {} } });
-    let challenges = check(&document, dataperf_hosted::HOSTED).map_err(|refused| anyhow!("{:?}", refused.reasons()))?;
+    let challenges =
+        check(&document, dataperf_hosted::HOSTED).map_err(|refused| anyhow!("{:?}", refused.reasons()))?;
     for (benchmark, challenge) in &challenges {
         let key = Challenge::key(benchmark);
         cloud.datasets().put(&key, challenge.to_json()?).await?;

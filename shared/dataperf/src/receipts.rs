@@ -23,7 +23,11 @@ const MAX_RECEIPT_BYTES: u64 = 4 << 20;
 ///
 /// # Errors
 /// [`PortError`] when the bucket returns an error.
-pub async fn write_receipt(results: &dyn Bucket, receipt: &Receipt, level: Feedback) -> Result<(), PortError> {
+pub async fn write_receipt(
+    results: &dyn Bucket,
+    receipt: &Receipt,
+    level: Feedback,
+) -> Result<(), PortError> {
     let receipt = &receipt.shown(level);
     let mut json = serde_json::to_vec_pretty(receipt).map_err(|error| PortError::Malformed {
         what: format!("the receipt of `{}`", receipt.submission),

@@ -98,9 +98,8 @@ impl WorkflowError {
             Self::Port(port)
             | Self::Dataset(DatasetError::Port(port))
             | Self::Challenge(ChallengeError::Port(port)) => port.is_transient(),
-            Self::Dataset(DatasetError::Frozen(_)) | Self::Challenge(ChallengeError::Malformed { .. } | ChallengeError::Gone { .. }) => {
-                false
-            }
+            Self::Dataset(DatasetError::Frozen(_))
+            | Self::Challenge(ChallengeError::Malformed { .. } | ChallengeError::Gone { .. }) => false,
             Self::Judge { fault, .. } => return *fault,
         };
         if is_transient {

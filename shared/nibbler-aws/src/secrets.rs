@@ -87,12 +87,12 @@ impl Secrets {
 /// The key that pseudonyms are made with, for whoever may read the secret `name`.
 ///
 /// # Errors
-/// [`Fault`] when it can't be read, or has no such key.
+/// [`WorkflowError`] when it can't be read, or has no such key.
 pub async fn pseudonym_key(
     clients: &Clients,
     endpoint: Option<&str>,
     name: &str,
-) -> Result<SecretKey, Fault> {
+) -> Result<SecretKey, WorkflowError> {
     let secrets = Secrets::read(clients, endpoint, name).await?;
     Ok(secrets.image_ids()?)
 }
