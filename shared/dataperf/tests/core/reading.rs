@@ -14,7 +14,7 @@ use dataperf::dataset::{Dataset, Integrity};
 use dataperf::evaluate::evaluate;
 use dataperf::frozen::{Dtype, FORMAT, FileEntry, MANIFEST, Manifest, TensorEntry};
 use dataperf::pool::{FINGERPRINTS, RECORDS, fingerprint};
-use dataperf::ports::PortError;
+use dataperf::ports::{PortError, async_trait};
 use dataperf::ports::bucket::{Bucket, Got, PutIfAbsent};
 use dataperf::ports::memory::MemoryBucket;
 use dataperf::{Digest, Ending, Verdict};
@@ -52,6 +52,7 @@ impl CountingBucket {
     }
 }
 
+#[async_trait]
 impl Bucket for CountingBucket {
     async fn get(&self, key: &str, version: Option<&str>, max_bytes: u64) -> Result<Got, PortError> {
         assert_ne!(key, POOL_FILE, "the pool is never read whole");
