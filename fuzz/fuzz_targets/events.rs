@@ -3,9 +3,12 @@
 
 use libfuzzer_sys::fuzz_target;
 
-// The two files alone: the crate around them would bring the AWS SDK.
+// These files alone: the crate around them would bring the AWS SDK.
 #[path = "../../shared/dataperf-aws/src/event.rs"]
 mod event;
+#[allow(dead_code)] // not all of it is asked for here
+#[path = "../../shared/dataperf-aws/src/fault.rs"]
+mod fault;
 #[path = "../../shared/dataperf-aws/src/given_up.rs"]
 mod given_up;
 

@@ -13,8 +13,8 @@ use dataperf::ports::bucket::{Bucket, Got, Object, PutIfAbsent};
 use dataperf::ports::{PortError, Unreadable, async_trait};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-use crate::fault::port_error;
 use crate::meter::Meter;
+use crate::port_error::port_error;
 use crate::ranges::Connections;
 use crate::retry::Retry;
 

@@ -6,7 +6,7 @@ use dataperf::{Descriptor, Upload};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::event::announcement;
-use crate::fault::port_error;
+use crate::port_error::port_error;
 use crate::service::{Post, Service};
 
 /// The functions of one deployment.

@@ -4,11 +4,9 @@
 use std::error::Error;
 use std::fmt::{self, Write as _};
 
-use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 use dataperf::failure::FaultKind;
 use dataperf::ports::PortError;
 use dataperf::workflow::WorkflowError;
-use lambda_runtime::Diagnostic;
 
 /// Why an invocation failed. A submitter's mistake is a receipt, never one of these.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -53,15 +51,6 @@ impl From<PortError> for Fault {
     }
 }
 
-impl From<Fault> for Diagnostic {
-    fn from(fault: Fault) -> Self {
-        Self {
-            error_type: fault.kind.as_str().into(),
-            error_message: fault.message,
-        }
-    }
-}
-
 /// An error with its causes, on one line.
 pub fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
@@ -74,42 +63,4 @@ pub fn with_causes(error: &dyn Error) -> String {
         cause = error.source();
     }
     text
-}
-
-/// What an SDK error means for a caller of a port.
-pub fn port_error<E, R>(what: String, error: SdkError<E, R>) -> PortError
-where
-    E: ProvideErrorMetadata + Error + Send + Sync + 'static,
-    R: std::fmt::Debug + Send + Sync + 'static,
-{
-    const RETRIABLE: &[&str] = &[
-        "InternalError",
-        "InternalServerError",
-        "InternalFailure",
-        "LimitExceededException",
-        "OperationAborted",
-        "ProvisionedThroughputExceededException",
-        "RequestLimitExceeded",
-        "RequestTimeTooSkewed", // one of the two clocks is wrong, and the next process may be elsewhere
-        "RequestTimeout",
-        "ServiceException", // Lambda's word for a fault of its own
-        "ServiceUnavailable",
-        "SlowDown",
-        "ThrottlingException",
-        "TooManyRequestsException",
-        "TransactionConflictException",
-        "TransactionInProgressException",
-        "ConditionalRequestConflict",
-    ];
-    let transient = match &error {
-        SdkError::ServiceError(service) => service.err().code().is_none_or(|code| RETRIABLE.contains(&code)),
-        SdkError::ConstructionFailure(_) => false,
-        _ => true, // timed out, not connected, answer cut off
-    };
-    let source = Box::new(error);
-    if transient {
-        PortError::Transient { what, source }
-    } else {
-        PortError::Refused { what, source }
-    }
 }

@@ -7,7 +7,7 @@ use dataperf::{Timestamp, Upload};
 use serde::{Deserialize, Serialize};
 
 use crate::event::decoded;
-use crate::fault::port_error;
+use crate::port_error::port_error;
 
 /// Where a listing goes on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

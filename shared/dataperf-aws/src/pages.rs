@@ -7,9 +7,9 @@ use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Board, Entry};
 use dataperf::{Receipt, SubmissionId};
 
-use crate::fault::port_error;
 use crate::items::{Item, text};
 use crate::keys::{self, Key};
+use crate::port_error::port_error;
 use crate::query::Partition;
 use crate::reader;
 use crate::retry::Retry;

@@ -4,9 +4,9 @@ use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::Board;
 
-use crate::fault::port_error;
 use crate::items::{Item, RANKING, text};
 use crate::keys::ranking_partition;
+use crate::port_error::port_error;
 use crate::table::Table;
 
 /// A partition of the table or of its index, in the order in which it is read.

@@ -7,7 +7,7 @@ use dataperf::Upload;
 use dataperf::workflow::Settled;
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
-use lambda_runtime::{Context, LambdaEvent, service_fn};
+use lambda_runtime::{Context, Diagnostic, LambdaEvent, service_fn};
 use serde_json::Value;
 
 use crate::event::uploads;
@@ -105,4 +105,13 @@ async fn each_upload(function: &impl Function, event: LambdaEvent<Value>) -> Res
         || Ok(serde_json::json!({ "recorded": n_recorded, "repeated": n_repeated })),
         Err,
     )
+}
+
+impl From<Fault> for Diagnostic {
+    fn from(fault: Fault) -> Self {
+        Self {
+            error_type: fault.kind.as_str().into(),
+            error_message: fault.message,
+        }
+    }
 }

@@ -9,10 +9,10 @@ use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, TransactWriteItem, Update};
 use dataperf::ports::PortError;
 
-use crate::fault::port_error;
 use crate::items::Item;
 use crate::keys::Key;
 use crate::meter::Meter;
+use crate::port_error::port_error;
 
 /// One table of `DynamoDB`: the port of leaderboards, and what else is kept in the table.
 #[derive(Debug, Clone)]
