@@ -112,7 +112,12 @@ impl Nibbler {
                 .unwrap_or_else(|| panic!("`{}` has ended", sent.key));
             let stored = self.object(&receipt.object_key()).await;
             let stored: Receipt = serde_json::from_slice(&stored).unwrap();
-            assert_eq!(stored, receipt.shown(Feedback::Score));
+            let level = stored.feedback.expect("a receipt says its level");
+            assert!(
+                [Feedback::Score, Feedback::Full].contains(&level),
+                "full after the closing"
+            );
+            assert_eq!(stored, receipt.shown(level));
             assert_eq!(
                 stored.verdict, receipt.verdict,
                 "nothing follows from a hidden data set"

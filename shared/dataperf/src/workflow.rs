@@ -140,8 +140,7 @@ pub async fn settle<J: Judge>(upload: &Upload, judge: J, ports: Ports<'_>) -> Re
     let terms = judge.terms(&key, submission.received_at); // the first delivery's time stands
     let direction = judge.direction();
     let verdict = judge.judge(&submission, &terms).await?;
-    let (receipt, recorded) = record(&submission, verdict, &terms, direction, ports).await?;
-    settled(receipt, recorded, challenge.as_ref(), ports).await
+    record(&submission, verdict, &terms, direction, challenge.as_ref(), ports).await
 }
 
 fn received(upload: &Upload, judge: &impl Judge, key: &FiledUnder) -> Received {
@@ -158,15 +157,16 @@ fn received(upload: &Upload, judge: &impl Judge, key: &FiledUnder) -> Received {
     }
 }
 
-/// Records the verdict, or that its score came over a limit: the receipt that stands, and whether it is of this delivery.
+/// Records the verdict, or that its score came over a limit, and writes the receipt.
 #[tracing::instrument(name = "record", skip_all)]
 async fn record(
     submission: &Submission,
     verdict: Verdict,
     terms: &Terms,
     direction: Direction,
+    challenge: Option<&Challenge>,
     ports: Ports<'_>,
-) -> Result<(Receipt, bool), WorkflowError> {
+) -> Result<Settled, WorkflowError> {
     let mut receipt = submission.to_receipt((ports.now)(), verdict);
     // In which round a failed submission counts is decided when it is evaluated again.
     if receipt.verdict.status != Ending::Failed {
@@ -174,8 +174,8 @@ async fn record(
     }
     loop {
         match ports.leaderboards.record(&receipt, direction, terms).await? {
-            Recorded::Now => return Ok((receipt, true)),
-            Recorded::Before(other) => return Ok((other, false)),
+            Recorded::Now => return settled(receipt, true, challenge, ports).await,
+            Recorded::Before(other) => return settled(other, false, challenge, ports).await,
             Recorded::OverLimit(over) => {
                 receipt.verdict = over_limit(submission, terms, over, &receipt.verdict);
             }
