@@ -141,14 +141,14 @@ fn try_csv<L: Serialize>(header: &[&str], lines: &[L]) -> Result<Vec<u8>, csv::E
     };
     let mut plain = writer();
     lines.iter().try_for_each(|line| plain.serialize(line))?;
-    let plain = plain.into_inner().map_err(|error| error.into_error())?;
+    let plain = plain.into_inner().map_err(csv::IntoInnerError::into_error)?;
     let mut safe = writer();
     safe.write_record(header)?;
     let mut reader = csv::ReaderBuilder::new();
     for record in reader.has_headers(false).from_reader(plain.as_slice()).records() {
         safe.write_record(record?.iter().map(|cell| csv_cell(cell).into_owned()))?;
     }
-    Ok(safe.into_inner().map_err(|error| error.into_error())?)
+    Ok(safe.into_inner().map_err(csv::IntoInnerError::into_error)?)
 }
 
 #[cfg(test)]
