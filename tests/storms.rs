@@ -16,7 +16,7 @@ use dataperf_local::{Config, Storm};
 
 use crate::layout::Layout;
 use crate::nothing_lost::key;
-use crate::project::{frozen, good};
+use crate::project::{BENCHMARK, frozen, good};
 use crate::world::{Sent, World, with_caretaker};
 
 const SUBMITTERS: [&str; 7] = ["ada", "bo", "cy", "di", "ed", "fay", "gil"];

@@ -32,7 +32,7 @@ fn config(dir: &Path) -> std::io::Result<Config> {
 }
 
 #[tokio::main]
-#[allow(clippy::print_stdout)]
+#[allow(clippy::print_stdout, clippy::too_many_lines)] // one measurement after another
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let dir = tempfile::tempdir()?;
     let cloud = LocalCloud::start(config(dir.path())?).await?;

@@ -106,7 +106,9 @@ async fn steps_tell_wrong_labels_to_those_who_see_curves_alone() {
                 truly.len()
             );
         }
-        orders.values_mut().for_each(|order| draws.shuffle(order));
+        for order in orders.values_mut() {
+            draws.shuffle(order);
+        }
     }
     for (level, (steps, firsts)) in &found {
         println!(

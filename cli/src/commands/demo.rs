@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use dataperf::benchmarks::IDS;
-use dataperf::challenge::{Challenge, check};
-use dataperf::ports::bucket::Bucket;
+use dataperf::challenge::check;
 use dataperf::progress::Silent;
 use dataperf::{Ending, Receipt, SubmitterName};
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -165,8 +164,7 @@ async fn show_everything(cloud: &Cloud, benchmark: &str) -> Result<()> {
     let challenges =
         check(&document, dataperf_hosted::HOSTED).map_err(|refused| anyhow!("{:?}", refused.reasons()))?;
     for (benchmark, challenge) in &challenges {
-        let key = Challenge::key(benchmark);
-        cloud.datasets().put(&key, challenge.to_json()?).await?;
+        challenge.publish(&cloud.datasets(), benchmark).await?;
     }
     Ok(())
 }

@@ -53,7 +53,11 @@ pub trait Function {
 /// # Errors
 /// When the runtime's host is gone.
 pub async fn serve(function: impl Function) -> Result<(), lambda_runtime::Error> {
-    let function = &function;
+    serve_any(&function).await
+}
+
+/// The same for all, so that the runtime around it is compiled once and not with each program.
+async fn serve_any(function: &dyn Function) -> Result<(), lambda_runtime::Error> {
     // Boxed: the futures of the SDK and the runtime in one type are deeper than the compiler lays out. The next event
     // after a panic finds what is kept whole: it is replaced as a unit or not at all.
     lambda_runtime::run(service_fn(move |event: LambdaEvent<Value>| {
@@ -64,7 +68,7 @@ pub async fn serve(function: impl Function) -> Result<(), lambda_runtime::Error>
 
 /// Handles one event. All its uploads are tried before a fault is reported: the event's next delivery finds those
 /// that have ended.
-async fn each_upload(function: &impl Function, event: LambdaEvent<Value>) -> Result<Value, Fault> {
+async fn each_upload(function: &dyn Function, event: LambdaEvent<Value>) -> Result<Value, Fault> {
     let (benchmark, resources) = (function.benchmark(), function.resources());
     let context = event.context;
     let request_id = &context.request_id;

@@ -143,6 +143,10 @@ impl Service {
     }
 
     /// Signature Version 4 for this service.
+    #[expect(
+        clippy::field_reassign_with_default,
+        reason = "the type is non-exhaustive: no literal can make it"
+    )]
     fn signing(&self) -> StaticRuntimePlugin {
         let shared = &self.shared;
         let mut components = RuntimeComponentsBuilder::new("signing");
@@ -155,9 +159,9 @@ impl Service {
             components.set_identity_resolver(SCHEME_ID, SharedIdentityResolver::new(credentials));
         }
         let mut signing = SigV4OperationSigningConfig::default();
+        signing.signing_options = SigningOptions::default();
         signing.region = shared.region().cloned().map(SigningRegion::from);
         signing.name = Some(SigningName::from_static(self.name.signing_name()));
-        signing.signing_options = SigningOptions::default();
         let mut layer = Layer::new("signing");
         layer.store_put(AuthSchemeOptionResolverParams::new(()));
         layer.store_put(signing);

@@ -21,6 +21,8 @@ pub fn hosted(id: &str) -> Option<&'static Descriptor> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
@@ -32,5 +34,14 @@ mod tests {
             assert_eq!(ids.iter().filter(|other| *other == id).count(), 1, "{id}");
         }
         assert!(hosted("no-such-benchmark").is_none());
+    }
+
+    #[test]
+    fn everything_hosted_describes_its_metrics_once() {
+        for hosted in HOSTED {
+            let paths: BTreeSet<&str> = hosted.metrics.iter().map(|metric| metric.path).collect();
+            assert!(!paths.is_empty(), "{}", hosted.id);
+            assert_eq!(paths.len(), hosted.metrics.len(), "{}", hosted.id);
+        }
     }
 }

@@ -94,7 +94,7 @@ pub async fn pseudonym_key(
     name: &str,
 ) -> Result<SecretKey, WorkflowError> {
     let secrets = Secrets::read(clients, endpoint, name).await?;
-    Ok(secrets.image_ids()?)
+    secrets.image_ids()
 }
 
 fn organizer(message: String) -> WorkflowError {

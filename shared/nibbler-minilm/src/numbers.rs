@@ -15,7 +15,11 @@ pub(crate) fn product(left: ArrayView2<'_, f32>, right: ArrayView2<'_, f32>) -> 
     let ([left_row, left_col], [right_row, right_col]) = (strides(&left), strides(&right));
     let threads = Parallelism::Rayon(rayon::current_num_threads());
     // Its kernels write columns of the result: the transposed product is asked for, of `right` and `left` transposed.
-    #[expect(unsafe_code, reason = "the kernels take pointers")]
+    #[expect(
+        unsafe_code,
+        clippy::cast_possible_wrap,
+        reason = "the kernels take pointers, and strides with a sign"
+    )]
     // SAFETY: the pointers and strides are those of views and of an array with `n x k`, `k x m` and `n x m` numbers, and
     // nothing else has a reference to the array, which is in row-major order.
     unsafe {

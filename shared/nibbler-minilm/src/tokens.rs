@@ -10,6 +10,7 @@ use unicode_normalization_alignments::UnicodeNormalization as _;
 
 /// The original package's `tokenizer.json`, and of it what has an effect.
 #[derive(Debug, Deserialize)]
+#[expect(clippy::struct_field_names, reason = "the names of the file")]
 pub(crate) struct Tokenizer {
     added_tokens: Vec<AddedToken>,
     normalizer: Normalizer,
@@ -21,6 +22,7 @@ pub(crate) struct Tokenizer {
 
 /// A token that stands for itself wherever it is in a text.
 #[derive(Debug, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "the format of the file")]
 struct AddedToken {
     id: u32,
     content: String,
