@@ -1,5 +1,7 @@
 //! Requests byte by byte, and their signatures, as a client makes them that keeps to nothing.
 
+use std::fmt::Write as _;
+
 use aws_sigv4::sign::v4::{calculate_signature, generate_signing_key};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -97,9 +99,14 @@ impl Request {
     pub(crate) async fn send_as(&self, endpoint: &str, host: &str) -> Answer {
         let mut head = format!("{} {} HTTP/1.1\r\nhost: {host}\r\n", self.method, self.target);
         for (name, value) in &self.headers {
-            head += &format!("{name}: {value}\r\n");
+            write!(head, "{name}: {value}\r\n").unwrap();
         }
-        head += &format!("content-length: {}\r\nconnection: close\r\n\r\n", self.body.len());
+        write!(
+            head,
+            "content-length: {}\r\nconnection: close\r\n\r\n",
+            self.body.len()
+        )
+        .unwrap();
         let mut stream = TcpStream::connect(authority(endpoint)).await.unwrap();
         stream.write_all(head.as_bytes()).await.unwrap();
         // a request that is refused by its head may be answered before its body is read
@@ -226,11 +233,17 @@ pub(crate) fn form(key: &str, content: &str, signature: FormSignature) -> Reques
     }
     let mut body = String::new();
     for (name, value) in fields {
-        body += &format!("--edge\r\ncontent-disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n");
+        write!(
+            body,
+            "--edge\r\ncontent-disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n"
+        )
+        .unwrap();
     }
-    body += &format!(
+    write!(
+        body,
         "--edge\r\ncontent-disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\n{content}\r\n--edge--\r\n"
-    );
+    )
+    .unwrap();
     Request::new("POST", "/submissions")
         .with("content-type", "multipart/form-data; boundary=edge")
         .body(body)

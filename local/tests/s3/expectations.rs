@@ -46,7 +46,7 @@ impl Connection {
     }
 
     /// Whether the server closes the connection, whatever it sends before.
-    async fn is_closed(mut self) -> bool {
+    async fn is_closed(&mut self) -> bool {
         let mut rest = Vec::new();
         let end = tokio::time::timeout(crate::common::PATIENCE, self.stream.read_to_end(&mut rest));
         end.await.is_ok()

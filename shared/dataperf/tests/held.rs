@@ -1,5 +1,6 @@
 //! What an artifact makes a process hold before it is refused, counted by the allocator: a small multiple of what may be
 //! uploaded, whatever the artifact says. One test, because the count is of the whole process.
+#![allow(clippy::expect_used)] // helpers of tests are tests
 #![allow(unsafe_code)] // an allocator can't be written without
 
 use std::alloc::{GlobalAlloc, Layout, System};
