@@ -23,9 +23,13 @@ const MAX_DESCRIBED: usize = 32;
 
 impl App {
     pub(crate) fn from_environment() -> Result<Self, lambda_http::Error> {
+        // In this order, so that the first variable that is missing is the one that is named.
+        variable("DATAPERF_TABLE")?;
+        variable("DATAPERF_DATASETS_BUCKET")?;
+        let submissions = variable("DATAPERF_SUBMISSIONS_BUCKET")?;
         Ok(Self(Arc::new(Inner {
             resources: Resources::from_environment()?,
-            submissions: variable("DATAPERF_SUBMISSIONS_BUCKET")?,
+            submissions,
             described: Mutex::default(),
         })))
     }
