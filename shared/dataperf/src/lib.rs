@@ -15,6 +15,7 @@ mod descriptor;
 mod digest;
 pub mod evaluate;
 pub mod failure;
+mod fault;
 pub mod frozen;
 pub mod json;
 pub mod metrics;
