@@ -16,6 +16,7 @@ mod digest;
 pub mod evaluate;
 pub mod evidence;
 pub mod failure;
+mod fault;
 mod feedback;
 pub mod figures;
 pub mod frozen;

@@ -11,7 +11,7 @@ use tracing::{Instrument, info_span};
 use crate::Timestamp;
 use crate::challenge::{Challenge, ChallengeError, OverLimit, Terms};
 use crate::dataset::DatasetError;
-use crate::failure::FaultKind;
+use crate::fault::FaultKind;
 use crate::ports::PortError;
 use crate::ports::bucket::Bucket;
 use crate::ports::leaderboard::{Board, Known, Leaderboards, Received, Recorded, Submission};

@@ -1,5 +1,5 @@
 //! The list of everything that is hosted: **the** registration. A benchmark that implements
-//! [`Benchmark`](dataperf::Benchmark) is registered by its line in [`dataperf::for_each_benchmark`]; anything else has its
+//! [`Benchmark`] is registered by its line in [`dataperf::for_each_benchmark`]; anything else has its
 //! descriptor here.
 
 use dataperf::{Benchmark, Descriptor};
