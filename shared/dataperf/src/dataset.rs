@@ -265,7 +265,7 @@ impl<B: Benchmark, S: Bucket> Dataset<B, S> {
     }
 
     /// What each request asks for. Neighbouring rows are read together, and so are rows with little between them: then at
-    /// most as much is read along as was asked for, or [`MAX_ALONG_BYTES`].
+    /// most as much is read along as was asked for, or `MAX_ALONG_BYTES`.
     ///
     /// # Errors
     /// [`DatasetError::Frozen`] for a row that the tensor does not have or that is damaged.
