@@ -3,11 +3,18 @@
 use dataperf::ports::PortError;
 use dataperf::{Descriptor, Upload};
 
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::event::announcement;
 use crate::port_error::port_error;
 use crate::service::{Post, Service};
+
+/// All but the characters that RFC 3986 leaves unreserved, which the SDK's clients leave as they are too.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
 
 /// The functions of one deployment.
 #[derive(Debug, Clone)]
@@ -32,7 +39,7 @@ impl Evaluators {
     /// [`PortError`] when Lambda does not take it.
     pub async fn evaluate(&self, hosted: &Descriptor, upload: &Upload) -> Result<(), PortError> {
         let function = format!("{}{}", self.prefix, hosted.function_of(&upload.key));
-        let path_part = utf8_percent_encode(&function, NON_ALPHANUMERIC);
+        let path_part = utf8_percent_encode(&function, RESERVED);
         let invoke = Post {
             operation: "Invoke",
             path: format!("/2015-03-31/functions/{path_part}/invocations"),
