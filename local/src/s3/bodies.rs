@@ -58,7 +58,10 @@ impl NewBody {
     /// A row of the index names the body now.
     pub(crate) fn keep(mut self) {
         self.is_kept = true;
-        if let Err(error) = self.dir.finish(&self.name) {
+        // a body whose row was removed meanwhile is gone
+        if let Err(error) = self.dir.finish(&self.name)
+            && error.kind() != io::ErrorKind::NotFound
+        {
             tracing::warn!(name = self.name, %error, "cannot rename a body; the next start does");
         }
     }
@@ -120,6 +123,8 @@ impl Bodies {
 
     /// Removes the body called `name`, which no row names any more; a failure is logged.
     pub(crate) fn remove(&self, name: &str) {
+        // in this order, because whoever wrote it may be about to rename it
+        remove(&self.unfinished_path(name));
         remove(&self.path(name));
     }
 
@@ -284,6 +289,17 @@ mod tests {
         }
         assert!(!bodies.unfinished_path(&name).exists());
         bodies.remove(&name);
+        assert_eq!(bodies.read(&name).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn a_body_that_is_removed_before_it_is_renamed_does_not_come_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let bodies = Bodies::open(dir.path()).unwrap();
+        let name = ids::fresh();
+        std::fs::write(bodies.unfinished_path(&name), "body").unwrap();
+        bodies.remove(&name);
+        assert_eq!(bodies.finish(&name).unwrap_err().kind(), io::ErrorKind::NotFound);
         assert_eq!(bodies.read(&name).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }

@@ -34,6 +34,29 @@ async fn a_restart_keeps_objects_and_sweeps_what_was_left_half_written() {
     cloud.shutdown().await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn objects_that_replace_each_other_at_once_leave_one_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let cloud = LocalCloud::start(config(dir.path())).await.unwrap();
+    let writers: Vec<_> = (0..8)
+        .map(|n| {
+            let client = s3(&cloud);
+            tokio::spawn(async move {
+                for _ in 0..20 {
+                    put(&client, "results", "key", &n.to_string()).await;
+                }
+            })
+        })
+        .collect();
+    for writer in writers {
+        writer.await.unwrap();
+    }
+    cloud.shutdown().await;
+    assert_eq!(n_bodies(&dir), 1);
+    let cloud = LocalCloud::start(config(dir.path())).await;
+    cloud.expect("the index knows every file").shutdown().await;
+}
+
 #[tokio::test]
 async fn a_port_in_use_is_named_with_its_option() {
     let dir = tempfile::tempdir().unwrap();
