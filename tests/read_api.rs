@@ -478,9 +478,9 @@ async fn an_answer_that_is_known_is_not_sent_again_and_nonsense_is_explained() {
         (&format!("{board}?limit=201"), 400, "1 to 200"),
         (&format!("{board}?limit=some"), 400, "limit"),
         (&format!("{board}?rond=open"), 400, "rond"),
-        (&format!("{board}?cursor=xyz"), 400, "next"),
-        (&foreign, 400, "cursor"),
-        (&forged, 400, "cursor"),
+        (&format!("{board}?cursor=xyz"), 404, "next"),
+        (&foreign, 404, "cursor"),
+        (&forged, 404, "cursor"),
         (&format!("{of}/submissions"), 400, "submitter"),
         (&format!("{of}/submissions/123"), 400, "32 hexadecimal digits"),
         (

@@ -51,7 +51,7 @@ impl Problem {
 
     pub(crate) fn bad_cursor(detail: impl Into<String>) -> Self {
         let title = "the cursor is none of this list";
-        Self::new(StatusCode::BAD_REQUEST, "unknown_cursor", title, "cursor", detail)
+        Self::new(StatusCode::NOT_FOUND, "unknown_cursor", title, "cursor", detail)
     }
 
     pub(crate) fn no_token(detail: impl Into<String>) -> Self {
