@@ -254,7 +254,8 @@ test("what is withheld has a word and no empty box, and the organizer sees it", 
     assert.deepEqual((await columns(page)).slice(1), ["examples", "positive examples"]);
     assert.equal(await page.locator(".chart, .trials").count(), 0);
   });
-  await on("light", signedIn(`#/vision-selection/submission/${ids.vision}`), async (page) => {
+  await on("light", signedIn(""), async (page) => {
+    await page.evaluate((address) => { location.hash = address; }, `#/vision-selection/submission/${ids.vision}`);
     await page.locator(".numbers thead th").nth(1).waitFor();
     assert.equal(await page.getByText("Not shown on this board").count(), 0);
     assert.equal((await columns(page))[1], "F1");
