@@ -68,10 +68,10 @@ pub struct Round {
     /// The data set it is scored with, whatever is in force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dataset: Option<Digest>,
-    /// How many submissions of a submitter are scored in a day (UTC) on each leaderboard.
+    /// How many submissions of a submitter count in a day (UTC), on the leaderboards together that share their evaluation data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub daily_limit: Option<u64>,
-    /// How many of a submitter are scored in the whole round on each leaderboard.
+    /// How many of a submitter count in the whole round, on the leaderboards together that share their evaluation data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_limit: Option<u64>,
     /// The division, shown with the round: which freedom submissions have beyond the rules.

@@ -1,4 +1,4 @@
-//! The core without a cloud: the rules, the frozen format, and the pipeline on ports that fail on purpose.
+//! The core without a cloud: the rules, the frozen format, and the workflow on ports that fail on purpose.
 #![allow(clippy::expect_used)] // helpers of tests are tests
 
 mod contract;

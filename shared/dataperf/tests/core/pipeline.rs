@@ -1,4 +1,4 @@
-//! Every upload ends once, whatever breaks on the way: the pipeline on ports that fail at each step in turn.
+//! Every upload ends once, whatever breaks on the way: the workflow on ports that fail at each step in turn.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
