@@ -118,6 +118,72 @@ pub(crate) fn read_labels(path: &Path, name: &str) -> Result<Vec<u8>, Vec<String
     Ok(labels)
 }
 
+/// Whether a column of lists has 32-bit floats; `None` when the file has no such column.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn is_narrow(path: &Path, column: &str) -> Result<Option<bool>, Vec<String>> {
+    let table = Table::open(path)?;
+    let (leaf, _) = table.vectors(column)?;
+    let schema = table.0.metadata().file_metadata().schema_descr();
+    Ok(Some(schema.column(leaf).physical_type() == Physical::FLOAT))
+}
+
+/// Calls `each` for every row of a column of float vectors, in file order, as 64-bit floats.
+///
+/// # Errors
+/// As [`read`], but for numbers that are not finite or wide, which `each` gets.
+pub(crate) fn read_wide(path: &Path, column: &str, mut each: impl FnMut(&[f64])) -> Result<(), Vec<String>> {
+    let table = Table::open(path)?;
+    let leaf = table.vectors(column)?;
+    let mut n_read = 0_usize;
+    for group_idx in 0..table.0.num_row_groups() {
+        let group = table.parse(|| table.0.get_row_group(group_idx))?;
+        let mut vectors = table.parse(|| Vectors::new(&*group, leaf))?;
+        let mut n_left = table.n_rows(group_idx);
+        while n_left > 0 {
+            let rows = table.parse(|| vectors.next(n_left.min(BATCH_ROWS)))?;
+            n_left = table.without(n_left, rows.len())?;
+            for row in rows {
+                n_read += 1;
+                let range = row.map_err(|what| table.about(format!("row {n_read}: its `{column}` {what}")))?;
+                each(&vectors.wide(range));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A column of strings or whole numbers, as texts; `None` when the file has no such column.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_texts(path: &Path, name: &str) -> Result<Option<Vec<String>>, Vec<String>> {
+    let table = Table::open(path)?;
+    let Ok((leaf, kind)) = table.find(name) else {
+        return Ok(None);
+    };
+    let mut texts = Vec::new();
+    if !columns::is_whole(kind) {
+        let leaf = table.texts(name)?;
+        table.each::<ByteArrayType>(leaf, name, |text| {
+            texts.push(table.text(text, name)?.to_owned());
+            Ok(())
+        })?;
+    } else if kind.get_physical_type() == Physical::INT32 {
+        table.each::<Int32Type>(leaf, name, |number| {
+            texts.push(number.to_string());
+            Ok(())
+        })?;
+    } else {
+        table.each::<Int64Type>(leaf, name, |number| {
+            texts.push(number.to_string());
+            Ok(())
+        })?;
+    }
+    Ok(Some(texts))
+}
+
 /// A file, opened. The library panics on some damaged files.
 struct Table<'a>(SerializedFileReader<File>, &'a Path);
 
@@ -246,6 +312,14 @@ impl Vectors {
         match self {
             Self::Narrow(lists) => lists.next(n),
             Self::Wide(lists) => lists.next(n),
+        }
+    }
+
+    /// The numbers of a row that `next` gave last, as 64-bit floats.
+    fn wide(&self, row: Range<usize>) -> Vec<f64> {
+        match self {
+            Self::Narrow(lists) => lists.values()[row].iter().map(|&number| number.into()).collect(),
+            Self::Wide(lists) => lists.values()[row].to_vec(),
         }
     }
 

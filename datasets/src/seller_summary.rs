@@ -40,19 +40,6 @@ impl SellerSummary {
         let n_rows = labels.len();
         let n_features = features.len() / n_rows.max(1);
         let n_positive: usize = labels.iter().map(|&label| usize::from(label)).sum();
-        let mut summary = Features::default();
-        let mut column = vec![0.0; n_rows];
-        for feature in 0..n_features {
-            for (value, row) in column.iter_mut().zip(features.chunks_exact(n_features)) {
-                *value = row[feature];
-            }
-            let min = column.iter().copied().fold(f64::INFINITY, f64::min);
-            let max = column.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            summary.min.push(min);
-            summary.max.push(max);
-            summary.histogram.push(histogram(&column, min, max));
-            summary.correlation.push(correlation(&column, labels));
-        }
         let sample = |k: usize| {
             let row = k * n_rows / N_SAMPLES;
             let mut sample = features[row * n_features..(row + 1) * n_features].to_vec();
@@ -67,9 +54,34 @@ impl SellerSummary {
             n_rows,
             n_columns: n_features + 1,
             n_rows_by_label: [n_rows - n_positive, n_positive],
-            features: summary,
+            features: Features::of(features, labels, 2),
             samples,
         }
+    }
+}
+
+impl Features {
+    /// `features`: `(n_rows, n_features)`, row after row; `labels`: `(n_rows,)`, below `n_classes`. Of more than two classes
+    /// there is no correlation.
+    pub(crate) fn of(features: &[f64], labels: &[u8], n_classes: usize) -> Self {
+        let n_rows = labels.len();
+        let n_features = features.len() / n_rows.max(1);
+        let mut summary = Self::default();
+        let mut column = vec![0.0; n_rows];
+        for feature in 0..n_features {
+            for (value, row) in column.iter_mut().zip(features.chunks_exact(n_features)) {
+                *value = row[feature];
+            }
+            let min = column.iter().copied().fold(f64::INFINITY, f64::min);
+            let max = column.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            summary.min.push(min);
+            summary.max.push(max);
+            summary.histogram.push(histogram(&column, min, max));
+            if n_classes == 2 {
+                summary.correlation.push(correlation(&column, labels));
+            }
+        }
+        summary
     }
 }
 

@@ -15,6 +15,7 @@ use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
 use crate::import::ImportError;
+use crate::own_data::npy::header;
 
 /// Headers end at a multiple of this, so that mapped tensors are aligned for any vector unit.
 const ALIGNMENT: usize = 64;
@@ -127,8 +128,41 @@ impl DatasetWriter {
         fill: impl FnOnce(&mut Hashing) -> Result<(), ImportError>,
     ) -> Result<(), ImportError> {
         let (header, tensors, n_bytes) = layout(planned);
+        self.with_header(path, &header, tensors, n_bytes, fill)
+    }
+
+    /// Adds a `.npy` file with one matrix of floats, whose bytes `fill` writes, row after row.
+    ///
+    /// # Errors
+    /// [`ImportError`] of `fill`, or when it wrote another number of bytes than the shape says.
+    pub fn npy(
+        &mut self,
+        path: &str,
+        planned: Planned,
+        fill: impl FnOnce(&mut Hashing) -> Result<(), ImportError>,
+    ) -> Result<(), ImportError> {
+        let header = header(planned.dtype.size(), &planned.shape);
+        let entry = TensorEntry {
+            dtype: planned.dtype,
+            begin: header.len() as u64,
+            shape: planned.shape,
+        };
+        let n_rows = entry.n_rows() as u64;
+        let n_bytes = header.len() as u64 + entry.row_bytes().unwrap_or(0) * n_rows;
+        let tensors = BTreeMap::from([(planned.name.to_owned(), entry)]);
+        self.with_header(path, &header, tensors, n_bytes, fill)
+    }
+
+    fn with_header(
+        &mut self,
+        path: &str,
+        header: &[u8],
+        tensors: BTreeMap<String, TensorEntry>,
+        n_bytes: u64,
+        fill: impl FnOnce(&mut Hashing) -> Result<(), ImportError>,
+    ) -> Result<(), ImportError> {
         let mut file = Hashing::create(&self.staged(path)?)?;
-        file.write(&header)?;
+        file.write(header)?;
         fill(&mut file)?;
         if file.n_bytes != n_bytes {
             let source = std::io::Error::other(format!("{} bytes were written of {n_bytes}", file.n_bytes));

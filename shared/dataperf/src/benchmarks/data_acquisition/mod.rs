@@ -9,6 +9,7 @@
 //! - `MARKET/buyer.safetensors`: `features` and `labels` of the buyer's evaluation set. Hidden;
 //! - `public/MARKET/market.json` and `public/MARKET/SELLER.json`: what participants see.
 
+pub(in crate::benchmarks) mod market;
 mod metric;
 mod model;
 mod submission;
@@ -20,6 +21,7 @@ use std::ops::RangeInclusive;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+pub use market::{Market, Seller};
 pub use model::{BuyerModel, Frozen};
 pub use submission::Submission;
 pub use validation::Checked;
@@ -72,29 +74,6 @@ pub struct Parameters {
     pub n_trials: usize,
     /// The markets by number.
     pub markets: BTreeMap<u32, Market>,
-}
-
-/// One market.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Market {
-    /// What may be spent.
-    pub budget: f64,
-    /// The decimals of the features, when they are stored as whole numbers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub n_decimals: Option<u32>,
-    /// The sellers by number, from 0.
-    pub sellers: Vec<Seller>,
-}
-
-/// One seller of a market. `k` of its rows cost `max_price * k / n_rows`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Seller {
-    /// Rows it has.
-    pub n_rows: usize,
-    /// The price of all of them.
-    pub max_price: f64,
 }
 
 /// The benchmark.

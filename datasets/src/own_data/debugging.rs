@@ -1,0 +1,110 @@
+//! Imports `debugging`: a training set with given and right labels, and an eval set.
+
+use std::path::Path;
+
+use dataperf::benchmarks::own_data::debugging::{Board, Debugging, Extent, Parameters, TARGET_SHARE, TRAIN, TRUTH};
+use dataperf::benchmarks::own_data::table::examples_file;
+
+use super::document::Reader;
+use super::examples::Wanted;
+use super::problems::Problems;
+use super::{Evals, casts, conclude, freeze_picture, members, read, to_json};
+use crate::import::{Import, ImportError, Progress};
+use crate::writer::DatasetWriter;
+
+const KEYS: &[&str] = &["train", "target_share", "curve"];
+const BOARD_KEYS: &[&str] = &["name", "about"];
+const LABELLED: Wanted = Wanted {
+    required: &["id", "given", "truth"],
+    optional: &["group"],
+};
+/// Predictions that the whole course of fixes of one submission may have.
+const MAX_PREDICTIONS: usize = 256 << 20;
+
+impl Import for Debugging {
+    const LAYOUT: &'static str = "a directory with `task.yaml`, which names the files of the training set, with the labels `given` \
+        and `truth`, and of the eval set; `dataperf dataset init debugging` writes one with explanations";
+
+    fn import(
+        from: &Path,
+        writer: &mut DatasetWriter,
+        progress: &dyn Progress,
+    ) -> Result<serde_json::Value, ImportError> {
+        let document = read(from)?;
+        let mut problems = Problems::default();
+        let mut reader = Reader {
+            problems: &mut problems,
+        };
+        let Some(members) = members(&mut reader, &document, KEYS) else {
+            conclude(from, problems)?;
+            return Ok(serde_json::Value::Null);
+        };
+        let target_share = members.get("target_share").map_or(Some(TARGET_SHARE), |node| {
+            reader.number(node, "target_share", "above 0 and at most 1", |share| share > 0.0 && share <= 1.0)
+        });
+        let curve = members.get("curve").map_or(Some(Extent::Whole), |node| {
+            let curve = reader.choice(node, "curve", &["whole", "until_target"])?;
+            Some(if curve == "whole" { Extent::Whole } else { Extent::UntilTarget })
+        });
+        let train = reader.required(members, "train").and_then(|node| reader.source(node, "train"));
+        let boards = reader.boards(members, BOARD_KEYS).into_iter();
+        let leaderboards: Vec<Board> = boards.map(|(name, about, _)| Board { name, about }).collect();
+        let common = reader.common(members, "debugging", false);
+        progress.begin("reading own data", 0);
+        let train = train.and_then(|train| train.open(from, &LABELLED, &mut problems));
+        let Some(mut common) = common else {
+            conclude(from, problems)?;
+            return Ok(serde_json::Value::Null);
+        };
+        let evals = Evals::open(from, &common, &mut problems);
+        let mut notes = Vec::new();
+        let scoring = &common.scoring;
+        if let Some(train) = &train {
+            let examples = &train.examples;
+            problems.extend(examples.check_ids());
+            for column in ["given", "truth"] {
+                problems.extend(examples.check_classes(column, &scoring.classes));
+            }
+            problems.extend(examples.check_every_class("truth", &scoring.classes));
+            if let Err(why) = scoring.model.check(examples.n_rows, train.scanned.n_features, scoring.classes.len()) {
+                problems.add(format!("`{}`: the model can't be trained on it: {why}", examples.name));
+            }
+            let labels = examples.required("given").iter().zip(examples.required("truth"));
+            let n_wrong = labels.filter(|(given, truth)| given != truth).count();
+            if n_wrong == 0 {
+                problems.add(format!("`{}`: every `given` label is its `truth`: there is nothing to find", examples.name));
+            }
+            let n_items = evals.hidden.as_ref().map_or(0, |eval| eval.scanned.n_rows);
+            if (n_wrong + 1).saturating_mul(n_items) > MAX_PREDICTIONS {
+                problems.add(format!(
+                    "{n_wrong} wrong labels and {n_items} items of the eval set make too many predictions, the limit is {MAX_PREDICTIONS}: \
+                     take fewer of either"
+                ));
+            }
+            evals.check(&[train], &common, &mut problems, &mut notes);
+        }
+        common.about.picture = freeze_picture(from, &common, &mut problems, writer)?;
+        conclude(from, problems)?;
+        let Some(train) = train else {
+            return Ok(serde_json::Value::Null);
+        };
+        notes.extend(casts([&train].into_iter().chain(&evals.hidden).chain(&evals.public)));
+        notes.iter().for_each(|note| progress.note(note));
+        train.features.freeze(TRAIN, &train.scanned, writer)?;
+        let given = [("id", "id"), ("label", "given"), ("group", "group")];
+        writer.bytes(&examples_file(TRAIN), &train.examples.to_csv(&given))?;
+        let truth = [("id", "id"), ("label", "truth")];
+        writer.bytes(&examples_file(TRUTH), &train.examples.to_csv(&truth))?;
+        evals.freeze(writer)?;
+        to_json(
+            from,
+            &Parameters {
+                about: common.about,
+                scoring: common.scoring,
+                target_share: target_share.unwrap_or(TARGET_SHARE),
+                curve: curve.unwrap_or_default(),
+                leaderboards,
+            },
+        )
+    }
+}

@@ -1,0 +1,111 @@
+//! Rows that two sets have in common, exactly or nearly: what a model has seen, it need not have learned.
+
+use std::collections::HashMap;
+
+use ndarray::{Array2, Axis};
+use rayon::prelude::*;
+
+use super::source::Opened;
+
+/// Cosine similarity, about the eval set's mean, from which two rows count as nearly the same.
+const NEAR: f32 = 0.999;
+/// Multiplications that the search for near duplicates may take; of larger sets it says that it was left out.
+const MAX_WORK: f64 = 2e12;
+/// Pairs that a sentence names.
+const MAX_NAMED: usize = 3;
+/// Rows compared at a time.
+const BLOCK_ROWS: usize = 2048;
+
+/// What was found, a sentence each.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) exact: Option<String>,
+    pub(super) near: Option<String>,
+}
+
+/// Compares an eval set with other rows.
+pub(super) fn between(eval: &Opened, other: &Opened) -> Found {
+    let (a, b) = (&eval.features.name, &other.features.name);
+    let mut place_of: HashMap<u64, usize> = HashMap::new();
+    for (row, &hash) in other.scanned.row_hashes.iter().enumerate() {
+        place_of.entry(hash).or_insert(row);
+    }
+    let pairs = eval.scanned.row_hashes.iter().enumerate();
+    let exact: Vec<(usize, usize)> = pairs.filter_map(|(row, hash)| Some((row, *place_of.get(hash)?))).collect();
+    let said = (!exact.is_empty()).then(|| {
+        format!("{} rows of `{a}` are in `{b}` as well, to the last digit: {}", exact.len(), named(&exact, eval, other))
+    });
+    Found {
+        exact: said,
+        near: near(eval, other),
+    }
+}
+
+fn named(pairs: &[(usize, usize)], eval: &Opened, other: &Opened) -> String {
+    let pairs = pairs.iter().take(MAX_NAMED);
+    let named: Vec<String> = pairs
+        .map(|&(of_eval, of_other)| format!("{} and {}", eval.examples.place(of_eval), other.examples.place(of_other)))
+        .collect();
+    named.join(", ")
+}
+
+/// Rows of the eval set that nearly are one of the others', and not exactly.
+fn near(eval: &Opened, other: &Opened) -> Option<String> {
+    let (a, b) = (&eval.features.name, &other.features.name);
+    let work = eval.scanned.n_rows as f64 * other.scanned.n_rows as f64 * eval.scanned.n_features as f64;
+    if work > MAX_WORK {
+        return Some(format!("`{a}` and `{b}` are too large to be searched for rows that are nearly the same"));
+    }
+    let mut rows = read(eval)?;
+    let mean = rows.mean_axis(Axis(0))?;
+    normalize(&mut rows, &mean);
+    let mut others = read(other)?;
+    normalize(&mut others, &mean);
+    let exact: HashMap<u64, ()> = other.scanned.row_hashes.iter().map(|&hash| (hash, ())).collect();
+    let blocks: Vec<usize> = (0..rows.nrows()).step_by(BLOCK_ROWS).collect();
+    let found: Vec<(usize, usize)> = blocks
+        .into_par_iter()
+        .flat_map_iter(|first| {
+            let block = rows.slice(ndarray::s![first..(first + BLOCK_ROWS).min(rows.nrows()), ..]);
+            let mut best: Vec<(f32, usize)> = vec![(0.0, 0); block.nrows()];
+            for second in (0..others.nrows()).step_by(BLOCK_ROWS) {
+                let part = others.slice(ndarray::s![second..(second + BLOCK_ROWS).min(others.nrows()), ..]);
+                let similarities = block.dot(&part.t());
+                for (best, row) in best.iter_mut().zip(similarities.rows()) {
+                    for (column, &similarity) in row.iter().enumerate() {
+                        if similarity > best.0 {
+                            *best = (similarity, second + column);
+                        }
+                    }
+                }
+            }
+            let near = best.into_iter().enumerate().filter(|(_, (similarity, _))| *similarity >= NEAR);
+            near.map(|(row, (_, of_other))| (first + row, of_other)).collect::<Vec<_>>()
+        })
+        .filter(|(row, _)| !exact.contains_key(&eval.scanned.row_hashes[*row]))
+        .collect();
+    (!found.is_empty()).then(|| {
+        format!(
+            "{} rows of `{a}` are nearly in `{b}` (cosine similarity about the mean from {NEAR} on): {}",
+            found.len(),
+            named(&found, eval, other)
+        )
+    })
+}
+
+fn read(opened: &Opened) -> Option<Array2<f32>> {
+    let mut numbers = Vec::with_capacity(opened.scanned.n_rows * opened.scanned.n_features);
+    opened.features.each_row(&mut |row, _| numbers.extend(row.iter().map(|&number| number as f32))).ok()?;
+    Array2::from_shape_vec((opened.scanned.n_rows, opened.scanned.n_features), numbers).ok()
+}
+
+/// Moves rows by the mean and scales them to length 1; those of length 0 stay.
+fn normalize(rows: &mut Array2<f32>, mean: &ndarray::Array1<f32>) {
+    rows.axis_iter_mut(Axis(0)).into_par_iter().for_each(|mut row| {
+        row -= mean;
+        let length = row.dot(&row).sqrt();
+        if length > 0.0 {
+            row /= length;
+        }
+    });
+}

@@ -1,0 +1,114 @@
+//! Imports `selection`: a pool and an eval set.
+
+use std::path::Path;
+
+use dataperf::benchmarks::own_data::selection::{Board, LabelSource, POOL, Parameters, Selection};
+use dataperf::benchmarks::own_data::table::{FEATURES, examples_file, features_file};
+
+use super::document::Reader;
+use super::examples::Wanted;
+use super::problems::Problems;
+use super::{Evals, casts, conclude, freeze_picture, members, read, to_json};
+use crate::import::{Import, ImportError, Progress};
+use crate::writer::DatasetWriter;
+
+const KEYS: &[&str] = &["pool", "labels"];
+const BOARD_KEYS: &[&str] = &["name", "about", "max_examples"];
+const LABELLED: Wanted = Wanted {
+    required: &["id", "label"],
+    optional: &["group"],
+};
+const UNLABELLED: Wanted = Wanted {
+    required: &["id"],
+    optional: &["group"],
+};
+
+impl Import for Selection {
+    const LAYOUT: &'static str = "a directory with `task.yaml`, which names the files of the pool and the eval set; \
+        `dataperf dataset init selection` writes one with explanations";
+
+    fn import(
+        from: &Path,
+        writer: &mut DatasetWriter,
+        progress: &dyn Progress,
+    ) -> Result<serde_json::Value, ImportError> {
+        let document = read(from)?;
+        let mut problems = Problems::default();
+        let mut reader = Reader {
+            problems: &mut problems,
+        };
+        let Some(members) = members(&mut reader, &document, KEYS) else {
+            conclude(from, problems)?;
+            return Ok(serde_json::Value::Null);
+        };
+        let labels = members.get("labels").map_or(Some(LabelSource::Pool), |node| {
+            let labels = reader.choice(node, "labels", &["pool", "submission"])?;
+            Some(if labels == "pool" { LabelSource::Pool } else { LabelSource::Submission })
+        });
+        let pool = reader.required(members, "pool").and_then(|node| reader.source(node, "pool"));
+        let mut leaderboards = Vec::new();
+        for (name, about, board) in reader.boards(members, BOARD_KEYS) {
+            let max_examples = reader.required(board, "max_examples");
+            let max_examples = max_examples.and_then(|node| reader.whole(node, "max_examples", 1.0, 1e6));
+            leaderboards.extend(max_examples.map(|max_examples| Board {
+                name,
+                about,
+                max_examples: max_examples as usize,
+            }));
+        }
+        let common = reader.common(members, "selection", true);
+        progress.begin("reading own data", 0);
+        let labels = labels.unwrap_or_default();
+        let wanted = if labels == LabelSource::Pool { &LABELLED } else { &UNLABELLED };
+        let pool = pool.and_then(|pool| pool.open(from, wanted, &mut problems));
+        let Some(mut common) = common else {
+            conclude(from, problems)?;
+            return Ok(serde_json::Value::Null);
+        };
+        let evals = Evals::open(from, &common, &mut problems);
+        let mut notes = Vec::new();
+        let classes = &common.scoring.classes;
+        if let Some(pool) = &pool {
+            problems.extend(pool.examples.check_ids());
+            if labels == LabelSource::Pool {
+                problems.extend(pool.examples.check_classes("label", classes));
+                problems.extend(pool.examples.check_every_class("label", classes));
+            }
+            for board in &leaderboards {
+                let (n, least) = (board.max_examples, classes.len());
+                if n < least {
+                    problems.add(format!("the leaderboard `{}` allows {n} examples of {least} classes: allow at least one of each", board.name));
+                }
+                let size = n.min(pool.examples.n_rows);
+                if let Err(why) = common.scoring.model.check(size, pool.scanned.n_features, least) {
+                    problems.add(format!("the leaderboard `{}`: the model can't be trained on {size} examples: {why}", board.name));
+                }
+            }
+            evals.check(&[pool], &common, &mut problems, &mut notes);
+        }
+        common.about.picture = freeze_picture(from, &common, &mut problems, writer)?;
+        conclude(from, problems)?;
+        let Some(pool) = pool else {
+            return Ok(serde_json::Value::Null);
+        };
+        notes.extend(casts([&pool].into_iter().chain(&evals.hidden).chain(&evals.public)));
+        notes.iter().for_each(|note| progress.note(note));
+        pool.features.freeze(POOL, &pool.scanned, writer)?;
+        writer.row_digests(&features_file(POOL), FEATURES)?;
+        let columns: &[(&str, &str)] = match labels {
+            LabelSource::Pool => &[("id", "id"), ("label", "label"), ("group", "group")],
+            LabelSource::Submission => &[("id", "id"), ("group", "group")],
+        };
+        writer.bytes(&examples_file(POOL), &pool.examples.to_csv(columns))?;
+        evals.freeze(writer)?;
+        to_json(
+            from,
+            &Parameters {
+                about: common.about,
+                scoring: common.scoring,
+                labels,
+                leaderboards,
+            },
+        )
+    }
+}
