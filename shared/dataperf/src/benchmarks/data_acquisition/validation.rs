@@ -7,8 +7,8 @@ use num_rational::BigRational;
 use super::model::Frozen;
 use super::submission::{Plan, Submission};
 use super::{Market, ONE_LABEL, Seller};
-use crate::models::mt19937::Mt19937;
 use crate::rejection::{Reason, Reasons, Rejection, quote};
+use dataperf_numerics::models::mt19937::Mt19937;
 
 /// A submission that obeys the rules.
 #[derive(Debug)]
