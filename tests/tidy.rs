@@ -120,11 +120,18 @@ fn cargo(args: &[&str]) -> String {
 }
 
 #[test]
-fn the_pure_crate_knows_no_cloud_and_no_runtime() {
+fn the_pure_crates_know_no_cloud_and_no_runtime() {
+    for package in ["dataperf", "dataperf-numerics", "dataperf-nibbler"] {
+        assert_pure(package);
+    }
+}
+
+/// Fails if a crate of the cloud or of an asynchronous runtime is among what `package` needs.
+fn assert_pure(package: &str) {
     let tree = cargo(&[
         "tree",
         "--package",
-        "dataperf",
+        package,
         "--edges",
         "normal",
         "--all-features",
@@ -132,13 +139,30 @@ fn the_pure_crate_knows_no_cloud_and_no_runtime() {
         "none",
     ]);
     let names: Vec<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
-    assert!(names.contains(&"dataperf") && names.contains(&"serde"), "{tree}");
+    assert!(names.contains(&package) && names.contains(&"thiserror"), "{tree}");
     for name in names {
         let foreign = ["aws", "tokio", "lambda", "hyper", "reqwest", "async-std", "smol"]
             .iter()
             .find(|word| name.starts_with(**word));
-        assert_eq!(foreign, None, "`{name}` is in the tree of `dataperf`");
+        assert_eq!(foreign, None, "`{name}` is in the tree of `{package}`");
     }
+}
+
+/// The core needs the models; the models need no crate of this project.
+#[test]
+fn the_models_know_no_benchmark() {
+    let tree = cargo(&[
+        "tree",
+        "--package",
+        "dataperf-numerics",
+        "--edges",
+        "normal",
+        "--prefix",
+        "none",
+    ]);
+    let names = tree.lines().filter_map(|line| line.split(' ').next());
+    let ours: Vec<&str> = names.filter(|name| name.starts_with("dataperf")).collect();
+    assert_eq!(ours, ["dataperf-numerics"]);
 }
 
 fn manifests() -> Vec<PathBuf> {

@@ -2,10 +2,10 @@
 //! `cargo bench -p dataperf-baselines`.
 #![allow(missing_docs)]
 
-use dataperf::models::mt19937::Mt19937;
 use dataperf::progress::Silent;
 use dataperf_baselines::speech::{Clips, nested_cross_fold};
 use dataperf_baselines::vision::farthest_points;
+use dataperf_numerics::models::mt19937::Mt19937;
 use divan::{Bencher, black_box};
 use ndarray::Array2;
 

@@ -4,9 +4,9 @@ use dataperf::benchmark::Benchmark;
 use dataperf::challenge::BASELINE_PREFIX;
 use dataperf::dataset::{Dataset, DatasetError};
 use dataperf::frozen::FrozenError;
-use dataperf::models::FitError;
 use dataperf::ports::bucket::Bucket;
 use dataperf::progress::Progress;
+use dataperf_numerics::models::FitError;
 use serde::Serialize;
 use serde_json::Value;
 

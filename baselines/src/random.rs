@@ -1,6 +1,6 @@
 //! The baselines' random numbers: `NumPy`'s legacy `RandomState`, so that a seed means here what it means there.
 
-use dataperf::models::mt19937::Mt19937;
+use dataperf_numerics::models::mt19937::Mt19937;
 
 /// A seeded stream of random choices, the same on every machine.
 ///

@@ -9,8 +9,9 @@ use dataperf::benchmarks::data_acquisition::{
     BuyerModel, DataAcquisition, FEATURES, LABELS, Market, N_TRIALS, Parameters, SEED, Seller, buyer_file,
     features_file, labels_file,
 };
+use dataperf::encoding::{Exact, encoding};
 use dataperf::frozen::Dtype;
-use dataperf::numbers::{Encoding, Exact};
+use dataperf_numerics::numbers::Encoding;
 use rayon::prelude::*;
 use serde::de::DeserializeOwned;
 use serde::de::IntoDeserializer;
@@ -252,7 +253,7 @@ impl Source {
         dtype: Dtype,
     ) -> Result<(), ImportError> {
         let (number, n_features) = (self.number, buyer.n_features);
-        let encoding = Encoding::new(dtype, market.n_decimals).unwrap_or(Encoding::F64);
+        let encoding = encoding(dtype, market.n_decimals).unwrap_or(Encoding::F64);
         let matrix = |n_rows| Planned {
             name: FEATURES,
             dtype,

@@ -9,7 +9,7 @@ use dataperf::benchmarks::vision_debugging::{
     train_images_file, truth_file, validation_file,
 };
 use dataperf::frozen::Dtype;
-use dataperf::models::boosted_trees::MAX_TRAINING_ROWS;
+use dataperf_numerics::models::boosted_trees::MAX_TRAINING_ROWS;
 use rayon::prelude::*;
 
 use crate::embeddings::{self, Columns};

@@ -132,11 +132,11 @@ def run(program: Path, *args: object) -> dict:
 
 def compare_trees(first_seed: int) -> int:
     """Every node of every tree and every margin of models that nobody has seen, by the test of the committed ones."""
-    core = Path(__file__).resolve().parents[2] / "shared/dataperf"
+    numerics = Path(__file__).resolve().parents[2] / "shared/numerics"
     with tempfile.NamedTemporaryFile("w", suffix=".json") as made:
-        subprocess.run([sys.executable, core / "tests/conformance/make_boosted_tree_vectors.py", str(first_seed)], stdout=made, check=True)
-        test = ["cargo", "test", "--quiet", "--package", "dataperf", "--test", "conformance", "trees_and_margins"]
-        return subprocess.run(test, cwd=core, env={**os.environ, "DATAPERF_TREE_VECTORS": made.name}, check=False).returncode
+        subprocess.run([sys.executable, numerics / "tests/conformance/make_boosted_tree_vectors.py", str(first_seed)], stdout=made, check=True)
+        test = ["cargo", "test", "--quiet", "--package", "dataperf-numerics", "--test", "conformance", "trees_and_margins"]
+        return subprocess.run(test, cwd=numerics, env={**os.environ, "DATAPERF_TREE_VECTORS": made.name}, check=False).returncode
 
 
 def main() -> int:

@@ -1,6 +1,6 @@
 //! Influence functions: how the validation loss of a logistic regression would change without a training row.
 
-use dataperf::models::logistic_regression::LogisticRegression;
+use dataperf_numerics::models::logistic_regression::LogisticRegression;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, s};
 
 use super::{Task, ascending};

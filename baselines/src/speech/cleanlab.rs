@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use dataperf::models::logistic_regression::LogisticRegression;
 use dataperf::progress::Progress;
+use dataperf_numerics::models::logistic_regression::LogisticRegression;
 use ndarray::{Array2, ArrayView2, Axis};
 
 use super::confident_learning::{flagged, label_quality};

@@ -1,9 +1,9 @@
 //! How well the frozen model does when trained on this set or that.
 
-use dataperf::metrics::macro_f1;
-use dataperf::models::FitError;
-use dataperf::models::soft_voting::SoftVoting;
 use dataperf::progress::Progress;
+use dataperf_numerics::metrics::macro_f1;
+use dataperf_numerics::models::FitError;
+use dataperf_numerics::models::soft_voting::SoftVoting;
 use ndarray::Axis;
 use rayon::prelude::*;
 

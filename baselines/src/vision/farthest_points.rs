@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use dataperf::metrics::binary_f1;
-use dataperf::models::logistic_regression::LogisticRegression;
 use dataperf::progress::Progress;
+use dataperf_numerics::metrics::binary_f1;
+use dataperf_numerics::models::logistic_regression::LogisticRegression;
 use ndarray::ArrayView2;
 use rayon::prelude::*;
 

@@ -1,6 +1,6 @@
 //! What may label a pool: the frozen logistic regression, and smartcore's forest and nearest neighbours.
 
-use dataperf::models::logistic_regression::LogisticRegression;
+use dataperf_numerics::models::logistic_regression::LogisticRegression;
 use ndarray::{Array2, ArrayView2};
 use smartcore::ensemble::random_forest_classifier::{
     RandomForestClassifier, RandomForestClassifierParameters,

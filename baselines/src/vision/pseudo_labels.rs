@@ -1,7 +1,7 @@
 //! Pseudo-labels: several learners, the best of which labels the pool.
 
-use dataperf::metrics::binary_f1;
-use dataperf::models::logistic_regression::LogisticRegression;
+use dataperf_numerics::metrics::binary_f1;
+use dataperf_numerics::models::logistic_regression::LogisticRegression;
 use rayon::prelude::*;
 
 use super::learners::Learner;

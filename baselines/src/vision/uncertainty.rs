@@ -1,6 +1,6 @@
 //! Modified uncertainty sampling: a classifier of noisy labels divides the pool, and both sides are drawn from.
 
-use dataperf::models::logistic_regression::LogisticRegression;
+use dataperf_numerics::models::logistic_regression::LogisticRegression;
 use rayon::prelude::*;
 
 use super::{Concept, Labelled, MAX_CANDIDATES, draw_from_both};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use dataperf::benchmarks::own_data::table::{FEATURES, features_file};
 use dataperf::frozen::Dtype;
-use dataperf::numbers::Encoding;
+use dataperf_numerics::numbers::Encoding;
 
 use super::npy::{self, Kind};
 use super::problems::OfFile;

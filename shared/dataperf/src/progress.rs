@@ -6,6 +6,8 @@ pub trait Progress: Sync {
     fn begin(&self, what: &str, n_steps: u64);
     /// `n` more of them are done.
     fn advance(&self, n: u64);
+    /// Something that whoever started the work should know, and that is no error.
+    fn note(&self, _sentence: &str) {}
 }
 
 /// No progress is shown.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{EvidenceError, quote};
-use crate::metrics::ItemWeights;
+use dataperf_numerics::metrics::ItemWeights;
 
 /// How often each item of an evaluation counts. A weight of 2 is the same as the item twice in the eval set, 0 as the item
 /// left out.

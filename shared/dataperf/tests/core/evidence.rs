@@ -6,7 +6,7 @@ use dataperf::Benchmark;
 use dataperf::benchmarks::speech_selection::SpeechSelection;
 use dataperf::evaluate::{Evaluated, evaluate, gather};
 use dataperf::evidence::{Evidence, EvidenceError, Repeat, Repeats, UnitEvidence, Weights};
-use dataperf::metrics::macro_f1;
+use dataperf_numerics::metrics::macro_f1;
 
 use crate::tiny;
 

@@ -3,7 +3,7 @@
 use num_rational::BigRational;
 use serde::{Deserialize, Serialize};
 
-use crate::models::mt19937::Mt19937;
+use dataperf_numerics::models::mt19937::Mt19937;
 
 /// One market.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 use super::Frozen;
 use super::model::N_CLASSES;
 use crate::evidence::{Evidence, EvidenceError, Repeat, Weights};
-use crate::metrics::{mean, weighted_accuracy};
 use crate::verdict::Scorecard;
+use dataperf_numerics::metrics::{mean, weighted_accuracy};
 
 /// What the samples of a market cost.
 pub(super) const COST: &str = "cost";

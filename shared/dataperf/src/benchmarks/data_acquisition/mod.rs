@@ -3,7 +3,7 @@
 //!
 //! The data set has for each market
 //! - `MARKET/features.safetensors`: `features`, `(n_rows, n_features)`: the sellers' rows, seller after seller, as 32-bit
-//!   floats or [`Decimals`](crate::numbers::Decimals) where these are the source's very numbers, else as 64-bit floats.
+//!   floats or [`Decimals`](dataperf_numerics::numbers::Decimals) where these are the source's very numbers, else as 64-bit floats.
 //!   Hidden;
 //! - `MARKET/labels.safetensors`: `labels`, `(n_rows,)` bytes, 0 or 1. Hidden;
 //! - `MARKET/buyer.safetensors`: `features` and `labels` of the buyer's evaluation set. Hidden;

@@ -13,11 +13,11 @@ use super::validation::Bought;
 use super::{FEATURES, LABELS, Market, Parameters, buyer_file, features_file, labels_file};
 use crate::evidence::{Evidence, Repeats, UnitEvidence};
 use crate::frozen::{Dtype, FrozenError, Manifest, ReadRows, TensorEntry, slice};
-use crate::models::FitError;
-use crate::models::boosted_stumps::BoostedStumps;
-use crate::models::k_nearest::KNearest;
-use crate::models::logistic_regression::LogisticRegression;
-use crate::numbers::{Encoding, Numbers, Stored};
+use dataperf_numerics::models::FitError;
+use dataperf_numerics::models::boosted_stumps::BoostedStumps;
+use dataperf_numerics::models::k_nearest::KNearest;
+use dataperf_numerics::models::logistic_regression::LogisticRegression;
+use dataperf_numerics::numbers::{Encoding, Numbers, Stored};
 
 /// Labels are 0 and 1.
 pub(super) const N_CLASSES: usize = 2;
@@ -185,7 +185,7 @@ impl MarketData {
 fn encoding(tensor: &TensorEntry, path: &str, market: &Market) -> Result<Encoding, FrozenError> {
     let (dtype, n_decimals) = (tensor.dtype, market.n_decimals);
     let unknown = || format!("its numbers are {dtype:?} with {n_decimals:?} decimals");
-    Encoding::new(dtype, n_decimals).ok_or_else(|| FrozenError::damaged(path, unknown()))
+    crate::encoding::encoding(dtype, n_decimals).ok_or_else(|| FrozenError::damaged(path, unknown()))
 }
 
 /// What the model of each trial says of the buyer's rows, in one market. `read` are the rows of [`Bought::rows`].

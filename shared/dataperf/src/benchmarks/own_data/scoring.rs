@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::eval_set::{EvalSet, Grouping};
 use crate::evidence::{EvidenceError, Repeat, Repeats, UnitEvidence, Weights};
-use crate::learner::Learner;
-use crate::metrics::{ClassCounts, ItemWeights, mean};
+use dataperf_numerics::learner::Learner;
+use dataperf_numerics::metrics::{ClassCounts, ItemWeights, mean};
 
 /// The most classes a contest has.
 pub const MAX_CLASSES: usize = 100;

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use ndarray::Array2;
 
 use crate::frozen::{FrozenError, Manifest, slice};
-use crate::numbers::{Encoding, Stored};
+use dataperf_numerics::numbers::{Encoding, Stored};
 use crate::quote;
 
 /// The name of the matrices.

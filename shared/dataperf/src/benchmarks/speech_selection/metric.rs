@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::Frozen;
 use crate::evidence::{Evidence, EvidenceError, Repeat, Weights};
-use crate::metrics::{class_counts, f1_of_counts, mean, mean_f1};
 use crate::verdict::Scorecard;
+use dataperf_numerics::metrics::{class_counts, f1_of_counts, mean, mean_f1};
 
 /// How many clips are chosen.
 pub(super) const N_CLIPS: &str = "n_clips";

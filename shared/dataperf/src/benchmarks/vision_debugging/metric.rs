@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 use super::model::N_CLASSES;
 use super::{Extent, Frozen};
 use crate::evidence::{Evidence, EvidenceError, Fixes, UnitEvidence, Weights};
-use crate::metrics::{ItemWeights, mean, weighted_accuracy};
 use crate::verdict::Scorecard;
+use dataperf_numerics::metrics::{ItemWeights, mean, weighted_accuracy};
 
 /// How long the method took, where the submitter says.
 pub(super) const METHOD_SECONDS: &str = "method_seconds";

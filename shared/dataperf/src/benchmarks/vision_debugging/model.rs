@@ -11,9 +11,9 @@ use super::validation::Inspection;
 use super::{Checked, EMBEDDINGS, Extent, LABELS, Parameters, test_file, train_file, truth_file};
 use crate::evidence::{Evidence, Fixes, Repeats, UnitEvidence};
 use crate::frozen::{Dtype, FrozenError, Manifest, Matrix, slice};
-use crate::metrics::accuracy;
-use crate::models::FitError;
-use crate::models::boosted_trees::{BoostedTrees, Columns, TrainingFeatures, fit_each};
+use dataperf_numerics::metrics::accuracy;
+use dataperf_numerics::models::FitError;
+use dataperf_numerics::models::boosted_trees::{BoostedTrees, Columns, TrainingFeatures, fit_each};
 
 /// Labels are 0 and 1.
 pub(super) const N_CLASSES: usize = 2;

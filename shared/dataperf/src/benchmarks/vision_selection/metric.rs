@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 use super::Frozen;
 use super::model::N_CLASSES;
 use crate::evidence::{Evidence, EvidenceError, Repeat, Weights};
-use crate::metrics::{ClassCounts, mean, weighted_accuracy};
 use crate::verdict::Scorecard;
+use dataperf_numerics::metrics::{ClassCounts, mean, weighted_accuracy};
 
 /// How many images of a concept are labelled.
 pub(super) const N_EXAMPLES: &str = "n_examples";

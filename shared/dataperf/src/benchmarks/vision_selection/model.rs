@@ -11,9 +11,9 @@ use super::validation::Chosen;
 use super::{Checked, EMBEDDINGS, LABELS, POOL_FILE, POOL_INDEX_FILE, Parameters, test_file};
 use crate::evidence::{Evidence, Repeats, UnitEvidence};
 use crate::frozen::{Dtype, FrozenError, Manifest, Matrix, slice};
-use crate::models::logistic_regression::LogisticRegression;
-use crate::numbers::Numbers;
 use crate::pool::PoolIndex;
+use dataperf_numerics::models::logistic_regression::LogisticRegression;
+use dataperf_numerics::numbers::Numbers;
 
 /// An image shows the concept or does not.
 pub(super) const N_CLASSES: usize = 2;

@@ -14,8 +14,8 @@ use crate::benchmarks::own_data::table::{self, Examples, LABEL, features_file};
 use crate::benchmarks::own_data::{EVAL, EvalSet};
 use crate::evidence::{Evidence, EvidenceError, Repeats, UnitEvidence, Weights};
 use crate::frozen::{FrozenError, Manifest, ReadRows};
-use crate::learner::FitError;
-use crate::numbers::{Encoding, Stored};
+use dataperf_numerics::learner::FitError;
+use dataperf_numerics::numbers::{Encoding, Stored};
 use crate::verdict::Scorecard;
 
 const COST: &str = "cost";

@@ -14,8 +14,8 @@ use crate::benchmarks::own_data::table::{Examples, ID, LABEL, examples_file, fea
 use crate::benchmarks::own_data::{EVAL, EvalSet, Scoring};
 use crate::evidence::{Evidence, EvidenceError, Fixes, Repeats, UnitEvidence, Weights};
 use crate::frozen::{FrozenError, Manifest};
-use crate::learner::{FitError, Prepared};
-use crate::metrics::ItemWeights;
+use dataperf_numerics::learner::{FitError, Prepared};
+use dataperf_numerics::metrics::ItemWeights;
 use crate::verdict::Scorecard;
 
 /// Models fitted side by side before it is known whether the target is reached: a number that depends on nothing, so that

@@ -12,7 +12,7 @@ use crate::benchmarks::own_data::table::{self, Examples, ID, LABEL, examples_fil
 use crate::benchmarks::own_data::{EVAL, EvalSet, Scoring};
 use crate::evidence::{Evidence, EvidenceError, UnitEvidence, Weights};
 use crate::frozen::{FrozenError, Manifest, ReadRows};
-use crate::numbers::{Encoding, Stored};
+use dataperf_numerics::numbers::{Encoding, Stored};
 use crate::verdict::Scorecard;
 
 const N_EXAMPLES: &str = "n_examples";

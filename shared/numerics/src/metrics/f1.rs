@@ -23,7 +23,7 @@ impl ClassCounts {
     ///
     /// # Examples
     /// ```
-    /// use dataperf::metrics::{ClassCounts, ItemWeights};
+    /// use dataperf_numerics::metrics::{ClassCounts, ItemWeights};
     /// let counts = ClassCounts::of(&[0, 1, 1], &[1, 1, 0], &1, ItemWeights::Each(&[5, 3, 1]));
     /// assert_eq!((counts.precision(), counts.recall()), (3.0 / 8.0, 3.0 / 4.0));
     /// ```
@@ -129,7 +129,7 @@ fn quotient(numerator: u64, denominator: u64) -> f64 {
 ///
 /// # Examples
 /// ```
-/// use dataperf::metrics::f1_per_class;
+/// use dataperf_numerics::metrics::f1_per_class;
 /// assert_eq!(f1_per_class(&[0u8, 0, 3], &[0, 3, 3]), [(0, 2.0 / 3.0), (3, 2.0 / 3.0)]);
 /// ```
 pub fn f1_per_class<T: Copy + Into<usize>>(truth: &[T], predicted: &[T]) -> Vec<(usize, f64)> {
@@ -152,7 +152,7 @@ pub fn f1_per_class<T: Copy + Into<usize>>(truth: &[T], predicted: &[T]) -> Vec<
 ///
 /// # Examples
 /// ```
-/// use dataperf::metrics::macro_f1;
+/// use dataperf_numerics::metrics::macro_f1;
 /// // class 2 is predicted but never true: it counts, with 0
 /// assert_eq!(macro_f1(&[0u8, 0, 1, 1], &[0, 0, 1, 2]), (1.0 + 2.0 / 3.0 + 0.0) / 3.0);
 /// ```
@@ -169,7 +169,7 @@ pub fn macro_f1<T: Copy + Into<usize>>(truth: &[T], predicted: &[T]) -> f64 {
 ///
 /// # Examples
 /// ```
-/// use dataperf::metrics::binary_f1;
+/// use dataperf_numerics::metrics::binary_f1;
 /// assert_eq!(binary_f1(&[0, 0, 1, 1], &[0, 1, 1, 1], &1), 0.8);
 /// assert_eq!(binary_f1(&[0, 0], &[0, 0], &1), 0.0);
 /// ```
@@ -186,7 +186,7 @@ pub fn binary_f1<T: PartialEq>(truth: &[T], predicted: &[T], positive: &T) -> f6
 ///
 /// # Examples
 /// ```
-/// assert_eq!(dataperf::metrics::precision(&[0, 1, 1], &[1, 1, 0], &1), 0.5);
+/// assert_eq!(dataperf_numerics::metrics::precision(&[0, 1, 1], &[1, 1, 0], &1), 0.5);
 /// ```
 pub fn precision<T: PartialEq>(truth: &[T], predicted: &[T], positive: &T) -> f64 {
     ClassCounts::of(truth, predicted, positive, ItemWeights::Ones).precision()
@@ -201,7 +201,7 @@ pub fn precision<T: PartialEq>(truth: &[T], predicted: &[T], positive: &T) -> f6
 ///
 /// # Examples
 /// ```
-/// assert_eq!(dataperf::metrics::recall(&[0, 1, 1, 1], &[1, 1, 0, 1], &1), 2.0 / 3.0);
+/// assert_eq!(dataperf_numerics::metrics::recall(&[0, 1, 1, 1], &[1, 1, 0, 1], &1), 2.0 / 3.0);
 /// ```
 pub fn recall<T: PartialEq>(truth: &[T], predicted: &[T], positive: &T) -> f64 {
     ClassCounts::of(truth, predicted, positive, ItemWeights::Ones).recall()

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use dataperf::models::mt19937::Mt19937;
+use dataperf_numerics::models::mt19937::Mt19937;
 use serde::Deserialize;
 
 #[derive(Deserialize)]

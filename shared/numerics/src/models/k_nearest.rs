@@ -16,12 +16,12 @@ const CHUNK_ROWS: usize = 16;
 ///
 /// # Examples
 /// ```
-/// use dataperf::models::k_nearest::KNearest;
+/// use dataperf_numerics::models::k_nearest::KNearest;
 /// use ndarray::array;
 /// let x = array![[0.0], [1.0], [2.0], [9.0]];
 /// let model = KNearest::fit(x.view(), &[5, 5, 7, 7], 3)?;
 /// assert_eq!(model.predict(array![[0.5], [8.0]].view()), [5, 7]);
-/// # Ok::<(), dataperf::models::FitError>(())
+/// # Ok::<(), dataperf_numerics::models::FitError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct KNearest {

@@ -1,8 +1,8 @@
 //! The models that a buyer of data may train, beside the logistic regression.
 
-use dataperf::models::FitError;
-use dataperf::models::boosted_stumps::BoostedStumps;
-use dataperf::models::k_nearest::KNearest;
+use dataperf_numerics::models::FitError;
+use dataperf_numerics::models::boosted_stumps::BoostedStumps;
+use dataperf_numerics::models::k_nearest::KNearest;
 use ndarray::{Array2, array};
 use serde::Deserialize;
 

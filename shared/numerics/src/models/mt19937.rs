@@ -15,7 +15,7 @@ const M: usize = 397;
 ///
 /// # Examples
 /// ```
-/// use dataperf::models::mt19937::Mt19937;
+/// use dataperf_numerics::models::mt19937::Mt19937;
 /// // the value that the C++ standard requires of the default seed
 /// let mut generator = Mt19937::new(5489);
 /// assert_eq!((0..10_000).map(|_| generator.next_u32()).last(), Some(4_123_659_995));

@@ -1,11 +1,11 @@
 //! One task of Debugging for Vision at its size: a curve's models, on numbers that look like embeddings after a
-//! rectifier. Run with `cargo bench -p dataperf --bench boosted_trees`.
+//! rectifier. Run with `cargo bench -p dataperf-numerics --bench boosted_trees`.
 #![allow(missing_docs, clippy::expect_used)]
 
 use std::ops::ControlFlow;
 
-use dataperf::models::boosted_trees::{BoostedTrees, Columns, TrainingFeatures, fit_each};
-use dataperf::models::mt19937::Mt19937;
+use dataperf_numerics::models::boosted_trees::{BoostedTrees, Columns, TrainingFeatures, fit_each};
+use dataperf_numerics::models::mt19937::Mt19937;
 use divan::{Bencher, black_box};
 use ndarray::Array2;
 

@@ -24,12 +24,12 @@ const CHUNK_FEATURES: usize = 64;
 ///
 /// # Examples
 /// ```
-/// use dataperf::models::boosted_stumps::BoostedStumps;
+/// use dataperf_numerics::models::boosted_stumps::BoostedStumps;
 /// use ndarray::array;
 /// let x = array![[0.0], [1.0], [2.0], [3.0]];
 /// let model = BoostedStumps::fit(x.view(), &[0, 0, 1, 1], 5)?;
 /// assert_eq!(model.predict(array![[-1.0], [1.4], [1.6]].view()), [0, 0, 1]);
-/// # Ok::<(), dataperf::models::FitError>(())
+/// # Ok::<(), dataperf_numerics::models::FitError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct BoostedStumps {

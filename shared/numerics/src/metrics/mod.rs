@@ -52,7 +52,7 @@ impl ItemWeights<'_> {
 }
 
 /// The mean as `numpy.mean` has it, to the last bit.
-pub(crate) fn mean(values: &[f64]) -> f64 {
+pub fn mean(values: &[f64]) -> f64 {
     pairwise_sum(values) / values.len() as f64
 }
 

@@ -1,6 +1,6 @@
-use dataperf::models::FitError;
-use dataperf::models::logistic_regression::LogisticRegression;
-use dataperf::models::soft_voting::SoftVoting;
+use dataperf_numerics::models::FitError;
+use dataperf_numerics::models::logistic_regression::LogisticRegression;
+use dataperf_numerics::models::soft_voting::SoftVoting;
 use ndarray::{Array2, array, concatenate, s};
 use serde::Deserialize;
 

@@ -11,7 +11,7 @@ use super::{ItemWeights, assert_same_length};
 ///
 /// # Examples
 /// ```
-/// assert_eq!(dataperf::metrics::accuracy(&[0u8, 1, 1, 2], &[0, 1, 2, 2]), 0.75);
+/// assert_eq!(dataperf_numerics::metrics::accuracy(&[0u8, 1, 1, 2], &[0, 1, 2, 2]), 0.75);
 /// ```
 pub fn accuracy<T: PartialEq>(truth: &[T], predicted: &[T]) -> f64 {
     weighted_accuracy(truth, predicted, ItemWeights::Ones)
@@ -26,7 +26,7 @@ pub fn accuracy<T: PartialEq>(truth: &[T], predicted: &[T]) -> f64 {
 ///
 /// # Examples
 /// ```
-/// use dataperf::metrics::{ItemWeights, weighted_accuracy};
+/// use dataperf_numerics::metrics::{ItemWeights, weighted_accuracy};
 /// assert_eq!(weighted_accuracy(&[0u8, 1, 1], &[0, 1, 2], ItemWeights::Each(&[1, 2, 0])), 1.0);
 /// ```
 pub fn weighted_accuracy<T: PartialEq>(truth: &[T], predicted: &[T], weights: ItemWeights<'_>) -> f64 {

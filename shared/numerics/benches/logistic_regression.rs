@@ -1,9 +1,9 @@
-//! Trials of Data Acquisition and a concept of Selection for Vision, at their sizes. Run with `cargo bench -p dataperf --bench logistic_regression`.
+//! Trials of Data Acquisition and a concept of Selection for Vision, at their sizes. Run with `cargo bench -p dataperf-numerics --bench logistic_regression`.
 #![allow(missing_docs, clippy::expect_used)]
 
-use dataperf::models::logistic_regression::LogisticRegression;
-use dataperf::models::mt19937::Mt19937;
-use dataperf::numbers::{Decimals, Stored};
+use dataperf_numerics::models::logistic_regression::LogisticRegression;
+use dataperf_numerics::models::mt19937::Mt19937;
+use dataperf_numerics::numbers::{Decimals, Stored};
 use divan::{Bencher, black_box};
 use rayon::prelude::*;
 

@@ -1,8 +1,6 @@
 //! Numbers as they are stored: features that a source writes in few digits take half the bytes of a 64-bit float, in a
 //! file and on their way through memory, and are the same numbers.
 
-use crate::frozen::Dtype;
-
 /// More decimals than this leave no room for whole digits in 32 bits.
 pub const MAX_DECIMALS: u32 = 9;
 
@@ -62,16 +60,6 @@ pub enum Encoding {
 }
 
 impl Encoding {
-    /// The encoding of a tensor; whole numbers need to know their decimals. `None` when the two don't go together.
-    pub fn new(dtype: Dtype, n_decimals: Option<u32>) -> Option<Self> {
-        match (dtype, n_decimals) {
-            (Dtype::F64, None) => Some(Self::F64),
-            (Dtype::F32, None) => Some(Self::F32),
-            (Dtype::I32, Some(n)) => Decimals::new(n).map(Self::Decimals),
-            _ => None,
-        }
-    }
-
     /// Appends numbers, little-endian. One that the encoding can't hold is rounded.
     pub fn encode(self, numbers: &[f64], bytes: &mut Vec<u8>) {
         match self {
@@ -81,47 +69,6 @@ impl Encoding {
                 let whole = (number * decimals.scale).round_ties_even();
                 (whole as i32).to_le_bytes()
             })),
-        }
-    }
-}
-
-/// The encodings that hold some numbers exactly.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Exact {
-    f32: bool,
-    n_decimals: Vec<u32>,
-}
-
-impl Default for Exact {
-    fn default() -> Self {
-        Self {
-            f32: true,
-            n_decimals: (0..=MAX_DECIMALS).collect(),
-        }
-    }
-}
-
-impl Exact {
-    /// Leaves out the encodings that can't hold `numbers`. A negative zero may become a positive one.
-    pub fn keep(&mut self, numbers: &[f64]) {
-        let is_narrow = |number: &f64| f64::from(*number as f32).total_cmp(number).is_eq();
-        self.f32 = self.f32 && numbers.iter().all(is_narrow);
-        let all = |&n: &u32| Decimals::new(n).is_some_and(|d| numbers.iter().all(|&x| d.encode(x).is_some()));
-        self.n_decimals.retain(all);
-    }
-
-    /// Leaves out the encodings that are not in `other`.
-    pub fn intersect(&mut self, other: &Self) {
-        self.f32 &= other.f32;
-        self.n_decimals.retain(|n| other.n_decimals.contains(n));
-    }
-
-    /// The smallest encoding that is left, as a tensor's kind and its decimals.
-    pub fn best(&self) -> (Dtype, Option<u32>) {
-        match self.n_decimals.first() {
-            _ if self.f32 => (Dtype::F32, None),
-            Some(&n) => (Dtype::I32, Some(n)),
-            None => (Dtype::F64, None),
         }
     }
 }
@@ -301,30 +248,9 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_exact_encoding_is_chosen() {
-        let best = |numbers: &[f64]| {
-            let mut exact = Exact::default();
-            exact.keep(numbers);
-            exact.best()
-        };
-        assert_eq!(best(&[0.5, -3.0]), (Dtype::F32, None));
-        assert_eq!(best(&[0.5, -3.01]), (Dtype::I32, Some(2)));
-        assert_eq!(best(&[0.1, 0.123_456_789]), (Dtype::I32, Some(9)));
-        assert_eq!(best(&[3.0, 0.123_456_789]), (Dtype::F64, None));
-        assert_eq!(best(&[1.0 / 3.0]), (Dtype::F64, None));
-        let mut one = Exact::default();
-        one.keep(&[0.1]);
-        let mut other = Exact::default();
-        other.keep(&[0.25, f64::from(0.3_f32)]);
-        one.intersect(&other);
-        assert_eq!(one.best(), (Dtype::F64, None));
-    }
-
-    #[test]
     fn every_encoding_gives_the_numbers_back() {
         let numbers = [0.5, -3.25, 0.0, 1e-3 * 125.0];
-        for (dtype, n) in [(Dtype::F64, None), (Dtype::F32, None), (Dtype::I32, Some(3))] {
-            let encoding = Encoding::new(dtype, n).expect("they go together");
+        for encoding in [Encoding::F64, Encoding::F32, Encoding::Decimals(decimals(3))] {
             let mut bytes = Vec::new();
             encoding.encode(&numbers, &mut bytes);
             let mut stored = Stored::with_capacity(encoding, 4);
@@ -332,8 +258,6 @@ mod tests {
             assert_eq!(stored.view().to_f64(), numbers);
             assert_eq!(stored.view().part(1, 9).to_f64(), numbers[1..]);
         }
-        assert_eq!(Encoding::new(Dtype::F64, Some(3)), None);
-        assert_eq!(Encoding::new(Dtype::I32, None), None);
     }
 
     #[test]

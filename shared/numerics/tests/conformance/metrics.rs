@@ -1,4 +1,4 @@
-use dataperf::metrics::{accuracy, binary_f1, f1_per_class, macro_f1, precision, recall};
+use dataperf_numerics::metrics::{accuracy, binary_f1, f1_per_class, macro_f1, precision, recall};
 use proptest::prelude::*;
 use serde::Deserialize;
 

@@ -51,12 +51,12 @@ impl SoftVoting {
     ///
     /// # Examples
     /// ```
-    /// use dataperf::models::soft_voting::SoftVoting;
+    /// use dataperf_numerics::models::soft_voting::SoftVoting;
     /// use ndarray::array;
     /// let x = array![[0.0f32, 0.0], [0.1, 0.2], [5.0, 5.0], [5.2, 4.9]];
     /// let vote = SoftVoting::fit(x.view(), &[0, 0, 3, 3], 4, &[1, 2])?;
     /// assert_eq!(vote.predict(array![[0.0f32, 0.1], [6.0, 6.0]].view()).dim(), (2, 2));
-    /// # Ok::<(), dataperf::models::FitError>(())
+    /// # Ok::<(), dataperf_numerics::models::FitError>(())
     /// ```
     pub fn fit(
         x: ArrayView2<f32>,
@@ -188,14 +188,14 @@ impl SoftVoting {
     ///
     /// # Examples
     /// ```
-    /// use dataperf::models::soft_voting::SoftVoting;
+    /// use dataperf_numerics::models::soft_voting::SoftVoting;
     /// use ndarray::{Axis, array};
     /// let x = array![[0.0f32, 0.0], [0.1, 0.2], [5.0, 5.0], [5.2, 4.9]];
     /// let fit = |classes: &[usize]| SoftVoting::fit_in_span(x.view(), classes, 4, &[1]);
     /// let votes = [fit(&[0, 0, 3, 3])?, fit(&[2, 2, 1, 1])?];
     /// let together = SoftVoting::predict_each(&votes, x.view());
     /// assert_eq!(together.row(1), votes[1].predict(x.view()).row(0));
-    /// # Ok::<(), dataperf::models::FitError>(())
+    /// # Ok::<(), dataperf_numerics::models::FitError>(())
     /// ```
     pub fn predict_each(votes: &[Self], rows: ArrayView2<f32>) -> Array2<u8> {
         let mut predicted = Array2::zeros((votes.len(), rows.nrows()));

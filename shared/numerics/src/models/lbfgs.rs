@@ -112,7 +112,7 @@ impl Memory {
 ///
 /// # Examples
 /// ```
-/// use dataperf::models::lbfgs::{Stopping, minimize};
+/// use dataperf_numerics::models::lbfgs::{Stopping, minimize};
 /// let minimum = minimize(vec![0.0], Stopping::default(), |x, gradient| {
 ///     gradient[0] = 2.0 * (x[0] - 3.0);
 ///     (x[0] - 3.0).powi(2)

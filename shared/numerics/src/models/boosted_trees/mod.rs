@@ -27,14 +27,14 @@ pub const MAX_TRAINING_ROWS: usize = 511;
 ///
 /// # Examples
 /// ```
-/// use dataperf::models::boosted_trees::{BoostedTrees, Columns, TrainingFeatures};
+/// use dataperf_numerics::models::boosted_trees::{BoostedTrees, Columns, TrainingFeatures};
 /// use ndarray::array;
 /// let x = array![[0.0], [1.0], [2.0], [3.0], [4.0], [5.0], [6.0], [7.0f32]];
 /// let features = TrainingFeatures::new(Columns::new(x.view()))?;
 /// let labels = [false, false, false, false, true, true, true, true];
 /// let model = BoostedTrees::fit(&features, &labels)?;
 /// assert_eq!(model.predict(&Columns::new(array![[-1.0], [3.6]].view())), [false, true]);
-/// # Ok::<(), dataperf::models::FitError>(())
+/// # Ok::<(), dataperf_numerics::models::FitError>(())
 /// ```
 ///
 /// # Source

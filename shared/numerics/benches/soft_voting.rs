@@ -1,11 +1,11 @@
 //! The speech benchmark's model at the size of its largest leaderboard, on numbers that look like
-//! embeddings. Run with `cargo bench -p dataperf --bench soft_voting`.
+//! embeddings. Run with `cargo bench -p dataperf-numerics --bench soft_voting`.
 #![allow(missing_docs)]
 
-use dataperf::models::logistic_regression::LogisticRegression;
-use dataperf::models::mt19937::Mt19937;
-use dataperf::models::soft_voting::SoftVoting;
-use dataperf::models::svc::Svc;
+use dataperf_numerics::models::logistic_regression::LogisticRegression;
+use dataperf_numerics::models::mt19937::Mt19937;
+use dataperf_numerics::models::soft_voting::SoftVoting;
+use dataperf_numerics::models::svc::Svc;
 use divan::{Bencher, black_box};
 use ndarray::Array2;
 

@@ -27,12 +27,12 @@ const ROWS_AT_ONCE: usize = 4;
 ///
 /// # Examples
 /// ```
-/// use dataperf::models::logistic_regression::LogisticRegression;
+/// use dataperf_numerics::models::logistic_regression::LogisticRegression;
 /// use ndarray::array;
 /// let x = array![[-1.0], [-0.5], [0.5], [1.0]];
 /// let model = LogisticRegression::fit(x.view(), &[0, 0, 1, 1])?;
 /// assert_eq!(model.predict(array![[-2.0], [2.0]].view()), [0, 1]);
-/// # Ok::<(), dataperf::models::FitError>(())
+/// # Ok::<(), dataperf_numerics::models::FitError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogisticRegression {

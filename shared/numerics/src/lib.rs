@@ -1,0 +1,9 @@
+//! The frozen models and metrics: the classifiers and scores of scikit-learn 1.2.2 and XGBoost 1.7.6, reproduced to the same
+//! predictions.
+//!
+//! This crate knows no benchmark, no data set and no evidence: matrices and labels come in, predictions and figures come out.
+
+pub mod metrics;
+pub mod models;
+pub mod numbers;
+mod simd;
