@@ -1,5 +1,6 @@
 //! Progress bars on standard error: standard output is for results.
 
+use std::io::Write as _;
 use std::sync::Mutex;
 
 use dataperf::progress::Progress;
@@ -75,5 +76,10 @@ impl Progress for PhaseBars {
                 bar.inc(n);
             }
         });
+    }
+
+    fn note(&self, sentence: &str) {
+        self.finish();
+        let _ = writeln!(std::io::stderr(), "note: {sentence}");
     }
 }

@@ -6,6 +6,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 pub use dataperf::progress::{Progress, Silent};
+use dataperf::dataset::{Dataset, DatasetError};
+use dataperf::ports::bucket::Bucket;
 use dataperf::{Benchmark, Digest};
 
 use crate::writer::DatasetWriter;
@@ -117,6 +119,18 @@ pub trait Import: Benchmark {
         writer: &mut DatasetWriter,
         progress: &dyn Progress,
     ) -> Result<serde_json::Value, ImportError>;
+
+    /// An artifact that obeys a board's rules and takes as long to score as any, where the benchmark can make one: so that a
+    /// data set is tried before it is published.
+    ///
+    /// # Errors
+    /// [`DatasetError`] when the data set can't be read.
+    fn largest_artifact<S: Bucket>(
+        _dataset: &Dataset<Self, S>,
+        _leaderboard: &str,
+    ) -> impl Future<Output = Result<Option<Vec<u8>>, DatasetError>> {
+        std::future::ready(Ok(None))
+    }
 }
 
 /// Imports the public layout at `from` into a new frozen data set at `out`, all or nothing. The same source gives

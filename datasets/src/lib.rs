@@ -21,5 +21,5 @@ pub use directory::DirectoryBucket;
 pub use import::{Import, ImportError, Progress, Silent, import};
 pub use nibbler_export::write_nibbler_export;
 pub use own_data::{TASKS, init, schema};
-pub use public::export_public;
+pub use public::{export_kit, export_public};
 pub use writer::DatasetWriter;

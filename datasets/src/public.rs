@@ -1,15 +1,41 @@
 //! The participants' part of a frozen data set.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
 
+use dataperf::Benchmark;
 use dataperf::frozen::{FrozenError, Manifest};
 
 use crate::import::ImportError;
-use crate::writer::digest_of;
+use crate::writer::{DatasetWriter, digest_of};
 
 /// Files below this folder of a data set are for participants; everything else stays with the organizer.
 const PUBLIC: &str = "public/";
+
+/// Makes the participants' kit of a data set: a data set as well, of the files for participants only, with which an artifact can
+/// be held against the rules. `None` when the rules of one of the boards need hidden files.
+///
+/// # Errors
+/// As [`export_public`].
+pub fn export_kit<B: Benchmark>(from: &Path, manifest: &Manifest, out: &Path) -> Result<Option<Vec<String>>, ImportError> {
+    let mut kit = manifest.clone();
+    kit.files.retain(|path, _| path.starts_with(PUBLIC));
+    for board in B::leaderboards(&kit)? {
+        let needed = B::whole_files(&kit, &board.name)?;
+        if !needed.iter().all(|path| kit.files.contains_key(path)) {
+            return Ok(None);
+        }
+    }
+    let mut writer = DatasetWriter::create(out)?;
+    for (path, entry) in &kit.files {
+        let source = from.join(path);
+        let file = File::open(&source).map_err(ImportError::io("can't read", &source))?;
+        writer.copy_entry(path, entry, file)?;
+    }
+    let paths = kit.files.into_keys().collect();
+    writer.finish(B::ID, kit.parameters)?;
+    Ok(Some(paths))
+}
 
 /// Copies the files of the data set `from` that are for participants into `out`, without the `public/` in front of
 /// their paths. Gives the paths, ascending; none when the data set has no such part.

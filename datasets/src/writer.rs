@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use dataperf::Digest;
 use dataperf::frozen::{
-    Dtype, FORMAT, FileEntry, MANIFEST, Manifest, ROW_DIGESTS, TensorEntry, is_within, row_digest,
+    Dtype, FORMAT, FileEntry, FrozenError, MANIFEST, Manifest, ROW_DIGESTS, TensorEntry, is_within, row_digest,
     row_digests_file,
 };
 use sha2::{Digest as _, Sha256};
@@ -114,6 +114,19 @@ impl DatasetWriter {
             file.write(&buffer[..n])?;
         }
         self.files.insert(path.to_owned(), file.finish(BTreeMap::new())?);
+        Ok(())
+    }
+
+    /// Adds a file of another data set, with its tensors.
+    ///
+    /// # Errors
+    /// [`ImportError::Frozen`] when `source` is not what `entry` says; as [`copy`](Self::copy).
+    pub(crate) fn copy_entry(&mut self, path: &str, entry: &FileEntry, source: impl Read) -> Result<(), ImportError> {
+        self.copy(path, source)?;
+        if self.files.get(path).is_none_or(|copied| copied.digest != entry.digest) {
+            return Err(FrozenError::damaged(path, "its digest is another than the manifest's").into());
+        }
+        self.files.insert(path.to_owned(), entry.clone());
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 
 mod acquisition;
 mod debugging;
+mod own_data;
 mod speech;
 mod vision;
 

@@ -2,7 +2,9 @@
 
 mod fetch;
 mod objects;
+mod own;
 mod publish;
+mod trial;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,8 +30,12 @@ pub(crate) use publish::publish;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DatasetCommand {
-    /// Turn a public challenge's files into a frozen data set
+    /// Begin a contest on your own data: write a document with explanations
+    Init(own::InitArgs),
+    /// Turn a public challenge's files, or a folder of your own data, into a frozen data set
     Import(ImportArgs),
+    /// Check a folder of your own data and try how long its largest artifact takes to score; nothing is written
+    Check(own::CheckArgs),
     /// Download a public challenge's files; an interrupted download goes on where it stopped
     Fetch(fetch::FetchArgs),
     /// Describe a frozen data set, or export what its participants may see
@@ -42,7 +48,9 @@ pub(crate) enum DatasetCommand {
 
 pub(crate) async fn run(command: DatasetCommand, format: Format) -> Result<Done> {
     match command {
+        DatasetCommand::Init(args) => own::init(&args, format),
         DatasetCommand::Import(args) => import(args, format).await,
+        DatasetCommand::Check(args) => own::check(args, format).await,
         DatasetCommand::Fetch(args) => fetch::run(&args, format),
         DatasetCommand::Show(ShowArgs {
             directory,
@@ -51,7 +59,7 @@ pub(crate) async fn run(command: DatasetCommand, format: Format) -> Result<Done>
         DatasetCommand::Show(ShowArgs {
             directory,
             public: Some(out),
-        }) => export(&directory, &out, format),
+        }) => export(&directory, &out, format).await,
         DatasetCommand::Verify(args) => verify(&args.directory, format),
         DatasetCommand::Publish(args) => publish::run(args, format).await,
     }
@@ -199,10 +207,38 @@ async fn show(directory: &Path, format: Format) -> Result<Done> {
     Ok(Done::Fine)
 }
 
+/// Makes the participants' kit of a data set.
+struct Kit<'a> {
+    directory: &'a Path,
+    manifest: &'a Manifest,
+    out: &'a Path,
+}
+
+impl Task for Kit<'_> {
+    type Output = Option<Vec<String>>;
+
+    async fn run<B: Import>(self) -> Result<Option<Vec<String>>> {
+        Ok(dataperf_datasets::export_kit::<B>(self.directory, self.manifest, self.out)?)
+    }
+}
+
 /// Copies the participants' part of a data set.
-fn export(directory: &Path, out: &Path, format: Format) -> Result<Done> {
+async fn export(directory: &Path, out: &Path, format: Format) -> Result<Done> {
     let Opened { manifest, digest, .. } = open(directory)?;
-    let files = dataperf_datasets::export_public(directory, &manifest, out)?;
+    let kit = Kit {
+        directory,
+        manifest: &manifest,
+        out,
+    };
+    let kit = if manifest.benchmark == dataperf_nibbler::BENCHMARK {
+        None
+    } else {
+        with_benchmark(&manifest.benchmark, kit).await?
+    };
+    let files = match kit {
+        Some(files) => files,
+        None => dataperf_datasets::export_public(directory, &manifest, out)?,
+    };
     if files.is_empty() {
         bail!(
             "the data set `{}` of {} has no part of its own for participants",

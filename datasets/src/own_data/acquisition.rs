@@ -8,6 +8,8 @@ use dataperf::benchmarks::own_data::acquisition::{
     Acquisition, Board, MARKET_FILE, N_TRIALS, Parameters, SEED, SELLERS, Seller, summary_file,
 };
 use dataperf::benchmarks::own_data::table::{FEATURES, examples_file, features_file};
+use dataperf::dataset::{Dataset, DatasetError};
+use dataperf::ports::bucket::Bucket;
 use serde_json::json;
 
 use super::document::{FILE, Members, Reader};
@@ -112,6 +114,23 @@ impl Import for Acquisition {
         evals.freeze(writer)?;
         to_json(from, &parameters)
     }
+
+    /// As many examples as the budget buys, from the cheapest seller on.
+    async fn largest_artifact<S: Bucket>(dataset: &Dataset<Self, S>, _: &str) -> Result<Option<Vec<u8>>, DatasetError> {
+        let parameters: Parameters = dataset.manifest().parameters()?;
+        let mut sellers: Vec<&Seller> = parameters.sellers.iter().collect();
+        sellers.sort_by(|a, b| (a.price / a.n_rows as f64).total_cmp(&(b.price / b.n_rows as f64)));
+        let mut left = parameters.budget * (1.0 - 1e-9); // sums of floats may be over the budget by their last digit
+        let mut counts = BTreeMap::new();
+        for seller in sellers {
+            let price = seller.price / seller.n_rows as f64;
+            let affordable = if price > 0.0 { (left / price).floor() } else { seller.n_rows as f64 };
+            let count = affordable.min(seller.n_rows as f64);
+            left -= count * price;
+            counts.insert(&seller.name, count as usize);
+        }
+        Ok(Some(json!({ "counts": counts }).to_string().into_bytes()))
+    }
 }
 
 /// The sellers by name, in the document's order: a mapping, a list, or a folder with a file or folder for each.
@@ -199,7 +218,12 @@ fn prices(reader: &mut Reader<'_>, from: &Path, members: Members<'_>, sellers: &
     let mut prices = BTreeMap::new();
     let is_price = |price: f64| price >= 0.0 && price.is_finite();
     if let Some(Value::List(list)) = members.get("sellers").map(|node| &node.value) {
-        for seller in list.iter().filter_map(|item| reader.object(item, "sellers", &["name", "price", "features", "examples", "table"])) {
+        for item in list {
+            // what is no seller was noted before
+            let Value::Map(_) = item.value else { continue };
+            let Some(seller) = reader.members(item, "sellers") else {
+                continue;
+            };
             let name = seller.get("name").and_then(|node| reader.text(node, "name", 120));
             let price = seller.get("price").and_then(|node| reader.number(node, "price", "0 or above", is_price));
             prices.extend(name.zip(price));

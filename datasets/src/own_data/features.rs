@@ -2,7 +2,7 @@
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use dataperf::benchmarks::own_data::table::{FEATURES, features_file};
 use dataperf::frozen::Dtype;
@@ -76,14 +76,6 @@ impl FeatureFile {
 
     pub(super) fn is_table(&self) -> bool {
         self.form != Form::Npy
-    }
-
-    pub(super) fn is_parquet(&self) -> bool {
-        self.form == Form::Parquet
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Reads all numbers once.

@@ -1,9 +1,13 @@
 //! Imports `selection`: a pool and an eval set.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use dataperf::benchmarks::own_data::selection::{Board, LabelSource, POOL, Parameters, Selection};
-use dataperf::benchmarks::own_data::table::{FEATURES, examples_file, features_file};
+use dataperf::benchmarks::own_data::table::{FEATURES, ID, LABEL, examples_file, features_file, read as read_table};
+use dataperf::dataset::{Dataset, DatasetError};
+use dataperf::ports::bucket::Bucket;
+use serde_json::json;
 
 use super::document::Reader;
 use super::examples::Wanted;
@@ -110,5 +114,24 @@ impl Import for Selection {
                 leaderboards,
             },
         )
+    }
+
+    /// One example of each class, then the pool's first ones.
+    async fn largest_artifact<S: Bucket>(dataset: &Dataset<Self, S>, leaderboard: &str) -> Result<Option<Vec<u8>>, DatasetError> {
+        let parameters: Parameters = dataset.manifest().parameters()?;
+        let board = parameters.leaderboards.iter().find(|board| board.name == leaderboard);
+        let n = board.map_or(0, |board| board.max_examples);
+        let pool = read_table(dataset, POOL).await?;
+        let (ids, classes) = (pool.examples.required(ID)?, &parameters.scoring.classes);
+        if parameters.labels == LabelSource::Submission {
+            let labels: BTreeMap<&str, &str> = ids.iter().take(n).zip(classes.iter().cycle()).map(|(id, class)| (id.as_str(), class.as_str())).collect();
+            return Ok(Some(json!({ "labels": labels }).to_string().into_bytes()));
+        }
+        let labels = pool.examples.required(LABEL)?;
+        let mut rows: Vec<usize> = classes.iter().filter_map(|class| labels.iter().position(|label| label == class)).collect();
+        let others: Vec<usize> = (0..ids.len()).filter(|row| !rows.contains(row)).collect();
+        rows.extend(others.into_iter().take(n.saturating_sub(rows.len())));
+        let chosen: Vec<&str> = rows.iter().map(|&row| ids[row].as_str()).collect();
+        Ok(Some(json!({ "ids": chosen }).to_string().into_bytes()))
     }
 }

@@ -171,6 +171,15 @@ pub enum FrozenError {
         /// The data set's benchmark.
         found: String,
     },
+    /// It is what participants get, without the hidden files.
+    #[error(
+        "the data set has no {missing}: it is what participants get, with which an artifact can be validated and not scored; upload \
+         the artifact to have it scored"
+    )]
+    ForParticipants {
+        /// What scoring needs.
+        missing: &'static str,
+    },
     /// A file is missing or is not what the manifest says.
     #[error("the frozen file `{file}` is damaged: {why}; fetch or import the data set again")]
     Damaged {

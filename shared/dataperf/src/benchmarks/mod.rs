@@ -1,6 +1,7 @@
 //! The benchmarks, one folder each, and the list that registers them.
 
 pub mod data_acquisition;
+pub mod own_data;
 pub mod speech_selection;
 pub mod vision_debugging;
 pub mod vision_selection;
@@ -16,6 +17,9 @@ macro_rules! for_each_benchmark {
             $crate::benchmarks::vision_selection::VisionSelection,
             $crate::benchmarks::vision_debugging::VisionDebugging,
             $crate::benchmarks::data_acquisition::DataAcquisition,
+            $crate::benchmarks::own_data::selection::Selection,
+            $crate::benchmarks::own_data::debugging::Debugging,
+            $crate::benchmarks::own_data::acquisition::Acquisition,
         }
     };
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::model::Frozen;
 use super::submission::{Plan, Submission};
-use super::market::{Market, cost, overshoot, sample};
+use super::market::{Market, Seller, cost, overshoot};
 use super::ONE_LABEL;
 use crate::rejection::{Reason, Reasons, Rejection, quote};
 

@@ -105,11 +105,7 @@ impl EvalSet {
 /// The eval set, where there is one to score with.
 ///
 /// # Errors
-/// [`FrozenError::Manifest`] that says what participants lack.
+/// [`FrozenError::ForParticipants`].
 pub(super) fn to_score(eval: Option<&EvalSet>) -> Result<&EvalSet, FrozenError> {
-    eval.ok_or_else(|| FrozenError::Manifest {
-        why: "it has no eval set: this is what participants get, with which an artifact can be validated and not scored; upload the \
-              artifact to have it scored"
-            .to_owned(),
-    })
+    eval.ok_or(FrozenError::ForParticipants { missing: "eval set" })
 }

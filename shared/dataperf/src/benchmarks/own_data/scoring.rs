@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::eval_set::{EvalSet, Grouping};
-use crate::evidence::{EvidenceError, Repeat, Repeats, UnitEvidence, Weights};
+use crate::evidence::{Repeats, UnitEvidence};
 use dataperf_numerics::learner::Learner;
 use dataperf_numerics::metrics::{ClassCounts, ItemWeights, mean};
 

@@ -7,8 +7,12 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use ndarray::Array2;
 
+use crate::benchmark::Benchmark;
+use crate::dataset::{Dataset, DatasetError};
 use crate::frozen::{FrozenError, Manifest, slice};
 use dataperf_numerics::numbers::{Encoding, Stored};
+use crate::encoding::encoding;
+use crate::ports::bucket::Bucket;
 use crate::quote;
 
 /// The name of the matrices.
@@ -48,7 +52,7 @@ pub(super) fn whole<'a>(files: &'a Files, path: &str) -> Result<&'a Bytes, Froze
 pub(super) fn shape(manifest: &Manifest, table: &str) -> Result<(usize, usize, Encoding), FrozenError> {
     let path = features_file(table);
     let tensor = manifest.any_tensor(&path, FEATURES)?;
-    let encoding = Encoding::new(tensor.dtype, None);
+    let encoding = encoding(tensor.dtype, None);
     let (&[n_rows, n_features], Some(encoding)) = (tensor.shape.as_slice(), encoding) else {
         let why = format!("it holds {:?} {:?} and no matrix of floats", tensor.dtype, tensor.shape);
         return Err(FrozenError::damaged(&path, why));
@@ -72,6 +76,29 @@ pub(super) fn features(manifest: &Manifest, files: &Files, table: &str) -> Resul
     }
     Array2::from_shape_vec((n_rows, n_features), numbers)
         .map_err(|error| FrozenError::damaged(&path, error.to_string()))
+}
+
+/// A table, whole.
+pub struct Table {
+    /// `(n_rows, n_features)`
+    pub features: Array2<f64>,
+    /// What is said of each row.
+    pub examples: Examples,
+}
+
+/// Reads a table of a data set.
+///
+/// # Errors
+/// [`DatasetError`] when its files are missing or are not what the manifest says.
+pub async fn read<B: Benchmark, S: Bucket>(dataset: &Dataset<B, S>, table: &str) -> Result<Table, DatasetError> {
+    let mut files = Files::new();
+    for path in [features_file(table), examples_file(table)] {
+        let bytes = dataset.file(&path).await?;
+        files.insert(path, bytes);
+    }
+    let features = features(dataset.manifest(), &files, table)?;
+    let examples = Examples::read(&files, table, features.nrows())?;
+    Ok(Table { features, examples })
 }
 
 /// The examples of a table: the named columns, a text for each row.
@@ -107,7 +134,7 @@ impl Examples {
     }
 
     /// A column, if there is one.
-    pub(super) fn column(&self, name: &str) -> Option<&[String]> {
+    pub fn column(&self, name: &str) -> Option<&[String]> {
         self.columns.get(name).map(Vec::as_slice)
     }
 
@@ -115,7 +142,7 @@ impl Examples {
     ///
     /// # Errors
     /// [`FrozenError::Damaged`].
-    pub(super) fn required(&self, name: &str) -> Result<&[String], FrozenError> {
+    pub fn required(&self, name: &str) -> Result<&[String], FrozenError> {
         let missing = || FrozenError::damaged(&self.path, format!("it has no column `{name}`"));
         self.column(name).ok_or_else(missing)
     }
@@ -124,7 +151,7 @@ impl Examples {
     ///
     /// # Errors
     /// [`FrozenError::Damaged`] when the column is missing or a name in it is no class.
-    pub(super) fn classes(&self, column: &str, classes: &[String]) -> Result<Vec<u8>, FrozenError> {
+    pub fn classes(&self, column: &str, classes: &[String]) -> Result<Vec<u8>, FrozenError> {
         let number_of: BTreeMap<&str, u8> = classes.iter().map(String::as_str).zip(0..).collect();
         let class = |name: &String| {
             let unknown = || FrozenError::damaged(&self.path, format!("{} is no class", quote(name)));

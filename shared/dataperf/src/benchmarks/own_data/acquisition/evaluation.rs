@@ -9,7 +9,6 @@ use serde_json::json;
 
 use super::{Checked, Parameters, SELLERS};
 use crate::benchmarks::data_acquisition::market::{Market, Seller};
-use crate::benchmarks::own_data::eval_set::to_score;
 use crate::benchmarks::own_data::table::{self, Examples, LABEL, features_file};
 use crate::benchmarks::own_data::{EVAL, EvalSet};
 use crate::evidence::{Evidence, EvidenceError, Repeats, UnitEvidence, Weights};
@@ -89,11 +88,7 @@ impl Frozen {
     }
 
     fn hidden(&self) -> Result<&Hidden, FrozenError> {
-        let missing = || to_score(None).err();
-        match &self.data {
-            Some(data) => Ok(data),
-            None => Err(missing().unwrap_or_else(|| FrozenError::damaged(SELLERS, "it is missing"))),
-        }
+        self.data.as_ref().ok_or(FrozenError::ForParticipants { missing: "sellers' rows" })
     }
 }
 

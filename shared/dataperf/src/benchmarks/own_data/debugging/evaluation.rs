@@ -97,9 +97,7 @@ impl Frozen {
     fn hidden(&self) -> Result<(&[u8], &EvalSet), FrozenError> {
         let eval = to_score(self.eval.as_ref())?;
         let truth = self.truth.as_deref();
-        let truth = truth.ok_or_else(|| FrozenError::Manifest {
-            why: "it has no right labels: this is what participants get, with which an order can be validated and not scored".into(),
-        })?;
+        let truth = truth.ok_or(FrozenError::ForParticipants { missing: "right labels" })?;
         Ok((truth, eval))
     }
 

@@ -1,0 +1,99 @@
+//! `dataperf dataset init` and `check`: the beginnings of a contest on one's own data.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use dataperf_datasets::TASKS;
+use serde_json::json;
+
+use super::trial::{Trial, try_all};
+use super::{ImportTask, boards, open};
+use crate::Done;
+use crate::output::{Format, align_right, print_json, table};
+use crate::registry::with_benchmark;
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example: dataperf dataset init selection --out my-contest/\n\nThe document `task.yaml` explains every key; \
+    `task.schema.json` beside it lets editors complete and check it.")]
+pub(crate) struct InitArgs {
+    /// The task
+    #[arg(value_parser = PossibleValuesParser::new(TASKS))]
+    task: String,
+    /// The folder to begin
+    #[arg(long, default_value = ".")]
+    out: PathBuf,
+    /// Print the JSON Schema of the document and write nothing
+    #[arg(long)]
+    schema: bool,
+}
+
+pub(super) fn init(args: &InitArgs, format: Format) -> Result<Done> {
+    if args.schema {
+        print!("{}", dataperf_datasets::schema(&args.task).unwrap_or_default());
+        return Ok(Done::Fine);
+    }
+    let files = dataperf_datasets::init(&args.task, &args.out)?.unwrap_or_default();
+    match format {
+        Format::Json => print_json(&json!({ "task": args.task, "files": files }))?,
+        Format::Text => {
+            for file in &files {
+                println!("wrote `{}`", file.display());
+            }
+            let (task, out) = (&args.task, args.out.display());
+            println!("put your features and labels beside it, and name them there; then\n  dataperf dataset check {task} --from {out}");
+        }
+    }
+    Ok(Done::Fine)
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example: dataperf dataset check selection --from my-contest/")]
+pub(crate) struct CheckArgs {
+    /// The task
+    #[arg(value_parser = PossibleValuesParser::new(TASKS))]
+    task: String,
+    /// The folder with `task.yaml`
+    #[arg(long, default_value = ".")]
+    from: PathBuf,
+}
+
+pub(super) async fn check(args: CheckArgs, format: Format) -> Result<Done> {
+    let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
+    let out = scratch.path().join("frozen");
+    let task = ImportTask {
+        from: &args.from,
+        out: &out,
+    };
+    with_benchmark(&args.task, task).await?;
+    let manifest = open(&out)?.manifest;
+    let trials = try_all(&out, &manifest).await?;
+    match format {
+        Format::Json => print_json(&json!({
+            "task": args.task, "from": args.from, "leaderboards": boards(&manifest).await?, "trials": trials,
+        }))?,
+        Format::Text => {
+            println!("`{}` is a contest of `{}`", args.from.display(), args.task);
+            print_trials(&trials);
+        }
+    }
+    Ok(Done::Fine)
+}
+
+fn print_trials(trials: &[Trial]) {
+    let mut shown = table(&["leaderboard", "largest artifact", "score", "seconds", "memory in MB"]);
+    for column in [1, 2, 3, 4] {
+        align_right(&mut shown, column);
+    }
+    for trial in trials {
+        shown.add_row([
+            trial.leaderboard.clone(),
+            format!("{} bytes", trial.artifact_bytes),
+            format!("{:.4}", trial.score),
+            format!("{:.2}", trial.seconds),
+            trial.peak_mb.map(|mb| mb.to_string()).unwrap_or_default(),
+        ]);
+    }
+    println!("{shown}");
+}

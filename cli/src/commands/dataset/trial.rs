@@ -1,0 +1,123 @@
+//! A trial before a data set is published: the largest artifact that the rules allow is scored, within half of what the function
+//! has.
+
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use dataperf::benchmark::Leaderboard;
+use dataperf::dataset::Integrity;
+use dataperf::evaluate::evaluate;
+use dataperf::frozen::Manifest;
+use dataperf::{Ending, Verdict};
+use dataperf_datasets::Import;
+use serde::Serialize;
+
+use crate::commands::score::open;
+use crate::progress::waiting;
+use crate::registry::{Task, with_benchmark};
+
+/// What the functions of own data have in the template: seconds, and megabytes of memory.
+const FUNCTION_SECONDS: f64 = 300.0;
+const FUNCTION_MB: u64 = 3538;
+/// The share of it that the largest artifact may take.
+const SHARE: f64 = 0.5;
+
+/// How one board's largest artifact did.
+#[derive(Debug, Serialize)]
+pub(super) struct Trial {
+    pub(super) leaderboard: String,
+    pub(super) artifact_bytes: usize,
+    pub(super) score: f64,
+    pub(super) seconds: f64,
+    /// The most memory that this process had, where the system says.
+    pub(super) peak_mb: Option<u64>,
+}
+
+/// Tries every board of a data set on disk. Benchmarks that can make no such artifact are not tried.
+///
+/// # Errors
+/// When one is not scored, or takes more than half of the function's time or memory: with what to change.
+pub(super) async fn try_all(directory: &Path, manifest: &Manifest) -> Result<Vec<Trial>> {
+    let task = TryAll {
+        directory,
+        manifest,
+    };
+    let spinner = waiting("scoring the largest artifacts");
+    let trials = with_benchmark(&manifest.benchmark, task).await;
+    spinner.finish_and_clear();
+    let trials = trials?;
+    for trial in &trials {
+        let Trial {
+            leaderboard, seconds, ..
+        } = trial;
+        if *seconds > SHARE * FUNCTION_SECONDS {
+            bail!(
+                "the largest artifact of the leaderboard `{leaderboard}` takes {seconds:.0} s to score here, and half of the function's \
+                 {FUNCTION_SECONDS} s is the limit: allow fewer examples, make the eval set smaller, or choose another model"
+            );
+        }
+        if let Some(mb) = trial.peak_mb.filter(|&mb| mb as f64 > SHARE * FUNCTION_MB as f64) {
+            bail!(
+                "scoring the largest artifact of the leaderboard `{leaderboard}` takes {mb} MB of memory, and half of the function's \
+                 {FUNCTION_MB} MB is the limit: allow fewer examples, or make the eval set smaller"
+            );
+        }
+    }
+    Ok(trials)
+}
+
+struct TryAll<'a> {
+    directory: &'a Path,
+    manifest: &'a Manifest,
+}
+
+impl Task for TryAll<'_> {
+    type Output = Vec<Trial>;
+
+    async fn run<B: Import>(self) -> Result<Vec<Trial>> {
+        let mut trials = Vec::new();
+        for Leaderboard { name, .. } in B::leaderboards(self.manifest)? {
+            let dataset = open::<B>(self.directory, &name, Integrity::Sizes).await?;
+            let Some(artifact) = B::largest_artifact(&dataset, &name).await? else {
+                continue;
+            };
+            drop(dataset); // what the trial takes is measured from nothing on
+            forget_peak();
+            let began = Instant::now();
+            let dataset = open::<B>(self.directory, &name, Integrity::Sizes).await?;
+            let verdict = evaluate(&dataset, &name, &artifact).await?;
+            let seconds = began.elapsed().as_secs_f64();
+            trials.push(Trial {
+                artifact_bytes: artifact.len(),
+                score: scored(&name, &verdict)?,
+                leaderboard: name,
+                seconds,
+                peak_mb: peak_mb(),
+            });
+        }
+        Ok(trials)
+    }
+}
+
+fn scored(leaderboard: &str, verdict: &Verdict) -> Result<f64> {
+    if verdict.status == Ending::Scored {
+        return verdict.score.context("a scored verdict has a score");
+    }
+    let reasons: Vec<&str> = verdict.reasons.iter().map(|reason| reason.message.as_str()).collect();
+    bail!("the largest artifact of the leaderboard `{leaderboard}` is rejected: {}", reasons.join("; "))
+}
+
+/// Lets the system count the peak of this process's memory anew, where it can (Linux).
+fn forget_peak() {
+    let _ = fs::write("/proc/self/clear_refs", "5");
+}
+
+/// The peak of this process's memory, where the system says it (Linux).
+fn peak_mb() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kb: u64 = line.trim().strip_suffix(" kB")?.trim().parse().ok()?;
+    Some(kb / 1024)
+}
