@@ -3,6 +3,7 @@
 //!
 //! This crate knows no benchmark, no data set and no evidence: matrices and labels come in, predictions and figures come out.
 
+pub mod learner;
 pub mod metrics;
 pub mod models;
 pub mod numbers;

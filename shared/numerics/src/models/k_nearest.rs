@@ -32,11 +32,88 @@ pub struct KNearest {
     n_neighbors: usize,
 }
 
+/// The nearest training rows of each row that is to be classified. They don't depend on labels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Neighbors {
+    n_neighbors: usize,
+    /// `(n_rows, n_neighbors)`: rows of the training set, the nearest first.
+    rows: Vec<u32>,
+}
+
 /// One of the nearest rows so far.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Neighbor {
+struct Candidate {
     squared_distance: f64,
-    row: usize,
+    row: u32,
+}
+
+impl Neighbors {
+    /// Looks for the neighbours of every row. Of rows at one distance the earlier is nearer.
+    ///
+    /// # Shapes and units
+    /// `x`: `(n_training, n_features)` of finite values; `rows`: `(n_rows, n_features)`.
+    ///
+    /// # Errors
+    /// [`FitError::TooFewRows`] if there are fewer training rows than neighbours.
+    ///
+    /// # Panics
+    /// If the number of features is not that of the training set.
+    pub fn find(x: ArrayView2<f64>, rows: ArrayView2<f64>, n_neighbors: usize) -> Result<Self, FitError> {
+        check_n_neighbors(x.nrows(), n_neighbors)?;
+        Ok(Self::among(x, rows, n_neighbors))
+    }
+
+    fn among(x: ArrayView2<f64>, rows: ArrayView2<f64>, n_neighbors: usize) -> Self {
+        assert_eq!(rows.ncols(), x.ncols(), "features of rows and training set");
+        let (x, rows) = (x.as_standard_layout(), rows.as_standard_layout());
+        let chunk = |rows| Chunk {
+            x: x.as_slice().unwrap_or_default(),
+            rows,
+            n_features: x.ncols(),
+            n_neighbors,
+        };
+        let rows = rows.as_slice().unwrap_or_default();
+        let chunks = rows.par_chunks(CHUNK_ROWS * x.ncols());
+        let rows = chunks.flat_map_iter(|rows| Arch::new().dispatch(chunk(rows)));
+        Self {
+            n_neighbors,
+            rows: rows.collect(),
+        }
+    }
+
+    /// The commonest class among each row's neighbours, `(n_rows,)`; the lowest one of equals.
+    ///
+    /// `class_idx`: `(n_training,)`, each below `n_classes`.
+    ///
+    /// # Panics
+    /// If a label is missing or not below `n_classes`.
+    ///
+    /// # Source
+    /// scikit-learn 1.2.2, `sklearn/neighbors/_classification.py`.
+    pub fn vote(&self, class_idx: &[usize], n_classes: usize) -> Vec<usize> {
+        let mut votes = vec![0usize; n_classes];
+        let neighbors = self.rows.chunks_exact(self.n_neighbors);
+        let of_row = neighbors.map(|rows| {
+            votes.fill(0);
+            rows.iter().for_each(|&row| votes[class_idx[row as usize]] += 1);
+            (1..n_classes).fold(
+                0,
+                |best, class| if votes[class] > votes[best] { class } else { best },
+            )
+        });
+        of_row.collect()
+    }
+}
+
+/// Checks that there are so many training rows.
+pub(super) fn check_n_neighbors(n_rows: usize, n_neighbors: usize) -> Result<(), FitError> {
+    if n_rows < n_neighbors || n_neighbors == 0 {
+        return Err(FitError::TooFewRows {
+            n_rows,
+            n_needed: n_neighbors.max(1),
+        });
+    }
+    Ok(())
 }
 
 impl KNearest {
@@ -50,12 +127,7 @@ impl KNearest {
     /// if the shapes don't fit each other.
     pub fn fit(x: ArrayView2<f64>, class_idx: &[usize], n_neighbors: usize) -> Result<Self, FitError> {
         let labels = check_training_set(x, class_idx)?;
-        if x.nrows() < n_neighbors || n_neighbors == 0 {
-            return Err(FitError::TooFewRows {
-                n_rows: x.nrows(),
-                n_needed: n_neighbors.max(1),
-            });
-        }
+        check_n_neighbors(x.nrows(), n_neighbors)?;
         let x = x.as_standard_layout().into_owned();
         Ok(Self {
             x,
@@ -70,74 +142,57 @@ impl KNearest {
     ///
     /// # Panics
     /// If the number of features is not that of the training set.
-    ///
-    /// # Source
-    /// scikit-learn 1.2.2, `sklearn/neighbors/_classification.py`.
     pub fn predict(&self, rows: ArrayView2<f64>) -> Vec<usize> {
-        assert_eq!(rows.ncols(), self.x.ncols(), "features of rows and training set");
-        let rows = rows.as_standard_layout();
-        let rows = rows.as_slice().unwrap_or_default();
-        let chunks = rows.par_chunks(CHUNK_ROWS * self.x.ncols());
-        chunks
-            .flat_map_iter(|rows| Arch::new().dispatch(Chunk { model: self, rows }))
-            .collect()
+        let neighbors = Neighbors::among(self.x.view(), rows, self.n_neighbors);
+        let classes = neighbors.vote(&self.local_idx, self.classes.len());
+        classes.into_iter().map(|class| self.classes[class]).collect()
     }
+}
 
-    /// Keeps the nearest ones, ascending.
-    fn offer(&self, nearest: &mut Vec<Neighbor>, candidate: Neighbor) {
-        let is_full = nearest.len() == self.n_neighbors;
-        if is_full
-            && nearest
-                .last()
-                .is_some_and(|last| candidate.squared_distance >= last.squared_distance)
-        {
-            return;
-        }
-        let place = nearest.partition_point(|known| known.squared_distance <= candidate.squared_distance);
-        nearest.insert(place, candidate);
-        nearest.truncate(self.n_neighbors);
+/// Keeps the nearest ones, ascending.
+fn offer(nearest: &mut Vec<Candidate>, n_neighbors: usize, candidate: Candidate) {
+    let is_farther = |last: &Candidate| candidate.squared_distance >= last.squared_distance;
+    if nearest.len() == n_neighbors && nearest.last().is_some_and(is_farther) {
+        return;
     }
-
-    fn vote(&self, nearest: &[Neighbor]) -> usize {
-        let mut votes = vec![0usize; self.classes.len()];
-        for neighbor in nearest {
-            votes[self.local_idx[neighbor.row]] += 1;
-        }
-        let best = (1..votes.len()).fold(
-            0,
-            |best, class| if votes[class] > votes[best] { class } else { best },
-        );
-        self.classes[best]
-    }
+    let place = nearest.partition_point(|known| known.squared_distance <= candidate.squared_distance);
+    nearest.insert(place, candidate);
+    nearest.truncate(n_neighbors);
 }
 
 /// Some rows to be classified, one after another.
 struct Chunk<'a> {
-    model: &'a KNearest,
+    x: &'a [f64],
     rows: &'a [f64],
+    n_features: usize,
+    n_neighbors: usize,
 }
 
 impl WithSimd for Chunk<'_> {
-    type Output = Vec<usize>;
+    type Output = Vec<u32>;
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
-        let Self { model, rows } = self;
-        let n_features = model.x.ncols();
-        let mut nearest = vec![Vec::with_capacity(model.n_neighbors + 1); rows.len() / n_features];
-        let training = model.x.as_slice().unwrap_or_default().chunks_exact(n_features);
-        for (row, candidate) in training.enumerate() {
+        let Self {
+            x,
+            rows,
+            n_features,
+            n_neighbors,
+        } = self;
+        let mut nearest = vec![Vec::with_capacity(n_neighbors + 1); rows.len() / n_features];
+        for (row, candidate) in (0u32..).zip(x.chunks_exact(n_features)) {
             for (nearest, wanted) in nearest.iter_mut().zip(rows.chunks_exact(n_features)) {
                 let squared_distance = squared_distance(simd, candidate, wanted);
-                model.offer(
+                offer(
                     nearest,
-                    Neighbor {
+                    n_neighbors,
+                    Candidate {
                         squared_distance,
                         row,
                     },
                 );
             }
         }
-        nearest.iter().map(|nearest| model.vote(nearest)).collect()
+        nearest.iter().flatten().map(|candidate| candidate.row).collect()
     }
 }

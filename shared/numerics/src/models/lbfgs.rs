@@ -8,6 +8,7 @@
 //! of speech submissions 2e-11 in the coefficients and 2e-9 in the intercepts (geometric means; at
 //! worst 5e-9 and 4e-7), in the same number of iterations.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 
 use super::line_search::{Outcome, Search};
@@ -29,15 +30,18 @@ pub struct Stopping {
     pub gradient_tolerance: f64,
     /// Stop when one iteration lowers the value by no more, relative to max(|before|, |after|, 1).
     pub value_tolerance: f64,
+    /// Stop after the iteration in which the function has been evaluated more often.
+    pub max_evaluations: usize,
 }
 
 impl Default for Stopping {
     fn default() -> Self {
-        // SciPy's default for `ftol`, 1e7 machine epsilons
+        // `ftol`, 1e7 machine epsilons, and `maxfun` are SciPy's defaults
         Self {
             max_iterations: 100,
             gradient_tolerance: 1e-4,
             value_tolerance: 1e7 * f64::EPSILON,
+            max_evaluations: 15_000,
         }
     }
 }
@@ -136,6 +140,11 @@ pub(super) fn minimize_until(
     stopping: Stopping,
     mut evaluate: impl FnMut(&[f64], &mut [f64]) -> f64,
 ) -> Minimum {
+    let n_evaluations = Cell::new(0);
+    let mut evaluate = |x: &[f64], gradient: &mut [f64]| {
+        n_evaluations.set(n_evaluations.get() + 1);
+        evaluate(x, gradient)
+    };
     let mut x = start;
     let mut gradient = vec![0.0; x.len()];
     let mut value = evaluate(&x, &mut gradient);
@@ -170,6 +179,7 @@ pub(super) fn minimize_until(
         x = found.x;
         let decrease = before - value;
         if n_iter >= stopping.max_iterations
+            || n_evaluations.get() > stopping.max_evaluations
             || is_flat(&found.gradient)
             || decrease <= stopping.value_tolerance * before.abs().max(value.abs()).max(1.0)
         {

@@ -1,11 +1,12 @@
-//! Logistic regression: scikit-learn 1.2.2's `LogisticRegression()` at its defaults.
+//! Logistic regression: scikit-learn 1.2.2's `LogisticRegression(C, max_iter, tol)`.
 //!
 //! Two classes share one weight vector; more have one each under a softmax. The penalty is
-//! `|w|^2 / 2` (C = 1), the intercept goes free, and the fit stops where L-BFGS stops there.
+//! `|w|^2 / 2C`, the intercept goes free, and the fit stops where L-BFGS stops there.
 
 use ndarray::{Array2, ArrayView2};
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::lbfgs::{Stopping, minimize_until};
 use super::{FitError, check_finite, check_labels};
@@ -22,6 +23,40 @@ const CHUNK_ROWS: usize = 64;
 const MIN_CHUNKS: usize = 4;
 /// Rows that are multiplied together: of the features there are mostly, they stay in the first-level cache.
 const ROWS_AT_ONCE: usize = 4;
+
+/// The parameters of the fit, by the names that scikit-learn has for them.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LogisticSettings {
+    /// The inverse of the penalty's strength, above 0.
+    #[serde(rename = "C")]
+    pub c: f64,
+    /// Iterations at most.
+    pub max_iter: usize,
+    /// Stop when no component of the gradient is larger.
+    pub tol: f64,
+}
+
+impl Default for LogisticSettings {
+    fn default() -> Self {
+        let stopping = Stopping::default();
+        Self {
+            c: 1.0,
+            max_iter: stopping.max_iterations,
+            tol: stopping.gradient_tolerance,
+        }
+    }
+}
+
+impl LogisticSettings {
+    fn stopping(self) -> Stopping {
+        Stopping {
+            max_iterations: self.max_iter,
+            gradient_tolerance: self.tol,
+            ..Stopping::default()
+        }
+    }
+}
 
 /// A fitted logistic regression.
 ///
@@ -43,7 +78,7 @@ pub struct LogisticRegression {
 }
 
 impl LogisticRegression {
-    /// Fits the model.
+    /// Fits the model with scikit-learn's default parameters.
     ///
     /// # Shapes and units
     /// `x`: `(n_rows, n_features)`; `class_idx`: `(n_rows,)`, any labels.
@@ -56,9 +91,22 @@ impl LogisticRegression {
     /// scikit-learn 1.2.2, `sklearn/linear_model/_logistic.py`, `_linear_loss.py` and
     /// `sklearn/_loss/_loss.pyx.tp`.
     pub fn fit(x: ArrayView2<f64>, class_idx: &[usize]) -> Result<Self, FitError> {
+        Self::fit_with(LogisticSettings::default(), x, class_idx)
+    }
+
+    /// As [`fit`](Self::fit), with parameters.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit).
+    pub fn fit_with(
+        settings: LogisticSettings,
+        x: ArrayView2<f64>,
+        class_idx: &[usize],
+    ) -> Result<Self, FitError> {
         let standard = x.as_standard_layout();
         let numbers = Numbers::F64(standard.as_slice().unwrap_or_default());
-        Self::fit_stored(numbers, x.ncols(), class_idx)
+        let is_flat = |gradient: &[f64]| max_abs(gradient) <= settings.tol;
+        Self::fit_until(is_flat, settings, numbers, x.ncols(), class_idx)
     }
 
     /// Fits the model to rows of `n_features` as they are stored, with the same result: of floats to the last bit, of decimals
@@ -70,14 +118,16 @@ impl LogisticRegression {
     /// # Errors
     /// As [`fit`](Self::fit).
     pub fn fit_stored(x: Numbers<'_>, n_features: usize, class_idx: &[usize]) -> Result<Self, FitError> {
-        let is_flat = |gradient: &[f64]| max_abs(gradient) <= Stopping::default().gradient_tolerance;
-        Self::fit_until(is_flat, x, n_features, class_idx)
+        let settings = LogisticSettings::default();
+        let is_flat = |gradient: &[f64]| max_abs(gradient) <= settings.tol;
+        Self::fit_until(is_flat, settings, x, n_features, class_idx)
     }
 
     /// As [`fit_stored`](Self::fit_stored), but `is_flat` says whether a gradient is small enough to stop at. It is laid
     /// out vector after vector, the intercept's component last in each.
     pub(super) fn fit_until(
         is_flat: impl Fn(&[f64]) -> bool,
+        settings: LogisticSettings,
         x: Numbers<'_>,
         n_features: usize,
         class_idx: &[usize],
@@ -94,9 +144,10 @@ impl LogisticRegression {
             n_features,
             targets: &labels.local_idx,
             n_vectors,
+            penalty: 1.0 / settings.c,
         };
         let start = vec![0.0; n_vectors * (n_features + 1)];
-        let minimum = minimize_until(is_flat, start, Stopping::default(), |w, gradient| {
+        let minimum = minimize_until(is_flat, start, settings.stopping(), |w, gradient| {
             objective.evaluate(w, gradient)
         });
         let vectors = minimum.x.chunks_exact(n_features + 1);
@@ -132,7 +183,7 @@ impl LogisticRegression {
         &self.intercepts
     }
 
-    /// Iterations that the fit took, at most 100.
+    /// Iterations that the fit took.
     pub fn n_iter(&self) -> usize {
         self.n_iter
     }
@@ -233,6 +284,8 @@ struct Objective<'a> {
     n_features: usize,
     targets: &'a [usize],
     n_vectors: usize,
+    /// The factor of the penalty, 1/C.
+    penalty: f64,
 }
 
 impl Objective<'_> {
@@ -274,9 +327,12 @@ impl Objective<'_> {
         for (w, gradient) in w.chunks_exact(stride).zip(gradient.chunks_exact_mut(stride)) {
             let w = &w[..self.n_features];
             squared_norm += vector::dot(w, w);
-            gradient.iter_mut().zip(w).for_each(|(g, w)| *g = *g * unit + w);
+            gradient
+                .iter_mut()
+                .zip(w)
+                .for_each(|(g, w)| *g = *g * unit + self.penalty * w);
         }
-        pairwise_sum(&losses) + 0.5 * squared_norm
+        pairwise_sum(&losses) + 0.5 * self.penalty * squared_norm
     }
 }
 

@@ -17,6 +17,7 @@ pub mod lbfgs;
 mod line_search;
 pub mod logistic_regression;
 pub mod mt19937;
+pub mod nearest_centroid;
 mod numpy_log;
 pub mod soft_voting;
 pub mod svc;
@@ -76,6 +77,32 @@ pub enum FitError {
     TooManyClasses {
         /// The number of classes asked for.
         n_classes_total: usize,
+    },
+    /// A model of two classes has been asked for more.
+    #[error("{n_classes} classes; gradient boosting tells apart only 2")]
+    NotBinary {
+        /// Distinct labels found, or asked for.
+        n_classes: usize,
+    },
+    /// The rows to predict are of another width.
+    #[error(
+        "the rows to predict have {n_found} features, the training rows {n_expected}; give both the same"
+    )]
+    FeatureCount {
+        /// Columns of the rows to predict.
+        n_found: usize,
+        /// Columns of the training matrix.
+        n_expected: usize,
+    },
+    /// A parameter is not one that the model can be fitted with.
+    #[error("parameter `{name}` is `{value}`; it must be {allowed}")]
+    Parameter {
+        /// The parameter, as documents name it.
+        name: &'static str,
+        /// Its value.
+        value: String,
+        /// What it can be.
+        allowed: &'static str,
     },
     /// A feature is NaN or infinite.
     #[error("feature {feature_idx} of row {row_idx} is `{value}`; every feature must be finite")]

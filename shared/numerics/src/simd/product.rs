@@ -1,4 +1,4 @@
-//! Products of many `f32` rows with a few packed `f64` columns.
+//! Products of many rows, of 32-bit or 64-bit floats, with a few packed `f64` columns.
 
 use pulp::Simd;
 
@@ -73,7 +73,12 @@ impl PackedColumns {
     ///
     /// Each product is one chain of fused multiply-adds in feature order, whatever the processor.
     #[inline(always)]
-    pub(crate) fn multiply<S: Simd>(&self, simd: S, rows: &[f32], scratch: &mut ProductScratch) {
+    pub(crate) fn multiply<S: Simd, T: Copy + Into<f64>>(
+        &self,
+        simd: S,
+        rows: &[T],
+        scratch: &mut ProductScratch,
+    ) {
         let n_features = self.centre.len();
         let width = self.n_panels * PANEL;
         scratch.sums.fill(0.0);
@@ -104,9 +109,16 @@ impl PackedColumns {
 
 /// Converts one row's features to `f64`, centres them and adds up their squares.
 #[inline(always)]
-fn convert<S: Simd>(simd: S, from: &[f32], centre: &[f64], to: &mut [f64], lanes: &mut [f64; NORM_LANES]) {
+fn convert<S: Simd, T: Copy + Into<f64>>(
+    simd: S,
+    from: &[T],
+    centre: &[f64],
+    to: &mut [f64],
+    lanes: &mut [f64; NORM_LANES],
+) {
     for ((to, from), centre) in to.iter_mut().zip(from).zip(centre) {
-        *to = f64::from(*from) - centre;
+        let wide: f64 = (*from).into();
+        *to = wide - centre;
     }
     let n_registers = NORM_LANES / S::F64_LANES;
     let (body, tail) = to.split_at(to.len() - to.len() % NORM_LANES);

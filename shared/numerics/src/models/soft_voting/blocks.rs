@@ -5,10 +5,10 @@ use ndarray::{Array2, ArrayView2};
 use pulp::{Arch, Simd, WithSimd};
 use rayon::slice::ParallelSlice;
 
-use super::SoftVoting;
 use super::columns::Columns;
+use super::{Feature, SoftVoting};
 use crate::models::logistic_regression::{LogisticRegression, probabilities_of};
-use crate::models::svc::Svc;
+use crate::models::svc::{Kernel, Svc};
 use crate::simd::{BLOCK_ROWS, PackedColumns, ProductScratch, exp};
 
 /// The vectors that rows are multiplied with: the distinct training rows of all votes, and those weights that are no
@@ -98,11 +98,11 @@ impl Panel {
     }
 
     /// Hands each block's probability sums, `(n_classes, BLOCK_ROWS)`, to `store`: vote by vote, seed by seed.
-    pub(super) fn for_each_block<B: Send>(
+    pub(super) fn for_each_block<T: Feature, B: Send>(
         &self,
         arch: Arch,
         votes: &[&SoftVoting],
-        rows: ArrayView2<f32>,
+        rows: ArrayView2<T>,
         blocks: impl IndexedParallelIterator<Item = B>,
         store: impl Fn(&mut B, usize, usize, &[f64]) + Sync,
     ) {
@@ -173,13 +173,13 @@ impl Scratch {
 }
 
 /// What all votes share of a block: the products.
-struct Multiply<'a> {
+struct Multiply<'a, T> {
     columns: &'a PackedColumns,
-    features: &'a [f32],
+    features: &'a [T],
     product: &'a mut ProductScratch,
 }
 
-impl WithSimd for Multiply<'_> {
+impl<T: Feature> WithSimd for Multiply<'_, T> {
     type Output = ();
 
     #[inline(always)]
@@ -210,9 +210,13 @@ impl WithSimd for ScoreBlock<'_> {
             scratch,
         } = self;
         let products = |column: usize| &product.products[column * BLOCK_ROWS..][..BLOCK_ROWS];
-        let gamma = vote.svc.gamma();
+        let (is_linear, gamma) = (vote.svc.kernel() == Kernel::Linear, vote.svc.gamma());
         let kernel = scratch.kernel.chunks_exact_mut(BLOCK_ROWS);
         for (values, &column) in kernel.zip(&member.support) {
+            if is_linear {
+                values.copy_from_slice(products(column));
+                continue;
+            }
             let sv_norm = panel.squared_norms[column];
             let both = products(column).iter().zip(&product.squared_norms);
             for (value, (product, row_norm)) in values.iter_mut().zip(both) {

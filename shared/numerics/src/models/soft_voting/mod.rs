@@ -1,25 +1,42 @@
 //! Soft voting of a support vector classifier and a logistic regression, for many seeds at once.
 //!
 //! scikit-learn 1.2.2's `VotingClassifier([("svm", SVC(probability=True, random_state=seed)),
-//! ("lr", LogisticRegression(random_state=seed))], voting="soft")`. The seed reaches nothing but
+//! ("lr", LogisticRegression(random_state=seed))], voting="soft")`, with their parameters. The seed reaches nothing but
 //! the sigmoids of the support vector classifier, so one pass over the rows serves every seed.
 
 mod blocks;
 mod columns;
 mod span;
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use ndarray::parallel::prelude::*;
 use ndarray::{Array2, Array3, ArrayView2, ArrayViewMut2, ArrayViewMut3, Axis};
 use pulp::Arch;
+use serde::{Deserialize, Serialize};
 
 use self::blocks::Panel;
 use self::span::Span;
-use super::FitError;
-use super::logistic_regression::LogisticRegression;
-use super::svc::{Calibration, Svc};
+use super::logistic_regression::{LogisticRegression, LogisticSettings};
+use super::svc::{Calibration, Gram, Kernel, Svc, SvcSettings};
+use super::{FitError, check_labels};
 use crate::simd::BLOCK_ROWS;
+
+/// A number that rows are made of.
+pub trait Feature: Copy + Into<f64> + Send + Sync {}
+
+impl Feature for f32 {}
+impl Feature for f64 {}
+
+/// The parameters of the two parts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct VotingSettings {
+    /// Those of the logistic part.
+    pub logistic: LogisticSettings,
+    /// Those of the support vector part.
+    pub svc: SvcSettings,
+}
 
 /// A fitted soft vote, one for each seed.
 #[derive(Debug)]
@@ -36,7 +53,7 @@ pub struct SoftVoting {
 }
 
 impl SoftVoting {
-    /// Fits the vote for every seed.
+    /// Fits the vote for every seed, with scikit-learn's default parameters.
     ///
     /// # Shapes and units
     /// `x`: `(n_rows, n_features)`; `class_idx`: `(n_rows,)`, each below `n_classes_total`. A class
@@ -64,8 +81,31 @@ impl SoftVoting {
         n_classes_total: usize,
         seeds: &[u32],
     ) -> Result<Self, FitError> {
-        let vote = Self::fit_by(x, class_idx, n_classes_total, seeds, |x| {
-            Ok((LogisticRegression::fit(x.view(), class_idx)?, None))
+        let x = x.mapv(f64::from);
+        check_classes(class_idx, n_classes_total)?;
+        check_labels(x.nrows(), x.ncols(), class_idx)?; // before what takes time
+        let settings = VotingSettings::default();
+        let gram = Arc::new(Gram::for_probabilities(settings.svc.kernel, x.view())?);
+        Self::fit_with(&settings, &gram, x, class_idx, n_classes_total, seeds)
+    }
+
+    /// As [`fit`](SoftVoting::fit), with parameters and the kernel matrix of `x`, which fits that differ in their labels
+    /// share: one [for probabilities](Gram::for_probabilities).
+    ///
+    /// # Errors
+    /// As [`fit`](SoftVoting::fit).
+    pub fn fit_with(
+        settings: &VotingSettings,
+        gram: &Arc<Gram>,
+        x: Array2<f64>,
+        class_idx: &[usize],
+        n_classes_total: usize,
+        seeds: &[u32],
+    ) -> Result<Self, FitError> {
+        check_classes(class_idx, n_classes_total)?;
+        let vote = Self::fit_by(settings.svc, gram, x, class_idx, seeds, |x| {
+            let logistic = LogisticRegression::fit_with(settings.logistic, x.view(), class_idx)?;
+            Ok((logistic, None))
         })?;
         vote.panel();
         Ok(vote)
@@ -83,7 +123,12 @@ impl SoftVoting {
         n_classes_total: usize,
         seeds: &[u32],
     ) -> Result<Self, FitError> {
-        Self::fit_by(x, class_idx, n_classes_total, seeds, |x| match Span::new(x) {
+        let x = x.mapv(f64::from);
+        check_classes(class_idx, n_classes_total)?;
+        check_labels(x.nrows(), x.ncols(), class_idx)?; // before what takes time
+        let svc = SvcSettings::default();
+        let gram = Arc::new(Gram::for_probabilities(svc.kernel, x.view())?);
+        Self::fit_by(svc, &gram, x, class_idx, seeds, |x| match Span::new(x) {
             Some(span) => {
                 let (logistic, factors) = span.fit(class_idx)?;
                 Ok((logistic, Some(factors)))
@@ -93,28 +138,17 @@ impl SoftVoting {
     }
 
     fn fit_by(
-        x: ArrayView2<f32>,
+        settings: SvcSettings,
+        gram: &Arc<Gram>,
+        x: Array2<f64>,
         class_idx: &[usize],
-        n_classes_total: usize,
         seeds: &[u32],
         fit_logistic: impl FnOnce(&Array2<f64>) -> Result<(LogisticRegression, Option<Array2<f64>>), FitError>
         + Send,
     ) -> Result<Self, FitError> {
-        if n_classes_total > usize::from(u8::MAX) + 1 {
-            return Err(FitError::TooManyClasses { n_classes_total });
-        }
-        if let Some(row_idx) = class_idx.iter().position(|c| *c >= n_classes_total) {
-            let class_idx = class_idx[row_idx];
-            return Err(FitError::ClassOutOfRange {
-                row_idx,
-                class_idx,
-                n_classes_total,
-            });
-        }
-        let x = x.mapv(f64::from);
         let (svm, logistic) = rayon::join(
             || {
-                let svc = Svc::fit(x.view(), class_idx)?;
+                let svc = Svc::fit_with(settings, gram, x.view(), class_idx)?;
                 let calibrations = seeds.par_iter().map(|&seed| svc.calibrate(seed)).collect();
                 Ok::<(Svc, Vec<Calibration>), FitError>((svc, calibrations))
             },
@@ -135,8 +169,12 @@ impl SoftVoting {
     /// What rows are multiplied with.
     fn panel(&self) -> &Panel {
         self.panel.get_or_init(|| {
-            let centre = self.x.mean_axis(Axis(0)).map(|mean| mean.to_vec());
-            Panel::of_one(centre.unwrap_or_default(), &self.svc, &self.logistic)
+            let centre = match self.svc.kernel() {
+                Kernel::Rbf => self.x.mean_axis(Axis(0)).map(|mean| mean.to_vec()),
+                Kernel::Linear => None, // inner products do change when every row moves
+            };
+            let centre = centre.unwrap_or_else(|| vec![0.0; self.x.ncols()]);
+            Panel::of_one(centre, &self.svc, &self.logistic)
         })
     }
 
@@ -163,7 +201,7 @@ impl SoftVoting {
     ///
     /// # Panics
     /// If the number of features is not that of the training set.
-    pub fn predict(&self, rows: ArrayView2<f32>) -> Array2<u8> {
+    pub fn predict<T: Feature>(&self, rows: ArrayView2<T>) -> Array2<u8> {
         let mut predicted = Array2::zeros((self.calibrations.len(), rows.nrows()));
         let blocks = predicted.axis_chunks_iter_mut(Axis(1), BLOCK_ROWS);
         self.panel().for_each_block(
@@ -197,14 +235,15 @@ impl SoftVoting {
     /// assert_eq!(together.row(1), votes[1].predict(x.view()).row(0));
     /// # Ok::<(), dataperf_numerics::models::FitError>(())
     /// ```
-    pub fn predict_each(votes: &[Self], rows: ArrayView2<f32>) -> Array2<u8> {
+    pub fn predict_each<T: Feature>(votes: &[Self], rows: ArrayView2<T>) -> Array2<u8> {
         let mut predicted = Array2::zeros((votes.len(), rows.nrows()));
         let Some(first) = votes.first() else {
             return predicted;
         };
         let all: Vec<&Self> = votes.iter().collect();
-        let centre = first.svc.support().mean_axis(Axis(0));
-        let centre = centre.map(|mean| mean.to_vec()).unwrap_or_default();
+        let is_linear = votes.iter().any(|vote| vote.svc.kernel() == Kernel::Linear);
+        let centre = first.svc.support().mean_axis(Axis(0)).filter(|_| !is_linear);
+        let centre = centre.map_or_else(|| vec![0.0; first.x.ncols()], |mean| mean.to_vec());
         let panel = Panel::of_several(centre, votes);
         let blocks = predicted.axis_chunks_iter_mut(Axis(1), BLOCK_ROWS);
         panel.for_each_block(
@@ -243,7 +282,7 @@ impl SoftVoting {
     ///
     /// # Panics
     /// If the number of features is not that of the training set.
-    pub fn predict_proba(&self, rows: ArrayView2<f32>) -> Array3<f64> {
+    pub fn predict_proba<T: Feature>(&self, rows: ArrayView2<T>) -> Array3<f64> {
         let shape = (self.calibrations.len(), rows.nrows(), self.svc.classes().len());
         let mut all = Array3::zeros(shape);
         let blocks = all.axis_chunks_iter_mut(Axis(1), BLOCK_ROWS);
@@ -260,6 +299,21 @@ impl SoftVoting {
             },
         );
         all
+    }
+}
+
+/// Checks that every label is one of so many classes, and that a prediction can name them.
+pub(crate) fn check_classes(class_idx: &[usize], n_classes_total: usize) -> Result<(), FitError> {
+    if n_classes_total > usize::from(u8::MAX) + 1 {
+        return Err(FitError::TooManyClasses { n_classes_total });
+    }
+    match class_idx.iter().position(|c| *c >= n_classes_total) {
+        None => Ok(()),
+        Some(row_idx) => Err(FitError::ClassOutOfRange {
+            row_idx,
+            class_idx: class_idx[row_idx],
+            n_classes_total,
+        }),
     }
 }
 

@@ -8,8 +8,7 @@
 use ndarray::Array2;
 
 use crate::models::FitError;
-use crate::models::lbfgs::Stopping;
-use crate::models::logistic_regression::LogisticRegression;
+use crate::models::logistic_regression::{LogisticRegression, LogisticSettings};
 use crate::numbers::Numbers;
 use crate::simd::vector::{add_scaled, dot, max_abs};
 
@@ -51,13 +50,14 @@ impl<'a> Span<'a> {
     /// which the rows add up to those weights.
     pub(super) fn fit(&self, class_idx: &[usize]) -> Result<(LogisticRegression, Array2<f64>), FitError> {
         let n = self.rows.len();
-        let limit = Stopping::default().gradient_tolerance;
+        let settings = LogisticSettings::default();
+        let limit = settings.tol;
         let is_flat = |gradient: &[f64]| {
             let mut vectors = gradient.chunks_exact(n + 1);
             vectors.all(|of_vector| of_vector[n].abs() <= limit && self.is_within(&of_vector[..n], limit))
         };
         let numbers = Numbers::F64(self.coordinates.as_slice().unwrap_or_default());
-        let turned = LogisticRegression::fit_until(is_flat, numbers, n, class_idx)?;
+        let turned = LogisticRegression::fit_until(is_flat, settings, numbers, n, class_idx)?;
         let n_features = self.rows.first().map_or(0, |row| row.len());
         let n_vectors = turned.intercepts().len();
         let mut factors = Array2::zeros((n_vectors, n));

@@ -1,36 +1,82 @@
-//! The support vector classifier with probabilities: scikit-learn 1.2.2's `SVC(probability=True)`.
+//! The support vector classifier: scikit-learn 1.2.2's `SVC(kernel, C, tol)`, with and without `probability=True`.
 //!
-//! C-SVC with a radial basis function kernel, C = 1, `gamma="scale"`, one against one. Only the
+//! C-SVC with a radial basis function kernel, `gamma="scale"`, or a linear one, one against one. Only the
 //! probabilities' sigmoids depend on the random seed, so a fitted [`Svc`] is calibrated for as
-//! many seeds as are wanted.
+//! many seeds as are wanted. Without probabilities the pairs of classes vote.
 
 mod coupling;
+mod gram;
 mod platt;
 mod solver;
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use ndarray::{Array2, ArrayView2};
+use ndarray::parallel::prelude::*;
+use ndarray::{Array2, ArrayView2, Axis};
 use pulp::{Arch, Simd, WithSimd};
+use serde::{Deserialize, Serialize};
 
 use self::coupling::Coupling;
+pub use self::gram::Gram;
 pub use self::platt::Sigmoid;
 use self::platt::{Pair, Shuffler, calibrate};
-use self::solver::{RoundedKernel, solve};
+use self::solver::{Limits, solve};
 use super::mt19937::libsvm_seed;
-use super::{FitError, Labels, check_training_set};
+use super::{FitError, Labels, check_labels};
 use crate::simd::vector::inline::{dot, squared_distance};
-use crate::simd::vector::pairwise_sum;
 use crate::simd::{BLOCK_ROWS, exp};
 
 /// Pairwise probabilities are kept this far from 0 and 1.
 const MIN_PROBABILITY: f64 = 1e-7;
 
+/// The similarity of two rows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kernel {
+    /// `exp(-gamma |a - b|^2)`, where `gamma` is one over the number of features times the variance of the training matrix.
+    #[default]
+    Rbf,
+    /// The inner product.
+    Linear,
+}
+
+/// The parameters of the fit, by the names that scikit-learn has for them.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SvcSettings {
+    /// The similarity of two rows.
+    pub kernel: Kernel,
+    /// The penalty of an error, above 0.
+    #[serde(rename = "C")]
+    pub c: f64,
+    /// Stop when the conditions of the optimum are violated by less.
+    pub tol: f64,
+}
+
+impl Default for SvcSettings {
+    fn default() -> Self {
+        Self {
+            kernel: Kernel::Rbf,
+            c: 1.0,
+            tol: 1e-3,
+        }
+    }
+}
+
+impl SvcSettings {
+    fn limits(self) -> Limits {
+        Limits {
+            penalty: self.c,
+            tolerance: self.tol,
+        }
+    }
+}
+
 /// A fitted one-against-one support vector classifier.
 #[derive(Debug)]
 pub struct Svc {
     classes: Vec<usize>,
-    gamma: f64,
     support: Array2<f64>,
     support_idx: Vec<usize>,
     machines: Vec<Machine>,
@@ -44,8 +90,8 @@ struct Training {
     grouped_idx: Vec<usize>,
     /// Where each class lies in `grouped_idx`.
     groups: Vec<Range<usize>>,
-    kernel: RoundedKernel,
-    prediction_kernel: Vec<f64>,
+    gram: Arc<Gram>,
+    limits: Limits,
 }
 
 /// The decision function between two classes.
@@ -66,7 +112,7 @@ pub struct Calibration {
 }
 
 impl Svc {
-    /// Fits the classifier.
+    /// Fits the classifier with scikit-learn's default parameters, for probabilities.
     ///
     /// # Shapes and units
     /// `x`: `(n_rows, n_features)`; `class_idx`: `(n_rows,)`, any labels. The kernel matrices take
@@ -80,32 +126,42 @@ impl Svc {
     /// Chang and Lin, "LIBSVM: a library for support vector machines", ACM TIST 2 (2011), sections
     /// 2.1, 4 and 7; scikit-learn 1.2.2, `sklearn/svm/_base.py` and `sklearn/svm/src/libsvm/svm.cpp`.
     pub fn fit(x: ArrayView2<f64>, class_idx: &[usize]) -> Result<Self, FitError> {
-        let labels = check_training_set(x, class_idx)?;
-        let x = x.as_standard_layout();
-        let features = x.as_slice().unwrap_or_default();
-        let gamma = scale_gamma(features, x.ncols());
-        let (kernel, prediction_kernel) = Arch::new().dispatch(Kernels {
-            features,
-            n_features: x.ncols(),
-            gamma,
-        });
+        check_labels(x.nrows(), x.ncols(), class_idx)?; // before what takes time
+        let settings = SvcSettings::default();
+        let gram = Gram::for_probabilities(settings.kernel, x)?;
+        Self::fit_with(settings, &Arc::new(gram), x, class_idx)
+    }
+
+    /// As [`fit`](Self::fit), with parameters and the kernel matrix of `x`, which fits that differ in their labels share.
+    ///
+    /// # Errors
+    /// [`FitError`] if there are fewer than two classes, or if the shapes don't fit each other.
+    pub fn fit_with(
+        settings: SvcSettings,
+        gram: &Arc<Gram>,
+        x: ArrayView2<f64>,
+        class_idx: &[usize],
+    ) -> Result<Self, FitError> {
+        let labels = check_labels(gram.n_rows(), x.ncols(), class_idx)?;
         let (grouped_idx, groups) = group(&labels);
+        let limits = settings.limits();
         let training = Training {
             grouped_idx,
             groups,
-            kernel,
-            prediction_kernel,
+            gram: Arc::clone(gram),
+            limits,
         };
+        let pairs: Vec<(Pair, [usize; 2])> = training.pairs().collect();
 
-        let solutions: Vec<_> = training
-            .pairs()
+        let solutions: Vec<_> = pairs
+            .par_iter()
             .map(|(pair, _)| {
                 let first: Vec<bool> = (0..pair.rows.len()).map(|k| k < pair.n_positive).collect();
-                solve(&training.kernel, &pair.rows, &first)
+                solve(limits, gram.rounded(), &pair.rows, &first)
             })
             .collect();
         let mut is_support = vec![false; x.nrows()];
-        for ((pair, _), solution) in training.pairs().zip(&solutions) {
+        for ((pair, _), solution) in pairs.iter().zip(&solutions) {
             for (&row, alpha) in pair.rows.iter().zip(&solution.signed_alpha) {
                 is_support[row] |= *alpha != 0.0;
             }
@@ -118,11 +174,11 @@ impl Svc {
             support_idx.extend(rows.iter().copied().filter(|&row| is_support[row]));
             support_groups.push(first..support_idx.len());
         }
-        let machines = training
-            .pairs()
+        let machines = pairs
+            .iter()
             .zip(&solutions)
             .map(|((pair, [i, j]), solution)| Machine {
-                support: [support_groups[i].clone(), support_groups[j].clone()],
+                support: [support_groups[*i].clone(), support_groups[*j].clone()],
                 coefficients: pair
                     .rows
                     .iter()
@@ -135,7 +191,6 @@ impl Svc {
         let support = x.select(ndarray::Axis(0), &support_idx);
         Ok(Self {
             classes: labels.classes,
-            gamma,
             support,
             support_idx,
             machines,
@@ -148,9 +203,14 @@ impl Svc {
         &self.classes
     }
 
-    /// The kernel's width: `exp(-gamma |a - b|^2)`.
+    /// The kernel.
+    pub fn kernel(&self) -> Kernel {
+        self.training.gram.kernel()
+    }
+
+    /// The width of the radial basis function: `exp(-gamma |a - b|^2)`.
     pub fn gamma(&self) -> f64 {
-        self.gamma
+        self.training.gram.gamma()
     }
 
     /// `(n_support, n_features)`: the support vectors, class after class.
@@ -180,13 +240,14 @@ impl Svc {
         self.machines.iter().map(|m| m.rho).collect()
     }
 
-    /// Fits the sigmoids of `SVC(random_state=seed)`.
+    /// Fits the sigmoids of `SVC(probability=True, random_state=seed)`. The kernel matrix has to be one
+    /// [for probabilities](Gram::for_probabilities).
     pub fn calibrate(&self, seed: u32) -> Calibration {
         let mut shuffler = Shuffler::new(libsvm_seed(seed));
         let t = &self.training;
         let sigmoids = t
             .pairs()
-            .map(|(pair, _)| calibrate(&pair, &t.kernel, &t.prediction_kernel, &mut shuffler))
+            .map(|(pair, _)| calibrate(t.limits, &pair, t.gram.rounded(), t.gram.exact(), &mut shuffler))
             .collect();
         Calibration { sigmoids }
     }
@@ -204,6 +265,38 @@ impl Svc {
         })
     }
 
+    /// The class of each row for which most pairs of classes vote, `(n_rows,)`; the first one of equals. This is what
+    /// LIBSVM predicts without probabilities.
+    ///
+    /// # Panics
+    /// If the number of features is not that of the training set.
+    ///
+    /// # Source
+    /// scikit-learn 1.2.2, `sklearn/svm/src/libsvm/svm.cpp` (`svm_predict_values`).
+    pub fn predict(&self, rows: ArrayView2<f64>) -> Vec<usize> {
+        let n_classes = self.classes.len();
+        let votes = self.in_blocks(rows, n_classes, |decisions, votes| {
+            votes.fill(0.0);
+            let pairs = pairs(n_classes).zip(decisions.chunks_exact(BLOCK_ROWS));
+            for ((first, second), decisions) in pairs {
+                for (row, &decision) in decisions.iter().enumerate() {
+                    let class = if decision > 0.0 { first } else { second };
+                    votes[class * BLOCK_ROWS + row] += 1.0;
+                }
+            }
+        });
+        let most = |votes: ndarray::ArrayView1<f64>| {
+            (1..n_classes).fold(
+                0,
+                |best, class| if votes[class] > votes[best] { class } else { best },
+            )
+        };
+        votes
+            .outer_iter()
+            .map(|votes| self.classes[most(votes)])
+            .collect()
+    }
+
     /// Class probabilities under one seed's calibration.
     ///
     /// # Shapes and units
@@ -212,14 +305,13 @@ impl Svc {
     /// # Panics
     /// If the number of features is not that of the training set.
     pub fn predict_proba(&self, rows: ArrayView2<f64>, calibration: &Calibration) -> Array2<f64> {
-        let mut pairwise = vec![0.0; self.machines.len() * BLOCK_ROWS];
         self.in_blocks(rows, self.classes.len(), |decisions, out| {
             let coupling = CoupleBlock {
                 svc: self,
                 calibration,
                 decisions,
                 out,
-                pairwise: &mut pairwise,
+                pairwise: &mut vec![0.0; decisions.len()],
             };
             Arch::new().dispatch(coupling);
         })
@@ -230,7 +322,7 @@ impl Svc {
         &self,
         rows: ArrayView2<f64>,
         n_columns: usize,
-        mut finish: impl FnMut(&[f64], &mut [f64]),
+        finish: impl Fn(&[f64], &mut [f64]) + Sync,
     ) -> Array2<f64> {
         assert_eq!(
             rows.ncols(),
@@ -238,24 +330,31 @@ impl Svc {
             "features of the rows and the training set"
         );
         let mut all = Array2::zeros((rows.nrows(), n_columns));
-        let mut kernel = vec![0.0; self.support_idx.len() * BLOCK_ROWS];
-        let mut decisions = vec![0.0; self.machines.len() * BLOCK_ROWS];
-        let mut finished = vec![0.0; n_columns * BLOCK_ROWS];
-        for (block, rows) in rows.axis_chunks_iter(ndarray::Axis(0), BLOCK_ROWS).enumerate() {
-            let rows = rows.as_standard_layout();
-            Arch::new().dispatch(KernelBlock {
-                svc: self,
-                rows: rows.view(),
-                kernel: &mut kernel,
-            });
-            self.decide_block(&kernel, &mut decisions);
-            finish(&decisions, &mut finished);
-            for (row, mut out) in (0..rows.nrows()).zip(all.outer_iter_mut().skip(block * BLOCK_ROWS)) {
-                for (column, out) in out.iter_mut().enumerate() {
-                    *out = finished[column * BLOCK_ROWS + row];
-                }
-            }
-        }
+        let rows = rows.axis_chunks_iter(Axis(0), BLOCK_ROWS).into_par_iter();
+        rows.zip(all.axis_chunks_iter_mut(Axis(0), BLOCK_ROWS))
+            .for_each_init(
+                || {
+                    let block = |n: usize| vec![0.0; n * BLOCK_ROWS];
+                    (
+                        block(self.support_idx.len()),
+                        block(self.machines.len()),
+                        block(n_columns),
+                    )
+                },
+                |(kernel, decisions, finished), (rows, mut out)| {
+                    let rows = rows.as_standard_layout();
+                    Arch::new().dispatch(KernelBlock {
+                        svc: self,
+                        rows: rows.view(),
+                        kernel,
+                    });
+                    self.decide_block(kernel, decisions);
+                    finish(decisions, finished);
+                    for ((row, column), out) in out.indexed_iter_mut() {
+                        *out = finished[column * BLOCK_ROWS + row];
+                    }
+                },
+            );
         all
     }
 
@@ -334,55 +433,6 @@ fn group(labels: &Labels) -> (Vec<usize>, Vec<Range<usize>>) {
     (grouped_idx, groups)
 }
 
-/// `gamma="scale"`: one over the number of features times the variance of the whole matrix, or 1
-/// if nothing varies.
-fn scale_gamma(features: &[f64], n_features: usize) -> f64 {
-    let n = features.len() as f64;
-    let mean = pairwise_sum(features) / n;
-    let squares: Vec<f64> = features.iter().map(|v| (v - mean) * (v - mean)).collect();
-    let variance = pairwise_sum(&squares) / n;
-    if variance == 0.0 {
-        1.0
-    } else {
-        1.0 / (n_features as f64 * variance)
-    }
-}
-
-/// Computes the kernel matrix twice over, by the formula of training and by that of prediction.
-struct Kernels<'a> {
-    features: &'a [f64],
-    n_features: usize,
-    gamma: f64,
-}
-
-impl WithSimd for Kernels<'_> {
-    type Output = (RoundedKernel, Vec<f64>);
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
-        let rows: Vec<&[f64]> = self.features.chunks_exact(self.n_features).collect();
-        let n = rows.len();
-        let mut squares = vec![0.0; n];
-        for (square, row) in squares.iter_mut().zip(&rows) {
-            *square = dot(simd, row, row);
-        }
-        let mut training = vec![0.0; n * n];
-        let mut prediction = vec![0.0; n * n];
-        for i in 0..n {
-            for j in 0..=i {
-                let expanded = squares[i] + squares[j] - 2.0 * dot(simd, rows[i], rows[j]);
-                let rounded = exp(-self.gamma * expanded) as f32;
-                let exact = exp(-self.gamma * squared_distance(simd, rows[i], rows[j]));
-                for at in [i * n + j, j * n + i] {
-                    training[at] = rounded;
-                    prediction[at] = exact;
-                }
-            }
-        }
-        (RoundedKernel { values: training, n }, prediction)
-    }
-}
-
 /// [`Svc::couple_block`] as an operation to dispatch.
 struct CoupleBlock<'a> {
     svc: &'a Svc,
@@ -424,8 +474,11 @@ impl WithSimd for KernelBlock<'_> {
         for (sv, values) in svc.support.outer_iter().zip(kernel.chunks_exact_mut(BLOCK_ROWS)) {
             for (row, value) in rows.outer_iter().zip(values) {
                 let (row, sv) = (row.to_slice(), sv.to_slice());
-                let distance = squared_distance(simd, row.unwrap_or_default(), sv.unwrap_or_default());
-                *value = exp(-svc.gamma * distance);
+                let (row, sv) = (row.unwrap_or_default(), sv.unwrap_or_default());
+                *value = match svc.kernel() {
+                    Kernel::Rbf => exp(-svc.gamma() * squared_distance(simd, row, sv)),
+                    Kernel::Linear => dot(simd, row, sv),
+                };
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::solver::{RoundedKernel, solve};
+use super::solver::{Limits, RoundedKernel, solve};
 use crate::models::mt19937::Mt19937;
 use crate::simd::exp;
 
@@ -64,6 +64,7 @@ impl Shuffler {
 /// # Source
 /// scikit-learn 1.2.2, `sklearn/svm/src/libsvm/svm.cpp` (`svm_binary_svc_probability`).
 pub(crate) fn calibrate(
+    limits: Limits,
     pair: &Pair,
     kernel: &RoundedKernel,
     prediction_kernel: &[f64],
@@ -91,7 +92,7 @@ pub(crate) fn calibrate(
         }
         let rows: Vec<usize> = negative.iter().chain(&positive).map(|&k| pair.rows[k]).collect();
         let first_class: Vec<bool> = (0..rows.len()).map(|k| k < negative.len()).collect();
-        let solution = solve(kernel, &rows, &first_class);
+        let solution = solve(limits, kernel, &rows, &first_class);
         shuffler.restart();
         for &k in held_out {
             let values = &prediction_kernel[pair.rows[k] * kernel.n..][..kernel.n];

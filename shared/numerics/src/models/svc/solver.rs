@@ -4,12 +4,17 @@
 //! the order of the steps: the working set rule, its ties, the shrinking schedule and the rounding
 //! of the kernel to `f32` are all part of the frozen model.
 
-/// Stop when the maximal violation of the optimality conditions is below this.
-const TOLERANCE: f64 = 1e-3;
 /// Stands in for a curvature that is not positive.
 const TAU: f64 = 1e-12;
-/// The penalty C, the upper bound of every dual variable.
-const PENALTY: f64 = 1.0;
+
+/// What the solution depends on beside the rows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// The penalty C, the upper bound of every dual variable.
+    pub(crate) penalty: f64,
+    /// Stop when the maximal violation of the optimality conditions is below this.
+    pub(crate) tolerance: f64,
+}
 
 /// The solution of one two-class problem.
 #[derive(Debug, Clone)]
@@ -20,11 +25,13 @@ pub(crate) struct Solution {
     pub(crate) rho: f64,
 }
 
-/// A square kernel matrix, rounded to `f32` as LIBSVM keeps it, with a unit diagonal.
+/// A square kernel matrix, rounded to `f32` as LIBSVM keeps it, with the diagonal that it does not round.
 #[derive(Debug)]
 pub(crate) struct RoundedKernel {
     /// Row-major, `(n, n)`.
     pub(crate) values: Vec<f32>,
+    /// `(n,)`
+    pub(crate) diagonal: Vec<f64>,
     /// Side length.
     pub(crate) n: usize,
 }
@@ -37,8 +44,8 @@ enum Bound {
 }
 
 impl Bound {
-    fn of(alpha: f64) -> Self {
-        if alpha >= PENALTY {
+    fn of(alpha: f64, penalty: f64) -> Self {
+        if alpha >= penalty {
             Self::Upper
         } else if alpha <= 0.0 {
             Self::Lower
@@ -55,6 +62,8 @@ struct Variable {
     origin_idx: usize,
     /// Row of the kernel matrix.
     kernel_idx: usize,
+    /// Its own kernel value.
+    square: f64,
     sign: f64,
     alpha: f64,
     bound: Bound,
@@ -104,6 +113,7 @@ struct Violation {
 
 struct Solver<'a> {
     kernel: &'a RoundedKernel,
+    limits: Limits,
     variables: Vec<Variable>,
     n_active: usize,
     unshrunk: bool,
@@ -119,7 +129,7 @@ struct Solver<'a> {
 /// vector machines", JMLR 6 (2005), algorithm 2; Chang and Lin, "LIBSVM: a library for support
 /// vector machines", ACM TIST 2 (2011), section 5.1 on shrinking; the constants and ties are those
 /// of scikit-learn 1.2.2, `sklearn/svm/src/libsvm/svm.cpp`.
-pub(crate) fn solve(kernel: &RoundedKernel, rows: &[usize], positive: &[bool]) -> Solution {
+pub(crate) fn solve(limits: Limits, kernel: &RoundedKernel, rows: &[usize], positive: &[bool]) -> Solution {
     let variables: Vec<Variable> = rows
         .iter()
         .zip(positive)
@@ -127,6 +137,7 @@ pub(crate) fn solve(kernel: &RoundedKernel, rows: &[usize], positive: &[bool]) -
         .map(|(origin_idx, (&kernel_idx, &positive))| Variable {
             origin_idx,
             kernel_idx,
+            square: kernel.diagonal[kernel_idx],
             sign: if positive { 1.0 } else { -1.0 },
             alpha: 0.0,
             bound: Bound::Lower,
@@ -136,6 +147,7 @@ pub(crate) fn solve(kernel: &RoundedKernel, rows: &[usize], positive: &[bool]) -
         .collect();
     let mut solver = Solver {
         kernel,
+        limits,
         n_active: variables.len(),
         variables,
         unshrunk: false,
@@ -202,8 +214,9 @@ impl Solver<'_> {
             let Some(i) = i.filter(|_| difference > 0.0) else {
                 continue;
             };
-            // the diagonal of the kernel is 1; y_i y_t Q(i, t) is the kernel value itself
-            let curvature = 2.0 - 2.0 * active[i].sign * v.sign * self.q(&active[i], v);
+            // y_i y_t Q(i, t) is the kernel value itself
+            let curvature =
+                active[i].square + v.square - 2.0 * active[i].sign * v.sign * self.q(&active[i], v);
             let curvature = if curvature > 0.0 { curvature } else { TAU };
             let decrease = -(difference * difference) / curvature;
             if decrease <= best_decrease {
@@ -211,25 +224,30 @@ impl Solver<'_> {
                 j = Some(t);
             }
         }
-        if up + low < TOLERANCE { None } else { i.zip(j) }
+        if up + low < self.limits.tolerance {
+            None
+        } else {
+            i.zip(j)
+        }
     }
 
     /// Solves the two-variable problem for `i` and `j` and updates the gradient.
     fn step(&mut self, i: usize, j: usize) {
         let (vi, vj) = (self.variables[i], self.variables[j]);
-        let (alpha_i, alpha_j) = two_variable_optimum(&vi, &vj, self.q(&vi, &vj));
+        let (alpha_i, alpha_j) = two_variable_optimum(&vi, &vj, self.q(&vi, &vj), self.limits.penalty);
         let (delta_i, delta_j) = (alpha_i - vi.alpha, alpha_j - vj.alpha);
         for k in 0..self.n_active {
             let v = self.variables[k];
             self.variables[k].gradient += self.q(&vi, &v) * delta_i + self.q(&vj, &v) * delta_j;
         }
         for (moved, before, alpha) in [(i, vi, alpha_i), (j, vj, alpha_j)] {
-            let after = Bound::of(alpha);
+            let after = Bound::of(alpha, self.limits.penalty);
             self.variables[moved].alpha = alpha;
             self.variables[moved].bound = after;
             let was_upper = before.bound == Bound::Upper;
             if was_upper != (after == Bound::Upper) {
-                let change = if was_upper { -PENALTY } else { PENALTY };
+                let penalty = self.limits.penalty;
+                let change = if was_upper { -penalty } else { penalty };
                 for k in 0..self.variables.len() {
                     let v = self.variables[k];
                     self.variables[k].upper_gradient += change * self.q(&before, &v);
@@ -258,7 +276,7 @@ impl Solver<'_> {
     /// Moves the variables that are likely to stay at their bound behind the active ones.
     fn shrink(&mut self) {
         let violation = self.violation();
-        if !self.unshrunk && violation.up + violation.low <= TOLERANCE * 10.0 {
+        if !self.unshrunk && violation.up + violation.low <= self.limits.tolerance * 10.0 {
             self.unshrunk = true;
             self.activate_all();
         }
@@ -327,12 +345,12 @@ impl Solver<'_> {
 }
 
 /// The values that minimise the dual over two variables, within the box and on the constraint.
-fn two_variable_optimum(vi: &Variable, vj: &Variable, q_ij: f64) -> (f64, f64) {
+fn two_variable_optimum(vi: &Variable, vj: &Variable, q_ij: f64, penalty: f64) -> (f64, f64) {
     let opposite = vi.sign * vj.sign < 0.0;
     let curvature = if opposite {
-        2.0 + 2.0 * q_ij
+        vi.square + vj.square + 2.0 * q_ij
     } else {
-        2.0 - 2.0 * q_ij
+        vi.square + vj.square - 2.0 * q_ij
     };
     let curvature = if curvature <= 0.0 { TAU } else { curvature };
     if opposite {
@@ -343,15 +361,15 @@ fn two_variable_optimum(vi: &Variable, vj: &Variable, q_ij: f64) -> (f64, f64) {
             if alpha_j < 0.0 {
                 (alpha_i, alpha_j) = (difference, 0.0);
             }
-            if alpha_i > PENALTY {
-                (alpha_i, alpha_j) = (PENALTY, PENALTY - difference);
+            if alpha_i > penalty {
+                (alpha_i, alpha_j) = (penalty, penalty - difference);
             }
         } else {
             if alpha_i < 0.0 {
                 (alpha_i, alpha_j) = (0.0, -difference);
             }
-            if alpha_j > PENALTY {
-                (alpha_i, alpha_j) = (PENALTY + difference, PENALTY);
+            if alpha_j > penalty {
+                (alpha_i, alpha_j) = (penalty + difference, penalty);
             }
         }
         (alpha_i, alpha_j)
@@ -359,12 +377,12 @@ fn two_variable_optimum(vi: &Variable, vj: &Variable, q_ij: f64) -> (f64, f64) {
         let delta = (vi.gradient - vj.gradient) / curvature;
         let sum = vi.alpha + vj.alpha;
         let (mut alpha_i, mut alpha_j) = (vi.alpha - delta, vj.alpha + delta);
-        if sum > PENALTY {
-            if alpha_i > PENALTY {
-                (alpha_i, alpha_j) = (PENALTY, sum - PENALTY);
+        if sum > penalty {
+            if alpha_i > penalty {
+                (alpha_i, alpha_j) = (penalty, sum - penalty);
             }
-            if alpha_j > PENALTY {
-                (alpha_i, alpha_j) = (sum - PENALTY, PENALTY);
+            if alpha_j > penalty {
+                (alpha_i, alpha_j) = (sum - penalty, penalty);
             }
         } else {
             if alpha_j < 0.0 {

@@ -1,0 +1,470 @@
+//! The models by the names and parameters that documents give them, behind one interface.
+//!
+//! A [`Learner`] is what a document says, [`Prepared`] is a learner with the rows it learns from and those it predicts, made
+//! ready for any number of label vectors.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use ndarray::{Array2, ArrayView2};
+use serde::{Deserialize, Serialize};
+
+pub use crate::models::FitError;
+use crate::models::boosted_trees::{Columns, MAX_TRAINING_ROWS, TrainingFeatures, fit_each};
+use crate::models::k_nearest::Neighbors;
+use crate::models::logistic_regression::{LogisticRegression, LogisticSettings};
+use crate::models::nearest_centroid::NearestCentroid;
+use crate::models::soft_voting::{SoftVoting, VotingSettings, check_classes};
+use crate::models::svc::{Gram, Svc};
+pub use crate::models::svc::{Kernel, SvcSettings};
+use crate::models::{check_finite, check_labels};
+use crate::numbers::Numbers;
+
+/// Classes that a prediction can name.
+pub const MAX_CLASSES: usize = 256;
+/// Iterations that a document may ask for.
+const MAX_ITERATIONS: usize = 100_000;
+
+/// A model and its parameters.
+///
+/// # Examples
+/// ```
+/// use dataperf_numerics::learner::Learner;
+/// use ndarray::array;
+/// let learner: Learner = serde_json::from_str(r#"{"kind": "k_nearest", "k": 1}"#)?;
+/// let x = array![[0.0, 0.0], [0.1, 0.2], [5.0, 5.0]];
+/// learner.check(3, 2, 2)?;
+/// let prepared = learner.prepare(x.view(), array![[0.1, 0.1], [6.0, 6.0]].view())?;
+/// assert_eq!(prepared.predict(&[0, 0, 1], 0)?, [0, 1]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Learner {
+    /// scikit-learn's `LogisticRegression`: binary, or multinomial for more than two classes.
+    LogisticRegression {
+        /// The inverse of the penalty's strength.
+        #[serde(rename = "C", default = "default_c")]
+        c: f64,
+        /// Iterations at most.
+        #[serde(default = "default_max_iter")]
+        max_iter: usize,
+        /// Stop when no component of the gradient is larger.
+        #[serde(default = "default_tol")]
+        tol: f64,
+    },
+    /// scikit-learn's `SVC` with `gamma="scale"`, which predicts by the votes of the pairs of classes.
+    Svc {
+        /// The similarity of two rows.
+        #[serde(default)]
+        kernel: Kernel,
+        /// The penalty of an error.
+        #[serde(rename = "C", default = "default_c")]
+        c: f64,
+        /// Stop when the conditions of the optimum are violated by less.
+        #[serde(default = "default_svc_tol")]
+        tol: f64,
+    },
+    /// scikit-learn's `VotingClassifier(voting="soft")` of the two.
+    SoftVoting {
+        /// The parameters of the logistic regression.
+        #[serde(default)]
+        logistic: LogisticSettings,
+        /// The parameters of the support vector classifier.
+        #[serde(default)]
+        svc: SvcSettings,
+    },
+    /// XGBoost's `XGBClassifier()` of two classes.
+    GradientBoosting {},
+    /// scikit-learn's `KNeighborsClassifier(n_neighbors=k)`.
+    KNearest {
+        /// Neighbours that vote.
+        #[serde(default = "default_k")]
+        k: usize,
+    },
+    /// scikit-learn's `NearestCentroid()`.
+    NearestCentroid {},
+}
+
+fn default_c() -> f64 {
+    LogisticSettings::default().c
+}
+
+fn default_max_iter() -> usize {
+    LogisticSettings::default().max_iter
+}
+
+fn default_tol() -> f64 {
+    LogisticSettings::default().tol
+}
+
+fn default_svc_tol() -> f64 {
+    SvcSettings::default().tol
+}
+
+fn default_k() -> usize {
+    5
+}
+
+impl Learner {
+    /// Whether predictions depend on a seed.
+    pub fn is_seeded(&self) -> bool {
+        matches!(self, Self::SoftVoting { .. })
+    }
+
+    /// Whether training sets of `n_rows` rows of `n_features` with up to `n_classes` classes can be learned from.
+    ///
+    /// # Errors
+    /// [`FitError`] with the first reason why not: a parameter that is none, no features, no rows, or more rows or classes
+    /// than the model covers.
+    pub fn check(&self, n_rows: usize, n_features: usize, n_classes: usize) -> Result<(), FitError> {
+        self.check_parameters()?;
+        if n_features == 0 {
+            return Err(FitError::NoFeatures);
+        }
+        if n_rows == 0 {
+            return Err(FitError::TooFewRows { n_rows, n_needed: 1 });
+        }
+        if n_classes > MAX_CLASSES {
+            return Err(FitError::TooManyClasses {
+                n_classes_total: n_classes,
+            });
+        }
+        match *self {
+            Self::GradientBoosting {} if n_classes > 2 => Err(FitError::NotBinary { n_classes }),
+            Self::KNearest { k } if k > n_rows => Err(FitError::TooFewRows { n_rows, n_needed: k }),
+            _ => match self.max_rows() {
+                n_allowed if n_rows > n_allowed => Err(FitError::TooManyRows { n_rows, n_allowed }),
+                _ => Ok(()),
+            },
+        }
+    }
+
+    /// Rows of a training set, at most.
+    fn max_rows(&self) -> usize {
+        match self {
+            Self::Svc { .. } => 16_384,       // a kernel matrix of 1 GiB
+            Self::SoftVoting { .. } => 8_192, // kernel matrices of 0.75 GiB
+            Self::GradientBoosting {} => MAX_TRAINING_ROWS,
+            _ => u32::MAX as usize,
+        }
+    }
+
+    fn check_parameters(&self) -> Result<(), FitError> {
+        match *self {
+            Self::LogisticRegression { c, max_iter, tol } => {
+                check_logistic(LogisticSettings { c, max_iter, tol })
+            }
+            Self::Svc { kernel, c, tol } => check_svc(SvcSettings { kernel, c, tol }),
+            Self::SoftVoting { logistic, svc } => check_logistic(logistic).and(check_svc(svc)),
+            Self::KNearest { k: 0 } => Err(FitError::Parameter {
+                name: "k",
+                value: "0".into(),
+                allowed: "at least 1",
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes training rows and the rows to predict ready for many label vectors.
+    ///
+    /// # Shapes and units
+    /// `x`: `(n_rows, n_features)`; `rows`: `(n_items, n_features)`, both finite.
+    ///
+    /// # Errors
+    /// [`FitError`] as [`check`](Self::check), or if a value is not finite, or if the shapes don't fit each other.
+    pub fn prepare(&self, x: ArrayView2<f64>, rows: ArrayView2<f64>) -> Result<Prepared, FitError> {
+        self.check(x.nrows(), x.ncols(), 0)?;
+        if rows.ncols() != x.ncols() {
+            return Err(FitError::FeatureCount {
+                n_found: rows.ncols(),
+                n_expected: x.ncols(),
+            });
+        }
+        let (x, rows) = (
+            x.as_standard_layout().into_owned(),
+            rows.as_standard_layout().into_owned(),
+        );
+        for part in [&x, &rows] {
+            check_finite(Numbers::F64(part.as_slice().unwrap_or_default()), x.ncols())?;
+        }
+        let model = match *self {
+            Self::LogisticRegression { c, max_iter, tol } => {
+                Model::LogisticRegression(LogisticSettings { c, max_iter, tol })
+            }
+            Self::Svc { kernel, c, tol } => {
+                let gram = Gram::for_votes(kernel, x.view())?;
+                Model::Svc(SvcSettings { kernel, c, tol }, Arc::new(gram))
+            }
+            Self::SoftVoting { logistic, svc } => {
+                let gram = Gram::for_probabilities(svc.kernel, x.view())?;
+                Model::SoftVoting(VotingSettings { logistic, svc }, Arc::new(gram))
+            }
+            Self::GradientBoosting {} => Model::GradientBoosting {
+                training: TrainingFeatures::new(narrow(&x))?,
+                items: narrow(&rows),
+            },
+            Self::KNearest { k } => Model::KNearest(Neighbors::find(x.view(), rows.view(), k)?),
+            Self::NearestCentroid {} => Model::NearestCentroid,
+        };
+        Ok(Prepared { x, rows, model })
+    }
+}
+
+fn check_logistic(settings: LogisticSettings) -> Result<(), FitError> {
+    check_positive("C", settings.c)?;
+    check_positive("tol", settings.tol)?;
+    if (1..=MAX_ITERATIONS).contains(&settings.max_iter) {
+        return Ok(());
+    }
+    Err(FitError::Parameter {
+        name: "max_iter",
+        value: settings.max_iter.to_string(),
+        allowed: "from 1 to 100000",
+    })
+}
+
+fn check_svc(settings: SvcSettings) -> Result<(), FitError> {
+    check_positive("C", settings.c)?;
+    check_positive("tol", settings.tol)
+}
+
+fn check_positive(name: &'static str, value: f64) -> Result<(), FitError> {
+    if value > 0.0 && value.is_finite() {
+        return Ok(());
+    }
+    Err(FitError::Parameter {
+        name,
+        value: value.to_string(),
+        allowed: "a finite number above 0",
+    })
+}
+
+fn narrow(rows: &Array2<f64>) -> Columns {
+    Columns::new(rows.mapv(|value| value as f32).view())
+}
+
+/// A learner with its training rows and the rows to predict.
+#[derive(Debug)]
+pub struct Prepared {
+    /// `(n_rows, n_features)`
+    x: Array2<f64>,
+    /// `(n_items, n_features)`
+    rows: Array2<f64>,
+    model: Model,
+}
+
+/// The parameters of a model, and what its fits to the same rows share.
+#[derive(Debug)]
+enum Model {
+    LogisticRegression(LogisticSettings),
+    Svc(SvcSettings, Arc<Gram>),
+    SoftVoting(VotingSettings, Arc<Gram>),
+    GradientBoosting {
+        training: TrainingFeatures,
+        items: Columns,
+    },
+    KNearest(Neighbors),
+    NearestCentroid,
+}
+
+impl Prepared {
+    /// Fits the model to one label a training row and predicts the class of every item, `(n_items,)`.
+    ///
+    /// # Shapes and units
+    /// `class_idx`: `(n_rows,)`, class numbers below [`MAX_CLASSES`]. The model is fitted to the classes that occur; where
+    /// only one does, every item is of that class. `seed` matters to soft voting only.
+    ///
+    /// # Errors
+    /// [`FitError`] if there is not one label a row, if a label is no class number, or if there are more classes than the
+    /// model tells apart.
+    pub fn predict(&self, class_idx: &[usize], seed: u32) -> Result<Vec<u8>, FitError> {
+        Ok(self.predict_seeds(class_idx, &[seed])?.swap_remove(0))
+    }
+
+    /// As [`predict`](Self::predict) for several seeds, with one prediction vector a seed.
+    ///
+    /// # Errors
+    /// As [`predict`](Self::predict).
+    pub fn predict_seeds(&self, class_idx: &[usize], seeds: &[u32]) -> Result<Vec<Vec<u8>>, FitError> {
+        check_classes(class_idx, MAX_CLASSES)?;
+        if class_idx.len() != self.x.nrows() {
+            return Err(FitError::LabelCount {
+                n_rows: self.x.nrows(),
+                n_labels: class_idx.len(),
+            });
+        }
+        let first = class_idx[0];
+        if class_idx.iter().all(|&class| class == first) {
+            return Ok(vec![vec![first as u8; self.rows.nrows()]; seeds.len()]);
+        }
+        if let Model::SoftVoting(settings, gram) = &self.model {
+            let vote = SoftVoting::fit_with(settings, gram, self.x.clone(), class_idx, MAX_CLASSES, seeds)?;
+            let predicted = vote.predict(self.rows.view());
+            return Ok(predicted.outer_iter().map(|of_seed| of_seed.to_vec()).collect());
+        }
+        let predicted: Vec<u8> = self
+            .classes(class_idx)?
+            .into_iter()
+            .map(|class| class as u8)
+            .collect();
+        Ok(vec![predicted; seeds.len()])
+    }
+
+    /// The predictions of a model without a seed, for labels of two classes or more.
+    fn classes(&self, class_idx: &[usize]) -> Result<Vec<usize>, FitError> {
+        let (x, rows) = (self.x.view(), self.rows.view());
+        match &self.model {
+            Model::LogisticRegression(settings) => {
+                Ok(LogisticRegression::fit_with(*settings, x, class_idx)?.predict(rows))
+            }
+            Model::Svc(settings, gram) => Ok(Svc::fit_with(*settings, gram, x, class_idx)?.predict(rows)),
+            Model::GradientBoosting { training, items } => boosted(training, items, class_idx),
+            Model::KNearest(neighbors) => Ok(neighbors.vote(class_idx, MAX_CLASSES)),
+            Model::NearestCentroid => Ok(NearestCentroid::fit(x, class_idx)?.predict(rows)),
+            Model::SoftVoting(..) => Ok(Vec::new()), // has seeds
+        }
+    }
+}
+
+/// The predictions of boosted trees.
+fn boosted(
+    training: &TrainingFeatures,
+    items: &Columns,
+    class_idx: &[usize],
+) -> Result<Vec<usize>, FitError> {
+    let labels = check_labels(class_idx.len(), items.n_features(), class_idx)?;
+    let &[first, second] = labels.classes.as_slice() else {
+        return Err(FitError::NotBinary {
+            n_classes: labels.classes.len(),
+        });
+    };
+    let of_second: Vec<bool> = labels.local_idx.iter().map(|&class| class == 1).collect();
+    let mut predicted = Vec::new();
+    fit_each(training, &[of_second], |_, model| {
+        let is_second = model.predict(items);
+        predicted = is_second
+            .iter()
+            .map(|&is_second| if is_second { second } else { first })
+            .collect();
+        ControlFlow::Continue(())
+    })?;
+    Ok(predicted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(n: usize) -> Array2<f64> {
+        Array2::from_shape_fn((n, 3), |(i, k)| {
+            ((i * 7919 + k * 131 + i * i * 31) % 1009) as f64 / 500.0 + (i % 3) as f64
+        })
+    }
+
+    fn all() -> Vec<Learner> {
+        let kinds = [
+            "logistic_regression",
+            "svc",
+            "soft_voting",
+            "gradient_boosting",
+            "k_nearest",
+            "nearest_centroid",
+        ];
+        kinds
+            .map(|kind| serde_json::from_str(&format!(r#"{{"kind": "{kind}"}}"#)).unwrap())
+            .to_vec()
+    }
+
+    #[test]
+    fn what_a_document_leaves_out_is_scikit_learns_default() {
+        assert_eq!(
+            serde_json::to_string(&all()).unwrap(),
+            concat!(
+                r#"[{"kind":"logistic_regression","C":1.0,"max_iter":100,"tol":0.0001},"#,
+                r#"{"kind":"svc","kernel":"rbf","C":1.0,"tol":0.001},"#,
+                r#"{"kind":"soft_voting","logistic":{"C":1.0,"max_iter":100,"tol":0.0001},"svc":{"kernel":"rbf","C":1.0,"tol":0.001}},"#,
+                r#"{"kind":"gradient_boosting"},{"kind":"k_nearest","k":5},{"kind":"nearest_centroid"}]"#
+            )
+        );
+        for unknown in [
+            r#"{"kind": "svc", "gamma": 1}"#,
+            r#"{"kind": "gradient_boosting", "depth": 3}"#,
+            r#"{"kind": "soft_voting", "svc": {"c": 2}}"#,
+            r#"{"kind": "forest"}"#,
+        ] {
+            serde_json::from_str::<Learner>(unknown).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn classes_keep_their_numbers_and_one_class_is_always_predicted() {
+        let x = rows(40);
+        for learner in all() {
+            let prepared = learner.prepare(x.view(), x.view()).unwrap();
+            let labels: Vec<usize> = (0..40).map(|i| if i % 3 == 0 { 7 } else { 90 }).collect();
+            let predicted = prepared.predict_seeds(&labels, &[1, 2]).unwrap();
+            assert_eq!(predicted.len(), 2);
+            assert!(
+                predicted[0].contains(&7) && predicted[0].contains(&90),
+                "{learner:?}"
+            );
+            assert!(
+                predicted[0].iter().all(|class| [7, 90].contains(class)),
+                "{learner:?}"
+            );
+            assert_eq!(prepared.predict(&[9; 40], 0).unwrap(), [9; 40]);
+            assert_eq!(prepared.predict(&labels, 1).unwrap(), predicted[0]);
+        }
+    }
+
+    #[test]
+    fn what_is_not_covered_is_refused() {
+        let [logistic, svc, voting, trees, nearest, _] = <[Learner; 6]>::try_from(all()).unwrap();
+        let text = |refused: Result<(), FitError>| refused.unwrap_err().to_string();
+        assert!(text(svc.check(16_385, 2, 2)).contains("at most 16384"));
+        assert!(text(voting.check(8_193, 2, 2)).contains("at most 8192"));
+        assert!(text(trees.check(100, 2, 3)).contains("only 2"));
+        assert!(text(nearest.check(4, 2, 2)).contains("at least 5"));
+        assert!(text(logistic.check(4, 0, 2)).contains("no features"));
+        assert!(text(logistic.check(0, 1, 2)).contains("at least 1"));
+        assert!(text(logistic.check(9, 1, 257)).contains("at most 256"));
+        for wrong in [
+            r#"{"kind": "logistic_regression", "C": 0}"#,
+            r#"{"kind": "logistic_regression", "max_iter": 0}"#,
+            r#"{"kind": "svc", "tol": -1}"#,
+            r#"{"kind": "soft_voting", "svc": {"C": -2}}"#,
+            r#"{"kind": "k_nearest", "k": 0}"#,
+        ] {
+            let learner: Learner = serde_json::from_str(wrong).unwrap();
+            assert!(text(learner.check(10, 2, 2)).contains("must be"), "{wrong}");
+        }
+        let x = rows(9);
+        let prepared = trees.prepare(x.view(), x.view()).unwrap();
+        assert_eq!(
+            prepared.predict(&[0, 1, 2, 0, 1, 2, 0, 1, 2], 0).unwrap_err(),
+            FitError::NotBinary { n_classes: 3 }
+        );
+        assert!(matches!(
+            prepared.predict(&[0, 1], 0).unwrap_err(),
+            FitError::LabelCount { .. }
+        ));
+        assert!(matches!(
+            prepared.predict(&[256; 9], 0).unwrap_err(),
+            FitError::ClassOutOfRange { .. }
+        ));
+        let narrow = Array2::zeros((2, 1));
+        assert!(matches!(
+            nearest.prepare(x.view(), narrow.view()).unwrap_err(),
+            FitError::FeatureCount {
+                n_found: 1,
+                n_expected: 3
+            }
+        ));
+        let infinite = Array2::from_elem((2, 3), f64::INFINITY);
+        assert!(matches!(
+            nearest.prepare(x.view(), infinite.view()).unwrap_err(),
+            FitError::NotFinite { .. }
+        ));
+    }
+}
