@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use dataperf::benchmarks::own_data::{About, MAX_CLASSES, ScoreMetric, Scoring};
 use dataperf::SubmitterName;
-use dataperf_numerics::learner::{Kernel, Learner};
+use dataperf_numerics::learner::{Kernel, Learner, SvcSettings};
+use dataperf_numerics::models::logistic_regression::LogisticSettings;
 
 use super::problems::{Problems, offer};
 use super::source::{Files, Source};
@@ -416,7 +417,10 @@ fn default_of(kind: &str) -> Learner {
             c: 1.0,
             tol: 1e-3,
         },
-        "soft_voting" => Learner::soft_voting(),
+        "soft_voting" => Learner::SoftVoting {
+            logistic: LogisticSettings::default(),
+            svc: SvcSettings::default(),
+        },
         "gradient_boosting" => Learner::GradientBoosting {},
         "k_nearest" => Learner::KNearest { k: 5 },
         "nearest_centroid" => Learner::NearestCentroid {},

@@ -1,0 +1,8 @@
+//! The Lambda function of `acquisition`.
+
+use dataperf::benchmarks::own_data::acquisition::Acquisition;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), lambda_runtime::Error> {
+    dataperf_aws::run::<Acquisition>().await
+}

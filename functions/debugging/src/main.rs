@@ -1,0 +1,8 @@
+//! The Lambda function of `debugging`.
+
+use dataperf::benchmarks::own_data::debugging::Debugging;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), lambda_runtime::Error> {
+    dataperf_aws::run::<Debugging>().await
+}
