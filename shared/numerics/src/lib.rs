@@ -5,5 +5,6 @@
 
 pub mod metrics;
 pub mod models;
+pub mod network;
 pub mod numbers;
 mod simd;
