@@ -6,6 +6,7 @@ mod directory;
 mod embeddings;
 mod import;
 mod nibbler_export;
+pub mod numerals;
 mod parquet_columns;
 mod public;
 mod seller_summary;
