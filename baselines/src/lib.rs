@@ -8,6 +8,7 @@
 //! definition it is the frozen logistic regression, or smartcore's forest and neighbours.
 
 pub mod acquisition;
+pub mod curation;
 pub mod debugging;
 pub mod distances;
 mod method;

@@ -6,6 +6,7 @@ mod directory;
 mod embeddings;
 mod import;
 mod nibbler_export;
+pub mod numerals;
 mod own_data;
 mod parquet_columns;
 mod public;

@@ -6,5 +6,6 @@
 pub mod learner;
 pub mod metrics;
 pub mod models;
+pub mod network;
 pub mod numbers;
 mod simd;

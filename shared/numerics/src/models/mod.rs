@@ -104,6 +104,26 @@ pub enum FitError {
         /// What it can be.
         allowed: &'static str,
     },
+    /// The network reads no images of this size.
+    #[error("images of {height} by {width} pixels; height and width must be from {least} to {greatest}")]
+    ImageSize {
+        /// Height in pixels.
+        height: usize,
+        /// Width in pixels.
+        width: usize,
+        /// The least height or width.
+        least: usize,
+        /// The greatest height or width.
+        greatest: usize,
+    },
+    /// The pixels are no whole number of images.
+    #[error("{n_bytes} bytes of pixels; they must be a multiple of an image's {image_bytes}")]
+    ImageBytes {
+        /// Bytes given.
+        n_bytes: usize,
+        /// Bytes of one image.
+        image_bytes: usize,
+    },
     /// A feature is NaN or infinite.
     #[error("feature {feature_idx} of row {row_idx} is `{value}`; every feature must be finite")]
     NotFinite {
