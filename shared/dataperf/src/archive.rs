@@ -69,6 +69,18 @@ pub fn is_zip(artifact: &[u8]) -> bool {
 /// `bad_name`, `duplicate_name`, `nested_zip`, `encrypted_entry`, `bad_compression`, `compression_ratio`,
 /// `too_large_unpacked`.
 pub fn unpack(artifact: &[u8], bounds: Bounds) -> Result<Vec<Entry>, Rejection> {
+    unpack_names(artifact, bounds, false)
+}
+
+/// The files of an archive in which each lies in one folder: names are `FOLDER/FILE`. Otherwise as [`unpack`].
+///
+/// # Errors
+/// As [`unpack`]; `not_in_a_folder` for a file elsewhere.
+pub fn unpack_folders(artifact: &[u8], bounds: Bounds) -> Result<Vec<Entry>, Rejection> {
+    unpack_names(artifact, bounds, true)
+}
+
+fn unpack_names(artifact: &[u8], bounds: Bounds, in_folders: bool) -> Result<Vec<Entry>, Rejection> {
     let mut archive = ZipArchive::new(Cursor::new(artifact)).map_err(|error| damaged("", &error))?;
     let listed = directory(artifact, archive.central_directory_start());
     if listed.len() < archive.len() {
@@ -85,7 +97,8 @@ pub fn unpack(artifact: &[u8], bounds: Bounds) -> Result<Vec<Entry>, Rejection> 
             format!("the zip has {actual} entries, the limit is {limit}: pack the submission's files only");
         return Err(Reason::over("too_many_entries", "", limit as u64, actual as u64, message).into());
     }
-    let files: Vec<&Listed> = listed.iter().filter(|entry| !entry.is_clutter()).collect();
+    let is_folder = |entry: &Listed| entry.name.ends_with('/') && entry.unpacked_bytes == 0 && in_folders;
+    let files: Vec<&Listed> = listed.iter().filter(|entry| !entry.is_clutter() && !is_folder(entry)).collect();
     if files.is_empty() {
         reasons.add(Reason::new(
             "empty_zip",
@@ -93,7 +106,7 @@ pub fn unpack(artifact: &[u8], bounds: Bounds) -> Result<Vec<Entry>, Rejection> 
             "the zip has no files: pack the submission's files",
         ));
     }
-    check(&files, bounds, &mut reasons);
+    check(&files, bounds, in_folders, &mut reasons);
     reasons.into_verdict(())?;
     let mut entries = Vec::with_capacity(files.len());
     let mut reasons = Reasons::default();
@@ -198,11 +211,15 @@ fn zip64_sizes(mut extra: &[u8]) -> Vec<u64> {
     Vec::new()
 }
 
-fn check(files: &[&Listed], bounds: Bounds, reasons: &mut Reasons) {
+fn check(files: &[&Listed], bounds: Bounds, in_folders: bool, reasons: &mut Reasons) {
     let mut first_of: BTreeMap<String, usize> = BTreeMap::new();
     let mut unpacked_bytes: u64 = 0;
     for (idx, file) in files.iter().enumerate() {
-        check_name(file, reasons);
+        if in_folders {
+            check_name_in_folder(file, reasons);
+        } else {
+            check_name(file, reasons);
+        }
         if first_of.insert(file.name.to_lowercase(), idx).is_some() {
             let message = format!("the zip has more than one file {}: keep one", quote(&file.name));
             reasons.add(Reason::new("duplicate_name", &file.name, message));
@@ -281,6 +298,18 @@ fn check_name(file: &Listed, reasons: &mut Reasons) {
             n as u64,
             message,
         ));
+    }
+}
+
+fn check_name_in_folder(file: &Listed, reasons: &mut Reasons) {
+    let parts: Vec<&str> = file.name.split('/').collect();
+    let is_part = |part: &&str| !part.is_empty() && ![".", ".."].contains(part) && !part.contains('\\') && !part.contains(char::is_control);
+    if parts.len() != 2 || !parts.iter().all(|part| is_part(part)) || !file.is_utf8 || file.name.len() > MAX_NAME_BYTES {
+        let message = format!(
+            "{} is no file in one folder: pack files as `CLASS/NAME`, with at most {MAX_NAME_BYTES} bytes for both",
+            quote(&file.name)
+        );
+        reasons.add(Reason::new("not_in_a_folder", &file.name, message));
     }
 }
 

@@ -20,6 +20,7 @@ macro_rules! for_each_benchmark {
             $crate::benchmarks::own_data::selection::Selection,
             $crate::benchmarks::own_data::debugging::Debugging,
             $crate::benchmarks::own_data::acquisition::Acquisition,
+            $crate::benchmarks::own_data::curation::Curation,
         }
     };
 }

@@ -69,23 +69,35 @@ impl EvalSet {
     ///
     /// # Errors
     /// [`FrozenError`] when its files are not what the manifest says.
-    pub(super) fn decode(
+    pub(super) fn decode<M>(
         manifest: &Manifest,
         files: &Files,
-        scoring: &Scoring,
+        scoring: &Scoring<M>,
     ) -> Result<Option<Self>, FrozenError> {
         let Some(table) = Self::table_in(manifest) else {
             return Ok(None);
         };
-        let features = features(manifest, files, table)?;
+        Self::with_features(files, table, features(manifest, files, table)?, scoring).map(Some)
+    }
+
+    /// The eval set of a table whose features have been read.
+    ///
+    /// # Errors
+    /// [`FrozenError`] when its examples are not what the manifest says.
+    pub(super) fn with_features<M>(
+        files: &Files,
+        table: &str,
+        features: Array2<f64>,
+        scoring: &Scoring<M>,
+    ) -> Result<Self, FrozenError> {
         let examples = Examples::read(files, table, features.nrows())?;
-        Ok(Some(Self {
+        Ok(Self {
             truth: examples.classes(LABEL, &scoring.classes)?,
             groups: examples.column(GROUP).map(Grouping::of),
             clusters: examples.column(CLUSTER).map(Grouping::of),
             features,
             is_public: table == PUBLIC_EVAL,
-        }))
+        })
     }
 
     /// The number of items.
@@ -97,7 +109,7 @@ impl EvalSet {
     ///
     /// # Errors
     /// [`EvidenceError::OtherData`].
-    pub(super) fn unit<'a>(&self, evidence: &'a Evidence, scoring: &Scoring) -> Result<&'a UnitEvidence, EvidenceError> {
+    pub(super) fn unit<'a, M>(&self, evidence: &'a Evidence, scoring: &Scoring<M>) -> Result<&'a UnitEvidence, EvidenceError> {
         evidence.unit(EVAL, self.n_items(), scoring.classes.len())
     }
 }

@@ -12,6 +12,7 @@
 //! rules, and with a public eval set to score it.
 
 pub mod acquisition;
+pub mod curation;
 pub mod debugging;
 mod eval_set;
 mod scoring;

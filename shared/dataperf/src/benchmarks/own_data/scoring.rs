@@ -16,11 +16,11 @@ pub const MAX_CLASSES: usize = 100;
 /// How a training set becomes a score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Scoring {
+pub struct Scoring<M = Learner> {
     /// The classes, numbered in this order.
     pub classes: Vec<String>,
     /// The model, with its parameters.
-    pub model: Learner,
+    pub model: M,
     /// What the score is.
     pub metric: ScoreMetric,
     /// The seeds of a model that draws; the score is the mean over them.
@@ -135,17 +135,25 @@ pub(super) fn accuracy_per_group(
 }
 
 impl Scoring {
+    /// How often the model is asked, and what each time is called.
+    pub(super) fn repeats(&self) -> Repeats {
+        repeats(&self.model, &self.seeds)
+    }
+}
+
+/// How often a model is asked, and what each time is called.
+pub(super) fn repeats(model: &Learner, seeds: &[u32]) -> Repeats {
+    if model.is_seeded() {
+        Repeats::Seeds(seeds.to_vec())
+    } else {
+        Repeats::Once
+    }
+}
+
+impl<M> Scoring<M> {
     /// The number of the class of this name.
     pub fn class_of(&self, name: &str) -> Option<usize> {
         self.classes.iter().position(|class| class == name)
-    }
-
-    /// How often the model is asked, and what each time is called.
-    pub(super) fn repeats(&self) -> Repeats {
-        match self.model {
-            Learner::SoftVoting { .. } => Repeats::Seeds(self.seeds.clone()),
-            _ => Repeats::Once,
-        }
     }
 
     /// The metric of one model's answers.
