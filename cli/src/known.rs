@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
+use dataperf::Descriptor;
 use dataperf::challenge::Challenge;
-use dataperf::dataset::{Dataset, DatasetError, Integrity, dataset_prefix};
+use dataperf::dataset::DatasetError;
 use dataperf::ports::leaderboard::{Leaderboards, OPEN_ROUND, POST_ROUND};
-use dataperf_datasets::Import;
 
 use crate::cloud::Cloud;
-use crate::registry::{Task, descriptor, with_benchmark};
+use crate::in_force::Boards;
+use crate::registry::descriptor;
 
 /// At most this many similar names are offered.
 const MAX_OFFERED: usize = 3;
@@ -24,15 +25,16 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// The leaderboards of the data set in force, of the challenge's rounds, and those that have a score; the rounds of the
+    /// The leaderboards in force, those of the challenge's rounds, and those that have a score; the rounds of the
     /// challenge and those that have a score.
     ///
     /// # Errors
     /// When the table or a bucket does not answer, or the challenge can't be read.
     pub(crate) async fn of(cloud: &Cloud, benchmark: &str) -> Result<Self> {
-        let mut leaderboards: BTreeSet<String> = match descriptor(benchmark)?.fixed {
+        let hosted = descriptor(benchmark)?;
+        let mut leaderboards: BTreeSet<String> = match hosted.fixed {
             Some(fixed) => fixed.leaderboards.iter().map(ToString::to_string).collect(),
-            None => with_benchmark(benchmark, InForce(cloud)).await?,
+            None => in_force(cloud, hosted).await?,
         };
         let mut rounds = BTreeSet::from([OPEN_ROUND.to_owned()]);
         if let Some(challenge) = Challenge::published(&cloud.datasets(), benchmark).await? {
@@ -74,28 +76,12 @@ impl Known {
     }
 }
 
-/// The leaderboards of the data set in force; none when there is no such data set.
-struct InForce<'a>(&'a Cloud);
-
-impl Task for InForce<'_> {
-    type Output = BTreeSet<String>;
-
-    async fn run<B: Import>(self) -> Result<BTreeSet<String>> {
-        let bucket = self.0.datasets();
-        let names = async {
-            let digest = Dataset::<B, _>::in_force(&bucket).await?;
-            let prefix = dataset_prefix(B::ID, digest);
-            let dataset =
-                Dataset::<B, _>::open(bucket.clone(), prefix, Some(digest), Integrity::Digests).await?;
-            let boards = B::leaderboards(dataset.manifest())?;
-            Ok(boards.into_iter().map(|board| board.name).collect())
-        };
-        match names.await {
-            Ok(names) => Ok(names),
-            // None is published, or it is damaged: boards that have a score are known all the same.
-            Err(DatasetError::Frozen(_)) => Ok(BTreeSet::new()),
-            Err(error @ DatasetError::Port(_)) => Err(error.into()),
-        }
+/// The leaderboards in force; none when there are none, or a data set is damaged: boards that have a score are known all the same.
+async fn in_force(cloud: &Cloud, descriptor: &Descriptor) -> Result<BTreeSet<String>> {
+    match Boards::of(&cloud.datasets(), descriptor).await {
+        Ok(boards) => Ok(boards.boards.into_keys().collect()),
+        Err(DatasetError::Frozen(_)) => Ok(BTreeSet::new()),
+        Err(error @ DatasetError::Port(_)) => Err(error.into()),
     }
 }
 

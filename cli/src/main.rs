@@ -3,6 +3,7 @@
 mod cloud;
 mod commands;
 mod figure;
+mod in_force;
 mod known;
 mod output;
 mod page;

@@ -15,7 +15,7 @@ use dataperf_datasets::Import;
 use serde_json::json;
 use tokio::runtime::Handle;
 
-use super::dataset::{Boards, open as open_manifest};
+use super::dataset::{leaderboards, open as open_manifest};
 use super::score::open;
 use super::submit::{receipt, upload};
 use crate::Done;
@@ -256,7 +256,7 @@ pub(crate) async fn make_into(directory: &Path, benchmark: &str, task: MakeTask<
 async fn submit(args: SubmitArgs, format: Format) -> Result<Done> {
     let manifest = open_manifest(&args.dataset)?.manifest;
     let benchmark = manifest.benchmark.clone();
-    let boards = with_benchmark(&benchmark, Boards(&manifest)).await?;
+    let boards = leaderboards(&manifest)?;
     let boards = boards.into_iter().map(|board| board.name);
     let boards: Vec<String> = args
         .leaderboard

@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
-use dataperf::challenge::{Challenge, Round};
-use dataperf::dataset::{Dataset, DatasetError, Integrity, dataset_prefix};
+use dataperf::challenge::{Challenge, Round, named_by_dataset};
+use dataperf::dataset::DatasetError;
 use dataperf::frozen::{FrozenError, Manifest};
+use dataperf::in_force::published_manifest;
 use dataperf::ports::bucket::{Bucket, Got};
-use dataperf::{Digest, Reason, Reasons, Rejection, Timestamp, pointer, quote};
-use dataperf_datasets::Import;
+use dataperf::{Descriptor, Digest, Reason, Reasons, Rejection, Timestamp, pointer, quote};
 use dataperf_nibbler::{BENCHMARK as ADVERSARIAL_NIBBLER, Board};
 use dataperf_nibbler_aws::Kept;
 use serde_json::{Value, json};
@@ -22,8 +22,9 @@ use serde_json::{Value, json};
 use super::dataset::{Opened, open};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
+use crate::in_force::Boards;
 use crate::output::{Format, print_json, reasons, table};
-use crate::registry::{Task, with_benchmark};
+use crate::registry::descriptor;
 
 const EXAMPLE: &str = "A document, in YAML:\n
   schema: 1
@@ -39,7 +40,7 @@ const EXAMPLE: &str = "A document, in YAML:\n
           leaderboards: [en-25, pt-25] # all, when left out
           opens: 2026-03-01T00:00:00Z
           closes: 2026-04-01T00:00:00Z # left out: never
-          dataset: sha256:...          # left out: the one in force
+          dataset: sha256:...          # left out: what is in force for each leaderboard
           daily_limit: 5
           total_limit: 40
           division: closed
@@ -114,7 +115,7 @@ pub(crate) struct RemoveArgs {
 
 pub(crate) async fn run(command: ChallengeCommand, format: Format) -> Result<Done> {
     match command {
-        ChallengeCommand::Check(args) => check(&args, format).await,
+        ChallengeCommand::Check(args) => check(&args, format),
         ChallengeCommand::Publish(args) => publish(args, format).await,
         ChallengeCommand::Show(args) => show(args, format).await,
         ChallengeCommand::Release(args) => release::run(args, format).await,
@@ -122,7 +123,7 @@ pub(crate) async fn run(command: ChallengeCommand, format: Format) -> Result<Don
     }
 }
 
-async fn check(args: &CheckArgs, format: Format) -> Result<Done> {
+fn check(args: &CheckArgs, format: Format) -> Result<Done> {
     let mut challenges = match dataperf::challenge::check(&document(&args.file)?, dataperf_hosted::HOSTED) {
         Ok(challenges) => challenges,
         Err(rejection) => return refused(&rejection, format),
@@ -133,10 +134,11 @@ async fn check(args: &CheckArgs, format: Format) -> Result<Done> {
             continue;
         };
         if manifest.benchmark != ADVERSARIAL_NIBBLER {
-            let evaluations = with_benchmark(&manifest.benchmark, Evaluations(&manifest)).await?;
+            let evaluations = (descriptor(&manifest.benchmark)?.evaluations)(&manifest)?;
+            let evaluations = named_by_dataset(evaluations, digest);
             let rounds = challenge.rounds.iter_mut();
             for round in rounds.filter(|round| round.dataset.is_none_or(|pinned| pinned == digest)) {
-                round.evaluations.clone_from(&evaluations);
+                round.evaluations.extend(evaluations.clone());
             }
         }
     }
@@ -196,12 +198,13 @@ async fn publish(args: PublishArgs, format: Format) -> Result<Done> {
     for (benchmark, challenge) in &mut challenges {
         let task = AgainstData {
             cloud: &cloud,
+            descriptor: descriptor(benchmark)?,
             challenge,
         };
         reasons.append(if benchmark == ADVERSARIAL_NIBBLER {
             task.of_nibbler().await?
         } else {
-            with_benchmark(benchmark, task).await?
+            task.reasons().await?
         });
     }
     if let Err(rejection) = reasons.into_verdict(()) {
@@ -217,101 +220,108 @@ async fn publish(args: PublishArgs, format: Format) -> Result<Done> {
     )
 }
 
-/// The evaluation data of a data set's leaderboards.
-struct Evaluations<'a>(&'a Manifest);
-
-impl Task for Evaluations<'_> {
-    type Output = BTreeMap<String, String>;
-
-    async fn run<B: Import>(self) -> Result<BTreeMap<String, String>> {
-        Ok(B::evaluations(self.0)?)
-    }
-}
-
 /// Holds a challenge against the data sets it is scored with, and notes which evaluation data their leaderboards have.
 struct AgainstData<'a> {
     cloud: &'a Cloud,
+    descriptor: &'static Descriptor,
     challenge: &'a mut Challenge,
 }
 
-impl Task for AgainstData<'_> {
-    type Output = Reasons;
-
-    async fn run<B: Import>(self) -> Result<Reasons> {
-        let cloud = self.cloud;
-        self.held_against(B::ID, async |dataset| evaluations::<B>(cloud, dataset).await)
+impl AgainstData<'_> {
+    async fn reasons(self) -> Result<Reasons> {
+        let (cloud, descriptor) = (self.cloud, self.descriptor);
+        self.held_against(async |pinned| evaluations(cloud, descriptor, pinned).await)
             .await
     }
-}
 
-impl AgainstData<'_> {
     /// Adversarial Nibbler's boards are the same whatever its data set says, which has to be one that functions can use.
     async fn of_nibbler(self) -> Result<Reasons> {
         let boards = Board::ALL.map(|board| (board.as_str().to_owned(), board.as_str().to_owned()));
         let boards = BTreeMap::from(boards);
         let cloud = self.cloud;
-        self.held_against(ADVERSARIAL_NIBBLER, async |dataset| {
+        self.held_against(async |dataset| {
             let rules = Kept::default().rules(cloud.datasets(), dataset).await;
             usable(rules.map(|_| boards.clone()))
         })
         .await
     }
 
-    /// Holds each round against the leaderboards of its data set.
+    /// Holds each round against the leaderboards of the data set that it pins, or of those in force.
     async fn held_against(
         self,
-        benchmark: &str,
         evaluations: impl AsyncFn(Option<Digest>) -> Result<Result<BTreeMap<String, String>, String>>,
     ) -> Result<Reasons> {
         let mut reasons = Reasons::default();
-        let at = pointer("/benchmarks", benchmark);
+        let at = pointer("/benchmarks", self.descriptor.id);
         for (idx, round) in self.challenge.rounds.iter_mut().enumerate() {
             let at = format!("{at}/rounds/{idx}");
-            round.evaluations = match evaluations(round.dataset).await? {
-                Ok(evaluations) => evaluations,
+            match evaluations(round.dataset).await? {
+                Ok(evaluations) => {
+                    round.evaluations = evaluations;
+                    unknown_leaderboards(round, &at, &mut reasons);
+                }
                 Err(why) => {
                     let at = pointer(&at, "dataset");
                     reasons.add(Reason::new("unusable_dataset", at, why));
-                    continue;
                 }
-            };
-            for (idx, name) in round
-                .leaderboards
-                .iter()
-                .enumerate()
-                .filter(|(_, name)| !round.evaluations.contains_key(*name))
-            {
-                let names: Vec<&str> = round.evaluations.keys().map(String::as_str).collect();
-                let message = format!(
-                    "the data set has no leaderboard {}: it has `{}`",
-                    quote(name),
-                    names.join("`, `")
-                );
-                reasons.add(Reason::new(
-                    "unknown_leaderboard",
-                    format!("{at}/leaderboards/{idx}"),
-                    message,
-                ));
             }
         }
         Ok(reasons)
     }
 }
 
-/// The leaderboards of a data set, or of the one in force, each with its evaluation data, or why it can't be used.
-async fn evaluations<B: Import>(
+fn unknown_leaderboards(round: &Round, at: &str, reasons: &mut Reasons) {
+    for (idx, name) in round.leaderboards.iter().enumerate() {
+        if round.evaluations.contains_key(name) {
+            continue;
+        }
+        let names: Vec<&str> = round.evaluations.keys().map(String::as_str).collect();
+        let which = if round.dataset.is_some() {
+            "the data set has"
+        } else {
+            "the data sets in force have"
+        };
+        let message = format!(
+            "{which} no leaderboard {}, but `{}`",
+            quote(name),
+            names.join("`, `")
+        );
+        reasons.add(Reason::new(
+            "unknown_leaderboard",
+            format!("{at}/leaderboards/{idx}"),
+            message,
+        ));
+    }
+}
+
+/// The leaderboards of a data set, or of all in force, each with its evaluation data, or why they can't be used.
+async fn evaluations(
     cloud: &Cloud,
+    descriptor: &Descriptor,
     pinned: Option<Digest>,
 ) -> Result<Result<BTreeMap<String, String>, String>> {
+    let datasets = cloud.datasets();
     let evaluations = async {
-        let digest = match pinned {
-            Some(digest) => digest,
-            None => Dataset::<B, _>::in_force(&cloud.datasets()).await?,
+        let named = |manifest: &Manifest, dataset| {
+            Ok::<_, DatasetError>(named_by_dataset((descriptor.evaluations)(manifest)?, dataset))
         };
-        let prefix = dataset_prefix(B::ID, digest);
-        let dataset =
-            Dataset::<B, _>::open(cloud.datasets(), prefix, Some(digest), Integrity::Digests).await?;
-        Ok::<_, DatasetError>(B::evaluations(dataset.manifest())?)
+        if let Some(pinned) = pinned {
+            return named(
+                &published_manifest(&datasets, descriptor.id, pinned).await?,
+                pinned,
+            );
+        }
+        let in_force = Boards::of(&datasets, descriptor).await?;
+        let mut evaluations = BTreeMap::new();
+        for (dataset, manifest) in &in_force.manifests {
+            let mut of_dataset = named(manifest, *dataset)?;
+            of_dataset.retain(|board, _| {
+                let board = in_force.boards.get(board);
+                board.is_some_and(|board| board.dataset == *dataset)
+            });
+            evaluations.extend(of_dataset);
+        }
+        Ok(evaluations)
     };
     usable(evaluations.await)
 }

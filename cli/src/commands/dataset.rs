@@ -1,6 +1,7 @@
 //! `dataperf dataset`: make, describe, verify, fetch and publish frozen data sets.
 
 mod fetch;
+mod in_force;
 mod objects;
 mod own;
 mod publish;
@@ -24,9 +25,9 @@ use sha2::{Digest as _, Sha256};
 use crate::Done;
 use crate::output::{Format, align_right, print_json, table};
 use crate::progress::{self, PhaseBars};
-use crate::registry::{Task, with_benchmark};
+use crate::registry::{Task, descriptor, with_benchmark};
 
-pub(crate) use publish::publish;
+pub(crate) use publish::{Switch, publish};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DatasetCommand {
@@ -42,8 +43,12 @@ pub(crate) enum DatasetCommand {
     Show(ShowArgs),
     /// Compare every file of a frozen data set with its manifest
     Verify(VerifyArgs),
-    /// Upload a frozen data set and put it in force
+    /// Upload a frozen data set and put its boards in force
     Publish(publish::PublishArgs),
+    /// The boards that are in force, each with its data set
+    List(in_force::ListArgs),
+    /// Take a board out of force
+    Retire(in_force::RetireArgs),
 }
 
 pub(crate) async fn run(command: DatasetCommand, format: Format) -> Result<Done> {
@@ -62,6 +67,8 @@ pub(crate) async fn run(command: DatasetCommand, format: Format) -> Result<Done>
         }) => export(&directory, &out, format).await,
         DatasetCommand::Verify(args) => verify(&args.directory, format),
         DatasetCommand::Publish(args) => publish::run(args, format).await,
+        DatasetCommand::List(args) => in_force::list(args, format).await,
+        DatasetCommand::Retire(args) => in_force::retire(args, format).await,
     }
 }
 
@@ -156,30 +163,15 @@ pub(crate) fn open(directory: &Path) -> Result<Opened> {
     })
 }
 
-/// The leaderboards of a data set.
-pub(crate) struct Boards<'a>(pub(crate) &'a Manifest);
-
-impl Task for Boards<'_> {
-    type Output = Vec<Leaderboard>;
-
-    async fn run<B: Import>(self) -> Result<Vec<Leaderboard>> {
-        Ok(B::leaderboards(self.0)?)
-    }
-}
-
 /// The leaderboards of a data set, of whatever benchmark it is.
-async fn boards(manifest: &Manifest) -> Result<Vec<Leaderboard>> {
-    if manifest.benchmark == dataperf_nibbler::BENCHMARK {
-        return Ok(manifest
-            .parameters::<dataperf_nibbler::Parameters>()?
-            .leaderboards);
-    }
-    with_benchmark(&manifest.benchmark, Boards(manifest)).await
+pub(crate) fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>> {
+    let descriptor = descriptor(&manifest.benchmark)?;
+    Ok((descriptor.leaderboards)(manifest)?)
 }
 
 async fn show(directory: &Path, format: Format) -> Result<Done> {
     let Opened { manifest, digest, .. } = open(directory)?;
-    let boards = boards(&manifest).await?;
+    let boards = leaderboards(&manifest)?;
     if format == Format::Json {
         print_json(&json!({
             "dataset": digest, "benchmark": manifest.benchmark, "directory": directory,

@@ -14,7 +14,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
 
 use super::baseline::{MakeTask, Names, make_into};
-use super::dataset::{Boards, ImportTask, open, publish};
+use super::dataset::{ImportTask, Switch, leaderboards, open, publish};
 use super::demo_nibbler::{self, play, prepare};
 use super::leaderboard::{boards, document, print};
 use super::local::{FunctionArgs, config, organizer_token, start, stopped, with_token};
@@ -104,7 +104,7 @@ pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
             },
         )
         .await?;
-        publish(&cloud, &out, &open(&out)?, false).await?;
+        publish(&cloud, &out, &open(&out)?, Switch::Replace).await?;
         show_everything(&cloud, benchmark).await?;
         planned.extend(plan(benchmark, &from.join("submissions"))?);
         planned.extend(plan_baselines(benchmark, &out, scratch.path()).await?);
@@ -204,7 +204,7 @@ fn plan(benchmark: &'static str, submissions: &Path) -> Result<Vec<Planned>> {
 /// Every baseline of the benchmark on every board, made on the spot.
 async fn plan_baselines(benchmark: &'static str, dataset: &Path, scratch: &Path) -> Result<Vec<Planned>> {
     let manifest = open(dataset)?.manifest;
-    let boards = with_benchmark(benchmark, Boards(&manifest)).await?;
+    let boards = leaderboards(&manifest)?;
     let methods = with_benchmark(benchmark, Names).await?;
     let bar = progress::counting(
         (boards.len() * methods.len()) as u64,
@@ -321,10 +321,7 @@ fn surprise(outcome: &Outcome) -> Option<String> {
 
 async fn print_outcomes(cloud: &Cloud, shown: &[&str], outcomes: &[Outcome]) -> Result<()> {
     for benchmark in shown {
-        boards(cloud, benchmark, None, 20)
-            .await?
-            .iter()
-            .for_each(|(board, top)| print(board, top));
+        boards(cloud, benchmark, None, 20).await?.iter().for_each(print);
     }
     println!("\nrejected, with every reason:");
     let mut rejected = table(&["leaderboard", "submitter", "code", "at", "what to change"]);
@@ -356,12 +353,7 @@ async fn print_outcomes_json(
 ) -> Result<()> {
     let mut documents = Vec::new();
     for benchmark in shown {
-        documents.extend(
-            boards(cloud, benchmark, None, 20)
-                .await?
-                .iter()
-                .map(|(board, top)| document(board, top)),
-        );
+        documents.extend(boards(cloud, benchmark, None, 20).await?.iter().map(document));
     }
     let receipts: Vec<&Receipt> = outcomes.iter().map(|outcome| &outcome.receipt).collect();
     print_json(&json!({ "leaderboards": documents, "receipts": receipts, "nibbler": nibbled }))

@@ -10,7 +10,7 @@ use dataperf_nibbler::{BENCHMARK, Kind};
 use dataperf_nibbler_aws::name_rater;
 use serde_json::{Value, json};
 
-use super::dataset::{open, publish};
+use super::dataset::{Switch, open, publish};
 use super::nibbler::{ask, images_of, send};
 use crate::cloud::{Cloud, now};
 
@@ -65,7 +65,7 @@ pub(crate) async fn prepare(cloud: &Cloud, images: &str, shipped: &Path, scratch
     fs::write(from.join(name), text.replace(PLACEHOLDER, images))?;
     let out = scratch.join(BENCHMARK);
     dataperf_datasets::import_nibbler(&from, &out, &Silent)?;
-    publish(cloud, &out, &open(&out)?, false).await?;
+    publish(cloud, &out, &open(&out)?, Switch::Replace).await?;
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! `dataperf leaderboard`: who leads.
 
+use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write as _};
 use std::pin::pin;
 use std::time::Duration;
@@ -7,14 +8,19 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use dataperf::csv_cell;
-use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND, Ranked};
+use dataperf::challenge::Challenge;
+use dataperf::dataset::DatasetError;
+use dataperf::in_force::InForce;
+use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND, Ranked, with_shared_ranks};
+use dataperf::{Descriptor, Digest, csv_cell};
 use serde_json::{Value, json};
 
 use crate::Done;
-use crate::cloud::{Cloud, CloudArgs};
+use crate::cloud::{Cloud, CloudArgs, now};
+use crate::in_force::{BoardInForce, Boards};
 use crate::known::Known;
 use crate::output::{RowFormat, align_right, print_json, score, table};
+use crate::registry::descriptor;
 
 #[derive(Debug, Args)]
 #[command(
@@ -77,22 +83,22 @@ pub(crate) async fn run(args: LeaderboardArgs, format: RowFormat) -> Result<Done
     }
 }
 
-fn print_boards(benchmark: &str, boards: &[(Board, Vec<Ranked>)], format: RowFormat) -> Result<()> {
+fn print_boards(benchmark: &str, boards: &[Shown], format: RowFormat) -> Result<()> {
     match format {
         RowFormat::Json => {
-            let documents: Vec<Value> = boards.iter().map(|(board, top)| document(board, top)).collect();
+            let documents: Vec<Value> = boards.iter().map(document).collect();
             print_json(&documents)?;
         }
         RowFormat::Csv => print!("{}", csv(boards)?),
         RowFormat::Text if boards.is_empty() => println!("{benchmark}: no leaderboard has a score yet"),
-        RowFormat::Text => boards.iter().for_each(|(board, top)| print(board, top)),
+        RowFormat::Text => boards.iter().for_each(print),
     }
     std::io::stdout().flush()?;
     Ok(())
 }
 
 /// All rows of all boards, each with its board.
-fn csv(boards: &[(Board, Vec<Ranked>)]) -> Result<String> {
+fn csv(boards: &[Shown]) -> Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record([
         "benchmark",
@@ -104,8 +110,10 @@ fn csv(boards: &[(Board, Vec<Ranked>)]) -> Result<String> {
         "score",
         "received_at",
         "submission",
+        "dataset",
+        "is_of_other_dataset",
     ])?;
-    for (board, top) in boards {
+    for Shown { board, top, .. } in boards {
         for ranked in top {
             let entry = &ranked.entry;
             let cells = [
@@ -121,11 +129,26 @@ fn csv(boards: &[(Board, Vec<Ranked>)]) -> Result<String> {
                 &entry.score.map(|score| score.to_string()).unwrap_or_default(),
                 &entry.received_at.to_string(),
                 &entry.id.to_string(),
+                &entry
+                    .dataset
+                    .map(|dataset| dataset.to_string())
+                    .unwrap_or_default(),
+                &ranked.is_of_other_dataset.to_string(),
             ];
             writer.write_record(cells.map(|cell| csv_cell(cell).into_owned()))?;
         }
     }
     Ok(String::from_utf8(writer.into_inner()?)?)
+}
+
+/// A board with its first rows, and the data set that it is scored with.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Shown {
+    pub(crate) board: Board,
+    pub(crate) dataset: Option<Digest>,
+    pub(crate) top: Vec<Ranked>,
+    /// How many digits after the decimal point its data set says that scores are shown with.
+    pub(crate) digits: Option<u8>,
 }
 
 /// The boards with their first rows.
@@ -134,7 +157,7 @@ pub(crate) async fn boards(
     benchmark: &str,
     leaderboard: Option<String>,
     n: usize,
-) -> Result<Vec<(Board, Vec<Ranked>)>> {
+) -> Result<Vec<Shown>> {
     boards_of(cloud, benchmark, leaderboard, None, n).await
 }
 
@@ -145,7 +168,7 @@ async fn boards_of(
     leaderboard: Option<String>,
     round: Option<String>,
     n: usize,
-) -> Result<Vec<(Board, Vec<Ranked>)>> {
+) -> Result<Vec<Shown>> {
     let leaderboards = cloud.leaderboards();
     let mut wanted = leaderboards.boards(benchmark).await?;
     wanted.retain(|board| leaderboard.as_ref().is_none_or(|name| *name == board.leaderboard));
@@ -157,30 +180,65 @@ async fn boards_of(
             round: round.unwrap_or_else(|| OPEN_ROUND.into()),
         });
     }
+    let (datasets, hosted) = (cloud.datasets(), descriptor(benchmark)?);
+    let in_force = InForce::read(&datasets, benchmark).await?;
+    let challenge = Challenge::published(&datasets, benchmark).await?;
+    let said = said(cloud, hosted).await?;
     let mut boards = Vec::with_capacity(wanted.len());
     for board in wanted {
+        let dataset = leaderboards
+            .scored_with(hosted, &in_force, challenge.as_ref(), &board, now())
+            .await?;
         let top = leaderboards.top(&board, n).await?;
-        boards.push((board, top));
+        let top = with_shared_ranks(top.into_iter().map(|ranked| ranked.entry), dataset);
+        let digits = said
+            .get(&board.leaderboard)
+            .and_then(|said| said.leaderboard.digits);
+        boards.push(Shown {
+            board,
+            dataset,
+            top,
+            digits,
+        });
     }
     Ok(boards)
 }
 
+/// What the data sets in force say of their boards; nothing where one can't be used, since scores are shown all the same.
+async fn said(cloud: &Cloud, hosted: &Descriptor) -> Result<BTreeMap<String, BoardInForce>> {
+    match Boards::of(&cloud.datasets(), hosted).await {
+        Ok(boards) => Ok(boards.boards),
+        Err(DatasetError::Frozen(_)) => Ok(BTreeMap::new()),
+        Err(error @ DatasetError::Port(_)) => Err(error.into()),
+    }
+}
+
 /// A board as JSON.
-pub(crate) fn document(board: &Board, top: &[Ranked]) -> Value {
+pub(crate) fn document(shown: &Shown) -> Value {
+    let Shown {
+        board, dataset, top, ..
+    } = shown;
     let places: Vec<Value> = top
         .iter()
         .map(|ranked| {
             let entry = &ranked.entry;
             json!({ "rank": ranked.shown_rank(), "is_baseline": entry.is_baseline, "submitter": entry.submitter,
-                    "score": entry.score, "received_at": entry.received_at, "submission": entry.id })
+                    "score": entry.score, "received_at": entry.received_at, "submission": entry.id,
+                    "dataset": entry.dataset, "is_of_other_dataset": ranked.is_of_other_dataset })
         })
         .collect();
     json!({ "benchmark": board.benchmark, "leaderboard": board.leaderboard, "round": board.round,
-            "is_post_round": board.is_post_round(), "places": places })
+            "is_post_round": board.is_post_round(), "dataset": dataset, "places": places })
 }
 
 /// A board as a table.
-pub(crate) fn print(board: &Board, top: &[Ranked]) {
+pub(crate) fn print(shown: &Shown) {
+    let Shown {
+        board,
+        dataset,
+        top,
+        digits,
+    } = shown;
     let mark = if board.is_post_round() {
         " (after its closing)"
     } else {
@@ -201,10 +259,11 @@ pub(crate) fn print(board: &Board, top: &[Ranked]) {
     for ranked in top {
         let entry = &ranked.entry;
         table.add_row([
-            ranked
-                .shown_rank()
-                .map_or("baseline".to_owned(), |rank| rank.to_string()),
-            entry.score.map(score).unwrap_or_default(),
+            place(ranked),
+            entry
+                .score
+                .map(|score| shown_score(score, *digits))
+                .unwrap_or_default(),
             entry.submitter.clone(),
             entry.received_at.to_string(),
             entry.id.to_string(),
@@ -213,4 +272,26 @@ pub(crate) fn print(board: &Board, top: &[Ranked]) {
     align_right(&mut table, 0);
     align_right(&mut table, 1);
     println!("{table}");
+    if let Some(dataset) = dataset.filter(|_| top.iter().any(|ranked| ranked.is_of_other_dataset)) {
+        println!(
+            "the board is scored with {dataset}; what was scored with another data set has no rank until `dataperf rescore {} {}`",
+            board.benchmark, board.leaderboard
+        );
+    }
+}
+
+/// A row's rank, or why it has none.
+fn place(ranked: &Ranked) -> String {
+    match ranked.shown_rank() {
+        Some(rank) => rank.to_string(),
+        None if ranked.entry.is_baseline => "baseline".into(),
+        None => "other data set".into(),
+    }
+}
+
+fn shown_score(value: f64, digits: Option<u8>) -> String {
+    digits.map_or_else(
+        || score(value),
+        |digits| format!("{value:.*}", usize::from(digits)),
+    )
 }

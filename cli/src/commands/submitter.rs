@@ -5,11 +5,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueEnum};
 use dataperf::SubmitterName;
 use dataperf::challenge::BASELINE_PREFIX;
-use dataperf::dataset::{Dataset, Integrity, dataset_prefix};
-use dataperf_aws::{
-    FormRequest, MAX_FORM_SECONDS, S3Bucket, Submitter, UploadForm, submitter_policy, upload_form,
-};
-use dataperf_datasets::Import;
+use dataperf_aws::{FormRequest, MAX_FORM_SECONDS, Submitter, UploadForm, submitter_policy, upload_form};
 use dataperf_nibbler::{
     Artifact as _, BENCHMARK as ADVERSARIAL_NIBBLER, Board as NibblerBoard, GenerationRequest, Kind,
     Submission as Pair, Verdict as Judged,
@@ -19,8 +15,9 @@ use serde_json::{Value, json};
 
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
+use crate::in_force::Boards;
 use crate::output::{Format, print_json};
-use crate::registry::{Task, with_benchmark};
+use crate::registry::descriptor;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SubmitterCommand {
@@ -46,7 +43,7 @@ pub(crate) struct AddArgs {
     /// Name somebody a rater of Adversarial Nibbler, who judges pairs and submits none
     #[arg(long)]
     rater: bool,
-    /// Only these leaderboards; by default all of the data set in force
+    /// Only these leaderboards; by default all that are in force
     #[arg(long, short)]
     leaderboard: Vec<String>,
     /// What to give
@@ -79,7 +76,7 @@ pub(crate) async fn run(command: SubmitterCommand, format: Format) -> Result<Don
             args.benchmark
         );
     } else {
-        with_benchmark(&args.benchmark, Boards { cloud: &cloud }).await?
+        leaderboards(&cloud, &args.benchmark).await?
     };
     let leaderboards = chosen(&boards, &args.leaderboard)?;
     if args.rater {
@@ -134,11 +131,7 @@ fn check_name(name: &SubmitterName) -> Result<()> {
     Ok(())
 }
 
-/// What a benchmark's data set in force says.
-struct Boards<'a> {
-    cloud: &'a Cloud,
-}
-
+/// What of a benchmark may be uploaded to.
 struct InForce {
     leaderboards: Vec<String>,
     max_bytes: u64,
@@ -176,21 +169,15 @@ fn partitions(args: &AddArgs) -> Vec<String> {
     }
 }
 
-impl Task for Boards<'_> {
-    type Output = InForce;
-
-    async fn run<B: Import>(self) -> Result<InForce> {
-        let bucket = self.cloud.datasets();
-        let digest = Dataset::<B, S3Bucket>::in_force(&bucket).await?;
-        let prefix = dataset_prefix(B::ID, digest);
-        let dataset = Dataset::<B, S3Bucket>::open(bucket, prefix, Some(digest), Integrity::Digests).await?;
-        let leaderboards = B::leaderboards(dataset.manifest())?;
-        Ok(InForce {
-            leaderboards: leaderboards.into_iter().map(|board| board.name).collect(),
-            max_bytes: B::MAX_ARTIFACT_BYTES,
-            receipts_of: Vec::new(),
-        })
-    }
+/// What may be uploaded to a benchmark of which nothing is fixed: its leaderboards in force.
+async fn leaderboards(cloud: &Cloud, benchmark: &str) -> Result<InForce> {
+    let hosted = descriptor(benchmark)?;
+    let boards = Boards::of(&cloud.datasets(), hosted).await?;
+    Ok(InForce {
+        leaderboards: boards.boards.into_keys().collect(),
+        max_bytes: hosted.max_artifact_bytes,
+        receipts_of: Vec::new(),
+    })
 }
 
 fn chosen(boards: &InForce, wanted: &[String]) -> Result<Vec<String>> {

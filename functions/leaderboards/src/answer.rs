@@ -7,6 +7,7 @@ use axum::http::header::{
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use dataperf::benchmark::PictureForm;
 use dataperf::{Digest, csv_cell};
 use serde::Serialize;
 
@@ -67,9 +68,9 @@ impl Wishes {
         response
     }
 
-    /// Writes a PNG that a page may show.
-    pub(crate) fn png(&self, caller: &Caller, body: Vec<u8>) -> Response {
-        self.write(caller, "image/png", body)
+    /// Writes a picture that a page may show.
+    pub(crate) fn picture(&self, caller: &Caller, form: PictureForm, body: Vec<u8>) -> Response {
+        self.write(caller, form.media_type(), body)
     }
 
     fn write(&self, caller: &Caller, content_type: &'static str, body: Vec<u8>) -> Response {

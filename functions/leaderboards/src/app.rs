@@ -21,7 +21,7 @@ struct Inner {
 }
 
 /// More data sets than are in force at once; the oldest goes first.
-const MAX_DESCRIBED: usize = 32;
+const MAX_DESCRIBED: usize = 256;
 
 impl App {
     pub(crate) fn from_environment() -> Result<Self, lambda_http::Error> {

@@ -1,12 +1,13 @@
-//! The benchmarks there are, and the data sets in force.
+//! The benchmarks there are, and the boards in force.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dataperf::benchmark::Leaderboard;
+use dataperf::benchmark::{Leaderboard, PUBLIC};
 use dataperf::challenge::Challenge;
-use dataperf::dataset::{Current, DatasetError, dataset_prefix};
-use dataperf::frozen::{FrozenError, MANIFEST, MAX_MANIFEST_BYTES, Manifest};
-use dataperf::ports::bucket::{Bucket, Got};
+use dataperf::dataset::DatasetError;
+use dataperf::frozen::{FrozenError, Manifest};
+use dataperf::in_force::{InForce, published_manifest};
 use dataperf::{Descriptor, Digest, Receipt, Shown};
 use dataperf_hosted::{IDS, hosted};
 use serde::Serialize;
@@ -15,10 +16,6 @@ use utoipa::ToSchema;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::problem::Problem;
-
-/// What is below this path of a data set is for participants, everything else is the organizer's.
-const PUBLIC: &str = "public/";
-const MAX_CURRENT_BYTES: u64 = 4096;
 
 /// The benchmark with this id.
 pub(crate) fn benchmark(id: &str) -> Result<&'static Descriptor, Problem> {
@@ -40,7 +37,7 @@ pub(crate) struct Described {
     digest: String,
     /// The boards it defines.
     #[serde(skip)]
-    pub(crate) leaderboards: Vec<Leaderboard>,
+    leaderboards: Vec<Leaderboard>,
     /// Files in all.
     n_files: usize,
     /// Bytes in all.
@@ -75,9 +72,21 @@ pub(crate) struct Tensor {
     shape: Vec<usize>,
 }
 
-impl Described {
-    pub(crate) fn digest(&self) -> &str {
-        &self.digest
+/// The boards of a benchmark that are in force, and their data sets.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Boards {
+    /// The data set of each board.
+    pub(crate) in_force: InForce,
+    /// What the data sets say of the boards, by name.
+    pub(crate) leaderboards: BTreeMap<String, (Leaderboard, Digest)>,
+    /// The data sets.
+    pub(crate) datasets: Vec<Arc<Described>>,
+}
+
+impl Boards {
+    /// What the data set in force says of a board.
+    pub(crate) fn leaderboard(&self, name: &str) -> Option<&Leaderboard> {
+        self.leaderboards.get(name).map(|(leaderboard, _)| leaderboard)
     }
 }
 
@@ -101,34 +110,35 @@ pub(crate) fn now_shown(challenge: Option<&Challenge>, receipt: &Receipt) -> Sho
     dataperf::challenge::shown(challenge, &receipt.board(), dataset, dataperf_aws::now())
 }
 
-/// The data set in force, `None` when none is.
-pub(crate) async fn in_force(app: &App, facts: &Descriptor) -> Result<Option<Arc<Described>>, DatasetError> {
-    let bucket = app.datasets().await;
-    let key = Current::key(facts.id);
-    let Got::Object(object) = bucket.get(&key, None, MAX_CURRENT_BYTES).await? else {
-        return Ok(None);
-    };
-    let current: Current = serde_json::from_slice(&object.bytes).map_err(|error| FrozenError::Manifest {
-        why: format!("`{key}`: {error}"),
-    })?;
-    let digest = current.dataset;
-    if let Some(described) = app.described(digest) {
-        return Ok(Some(described));
+/// The boards in force: none when no data set is.
+pub(crate) async fn boards(app: &App, facts: &Descriptor) -> Result<Boards, DatasetError> {
+    let in_force = InForce::read(&app.datasets().await, facts.id).await?;
+    let mut boards = Boards::default();
+    for dataset in in_force.datasets() {
+        let described = described(app, facts, dataset).await?;
+        for leaderboard in &described.leaderboards {
+            if in_force.dataset_of(&leaderboard.name) == Some(dataset) {
+                let name = leaderboard.name.clone();
+                boards.leaderboards.insert(name, (leaderboard.clone(), dataset));
+            }
+        }
+        boards.datasets.push(described);
     }
-    let place = dataset_prefix(facts.id, digest);
-    let manifest = bucket
-        .get(&format!("{place}{MANIFEST}"), None, MAX_MANIFEST_BYTES)
-        .await?;
-    let Got::Object(object) = manifest else {
-        return Err(FrozenError::Missing { place }.into());
-    };
-    let manifest = Manifest::parse(&object.bytes, facts.id)?;
-    let described = Arc::new(described(facts, digest, &manifest)?);
-    app.keep(digest, described.clone());
-    Ok(Some(described))
+    boards.in_force = in_force;
+    Ok(boards)
 }
 
-fn described(facts: &Descriptor, digest: Digest, manifest: &Manifest) -> Result<Described, FrozenError> {
+async fn described(app: &App, facts: &Descriptor, dataset: Digest) -> Result<Arc<Described>, DatasetError> {
+    if let Some(described) = app.described(dataset) {
+        return Ok(described);
+    }
+    let manifest = published_manifest(&app.datasets().await, facts.id, dataset).await?;
+    let described = Arc::new(description(facts, dataset, &manifest)?);
+    app.keep(dataset, described.clone());
+    Ok(described)
+}
+
+fn description(facts: &Descriptor, digest: Digest, manifest: &Manifest) -> Result<Described, FrozenError> {
     let files: Vec<DatasetFile> = manifest
         .files
         .iter()

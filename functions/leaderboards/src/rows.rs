@@ -1,7 +1,7 @@
 //! The lines of boards, histories and series, as the answers have them.
 
-use dataperf::ports::leaderboard::Entry;
-use dataperf::{Direction, Ending};
+use dataperf::ports::leaderboard::{Entry, is_of_other_dataset};
+use dataperf::{Digest, Direction, Ending};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -10,7 +10,8 @@ use crate::figures::Spread;
 /// One line of a board: a submitter's standing.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub(crate) struct Row {
-    /// 1 for the best; equal scores share a rank, and the one after them counts them all. `null` for a baseline.
+    /// 1 for the best; equal scores share a rank, and the one after them counts them all. `null` for a baseline, and for what was
+    /// scored with another data set than the board.
     #[schema(minimum = 1)]
     rank: Option<u64>,
     /// Whether this is a baseline, shown for comparison and not ranked.
@@ -25,6 +26,12 @@ pub(crate) struct Row {
     /// The submission's id.
     #[schema(pattern = "^[0-9a-f]{32}$")]
     pub(crate) submission: String,
+    /// The data set that it was scored with.
+    #[schema(example = "sha256:…")]
+    dataset: Option<String>,
+    /// Whether that is another one than the board is scored with: the score can't be compared, and has no rank until the board is
+    /// scored again.
+    is_of_other_dataset: bool,
     /// With `include=spread`, where the benchmark has seeds or trials.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) spread: Option<Spread>,
@@ -39,6 +46,8 @@ pub(crate) struct FlatRow<'a> {
     score: Option<f64>,
     received_at: &'a str,
     submission: &'a str,
+    dataset: Option<&'a str>,
+    is_of_other_dataset: bool,
     n_trials: Option<usize>,
     std: Option<f64>,
     min: Option<f64>,
@@ -46,13 +55,15 @@ pub(crate) struct FlatRow<'a> {
 }
 
 impl Row {
-    pub(crate) const HEADER: [&'static str; 10] = [
+    pub(crate) const HEADER: [&'static str; 12] = [
         "rank",
         "is_baseline",
         "submitter",
         "score",
         "received_at",
         "submission",
+        "dataset",
+        "is_of_other_dataset",
         "n_trials",
         "std",
         "min",
@@ -68,6 +79,8 @@ impl Row {
             score: self.score,
             received_at: &self.received_at,
             submission: &self.submission,
+            dataset: self.dataset.as_deref(),
+            is_of_other_dataset: self.is_of_other_dataset,
             n_trials: spread.map(|spread| spread.values.len()),
             std: spread.map(|spread| spread.std),
             min: spread.map(|spread| spread.min),
@@ -87,9 +100,11 @@ pub(crate) struct Standing {
 }
 
 impl Standing {
-    /// The row of the next entry.
-    pub(crate) fn row(&mut self, entry: &Entry) -> Row {
-        let rank = (!entry.is_baseline).then(|| self.next_rank(entry.score));
+    /// The row of the next entry of a board that is scored with `scored_with`.
+    pub(crate) fn row(&mut self, entry: &Entry, scored_with: Option<Digest>) -> Row {
+        let is_of_other_dataset = is_of_other_dataset(entry, scored_with);
+        let is_ranked = !entry.is_baseline && !is_of_other_dataset;
+        let rank = is_ranked.then(|| self.next_rank(entry.score));
         Row {
             rank,
             is_baseline: entry.is_baseline,
@@ -97,6 +112,8 @@ impl Standing {
             score: entry.score,
             received_at: entry.received_at.to_string(),
             submission: entry.id.to_string(),
+            dataset: entry.dataset.map(|dataset| dataset.to_string()),
+            is_of_other_dataset,
             spread: None,
         }
     }
@@ -202,7 +219,7 @@ pub(crate) struct Point {
     received_at: String,
     /// Its score.
     score: f64,
-    /// The best score up to here, without baselines'; `null` before the first that is none.
+    /// The best score up to here, without baselines' and those of another data set; `null` before the first that is neither.
     best: Option<f64>,
     /// Whether this is a baseline, shown for comparison.
     is_baseline: bool,
@@ -211,22 +228,31 @@ pub(crate) struct Point {
     /// The submission's id.
     #[schema(pattern = "^[0-9a-f]{32}$")]
     submission: String,
+    /// Whether it was scored with another data set than the board is scored with now: the two can't be compared.
+    is_of_other_dataset: bool,
 }
 
 impl Point {
-    pub(crate) const HEADER: [&'static str; 6] = [
+    pub(crate) const HEADER: [&'static str; 7] = [
         "received_at",
         "score",
         "best",
         "is_baseline",
         "submitter",
         "submission",
+        "is_of_other_dataset",
     ];
 
-    /// The point of an entry, and the best so far moved on; `None` without a score.
-    pub(crate) fn of(entry: &Entry, direction: Direction, best: &mut Option<f64>) -> Option<Self> {
+    /// The point of an entry of a board that is scored with `scored_with`, and the best so far moved on; `None` without a score.
+    pub(crate) fn of(
+        entry: &Entry,
+        direction: Direction,
+        scored_with: Option<Digest>,
+        best: &mut Option<f64>,
+    ) -> Option<Self> {
         let score = entry.score?;
-        if !entry.is_baseline {
+        let is_of_other_dataset = is_of_other_dataset(entry, scored_with);
+        if !entry.is_baseline && !is_of_other_dataset {
             *best = Some(match (*best, direction) {
                 (None, _) => score,
                 (Some(best), Direction::HigherIsBetter) => best.max(score),
@@ -240,6 +266,7 @@ impl Point {
             is_baseline: entry.is_baseline,
             submitter: entry.submitter.clone(),
             submission: entry.id.to_string(),
+            is_of_other_dataset,
         })
     }
 }
@@ -265,7 +292,25 @@ mod tests {
             withdrawn_at: None,
             ending: Some(Ending::Scored),
             score: Some(score),
+            dataset: Some(Digest::of(b"one")),
         }
+    }
+
+    #[test]
+    fn what_another_data_set_scored_has_no_rank_and_is_no_best() {
+        let (one, two) = (Digest::of(b"one"), Digest::of(b"two"));
+        let mut old = entry("ada", 0.9);
+        old.dataset = Some(two);
+        let entries = [old, entry("bo", 0.5), entry("cy", 0.4)];
+        let mut standing = Standing::default();
+        let rows = entries.each_ref().map(|entry| standing.row(entry, Some(one)));
+        assert_eq!(rows.each_ref().map(|row| row.rank), [None, Some(1), Some(2)]);
+        assert_eq!(rows.map(|row| row.is_of_other_dataset), [true, false, false]);
+        let mut best = None;
+        let points = entries.map(|entry| {
+            Point::of(&entry, Direction::HigherIsBetter, Some(one), &mut best).expect("a score")
+        });
+        assert_eq!(points.map(|point| point.best), [None, Some(0.5), Some(0.5)]);
     }
 
     #[test]
@@ -285,7 +330,7 @@ mod tests {
             for entries in entries.chunks(page) {
                 // as over HTTP, where the standing travels in the cursor
                 let mut standing: Standing = serde_json::from_str(&cursor).unwrap_or_default();
-                ranks.extend(entries.iter().map(|entry| standing.row(entry).rank));
+                ranks.extend(entries.iter().map(|entry| standing.row(entry, None).rank));
                 cursor = serde_json::to_string(&standing).expect("plain numbers");
             }
             assert_eq!(ranks, expected, "pages of {page}");
@@ -306,8 +351,9 @@ mod tests {
                 ("baseline-all", 1.0),
                 ("cy", 0.75),
             ];
-            let points = entries
-                .map(|(who, score)| Point::of(&entry(who, score), direction, &mut best).expect("a score"));
+            let points = entries.map(|(who, score)| {
+                Point::of(&entry(who, score), direction, None, &mut best).expect("a score")
+            });
             assert_eq!(
                 points.each_ref().map(|point| point.is_baseline),
                 [true, false, false, true, false]

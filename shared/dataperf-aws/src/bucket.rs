@@ -33,6 +33,15 @@ pub struct S3Bucket {
     connections: Connections,
 }
 
+/// An object with what tells its versions apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tagged {
+    /// All its bytes.
+    pub bytes: Bytes,
+    /// The entity tag.
+    pub tag: String,
+}
+
 impl S3Bucket {
     /// The bucket `name`.
     pub fn new(client: Client, name: impl Into<String>) -> Self {
@@ -132,6 +141,58 @@ impl S3Bucket {
             whole.extend_from_slice(&part);
         }
         Ok(Some(whole.freeze()))
+    }
+
+    /// An object of at most `max_bytes` with its entity tag, by which [`put_if`](Self::put_if) replaces it.
+    ///
+    /// # Errors
+    /// [`PortError`], also of an object that is larger.
+    pub async fn get_tagged(&self, key: &str, max_bytes: u64) -> Result<Option<Tagged>, PortError> {
+        let _call = self.meter.call();
+        let Some(output) = self.request(key, None, None).await? else {
+            return Ok(None);
+        };
+        let malformed = |why: String| PortError::Malformed {
+            what: self.what("reading", key),
+            why,
+        };
+        let n_bytes = output.content_length().unwrap_or(0).max(0) as u64;
+        if n_bytes > max_bytes {
+            return Err(malformed(format!(
+                "it has {n_bytes} bytes, more than {max_bytes}"
+            )));
+        }
+        let tag = output.e_tag().map(str::to_owned);
+        let tag = tag.ok_or_else(|| malformed("it has no entity tag".into()))?;
+        let bytes = self.body(key, output.body).await?;
+        Ok(Some(Tagged { bytes, tag }))
+    }
+
+    /// Stores an object where the one that is there has the entity tag `tag`, or where none is there when `tag` is none. Of
+    /// several at once that have read the same, one stores. Says whether this call did.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub async fn put_if(&self, key: &str, bytes: Bytes, tag: Option<&str>) -> Result<bool, PortError> {
+        let _call = self.meter.call();
+        let request = self.put_request(key, bytes);
+        let request = match tag {
+            Some(tag) => request.if_match(tag),
+            None => request.if_none_match("*"),
+        };
+        match request.send().await {
+            Ok(_) => Ok(true),
+            // Changed, met by another conditional write at the same moment, or deleted meanwhile.
+            Err(error)
+                if matches!(
+                    error.code(),
+                    Some("PreconditionFailed" | "ConditionalRequestConflict" | "NoSuchKey")
+                ) =>
+            {
+                Ok(false)
+            }
+            Err(error) => Err(port_error(self.what("writing", key), error)),
+        }
     }
 
     fn put_request(&self, key: &str, bytes: Bytes) -> PutObjectFluentBuilder {

@@ -1,14 +1,14 @@
 //! The Lambda function of a benchmark: a function crate is a call of [`run`].
 
-use std::sync::{Arc, Mutex, PoisonError};
-
 use dataperf::artifact_judge::Evaluator;
 use dataperf::challenge::Terms;
-use dataperf::dataset::{Dataset, DatasetError};
+use dataperf::dataset::DatasetError;
 use dataperf::evaluate::evaluate;
+use dataperf::failure::FaultKind;
+use dataperf::in_force::{InForce, Unscored};
 use dataperf::ports::leaderboard::Submission;
 use dataperf::workflow::{Settled, WorkflowError};
-use dataperf::{Benchmark, Digest, Direction, Upload, Verdict};
+use dataperf::{Benchmark, Digest, Direction, Ending, Rejection, Upload, Verdict};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use lambda_runtime::Context;
@@ -19,12 +19,15 @@ use crate::fault::Fault;
 use crate::rescore::rescore;
 use crate::resources::Resources;
 use crate::serve::{Function, serve};
+use crate::warm::{Warm, budget_from_environment};
+
+/// An upload is evaluated so often at most while others keep changing its board's data set.
+const EVALUATIONS: usize = 3;
 
 /// A benchmark's function, with what is kept between invocations.
 struct BenchmarkFunction<B: Benchmark> {
     resources: Resources,
-    /// The data set that was opened last.
-    dataset: Mutex<Option<Arc<Dataset<B, S3Bucket>>>>,
+    warm: Warm<B, S3Bucket>,
 }
 
 /// Runs a benchmark's function until the host ends it: for each upload an event announces, one verdict.
@@ -34,11 +37,8 @@ struct BenchmarkFunction<B: Benchmark> {
 pub async fn run<B: Benchmark>() -> Result<(), lambda_runtime::Error> {
     crate::log_as_json();
     let resources = Resources::from_environment()?;
-    serve(BenchmarkFunction::<B> {
-        resources,
-        dataset: Mutex::new(None),
-    })
-    .await
+    let warm = Warm::new(budget_from_environment()?);
+    serve(BenchmarkFunction::<B> { resources, warm }).await
 }
 
 impl<B: Benchmark> Function for BenchmarkFunction<B> {
@@ -88,27 +88,51 @@ impl<B: Benchmark> Evaluator for BenchmarkFunction<B> {
         terms: &Terms,
         artifact: &[u8],
     ) -> Result<Verdict, WorkflowError> {
-        let dataset = self.dataset(terms.dataset);
-        let dataset = dataset.instrument(info_span!("open data set")).await?;
-        Ok(evaluate(&dataset, &submission.board.leaderboard, artifact).await?)
+        let leaderboard = &submission.board.leaderboard;
+        let datasets = self.resources.datasets().await;
+        let mut scoring = self.scoring(&datasets, terms, leaderboard).await?;
+        for _ in 0..EVALUATIONS {
+            let digest = match scoring {
+                Ok(digest) => digest,
+                Err(rejection) => {
+                    let artifact = Some(Digest::of(artifact));
+                    return Ok(Verdict::rejected(B::ID, leaderboard, None, artifact, &rejection));
+                }
+            };
+            let dataset = self.warm.dataset(datasets.clone(), digest, leaderboard);
+            let dataset = dataset.instrument(info_span!("open data set")).await?;
+            let verdict = evaluate(&dataset, leaderboard, artifact).await?;
+            if verdict.status != Ending::Scored {
+                return Ok(verdict);
+            }
+            // Somebody may have published another data set for the board meanwhile.
+            scoring = self.scoring(&datasets, terms, leaderboard).await?;
+            if scoring.as_ref() == Ok(&digest) {
+                return Ok(verdict);
+            }
+        }
+        let message =
+            format!("the data set of `{leaderboard}` was changed during {EVALUATIONS} evaluations in a row");
+        Err(WorkflowError::judge(FaultKind::Transient, message))
     }
 }
 
 impl<B: Benchmark> BenchmarkFunction<B> {
-    /// The pinned data set or the one in force; the one in memory when it still is that.
-    async fn dataset(&self, pinned: Option<Digest>) -> Result<Arc<Dataset<B, S3Bucket>>, DatasetError> {
-        let bucket = self.resources.datasets().await;
-        let digest = match pinned {
-            Some(digest) => digest,
-            None => Dataset::<B, _>::in_force(&bucket).await?,
-        };
-        let kept = || self.dataset.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(dataset) = kept().as_ref().filter(|dataset| dataset.digest() == digest) {
-            return Ok(dataset.clone());
+    /// The data set that the round pins, or the one that is in force for the board; a rejection where there is no such board.
+    async fn scoring(
+        &self,
+        datasets: &S3Bucket,
+        terms: &Terms,
+        leaderboard: &str,
+    ) -> Result<Result<Digest, Rejection>, DatasetError> {
+        if let Some(pinned) = terms.dataset {
+            return Ok(Ok(pinned));
         }
-        let opened = Dataset::published(bucket, digest).await?;
-        let dataset = Arc::new(opened);
-        *kept() = Some(dataset.clone());
-        Ok(dataset)
+        let in_force = InForce::read(datasets, B::ID).await?;
+        match in_force.scoring(B::ID, leaderboard) {
+            Ok(digest) => Ok(Ok(digest)),
+            Err(Unscored::NoBoard(reason)) => Ok(Err(reason.into())),
+            Err(Unscored::NoDataset(error)) => Err(error.into()),
+        }
     }
 }

@@ -19,6 +19,8 @@ pub(crate) const RANKING: &str = "ranking";
 pub(crate) const RECEIVED: &str = "received";
 /// 1 on the items of a baseline; other items don't have it.
 pub(crate) const BASELINE: &str = "baseline";
+/// The data set that a submission was judged with.
+pub(crate) const DATASET: &str = "dataset";
 
 /// A string.
 pub fn text(value: impl Into<String>) -> AttributeValue {
@@ -53,6 +55,7 @@ pub(crate) fn entry_item(key: Key, entry: &Entry) -> Item {
     if let Some(score) = entry.score {
         item.insert("score".into(), number(score));
     }
+    item.extend(dataset(entry));
     if entry.is_baseline {
         item.insert(BASELINE.into(), count(1));
     }
@@ -60,6 +63,12 @@ pub(crate) fn entry_item(key: Key, entry: &Entry) -> Item {
         item.insert("withdrawn_at".into(), text(at.to_string()));
     }
     item
+}
+
+/// The attribute with the data set of an entry that has one.
+pub(crate) fn dataset(entry: &Entry) -> Option<(String, AttributeValue)> {
+    let dataset = entry.dataset?;
+    Some((DATASET.to_owned(), text(dataset.to_string())))
 }
 
 /// A row of a board.

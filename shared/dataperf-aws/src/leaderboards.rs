@@ -28,7 +28,8 @@ pub(crate) fn receipt_json(receipt: &Receipt) -> Result<String, PortError> {
 impl Table {
     async fn entries(&self, partition: &Partition, n: usize) -> Result<Vec<Entry>, PortError> {
         let items = self.query_first(partition, n).await?;
-        items.iter().map(reader::entry).collect()
+        let entries: Result<Vec<Entry>, PortError> = items.iter().map(reader::entry).collect();
+        self.with_datasets(entries?).await
     }
 
     /// The operations that end a submission; the first one decides between two deliveries.
@@ -48,6 +49,7 @@ impl Table {
                 .map(|score| ("score".to_owned(), items::number(score))),
         );
         line.extend(entry.is_baseline.then(|| (BASELINE.to_owned(), count(1))));
+        line.extend(items::dataset(entry));
         let mut whole = line.clone();
         whole.extend([
             ("receipt".to_owned(), text(json)),
@@ -184,6 +186,7 @@ fn ended(receipt: &Receipt, terms: &Terms) -> Entry {
         withdrawn_at: None,
         ending: Some(receipt.verdict.status),
         score: receipt.verdict.score,
+        dataset: receipt.verdict.dataset,
     }
 }
 
@@ -280,7 +283,7 @@ impl Leaderboards for Table {
 
     async fn top(&self, board: &Board, n: usize) -> Result<Vec<Ranked>, PortError> {
         let rows = self.entries(&Partition::ranking(board), n).await?;
-        Ok(with_shared_ranks(rows))
+        Ok(with_shared_ranks(rows, None))
     }
 
     async fn history(&self, benchmark: &str, submitter: &str, n: usize) -> Result<Vec<Entry>, PortError> {

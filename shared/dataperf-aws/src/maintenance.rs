@@ -46,7 +46,16 @@ impl Table {
                 .withdrawn_at
                 .map(|at| ("withdrawn_at".to_owned(), text(at.to_string()))),
         );
-        let remove: Vec<&'static str> = entry.score.is_none().then_some("score").into_iter().collect();
+        line.extend(items::dataset(entry));
+        let absent = [
+            ("score", entry.score.is_none()),
+            (items::DATASET, entry.dataset.is_none()),
+        ];
+        let remove: Vec<&'static str> = absent
+            .iter()
+            .filter(|(_, is_absent)| *is_absent)
+            .map(|(name, _)| *name)
+            .collect();
         let mut whole = line.clone();
         whole.extend([
             ("receipt".to_owned(), text(receipt_json(receipt)?)),

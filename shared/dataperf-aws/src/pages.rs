@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 
 use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
+use dataperf::challenge::Challenge;
+use dataperf::in_force::InForce;
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Board, Entry};
-use dataperf::{Receipt, SubmissionId};
+use dataperf::{Descriptor, Digest, Receipt, SubmissionId, Timestamp};
 
 use crate::items::{Item, text};
 use crate::keys::{self, Key};
@@ -98,6 +100,34 @@ impl Table {
         self.lines(&partition, after, n).await
     }
 
+    /// The data set that a board is scored with: what round and data sets in force say, or else that of the newest upload which has a
+    /// score on it. `None` where it has none, and where scores of several data sets are compared, as Adversarial Nibbler's are, whose
+    /// data set is a configuration.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub async fn scored_with(
+        &self,
+        hosted: &Descriptor,
+        in_force: &InForce,
+        challenge: Option<&Challenge>,
+        board: &Board,
+        at: Timestamp,
+    ) -> Result<Option<Digest>, PortError> {
+        if hosted.fixed.is_some() {
+            return Ok(None);
+        }
+        let said = in_force.scored_with(challenge, board, at);
+        if said.is_some() {
+            return Ok(said);
+        }
+        let series = Partition::of(keys::series_partition(board)).newest_first();
+        let newest = self.query_first(&series, 1).await?;
+        let newest: Result<Vec<Entry>, PortError> = newest.iter().map(reader::entry).collect();
+        let newest = self.with_datasets(newest?).await?;
+        Ok(newest.first().and_then(|entry| entry.dataset))
+    }
+
     /// The receipts of some submissions that have ended.
     ///
     /// # Errors
@@ -126,10 +156,29 @@ impl Table {
     ) -> Result<Page<Entry>, PageError> {
         let start = after.map(|cursor| start(partition, cursor)).transpose()?;
         let (found, next) = self.page(partition, start, n).await?;
+        let lines: Result<Vec<Entry>, PortError> = found.iter().map(reader::entry).collect();
         Ok(Page {
-            lines: found.iter().map(reader::entry).collect::<Result<_, _>>()?,
+            lines: self.with_datasets(lines?).await?,
             next: next.map(|key| place(&key)),
         })
+    }
+
+    /// The same lines, each scored one with the data set it was scored with: items from before that was noted have it in their
+    /// submission's receipt only.
+    pub(crate) async fn with_datasets(&self, mut lines: Vec<Entry>) -> Result<Vec<Entry>, PortError> {
+        let without = |line: &&mut Entry| line.dataset.is_none() && line.score.is_some();
+        let mut ids: BTreeMap<String, Vec<SubmissionId>> = BTreeMap::new();
+        for line in lines.iter_mut().filter(without) {
+            let of_benchmark = ids.entry(line.board.benchmark.clone()).or_default();
+            of_benchmark.push(line.id.clone());
+        }
+        for (benchmark, ids) in ids {
+            let receipts = self.receipts(&benchmark, &ids).await?;
+            for line in lines.iter_mut().filter(without) {
+                line.dataset = receipts.get(&line.id).and_then(|receipt| receipt.verdict.dataset);
+            }
+        }
+        Ok(lines)
     }
 
     /// Reads items by key, in no order; those that are not there are left out.

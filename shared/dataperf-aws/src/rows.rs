@@ -5,7 +5,7 @@ use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Entry, rank_key_of, standing};
 use dataperf::ports::maintenance::Order;
 
-use crate::items::{self, Item, count, row_item, text};
+use crate::items::{self, DATASET, Item, count, row_item, text};
 use crate::keys::{Key, history_partition};
 use crate::query::Partition;
 use crate::reader;
@@ -15,21 +15,24 @@ use crate::table::{Change, Condition, Operation, Step, Table};
 /// which one stands can tell whether anything has changed meanwhile.
 const EDITION: &str = "edition";
 
-/// The operation on the board when a submission is scored for the first time.
-pub(crate) async fn scored(
-    table: &Table,
-    entry: &Entry,
-    order: Order,
-) -> Result<Option<Operation>, PortError> {
+/// The operations on the board when a submission is scored for the first time.
+pub(crate) async fn scored(table: &Table, entry: &Entry, order: Order) -> Result<Vec<Operation>, PortError> {
     let Some(rank) = rank_key_of(entry, order.direction) else {
-        return Ok(None);
+        return Ok(Vec::new());
     };
     if order.ranking == Ranking::All {
         let row = row_item(Key::own_row(entry), entry, &rank);
-        return Ok(Some((Step::Row, table.put(row, None))));
+        return Ok(vec![(Step::Row, table.put(row, None))]);
     }
     let row = row_item(Key::row(entry), entry, &rank);
     let found = table.item(Key::row(entry)).await?;
+    if order.ranking == Ranking::Best
+        && found
+            .as_ref()
+            .is_some_and(|found| !is_of_same_dataset(&row, found))
+    {
+        return changed(table, entry, order).await;
+    }
     let stands = found
         .as_ref()
         .is_none_or(|found| stands_before(&row, found, order.ranking));
@@ -48,7 +51,12 @@ pub(crate) async fn scored(
             .remove
             .extend((!entry.is_baseline).then_some(items::BASELINE));
     }
-    Ok(Some((Step::Row, table.update(Key::row(entry), change))))
+    Ok(vec![(Step::Row, table.update(Key::row(entry), change))])
+}
+
+/// Whether two rows are of one data set, so that their scores can be compared.
+fn is_of_same_dataset(new: &Item, found: &Item) -> bool {
+    string(new, DATASET) == string(found, DATASET)
 }
 
 /// Whether a new row takes the place of the one that is there.
@@ -86,14 +94,25 @@ fn comparison(row: &Item, ranking: Ranking, stands: bool) -> Condition {
             values: vec![("at", value("received_at")), ("id", value("id"))],
         };
     }
+    if !row.contains_key(DATASET) {
+        return Condition {
+            text: if stands {
+                "attribute_not_exists(pk) OR (attribute_not_exists(#dataset) AND #rank > :rank)"
+            } else {
+                "attribute_not_exists(#dataset) AND #rank < :rank"
+            },
+            names: &["dataset", "rank"],
+            values: vec![("rank", value("rank"))],
+        };
+    }
     Condition {
         text: if stands {
-            "attribute_not_exists(pk) OR #rank > :rank"
+            "attribute_not_exists(pk) OR (#dataset = :dataset AND #rank > :rank)"
         } else {
-            "#rank < :rank"
+            "#dataset = :dataset AND #rank < :rank"
         },
-        names: &["rank"],
-        values: vec![("rank", value("rank"))],
+        names: &["dataset", "rank"],
+        values: vec![("dataset", value(DATASET)), ("rank", value("rank"))],
     }
 }
 
@@ -128,7 +147,17 @@ pub(crate) async fn changed(
             line
         });
     }
-    let stands = standing(&lines, &changed.board, order.ranking, order.direction);
+    lines.retain(|line| line.board == changed.board);
+    let lines = table.with_datasets(lines).await?;
+    let dataset = if changed.is_on_board() {
+        changed.dataset
+    } else {
+        // of the line, since rows from before it was noted don't have it
+        let stood = found.as_ref().map(|found| string(found, "id"));
+        let stood = lines.iter().find(|line| Some(line.id.as_str()) == stood);
+        stood.and_then(|line| line.dataset)
+    };
+    let stands = standing(&lines, &changed.board, order.ranking, order.direction, dataset);
     let keyed = stands.and_then(|line| rank_key_of(line, order.direction).map(|rank| (line, rank)));
     let key = Key::row(changed);
     let row = match keyed {

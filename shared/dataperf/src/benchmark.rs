@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
 
 use crate::evidence::{Evidence, EvidenceError, Weights};
 use crate::frozen::{FrozenError, Manifest, ReadRows};
@@ -13,14 +12,7 @@ use crate::rejection::Rejection;
 use crate::scorecard::Metric;
 use crate::verdict::Scorecard;
 
-/// A board of a benchmark, as its data set defines it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Leaderboard {
-    /// Its name, such as `en-25`.
-    pub name: String,
-    /// One line about it.
-    pub about: String,
-}
+pub use crate::leaderboard::{Leaderboard, PUBLIC, PictureForm};
 
 /// Rows to read from a frozen tensor: only what a submission chose, never the pool.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,7 +5,6 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
 
 use crate::Digest;
 use crate::benchmark::{Benchmark, RowRequest};
@@ -21,20 +20,6 @@ use crate::row_cache::RowCache;
 const MAX_SPAN_BYTES: u64 = 8 << 20;
 /// What a read may hold of rows nobody asked for, unless what was asked for is more.
 const MAX_ALONG_BYTES: u64 = 8 << 20;
-
-/// `BENCHMARK/current.json` in the datasets bucket: which data set is in force.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Current {
-    /// The data set's digest.
-    pub dataset: Digest,
-}
-
-impl Current {
-    /// The object's key.
-    pub fn key(benchmark: &str) -> String {
-        format!("{benchmark}/current.json")
-    }
-}
 
 /// The prefix of a data set's objects in the datasets bucket, with the slash at its end.
 pub fn dataset_prefix(benchmark: &str, dataset: Digest) -> String {
@@ -59,24 +44,6 @@ pub enum DatasetError {
     /// The data set is missing or damaged.
     #[error(transparent)]
     Frozen(#[from] FrozenError),
-}
-
-/// The digest of a benchmark's data set in force.
-///
-/// # Errors
-/// [`DatasetError::Frozen`] when none has been published or the object is malformed.
-pub async fn in_force(bucket: &impl Bucket, benchmark: &str) -> Result<Digest, DatasetError> {
-    let key = Current::key(benchmark);
-    let Got::Object(object) = bucket.get(&key, None, 4096).await? else {
-        let why = format!(
-            "no data set is in force, `{key}` is missing; publish one with `dataperf dataset publish`"
-        );
-        return Err(FrozenError::Manifest { why }.into());
-    };
-    let current: Current = serde_json::from_slice(&object.bytes).map_err(|error| FrozenError::Manifest {
-        why: format!("`{key}`: {error}"),
-    })?;
-    Ok(current.dataset)
 }
 
 /// The files of a data set, of whatever benchmark it is: each is read whole, once, and kept.
@@ -169,19 +136,12 @@ impl<S: Bucket> FrozenFiles<S> {
 /// A data set of one benchmark.
 pub struct Dataset<B: Benchmark, S> {
     files: FrozenFiles<S>,
-    frozen: Mutex<BTreeMap<String, Arc<B::Frozen>>>,
+    /// By leaderboard, with the bytes of the files it was decoded from.
+    frozen: Mutex<BTreeMap<String, (Arc<B::Frozen>, u64)>>,
     rows: RowCache,
 }
 
 impl<B: Benchmark, S: Bucket> Dataset<B, S> {
-    /// The digest of the data set in force.
-    ///
-    /// # Errors
-    /// [`DatasetError::Frozen`] when none has been published or the object is malformed.
-    pub async fn in_force(bucket: &S) -> Result<Digest, DatasetError> {
-        in_force(bucket, B::ID).await
-    }
-
     /// Opens the data set whose manifest is at `prefix` (empty, or ending in a slash).
     ///
     /// # Errors
@@ -237,7 +197,7 @@ impl<B: Benchmark, S: Bucket> Dataset<B, S> {
     /// [`DatasetError`].
     #[tracing::instrument(name = "load data set", skip_all)]
     pub async fn frozen(&self, leaderboard: &str) -> Result<Arc<B::Frozen>, DatasetError> {
-        if let Some(frozen) = lock(&self.frozen).get(leaderboard) {
+        if let Some((frozen, _)) = lock(&self.frozen).get(leaderboard) {
             return Ok(frozen.clone());
         }
         let mut files = BTreeMap::new();
@@ -246,8 +206,40 @@ impl<B: Benchmark, S: Bucket> Dataset<B, S> {
             files.insert(path, bytes);
         }
         let frozen = Arc::new(B::decode(&self.files.manifest, leaderboard, &files)?);
-        lock(&self.frozen).insert(leaderboard.to_owned(), frozen.clone());
+        let n_bytes = files.values().map(|bytes| bytes.len() as u64).sum();
+        lock(&self.frozen).insert(leaderboard.to_owned(), (frozen.clone(), n_bytes));
         Ok(frozen)
+    }
+
+    /// About how many bytes are kept in memory: the whole files that were read, as much again for what they were decoded to, and rows.
+    pub fn kept_bytes(&self) -> u64 {
+        let whole: u64 = lock(&self.files.files)
+            .values()
+            .map(|bytes| bytes.len() as u64)
+            .sum();
+        let decoded: u64 = lock(&self.frozen).values().map(|(_, n_bytes)| n_bytes).sum();
+        whole + decoded + self.rows.n_bytes()
+    }
+
+    /// The same once the frozen part of `leaderboard` is there too, if it is not. The sizes of whole files stand for those of what they
+    /// are decoded to.
+    pub fn bytes_with(&self, leaderboard: &str) -> u64 {
+        let kept = self.kept_bytes();
+        if lock(&self.frozen).contains_key(leaderboard) {
+            return kept;
+        }
+        let manifest = self.manifest();
+        let mut n_bytes = kept;
+        for path in B::whole_files(manifest, leaderboard).unwrap_or_default() {
+            let size = manifest.files.get(&path).map_or(0, |file| file.n_bytes);
+            let copies = if lock(&self.files.files).contains_key(&path) {
+                1
+            } else {
+                2
+            };
+            n_bytes = n_bytes.saturating_add(size.saturating_mul(copies));
+        }
+        n_bytes
     }
 
     /// The bytes of what the requests ask for.

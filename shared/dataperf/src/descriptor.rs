@@ -1,5 +1,7 @@
 //! What a hosted benchmark says of itself: everything that the platform has to know before it knows the benchmark's type.
 
+use std::collections::BTreeMap;
+
 use crate::benchmark::{Benchmark, Leaderboard};
 use crate::board::Ranking;
 use crate::frozen::{FrozenError, Manifest};
@@ -26,6 +28,9 @@ pub struct Descriptor {
     pub kinds: &'static [&'static str],
     /// The leaderboards of a data set.
     pub leaderboards: fn(&Manifest) -> Result<Vec<Leaderboard>, FrozenError>,
+    /// The evaluation data of each leaderboard of a data set, by a name for it, as
+    /// [`Benchmark::evaluations`](crate::Benchmark::evaluations) says.
+    pub evaluations: fn(&Manifest) -> Result<BTreeMap<String, String>, FrozenError>,
     /// The function that takes an upload to this leaderboard or of this kind, without what a deployment puts before its name.
     pub function: fn(&str) -> &'static str,
     /// What a challenge can't choose, where there is anything.
@@ -67,6 +72,7 @@ impl Descriptor {
             metrics: B::METRICS,
             kinds: &[],
             leaderboards: B::leaderboards,
+            evaluations: B::evaluations,
             function: |_| B::ID,
             fixed: None,
         }

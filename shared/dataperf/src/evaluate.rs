@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use crate::Digest;
 use crate::benchmark::Benchmark;
 use crate::dataset::{Dataset, DatasetError};
 use crate::evidence::{Evidence, Provenance, Weights};
+use crate::in_force::unknown_leaderboard;
 use crate::ports::bucket::Bucket;
 use crate::rejection::{Reason, Rejection};
 use crate::verdict::{EVALUATOR, Verdict};
-use crate::{Digest, quote};
 
 /// Judges `artifact` for a leaderboard: its size, its form, the rules, then the score.
 ///
@@ -154,11 +155,6 @@ fn check_leaderboard<B: Benchmark, S: Bucket>(
     if boards.iter().any(|board| board.name == leaderboard) {
         return Ok(Ok(()));
     }
-    let names: Vec<String> = boards.iter().map(|board| quote(&board.name)).collect();
-    let message = format!(
-        "there is no leaderboard {}: choose one of {}",
-        quote(leaderboard),
-        names.join(", ")
-    );
-    Ok(Err(Reason::new("unknown_leaderboard", "", message).into()))
+    let names = boards.iter().map(|board| &board.name);
+    Ok(Err(unknown_leaderboard(leaderboard, names).into()))
 }

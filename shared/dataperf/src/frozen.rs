@@ -157,6 +157,25 @@ pub enum FrozenError {
         /// The directory or key prefix.
         place: String,
     },
+    /// Nothing says which data set a benchmark is scored with.
+    #[error(
+        "no data set is in force, `{key}` is missing or empty; publish one with `dataperf dataset publish`"
+    )]
+    NotInForce {
+        /// The object that would say so.
+        key: String,
+    },
+    /// What says which data sets are in force can't be used.
+    #[error(
+        "`{key}` in the datasets bucket does not say which data sets are in force: {why}; restore an earlier version of the \
+         object, or put one data set in force alone with `dataperf dataset publish --replace`"
+    )]
+    Current {
+        /// The object.
+        key: String,
+        /// What was expected.
+        why: String,
+    },
     /// The manifest can't be read.
     #[error("`{MANIFEST}` is not a manifest of this format: {why}; import the data set again")]
     Manifest {

@@ -1,5 +1,6 @@
 //! From a submitter's lines to the rows of a board and their ranks.
 
+use crate::Digest;
 use crate::board::{Board, Ranking};
 use crate::rank::{Direction, RankKey};
 use crate::submission::Entry;
@@ -10,28 +11,51 @@ pub struct Ranked {
     /// The submission that stands there: its submitter's best or latest, or any, as the board ranks.
     pub entry: Entry,
     /// 1 for the best score; equal scores share a rank and the one after them counts them all, but no baselines.
-    /// Of a baseline it is the rank that its score would have; documents show none.
+    /// Of a baseline, and of a score of another data set, it is the rank that such a score would have; documents show none.
     pub rank: usize,
+    /// Whether it was scored with another data set than the board is scored with now.
+    pub is_of_other_dataset: bool,
 }
 
 impl Ranked {
-    /// The rank as documents show it: none for a baseline.
+    /// The rank as documents show it: none for a baseline, or for a score of another data set.
     pub fn shown_rank(&self) -> Option<usize> {
-        (!self.entry.is_baseline).then_some(self.rank)
+        (!self.entry.is_baseline && !self.is_of_other_dataset).then_some(self.rank)
     }
 }
 
-/// Gives entries in ranking order their ranks: equal scores share one, and baselines take none from anybody.
-pub fn with_shared_ranks(entries: impl IntoIterator<Item = Entry>) -> Vec<Ranked> {
+/// Whether a score is none of the data set that its board is scored with, so that the two can't be compared.
+pub fn is_of_other_dataset(entry: &Entry, scored_with: Option<Digest>) -> bool {
+    entry
+        .dataset
+        .zip(scored_with)
+        .is_some_and(|(own, of_board)| own != of_board)
+}
+
+/// Gives entries in ranking order their ranks: equal scores share one; baselines, and scores of another data set than `scored_with`,
+/// take none from anybody. Without `scored_with` all are compared.
+pub fn with_shared_ranks(
+    entries: impl IntoIterator<Item = Entry>,
+    scored_with: Option<Digest>,
+) -> Vec<Ranked> {
     let mut ranked: Vec<Ranked> = Vec::new();
+    let mut last: Option<(Option<f64>, usize)> = None;
     let mut n_people = 0;
     for entry in entries {
-        let rank = match ranked.last() {
-            Some(before) if before.entry.score == entry.score => before.rank,
+        let is_of_other_dataset = is_of_other_dataset(&entry, scored_with);
+        let rank = match last {
+            Some((score, rank)) if !is_of_other_dataset && score == entry.score => rank,
             _ => n_people + 1,
         };
-        n_people += usize::from(!entry.is_baseline);
-        ranked.push(Ranked { entry, rank });
+        if !is_of_other_dataset {
+            last = Some((entry.score, rank));
+            n_people += usize::from(!entry.is_baseline);
+        }
+        ranked.push(Ranked {
+            entry,
+            rank,
+            is_of_other_dataset,
+        });
     }
     ranked
 }
@@ -42,20 +66,98 @@ pub fn rank_key_of(entry: &Entry, direction: Direction) -> Option<RankKey> {
     RankKey::new(score, direction, entry.received_at, &entry.id)
 }
 
-/// Of a submitter's lines the one that stands on a board where one may.
+/// Of a submitter's lines the one that stands on a board where one may: the latest one, or the best of `dataset`. Scores of several
+/// data sets are never compared: where none is of `dataset`, it is the best of the newest line's.
 pub fn standing<'a>(
     lines: impl IntoIterator<Item = &'a Entry>,
     board: &Board,
     ranking: Ranking,
     direction: Direction,
+    dataset: Option<Digest>,
 ) -> Option<&'a Entry> {
     let keyed = lines
         .into_iter()
         .filter(|line| line.board == *board)
         .filter_map(|line| rank_key_of(line, direction).map(|key| (key, line)));
-    let first = match ranking {
-        Ranking::Latest => keyed.max_by_key(|(_, line)| line.time_order()),
-        Ranking::Best | Ranking::All => keyed.min_by(|(a, _), (b, _)| a.cmp(b)),
+    let keyed: Vec<(RankKey, &Entry)> = keyed.collect();
+    let newest = keyed.iter().max_by_key(|(_, line)| line.time_order());
+    if ranking == Ranking::Latest {
+        return newest.map(|(_, line)| *line);
+    }
+    let best_of = |dataset: Option<Digest>| {
+        let compared = keyed.iter().filter(|(_, line)| line.dataset == dataset);
+        compared.min_by(|(a, _), (b, _)| a.cmp(b)).map(|(_, line)| *line)
     };
-    first.map(|(_, line)| line)
+    best_of(dataset).or_else(|| best_of(newest?.1.dataset))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Ending, SubmissionId, Timestamp};
+
+    const ONE: &[u8] = b"one";
+    const TWO: &[u8] = b"two";
+
+    fn board() -> Board {
+        Board {
+            benchmark: "b".into(),
+            leaderboard: "l".into(),
+            round: "open".into(),
+        }
+    }
+
+    fn entry(submitter: &str, score: f64, at: i64, dataset: &[u8]) -> Entry {
+        Entry {
+            id: SubmissionId::of("bucket", &format!("{submitter}{at}"), ""),
+            board: board(),
+            submitter: submitter.into(),
+            received_at: Timestamp::from_unix_millis(at),
+            is_baseline: false,
+            withdrawn_at: None,
+            ending: Some(Ending::Scored),
+            score: Some(score),
+            dataset: Some(Digest::of(dataset)),
+        }
+    }
+
+    #[test]
+    fn scores_of_another_data_set_take_no_rank_and_share_none() {
+        let rows = [
+            entry("ada", 0.9, 1, ONE),
+            entry("bo", 0.5, 2, TWO),
+            entry("cy", 0.5, 3, ONE),
+            entry("di", 0.5, 4, TWO),
+            entry("ed", 0.4, 5, TWO),
+        ];
+        let shown = |scored_with: Option<&[u8]>| -> Vec<Option<usize>> {
+            let ranked = with_shared_ranks(rows.clone(), scored_with.map(Digest::of));
+            ranked.iter().map(Ranked::shown_rank).collect()
+        };
+        assert_eq!(shown(Some(TWO)), [None, Some(1), None, Some(1), Some(3)]);
+        assert_eq!(shown(Some(ONE)), [Some(1), None, Some(2), None, None]);
+        assert_eq!(shown(None), [Some(1), Some(2), Some(2), Some(2), Some(5)]);
+    }
+
+    #[test]
+    fn the_best_is_that_of_one_data_set() {
+        let lines = [
+            entry("ada", 0.9, 1, ONE),
+            entry("ada", 0.3, 2, TWO),
+            entry("ada", 0.4, 3, TWO),
+        ];
+        let stands = |ranking, dataset: &[u8]| {
+            let dataset = Some(Digest::of(dataset));
+            let stands = standing(&lines, &board(), ranking, Direction::HigherIsBetter, dataset);
+            stands.and_then(|line| line.score)
+        };
+        assert_eq!(stands(Ranking::Best, ONE), Some(0.9));
+        assert_eq!(stands(Ranking::Best, TWO), Some(0.4));
+        assert_eq!(stands(Ranking::Best, b"none"), Some(0.4), "of the newest line's");
+        assert_eq!(
+            stands(Ranking::Latest, ONE),
+            Some(0.4),
+            "the latest, whatever it is of"
+        );
+    }
 }

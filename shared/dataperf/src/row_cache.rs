@@ -23,6 +23,7 @@ struct Halves {
     young: HashMap<Place, Bytes>,
     old: HashMap<Place, Bytes>,
     young_bytes: usize,
+    old_bytes: usize,
 }
 
 impl RowCache {
@@ -47,6 +48,12 @@ impl RowCache {
             halves.insert((file.to_owned(), row), Bytes::copy_from_slice(bytes));
         }
     }
+
+    /// About how many bytes are kept.
+    pub(crate) fn n_bytes(&self) -> u64 {
+        let halves = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        (halves.young_bytes + halves.old_bytes) as u64
+    }
 }
 
 impl Halves {
@@ -64,7 +71,7 @@ impl Halves {
         let n_bytes = bytes.len() + place.0.len() + size_of::<(Place, Bytes)>();
         if self.young_bytes + n_bytes > MAX_BYTES / 2 {
             self.old = std::mem::take(&mut self.young);
-            self.young_bytes = 0;
+            self.old_bytes = std::mem::take(&mut self.young_bytes);
         }
         self.young_bytes += n_bytes;
         self.young.insert(place, bytes);

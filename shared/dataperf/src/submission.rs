@@ -1,9 +1,9 @@
 //! A submission, from its upload to its receipt.
 
-use crate::Timestamp;
 use crate::board::Board;
 use crate::upload::{SubmissionId, Upload};
 use crate::verdict::{Ending, FIRST_REVISION, Receipt, Verdict};
+use crate::{Digest, Timestamp};
 
 /// A submission as it is when its upload has been noticed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,6 +84,7 @@ impl Submission {
             withdrawn_at: self.withdrawn_at,
             ending: verdict.map(|verdict| verdict.status),
             score: verdict.and_then(|verdict| verdict.score),
+            dataset: verdict.and_then(|verdict| verdict.dataset),
         }
     }
 }
@@ -107,6 +108,8 @@ pub struct Entry {
     pub ending: Option<Ending>,
     /// The score, when scored.
     pub score: Option<f64>,
+    /// The data set it was judged with, where it was judged with one.
+    pub dataset: Option<Digest>,
 }
 
 impl Entry {

@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use dataperf::Digest;
-use dataperf::dataset::{DatasetError, FrozenFiles, Integrity, dataset_prefix, in_force};
+use dataperf::dataset::{DatasetError, FrozenFiles, Integrity, dataset_prefix};
 use dataperf::frozen::FrozenError;
+use dataperf::in_force::InForce;
 use dataperf_aws::S3Bucket;
 use dataperf_nibbler::{BENCHMARK, CONFIGURATION_FILE, Configuration};
 
@@ -34,7 +35,7 @@ impl Kept {
     ) -> Result<Arc<Rules>, DatasetError> {
         let dataset = match pinned {
             Some(dataset) => dataset,
-            None => in_force(&datasets, BENCHMARK).await?,
+            None => InForce::read(&datasets, BENCHMARK).await?.only(BENCHMARK)?,
         };
         let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(rules) = kept().as_ref().filter(|rules| rules.dataset == dataset) {

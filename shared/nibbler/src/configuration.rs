@@ -44,10 +44,7 @@ pub struct Parameters {
 impl Parameters {
     /// The public part of a configuration.
     pub fn of(configuration: &Configuration) -> Self {
-        let board = |board: Board| Leaderboard {
-            name: board.as_str().to_owned(),
-            about: board.about().to_owned(),
-        };
+        let board = |board: Board| Leaderboard::new(board.as_str(), board.about());
         Self {
             leaderboards: Board::ALL.map(board).to_vec(),
             vocabulary: configuration.vocabulary.clone(),

@@ -76,11 +76,13 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     metrics: METRICS,
     kinds: &["generate", "submit", "verdict"],
     leaderboards: |_| {
-        let board = |board: Board| Leaderboard {
-            name: board.as_str().into(),
-            about: board.about().into(),
-        };
+        let board = |board: Board| Leaderboard::new(board.as_str(), board.about());
         Ok(Board::ALL.map(board).into())
+    },
+    evaluations: |_| {
+        Ok(Board::ALL
+            .map(|board| (board.as_str().into(), board.as_str().into()))
+            .into())
     },
     function: |part| match part {
         "generate" => "adversarial-nibbler-generate",

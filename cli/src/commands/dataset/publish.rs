@@ -1,14 +1,16 @@
-//! `dataperf dataset publish`: immutable files first, then the one object that says which data set is in force.
+//! `dataperf dataset publish`: immutable files first, then the one object that says which data set each board is scored with.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use bytes::Bytes;
 use clap::Args;
-use dataperf::Digest;
-use dataperf::dataset::{Current, dataset_prefix};
-use dataperf::frozen::MANIFEST;
-use dataperf::ports::bucket::Bucket;
+use dataperf::benchmark::Leaderboard;
+use dataperf::dataset::{DatasetError, dataset_prefix};
+use dataperf::frozen::{FrozenError, MANIFEST};
+use dataperf::in_force::{InForce, published_manifest};
+use dataperf::{Descriptor, Digest};
+use dataperf_aws::change_in_force;
 use serde_json::json;
 
 use super::objects::{Found, Object};
@@ -17,55 +19,245 @@ use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
 use crate::output::{Format, print_json};
 use crate::progress;
+use crate::registry::descriptor;
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example: dataperf dataset publish frozen/ --local")]
+#[command(
+    after_help = "Example: dataperf dataset publish frozen/ --local\n\nThe boards of the data set are in force from then on; other \
+    boards stay as they are. A board that another data set has is refused, unless --replace says that this one takes its place. \
+    Scores from before stay on the board without a rank until `dataperf rescore` scores them again."
+)]
 pub(crate) struct PublishArgs {
     /// The frozen data set's directory
     directory: PathBuf,
-    /// Upload only; the data set in force stays the one it is
+    /// Upload only; what is in force stays
     #[arg(long)]
     stage: bool,
+    /// Let this data set take the place of those that its boards are scored with now
+    #[arg(long, conflicts_with = "stage")]
+    replace: bool,
     #[command(flatten)]
     cloud: CloudArgs,
+}
+
+/// What becomes of the data sets in force.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Switch {
+    /// Nothing.
+    Stage,
+    /// The boards that no other data set has come into force.
+    Add,
+    /// All boards come into force.
+    Replace,
+}
+
+/// What publishing did.
+#[derive(Debug, Default)]
+pub(crate) struct Published {
+    /// The files that were uploaded.
+    pub(crate) n_uploaded: usize,
+    /// The data set's boards.
+    pub(crate) boards: Vec<String>,
+    /// Those of them that were scored with another data set before, with that data set.
+    pub(crate) replaced: BTreeMap<String, Digest>,
 }
 
 pub(super) async fn run(args: PublishArgs, format: Format) -> Result<Done> {
     let opened = open(&args.directory)?;
     let cloud = args.cloud.connect().await;
-    let n_uploaded = publish(&cloud, &args.directory, &opened, args.stage).await?;
+    let switch = match (args.stage, args.replace) {
+        (true, _) => Switch::Stage,
+        (false, false) => Switch::Add,
+        (false, true) => Switch::Replace,
+    };
+    let published = publish(&cloud, &args.directory, &opened, switch).await?;
+    say(&opened, &published, switch, format)
+}
+
+fn say(opened: &Opened, published: &Published, switch: Switch, format: Format) -> Result<Done> {
     let Opened { manifest, digest, .. } = opened;
-    match format {
-        Format::Json => print_json(&json!({ "dataset": digest, "benchmark": manifest.benchmark,
-                                            "uploaded_files": n_uploaded, "in_force": !args.stage }))?,
-        Format::Text => {
-            println!(
-                "{n_uploaded} of {} files were uploaded, the others were there",
-                manifest.files.len()
-            );
-            let state = if args.stage { "is uploaded" } else { "is in force" };
-            println!("{digest} {state} for {}", manifest.benchmark);
-        }
+    let Published {
+        n_uploaded,
+        boards,
+        replaced,
+    } = published;
+    let in_force = switch != Switch::Stage;
+    if format == Format::Json {
+        print_json(
+            &json!({ "dataset": digest, "benchmark": manifest.benchmark, "uploaded_files": n_uploaded,
+                            "in_force": in_force, "leaderboards": boards, "replaced": replaced }),
+        )?;
+        return Ok(Done::Fine);
+    }
+    println!(
+        "{n_uploaded} of {} files were uploaded, the others were there",
+        manifest.files.len()
+    );
+    if !in_force {
+        println!("{digest} is uploaded for {}", manifest.benchmark);
+        return Ok(Done::Fine);
+    }
+    println!(
+        "{digest} is in force for {}: `{}`",
+        manifest.benchmark,
+        boards.join("`, `")
+    );
+    for (board, before) in replaced {
+        println!(
+            "`{board}` was scored with {before}: what has been scored with it keeps its score and has no rank until `dataperf \
+             rescore {} {board}`",
+            manifest.benchmark
+        );
     }
     Ok(Done::Fine)
 }
 
-/// Uploads what is missing, and switches to the data set unless it is only staged. Gives the number of files
-/// uploaded. What is in the bucket already is compared by its SHA-256, and never overwritten. Evaluations that run meanwhile see the old data set whole or the new one whole.
-pub(crate) async fn publish(cloud: &Cloud, directory: &Path, opened: &Opened, stage: bool) -> Result<usize> {
+/// Uploads what is missing, and puts the data set's boards in force unless it is only staged. What is in the bucket already is
+/// compared by its SHA-256, and never overwritten. Evaluations that run meanwhile see the old data set whole or the new one whole.
+pub(crate) async fn publish(
+    cloud: &Cloud,
+    directory: &Path,
+    opened: &Opened,
+    switch: Switch,
+) -> Result<Published> {
+    let Opened { manifest, digest, .. } = opened;
+    let descriptor = descriptor(&manifest.benchmark)?;
+    let boards = checked(directory, opened, descriptor)?;
+    let boards: Vec<String> = boards.into_iter().map(|board| board.name).collect();
+    let plan = Plan {
+        cloud,
+        descriptor,
+        boards: &boards,
+        dataset: *digest,
+        switch,
+    };
+    if switch != Switch::Stage {
+        let before = usable(InForce::read(&cloud.datasets(), descriptor.id).await)?;
+        plan.change(before).await?; // so that nothing is uploaded that is refused
+    }
+    let n_uploaded = upload(cloud, directory, opened).await?;
+    let replaced = match switch {
+        Switch::Stage => BTreeMap::new(),
+        Switch::Add | Switch::Replace => plan.put_in_force().await?,
+    };
+    Ok(Published {
+        n_uploaded,
+        boards,
+        replaced,
+    })
+}
+
+/// An object that can't be used is an answer here: `--replace` writes it anew.
+fn usable(read: Result<InForce, DatasetError>) -> Result<Result<InForce, FrozenError>> {
+    match read {
+        Ok(in_force) => Ok(Ok(in_force)),
+        Err(DatasetError::Frozen(error)) => Ok(Err(error)),
+        Err(DatasetError::Port(error)) => Err(error.into()),
+    }
+}
+
+/// The boards of a data set whose files are whole and of whose boards nothing wrong is said.
+fn checked(directory: &Path, opened: &Opened, descriptor: &Descriptor) -> Result<Vec<Leaderboard>> {
+    let boards = (descriptor.leaderboards)(&opened.manifest)?;
+    let mut problems: Vec<String> = boards
+        .iter()
+        .flat_map(|board| board.problems(&opened.manifest))
+        .collect();
+    problems.extend(damages(directory, &opened.manifest));
+    if !problems.is_empty() {
+        bail!(
+            "`{}` can't be published, it is damaged or wrong; import it again\n  - {}",
+            directory.display(),
+            problems.join("\n  - ")
+        );
+    }
+    Ok(boards)
+}
+
+/// What is to be in force.
+struct Plan<'a> {
+    cloud: &'a Cloud,
+    descriptor: &'static Descriptor,
+    boards: &'a [String],
+    dataset: Digest,
+    switch: Switch,
+}
+
+impl Plan<'_> {
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.boards.iter().map(String::as_str)
+    }
+
+    /// Puts the boards in force, and says which ones have had another data set.
+    async fn put_in_force(&self) -> Result<BTreeMap<String, Digest>> {
+        let mut replaced = BTreeMap::new();
+        let datasets = self.cloud.datasets();
+        change_in_force(&datasets, self.descriptor.id, async |before| {
+            let (after, others) = self.change(before).await?;
+            replaced = others;
+            Ok::<_, anyhow::Error>(Some(after))
+        })
+        .await?;
+        Ok(replaced)
+    }
+
+    /// What is in force after `before`, and which boards have had another data set until then.
+    ///
+    /// # Errors
+    /// When another data set has some of the boards, and this one is not to take its place.
+    async fn change(
+        &self,
+        before: Result<InForce, FrozenError>,
+    ) -> Result<(InForce, BTreeMap<String, Digest>)> {
+        let mut after = match before {
+            Ok(before) => self.spelt_out(before).await?,
+            Err(_) if self.switch == Switch::Replace => InForce::default(),
+            Err(error) => return Err(error.into()),
+        };
+        let others = after.others_of(self.names(), self.dataset);
+        if !others.is_empty() && self.switch != Switch::Replace {
+            let others: Vec<String> = others
+                .iter()
+                .map(|(board, other)| format!("`{board}` of {other}"))
+                .collect();
+            bail!(
+                "{} has boards of these names in force from another data set; nothing was changed. With `--replace` this data set \
+                 takes its place; otherwise give the boards other names and import again\n  - {}",
+                self.descriptor.id,
+                others.join("\n  - ")
+            );
+        }
+        after.put(self.names(), self.dataset);
+        Ok((after, others))
+    }
+
+    /// Names the boards of an object of the old form, as the manifest of its data set does. Where that can't be read, `--replace`
+    /// leaves this data set in force alone.
+    async fn spelt_out(&self, before: InForce) -> Result<InForce> {
+        let Some(whole) = before.whole() else {
+            return Ok(before);
+        };
+        let manifest = published_manifest(&self.cloud.datasets(), self.descriptor.id, whole).await;
+        let boards = manifest.and_then(|manifest| Ok((self.descriptor.leaderboards)(&manifest)?));
+        match boards {
+            Ok(boards) => Ok(before.spelt_out(boards.iter().map(|board| board.name.as_str()))),
+            Err(DatasetError::Frozen(_)) if self.switch == Switch::Replace => {
+                Ok(before.spelt_out(self.names()))
+            }
+            Err(error) => Err(anyhow::Error::from(error).context(format!(
+                "which boards {whole} has, which is in force, can't be read; `--replace` puts this data set in force alone"
+            ))),
+        }
+    }
+}
+
+/// Uploads the files that are missing, and says how many; nothing where the bucket has other files under the same names.
+async fn upload(cloud: &Cloud, directory: &Path, opened: &Opened) -> Result<usize> {
     let Opened {
         manifest,
         digest,
         bytes,
     } = opened;
-    let damages = damages(directory, manifest);
-    if !damages.is_empty() {
-        bail!(
-            "`{}` is damaged; import it again\n  - {}",
-            directory.display(),
-            damages.join("\n  - ")
-        );
-    }
     let prefix = dataset_prefix(&manifest.benchmark, *digest);
     let manifest_path = directory.join(MANIFEST);
     let files = manifest.files.iter();
@@ -101,14 +293,6 @@ pub(crate) async fn publish(cloud: &Cloud, directory: &Path, opened: &Opened, st
         bar.inc(*n_bytes);
     }
     bar.finish_and_clear();
-    let datasets = cloud.datasets();
-    if !stage {
-        let mut current = serde_json::to_vec_pretty(&Current { dataset: *digest })?;
-        current.push(b'\n');
-        datasets
-            .put(&Current::key(&manifest.benchmark), Bytes::from(current))
-            .await?;
-    }
     Ok(n_missing)
 }
 

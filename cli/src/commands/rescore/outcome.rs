@@ -104,6 +104,7 @@ fn ranked(
             withdrawn_at: None,
             ending: of(revision).map(|_| Ending::Scored),
             score: of(revision),
+            dataset: None, // a pass scores all with one
         };
         lines.entry(&revision.submitter).or_default().push(line);
     }
@@ -111,11 +112,11 @@ fn ranked(
     for lines in lines.values() {
         match order.ranking {
             Ranking::All => stands.extend(lines.iter().filter(|line| line.is_on_board())),
-            ranking => stands.extend(standing(lines, board, ranking, order.direction)),
+            ranking => stands.extend(standing(lines, board, ranking, order.direction, None)),
         }
     }
     stands.sort_by_cached_key(|line| rank_key_of(line, order.direction));
-    with_shared_ranks(stands.into_iter().cloned())
+    with_shared_ranks(stands.into_iter().cloned(), None)
 }
 
 /// What stands now, in order, then what no longer does.

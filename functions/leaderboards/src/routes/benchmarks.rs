@@ -1,11 +1,12 @@
 //! The benchmarks.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use axum::response::Response;
 use dataperf::Descriptor;
+use dataperf::benchmark::Leaderboard;
 use dataperf::challenge::Challenge;
 use dataperf::ports::leaderboard::{Leaderboards, OPEN_ROUND, POST_ROUND};
 use dataperf_aws::Table;
@@ -13,11 +14,12 @@ use dataperf_hosted::HOSTED;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::MOUNTED_AT;
 use super::rounds::{ChallengeDocument, covers};
 use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
-use crate::catalogue::{self, Described, in_force};
+use crate::catalogue::{self, Boards, Described};
 use crate::problem::Problem;
 use crate::query::{NoQuery, Strict};
 
@@ -33,10 +35,10 @@ struct Summary {
     direction: Direction,
     /// The least and the greatest score there can be.
     score_range: [f64; 2],
-    /// Its boards: those of the data set in force, and those that have scores from before.
+    /// Its boards: those of the data sets in force, and those that have scores from before.
     leaderboards: Vec<LeaderboardSummary>,
-    /// The digest of the data set in force; `null` before there is one.
-    dataset: Option<String>,
+    /// The digests of the data sets in force; empty before there is one.
+    datasets: Vec<String>,
 }
 
 /// Which scores are better.
@@ -60,8 +62,44 @@ struct LeaderboardSummary {
     round: String,
     /// Whether its round has closed and it is open as a benchmark.
     is_post_round: bool,
-    /// One line about it; empty for a board that the data set in force does not have.
+    /// One line about it; empty for a board that no data set in force has.
     about: String,
+    /// The data set that uploads to it are scored with, where its round pins none; `null` for a board that is not in force.
+    dataset: Option<String>,
+    #[serde(flatten)]
+    presentation: Presentation,
+}
+
+/// What the data set says beside name and line of how a board is shown; each `null` where it says nothing.
+#[derive(Clone, Default, Serialize, ToSchema)]
+pub(super) struct Presentation {
+    /// What people call it.
+    title: Option<String>,
+    /// What a submission is made of, in the plural.
+    #[schema(example = "rows")]
+    unit: Option<String>,
+    /// How many digits after the decimal point its scores are shown with.
+    digits: Option<u8>,
+    /// The address of its picture, from the root of this API's host.
+    #[schema(example = "/api/v1/benchmarks/speech-selection/leaderboards/en-25/picture")]
+    picture: Option<String>,
+}
+
+impl Presentation {
+    pub(super) fn of(benchmark: &str, said: &Leaderboard) -> Self {
+        let address = |_: &String| {
+            format!(
+                "{MOUNTED_AT}/benchmarks/{benchmark}/leaderboards/{}/picture",
+                said.name
+            )
+        };
+        Self {
+            title: said.title.clone(),
+            unit: said.unit.clone(),
+            digits: said.digits,
+            picture: said.picture.as_ref().map(address),
+        }
+    }
 }
 
 /// The benchmarks.
@@ -76,9 +114,9 @@ struct Benchmarks {
 struct OneBenchmark {
     #[serde(flatten)]
     summary: Summary,
-    /// The data set in force.
-    #[schema(value_type = Option<Described>)]
-    dataset_description: Option<Arc<Described>>,
+    /// The data sets in force.
+    #[schema(value_type = Vec<Described>)]
+    dataset_descriptions: Vec<Arc<Described>>,
     /// The challenge that is published.
     challenge: Option<ChallengeDocument>,
     /// How to submit.
@@ -103,33 +141,25 @@ struct Submitting {
 /// What is known of a benchmark beside its type.
 struct Known {
     summary: Summary,
-    described: Option<Arc<Described>>,
+    datasets: Vec<Arc<Described>>,
     challenge: Option<Challenge>,
 }
 
 async fn known(app: &App, table: &Table, facts: &Descriptor) -> Result<Known, Problem> {
-    let described = in_force(app, facts).await?;
+    let in_force = catalogue::boards(app, facts).await?;
     let challenge = catalogue::challenge(app, facts.id).await?;
-    let defined: BTreeMap<&str, &str> = described
-        .iter()
-        .flat_map(|described| &described.leaderboards)
-        .map(|board| (board.name.as_str(), board.about.as_str()))
-        .collect();
     let mut boards: BTreeSet<(String, String)> = BTreeSet::new();
-    for name in defined.keys() {
-        boards.insert(((*name).to_owned(), OPEN_ROUND.to_owned()));
+    for name in in_force.leaderboards.keys() {
+        boards.insert((name.clone(), OPEN_ROUND.to_owned()));
         let rounds = challenge.iter().flat_map(|challenge| &challenge.rounds);
         let of_board = rounds.filter(|round| covers(round, name));
-        boards.extend(of_board.map(|round| ((*name).to_owned(), round.id.clone())));
+        boards.extend(of_board.map(|round| (name.clone(), round.id.clone())));
     }
     let scored = table.boards(facts.id).await?;
     boards.extend(scored.into_iter().map(|board| (board.leaderboard, board.round)));
-    let leaderboards = boards.into_iter().map(|(name, round)| LeaderboardSummary {
-        about: defined.get(name.as_str()).copied().unwrap_or_default().to_owned(),
-        is_post_round: round.ends_with(POST_ROUND),
-        name,
-        round,
-    });
+    let leaderboards = boards
+        .into_iter()
+        .map(|(name, round)| summary(&in_force, facts.id, name, round));
     let summary = Summary {
         id: facts.id,
         about: facts.about,
@@ -139,13 +169,33 @@ async fn known(app: &App, table: &Table, facts: &Descriptor) -> Result<Known, Pr
         },
         score_range: facts.score_range,
         leaderboards: leaderboards.collect(),
-        dataset: described.as_ref().map(|described| described.digest().to_owned()),
+        datasets: in_force
+            .in_force
+            .datasets()
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
     };
     Ok(Known {
         summary,
-        described,
+        datasets: in_force.datasets,
         challenge,
     })
+}
+
+fn summary(boards: &Boards, benchmark: &str, name: String, round: String) -> LeaderboardSummary {
+    let defined = boards.leaderboards.get(&name);
+    let said = defined.map(|(leaderboard, _)| leaderboard);
+    LeaderboardSummary {
+        about: said.map(|said| said.about.clone()).unwrap_or_default(),
+        dataset: defined.map(|(_, dataset)| dataset.to_string()),
+        presentation: said
+            .map(|said| Presentation::of(benchmark, said))
+            .unwrap_or_default(),
+        is_post_round: round.ends_with(POST_ROUND),
+        name,
+        round,
+    }
 }
 
 /// All benchmarks with their boards.
@@ -203,7 +253,7 @@ pub(super) async fn one(
     };
     let benchmark = OneBenchmark {
         summary: known.summary,
-        dataset_description: known.described,
+        dataset_descriptions: known.datasets,
         challenge: known.challenge.map(ChallengeDocument::from),
         submitting,
     };

@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use dataperf::figures::Figures;
+use dataperf::in_force::InForce;
 use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, OPEN_ROUND};
-use dataperf::{Feedback, Receipt, SubmissionId};
-use dataperf_aws::Table;
+use dataperf::{Descriptor, Digest, Feedback, Receipt, SubmissionId};
+use dataperf_aws::{Table, now};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::benchmarks::Presentation;
 use super::rounds::covers;
 use super::{name, round};
 use crate::answer::Wishes;
@@ -32,6 +34,14 @@ struct BoardPage {
     leaderboard: String,
     /// The round.
     round: String,
+    /// The data set that the board is scored with, by which its rows are ranked; `null` where it has no score, and where the scores of
+    /// all data sets are compared.
+    #[schema(example = "sha256:…")]
+    dataset: Option<String>,
+    /// What its data set says of it, in Markdown.
+    description: Option<String>,
+    #[serde(flatten)]
+    presentation: Presentation,
     /// The lines, best first.
     rows: Vec<Row>,
     /// The cursor of the next page; `null` at the end.
@@ -81,7 +91,13 @@ pub(super) async fn board(
     if page.lines.is_empty() && after.is_none() {
         must_exist(&app, facts, &board, &table).await?;
     }
-    let mut rows: Vec<Row> = page.lines.iter().map(|entry| standing.row(entry)).collect();
+    let boards = catalogue::boards(&app, facts).await?;
+    let challenge = catalogue::challenge(&app, facts.id).await?;
+    let scored_with = table
+        .scored_with(facts, &boards.in_force, challenge.as_ref(), &board, now())
+        .await?;
+    let rows = page.lines.iter().map(|entry| standing.row(entry, scored_with));
+    let mut rows: Vec<Row> = rows.collect();
     if query.include == Some(Include::Spread) {
         let mut spreads = spreads(&app, &caller, &board.benchmark, &page.lines).await?;
         for row in &mut rows {
@@ -92,7 +108,13 @@ pub(super) async fn board(
     let next = page
         .next
         .map(|at| app.seal().word(&Place { at, so_far: standing }));
+    let said = boards.leaderboard(&board.leaderboard);
     let document = BoardPage {
+        dataset: scored_with.map(|dataset| dataset.to_string()),
+        description: said.and_then(|said| said.description.clone()),
+        presentation: said
+            .map(|said| Presentation::of(facts.id, said))
+            .unwrap_or_default(),
         benchmark: board.benchmark,
         leaderboard: board.leaderboard,
         round: board.round,
@@ -102,18 +124,29 @@ pub(super) async fn board(
     Ok(wishes.list(&caller, query.format, &document, &Row::HEADER, &flat))
 }
 
+/// The data set that a board is scored with.
+pub(super) async fn scored_with(
+    app: &App,
+    facts: &Descriptor,
+    board: &Board,
+    table: &Table,
+) -> Result<Option<Digest>, Problem> {
+    let in_force = InForce::read(&app.datasets().await, facts.id).await?;
+    let challenge = catalogue::challenge(app, facts.id).await?;
+    Ok(table
+        .scored_with(facts, &in_force, challenge.as_ref(), board, now())
+        .await?)
+}
+
 /// A board without a line is one that the data set has, in a round that there is, or none at all.
 pub(super) async fn must_exist(
     app: &App,
-    facts: &dataperf::Descriptor,
+    facts: &Descriptor,
     board: &Board,
     table: &Table,
 ) -> Result<(), Problem> {
-    let described = catalogue::in_force(app, facts).await?;
-    let of_dataset = described.is_some_and(|described| {
-        let mut leaderboards = described.leaderboards.iter();
-        leaderboards.any(|defined| defined.name == board.leaderboard)
-    });
+    let boards = catalogue::boards(app, facts).await?;
+    let of_dataset = boards.leaderboard(&board.leaderboard).is_some();
     if of_dataset && board.round == OPEN_ROUND {
         return Ok(());
     }

@@ -2,6 +2,7 @@
 
 use axum::extract::{Path, State};
 use axum::response::Response;
+use dataperf::benchmark::PictureForm;
 use dataperf::ports::PortError;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::leaderboard::Submission;
@@ -140,7 +141,7 @@ pub(super) async fn image(
         .find_map(|listed| Some(listed["key"].as_str()?.to_owned()))
         .ok_or_else(|| missing("the receipt has no such image: take an id of its lines"))?;
     match app.results().await.get(&key, None, MAX_IMAGE_BYTES).await? {
-        Got::Object(object) => Ok(wishes.png(&caller, object.bytes.to_vec())),
+        Got::Object(object) => Ok(wishes.picture(&caller, PictureForm::Png, object.bytes.to_vec())),
         Got::TooLarge { n_bytes } => Err(missing(&format!(
             "the image has {n_bytes} bytes, more than an answer may have: take it from S3"
         ))),

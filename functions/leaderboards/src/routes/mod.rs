@@ -4,6 +4,7 @@ mod benchmarks;
 mod board;
 mod files;
 mod history;
+mod picture;
 mod rounds;
 mod series;
 mod submission;
@@ -64,6 +65,7 @@ pub(crate) fn router(app: App) -> Router {
                 .routes(routes!(benchmarks::list))
                 .routes(routes!(benchmarks::one))
                 .routes(routes!(board::board))
+                .routes(routes!(picture::picture))
                 .routes(routes!(series::series))
                 .routes(routes!(history::history))
                 .routes(routes!(submission::one))

@@ -6,7 +6,7 @@ use dataperf::ports::leaderboard::Board;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::board::must_exist;
+use super::board::{must_exist, scored_with};
 use super::{name, round};
 use crate::answer::Wishes;
 use crate::app::App;
@@ -73,10 +73,11 @@ pub(super) async fn series(
     if page.lines.is_empty() && after.is_none() {
         must_exist(&app, facts, &board, &table).await?;
     }
+    let scored_with = scored_with(&app, facts, &board, &table).await?;
     let points = page
         .lines
         .iter()
-        .filter_map(|entry| Point::of(entry, facts.direction, &mut best))
+        .filter_map(|entry| Point::of(entry, facts.direction, scored_with, &mut best))
         .collect();
     let document = SeriesPage {
         benchmark: board.benchmark,

@@ -3,6 +3,7 @@
 //! Time alone opens and closes a round: an upload belongs to the round that was open when it was stored.
 
 mod document;
+mod evaluations;
 mod fields;
 mod terms;
 
@@ -21,6 +22,7 @@ use crate::{Digest, Timestamp};
 
 pub use crate::board::Ranking;
 pub use document::check;
+pub use evaluations::named_by_dataset;
 pub use terms::{Limits, OverLimit, Terms, Together};
 
 /// Begins the name of a submitter whose submissions are baselines, in a challenge or outside of any.
@@ -89,8 +91,8 @@ pub struct Round {
     /// What participants are told.
     #[serde(default)]
     pub messages: Messages,
-    /// The evaluation data of each leaderboard of the data set, by a name for it, as publishing found it. Submissions to boards
-    /// that share it are counted together.
+    /// The evaluation data of each leaderboard of the pinned data set, or of those in force, by a name for it
+    /// ([`named_by_dataset`]), as publishing found it. Submissions to boards that share it are counted together.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub evaluations: BTreeMap<String, String>,
 }
@@ -304,7 +306,7 @@ impl Challenge {
     /// What submitters and the public see, `at` a time, of a verdict on a board that was reached with `dataset`.
     ///
     /// After its round has closed that is everything, unless another round that has not closed yet is scored with the same
-    /// data: what is in force now may be what an unpinned round is scored with then. A board outside of any round never closes.
+    /// data: what is in force now for a board may be what an unpinned round of it is scored with then. A board outside of any round never closes.
     pub fn shown(&self, board: &Board, dataset: Option<Digest>, at: Timestamp) -> Shown {
         let rules = self.leaderboards.get(&board.leaderboard);
         let level = rules.and_then(|rules| rules.feedback).unwrap_or(self.feedback);
@@ -317,9 +319,9 @@ impl Challenge {
         let level = round.feedback.unwrap_or(level);
         let shares = |other: &&Round| {
             other.id == round.id
-                || other
-                    .dataset
-                    .is_none_or(|of| Some(of) == dataset || Some(of) == round.dataset)
+                || other.may_use(dataset)
+                || (round.dataset.is_some() && other.may_use(round.dataset))
+                || (other.dataset.is_none() && other.has(&board.leaderboard))
         };
         let closings = self.rounds.iter().filter(shares).map(|round| round.closes);
         let last = closings.reduce(|one, other| one.zip(other).map(|(one, other)| one.max(other)));

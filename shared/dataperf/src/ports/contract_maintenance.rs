@@ -13,14 +13,16 @@ use crate::{Benchmark, Digest, Timestamp, Upload};
 const DAY: i64 = 86_400_000;
 
 /// Uploads to one board of one table.
-struct Story<'a, T> {
-    table: &'a T,
-    board: Board,
-    terms: Terms,
+pub(super) struct Story<'a, T> {
+    pub(super) table: &'a T,
+    pub(super) board: Board,
+    pub(super) terms: Terms,
+    /// What scores are said to be scored with.
+    pub(super) dataset: Digest,
 }
 
 impl<'a, T: Maintenance> Story<'a, T> {
-    fn new(table: &'a T, benchmark: &str, leaderboard: &str, ranking: Ranking) -> Self {
+    pub(super) fn new(table: &'a T, benchmark: &str, leaderboard: &str, ranking: Ranking) -> Self {
         let board = Board {
             benchmark: benchmark.into(),
             leaderboard: leaderboard.into(),
@@ -30,10 +32,15 @@ impl<'a, T: Maintenance> Story<'a, T> {
             ranking,
             ..Terms::outside_any_challenge("")
         };
-        Self { table, board, terms }
+        Self {
+            table,
+            board,
+            terms,
+            dataset: Digest::of(b"anything"),
+        }
     }
 
-    fn order(&self) -> Order {
+    pub(super) fn order(&self) -> Order {
         Order {
             direction: Direction::LowerIsBetter,
             ranking: self.terms.ranking,
@@ -41,7 +48,7 @@ impl<'a, T: Maintenance> Story<'a, T> {
     }
 
     /// Receives an upload, and gives the receipt of a score or, for none, of a rejection.
-    async fn receipt(
+    pub(super) async fn receipt(
         &self,
         submitter: &str,
         at: i64,
@@ -82,7 +89,7 @@ impl<'a, T: Maintenance> Story<'a, T> {
         })
     }
 
-    fn verdict(&self, score: Option<f64>) -> Verdict {
+    pub(super) fn verdict(&self, score: Option<f64>) -> Verdict {
         let (benchmark, leaderboard) = (&self.board.benchmark, &self.board.leaderboard);
         let Some(score) = score else {
             return Verdict::rejected(
@@ -100,7 +107,7 @@ impl<'a, T: Maintenance> Story<'a, T> {
             },
             Digest::of(b"anything"),
         );
-        Verdict::scored(benchmark, leaderboard, digest, digest, card)
+        Verdict::scored(benchmark, leaderboard, self.dataset, digest, card)
     }
 
     async fn end(&self, receipt: &Receipt) -> Result<Recorded, super::PortError> {
@@ -111,7 +118,7 @@ impl<'a, T: Maintenance> Story<'a, T> {
         self.table.record(receipt, self.order().direction, &terms).await
     }
 
-    async fn submit(
+    pub(super) async fn submit(
         &self,
         submitter: &str,
         at: i64,
@@ -123,7 +130,7 @@ impl<'a, T: Maintenance> Story<'a, T> {
     }
 
     /// The board as `rank submitter score`, baselines without a rank.
-    async fn top(&self) -> Result<Vec<String>, super::PortError> {
+    pub(super) async fn top(&self) -> Result<Vec<String>, super::PortError> {
         let top = self.table.top(&self.board, 100).await?;
         let row = |ranked: &super::leaderboard::Ranked| {
             let rank = ranked
@@ -161,7 +168,7 @@ pub async fn maintenance(table: &impl Maintenance, benchmark: &str) -> Outcome {
     for ranking in [Ranking::Best, Ranking::Latest, Ranking::All] {
         rescoring(table, benchmark, ranking).await?;
     }
-    Ok(())
+    super::contract_datasets::datasets(table, benchmark).await
 }
 
 async fn rankings(table: &impl Maintenance, benchmark: &str) -> Outcome {

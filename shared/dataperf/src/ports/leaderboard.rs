@@ -10,7 +10,7 @@ use crate::upload::SubmissionId;
 use crate::verdict::Receipt;
 
 pub use crate::board::{Board, OPEN_ROUND, POST_ROUND, Usage};
-pub use crate::ranking::{Ranked, rank_key_of, standing, with_shared_ranks};
+pub use crate::ranking::{Ranked, is_of_other_dataset, rank_key_of, standing, with_shared_ranks};
 pub use crate::submission::{Entry, Received, Submission};
 
 /// What the table knew of an upload before [`Leaderboards::receive`].
@@ -82,7 +82,8 @@ pub trait Leaderboards: Send + Sync {
     /// [`PortError`].
     async fn submission(&self, benchmark: &str, id: &SubmissionId) -> Result<Option<Submission>, PortError>;
 
-    /// The first `n` rows of a board, best first.
+    /// The first `n` rows of a board, best first, ranked as if all were scored with one data set: [`with_shared_ranks`] ranks
+    /// them by what the board is scored with.
     ///
     /// # Errors
     /// [`PortError`].

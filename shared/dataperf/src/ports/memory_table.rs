@@ -59,12 +59,21 @@ impl Table {
     fn rank(&mut self, changed: &Entry, order: Order) {
         let (board, submitter) = (&changed.board, &changed.submitter);
         let row = |id: Option<&SubmissionId>| (board.clone(), submitter.clone(), id.cloned());
+        let stood = self.rows.get(&row(None)).map(|(_, entry)| entry);
+        let dataset = if changed.is_on_board() {
+            changed.dataset
+        } else {
+            stood.and_then(|entry| entry.dataset)
+        };
         self.rows.remove(&row(Some(&changed.id)));
         let lines = self.entries(&board.benchmark);
         let lines = lines.iter().filter(|line| line.submitter == *submitter);
         let (stands, row) = match order.ranking {
             Ranking::All => (Some(changed), row(Some(&changed.id))),
-            ranking => (standing(lines, board, ranking, order.direction), row(None)),
+            ranking => (
+                standing(lines, board, ranking, order.direction, dataset),
+                row(None),
+            ),
         };
         self.rows.remove(&(row.0.clone(), row.1.clone(), None));
         let keyed = stands.and_then(|line| rank_key_of(line, order.direction).map(|key| (key, line.clone())));
@@ -151,9 +160,8 @@ impl Leaderboards for MemoryLeaderboards {
         let rows = table.rows.iter().filter(|((of, _, _), _)| of == board);
         let mut rows: Vec<_> = rows.map(|(_, row)| row).collect();
         rows.sort_by(|a, b| a.0.cmp(&b.0));
-        Ok(with_shared_ranks(
-            rows.into_iter().take(n).map(|(_, entry)| entry.clone()),
-        ))
+        let rows = rows.into_iter().take(n).map(|(_, entry)| entry.clone());
+        Ok(with_shared_ranks(rows, None))
     }
 
     async fn history(&self, benchmark: &str, submitter: &str, n: usize) -> Result<Vec<Entry>, PortError> {

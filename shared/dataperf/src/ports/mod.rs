@@ -4,6 +4,8 @@ pub mod bucket;
 #[cfg(feature = "contract")]
 pub mod contract;
 #[cfg(feature = "contract")]
+mod contract_datasets;
+#[cfg(feature = "contract")]
 mod contract_maintenance;
 pub mod leaderboard;
 pub mod maintenance;

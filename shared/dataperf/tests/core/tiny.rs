@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use bytes::Bytes;
-use dataperf::Digest;
 use dataperf::benchmarks::speech_selection::SpeechSelection;
-use dataperf::dataset::{Current, Dataset, Integrity, dataset_prefix};
+use dataperf::dataset::{Dataset, Integrity, dataset_prefix};
 use dataperf::frozen::{Dtype, FORMAT, FileEntry, MANIFEST, Manifest, TensorEntry};
+use dataperf::in_force::InForce;
 use dataperf::ports::bucket::Bucket;
 use dataperf::ports::memory::MemoryBucket;
+use dataperf::{Benchmark, Digest};
 use serde_json::json;
 
 /// Training clips by row: `job` has 0 to 3, `route` 4 to 7, the nontargets `about` and `over` 8 to 11.
@@ -120,7 +120,10 @@ pub(crate) fn published() -> (MemoryBucket, Digest) {
     let digest = Digest::of(&bytes);
     let bucket = MemoryBucket::default();
     let prefix = dataset_prefix("speech-selection", digest);
-    let current = serde_json::to_vec(&Current { dataset: digest }).expect("json");
+    let mut in_force = InForce::default();
+    let boards = SpeechSelection::leaderboards(&manifest).expect("boards");
+    in_force.put(boards.iter().map(|board| board.name.as_str()), digest);
+    let current = in_force.to_json("speech-selection").expect("json");
     pollster::block_on(async {
         for (path, bytes) in files {
             bucket
@@ -133,7 +136,7 @@ pub(crate) fn published() -> (MemoryBucket, Digest) {
             .await
             .expect("stored");
         bucket
-            .put(&Current::key("speech-selection"), Bytes::from(current))
+            .put(&InForce::key("speech-selection"), current)
             .await
             .expect("stored");
     });

@@ -112,10 +112,7 @@ impl Benchmark for DataAcquisition {
         let parameters: Parameters = manifest.parameters()?;
         let (n, model) = (parameters.markets.len(), parameters.buyer_model.about());
         let about = format!("{n} markets, each with its budget; the buyer trains {model}");
-        Ok(vec![Leaderboard {
-            name: LEADERBOARD.into(),
-            about,
-        }])
+        Ok(vec![Leaderboard::new(LEADERBOARD, about)])
     }
 
     fn whole_files(manifest: &Manifest, _leaderboard: &str) -> Result<Vec<String>, FrozenError> {

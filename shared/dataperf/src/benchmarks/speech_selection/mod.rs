@@ -150,10 +150,7 @@ impl Benchmark for SpeechSelection {
         let parameters = Parameters::of(manifest)?;
         let boards = parameters.leaderboards.iter();
         Ok(boards
-            .map(|(name, limits)| Leaderboard {
-                name: name.clone(),
-                about: about(limits),
-            })
+            .map(|(name, limits)| Leaderboard::new(name, about(limits)))
             .collect())
     }
 

@@ -144,10 +144,7 @@ impl Benchmark for VisionDebugging {
             parameters.tasks.len(),
             parameters.target_share * 100.0
         );
-        Ok(vec![Leaderboard {
-            name: LEADERBOARD.into(),
-            about,
-        }])
+        Ok(vec![Leaderboard::new(LEADERBOARD, about)])
     }
 
     fn whole_files(manifest: &Manifest, _leaderboard: &str) -> Result<Vec<String>, FrozenError> {

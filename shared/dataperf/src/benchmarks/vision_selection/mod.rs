@@ -112,10 +112,7 @@ impl Benchmark for VisionSelection {
             parameters.max_examples,
             concepts.join(", ")
         );
-        Ok(vec![Leaderboard {
-            name: LEADERBOARD.into(),
-            about,
-        }])
+        Ok(vec![Leaderboard::new(LEADERBOARD, about)])
     }
 
     fn whole_files(manifest: &Manifest, _leaderboard: &str) -> Result<Vec<String>, FrozenError> {

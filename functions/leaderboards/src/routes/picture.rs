@@ -1,0 +1,61 @@
+//! A board's picture: a public file of its data set.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use dataperf::benchmark::{PUBLIC, PictureForm};
+use dataperf::dataset::dataset_prefix;
+use dataperf::ports::bucket::{Bucket, Got};
+
+use crate::answer::Wishes;
+use crate::app::App;
+use crate::caller::Caller;
+use crate::catalogue;
+use crate::problem::Problem;
+use crate::query::{NoQuery, Strict};
+
+/// What fits into an answer of a function's six megabytes when it is in base64.
+const MAX_BYTES: u64 = 4 << 20;
+
+/// The picture of a board, where its data set in force has one: a PNG or JPEG file.
+#[utoipa::path(
+    get, path = "/benchmarks/{benchmark}/leaderboards/{leaderboard}/picture", operation_id = "picture",
+    params(
+        ("benchmark" = String, Path, description = "The benchmark's id", example = "speech-selection"),
+        ("leaderboard" = String, Path, description = "The leaderboard's name", example = "en-25"),
+    ),
+    responses(
+        (status = 200, description = "The picture", content(
+            (Vec<u8> = "image/png"), (Vec<u8> = "image/jpeg"),
+        )),
+        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
+    ),
+    security((), ("token" = []))
+)]
+pub(super) async fn picture(
+    State(app): State<App>,
+    Path((benchmark, leaderboard)): Path<(String, String)>,
+    caller: Caller,
+    wishes: Wishes,
+    _: Strict<NoQuery>,
+) -> Result<Response, Problem> {
+    let facts = catalogue::benchmark(&benchmark)?;
+    let boards = catalogue::boards(&app, facts).await?;
+    let none = |detail: &str| Problem::not_found("no_picture", "leaderboard", detail);
+    let defined = boards.leaderboards.get(&leaderboard);
+    let (path, dataset) = defined
+        .and_then(|(said, dataset)| Some((said.picture.as_deref()?, *dataset)))
+        .ok_or_else(|| none("no data set in force says of a picture for this leaderboard"))?;
+    // What publishing has checked, checked again: a data set may have come into the bucket by another way.
+    let form = PictureForm::of_path(path)
+        .filter(|_| path.starts_with(PUBLIC) && dataperf::frozen::is_within(path))
+        .ok_or_else(|| none("what the data set calls its picture is no public PNG or JPEG file"))?;
+    let key = format!("{}{path}", dataset_prefix(facts.id, dataset));
+    match app.datasets().await.get(&key, None, MAX_BYTES).await? {
+        Got::Object(object) if form.is_of(&object.bytes) => {
+            Ok(wishes.picture(&caller, form, object.bytes.to_vec()))
+        }
+        Got::Object(_) => Err(none("the file is not of the form that its name says")),
+        Got::TooLarge { .. } => Err(none("the file is larger than an answer may be")),
+        Got::Missing => Err(none("the file is not in the bucket")),
+    }
+}

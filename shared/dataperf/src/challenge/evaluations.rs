@@ -1,0 +1,86 @@
+//! Names of evaluation data that no two data sets share.
+
+use std::collections::BTreeMap;
+
+use super::Round;
+use crate::Digest;
+
+/// Stands between a data set's own name for some evaluation data and the data set.
+const OF: char = '@';
+/// Hexadecimal digits of the data set's digest in a name.
+const N_DIGITS: usize = 16;
+
+/// The evaluation data of a data set's boards, each by a name that tells the data set too: two data sets may call theirs alike, and
+/// their scores are not counted together.
+pub fn named_by_dataset(evaluations: BTreeMap<String, String>, dataset: Digest) -> BTreeMap<String, String> {
+    let tag = tag(dataset);
+    let named = |(board, evaluation)| (board, format!("{evaluation}{OF}{tag}"));
+    evaluations.into_iter().map(named).collect()
+}
+
+fn tag(dataset: Digest) -> String {
+    let mut digits = dataset.hex();
+    digits.truncate(N_DIGITS);
+    digits
+}
+
+impl Round {
+    /// Whether some of its boards may be scored with `dataset`, as far as it was known when the challenge was published: where
+    /// nothing was noted, any may.
+    pub(super) fn may_use(&self, dataset: Option<Digest>) -> bool {
+        let Some(dataset) = dataset else { return true };
+        if let Some(pinned) = self.dataset {
+            return pinned == dataset;
+        }
+        let tag = tag(dataset);
+        let is_of = |evaluation: &String| match evaluation.rsplit_once(OF) {
+            Some((_, of)) => of == tag,
+            None => true,
+        };
+        let mut own = self.evaluations.iter().filter(|(board, _)| self.has(board));
+        self.evaluations.is_empty() || own.any(|(_, evaluation)| is_of(evaluation))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn round(fields: &serde_json::Value) -> Round {
+        let mut round = json!({ "id": "r", "opens": "2026-03-01T00:00:00Z" });
+        for (name, value) in fields.as_object().expect("an object") {
+            round[name] = value.clone();
+        }
+        serde_json::from_value(round).expect("a round")
+    }
+
+    #[test]
+    fn two_data_sets_with_the_same_names_share_no_evaluation_data() {
+        let names = || BTreeMap::from([("a".to_owned(), "main".to_owned()), ("b".into(), "main".into())]);
+        let (one, two) = (Digest::of(b"one"), Digest::of(b"two"));
+        let (of_one, of_two) = (named_by_dataset(names(), one), named_by_dataset(names(), two));
+        assert_eq!(of_one["a"], of_one["b"]);
+        assert_ne!(of_one["a"], of_two["a"]);
+    }
+
+    #[test]
+    fn a_round_may_use_the_data_sets_that_its_boards_had() {
+        let (one, two) = (Digest::of(b"one"), Digest::of(b"two"));
+        let mut evaluations = named_by_dataset([("a".to_owned(), "main".to_owned())].into(), one);
+        evaluations.extend(named_by_dataset(
+            [("b".to_owned(), "main".to_owned())].into(),
+            two,
+        ));
+        let of_a = round(&json!({ "leaderboards": ["a"], "evaluations": evaluations }));
+        assert!(of_a.may_use(Some(one)) && !of_a.may_use(Some(two)) && of_a.may_use(None));
+        let of_all = round(&json!({ "evaluations": evaluations }));
+        assert!(of_all.may_use(Some(one)) && of_all.may_use(Some(two)));
+        let pinned = round(&json!({ "dataset": two, "evaluations": evaluations }));
+        assert!(!pinned.may_use(Some(one)) && pinned.may_use(Some(two)));
+        for unknown in [json!({}), json!({ "evaluations": { "a": "main" } })] {
+            assert!(round(&unknown).may_use(Some(one)), "{unknown}");
+        }
+    }
+}

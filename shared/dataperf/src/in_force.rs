@@ -1,0 +1,367 @@
+//! Which data sets of a benchmark are in force: each of its boards is scored with one of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::board::Board;
+use crate::challenge::{Challenge, Terms};
+use crate::dataset::{DatasetError, FrozenFiles, Integrity, dataset_prefix};
+use crate::frozen::{FrozenError, Manifest};
+use crate::ports::bucket::{Bucket, Got};
+use crate::rejection::{Reason, quote};
+use crate::{Digest, Timestamp};
+
+/// The object is no larger: some ten thousand boards.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// `BENCHMARK/current.json` in the datasets bucket: the data set of each board.
+///
+/// ```
+/// use dataperf::{Digest, in_force::InForce};
+/// let (one, two) = (Digest::of(b"one"), Digest::of(b"two"));
+/// let mut in_force = InForce::default();
+/// in_force.put(["en-25"], one);
+/// in_force.put(["xray-50"], two);
+/// assert_eq!(in_force.dataset_of("xray-50"), Some(two));
+/// assert_eq!(in_force.others_of(["en-25", "pt-25"], two), [("en-25".to_owned(), one)].into());
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct InForce {
+    boards: BTreeMap<String, Digest>,
+    whole: Option<Digest>,
+}
+
+/// The object's form: of schema 2 `boards`, before it the one data set that all boards were scored with.
+#[derive(Serialize, Deserialize)]
+struct Form {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    schema: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    boards: Option<BTreeMap<String, Digest>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    dataset: Option<Digest>,
+}
+
+impl InForce {
+    /// The version of the form written today.
+    pub const SCHEMA: u32 = 2;
+
+    /// The object's key.
+    pub fn key(benchmark: &str) -> String {
+        format!("{benchmark}/current.json")
+    }
+
+    /// What is in force for a benchmark: nothing where there is no object.
+    ///
+    /// # Errors
+    /// [`DatasetError`] when the bucket does not answer or the object is malformed.
+    pub async fn read(bucket: &impl Bucket, benchmark: &str) -> Result<Self, DatasetError> {
+        let key = Self::key(benchmark);
+        Ok(match bucket.get(&key, None, MAX_BYTES).await? {
+            Got::Missing => Self::default(),
+            Got::Object(object) => Self::parse(benchmark, &object.bytes)?,
+            Got::TooLarge { n_bytes } => {
+                let why = format!("it has {n_bytes} bytes, more than {MAX_BYTES}");
+                return Err(FrozenError::Current { key, why }.into());
+            }
+        })
+    }
+
+    /// The same from the object's bytes.
+    ///
+    /// # Errors
+    /// [`FrozenError::Current`] when they are not of this form.
+    pub fn parse(benchmark: &str, bytes: &[u8]) -> Result<Self, FrozenError> {
+        let malformed = |why: String| FrozenError::Current {
+            key: Self::key(benchmark),
+            why,
+        };
+        let form: Form = serde_json::from_slice(bytes).map_err(|error| malformed(error.to_string()))?;
+        match form {
+            Form {
+                schema: Some(Self::SCHEMA),
+                boards: Some(boards),
+                ..
+            } => Ok(Self { boards, whole: None }),
+            Form {
+                schema: None | Some(1),
+                dataset: Some(whole),
+                ..
+            } => Ok(Self {
+                boards: BTreeMap::new(),
+                whole: Some(whole),
+            }),
+            _ => Err(malformed(format!(
+                "it has neither `schema: {}` with `boards` nor `dataset`",
+                Self::SCHEMA
+            ))),
+        }
+    }
+
+    /// The object's bytes, of schema 2. An old object has to be [spelt out](Self::spelt_out) before.
+    ///
+    /// # Errors
+    /// [`FrozenError::Current`] when it can't be written as JSON.
+    pub fn to_json(&self, benchmark: &str) -> Result<Bytes, FrozenError> {
+        let form = Form {
+            schema: Some(Self::SCHEMA),
+            boards: Some(self.boards.clone()),
+            dataset: None,
+        };
+        let mut json = serde_json::to_vec_pretty(&form).map_err(|error| FrozenError::Current {
+            key: Self::key(benchmark),
+            why: error.to_string(),
+        })?;
+        json.push(b'\n');
+        Ok(json.into())
+    }
+
+    /// Whether no data set is in force.
+    pub fn is_empty(&self) -> bool {
+        self.boards.is_empty() && self.whole.is_none()
+    }
+
+    /// The data set of a board. An object of the old form answers for every name: the data set knows its boards.
+    pub fn dataset_of(&self, leaderboard: &str) -> Option<Digest> {
+        self.whole.or_else(|| self.boards.get(leaderboard).copied())
+    }
+
+    /// The data sets in force, each once.
+    pub fn datasets(&self) -> BTreeSet<Digest> {
+        self.boards.values().copied().chain(self.whole).collect()
+    }
+
+    /// The boards with their data sets; none of an object of the old form that was not [spelt out](Self::spelt_out).
+    pub fn boards(&self) -> &BTreeMap<String, Digest> {
+        &self.boards
+    }
+
+    /// The one data set of an object of the old form.
+    pub fn whole(&self) -> Option<Digest> {
+        self.whole
+    }
+
+    /// The same with each board named. `boards_of` are the boards of [`whole`](Self::whole), where there is one.
+    #[must_use]
+    pub fn spelt_out<'a>(mut self, boards_of: impl IntoIterator<Item = &'a str>) -> Self {
+        if let Some(whole) = self.whole.take() {
+            self.put(boards_of, whole);
+        }
+        self
+    }
+
+    /// Of `boards` those that are in force from a data set other than `dataset`, with that data set.
+    pub fn others_of<'a>(
+        &self,
+        boards: impl IntoIterator<Item = &'a str>,
+        dataset: Digest,
+    ) -> BTreeMap<String, Digest> {
+        let others = boards.into_iter().filter_map(|board| {
+            let other = self.dataset_of(board).filter(|&other| other != dataset)?;
+            Some((board.to_owned(), other))
+        });
+        others.collect()
+    }
+
+    /// Puts `boards` in force from `dataset`, and leaves the other boards as they are.
+    pub fn put<'a>(&mut self, boards: impl IntoIterator<Item = &'a str>, dataset: Digest) {
+        let boards = boards.into_iter().map(|board| (board.to_owned(), dataset));
+        self.boards.extend(boards);
+    }
+
+    /// Takes a board out of force; its data set, where it was in force.
+    pub fn remove(&mut self, leaderboard: &str) -> Option<Digest> {
+        self.boards.remove(leaderboard)
+    }
+
+    /// The data set that an upload to a board is scored with.
+    ///
+    /// # Errors
+    /// [`Unscored`] when the board is not in force, or nothing is.
+    pub fn scoring(&self, benchmark: &str, leaderboard: &str) -> Result<Digest, Unscored> {
+        if self.is_empty() {
+            let key = Self::key(benchmark);
+            return Err(Unscored::NoDataset(FrozenError::NotInForce { key }));
+        }
+        self.dataset_of(leaderboard)
+            .ok_or_else(|| Unscored::NoBoard(unknown_leaderboard(leaderboard, self.boards.keys())))
+    }
+
+    /// The data set that a board is scored with `at` a time, by which its rows are ranked: what its round pins, or what is in force
+    /// for a board that takes uploads. `None` for one that takes none any more, such as that of a closed round: it stays what its
+    /// newest score was scored with.
+    pub fn scored_with(&self, challenge: Option<&Challenge>, board: &Board, at: Timestamp) -> Option<Digest> {
+        let round = challenge.and_then(|challenge| challenge.round(&board.round));
+        if let Some(pinned) = round.and_then(|round| round.dataset) {
+            return Some(pinned);
+        }
+        let terms = Terms::of(challenge, &board.leaderboard, "", at);
+        let takes_uploads = terms.round == board.round;
+        takes_uploads.then(|| self.dataset_of(&board.leaderboard))?
+    }
+
+    /// The one data set of a benchmark whose boards all have the same.
+    ///
+    /// # Errors
+    /// [`FrozenError`] when none is in force, or several are.
+    pub fn only(&self, benchmark: &str) -> Result<Digest, FrozenError> {
+        let mut datasets = self.datasets().into_iter();
+        let key = Self::key(benchmark);
+        match (datasets.next(), datasets.next()) {
+            (Some(one), None) => Ok(one),
+            (None, _) => Err(FrozenError::NotInForce { key }),
+            (Some(_), Some(_)) => Err(FrozenError::Current {
+                key,
+                why: format!("all boards of {benchmark} have one data set, it names several"),
+            }),
+        }
+    }
+}
+
+/// Why an upload to a board can't be scored.
+#[derive(Debug)]
+pub enum Unscored {
+    /// No data set is in force: the organizer's to mend.
+    NoDataset(FrozenError),
+    /// There is no such board: the submitter's to mend.
+    NoBoard(Reason),
+}
+
+/// The rejection of an upload to a board that there is not, with the boards there are.
+pub(crate) fn unknown_leaderboard<'a>(
+    leaderboard: &str,
+    known: impl IntoIterator<Item = &'a String>,
+) -> Reason {
+    let names: Vec<String> = known.into_iter().map(|name| quote(name)).collect();
+    let message = format!(
+        "there is no leaderboard {}: choose one of {}",
+        quote(leaderboard),
+        names.join(", ")
+    );
+    Reason::new("unknown_leaderboard", "", message)
+}
+
+/// The manifest of a published data set.
+///
+/// # Errors
+/// [`DatasetError`] when there is none of this digest, or it is another benchmark's.
+pub async fn published_manifest(
+    bucket: &impl Bucket,
+    benchmark: &str,
+    dataset: Digest,
+) -> Result<Manifest, DatasetError> {
+    let prefix = dataset_prefix(benchmark, dataset);
+    let files = FrozenFiles::open(bucket, benchmark, prefix, Some(dataset), Integrity::Digests).await?;
+    Ok(files.manifest().clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ports::memory::MemoryBucket;
+
+    fn read(text: Option<&str>) -> Result<InForce, DatasetError> {
+        let bucket = MemoryBucket::default();
+        pollster::block_on(async {
+            if let Some(text) = text {
+                let bytes = Bytes::from(text.to_owned());
+                bucket.put("b/current.json", bytes).await.expect("stored");
+            }
+            InForce::read(&bucket, "b").await
+        })
+    }
+
+    #[test]
+    fn the_old_form_means_all_boards_of_one_data_set() {
+        let digest = Digest::of(b"one");
+        let old = read(Some(&format!("{{\"dataset\": \"{digest}\"}}"))).expect("the old form");
+        assert_eq!(old.dataset_of("anything"), Some(digest));
+        assert_eq!((old.whole(), old.only("b").expect("one")), (Some(digest), digest));
+        let spelt_out = old.spelt_out(["a", "b"]);
+        assert_eq!(spelt_out.dataset_of("b"), Some(digest));
+        assert_eq!(spelt_out.dataset_of("anything"), None);
+        let written = spelt_out.to_json("b").expect("JSON");
+        assert_eq!(
+            InForce::parse("b", &written).expect("what was written"),
+            spelt_out
+        );
+    }
+
+    #[test]
+    fn boards_are_put_and_removed_one_by_one() {
+        let (one, two) = (Digest::of(b"one"), Digest::of(b"two"));
+        let mut in_force = InForce::default();
+        in_force.put(["a", "b"], one);
+        in_force.put(["c"], two);
+        assert_eq!(in_force.datasets(), BTreeSet::from([one, two]));
+        assert!(in_force.others_of(["c", "d"], two).is_empty());
+        in_force.put(["b"], two);
+        assert_eq!(
+            ["a", "b", "c"].map(|board| in_force.dataset_of(board)),
+            [Some(one), Some(two), Some(two)]
+        );
+        assert_eq!(in_force.remove("a"), Some(one));
+        assert_eq!(in_force.remove("a"), None);
+        assert_eq!(in_force.only("b").expect("one is left"), two);
+    }
+
+    #[test]
+    fn whose_fault_an_unscored_upload_is() {
+        let nothing = read(None).expect("nothing");
+        let Err(Unscored::NoDataset(error)) = nothing.scoring("b", "a") else {
+            panic!("nothing is in force")
+        };
+        assert!(error.to_string().contains("no data set is in force"), "{error}");
+        let mut some = nothing;
+        some.put(["a"], Digest::of(b"one"));
+        let Err(Unscored::NoBoard(reason)) = some.scoring("b", "c") else {
+            panic!("there is no such board")
+        };
+        assert_eq!(reason.code, "unknown_leaderboard");
+        assert!(reason.message.contains("`a`"), "{}", reason.message);
+    }
+
+    #[test]
+    fn a_board_that_takes_no_uploads_any_more_keeps_its_data_set() {
+        let (one, two) = (Digest::of(b"one"), Digest::of(b"two"));
+        let challenge = serde_json::json!({ "schema": 1, "title": "t", "rounds": [
+            { "id": "pinned", "leaderboards": ["a"], "opens": "2026-03-01T00:00:00Z", "closes": "2026-03-05T00:00:00Z", "dataset": two },
+            { "id": "free", "leaderboards": ["b"], "opens": "2026-03-01T00:00:00Z", "closes": "2026-03-05T00:00:00Z" },
+        ] });
+        let challenge: Challenge = serde_json::from_value(challenge).expect("a challenge");
+        let mut in_force = InForce::default();
+        in_force.put(["a", "b", "c"], one);
+        let scored_with = |leaderboard: &str, round: &str, at: &str| {
+            let board = Board {
+                benchmark: "s".into(),
+                leaderboard: leaderboard.into(),
+                round: round.into(),
+            };
+            in_force.scored_with(Some(&challenge), &board, at.parse().expect("a time"))
+        };
+        let (while_open, after) = ("2026-03-02T00:00:00Z", "2026-03-06T00:00:00Z");
+        for at in [while_open, after] {
+            assert_eq!(scored_with("a", "pinned", at), Some(two));
+            assert_eq!(scored_with("a", "pinned.post", at), Some(two));
+            assert_eq!(scored_with("c", "open", at), Some(one), "in no round");
+            assert_eq!(scored_with("b", "open", at), None, "from before the challenge");
+        }
+        assert_eq!(scored_with("b", "free", while_open), Some(one));
+        assert_eq!(scored_with("b", "free", after), None);
+        assert_eq!(scored_with("b", "free.post", after), Some(one));
+        assert_eq!(scored_with("d", "open", after), None, "not in force");
+    }
+
+    #[test]
+    fn what_is_no_such_object_is_said_to_be_none() {
+        for text in ["{}", "{\"schema\": 3, \"boards\": {}}", "[]", "{\"schema\": 2}"] {
+            let error = read(Some(text)).expect_err(text).to_string();
+            assert!(
+                error.contains("b/current.json") && error.contains("--replace"),
+                "{error}"
+            );
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! What every table must do where scores of a board come from several data sets: the best is that of one of them.
+
+use super::contract::Outcome;
+use super::contract_maintenance::Story;
+use super::leaderboard::Ranked;
+use super::maintenance::{Maintenance, Revised};
+use crate::challenge::Ranking;
+use crate::{Digest, Receipt, Timestamp};
+
+/// Less is better in it.
+pub(super) async fn datasets(table: &impl Maintenance, benchmark: &str) -> Outcome {
+    let mut story = Story::new(table, benchmark, "data sets", Ranking::Best);
+    let (one, two) = (Digest::of(b"one"), Digest::of(b"two"));
+    story.dataset = one;
+    let first = story.submit("ada", 1, Some(0.25)).await?;
+    story.submit("bo", 2, Some(0.5)).await?;
+    story.dataset = two;
+    let second = story.submit("ada", 3, Some(0.75)).await?;
+    assert_eq!(
+        story.top().await?,
+        ["1 bo 0.5", "2 ada 0.75"],
+        "the new data set's score stands, though it is the worse one"
+    );
+    let top = table.top(&story.board, 10).await?;
+    let of = |ranked: &Ranked| ranked.entry.dataset;
+    assert_eq!(top.iter().map(of).collect::<Vec<_>>(), [Some(one), Some(two)]);
+    story.submit("ada", 4, Some(0.875)).await?;
+    assert_eq!(
+        story.top().await?,
+        ["1 bo 0.5", "2 ada 0.75"],
+        "the best of its own"
+    );
+    story.dataset = one;
+    story.submit("ada", 5, Some(0.375)).await?;
+    assert_eq!(
+        story.top().await?,
+        ["1 ada 0.25", "2 bo 0.5"],
+        "and of the first again, once it is scored with that again"
+    );
+
+    let at = Timestamp::from_unix_millis(6);
+    table
+        .withdraw(benchmark, &first.submission, at, story.order())
+        .await?;
+    assert_eq!(
+        story.top().await?,
+        ["1 ada 0.375", "2 bo 0.5"],
+        "the next of the same"
+    );
+
+    let run = table.begin_run(&story.board, at).await?;
+    story.dataset = two;
+    let again = Receipt {
+        revision: 2,
+        finished_at: at,
+        verdict: story.verdict(Some(0.625)),
+        ..second
+    };
+    let revised = table.revise(&again, story.order(), &run.id).await?;
+    assert_eq!(revised, Revised::Recorded);
+    assert_eq!(
+        story.top().await?,
+        ["1 bo 0.5", "2 ada 0.625"],
+        "what is scored again stands by the data set that it is scored with"
+    );
+    let all = table.series(&story.board).await?;
+    let datasets: Vec<_> = all.iter().map(|line| line.dataset).collect();
+    assert_eq!(datasets, [Some(one), Some(two), Some(two), Some(one)]);
+    Ok(())
+}
