@@ -105,6 +105,7 @@ class Judge:
             "AWS_ENDPOINT_URL": self.endpoint, "AWS_LAMBDA_FUNCTION_NAME": "f", "AWS_LAMBDA_FUNCTION_VERSION": "1",
             "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "1769", "AWS_LAMBDA_LOG_GROUP_NAME": "g", "AWS_LAMBDA_LOG_STREAM_NAME": "s",
             "DATAPERF_TABLE": "dataperf", "DATAPERF_DATASETS_BUCKET": "datasets", "DATAPERF_RESULTS_BUCKET": "results",
+            "DATAPERF_SIGNING_KEY": "alias/dataperf-receipts",
             "DATAPERF_SUBMISSIONS_BUCKET": "submissions", "DATAPERF_FUNCTION_PREFIX": "", "DATAPERF_CURSOR_KEY": "moto",
             "DATAPERF_SWEEP_AFTER_SECONDS": "0", "DATAPERF_GIVE_UP_AFTER_SECONDS": "3600",
         }
