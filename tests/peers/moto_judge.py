@@ -111,6 +111,9 @@ class Judge:
         }
 
     def make_resources(self) -> None:
+        kms = boto3.client("kms", endpoint_url=self.endpoint, region_name="us-east-1", aws_access_key_id="local", aws_secret_access_key="local")
+        key = kms.create_key(KeySpec="ECC_NIST_P256", KeyUsage="SIGN_VERIFY")["KeyMetadata"]["KeyId"]
+        kms.create_alias(AliasName="alias/dataperf-receipts", TargetKeyId=key)
         for name in ("submissions", "datasets", "results"):
             self.s3.create_bucket(Bucket=name)
             self.s3.put_bucket_versioning(Bucket=name, VersioningConfiguration={"Status": "Enabled"})
