@@ -22,7 +22,7 @@ pub(crate) fn deployed(function: &str) -> Policy {
     policies.remove(function).unwrap()
 }
 
-fn as_deployed(config: &mut Config) {
+pub(crate) fn as_deployed(config: &mut Config) {
     with_caretaker(config);
     for function in &mut config.functions {
         function.policy = Some(deployed(&function.name));

@@ -65,7 +65,7 @@ impl World {
     /// The receipts in the results bucket; each object has one version, beside those of failures that were evaluated
     /// again.
     async fn stored_receipts(&self) -> BTreeMap<SubmissionId, Receipt> {
-        let s3 = &self.clients.s3;
+        let (s3, keys) = (&self.clients.s3, self.keys().await);
         let mut receipts = BTreeMap::new();
         let mut request = s3.list_object_versions().bucket("results");
         loop {
@@ -79,7 +79,9 @@ impl World {
                     .await
                     .unwrap();
                 let bytes = object.body.collect().await.unwrap().into_bytes();
-                let receipt: Receipt = serde_json::from_slice(&bytes).unwrap();
+                let json = serde_json::from_slice(&bytes).unwrap();
+                keys.check(&json).expect("every receipt is signed");
+                let receipt: Receipt = serde_json::from_value(json).unwrap();
                 assert_eq!(receipt.object_key(), key);
                 if version.is_latest() != Some(true) {
                     assert_eq!(
@@ -124,7 +126,7 @@ impl World {
             let whole = submission.receipt.as_ref().expect("it has ended");
             assert_eq!(whole.feedback, None, "the table keeps everything");
             let shown = receipt.feedback.expect("it says how much it shows");
-            assert_eq!(&whole.shown(shown), receipt, "table and bucket agree");
+            assert_eq!(whole.shown(shown), receipt.unsigned(), "table and bucket agree");
             let history = leaderboards
                 .history(BENCHMARK, &receipt.submitter, 1000)
                 .await

@@ -4,10 +4,11 @@
 use std::process::{Command, Output};
 
 /// What every function needs; what one needs beside it is its `MORE`.
-const NEEDED: [&str; 3] = [
+const NEEDED: [&str; 4] = [
     "DATAPERF_TABLE",
     "DATAPERF_DATASETS_BUCKET",
     "DATAPERF_RESULTS_BUCKET",
+    "DATAPERF_SIGNING_KEY",
 ];
 
 fn needed() -> Vec<&'static str> {

@@ -23,6 +23,7 @@ mod organizer;
 mod project;
 mod publishing;
 mod read_api;
+mod receipts;
 mod scale;
 mod scores;
 mod storms;

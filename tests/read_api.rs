@@ -291,6 +291,7 @@ async fn finish(world: &World, submitter: &str, at: i64, score: f64) {
     };
     let receipt = Receipt {
         schema: Receipt::SCHEMA,
+        signature: None,
         revision: 1,
         submission: received.upload.id(),
         submitter: submitter.into(),

@@ -17,6 +17,16 @@ fn redacted(mut text: String, receipts: &[Receipt]) -> String {
         text = text.replace(receipt.submission.as_str(), &format!("SUBMISSION_{n}"));
         text = text.replace(receipt.version.as_ref().unwrap(), &format!("VERSION_{n}"));
     }
+    for signature in receipts.iter().filter_map(|receipt| receipt.signature.as_ref()) {
+        let signed_at = |at: &str| format!("\"signed_at\": \"{at}\"");
+        text = text.replace(
+            &signed_at(&signature.signed_at.to_string()),
+            &signed_at("SIGNED_AT"),
+        );
+        text = text
+            .replace(&signature.key, "KEY")
+            .replace(&signature.value, "VALUE");
+    }
     for (n, receipt) in receipts.iter().enumerate() {
         let n = n + 1;
         text = text.replace(&receipt.received_at.to_string(), &format!("RECEIVED_AT_{n}"));

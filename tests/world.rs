@@ -5,9 +5,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use aws_sdk_s3::primitives::ByteStream;
+use dataperf::ports::bucket::{Bucket as _, Got};
 use dataperf::ports::leaderboard::{Board, OPEN_ROUND};
-use dataperf::{Receipt, SubmissionId};
-use dataperf_aws::{Clients, S3Bucket, Table};
+use dataperf::signature::Keys;
+use dataperf::{Receipt, SubmissionId, Timestamp};
+use dataperf_aws::{Clients, KmsKey, S3Bucket, Table};
 use dataperf_local::{
     ACCESS_KEY_ID, Bucket, Config, FunctionSpec, LocalCloud, SECRET_ACCESS_KEY, TableSpec, Trigger,
 };
@@ -20,6 +22,8 @@ use crate::project::{BENCHMARK, Ran, binary, dataperf, frozen};
 pub(crate) const PATIENCE: Duration = Duration::from_mins(15);
 /// The function that ends what the others could not.
 pub(crate) const CARETAKER: &str = "caretaker";
+/// The alias of the key that receipts are signed with.
+pub(crate) const SIGNING_KEY: &str = "alias/dataperf-receipts";
 /// The bucket of the sample events in `events/`.
 pub(crate) const SAMPLE_BUCKET: &str = "dataperf-submissions-111122223333-eu-central-1";
 
@@ -52,6 +56,7 @@ fn config(dir: &Path) -> Config {
         .into();
     config.table = Some(TableSpec::dataperf("dataperf"));
     config.retry_backoff = vec![Duration::from_millis(30), Duration::from_millis(60)];
+    config.signing_alias = Some(SIGNING_KEY.into());
     config.http_port = Some(0);
     config.functions = vec![function(BENCHMARK)];
     config
@@ -63,6 +68,7 @@ fn function(name: &str) -> FunctionSpec {
         ("DATAPERF_DATASETS_BUCKET", "datasets"),
         ("DATAPERF_RESULTS_BUCKET", "results"),
         ("DATAPERF_SUBMISSIONS_BUCKET", "submissions"),
+        ("DATAPERF_SIGNING_KEY", SIGNING_KEY),
         ("DATAPERF_CURSOR_KEY", "of the tests"), // the read API's
     ];
     FunctionSpec {
@@ -195,6 +201,20 @@ impl World {
 
     pub(crate) fn bucket(&self, name: &str) -> S3Bucket {
         S3Bucket::new(self.clients.s3.clone(), name)
+    }
+
+    /// The public keys: those that are published, or else the one in use.
+    pub(crate) async fn keys(&self) -> Keys {
+        let published = self.bucket("datasets").get(Keys::OBJECT_KEY, None, 1 << 20).await;
+        if let Got::Object(object) = published.unwrap() {
+            return serde_json::from_slice(&object.bytes).unwrap();
+        }
+        let kms = self.clients.kms(Some(self.cloud.lambda_endpoint()));
+        let signer = KmsKey::new(kms, SIGNING_KEY);
+        let key = signer.public_key(Timestamp::from_unix_millis(0)).await.unwrap();
+        let mut keys = Keys::default();
+        keys.add(key);
+        keys
     }
 
     /// Uploads a submission under any key.

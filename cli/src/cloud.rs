@@ -8,7 +8,7 @@ use dataperf::Timestamp;
 use dataperf::challenge::{Challenge, Ranking};
 use dataperf::ports::leaderboard::Board;
 use dataperf::ports::maintenance::Order;
-use dataperf_aws::{Clients, Evaluators, S3Bucket, Table};
+use dataperf_aws::{Clients, Evaluators, KmsKey, S3Bucket, Service, Table};
 use dataperf_local::{AccessKey, LocalCloud};
 
 use crate::registry::descriptor;
@@ -24,6 +24,8 @@ pub(crate) const TABLE: &str = "dataperf";
 pub(crate) const SUBMISSIONS: &str = "submissions";
 pub(crate) const DATASETS: &str = "datasets";
 pub(crate) const RESULTS: &str = "results";
+/// The alias of the key that receipts are signed with, as the template calls it where its `Name` is `dataperf`.
+pub(crate) const SIGNING_KEY: &str = "alias/dataperf-receipts";
 
 /// Options of every command that talks to a cloud.
 #[derive(Debug, Clone, Args)]
@@ -60,6 +62,9 @@ pub(crate) struct CloudArgs {
     /// The table of leaderboards
     #[arg(long, env = "DATAPERF_TABLE", default_value = TABLE, value_name = "NAME")]
     pub(crate) table: String,
+    /// The key of KMS that receipts are signed with: its alias
+    #[arg(long, env = "DATAPERF_SIGNING_KEY", default_value = SIGNING_KEY, value_name = "alias/NAME")]
+    pub(crate) signing_key: String,
 }
 
 impl CloudArgs {
@@ -69,13 +74,14 @@ impl CloudArgs {
             local: true,
             s3_endpoint: Some(cloud.s3_endpoint().into()),
             dynamodb_endpoint: Some(cloud.dynamodb_endpoint().into()),
-            lambda_endpoint: None,
+            lambda_endpoint: Some(cloud.lambda_endpoint().into()),
             local_key: Some(cloud.organizer().clone()),
             functions_prefix: None,
             submissions_bucket: SUBMISSIONS.into(),
             datasets_bucket: DATASETS.into(),
             results_bucket: RESULTS.into(),
             table: TABLE.into(),
+            signing_key: SIGNING_KEY.into(),
         }
     }
 
@@ -169,13 +175,23 @@ impl Cloud {
         Evaluators::new(self.clients.lambda(endpoint.as_deref()), prefix)
     }
 
-    /// Where Lambda and Secrets Manager are, when not where the environment says.
+    /// Where Lambda, Secrets Manager and KMS are, when not where the environment says.
     pub(crate) fn lambda_endpoint(&self) -> Option<String> {
         let local = self
             .names
             .is_local()
             .then(|| format!("http://127.0.0.1:{LAMBDA_PORT}"));
         self.names.lambda_endpoint.clone().or(local)
+    }
+
+    /// KMS.
+    pub(crate) fn kms(&self) -> Service {
+        self.clients.kms(self.lambda_endpoint().as_deref())
+    }
+
+    /// The key that receipts are signed with.
+    pub(crate) fn signer(&self) -> KmsKey {
+        KmsKey::new(self.kms(), &self.names.signing_key)
     }
 
     /// The bucket of submissions.

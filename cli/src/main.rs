@@ -44,7 +44,7 @@ enum Command {
     Score(commands::score::ScoreArgs),
     /// Check an artifact's form and rules offline, without scoring it
     Validate(commands::score::ArtifactArgs),
-    /// Recompute a receipt offline and compare it bit for bit
+    /// Check a receipt: its signature, and recomputed bit for bit
     Verify(commands::verify::VerifyArgs),
     /// Make, describe and publish frozen data sets
     #[command(subcommand)]
@@ -68,6 +68,9 @@ enum Command {
     /// Issue, list and revoke the read API's tokens
     #[command(subcommand)]
     Token(commands::token::TokenCommand),
+    /// Publish, rotate and show the keys that receipts are signed with
+    #[command(subcommand)]
+    Keys(commands::keys::KeysCommand),
     /// Take a scored submission off its board
     Withdraw(commands::withdraw::WithdrawArgs),
     /// Have a whole board scored again, after its data set or its evaluator has changed
@@ -158,6 +161,7 @@ async fn run(cli: Cli) -> anyhow::Result<Done> {
         Command::Status(args) => commands::status::run(args, format).await,
         Command::Redrive(args) => commands::redrive::run(args, format).await,
         Command::Token(command) => commands::token::run(command, format).await,
+        Command::Keys(command) => commands::keys::run(command, format).await,
         Command::Challenge(command) => commands::challenge::run(command, format).await,
         Command::Withdraw(args) => commands::withdraw::run(args, format).await,
         Command::Rescore(args) => commands::rescore::run(args, format).await,

@@ -27,6 +27,7 @@ NAMES = {
     "AWS::Logs::LogGroup": ("LogGroupName", ARN.format(service="logs", rest="log-group:{name}")),
     # AWS puts six characters behind a secret's name.
     "AWS::SecretsManager::Secret": ("Name", ARN.format(service="secretsmanager", rest="secret:{name}-??????")),
+    "AWS::KMS::Alias": ("AliasName", ARN.format(service="kms", rest="{name}")),
     "AWS::Lambda::Function": ("FunctionName", ARN.format(service="lambda", rest="function:{name}")),
 }
 

@@ -35,8 +35,8 @@ READING = WILDCARD_RESOURCES.keys() | WHOLE_BUCKET_ACTIONS | {
     "sqs:SendMessage",
 }
 # And of data sets what describes them, never the data.
-DESCRIPTIONS = ("/*/challenge.json", "/*/current.json", "/*/manifest.json")
-STATEFUL = {"AWS::S3::Bucket", "AWS::DynamoDB::Table", "AWS::SQS::Queue", "AWS::SecretsManager::Secret"}
+DESCRIPTIONS = ("/*/challenge.json", "/*/current.json", "/*/manifest.json", "/keys.json")
+STATEFUL = {"AWS::S3::Bucket", "AWS::DynamoDB::Table", "AWS::SQS::Queue", "AWS::SecretsManager::Secret", "AWS::KMS::Key"}
 MAX_RETENTION_SECONDS = 14 * 24 * 3600
 # Lambda keeps so many of an account's usual thousand unreserved.
 RESERVABLE = 1000 - 100
@@ -73,6 +73,12 @@ def broken_by_statement(benchmark, statement, existing_arns):
         if resource == "*":
             if not WILDCARD_RESOURCES.keys() >= set(as_list(statement["Action"])):
                 yield f"`{sid}` allows all resources, name them or give the reason in WILDCARD_RESOURCES"
+        elif resource.startswith("arn:aws:kms:"):
+            # any key, but by an alias made here only, so that the key can be rotated
+            account, _, name = resource.rpartition(":")
+            alias = statement.get("Condition", {}).get("StringLike", {}).get("kms:RequestAlias", "")
+            if name != "key/*" or as_list(statement["Action"]) != ["kms:Sign"] or f"{account}:{alias}" not in existing_arns:
+                yield f"`{sid}` allows `{statement['Action']}` with other keys than that of the alias made here"
         elif resource in existing_arns and WHOLE_BUCKET_ACTIONS >= set(as_list(statement["Action"])):
             continue
         elif resource.startswith("arn:aws:s3:"):

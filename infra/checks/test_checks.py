@@ -51,6 +51,13 @@ PROMISE_FAULTS = [
 ]
 
 PROMISE_FAULTS += [
+    ("infra/evaluator.yaml", "kms:RequestAlias: !Sub alias/${Name}-receipts", 'kms:RequestAlias: "*"', "with other keys than"),
+    ("infra/caretaker.yaml", "Action: kms:Sign", "Action: kms:Decrypt", "with other keys than"),
+    ("infra/signing.yaml", "DeletionPolicy: RetainExceptOnCreate", "DeletionPolicy: Delete", "may be deleted"),
+    ("infra/reader.yaml", "Action: [dynamodb:BatchGetItem,", "Action: [kms:Sign, dynamodb:BatchGetItem,", "`kms:Sign`, it may only read"),
+]
+
+PROMISE_FAULTS += [
     ("infra/caretaker.yaml", "-results-${AWS::AccountId}", "-datasets-${AWS::AccountId}", "all that a role for all may touch"),
     ("infra/caretaker.yaml", "Action: lambda:InvokeFunction", "Action: lambda:*", "wildcard action `lambda:*`"),
     ("infra/caretaker.yaml", ":function:${Name}-speech-selection", ":function:*", "which is nothing made here"),

@@ -20,6 +20,7 @@ use crate::faults::{Faults, Gate};
 use crate::host::{self, Host, HostContext};
 use crate::http_function;
 use crate::images::ImageService;
+use crate::kms::SigningKeys;
 use crate::on_failure::OnFailureRecord;
 use crate::private;
 use crate::queue::Queue;
@@ -84,6 +85,7 @@ impl LocalCloud {
             Arc::clone(&faults),
         ));
         let store = crate::s3::open(&data_dir.join("objects"), &database, &queue, &config.buckets)?;
+        let signing_keys = SigningKeys::open(&data_dir, config.signing_alias.as_deref())?;
         let table_path = data_dir.join("dynamodb.sqlite");
         let tables = crate::dynamodb::open(&table_path, config.table.as_ref(), owned_dir.is_set_up())?;
         owned_dir.set_up()?;
@@ -110,8 +112,11 @@ impl LocalCloud {
                 &stop_servers,
             ),
         ];
-        let lambda = crate::lambda::router(Arc::clone(&queue), guard.clone())
-            .merge(crate::secrets::router(config.secrets, guard));
+        let lambda = crate::lambda::router(Arc::clone(&queue), guard.clone()).merge(crate::targets::router(
+            config.secrets,
+            signing_keys,
+            guard,
+        ));
         let lambda_endpoint = ports.lambda.endpoint.clone();
         servers.push(spawn(
             ports.lambda,
@@ -186,7 +191,7 @@ impl LocalCloud {
         &self.inner.images_endpoint
     }
 
-    /// The URL of Lambda, of which there is Invoke, and of Secrets Manager.
+    /// The URL of Lambda, of which there is Invoke, and of Secrets Manager and KMS.
     pub fn lambda_endpoint(&self) -> &str {
         &self.inner.lambda_endpoint
     }

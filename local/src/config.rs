@@ -75,6 +75,9 @@ pub struct Config {
     pub functions: Vec<FunctionSpec>,
     /// What Secrets Manager holds, by name. It is reached at Lambda's address.
     pub secrets: BTreeMap<String, String>,
+    /// The alias, such as `alias/receipts`, of a key of KMS that is made at the start unless the alias stands for one. KMS is
+    /// reached at Lambda's address; its keys are in the data directory.
+    pub signing_alias: Option<String>,
     /// Who may use the services beside the organizer.
     pub identities: Vec<Identity>,
     /// The function that reads the queue of events that failed for good; without one they are only recorded.
@@ -109,6 +112,7 @@ impl Config {
             table: None,
             functions: Vec::new(),
             secrets: BTreeMap::new(),
+            signing_alias: None,
             identities: Vec::new(),
             on_failure: None,
             schedules: Vec::new(),
@@ -209,7 +213,7 @@ pub struct FunctionSpec {
     pub timeout: Duration,
     /// How many processes may run at once.
     pub concurrency: usize,
-    /// What the function may do with S3, `DynamoDB`, Lambda and Secrets Manager; everything without a policy.
+    /// What the function may do with S3, `DynamoDB`, Lambda, Secrets Manager and KMS; everything without a policy.
     pub policy: Option<Policy>,
     /// Variables for the function beside those that Lambda sets.
     pub environment: BTreeMap<String, String>,

@@ -40,6 +40,7 @@ mod host;
 mod http_function;
 mod ids;
 mod images;
+mod kms;
 mod lambda;
 mod on_failure;
 mod private;
@@ -52,6 +53,7 @@ mod spoil;
 mod sqlite_file;
 mod status;
 mod storm;
+mod targets;
 
 pub use access::{Identity, Policy, PolicyError};
 pub use cloud::LocalCloud;

@@ -34,6 +34,8 @@ pub struct Storm {
     pub table_errors: u32,
     /// Requests to `DynamoDB` that have their effect and are answered 500.
     pub table_lost_answers: u32,
+    /// Requests at Lambda's address, where KMS and Secrets Manager are too, that are answered 500 without an effect.
+    pub lambda_errors: u32,
     /// Events of new objects that are never delivered.
     pub events_dropped: u32,
     /// Events that are delivered twice.
@@ -117,6 +119,7 @@ impl Weather {
         let mut left = self.draw(&storm) % 1000;
         let s3 = |rate: u32| if service == Service::S3 { rate } else { 0 };
         let table = |rate: u32| if service == Service::Table { rate } else { 0 };
+        let lambda = |rate: u32| if service == Service::Lambda { rate } else { 0 };
         let blows = [
             (
                 storm.kills_before,
@@ -139,6 +142,7 @@ impl Weather {
                 Blow::LoseAnswer,
                 "DynamoDB 500 after the effect",
             ),
+            (lambda(storm.lambda_errors), Blow::Fail, "Lambda or KMS 500"),
         ];
         for (rate, blow, kind) in blows {
             if left < u64::from(rate) {

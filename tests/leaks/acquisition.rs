@@ -7,7 +7,7 @@ use dataperf::challenge::{Challenge, Terms};
 use dataperf::evaluate::evaluate;
 use dataperf::ports::bucket::Bucket as _;
 use dataperf::ports::leaderboard::Submission;
-use dataperf::ports::memory::{MemoryBucket, MemoryLeaderboards};
+use dataperf::ports::memory::{MemoryBucket, MemoryLeaderboards, MemorySigner};
 use dataperf::workflow::{Ports, WorkflowError, settle};
 use dataperf::{Benchmark, Feedback, Receipt, Timestamp, Upload, Verdict};
 use serde_json::{Value, json};
@@ -90,6 +90,7 @@ async fn asking_for_labels_by_rejections_costs_what_a_score_costs() {
         serde_json::from_value(json!({ "schema": 1, "title": "t", "rounds": [round] })).unwrap();
     let (submissions, results) = (MemoryBucket::default(), MemoryBucket::default());
     let leaderboards = MemoryLeaderboards::default();
+    let signer = MemorySigner::new("in-memory").unwrap();
     let mut told: Vec<Receipt> = Vec::new();
     let numbers: Vec<&String> = markets.keys().collect();
     for n in 0..6 {
@@ -116,6 +117,7 @@ async fn asking_for_labels_by_rejections_costs_what_a_score_costs() {
         let ports = Ports {
             leaderboards: &leaderboards,
             results: &results,
+            signer: &signer,
             now: &|| "2026-03-01T10:00:01Z".parse::<Timestamp>().unwrap(),
         };
         told.push(settle(&upload, judge, ports).await.unwrap().receipt);

@@ -123,7 +123,7 @@ async fn every_way_out_shows_the_level_and_no_more() {
             }
             // what is written stays as it was written
             let (object, text) = stored(&reading.world, &receipt).await;
-            assert_eq!(object, receipt.shown(written_at));
+            assert_eq!(object.unsigned(), receipt.shown(written_at));
             for secret in secrets(&receipt, written_at) {
                 assert!(!text.contains(&secret), "{secret} is in the bucket");
             }
@@ -185,7 +185,7 @@ async fn after_the_close_everything_is_shown_and_what_is_shown_verifies() {
     );
     let withheld = json!(["f1_per_class/*", "n_eval", "per_seed", "std"]);
     assert_eq!(one["withheld"], withheld);
-    assert_eq!(own, receipt.shown(Feedback::Score));
+    assert_eq!(own.unsigned(), receipt.shown(Feedback::Score));
     let ran = verified(&own, None);
     assert_eq!(
         (ran.code, &ran.json()["verified"], &ran.json()["withheld"]),
@@ -209,7 +209,7 @@ async fn after_the_close_everything_is_shown_and_what_is_shown_verifies() {
     assert_eq!(early.code, 1, "{early:?}");
     assert!(early.stderr.contains("2999-01-01T00:00:00.000Z"), "{early:?}");
     assert_eq!(
-        stored(&reading.world, &receipt).await.0,
+        stored(&reading.world, &receipt).await.0.unsigned(),
         receipt.shown(Feedback::Score)
     );
 
@@ -219,7 +219,7 @@ async fn after_the_close_everything_is_shown_and_what_is_shown_verifies() {
         let ran = release();
         assert_eq!((ran.code, &ran.json()["receipts"]), (0, &json!(1)), "{ran:?}");
         assert_eq!(
-            stored(&reading.world, &receipt).await.0,
+            stored(&reading.world, &receipt).await.0.unsigned(),
             receipt.shown(Feedback::Full)
         );
     }
@@ -228,7 +228,8 @@ async fn after_the_close_everything_is_shown_and_what_is_shown_verifies() {
         (&one["feedback"], &one["whole_at"], &one["withheld"]),
         (&json!("full"), &Value::Null, &json!([]))
     );
-    assert_eq!(own, receipt.shown(Feedback::Full));
+    assert_eq!(own.unsigned(), receipt.shown(Feedback::Full));
+    assert!(own.signature.is_some(), "what was released is signed");
     let ran = verified(&own, None);
     assert_eq!((ran.code, &ran.json()["withheld"]), (0, &json!([])));
 }

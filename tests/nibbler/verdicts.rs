@@ -261,7 +261,7 @@ async fn scores_follow_decisions_step_by_step() {
     assert_eq!(receipt.verdict.metrics["parts"].as_object().unwrap().len(), 5);
     assert_eq!(receipt.verdict.metrics["embedding"], "character-n-grams");
     let stored: Receipt = serde_json::from_slice(&nibbler.object(&receipt.object_key()).await).unwrap();
-    assert_eq!(stored, receipt.shown(Feedback::Score));
+    assert_eq!(stored.unsigned(), receipt.shown(Feedback::Score));
     assert_eq!(stored.verdict, receipt.verdict);
 }
 

@@ -125,6 +125,26 @@ def cli_copies_a_submission_and_its_receipt(peers: Peers) -> None:
     expect(verified["verified"] is True, verified)
 
 
+def python_checks_the_signature(peers: Peers) -> None:
+    """The program of docs/wire-formats.md, word for word, on the receipt of the check before."""
+    document = (peers.root / "docs" / "wire-formats.md").read_text()
+    [program] = [block for block in re.findall(r"```python\n(.*?)```", document, re.DOTALL) if "rfc8785" in block]
+    script, keys, receipt = (peers.scratch / name for name in ("check.py", "keys.json", "receipt.json"))
+    script.write_text(program)
+    with urllib.request.urlopen(f"{peers.endpoints['page']}/api/v1/keys") as answer:
+        keys.write_bytes(answer.read())
+    check = lambda: subprocess.run([sys.executable, script, receipt, keys], capture_output=True, text=True)
+    expect(check().stdout == "the signature holds\n", check().stderr)
+    verified = peers.dataperf("verify", receipt, "--keys", keys)
+    expect(verified["signature"] == "holds", verified)
+    genuine = json.loads(receipt.read_text())
+    for name, value in (("submitter", "bo"), ("score", genuine["score"] + 2**-53), ("round", "x"), ("more", 1)):
+        receipt.write_text(json.dumps(genuine | {name: value}))
+        expect("InvalidSignature" in check().stderr, f"a change of `{name}` is not noticed")
+    receipt.write_text(json.dumps(genuine, sort_keys=True, indent=1))
+    expect(check().returncode == 0, "the order of members does not matter")
+
+
 def cli_syncs_many(peers: Peers) -> None:
     board = peers.demo_file("en-60")
     peers.aws("s3", "sync", board, "s3://submissions/speech-selection/en-60/")
@@ -325,6 +345,7 @@ CHECKS = (
     failed_while_there_is_no_data_set,
     publish,
     cli_copies_a_submission_and_its_receipt,
+    python_checks_the_signature,
     cli_syncs_many,
     cli_copies_empty_files,
     cli_uploads_in_parts,

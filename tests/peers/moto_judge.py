@@ -105,11 +105,15 @@ class Judge:
             "AWS_ENDPOINT_URL": self.endpoint, "AWS_LAMBDA_FUNCTION_NAME": "f", "AWS_LAMBDA_FUNCTION_VERSION": "1",
             "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "1769", "AWS_LAMBDA_LOG_GROUP_NAME": "g", "AWS_LAMBDA_LOG_STREAM_NAME": "s",
             "DATAPERF_TABLE": "dataperf", "DATAPERF_DATASETS_BUCKET": "datasets", "DATAPERF_RESULTS_BUCKET": "results",
+            "DATAPERF_SIGNING_KEY": "alias/dataperf-receipts",
             "DATAPERF_SUBMISSIONS_BUCKET": "submissions", "DATAPERF_FUNCTION_PREFIX": "", "DATAPERF_CURSOR_KEY": "moto",
             "DATAPERF_SWEEP_AFTER_SECONDS": "0", "DATAPERF_GIVE_UP_AFTER_SECONDS": "3600",
         }
 
     def make_resources(self) -> None:
+        kms = boto3.client("kms", endpoint_url=self.endpoint, region_name="us-east-1", aws_access_key_id="local", aws_secret_access_key="local")
+        key = kms.create_key(KeySpec="ECC_NIST_P256", KeyUsage="SIGN_VERIFY")["KeyMetadata"]["KeyId"]
+        kms.create_alias(AliasName="alias/dataperf-receipts", TargetKeyId=key)
         for name in ("submissions", "datasets", "results"):
             self.s3.create_bucket(Bucket=name)
             self.s3.put_bucket_versioning(Bucket=name, VersioningConfiguration={"Status": "Enabled"})

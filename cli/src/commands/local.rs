@@ -19,8 +19,8 @@ use serde_json::json;
 use super::token::{now, random_token};
 use crate::Done;
 use crate::cloud::{
-    CloudArgs, DATASETS, DYNAMODB_PORT, HTTP_PORT, IMAGES_PORT, LAMBDA_PORT, RESULTS, S3_PORT, SUBMISSIONS,
-    TABLE, access_key,
+    CloudArgs, DATASETS, DYNAMODB_PORT, HTTP_PORT, IMAGES_PORT, LAMBDA_PORT, RESULTS, S3_PORT, SIGNING_KEY,
+    SUBMISSIONS, TABLE, access_key,
 };
 use crate::output::{Format, print_json};
 use crate::page;
@@ -196,6 +196,7 @@ pub(crate) async fn start(config: Config, functions: &FunctionArgs) -> Result<Lo
         .await
         .context("the local cloud can't start")?;
     cloud.serve_page(page::router(cloud.http_function(reader)?));
+    super::keys::publish(&CloudArgs::of(&cloud).connect().await).await?;
     Ok(cloud)
 }
 
@@ -277,6 +278,7 @@ pub(crate) fn config(data_dir: &Path, functions: &FunctionArgs) -> Result<Config
         Bucket::versioned(RESULTS),
     ];
     config.table = Some(TableSpec::dataperf(TABLE));
+    config.signing_alias = Some(SIGNING_KEY.into());
     let back_off = functions
         .back_off
         .iter()
@@ -384,6 +386,7 @@ fn function(benchmark: &str, args: &FunctionArgs) -> Result<FunctionSpec> {
         ("DATAPERF_DATASETS_BUCKET", DATASETS),
         ("DATAPERF_RESULTS_BUCKET", RESULTS),
         ("DATAPERF_SUBMISSIONS_BUCKET", SUBMISSIONS),
+        ("DATAPERF_SIGNING_KEY", SIGNING_KEY),
     ];
     let traces = args
         .xray_daemon

@@ -5,6 +5,7 @@ pub(crate) mod challenge;
 pub(crate) mod dataset;
 pub(crate) mod demo;
 mod demo_nibbler;
+pub(crate) mod keys;
 pub(crate) mod leaderboard;
 pub(crate) mod local;
 pub(crate) mod nibbler;

@@ -167,19 +167,21 @@ async fn pass(
 /// Writes the receipts that functions did not come to write: one that was cut short after the table's item finds no request any
 /// more when it is tried again, since all were answered.
 async fn keep_receipts(cloud: &Cloud, args: &RescoreArgs, board: &Board, run: &Run) -> Result<()> {
-    let (table, results) = (cloud.leaderboards(), cloud.results());
+    let (table, results, signer) = (cloud.leaderboards(), cloud.results(), cloud.signer());
     let challenge = Challenge::published(&cloud.datasets(), &board.benchmark).await?;
     let kept = table
         .revisions(board, &run.id)
         .await?
         .into_iter()
         .map(|revision| {
-            let (table, results, challenge) = (&table, &results, challenge.as_ref());
+            let (table, results, signer) = (&table, &results, &signer);
+            let challenge = challenge.as_ref();
             async move {
                 let known = table.submission(&board.benchmark, &revision.id).await?;
                 if let Some(receipt) = known.and_then(|known| known.receipt) {
-                    let level = receipt_level(challenge, &receipt, now());
-                    write_receipt(results, &receipt, level).await?;
+                    let now = now();
+                    let level = receipt_level(challenge, &receipt, now);
+                    write_receipt(results, signer, &receipt, level, now).await?;
                 }
                 anyhow::Ok(())
             }

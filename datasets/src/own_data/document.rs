@@ -248,7 +248,7 @@ impl Reader<'_> {
             description,
             picture: None,
             unit,
-            digits: digits.map(|digits| digits as u32),
+            digits: digits.map(|digits| digits as u8),
         })
     }
 

@@ -39,7 +39,7 @@ const MAX_DOCUMENT_BYTES: u64 = 1 << 20;
 /// The largest picture.
 const MAX_PICTURE_BYTES: u64 = 1 << 20;
 /// What a picture's bytes begin with, by the ending of its name.
-const PICTURES: &[(&str, &[u8])] = &[("png", b"\x89PNG\r\n\x1a\n"), ("jpg", b"\xff\xd8\xff"), ("jpeg", b"\xff\xd8\xff"), ("webp", b"RIFF")];
+const PICTURES: &[(&str, &[u8])] = &[("png", b"\x89PNG\r\n\x1a\n"), ("jpg", b"\xff\xd8\xff"), ("jpeg", b"\xff\xd8\xff")];
 
 /// Reads the document of a folder.
 ///
@@ -159,7 +159,7 @@ fn freeze_picture(from: &Path, common: &Common, problems: &mut Problems, writer:
     let begins = |magic: &[u8]| fs::read(&path).is_ok_and(|bytes| bytes.starts_with(magic));
     if n_bytes > MAX_PICTURE_BYTES || !form.is_some_and(|(_, magic)| begins(magic)) {
         problems.add(format!(
-            "`{FILE}` {at}: `{name}` has {n_bytes} bytes, and a picture is a PNG, JPEG or WebP file of at most {MAX_PICTURE_BYTES} bytes"
+            "`{FILE}` {at}: `{name}` has {n_bytes} bytes, and a picture is a PNG or JPEG file of at most {MAX_PICTURE_BYTES} bytes"
         ));
         return Ok(None);
     }

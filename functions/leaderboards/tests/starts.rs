@@ -3,11 +3,12 @@
 
 use std::process::{Command, Output};
 
-const NEEDED: [&str; 5] = [
+const NEEDED: [&str; 6] = [
     "DATAPERF_TABLE",
     "DATAPERF_DATASETS_BUCKET",
     "DATAPERF_SUBMISSIONS_BUCKET",
     "DATAPERF_RESULTS_BUCKET",
+    "DATAPERF_SIGNING_KEY",
     "DATAPERF_CURSOR_KEY",
 ];
 

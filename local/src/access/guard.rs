@@ -1,4 +1,4 @@
-//! Holds requests to `DynamoDB`, Lambda and Secrets Manager to their signature and their caller's rights.
+//! Holds requests to `DynamoDB`, Lambda, Secrets Manager and KMS to their signature and their caller's rights.
 
 use std::sync::Arc;
 
@@ -61,6 +61,25 @@ impl Guard {
             action: "secretsmanager:GetSecretValue",
             resource: &secret_arn(name),
             context: [].into(),
+        };
+        check(&access_key, &rights, &request)
+    }
+
+    /// Lets a request to KMS pass if its caller may take the action on the resource, which was asked for by an alias or not.
+    pub(crate) fn key(
+        &self,
+        parts: &Parts,
+        body: &[u8],
+        action: &str,
+        resource: &str,
+        alias: Option<&str>,
+    ) -> Result<(), Refused> {
+        let (access_key, rights) = self.caller(parts, body, "kms")?;
+        let alias = alias.map(|alias| ("kms:RequestAlias", vec![alias.to_owned()]));
+        let request = Request {
+            action,
+            resource,
+            context: alias.into_iter().collect(),
         };
         check(&access_key, &rights, &request)
     }

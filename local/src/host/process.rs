@@ -296,6 +296,7 @@ fn environment(
         ("AWS_ENDPOINT_URL_S3", context.s3_endpoint.clone()),
         ("AWS_ENDPOINT_URL_DYNAMODB", context.dynamodb_endpoint.clone()),
         ("AWS_ENDPOINT_URL_LAMBDA", context.lambda_endpoint.clone()),
+        ("AWS_ENDPOINT_URL_KMS", context.lambda_endpoint.clone()),
         (
             "AWS_ENDPOINT_URL_SECRETS_MANAGER",
             context.lambda_endpoint.clone(),

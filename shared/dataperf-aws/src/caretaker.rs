@@ -91,6 +91,7 @@ async fn end_all(caretaker: &Caretaker, records: &[Value], context: &Context) ->
 async fn end(caretaker: &Caretaker, given_up_event: &GivenUp, request_id: &str) -> Result<(), Fault> {
     let resources = &caretaker.resources;
     let (table, results) = (resources.leaderboards().await, resources.results().await);
+    let signer = resources.signer().await;
     for upload in &given_up_event.uploads {
         let first = upload.key.split('/').next().unwrap_or_default();
         let Some(hosted) = caretaker.hosted.iter().find(|hosted| hosted.id == first) else {
@@ -116,7 +117,7 @@ async fn end(caretaker: &Caretaker, given_up_event: &GivenUp, request_id: &str) 
         }
         let reason = given_up_event.cause.reason(&given_up_event.request_id);
         (caretaker.release)(&table, benchmark, upload).await?;
-        let ended = give_up(benchmark, upload, reason, &table, &results).await?;
+        let ended = give_up(benchmark, upload, reason, &table, &results, &signer).await?;
         let receipt = &ended.receipt;
         tracing::warn!(
             request_id,
@@ -148,6 +149,7 @@ async fn sweep_all(caretaker: &Caretaker, context: &Context) -> Result<Value, Fa
         submissions: &caretaker.submissions,
         table: resources.leaderboards().await,
         results: resources.results().await,
+        signer: resources.signer().await,
         release: caretaker.release,
         evaluators: Evaluators::new(clients.lambda(None), &caretaker.functions_prefix),
         limits: caretaker.limits,

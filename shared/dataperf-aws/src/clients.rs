@@ -49,6 +49,11 @@ impl Clients {
         Service::new(ServiceName::Lambda, &self.shared, endpoint)
     }
 
+    /// A client of KMS with the same credentials, at `endpoint` or where the environment says.
+    pub fn kms(&self, endpoint: Option<&str>) -> Service {
+        Service::new(ServiceName::Kms, &self.shared, endpoint)
+    }
+
     /// A client of Secrets Manager with the same credentials, at `endpoint` or where the environment says.
     pub fn secrets_manager(&self, endpoint: Option<&str>) -> Service {
         Service::new(ServiceName::SecretsManager, &self.shared, endpoint)

@@ -7,7 +7,7 @@ use dataperf::{Reason, Upload};
 use futures_util::future::LocalBoxFuture;
 
 use crate::runtime::now;
-use crate::{S3Bucket, Table};
+use crate::{KmsKey, S3Bucket, Table};
 
 /// What is done before an upload to a benchmark is given up: what it has taken and not got is given back. A retry is
 /// idempotent.
@@ -24,10 +24,12 @@ pub(crate) async fn give_up(
     reason: Reason,
     leaderboards: &Table,
     results: &S3Bucket,
+    signer: &KmsKey,
 ) -> Result<Settled, WorkflowError> {
     let ports = Ports {
         leaderboards,
         results,
+        signer,
         now: &now,
     };
     settle(upload, FailureJudge { benchmark, reason }, ports).await

@@ -17,6 +17,9 @@ where
         "InternalFailure",
         "LimitExceededException",
         "OperationAborted",
+        "DependencyTimeoutException", // these of KMS
+        "KMSInternalException",
+        "KeyUnavailableException",
         "ProvisionedThroughputExceededException",
         "RequestLimitExceeded",
         "RequestTimeTooSkewed", // one of the two clocks is wrong, and the next process may be elsewhere

@@ -43,6 +43,7 @@ pub(crate) async fn rescore<E: Evaluator>(
         submissions: &|name| Box::new(bucket(name)) as Box<dyn Bucket>,
         table: &resources.leaderboards().await,
         results: &resources.results().await,
+        signer: &resources.signer().await,
         now: &now,
     };
     let mut n_recorded = 0;

@@ -11,7 +11,7 @@ use tracing::{Instrument, info_span};
 
 use crate::report::Meters;
 use crate::runtime::{now, variable};
-use crate::{Clients, S3Bucket, Table};
+use crate::{Clients, KmsKey, S3Bucket, Table};
 
 /// The clients of a function and the names of its buckets and its table, with a meter for each.
 pub struct Resources {
@@ -19,6 +19,7 @@ pub struct Resources {
     pub(crate) table: String,
     datasets: String,
     results: String,
+    signing_key: String,
     /// Made with the first event, not at the start: a cold start should be ready for it at once.
     clients: OnceCell<Clients>,
     pub(crate) meters: Meters,
@@ -36,6 +37,7 @@ impl Resources {
             table: variable("DATAPERF_TABLE")?,
             datasets: variable("DATAPERF_DATASETS_BUCKET")?,
             results: variable("DATAPERF_RESULTS_BUCKET")?,
+            signing_key: variable("DATAPERF_SIGNING_KEY")?,
             clients: OnceCell::new(),
             meters: Meters::default(),
             is_cold: AtomicBool::new(true),
@@ -70,6 +72,11 @@ impl Resources {
         bucket.metered(&self.meters.results)
     }
 
+    /// The key that receipts are signed with.
+    pub async fn signer(&self) -> KmsKey {
+        KmsKey::new(self.clients().await.kms(None), &self.signing_key)
+    }
+
     /// The table.
     pub async fn leaderboards(&self) -> Table {
         let dynamodb = self.clients().await.dynamodb.clone();
@@ -97,6 +104,7 @@ impl Resources {
         let ports = Ports {
             leaderboards: &leaderboards,
             results: &results,
+            signer: &self.signer().await,
             now: &now,
         };
         // Boxed, because a future that holds all others in itself is nested deeper than the compiler follows.

@@ -36,6 +36,8 @@ use serde_json::Value;
 /// A service that has no generated client here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ServiceName {
+    /// AWS Key Management Service.
+    Kms,
     /// AWS Lambda.
     Lambda,
     /// AWS Secrets Manager.
@@ -46,6 +48,7 @@ impl ServiceName {
     /// What the environment and profiles call it: `AWS_ENDPOINT_URL_SECRETS_MANAGER`.
     fn id(self) -> &'static str {
         match self {
+            Self::Kms => "KMS",
             Self::Lambda => "Lambda",
             Self::SecretsManager => "Secrets Manager",
         }
@@ -54,6 +57,7 @@ impl ServiceName {
     /// What signatures and host names call it.
     fn signing_name(self) -> &'static str {
         match self {
+            Self::Kms => "kms",
             Self::Lambda => "lambda",
             Self::SecretsManager => "secretsmanager",
         }

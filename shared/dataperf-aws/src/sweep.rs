@@ -20,7 +20,7 @@ use crate::in_parts::is_in_parts;
 use crate::listing::versions;
 use crate::runtime::now;
 use crate::sweep_state::{State, load, save};
-use crate::{Evaluators, S3Bucket, Table};
+use crate::{Evaluators, KmsKey, S3Bucket, Table};
 
 /// An object may be listed later than the time that it has: so long before an earlier sweep is looked at again. One that came in
 /// parts, whose time is that of its beginning, is looked at in every sweep.
@@ -44,6 +44,7 @@ pub(crate) struct Sweep<'a> {
     pub(crate) submissions: &'a str,
     pub(crate) table: Table,
     pub(crate) results: S3Bucket,
+    pub(crate) signer: KmsKey,
     pub(crate) release: Release,
     pub(crate) evaluators: Evaluators,
     pub(crate) limits: Limits,
@@ -197,7 +198,16 @@ impl Sweep<'_> {
         let reason = Cause::Unfinished.reason(self.request_id);
         tracing::warn!(request_id = self.request_id, benchmark, submission = %entry.id, "given up by the sweep");
         (self.release)(&self.table, benchmark, &submission.upload).await?;
-        match give_up(benchmark, &submission.upload, reason, &self.table, &self.results).await {
+        match give_up(
+            benchmark,
+            &submission.upload,
+            reason,
+            &self.table,
+            &self.results,
+            &self.signer,
+        )
+        .await
+        {
             Ok(_) => Ok(()),
             Err(WorkflowError::Port(error)) => Err(error),
             Err(error) => Err(PortError::Malformed {

@@ -2,7 +2,7 @@
 //!
 //! A submitter hands in an artifact (a training set, an order, a plan), a [`Benchmark`] says what it must look
 //! like and what it is worth, and [`evaluate`](evaluate::evaluate) turns it into a [`Verdict`]. Nothing in here
-//! knows AWS, a clock, an environment or a file system; what it needs from the world are the two [`ports`].
+//! knows AWS, a clock, an environment or a file system; what it needs from the world are the [`ports`].
 
 pub mod archive;
 pub mod artifact_judge;
@@ -34,6 +34,7 @@ mod rejection;
 pub mod rescoring;
 mod row_cache;
 pub mod scorecard;
+pub mod signature;
 mod spreadsheet;
 mod submission;
 mod submitter;

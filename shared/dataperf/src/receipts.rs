@@ -7,6 +7,8 @@ use crate::challenge::{Challenge, shown};
 use crate::feedback::Feedback;
 use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got, PutIfAbsent};
+use crate::ports::signer::Signer;
+use crate::signature::signed;
 use crate::verdict::{Ending, Receipt};
 
 /// How much of a receipt is shown `at` a time.
@@ -17,18 +19,24 @@ pub fn receipt_level(challenge: Option<&Challenge>, receipt: &Receipt, at: Times
 /// The largest receipt that is read back.
 const MAX_RECEIPT_BYTES: u64 = 4 << 20;
 
-/// Writes a receipt as `level` shows it, unless it is there: the table holds the same facts, so every delivery would write the
-/// same. It is replaced when it is of a failure, by what came of the submission when it was evaluated again, and when more
-/// may be shown by now.
+/// Writes a receipt as `level` shows it, signed in that form `at` a time, unless it is there: the table holds the same facts,
+/// so every delivery would write the same. It is replaced when it is of a failure, by what came of the submission when it was
+/// evaluated again, when more may be shown by now, and when it was not signed.
 ///
 /// # Errors
-/// [`PortError`] when the bucket returns an error.
+/// [`PortError`] when the signer or the bucket returns an error.
 pub async fn write_receipt(
     results: &dyn Bucket,
+    signer: &dyn Signer,
     receipt: &Receipt,
     level: Feedback,
+    at: Timestamp,
 ) -> Result<(), PortError> {
-    let receipt = &receipt.shown(level);
+    let shown = Receipt {
+        schema: Receipt::SCHEMA,
+        ..receipt.shown(level)
+    };
+    let receipt = &signed(shown, signer, at).await?;
     let mut json = serde_json::to_vec_pretty(receipt).map_err(|error| PortError::Malformed {
         what: format!("the receipt of `{}`", receipt.submission),
         why: error.to_string(),
@@ -46,10 +54,14 @@ pub async fn write_receipt(
     Ok(())
 }
 
-/// Whether the stored receipt is of a failure that `receipt` came after, or shows less of the same.
+/// Whether the stored receipt is of a failure that `receipt` came after, shows less of the same, or shows no more of the same and
+/// is not signed.
 fn is_superseded(stored: &Receipt, receipt: &Receipt) -> bool {
     let is_retried = stored.verdict.status == Ending::Failed
         && (receipt.verdict.status != Ending::Failed || receipt.finished_at > stored.finished_at);
+    let is_same = stored.finished_at == receipt.finished_at;
     let shows_less = stored.feedback.is_some() && stored.feedback < receipt.feedback;
-    is_retried || shows_less && stored.finished_at == receipt.finished_at
+    // without a level it shows everything
+    let shows_more = stored.feedback.unwrap_or(Feedback::Full) > receipt.feedback.unwrap_or(Feedback::Full);
+    is_retried || is_same && (shows_less || stored.signature.is_none() && !shows_more)
 }

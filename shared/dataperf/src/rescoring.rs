@@ -13,6 +13,7 @@ use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got};
 use crate::ports::leaderboard::{Board, Submission};
 use crate::ports::maintenance::{Maintenance, Order, Revised};
+use crate::ports::signer::Signer;
 use crate::receipts::{receipt_level, write_receipt};
 use crate::upload::{SubmissionId, UNNAMED};
 use crate::workflow::WorkflowError;
@@ -91,6 +92,8 @@ pub struct Pass<'a> {
     pub table: &'a dyn Maintenance,
     /// The results bucket.
     pub results: &'a dyn Bucket,
+    /// Who signs receipts.
+    pub signer: &'a dyn Signer,
     /// The time.
     pub now: &'a dyn Fn() -> Timestamp,
 }
@@ -145,8 +148,9 @@ impl Pass<'_> {
     }
 
     async fn write(&self, receipt: &Receipt) -> Result<(), PortError> {
-        let level = receipt_level(self.challenge, receipt, (self.now)());
-        write_receipt(self.results, receipt, level).await
+        let now = (self.now)();
+        let level = receipt_level(self.challenge, receipt, now);
+        write_receipt(self.results, self.signer, receipt, level, now).await
     }
 
     /// The data set of the board's round, when the challenge pins one.

@@ -69,6 +69,7 @@ impl Submission {
             finished_at,
             feedback: None,
             verdict,
+            signature: None,
         }
     }
 

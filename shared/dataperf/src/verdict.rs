@@ -10,6 +10,7 @@ use crate::board::Board;
 use crate::feedback::Feedback;
 use crate::rejection::{MAX_LISTED_REASONS, Reason, Reasons, Rejection};
 use crate::scorecard::counted_rejections;
+use crate::signature::Signature;
 use crate::upload::{SubmissionId, receipt_key};
 use crate::{Digest, Timestamp};
 
@@ -294,11 +295,14 @@ pub struct Receipt {
     /// The verdict, its fields beside these.
     #[serde(flatten)]
     pub verdict: Verdict,
+    /// Who vouches for this document; the table keeps receipts without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<Signature>,
 }
 
 impl Receipt {
     /// The version of the form written today.
-    pub const SCHEMA: u32 = 1;
+    pub const SCHEMA: u32 = 2;
 
     /// The board it is of.
     pub fn board(&self) -> Board {
@@ -306,6 +310,15 @@ impl Receipt {
             benchmark: self.verdict.benchmark.clone(),
             leaderboard: self.verdict.leaderboard.clone(),
             round: self.round.clone(),
+        }
+    }
+
+    /// The same without its signature, as the table keeps it.
+    #[must_use]
+    pub fn unsigned(&self) -> Self {
+        Self {
+            signature: None,
+            ..self.clone()
         }
     }
 

@@ -15,6 +15,7 @@ use crate::fault::FaultKind;
 use crate::ports::PortError;
 use crate::ports::bucket::Bucket;
 use crate::ports::leaderboard::{Board, Known, Leaderboards, Received, Recorded, Submission};
+use crate::ports::signer::Signer;
 use crate::rank::Direction;
 use crate::receipts::{receipt_level, write_receipt};
 use crate::upload::{FiledUnder, Upload};
@@ -57,6 +58,8 @@ pub struct Ports<'a> {
     pub leaderboards: &'a dyn Leaderboards,
     /// The results bucket.
     pub results: &'a dyn Bucket,
+    /// Who signs receipts.
+    pub signer: &'a dyn Signer,
     /// The time.
     pub now: &'a dyn Fn() -> Timestamp,
 }
@@ -207,7 +210,8 @@ async fn settled(
     challenge: Option<&Challenge>,
     ports: Ports<'_>,
 ) -> Result<Settled, WorkflowError> {
-    let level = receipt_level(challenge, &receipt, (ports.now)());
-    write_receipt(ports.results, &receipt, level).await?;
+    let now = (ports.now)();
+    let level = receipt_level(challenge, &receipt, now);
+    write_receipt(ports.results, ports.signer, &receipt, level, now).await?;
     Ok(Settled { receipt, recorded })
 }

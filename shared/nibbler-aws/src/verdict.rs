@@ -146,6 +146,7 @@ impl JudgeFunction {
         let ports = Ports {
             leaderboards: &resources.leaderboards().await,
             results: &resources.results().await,
+            signer: &resources.signer().await,
             now: &now,
         };
         let mut last = None;

@@ -19,7 +19,7 @@ const AT_ONCE: usize = 8;
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example: dataperf challenge release speech-selection 2026-spring --local\n\nMay be given again at any time: receipts \
-    that show everything are left as they are."
+    that show everything and are signed are left as they are."
 )]
 pub(crate) struct ReleaseArgs {
     /// The benchmark
@@ -90,6 +90,6 @@ async fn write(cloud: &Cloud, challenge: &Challenge, entry: &Entry) -> Result<()
             shown.level.as_str()
         );
     }
-    write_receipt(&cloud.results(), &receipt, shown.level).await?;
+    write_receipt(&cloud.results(), &cloud.signer(), &receipt, shown.level, now()).await?;
     Ok(())
 }

@@ -19,6 +19,17 @@ use crate::query::{NoQuery, Strict};
 
 /// What fits into an answer of a function's six megabytes when it is in base64.
 const MAX_IMAGE_BYTES: u64 = 4 << 20;
+/// A receipt that is larger is shown as the table has it.
+const MAX_RECEIPT_BYTES: u64 = 4 << 20;
+
+/// Whether a stored receipt says the same as the table's, and is signed. The form's version is that of whoever wrote it.
+fn is_same(stored: &Receipt, receipt: &Receipt) -> bool {
+    let bare = Receipt {
+        schema: receipt.schema,
+        ..stored.unsigned()
+    };
+    stored.signature.is_some() && bare == *receipt
+}
 
 fn ended(submission: Submission) -> Result<Receipt, Problem> {
     submission.receipt.ok_or_else(|| {
@@ -27,8 +38,8 @@ fn ended(submission: Submission) -> Result<Receipt, Problem> {
     })
 }
 
-/// The receipt, the document that `dataperf verify` recomputes. Its submitter's and the organizer's, for the submitter with as
-/// much as the round shows.
+/// The receipt, the document that `dataperf verify` checks. Its submitter's and the organizer's, for the submitter with as
+/// much as the round shows. It is the signed one of the results bucket where that shows as much as the caller may see.
 #[utoipa::path(
     get, path = "/benchmarks/{benchmark}/submissions/{submission}/receipt", operation_id = "receipt",
     params(
@@ -52,7 +63,15 @@ pub(super) async fn receipt(
     caller.must_act_for(&submission.submitter, "a receipt")?;
     let receipt = ended(submission)?;
     let shown = catalogue::shown(&app, &caller, &receipt).await?;
-    Ok(wishes.json(&caller, &receipt.shown(shown.level)))
+    let receipt = receipt.shown(shown.level);
+    let (results, key) = (app.results().await, receipt.object_key());
+    let Got::Object(object) = results.get(&key, None, MAX_RECEIPT_BYTES).await? else {
+        return Ok(wishes.json(&caller, &receipt));
+    };
+    let signed = serde_json::from_slice(&object.bytes)
+        .ok()
+        .filter(|stored| is_same(stored, &receipt));
+    Ok(wishes.json(&caller, &signed.unwrap_or(receipt)))
 }
 
 /// The file that was uploaded. Its submitter's and the organizer's, and everybody's where the round says so and it has a score.

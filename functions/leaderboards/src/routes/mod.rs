@@ -4,6 +4,7 @@ mod benchmarks;
 mod board;
 mod files;
 mod history;
+mod keys;
 mod picture;
 mod rounds;
 mod series;
@@ -73,7 +74,8 @@ pub(crate) fn router(app: App) -> Router {
                 .routes(routes!(files::receipt))
                 .routes(routes!(files::artifact))
                 .routes(routes!(files::image))
-                .routes(routes!(unfinished::unfinished)),
+                .routes(routes!(unfinished::unfinished))
+                .routes(routes!(keys::keys)),
         )
         .split_for_parts();
     let document = serde_json::to_value(document).unwrap_or_default();

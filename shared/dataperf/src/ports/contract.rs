@@ -142,6 +142,7 @@ impl Story<'_> {
     fn receipt(received: &Received, verdict: Verdict) -> Receipt {
         Receipt {
             schema: Receipt::SCHEMA,
+            signature: None,
             submission: received.upload.id(),
             revision: 1,
             submitter: received.submitter.clone(),

@@ -75,6 +75,7 @@ impl<'a, T: Maintenance> Story<'a, T> {
         assert!(matches!(self.table.receive(&received).await?, Known::New(_)));
         Ok(Receipt {
             schema: Receipt::SCHEMA,
+            signature: None,
             submission: upload.id(),
             revision: 1,
             submitter: submitter.into(),

@@ -1,4 +1,4 @@
-//! Both ports in memory: for tests, and the reference that the contract compares adapters with.
+//! The ports in memory: for tests, and the reference that the contract compares adapters with.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,6 +9,7 @@ use bytes::Bytes;
 use super::bucket::{Bucket, Got, Object, PutIfAbsent};
 use super::{PortError, async_trait};
 
+pub use super::memory_signer::MemorySigner;
 pub use super::memory_table::MemoryLeaderboards;
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -1,4 +1,4 @@
-//! The two things the core needs from the world: a bucket of objects and a table of leaderboards.
+//! What the core needs from the world: a bucket of objects, a table of leaderboards, and a key that signs receipts.
 
 pub mod bucket;
 #[cfg(feature = "contract")]
@@ -10,7 +10,9 @@ mod contract_maintenance;
 pub mod leaderboard;
 pub mod maintenance;
 pub mod memory;
+mod memory_signer;
 mod memory_table;
+pub mod signer;
 
 use std::error::Error;
 

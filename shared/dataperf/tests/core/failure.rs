@@ -24,9 +24,15 @@ impl World {
                 late,
             },
         );
+        let signer = Fused {
+            port: &self.signer,
+            fuse,
+            late,
+        };
         let ports = Ports {
             leaderboards: &leaderboards,
             results: &results,
+            signer: &signer,
             now: &|| Timestamp::from_unix_millis(now),
         };
         let judge = FailureJudge {

@@ -9,4 +9,5 @@ mod pipeline;
 mod reading;
 mod rounds;
 mod rules;
+mod signatures;
 mod tiny;

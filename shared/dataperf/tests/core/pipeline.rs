@@ -13,8 +13,10 @@ use dataperf::ports::bucket::{Bucket, Got, PutIfAbsent};
 use dataperf::ports::leaderboard::{
     Board, Entry, Known, Leaderboards, OPEN_ROUND, Ranked, Received, Recorded, Reopened, Submission, Usage,
 };
-use dataperf::ports::memory::{MemoryBucket, MemoryLeaderboards};
+use dataperf::ports::memory::{MemoryBucket, MemoryLeaderboards, MemorySigner};
+use dataperf::ports::signer::{Signed, Signer};
 use dataperf::ports::{PortError, async_trait};
+use dataperf::signature::Keys;
 use dataperf::workflow::{Ports, Settled, WorkflowError, settle};
 use dataperf::{
     Benchmark, Digest, Direction, Ending, Feedback, Receipt, SubmissionId, Timestamp, Upload, Verdict,
@@ -72,6 +74,13 @@ impl<P: Bucket> Bucket for Fused<'_, P> {
     }
     async fn put_if_absent(&self, key: &str, bytes: Bytes) -> Result<PutIfAbsent, PortError> {
         self.call(self.port.put_if_absent(key, bytes)).await
+    }
+}
+
+#[async_trait]
+impl<P: Signer> Signer for Fused<'_, P> {
+    async fn sign(&self, message: &[u8]) -> Result<Signed, PortError> {
+        self.call(self.port.sign(message)).await
     }
 }
 
@@ -152,6 +161,7 @@ impl Evaluator for TinyEvaluator<'_> {
 pub(crate) struct World {
     submissions: MemoryBucket,
     pub(crate) results: MemoryBucket,
+    pub(crate) signer: MemorySigner,
     pub(crate) leaderboards: MemoryLeaderboards,
     challenge: Option<Challenge>,
     pub(crate) upload: Upload,
@@ -172,6 +182,7 @@ impl World {
         Self {
             submissions,
             results: MemoryBucket::default(),
+            signer: MemorySigner::new("in-memory").expect("random bytes"),
             leaderboards: MemoryLeaderboards::default(),
             challenge: None,
             upload,
@@ -201,6 +212,11 @@ impl World {
                 late,
             },
         );
+        let signer = Fused {
+            port: &self.signer,
+            fuse,
+            late,
+        };
         let evaluator = TinyEvaluator {
             fuse,
             pinned: self
@@ -219,11 +235,13 @@ impl World {
         let ports = Ports {
             leaderboards: &leaderboards,
             results: &results,
+            signer: &signer,
             now: &|| Timestamp::from_unix_millis(2_000),
         };
         pollster::block_on(settle(&self.upload, judge, ports))
     }
 
+    /// The receipt in the bucket, whose signature holds and is left out.
     pub(crate) fn receipt(&self, delivered: &Settled) -> Receipt {
         let key = delivered.receipt.object_key();
         let Got::Object(object) =
@@ -231,7 +249,15 @@ impl World {
         else {
             panic!("there is no receipt at {key}");
         };
-        serde_json::from_slice(&object.bytes).expect("a receipt")
+        let json = serde_json::from_slice(&object.bytes).expect("JSON");
+        let mut keys = Keys::default();
+        keys.add(self.signer.public_key(Timestamp::from_unix_millis(0)));
+        keys.check(&json).expect("a signature that holds");
+        let receipt: Receipt = serde_json::from_value(json).expect("a receipt");
+        Receipt {
+            signature: None,
+            ..receipt
+        }
     }
 
     pub(crate) fn n_unfinished(&self) -> usize {

@@ -57,6 +57,7 @@ async fn play(events: &[Event], order: Order) -> MemoryLeaderboards {
         let metrics = BTreeMap::new();
         let receipt = Receipt {
             schema: Receipt::SCHEMA,
+            signature: None,
             submission: upload.id(),
             revision: 1,
             submitter,

@@ -21,6 +21,8 @@ pub mod table;
 
 use serde::{Deserialize, Serialize};
 
+use crate::benchmark::Leaderboard;
+
 pub use eval_set::{EVAL, EvalSet, PUBLIC_EVAL};
 pub use scoring::{MAX_CLASSES, ScoreMetric, Scoring};
 
@@ -41,12 +43,25 @@ pub struct About {
     pub unit: Option<String>,
     /// Digits of a score behind the point that are shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub digits: Option<u32>,
+    pub digits: Option<u8>,
 }
 
 impl About {
     /// What the rows are called.
     pub fn unit(&self) -> &str {
         self.unit.as_deref().unwrap_or("rows")
+    }
+
+    /// A board of the contest, as people see it.
+    fn board(&self, name: String, about: String) -> Leaderboard {
+        Leaderboard {
+            name,
+            about,
+            title: Some(self.title.clone()),
+            description: self.description.clone(),
+            picture: self.picture.clone(),
+            unit: self.unit.clone(),
+            digits: self.digits,
+        }
     }
 }

@@ -123,10 +123,7 @@ impl Benchmark for Acquisition {
                 let metric = scoring.metric.about();
                 format!("{}: {} sellers, a budget of {budget}; {metric}", about.title, sellers.len())
             };
-            Leaderboard {
-                about: board.about.clone().unwrap_or_else(own),
-                name: board.name,
-            }
+            about.board(board.name.clone(), board.about.clone().unwrap_or_else(own))
         };
         Ok(leaderboards.into_iter().map(board).collect())
     }

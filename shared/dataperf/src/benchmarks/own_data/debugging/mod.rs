@@ -126,10 +126,7 @@ impl Benchmark for Debugging {
                     scoring.metric.about()
                 )
             };
-            Leaderboard {
-                about: board.about.clone().unwrap_or_else(own),
-                name: board.name,
-            }
+            about.board(board.name.clone(), board.about.clone().unwrap_or_else(own))
         };
         Ok(leaderboards.into_iter().map(board).collect())
     }

@@ -1,0 +1,267 @@
+//! `dataperf verify`: anybody can check a receipt: with the public keys alone, and with the data set and the artifact in full.
+
+mod fields;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::{ArgGroup, Args};
+use dataperf::dataset::Integrity;
+use dataperf::json::Json;
+use dataperf::signature::Keys;
+use dataperf::upload::FiledUnder;
+use dataperf::{Digest, Ending, Feedback, Receipt, SubmissionId, Verdict};
+use serde_json::{Value, json};
+
+use self::fields::{Fields, State};
+use super::score::Judge;
+use crate::Done;
+use crate::output::{Format, print_json, table};
+use crate::registry::with_benchmark;
+
+/// The codes of rejections that follow from the place, the time or the state of an upload and not from its bytes.
+const NOT_OF_THE_BYTES: [&str; 9] = [
+    "archived",
+    "daily_limit",
+    "deleted",
+    "encrypted",
+    "misplaced_upload",
+    "not_open",
+    "total_limit",
+    "unknown_leaderboard",
+    "unusable_name",
+];
+
+#[derive(Debug, Args)]
+#[command(
+    group = ArgGroup::new("checks").args(["keys", "artifact"]).multiple(true).required(true),
+    after_help = "Example: dataperf verify receipt.json --keys keys.json\n         \
+    dataperf verify receipt.json --dataset frozen/ --artifact my-selection.json\n\n\
+    The keys are at `/api/v1/keys` of the page's address; `dataperf keys show` prints them too. Every field of the receipt is \
+    listed with how it was checked, or why it was not.\n\n\
+    Exit codes: 0 all checks that were asked for hold, 1 one does not, or could not be made."
+)]
+pub(crate) struct VerifyArgs {
+    /// The receipt: a file of the results bucket
+    receipt: PathBuf,
+    /// The platform's public keys: check the signature, which vouches for every field and needs no data set
+    #[arg(long, short, value_name = "keys.json")]
+    keys: Option<PathBuf>,
+    /// The frozen data set that the receipt names: recompute the verdict with it
+    #[arg(long, short, requires = "artifact")]
+    dataset: Option<PathBuf>,
+    /// The artifact that the receipt names; without --dataset its digest alone is checked
+    #[arg(long, short)]
+    artifact: Option<PathBuf>,
+}
+
+pub(crate) async fn run(args: VerifyArgs, format: Format) -> Result<Done> {
+    let about = || format!("can't read the receipt `{}`", args.receipt.display());
+    let bytes = fs::read(&args.receipt).with_context(about)?;
+    no_repeated_keys(&bytes).with_context(about)?;
+    let document: Value = serde_json::from_slice(&bytes).with_context(about)?;
+    let receipt: Receipt = serde_json::from_value(document.clone()).with_context(about)?;
+    let mut fields = Fields::of(&document);
+    agree(&receipt, &mut fields);
+    if let Some(path) = &args.keys {
+        check_signature(&document, path, &mut fields)?;
+    }
+    let feedback = receipt.feedback.unwrap_or(Feedback::Full);
+    let mut withheld = None;
+    if let Some(artifact) = &args.artifact {
+        match (&args.dataset, unrepeatable(&receipt.verdict)) {
+            (Some(_), Some(why)) if args.keys.is_none() => {
+                bail!("{why}: there is nothing to recompute; check the signature with `--keys`")
+            }
+            (Some(dataset), None) => {
+                let whole = recomputed(&receipt.verdict, dataset, artifact).await?;
+                compare(&receipt.verdict, &whole.shown(feedback), &mut fields)?;
+                withheld = Some(whole.withheld(feedback));
+            }
+            _ => check_artifact(&receipt.verdict, artifact, &mut fields)?,
+        }
+    }
+    fields.explain_the_rest(&args, &receipt.verdict);
+    let is_verified = !fields.has_failed();
+    print(&receipt, feedback, withheld.as_deref(), &fields, format)?;
+    if is_verified {
+        Ok(Done::Fine)
+    } else {
+        bail!("the receipt is not verified")
+    }
+}
+
+/// Readers differ in which of two members of one name they take, so there may be none.
+fn no_repeated_keys(bytes: &[u8]) -> Result<()> {
+    fn search(json: &Json, at: &str) -> Option<String> {
+        match json {
+            Json::Object(members) => members.iter().enumerate().find_map(|(idx, (key, value))| {
+                let at = format!("{at}/{key}");
+                let is_repeated = members[..idx].iter().any(|(before, _)| before == key);
+                if is_repeated { Some(at) } else { search(value, &at) }
+            }),
+            Json::Array(items) => items.iter().find_map(|item| search(item, &format!("{at}/-"))),
+            _ => None,
+        }
+    }
+    let json = Json::parse(bytes);
+    let json = json.map_err(|rejection| anyhow::anyhow!("{}", rejection.reasons()[0].message))?;
+    match search(&json, "") {
+        Some(at) => bail!("`{at}` stands there twice: a receipt has each member once"),
+        None => Ok(()),
+    }
+}
+
+/// What follows from other fields of the receipt.
+fn agree(receipt: &Receipt, fields: &mut Fields) {
+    let verdict = &receipt.verdict;
+    let known = 1..=Receipt::SCHEMA;
+    fields.compare(
+        "schema",
+        &json!(receipt.schema.clamp(1, Receipt::SCHEMA)),
+        "this version reads it",
+    );
+    if !known.contains(&receipt.schema) {
+        return; // the fields may mean something else there
+    }
+    let filed = FiledUnder::of(&verdict.benchmark, &receipt.key);
+    fields.compare("leaderboard", &json!(filed.leaderboard), "agrees with `key`");
+    fields.compare("submitter", &json!(filed.submitter), "agrees with `key`");
+    if let Some(version) = &receipt.version {
+        let id = SubmissionId::of(&receipt.bucket, &receipt.key, version);
+        fields.compare(
+            "submission",
+            &json!(id),
+            "agrees with `bucket`, `key` and `version`",
+        );
+    }
+}
+
+fn check_signature(document: &Value, path: &Path, fields: &mut Fields) -> Result<()> {
+    let about = || format!("`{}` is no document of public keys", path.display());
+    let text = fs::read(path).with_context(|| format!("can't read the keys `{}`", path.display()))?;
+    let keys: Keys = serde_json::from_slice(&text).with_context(about)?;
+    if keys.schema != Keys::SCHEMA {
+        bail!(
+            "{}: its schema is {}, this version reads {}",
+            about(),
+            keys.schema,
+            Keys::SCHEMA
+        );
+    }
+    match keys.check(document) {
+        Ok(signature) => fields.vouch(&format!("signed by {} at {}", signature.key, signature.signed_at)),
+        Err(error) => fields.fail("signature", &error.to_string(), Value::Null),
+    }
+    Ok(())
+}
+
+/// Why a verdict can't be had again from the artifact and the data set.
+fn unrepeatable(verdict: &Verdict) -> Option<&'static str> {
+    let of_the_place = |code: &str| NOT_OF_THE_BYTES.contains(&code);
+    match verdict.status {
+        Ending::Failed => Some("the receipt says that the platform failed"),
+        Ending::Accepted => {
+            Some("this kind of artifact is judged line by line, with what the platform knows")
+        }
+        Ending::Rejected if verdict.reasons.iter().any(|reason| of_the_place(&reason.code)) => {
+            Some("the rejection is for where, when or how often the artifact was uploaded, not for its bytes")
+        }
+        Ending::Scored if !dataperf::benchmarks::IDS.contains(&verdict.benchmark.as_str()) => {
+            Some("the score follows from raters' verdicts")
+        }
+        Ending::Scored | Ending::Rejected => None,
+    }
+}
+
+async fn recomputed(claimed: &Verdict, dataset: &Path, artifact: &Path) -> Result<Verdict> {
+    let judge = Judge {
+        leaderboard: &claimed.leaderboard,
+        dataset,
+        artifact,
+        integrity: Integrity::Digests,
+    };
+    with_benchmark(&claimed.benchmark, judge).await
+}
+
+fn check_artifact(claimed: &Verdict, artifact: &Path, fields: &mut Fields) -> Result<()> {
+    let bytes =
+        fs::read(artifact).with_context(|| format!("can't read the artifact `{}`", artifact.display()))?;
+    fields.compare(
+        "artifact",
+        &json!(Digest::of(&bytes)),
+        "the digest of the given file",
+    );
+    if claimed.artifact.is_none() {
+        bail!(
+            "the receipt names no artifact: it was never read, so there is nothing to compare `--artifact` with"
+        );
+    }
+    Ok(())
+}
+
+/// Holds a verdict against the recomputed one by their JSON: numbers are compared by their shortest exact decimals. A rejection
+/// reached without reading the data set or the artifact does not name their digests.
+fn compare(claimed: &Verdict, recomputed: &Verdict, fields: &mut Fields) -> Result<()> {
+    let was_refused = claimed.status == Ending::Rejected;
+    let (claimed, recomputed) = (serde_json::to_value(claimed)?, serde_json::to_value(recomputed)?);
+    let names = |value: &Value| {
+        value
+            .as_object()
+            .map_or(Vec::new(), |object| object.keys().cloned().collect())
+    };
+    let mut all: Vec<String> = [names(&claimed), names(&recomputed)].concat();
+    all.sort();
+    all.dedup();
+    for name in all {
+        let was_not_read =
+            was_refused && claimed[&name].is_null() && ["dataset", "artifact"].contains(&name.as_str());
+        if !was_not_read {
+            fields.compare(&name, &recomputed[&name], "recomputed");
+        }
+    }
+    Ok(())
+}
+
+fn print(
+    receipt: &Receipt,
+    feedback: Feedback,
+    withheld: Option<&[String]>,
+    fields: &Fields,
+    format: Format,
+) -> Result<()> {
+    let is_verified = !fields.has_failed();
+    if format == Format::Json {
+        return print_json(&json!({
+            "verified": is_verified, "submission": receipt.submission, "schema": receipt.schema,
+            "signature": fields.signature(), "feedback": feedback, "withheld": withheld, "fields": fields.list(),
+            "differences": fields.differences(),
+        }));
+    }
+    let word = if is_verified { "verified" } else { "not verified" };
+    println!("{word}: submission {}", receipt.submission);
+    if receipt.signature.is_none() {
+        println!("the receipt is of schema {} and not signed", receipt.schema);
+    }
+    if let Some(withheld) = withheld.filter(|withheld| !withheld.is_empty()) {
+        let level = feedback.as_str();
+        println!(
+            "the receipt shows the feedback `{level}`, without {}",
+            withheld.join(", ")
+        );
+    }
+    let mut table = table(&["field", "", "how, or why not"]);
+    for field in fields.all() {
+        table.add_row([field.name.as_str(), field.state.as_str(), &field.how]);
+        if field.state == State::Differs && !field.expected.is_null() {
+            table.add_row([
+                "",
+                "",
+                &format!("receipt {}, here {}", field.claimed, field.expected),
+            ]);
+        }
+    }
+    println!("{table}");
+    Ok(())
+}

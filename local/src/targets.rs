@@ -1,0 +1,71 @@
+//! The services that are asked by `POST /` and a header with the operation's name: Secrets Manager and KMS.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use crate::access::{Guard, Refused};
+use crate::kms::{self, SigningKeys};
+use crate::secrets;
+
+const MAX_REQUEST_BYTES: usize = 64 << 10;
+
+struct Services {
+    secrets: BTreeMap<String, String>,
+    keys: SigningKeys,
+    guard: Guard,
+}
+
+/// The services.
+pub(crate) fn router(secrets: BTreeMap<String, String>, keys: SigningKeys, guard: Guard) -> Router {
+    let services = Services { secrets, keys, guard };
+    Router::new()
+        .route("/", post(answer))
+        .with_state(Arc::new(services))
+}
+
+async fn answer(State(services): State<Arc<Services>>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let Ok(body) = axum::body::to_bytes(body, MAX_REQUEST_BYTES).await else {
+        return refusal("InvalidRequestException", "the request is too long");
+    };
+    let target = parts.headers.get("x-amz-target");
+    let target = target.and_then(|target| target.to_str().ok()).unwrap_or_default();
+    match target.split_once('.') {
+        Some(("secretsmanager", "GetSecretValue")) => {
+            secrets::answer(&services.secrets, &services.guard, &parts, &body)
+        }
+        Some(("TrentService", operation)) if kms::OPERATIONS.contains(&operation) => {
+            kms::answer(&services.keys, &services.guard, operation, &parts, &body)
+        }
+        _ => refusal(
+            "UnknownOperationException",
+            &format!(
+                "of Secrets Manager the local cloud has `GetSecretValue`, of KMS {}",
+                kms::OPERATIONS
+                    .map(|operation| format!("`{operation}`"))
+                    .join(", ")
+            ),
+        ),
+    }
+}
+
+/// A request that can't be done as it is.
+pub(crate) fn refusal(kind: &str, message: &str) -> Response {
+    (StatusCode::BAD_REQUEST, json_error(kind, message)).into_response()
+}
+
+/// A request that its caller may not make.
+pub(crate) fn forbidden(refused: &Refused) -> Response {
+    (refused.status, json_error(refused.code, &refused.message)).into_response()
+}
+
+fn json_error(kind: &str, message: &str) -> axum::Json<Value> {
+    axum::Json(json!({ "__type": kind, "message": message }))
+}

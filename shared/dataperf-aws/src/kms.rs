@@ -1,0 +1,130 @@
+//! Keys of AWS KMS: signing receipts, and what rotating the key needs. Private halves never leave KMS.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use dataperf::Timestamp;
+use dataperf::ports::signer::{Signed, Signer};
+use dataperf::ports::{PortError, async_trait};
+use dataperf::signature::{ALGORITHM, PublicKey};
+use serde_json::{Value, json};
+
+use crate::port_error::port_error;
+use crate::service::{Post, Service};
+
+/// A key of KMS by its alias, its id or its ARN.
+#[derive(Debug, Clone)]
+pub struct KmsKey {
+    service: Service,
+    name: String,
+}
+
+impl KmsKey {
+    /// The key that `name` stands for when it is used: an alias may be given to another key meanwhile.
+    pub fn new(service: Service, name: impl Into<String>) -> Self {
+        Self {
+            service,
+            name: name.into(),
+        }
+    }
+
+    /// Its public half, as valid from a time on.
+    ///
+    /// # Errors
+    /// [`PortError`] when there is no such key, or it is not on the curve P-256 and for signing.
+    pub async fn public_key(&self, valid_from: Timestamp) -> Result<PublicKey, PortError> {
+        let answer = self.ask("GetPublicKey", &json!({ "KeyId": self.name })).await?;
+        let can_sign = answer["SigningAlgorithms"].as_array();
+        if !can_sign.is_some_and(|can| can.iter().any(|can| can == ALGORITHM)) {
+            return Err(self.malformed(format!("it does not sign with `{ALGORITHM}`")));
+        }
+        let der = self.bytes(&answer, "PublicKey")?;
+        Ok(PublicKey::new(self.key_id(&answer)?, &der, valid_from))
+    }
+
+    /// Makes a key for signing receipts; its id. Nothing uses it yet.
+    ///
+    /// # Errors
+    /// [`PortError`] when KMS makes none.
+    pub async fn create(&self) -> Result<String, PortError> {
+        let request = json!({
+            "KeySpec": "ECC_NIST_P256", "KeyUsage": "SIGN_VERIFY", "Description": format!("signs receipts as {}", self.name),
+        });
+        let answer = self.ask("CreateKey", &request).await?;
+        let id = answer["KeyMetadata"]["KeyId"].as_str();
+        id.map(str::to_owned)
+            .ok_or_else(|| self.malformed("the answer has no `KeyMetadata/KeyId`".into()))
+    }
+
+    /// Makes the alias stand for another key, by which whoever signs then signs.
+    ///
+    /// # Errors
+    /// [`PortError`] when there is no such alias or key.
+    pub async fn point_at(&self, key_id: &str) -> Result<(), PortError> {
+        let request = json!({ "AliasName": self.name, "TargetKeyId": key_id });
+        self.ask("UpdateAlias", &request).await.map(drop)
+    }
+
+    async fn ask(&self, operation: &'static str, request: &Value) -> Result<Value, PortError> {
+        let target = match operation {
+            "Sign" => "TrentService.Sign",
+            "GetPublicKey" => "TrentService.GetPublicKey",
+            "CreateKey" => "TrentService.CreateKey",
+            _ => "TrentService.UpdateAlias",
+        };
+        let post = Post {
+            operation,
+            path: "/".into(),
+            headers: vec![
+                ("content-type", "application/x-amz-json-1.1"),
+                ("x-amz-target", target),
+            ],
+            body: request.to_string(),
+        };
+        let answer = self.service.post(post).await;
+        let answer = answer.map_err(|error| port_error(self.what(operation), error))?;
+        if answer.is_empty() {
+            return Ok(Value::Null);
+        }
+        serde_json::from_slice(&answer).map_err(|error| self.malformed(error.to_string()))
+    }
+
+    fn what(&self, operation: &str) -> String {
+        format!("{operation} of KMS with the key `{}`", self.name)
+    }
+
+    fn malformed(&self, why: String) -> PortError {
+        PortError::Malformed {
+            what: format!("the key `{}` of KMS", self.name),
+            why,
+        }
+    }
+
+    fn bytes(&self, answer: &Value, member: &str) -> Result<Vec<u8>, PortError> {
+        let base64 = answer[member]
+            .as_str()
+            .and_then(|text| STANDARD.decode(text).ok());
+        base64.ok_or_else(|| self.malformed(format!("the answer's `{member}` is no base64")))
+    }
+
+    /// The id behind the last slash of the key's ARN, which has no account in it.
+    fn key_id(&self, answer: &Value) -> Result<String, PortError> {
+        let arn = answer["KeyId"].as_str();
+        let id = arn.and_then(|arn| arn.rsplit('/').next());
+        id.map(str::to_owned)
+            .ok_or_else(|| self.malformed("the answer has no `KeyId`".into()))
+    }
+}
+
+#[async_trait]
+impl Signer for KmsKey {
+    async fn sign(&self, message: &[u8]) -> Result<Signed, PortError> {
+        let request = json!({
+            "KeyId": self.name, "Message": STANDARD.encode(message), "MessageType": "RAW", "SigningAlgorithm": ALGORITHM,
+        });
+        let answer = self.ask("Sign", &request).await?;
+        Ok(Signed {
+            key: self.key_id(&answer)?,
+            signature: self.bytes(&answer, "Signature")?,
+        })
+    }
+}

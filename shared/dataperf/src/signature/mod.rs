@@ -1,0 +1,88 @@
+//! Signed receipts: over which bytes, how they are signed, and how anybody checks it without a data set.
+//!
+//! What is signed is a short line that names the digest of the receipt's canonical form, RFC 8785. The form depends on values
+//! alone, not on blanks or the order of keys, so that a receipt may be kept in any JSON store. docs/wire-formats.md says the
+//! same for other languages.
+
+mod keys;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+pub(crate) use self::keys::spki;
+pub use self::keys::{Keys, PublicKey, SignatureError};
+use crate::ports::PortError;
+use crate::ports::signer::Signer;
+use crate::verdict::Receipt;
+use crate::{Digest, Timestamp};
+
+/// ECDSA on the curve P-256 with SHA-256, as AWS KMS calls it.
+pub const ALGORITHM: &str = "ECDSA_SHA_256";
+/// What the signed line begins with: no signature of anything else can be taken for one of a receipt.
+const PURPOSE: &str = "dataperf-receipt/2";
+
+/// Who vouches for a receipt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Signature {
+    /// [`ALGORITHM`].
+    pub algorithm: String,
+    /// When it was signed: the key has to be valid then.
+    pub signed_at: Timestamp,
+    /// The id of the key, by which [`Keys`] has its public half.
+    pub key: String,
+    /// The signature, DER of the two numbers `r` and `s`, in base64.
+    pub value: String,
+}
+
+/// The line that the signature of a receipt is over: `dataperf-receipt/2 sha256:` and 64 hexadecimal digits, of the canonical
+/// form of the receipt whose `signature` lacks `key` and `value`. The line has no line feed.
+///
+/// # Errors
+/// [`SignatureError::Malformed`] when `receipt` is no object with a `signature` that is one.
+///
+/// # Source
+/// RFC 8785, "JSON Canonicalization Scheme".
+///
+/// # Examples
+/// ```
+/// use dataperf::signature::signed_message;
+/// use serde_json::json;
+/// let receipt = json!({ "score": 1.0, "schema": 2, "signature": { "signed_at": "t", "key": "k", "value": "v" } });
+/// let other_form = json!({ "schema": 2, "score": 1, "signature": { "value": "", "signed_at": "t" } });
+/// assert_eq!(signed_message(&receipt).unwrap(), signed_message(&other_form).unwrap());
+/// ```
+pub fn signed_message(receipt: &Value) -> Result<String, SignatureError> {
+    let malformed = |why: &str| SignatureError::Malformed(why.to_owned());
+    let mut receipt = receipt.clone();
+    let signature = receipt.get_mut("signature").and_then(Value::as_object_mut);
+    let signature = signature.ok_or_else(|| malformed("it has no object `signature`"))?;
+    signature.remove("key");
+    signature.remove("value");
+    let canonical = serde_json_canonicalizer::to_vec(&receipt)
+        .map_err(|error| malformed(&format!("it has no canonical form: {error}")))?;
+    Ok(format!("{PURPOSE} {}", Digest::of(&canonical)))
+}
+
+/// The receipt with a signature of `at` a time, in place of one that it has.
+///
+/// # Errors
+/// The signer's [`PortError`].
+pub async fn signed(receipt: Receipt, signer: &dyn Signer, at: Timestamp) -> Result<Receipt, PortError> {
+    let malformed = |why: String| PortError::Malformed {
+        what: format!("the receipt of `{}`", receipt.submission),
+        why,
+    };
+    let mut json = serde_json::to_value(&receipt).map_err(|error| malformed(error.to_string()))?;
+    json["signature"] = json!({ "algorithm": ALGORITHM, "signed_at": at });
+    let message = signed_message(&json).map_err(|error| malformed(error.to_string()))?;
+    let signed = signer.sign(message.as_bytes()).await?;
+    Ok(Receipt {
+        signature: Some(Signature {
+            algorithm: ALGORITHM.into(),
+            signed_at: at,
+            key: signed.key,
+            value: keys::base64(&signed.signature),
+        }),
+        ..receipt
+    })
+}
