@@ -146,7 +146,8 @@ pub(crate) fn read_wide(path: &Path, column: &str, mut each: impl FnMut(&[f64]))
             n_left = table.without(n_left, rows.len())?;
             for row in rows {
                 n_read += 1;
-                let range = row.map_err(|what| table.about(format!("row {n_read}: its `{column}` {what}")))?;
+                let range =
+                    row.map_err(|what| table.about(format!("row {n_read}: its `{column}` {what}")))?;
                 each(&vectors.wide(range));
             }
         }

@@ -5,9 +5,9 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-pub use dataperf::progress::{Progress, Silent};
 use dataperf::dataset::{Dataset, DatasetError};
 use dataperf::ports::bucket::Bucket;
+pub use dataperf::progress::{Progress, Silent};
 use dataperf::{Benchmark, Digest};
 
 use crate::writer::DatasetWriter;

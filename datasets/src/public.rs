@@ -17,7 +17,11 @@ const PUBLIC: &str = "public/";
 ///
 /// # Errors
 /// As [`export_public`].
-pub fn export_kit<B: Benchmark>(from: &Path, manifest: &Manifest, out: &Path) -> Result<Option<Vec<String>>, ImportError> {
+pub fn export_kit<B: Benchmark>(
+    from: &Path,
+    manifest: &Manifest,
+    out: &Path,
+) -> Result<Option<Vec<String>>, ImportError> {
     let mut kit = manifest.clone();
     kit.files.retain(|path, _| path.starts_with(PUBLIC));
     for board in B::leaderboards(&kit)? {

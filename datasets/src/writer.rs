@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use dataperf::Digest;
 use dataperf::frozen::{
-    Dtype, FORMAT, FileEntry, FrozenError, MANIFEST, Manifest, ROW_DIGESTS, TensorEntry, is_within, row_digest,
-    row_digests_file,
+    Dtype, FORMAT, FileEntry, FrozenError, MANIFEST, Manifest, ROW_DIGESTS, TensorEntry, is_within,
+    row_digest, row_digests_file,
 };
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
@@ -121,9 +121,18 @@ impl DatasetWriter {
     ///
     /// # Errors
     /// [`ImportError::Frozen`] when `source` is not what `entry` says; as [`copy`](Self::copy).
-    pub(crate) fn copy_entry(&mut self, path: &str, entry: &FileEntry, source: impl Read) -> Result<(), ImportError> {
+    pub(crate) fn copy_entry(
+        &mut self,
+        path: &str,
+        entry: &FileEntry,
+        source: impl Read,
+    ) -> Result<(), ImportError> {
         self.copy(path, source)?;
-        if self.files.get(path).is_none_or(|copied| copied.digest != entry.digest) {
+        if self
+            .files
+            .get(path)
+            .is_none_or(|copied| copied.digest != entry.digest)
+        {
             return Err(FrozenError::damaged(path, "its digest is another than the manifest's").into());
         }
         self.files.insert(path.to_owned(), entry.clone());
@@ -144,7 +153,7 @@ impl DatasetWriter {
         self.with_header(path, &header, tensors, n_bytes, fill)
     }
 
-    /// Adds a `.npy` file with one matrix of floats, whose bytes `fill` writes, row after row.
+    /// Adds a `.npy` file with one matrix of floats or bytes, whose bytes `fill` writes, row after row.
     ///
     /// # Errors
     /// [`ImportError`] of `fill`, or when it wrote another number of bytes than the shape says.
@@ -154,7 +163,7 @@ impl DatasetWriter {
         planned: Planned,
         fill: impl FnOnce(&mut Hashing) -> Result<(), ImportError>,
     ) -> Result<(), ImportError> {
-        let header = header(planned.dtype.size(), &planned.shape);
+        let header = header(planned.dtype, &planned.shape);
         let entry = TensorEntry {
             dtype: planned.dtype,
             begin: header.len() as u64,

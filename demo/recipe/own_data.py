@@ -6,6 +6,7 @@
   Repository, 1998, CC BY 4.0), 8 x 8 pixels: which 50 of 700 train the best model?
 - `debugging`: measurements of breast tissue (W. Wolberg, O. Mangasarian, N. Street and W. Street, "Breast Cancer Wisconsin
   (Diagnostic)", UCI Machine Learning Repository, 1993, CC BY 4.0), a fifth of 240 labels turned round.
+- `curation`: digits again, unbalanced and a third of them mislabelled: make a better training set of them.
 - `acquisition`: the same measurements at three clinics: one sells clean data, one few benign ones, one wrong labels.
 """
 
@@ -75,6 +76,25 @@ metric: balanced_accuracy
 """
 
 
+CURATION = """schema: 1
+task: curation
+title: A better set of digits
+description: |
+  The model is fixed, and the start set is unbalanced and partly mislabelled. Make a better one of it, or of other digits.
+unit: digits
+digits: 4
+leaderboards:
+  - {name: digits-set, about: at most a thousand digits, max_examples: 1000, max_bytes: 1000000}
+classes: ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"]
+start: start.csv
+label_book: book.csv
+eval: {features: eval.npy, examples: eval.csv}
+model: {kind: logistic_regression}
+metric: accuracy
+allow_duplicates: true
+"""
+
+
 def write(folder, name, x, columns):
     np.save(folder / f"{name}.npy", x)
     lines = [",".join(columns)] + [",".join(row) for row in zip(*columns.values())]
@@ -113,6 +133,42 @@ def selection(folder):
         submit(folder, board, "bo", "balanced.json", {"ids": ids("d", balanced)})
     twice = ids("d", pool[:10])
     submit(folder, "digits-50", "hasty", "bad_twice.json", {"ids": twice + twice[:2] + ["d9999"]})
+
+
+def as_table(x, labels):
+    header = ",".join(["label"] + [f"f{k}" for k in range(x.shape[1])])
+    return "\n".join([header] + [",".join([label, *map(str, row)]) for label, row in zip(labels, x)]) + "\n"
+
+
+def curation(folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "task.yaml").write_text(CURATION)
+    digits = load_digits()
+    x, y = digits.data.astype(np.uint8), digits.target.astype(str)
+    random = np.random.RandomState(7)
+    order = random.permutation(len(x))
+    # of the higher digits there are fewer
+    start = np.array([row for row in order[:700] if random.rand() < 1 - 0.08 * digits.target[row]])
+    given = y[start].copy()
+    wrong = random.choice(len(start), len(start) // 3, replace=False)
+    given[wrong] = random.choice(sorted(set(y)), len(wrong))
+    (folder / "start.csv").write_text(as_table(x[start], given))
+    book = [row for digit in sorted(set(y)) for row in [r for r in order[700:800] if y[r] == digit][:5]]
+    (folder / "book.csv").write_text(as_table(x[book], y[book]))
+    hidden = order[800:1400]
+    write(folder, "eval", x[hidden], {"id": ids("d", hidden), "label": list(y[hidden])})
+    path = folder / "submissions" / "digits-set"
+    for submitter in ["ada", "bo", "hasty"]:
+        (path / submitter).mkdir(parents=True, exist_ok=True)
+    # those whose neighbours agree
+    kept = []
+    for row in range(len(start)):
+        nearest = np.argsort(((x[start].astype(int) - x[start][row]) ** 2).sum(axis=1), kind="stable")[1:6]
+        kept.append(np.mean(given[nearest] == given[row]) >= 0.5)
+    kept = np.array(kept)
+    (path / "ada" / "cleaned.csv").write_text(as_table(x[start][kept], given[kept]))
+    (path / "bo" / "as-it-is.csv").write_text(as_table(x[start], given))
+    (path / "hasty" / "bad_width.csv").write_text(as_table(x[start][:20, :60], given[:20]))
 
 
 def tissue():
@@ -167,3 +223,4 @@ if __name__ == "__main__":
     selection(demo / "selection")
     debugging(demo / "debugging")
     acquisition(demo / "acquisition")
+    curation(demo / "curation")

@@ -146,6 +146,13 @@ class Contest:
                 return k / len(x)
         raise AssertionError("right labels reach the target")
 
+    def curation(self, artifact):
+        rows = list(csv.DictReader(artifact.splitlines()))
+        x = np.array([[float(value) for name, value in row.items() if name != "label"] for row in rows])
+        y = self.numbers([row["label"] for row in rows])
+        seeds = self.document.get("seeds", [0])
+        return float(np.mean([self.value(fit_predict(self.document["model"], x, y, self.eval_x, seed)) for seed in seeds]))
+
     def acquisition(self, artifact):
         sellers = []
         for seller, source in self.document["sellers"].items():
@@ -164,6 +171,12 @@ class Contest:
         return float(np.mean(values))
 
 
+def read(artifact):
+    """JSON, or the text of a CSV."""
+    text = artifact.read_text()
+    return text if artifact.suffix == ".csv" else json.loads(text)
+
+
 def name(value):
     """A class as the document writes it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
@@ -174,10 +187,10 @@ def expected(demo):
 
     for folder in sorted(path.parent for path in Path(demo).glob("*/task.yaml")):
         contest, scored = Contest(folder), {}
-        for file in sorted(folder.glob("submissions/*/*/*.json")):
+        for file in sorted(folder.glob("submissions/*/*/*.*")):
             if not file.name.startswith("bad_"):
                 key = "/".join(file.parts[-3:])
-                scored[key] = {"score": contest.score(json.loads(file.read_text()))}
+                scored[key] = {"score": contest.score(read(file))}
         made_by = {"call": "python demo/recipe/reference_own_data.py expected demo", "scikit-learn": sklearn.__version__, "numpy": np.__version__}
         (folder / "expected_scores.json").write_text(json.dumps({"made_by": made_by, "scored": scored}, indent=1) + "\n")
 
@@ -191,7 +204,7 @@ if __name__ == "__main__":
     commands.add_parser("expected").add_argument("demo")
     args = parser.parse_args()
     if args.command == "score":
-        print(Contest(args.folder).score(json.loads(Path(args.artifact).read_text())))
+        print(Contest(args.folder).score(read(Path(args.artifact))))
     else:
         expected(args.demo)
     sys.exit(0)

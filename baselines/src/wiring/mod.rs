@@ -1,6 +1,7 @@
 //! From a frozen data set to a method's arrays, and from what it chose to an artifact: a file a benchmark.
 
 mod acquisition;
+mod curation;
 mod debugging;
 mod own_data;
 mod speech;

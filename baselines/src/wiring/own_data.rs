@@ -56,7 +56,10 @@ impl Baselines for Selection {
         progress: &dyn Progress,
     ) -> Result<Made, BaselineError> {
         let parameters: selection::Parameters = dataset.manifest().parameters()?;
-        let board = parameters.leaderboards.iter().find(|board| board.name == leaderboard);
+        let board = parameters
+            .leaderboards
+            .iter()
+            .find(|board| board.name == leaderboard);
         let max_examples = board.map_or(0, |board| board.max_examples);
         let pool = read(dataset, POOL).await?;
         if pool.examples.column(LABEL).is_none() {
@@ -129,11 +132,14 @@ impl Baselines for Debugging {
         let parameters: debugging::Parameters = dataset.manifest().parameters()?;
         let train = Labelled::of(read(dataset, TRAIN).await?, LABEL, &parameters.scoring)?;
         let n_train = train.labels.len();
-        let (mut values, order) = (Vec::new(), match method {
-            "consecutive" => Some(orders::consecutive(n_train)),
-            "random" => Some(orders::random(n_train, seed)),
-            _ => None,
-        });
+        let (mut values, order) = (
+            Vec::new(),
+            match method {
+                "consecutive" => Some(orders::consecutive(n_train)),
+                "random" => Some(orders::random(n_train, seed)),
+                _ => None,
+            },
+        );
         if order.is_none() {
             values = match method {
                 "cleanlab" => train.doubts(seed, progress)?.1,
@@ -164,7 +170,10 @@ impl Baselines for Debugging {
 }
 
 /// The eval set that participants have.
-async fn public_eval<B: Benchmark, S: Bucket>(dataset: &Dataset<B, S>, scoring: &Scoring) -> Result<Labelled, BaselineError> {
+async fn public_eval<B: Benchmark, S: Bucket>(
+    dataset: &Dataset<B, S>,
+    scoring: &Scoring,
+) -> Result<Labelled, BaselineError> {
     if !dataset.manifest().files.contains_key(&features_file(PUBLIC_EVAL)) {
         return Err(BaselineError::TooFew {
             what: "items of a public eval set".into(),
@@ -267,12 +276,17 @@ impl Labelled {
 
     /// The rows of a class, in this order.
     fn of_class(&self, order: &[usize], class: usize) -> Vec<usize> {
-        order.iter().copied().filter(|&row| self.labels[row] == class).collect()
+        order
+            .iter()
+            .copied()
+            .filter(|&row| self.labels[row] == class)
+            .collect()
     }
 
     fn random(&self, n: usize, random: &mut Random) -> Vec<usize> {
         let order = random.permutation(self.labels.len());
-        let firsts = (0..self.n_classes).filter_map(|class| order.iter().copied().find(|&row| self.labels[row] == class));
+        let firsts = (0..self.n_classes)
+            .filter_map(|class| order.iter().copied().find(|&row| self.labels[row] == class));
         let mut rows: Vec<usize> = firsts.collect();
         let others: Vec<usize> = order.into_iter().filter(|row| !rows.contains(row)).collect();
         rows.extend(others.into_iter().take(n.saturating_sub(rows.len())));
@@ -281,7 +295,9 @@ impl Labelled {
 
     /// The first rows of each class in an order, one class after another, until there are `n` or no more.
     fn balanced(&self, order: &[usize], n: usize) -> Vec<usize> {
-        let mut of_classes: Vec<_> = (0..self.n_classes).map(|class| self.of_class(order, class).into_iter()).collect();
+        let mut of_classes: Vec<_> = (0..self.n_classes)
+            .map(|class| self.of_class(order, class).into_iter())
+            .collect();
         let mut rows = Vec::new();
         while rows.len() < n {
             let n_before = rows.len();
@@ -302,7 +318,10 @@ impl Labelled {
         let mut order = Vec::new();
         for class in 0..self.n_classes {
             let rows = self.of_class(&all, class);
-            let x = self.x.select(ndarray::Axis(0), &rows).mapv(|number| number as f32);
+            let x = self
+                .x
+                .select(ndarray::Axis(0), &rows)
+                .mapv(|number| number as f32);
             let n_points = n.div_ceil(self.n_classes).min(rows.len());
             let points = farthest_points::sample(x.view(), n_points, random.below(rows.len()), progress);
             order.extend(points.into_iter().map(|point| rows[point]));

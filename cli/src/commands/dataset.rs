@@ -210,7 +210,11 @@ impl Task for Kit<'_> {
     type Output = Option<Vec<String>>;
 
     async fn run<B: Import>(self) -> Result<Option<Vec<String>>> {
-        Ok(dataperf_datasets::export_kit::<B>(self.directory, self.manifest, self.out)?)
+        Ok(dataperf_datasets::export_kit::<B>(
+            self.directory,
+            self.manifest,
+            self.out,
+        )?)
     }
 }
 

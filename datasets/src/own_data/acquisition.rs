@@ -59,17 +59,27 @@ impl Import for Acquisition {
             return Ok(serde_json::Value::Null);
         };
         let positive = |number: f64| number > 0.0 && number.is_finite();
-        let budget = reader.required(members, "budget").and_then(|node| reader.number(node, "budget", "above 0", positive));
-        let n_trials = members.get("trials").map_or(Some(N_TRIALS as f64), |node| reader.whole(node, "trials", 1.0, MAX_TRIALS));
-        let seed = members.get("seed").map_or(Some(SEED.into()), |node| reader.whole(node, "seed", 0.0, u32::MAX.into()));
-        let sources = reader.required(members, "sellers").map(|node| sellers(&mut reader, from, node));
+        let budget = reader
+            .required(members, "budget")
+            .and_then(|node| reader.number(node, "budget", "above 0", positive));
+        let n_trials = members.get("trials").map_or(Some(N_TRIALS as f64), |node| {
+            reader.whole(node, "trials", 1.0, MAX_TRIALS)
+        });
+        let seed = members.get("seed").map_or(Some(SEED.into()), |node| {
+            reader.whole(node, "seed", 0.0, u32::MAX.into())
+        });
+        let sources = reader
+            .required(members, "sellers")
+            .map(|node| sellers(&mut reader, from, node));
         let sources = sources.unwrap_or_default();
         let prices = prices(&mut reader, from, members, &sources);
         let boards = reader.boards(members, BOARD_KEYS).into_iter();
         let leaderboards: Vec<Board> = boards.map(|(name, about, _)| Board { name, about }).collect();
         let common = reader.common(members, "acquisition", true);
         progress.begin("reading own data", 0);
-        let opened = sources.iter().map(|(name, source)| (name, source.open(from, &LABELLED, &mut problems)));
+        let opened = sources
+            .iter()
+            .map(|(name, source)| (name, source.open(from, &LABELLED, &mut problems)));
         let opened: Vec<(&String, Option<Opened>)> = opened.collect();
         let Some(mut common) = common else {
             conclude(from, problems)?;
@@ -77,7 +87,10 @@ impl Import for Acquisition {
         };
         let evals = Evals::open(from, &common, &mut problems);
         let mut notes = Vec::new();
-        let sellers: Vec<(&String, &Opened)> = opened.iter().filter_map(|(name, opened)| Some((*name, opened.as_ref()?))).collect();
+        let sellers: Vec<(&String, &Opened)> = opened
+            .iter()
+            .filter_map(|(name, opened)| Some((*name, opened.as_ref()?)))
+            .collect();
         check_sellers(&sellers, &common.scoring.classes, &mut problems);
         let training: Vec<&Opened> = sellers.iter().map(|(_, opened)| *opened).collect();
         evals.check(&training, &common, &mut problems, &mut notes);
@@ -89,15 +102,25 @@ impl Import for Acquisition {
                 price: prices.get(*name).copied().unwrap_or(0.0),
             })
             .collect();
-        let cheapest = listed.iter().map(|seller| seller.price / seller.n_rows as f64).fold(f64::INFINITY, f64::min);
+        let cheapest = listed
+            .iter()
+            .map(|seller| seller.price / seller.n_rows as f64)
+            .fold(f64::INFINITY, f64::min);
         if let Some(budget) = budget.filter(|&budget| problems.is_empty() && budget < cheapest) {
-            problems.add(format!("the budget {budget} buys nothing: the cheapest example costs {cheapest}"));
+            problems.add(format!(
+                "the budget {budget} buys nothing: the cheapest example costs {cheapest}"
+            ));
         }
-        common.about.picture = freeze_picture(from, &common, &mut problems, writer)?;
+        common.about.picture = freeze_picture(from, common.picture.as_ref(), &mut problems, writer)?;
         conclude(from, problems)?;
-        notes.extend(casts(training.iter().copied().chain(&evals.hidden).chain(&evals.public)));
+        notes.extend(casts(
+            training.iter().copied().chain(&evals.hidden).chain(&evals.public),
+        ));
         notes.iter().for_each(|note| progress.note(note));
-        let files: Vec<_> = training.iter().map(|opened| (&opened.features, &opened.scanned)).collect();
+        let files: Vec<_> = training
+            .iter()
+            .map(|opened| (&opened.features, &opened.scanned))
+            .collect();
         freeze_all(&files, SELLERS, writer)?;
         writer.row_digests(&features_file(SELLERS), FEATURES)?;
         writer.bytes(&examples_file(SELLERS), &labels(&training))?;
@@ -116,7 +139,10 @@ impl Import for Acquisition {
     }
 
     /// As many examples as the budget buys, from the cheapest seller on.
-    async fn largest_artifact<S: Bucket>(dataset: &Dataset<Self, S>, _: &str) -> Result<Option<Vec<u8>>, DatasetError> {
+    async fn largest_artifact<S: Bucket>(
+        dataset: &Dataset<Self, S>,
+        _: &str,
+    ) -> Result<Option<Vec<u8>>, DatasetError> {
         let parameters: Parameters = dataset.manifest().parameters()?;
         let mut sellers: Vec<&Seller> = parameters.sellers.iter().collect();
         sellers.sort_by(|a, b| (a.price / a.n_rows as f64).total_cmp(&(b.price / b.n_rows as f64)));
@@ -124,7 +150,11 @@ impl Import for Acquisition {
         let mut counts = BTreeMap::new();
         for seller in sellers {
             let price = seller.price / seller.n_rows as f64;
-            let affordable = if price > 0.0 { (left / price).floor() } else { seller.n_rows as f64 };
+            let affordable = if price > 0.0 {
+                (left / price).floor()
+            } else {
+                seller.n_rows as f64
+            };
             let count = affordable.min(seller.n_rows as f64);
             left -= count * price;
             counts.insert(&seller.name, count as usize);
@@ -138,15 +168,26 @@ fn sellers(reader: &mut Reader<'_>, from: &Path, node: &Node) -> Vec<(String, So
     let mut sellers: Vec<(String, Source)> = Vec::new();
     match &node.value {
         Value::Text(folder) => match within(from, folder).and_then(|path| in_folder(folder, &path)) {
-            Ok(found) => sellers.extend(found.into_iter().map(|(name, files)| (name, Source { at: node.at, files }))),
+            Ok(found) => sellers.extend(
+                found
+                    .into_iter()
+                    .map(|(name, files)| (name, Source { at: node.at, files })),
+            ),
             Err(why) => reader.wrong(node.at, why),
         },
         Value::List(list) => {
             for item in list {
-                let Some(seller) = reader.object(item, "sellers", &["name", "price", "features", "examples", "table"]) else {
+                let Some(seller) = reader.object(
+                    item,
+                    "sellers",
+                    &["name", "price", "features", "examples", "table"],
+                ) else {
                     continue;
                 };
-                let Some(name) = reader.required(seller, "name").and_then(|node| reader.text(node, "name", 120)) else {
+                let Some(name) = reader
+                    .required(seller, "name")
+                    .and_then(|node| reader.text(node, "name", 120))
+                else {
                     continue;
                 };
                 let mut text = |key: &str| seller.get(key).and_then(|node| reader.text(node, key, 1000));
@@ -157,7 +198,10 @@ fn sellers(reader: &mut Reader<'_>, from: &Path, node: &Node) -> Vec<(String, So
                 };
                 match files {
                     Some(files) => sellers.push((name, Source { at: item.at, files })),
-                    None => reader.wrong(item.at, format!("the seller `{name}` needs `table`, or `features` and `examples`")),
+                    None => reader.wrong(
+                        item.at,
+                        format!("the seller `{name}` needs `table`, or `features` and `examples`"),
+                    ),
                 }
             }
         }
@@ -169,13 +213,22 @@ fn sellers(reader: &mut Reader<'_>, from: &Path, node: &Node) -> Vec<(String, So
         _ => reader.wrong(node.at, "`sellers` is a folder, or a mapping of names to files"),
     }
     if sellers.len() > MAX_SELLERS {
-        reader.wrong(node.at, format!("there are {} sellers, the limit is {MAX_SELLERS}", sellers.len()));
+        reader.wrong(
+            node.at,
+            format!("there are {} sellers, the limit is {MAX_SELLERS}", sellers.len()),
+        );
     }
     let mut names: Vec<&String> = sellers.iter().map(|(name, _)| name).collect();
     names.sort();
-    let twice = names.windows(2).find(|two| two[0] == two[1]).map(|two| two[0].clone());
+    let twice = names
+        .windows(2)
+        .find(|two| two[0] == two[1])
+        .map(|two| two[0].clone());
     if let Some(name) = twice {
-        reader.wrong(node.at, format!("the seller `{name}` is there twice: names are distinct"));
+        reader.wrong(
+            node.at,
+            format!("the seller `{name}` is there twice: names are distinct"),
+        );
     }
     sellers
 }
@@ -199,7 +252,13 @@ fn in_folder(folder: &str, path: &Path) -> Result<Vec<(String, Files)>, String> 
             found.insert(stem.to_owned(), Files::Table(inner));
         } else if let Some(stem) = name.strip_suffix(".npy") {
             let examples = format!("{folder}/{stem}.csv");
-            found.insert(stem.to_owned(), Files::Pair { features: inner, examples });
+            found.insert(
+                stem.to_owned(),
+                Files::Pair {
+                    features: inner,
+                    examples,
+                },
+            );
         } else if let Some(stem) = name.strip_suffix(".csv") {
             found.entry(stem.to_owned()).or_insert(Files::Table(inner));
         }
@@ -213,7 +272,12 @@ fn in_folder(folder: &str, path: &Path) -> Result<Vec<(String, Files)>, String> 
 }
 
 /// The price of each seller.
-fn prices(reader: &mut Reader<'_>, from: &Path, members: Members<'_>, sellers: &[(String, Source)]) -> BTreeMap<String, f64> {
+fn prices(
+    reader: &mut Reader<'_>,
+    from: &Path,
+    members: Members<'_>,
+    sellers: &[(String, Source)],
+) -> BTreeMap<String, f64> {
     let names: Vec<&str> = sellers.iter().map(|(name, _)| name.as_str()).collect();
     let mut prices = BTreeMap::new();
     let is_price = |price: f64| price >= 0.0 && price.is_finite();
@@ -225,7 +289,9 @@ fn prices(reader: &mut Reader<'_>, from: &Path, members: Members<'_>, sellers: &
                 continue;
             };
             let name = seller.get("name").and_then(|node| reader.text(node, "name", 120));
-            let price = seller.get("price").and_then(|node| reader.number(node, "price", "0 or above", is_price));
+            let price = seller
+                .get("price")
+                .and_then(|node| reader.number(node, "price", "0 or above", is_price));
             prices.extend(name.zip(price));
         }
     }
@@ -233,13 +299,23 @@ fn prices(reader: &mut Reader<'_>, from: &Path, members: Members<'_>, sellers: &
         None => {}
         Some(node) if matches!(node.value, Value::Text(_)) => {
             let text = reader.text(node, "prices", 1000).unwrap_or_default();
-            let read = within(from, &text).map_err(|why| vec![why]).and_then(|path| Examples::read(&text, path, &PRICED));
+            let read = within(from, &text)
+                .map_err(|why| vec![why])
+                .and_then(|path| Examples::read(&text, path, &PRICED));
             match read {
                 Ok(table) => {
-                    for (row, (name, price)) in table.required("seller").iter().zip(table.required("price")).enumerate() {
+                    for (row, (name, price)) in table
+                        .required("seller")
+                        .iter()
+                        .zip(table.required("price"))
+                        .enumerate()
+                    {
                         match price.parse::<f64>().ok().filter(|&price| is_price(price)) {
                             Some(price) => drop(prices.insert(name.clone(), price)),
-                            None => reader.problems.add(format!("{}: `{price}` is no price of 0 or above", table.place(row))),
+                            None => reader.problems.add(format!(
+                                "{}: `{price}` is no price of 0 or above",
+                                table.place(row)
+                            )),
                         }
                     }
                 }
@@ -253,12 +329,20 @@ fn prices(reader: &mut Reader<'_>, from: &Path, members: Members<'_>, sellers: &
             }
         }
     }
-    let unknown: Vec<&String> = prices.keys().filter(|name| !names.contains(&name.as_str())).collect();
+    let unknown: Vec<&String> = prices
+        .keys()
+        .filter(|name| !names.contains(&name.as_str()))
+        .collect();
     for name in unknown {
-        reader.problems.add(format!("`{FILE}`: `prices` has `{name}`, who is no seller: {}", offer(name, &names)));
+        reader.problems.add(format!(
+            "`{FILE}`: `prices` has `{name}`, who is no seller: {}",
+            offer(name, &names)
+        ));
     }
     for name in names.iter().filter(|name| !prices.contains_key(**name)) {
-        reader.problems.add(format!("`{FILE}`: the seller `{name}` has no price: give it one in `prices`"));
+        reader.problems.add(format!(
+            "`{FILE}`: the seller `{name}` has no price: give it one in `prices`"
+        ));
     }
     prices
 }
@@ -275,10 +359,21 @@ fn check_sellers(sellers: &[(&String, &Opened)], classes: &[String], problems: &
             ));
         }
     }
-    let has = |class: &String| sellers.iter().any(|(_, opened)| opened.examples.required("label").contains(class));
-    let missing: Vec<String> = classes.iter().filter(|class| !has(class)).map(|class| format!("`{class}`")).collect();
+    let has = |class: &String| {
+        sellers
+            .iter()
+            .any(|(_, opened)| opened.examples.required("label").contains(class))
+    };
+    let missing: Vec<String> = classes
+        .iter()
+        .filter(|class| !has(class))
+        .map(|class| format!("`{class}`"))
+        .collect();
     if !missing.is_empty() && !sellers.is_empty() {
-        problems.add(format!("no seller has an example of {}: take the class out of `classes`, or give a seller some", missing.join(", ")));
+        problems.add(format!(
+            "no seller has an example of {}: take the class out of `classes`, or give a seller some",
+            missing.join(", ")
+        ));
     }
 }
 
@@ -287,16 +382,26 @@ fn labels(sellers: &[&Opened]) -> Vec<u8> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     // Writing into memory does not fail.
     drop(writer.write_record(["label"]));
-    for label in sellers.iter().flat_map(|opened| opened.examples.required("label")) {
+    for label in sellers
+        .iter()
+        .flat_map(|opened| opened.examples.required("label"))
+    {
         drop(writer.write_record([label]));
     }
     writer.into_inner().unwrap_or_default()
 }
 
 /// What participants see: the market, and of each seller what its columns look like, without its rows.
-fn freeze_summaries(parameters: &Parameters, sellers: &[&Opened], from: &Path, writer: &mut DatasetWriter) -> Result<(), ImportError> {
+fn freeze_summaries(
+    parameters: &Parameters,
+    sellers: &[&Opened],
+    from: &Path,
+    writer: &mut DatasetWriter,
+) -> Result<(), ImportError> {
     let classes = &parameters.scoring.classes;
-    let json = |value: &serde_json::Value| serde_json::to_vec_pretty(value).map_err(|error| ImportError::refused(from, error.to_string()));
+    let json = |value: &serde_json::Value| {
+        serde_json::to_vec_pretty(value).map_err(|error| ImportError::refused(from, error.to_string()))
+    };
     let market = json!({
         "title": parameters.about.title, "budget": parameters.budget, "trials": parameters.n_trials, "seed": parameters.seed,
         "classes": classes, "model": parameters.scoring.model, "metric": parameters.scoring.metric, "sellers": parameters.sellers,
@@ -304,17 +409,26 @@ fn freeze_summaries(parameters: &Parameters, sellers: &[&Opened], from: &Path, w
     writer.bytes(MARKET_FILE, &json(&market)?)?;
     for (idx, (seller, opened)) in parameters.sellers.iter().zip(sellers).enumerate() {
         let mut rows = Vec::with_capacity(opened.scanned.n_rows * opened.scanned.n_features);
-        let read = opened.features.each_row(&mut |row, _| rows.extend_from_slice(row));
+        let read = opened
+            .features
+            .each_row(&mut |row, _| rows.extend_from_slice(row));
         read.map_err(|why| ImportError::refused(from, why))?;
         let labels = opened.examples.required("label");
-        let numbers = labels.iter().map(|label| classes.iter().position(|class| class == label).unwrap_or(0) as u8);
+        let numbers = labels
+            .iter()
+            .map(|label| classes.iter().position(|class| class == label).unwrap_or(0) as u8);
         let numbers: Vec<u8> = numbers.collect();
         let n_features = opened.scanned.n_features;
         let sample = |k: usize| {
             let row = k * seller.n_rows / N_SAMPLES;
             json!({ "features": rows[row * n_features..][..n_features], "label": labels[row] })
         };
-        let n_of_class = |class: &String| (class.clone(), labels.iter().filter(|label| *label == class).count());
+        let n_of_class = |class: &String| {
+            (
+                class.clone(),
+                labels.iter().filter(|label| *label == class).count(),
+            )
+        };
         let summary = json!({
             "seller": seller.name, "price": seller.price, "n_rows": seller.n_rows, "n_features": n_features,
             "n_rows_by_label": classes.iter().map(n_of_class).collect::<BTreeMap<_, _>>(),

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use dataperf::benchmarks::own_data::debugging::{Board, Debugging, Extent, Parameters, TARGET_SHARE, TRAIN, TRUTH};
+use dataperf::benchmarks::own_data::debugging::{
+    Board, Debugging, Extent, Parameters, TARGET_SHARE, TRAIN, TRUTH,
+};
 use dataperf::benchmarks::own_data::table::{ID, examples_file, read as read_table};
 use dataperf::dataset::{Dataset, DatasetError};
 use dataperf::ports::bucket::Bucket;
@@ -43,13 +45,21 @@ impl Import for Debugging {
             return Ok(serde_json::Value::Null);
         };
         let target_share = members.get("target_share").map_or(Some(TARGET_SHARE), |node| {
-            reader.number(node, "target_share", "above 0 and at most 1", |share| share > 0.0 && share <= 1.0)
+            reader.number(node, "target_share", "above 0 and at most 1", |share| {
+                share > 0.0 && share <= 1.0
+            })
         });
         let curve = members.get("curve").map_or(Some(Extent::Whole), |node| {
             let curve = reader.choice(node, "curve", &["whole", "until_target"])?;
-            Some(if curve == "whole" { Extent::Whole } else { Extent::UntilTarget })
+            Some(if curve == "whole" {
+                Extent::Whole
+            } else {
+                Extent::UntilTarget
+            })
         });
-        let train = reader.required(members, "train").and_then(|node| reader.source(node, "train"));
+        let train = reader
+            .required(members, "train")
+            .and_then(|node| reader.source(node, "train"));
         let boards = reader.boards(members, BOARD_KEYS).into_iter();
         let leaderboards: Vec<Board> = boards.map(|(name, about, _)| Board { name, about }).collect();
         let common = reader.common(members, "debugging", false);
@@ -69,13 +79,23 @@ impl Import for Debugging {
                 problems.extend(examples.check_classes(column, &scoring.classes));
             }
             problems.extend(examples.check_every_class("truth", &scoring.classes));
-            if let Err(why) = scoring.model.check(examples.n_rows, train.scanned.n_features, scoring.classes.len()) {
-                problems.add(format!("`{}`: the model can't be trained on it: {why}", examples.name));
+            if let Err(why) =
+                scoring
+                    .model
+                    .check(examples.n_rows, train.scanned.n_features, scoring.classes.len())
+            {
+                problems.add(format!(
+                    "`{}`: the model can't be trained on it: {why}",
+                    examples.name
+                ));
             }
             let labels = examples.required("given").iter().zip(examples.required("truth"));
             let n_wrong = labels.filter(|(given, truth)| given != truth).count();
             if n_wrong == 0 {
-                problems.add(format!("`{}`: every `given` label is its `truth`: there is nothing to find", examples.name));
+                problems.add(format!(
+                    "`{}`: every `given` label is its `truth`: there is nothing to find",
+                    examples.name
+                ));
             }
             let n_items = evals.hidden.as_ref().map_or(0, |eval| eval.scanned.n_rows);
             if (n_wrong + 1).saturating_mul(n_items) > MAX_PREDICTIONS {
@@ -86,12 +106,14 @@ impl Import for Debugging {
             }
             evals.check(&[train], &common, &mut problems, &mut notes);
         }
-        common.about.picture = freeze_picture(from, &common, &mut problems, writer)?;
+        common.about.picture = freeze_picture(from, common.picture.as_ref(), &mut problems, writer)?;
         conclude(from, problems)?;
         let Some(train) = train else {
             return Ok(serde_json::Value::Null);
         };
-        notes.extend(casts([&train].into_iter().chain(&evals.hidden).chain(&evals.public)));
+        notes.extend(casts(
+            [&train].into_iter().chain(&evals.hidden).chain(&evals.public),
+        ));
         notes.iter().for_each(|note| progress.note(note));
         train.features.freeze(TRAIN, &train.scanned, writer)?;
         let given = [("id", "id"), ("label", "given"), ("group", "group")];
@@ -112,7 +134,10 @@ impl Import for Debugging {
     }
 
     /// The training set's order from its end: every wrong label is a model of its own, whatever the order is.
-    async fn largest_artifact<S: Bucket>(dataset: &Dataset<Self, S>, _: &str) -> Result<Option<Vec<u8>>, DatasetError> {
+    async fn largest_artifact<S: Bucket>(
+        dataset: &Dataset<Self, S>,
+        _: &str,
+    ) -> Result<Option<Vec<u8>>, DatasetError> {
         let train = read_table(dataset, TRAIN).await?;
         let order: Vec<&String> = train.examples.required(ID)?.iter().rev().collect();
         Ok(Some(json!({ "order": order }).to_string().into_bytes()))

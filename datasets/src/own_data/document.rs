@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use dataperf::benchmarks::own_data::{About, MAX_CLASSES, ScoreMetric, Scoring};
 use dataperf::SubmitterName;
+use dataperf::benchmarks::own_data::{About, MAX_CLASSES, ScoreMetric, Scoring};
 use dataperf_numerics::learner::{Kernel, Learner, SvcSettings};
 use dataperf_numerics::models::logistic_regression::LogisticSettings;
 
@@ -21,8 +21,22 @@ const MAX_DESCRIPTION_CHARS: usize = 20_000;
 const MAX_DIGITS: f64 = 9.0;
 /// The keys of every task.
 pub(super) const COMMON_KEYS: &[&str] = &[
-    "schema", "task", "title", "description", "picture", "unit", "digits", "direction", "leaderboards", "classes", "eval",
-    "public_eval", "model", "metric", "seeds", "allow_duplicates",
+    "schema",
+    "task",
+    "title",
+    "description",
+    "picture",
+    "unit",
+    "digits",
+    "direction",
+    "leaderboards",
+    "classes",
+    "eval",
+    "public_eval",
+    "model",
+    "metric",
+    "seeds",
+    "allow_duplicates",
 ];
 
 /// What every task's document has.
@@ -34,6 +48,17 @@ pub(super) struct Common {
     pub(super) scoring: Scoring,
     pub(super) eval: Source,
     pub(super) public_eval: Option<Source>,
+    pub(super) allow_duplicates: bool,
+}
+
+/// What every task's document has, whatever its examples are.
+#[derive(Debug)]
+pub(super) struct Parts {
+    pub(super) about: About,
+    /// The picture's file as the document names it.
+    pub(super) picture: Option<(String, At)>,
+    pub(super) classes: Vec<String>,
+    pub(super) metric: ScoreMetric,
     pub(super) allow_duplicates: bool,
 }
 
@@ -52,7 +77,9 @@ pub(super) struct Members<'n> {
 impl<'n> Members<'n> {
     pub(super) fn get(&self, name: &str) -> Option<&'n Node> {
         let found = self.list.iter().find(|(key, _)| key.name == name);
-        found.map(|(_, node)| node).filter(|node| node.value != Value::Null)
+        found
+            .map(|(_, node)| node)
+            .filter(|node| node.value != Value::Null)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (&'n str, &'n Node)> + use<'n> {
@@ -66,7 +93,10 @@ impl Reader<'_> {
     }
 
     fn wrong_kind(&mut self, node: &Node, name: &str, wanted: &str) {
-        self.wrong(node.at, format!("`{name}` is {wanted}, and this is {}", node.kind()));
+        self.wrong(
+            node.at,
+            format!("`{name}` is {wanted}, and this is {}", node.kind()),
+        );
     }
 
     /// The members of a mapping, whatever their keys are.
@@ -87,8 +117,15 @@ impl Reader<'_> {
     /// The members of a mapping with no other keys than these.
     pub(super) fn object<'n>(&mut self, node: &'n Node, name: &str, known: &[&str]) -> Option<Members<'n>> {
         let members = self.members(node, name)?;
-        for (key, _) in members.list.iter().filter(|(key, _)| !known.contains(&key.name.as_str())) {
-            self.wrong(key.at, format!("there is no `{}` here: {}", key.name, offer(&key.name, known)));
+        for (key, _) in members
+            .list
+            .iter()
+            .filter(|(key, _)| !known.contains(&key.name.as_str()))
+        {
+            self.wrong(
+                key.at,
+                format!("there is no `{}` here: {}", key.name, offer(&key.name, known)),
+            );
         }
         Some(members)
     }
@@ -114,13 +151,22 @@ impl Reader<'_> {
         };
         let n_chars = text.chars().count();
         if n_chars == 0 || n_chars > max_chars {
-            self.wrong(node.at, format!("`{name}` has {n_chars} characters: give it 1 to {max_chars}"));
+            self.wrong(
+                node.at,
+                format!("`{name}` has {n_chars} characters: give it 1 to {max_chars}"),
+            );
             return None;
         }
         Some(text)
     }
 
-    pub(super) fn number(&mut self, node: &Node, name: &str, allowed: &str, is_allowed: impl Fn(f64) -> bool) -> Option<f64> {
+    pub(super) fn number(
+        &mut self,
+        node: &Node,
+        name: &str,
+        allowed: &str,
+        is_allowed: impl Fn(f64) -> bool,
+    ) -> Option<f64> {
         let Value::Number(number, text) = &node.value else {
             self.wrong_kind(node, name, &format!("a number, {allowed}"));
             return None;
@@ -135,7 +181,9 @@ impl Reader<'_> {
     /// A whole number within bounds.
     pub(super) fn whole(&mut self, node: &Node, name: &str, least: f64, most: f64) -> Option<f64> {
         let allowed = format!("a whole number from {least} to {most}");
-        self.number(node, name, &allowed, |number| number.fract() == 0.0 && (least..=most).contains(&number))
+        self.number(node, name, &allowed, |number| {
+            number.fract() == 0.0 && (least..=most).contains(&number)
+        })
     }
 
     pub(super) fn bool(&mut self, node: &Node, name: &str) -> Option<bool> {
@@ -159,7 +207,10 @@ impl Reader<'_> {
         let text = self.text(node, name, MAX_TITLE_CHARS)?;
         let choice = choices.iter().find(|choice| **choice == text).copied();
         if choice.is_none() {
-            self.wrong(node.at, format!("`{text}` is no `{name}`: {}", offer(&text, choices)));
+            self.wrong(
+                node.at,
+                format!("`{text}` is no `{name}`: {}", offer(&text, choices)),
+            );
         }
         choice
     }
@@ -170,14 +221,21 @@ impl Reader<'_> {
             Value::Text(table) => Files::Table(table.clone()),
             Value::Map(_) => {
                 let members = self.object(node, name, &["features", "examples"])?;
-                let (features, examples) = (self.required(members, "features"), self.required(members, "examples"));
+                let (features, examples) = (
+                    self.required(members, "features"),
+                    self.required(members, "examples"),
+                );
                 Files::Pair {
                     features: self.text(features?, "features", MAX_DESCRIPTION_CHARS)?,
                     examples: self.text(examples?, "examples", MAX_DESCRIPTION_CHARS)?,
                 }
             }
             _ => {
-                self.wrong_kind(node, name, "`{features: FILE, examples: FILE}` or the name of one table");
+                self.wrong_kind(
+                    node,
+                    name,
+                    "`{features: FILE, examples: FILE}` or the name of one table",
+                );
                 return None;
             }
         };
@@ -185,64 +243,130 @@ impl Reader<'_> {
     }
 
     /// What every task's document has. `higher_is_better` is what the task's scores are.
-    pub(super) fn common(&mut self, members: Members<'_>, task: &str, higher_is_better: bool) -> Option<Common> {
+    pub(super) fn parts(
+        &mut self,
+        members: Members<'_>,
+        task: &str,
+        higher_is_better: bool,
+    ) -> Option<Parts> {
         self.head(members, task, higher_is_better);
         let about = self.about(members);
-        let classes = self.required(members, "classes").and_then(|node| self.classes(node));
-        let model = self.required(members, "model").and_then(|node| self.model(node));
-        let metric = self.required(members, "metric").and_then(|node| self.metric(node, classes.as_deref()));
-        let seeds = self.seeds(members, model.as_ref());
-        let eval = self.required(members, "eval").and_then(|node| self.source(node, "eval"));
-        let public_eval = members.get("public_eval").map(|node| self.source(node, "public_eval"));
-        let allow_duplicates = members.get("allow_duplicates").and_then(|node| self.bool(node, "allow_duplicates"));
-        let picture = members.get("picture").and_then(|node| Some((self.text(node, "picture", MAX_TITLE_CHARS)?, node.at)));
-        if let (Some(classes), Some(Learner::GradientBoosting {})) = (&classes, &model)
-            && classes.len() > 2
-        {
-            self.wrong(members.at, "`gradient_boosting` is for two classes: choose another model, or two classes");
-        }
-        Some(Common {
+        let classes = self
+            .required(members, "classes")
+            .and_then(|node| self.classes(node));
+        let metric = self
+            .required(members, "metric")
+            .and_then(|node| self.metric(node, classes.as_deref()));
+        let allow_duplicates = members
+            .get("allow_duplicates")
+            .and_then(|node| self.bool(node, "allow_duplicates"));
+        let picture = members
+            .get("picture")
+            .and_then(|node| Some((self.text(node, "picture", MAX_TITLE_CHARS)?, node.at)));
+        Some(Parts {
             about: about?,
             picture,
-            scoring: Scoring {
-                classes: classes?,
-                model: model?,
-                metric: metric?,
-                seeds: seeds?,
-            },
-            eval: eval?,
-            public_eval: public_eval.flatten(),
+            classes: classes?,
+            metric: metric?,
             allow_duplicates: allow_duplicates.unwrap_or(false),
         })
     }
 
+    /// The same with a model of rows and an eval set of rows.
+    pub(super) fn common(
+        &mut self,
+        members: Members<'_>,
+        task: &str,
+        higher_is_better: bool,
+    ) -> Option<Common> {
+        let parts = self.parts(members, task, higher_is_better);
+        let n_classes = parts.as_ref().map(|parts| parts.classes.len());
+        let model = self.learner(members, n_classes);
+        let seeds = self.seeds(members, model.as_ref());
+        let eval = self
+            .required(members, "eval")
+            .and_then(|node| self.source(node, "eval"));
+        let public_eval = members
+            .get("public_eval")
+            .map(|node| self.source(node, "public_eval"));
+        let Parts {
+            about,
+            picture,
+            classes,
+            metric,
+            allow_duplicates,
+        } = parts?;
+        Some(Common {
+            about,
+            picture,
+            scoring: Scoring {
+                classes,
+                model: model?,
+                metric,
+                seeds: seeds?,
+            },
+            eval: eval?,
+            public_eval: public_eval.flatten(),
+            allow_duplicates,
+        })
+    }
+
+    /// The model of rows, for so many classes.
+    pub(super) fn learner(&mut self, members: Members<'_>, n_classes: Option<usize>) -> Option<Learner> {
+        let model = self.required(members, "model").and_then(|node| self.model(node));
+        if matches!(model, Some(Learner::GradientBoosting {})) && n_classes.is_some_and(|n| n > 2) {
+            self.wrong(
+                members.at,
+                "`gradient_boosting` is for two classes: choose another model, or two classes",
+            );
+        }
+        model
+    }
+
     fn head(&mut self, members: Members<'_>, task: &str, higher_is_better: bool) {
         if let Some(node) = self.required(members, "schema") {
-            self.number(node, "schema", "1, the form's version that this program knows", |number| number == SCHEMA);
+            self.number(
+                node,
+                "schema",
+                "1, the form's version that this program knows",
+                |number| number == SCHEMA,
+            );
         }
         if let Some(node) = self.required(members, "task") {
             let is_other = |text: &String| text != task;
             if let Some(other) = self.text(node, "task", MAX_TITLE_CHARS).filter(is_other) {
-                self.wrong(node.at, format!("the task is `{other}`, and it is imported as `{task}`: name the same task"));
+                self.wrong(
+                    node.at,
+                    format!("the task is `{other}`, and it is imported as `{task}`: name the same task"),
+                );
             }
         }
         if let Some(node) = members.get("direction") {
             let own = if higher_is_better { "higher" } else { "lower" };
             let chosen = self.choice(node, "direction", &["higher", "lower"]);
             if chosen.is_some_and(|chosen| chosen != own) {
-                self.wrong(node.at, format!("in `{task}` the {own} score is the better one: leave `direction` out"));
+                self.wrong(
+                    node.at,
+                    format!("in `{task}` the {own} score is the better one: leave `direction` out"),
+                );
             }
         }
     }
 
     fn about(&mut self, members: Members<'_>) -> Option<About> {
-        let title = self.required(members, "title").and_then(|node| self.text(node, "title", MAX_TITLE_CHARS));
+        let title = self
+            .required(members, "title")
+            .and_then(|node| self.text(node, "title", MAX_TITLE_CHARS));
         let mut optional = |name: &str, max_chars| {
-            members.get(name).and_then(|node| self.text(node, name, max_chars))
+            members
+                .get(name)
+                .and_then(|node| self.text(node, name, max_chars))
         };
         let description = optional("description", MAX_DESCRIPTION_CHARS);
         let unit = optional("unit", MAX_TITLE_CHARS);
-        let digits = members.get("digits").and_then(|node| self.whole(node, "digits", 0.0, MAX_DIGITS));
+        let digits = members
+            .get("digits")
+            .and_then(|node| self.whole(node, "digits", 0.0, MAX_DIGITS));
         Some(About {
             title: title?,
             description,
@@ -263,7 +387,10 @@ impl Reader<'_> {
             classes.push(class);
         }
         if !(2..=MAX_CLASSES).contains(&classes.len()) {
-            self.wrong(node.at, format!("there are {} classes: name 2 to {MAX_CLASSES}", classes.len()));
+            self.wrong(
+                node.at,
+                format!("there are {} classes: name 2 to {MAX_CLASSES}", classes.len()),
+            );
             return None;
         }
         Some(classes)
@@ -271,7 +398,12 @@ impl Reader<'_> {
 
     fn model(&mut self, node: &Node) -> Option<Learner> {
         const KINDS: &[&str] = &[
-            "logistic_regression", "svc", "soft_voting", "gradient_boosting", "k_nearest", "nearest_centroid",
+            "logistic_regression",
+            "svc",
+            "soft_voting",
+            "gradient_boosting",
+            "k_nearest",
+            "nearest_centroid",
         ];
         let name = "model";
         if let Value::Text(_) = node.value {
@@ -297,7 +429,9 @@ impl Reader<'_> {
         match kind {
             "logistic_regression" => {
                 let (c, tol) = (number("C", 1.0), number("tol", 1e-4));
-                let max_iter = members.get("max_iter").map_or(Some(100.0), |node| self.whole(node, "max_iter", 1.0, 100_000.0));
+                let max_iter = members
+                    .get("max_iter")
+                    .map_or(Some(100.0), |node| self.whole(node, "max_iter", 1.0, 100_000.0));
                 Some(Learner::LogisticRegression {
                     c: c?,
                     max_iter: max_iter? as usize,
@@ -306,18 +440,26 @@ impl Reader<'_> {
             }
             "svc" => {
                 let (c, tol) = (number("C", 1.0), number("tol", 1e-3));
-                let kernel = members.get("kernel").map_or(Some("rbf"), |node| self.choice(node, "kernel", &["rbf", "linear"]));
+                let kernel = members.get("kernel").map_or(Some("rbf"), |node| {
+                    self.choice(node, "kernel", &["rbf", "linear"])
+                });
                 if let Some(node) = members.get("gamma") {
                     self.choice(node, "gamma", &["scale"]);
                 }
                 Some(Learner::Svc {
-                    kernel: if kernel? == "linear" { Kernel::Linear } else { Kernel::Rbf },
+                    kernel: if kernel? == "linear" {
+                        Kernel::Linear
+                    } else {
+                        Kernel::Rbf
+                    },
                     c: c?,
                     tol: tol?,
                 })
             }
             "k_nearest" => {
-                let k = members.get("k").map_or(Some(5.0), |node| self.whole(node, "k", 1.0, 100_000.0));
+                let k = members
+                    .get("k")
+                    .map_or(Some(5.0), |node| self.whole(node, "k", 1.0, 100_000.0));
                 Some(Learner::KNearest { k: k? as usize })
             }
             other => Some(default_of(other)),
@@ -325,7 +467,13 @@ impl Reader<'_> {
     }
 
     fn metric(&mut self, node: &Node, classes: Option<&[String]>) -> Option<ScoreMetric> {
-        const KINDS: &[&str] = &["accuracy", "balanced_accuracy", "f1", "macro_f1", "worst_group_accuracy"];
+        const KINDS: &[&str] = &[
+            "accuracy",
+            "balanced_accuracy",
+            "f1",
+            "macro_f1",
+            "worst_group_accuracy",
+        ];
         let (kind, class) = if let Value::Map(_) = node.value {
             let members = self.object(node, "metric", &["kind", "class"])?;
             let kind = self.required(members, "kind")?;
@@ -334,7 +482,10 @@ impl Reader<'_> {
             (self.choice(node, "metric", KINDS)?, None)
         };
         if let Some(class) = class.filter(|_| kind != "f1") {
-            self.wrong(class.at, format!("`class` is for `f1`, and the metric is `{kind}`: leave it out"));
+            self.wrong(
+                class.at,
+                format!("`class` is for `f1`, and the metric is `{kind}`: leave it out"),
+            );
         }
         Some(match kind {
             "accuracy" => ScoreMetric::Accuracy,
@@ -343,13 +494,19 @@ impl Reader<'_> {
             "worst_group_accuracy" => ScoreMetric::WorstGroupAccuracy,
             _ => {
                 let Some(class) = class else {
-                    self.wrong(node.at, "`f1` is of one class: write `metric: {kind: f1, class: NAME}`");
+                    self.wrong(
+                        node.at,
+                        "`f1` is of one class: write `metric: {kind: f1, class: NAME}`",
+                    );
                     return None;
                 };
                 let name = self.text(class, "class", MAX_TITLE_CHARS)?;
                 let known: Vec<&str> = classes?.iter().map(String::as_str).collect();
                 if !known.contains(&name.as_str()) {
-                    self.wrong(class.at, format!("`{name}` is no class: {}", offer(&name, &known)));
+                    self.wrong(
+                        class.at,
+                        format!("`{name}` is no class: {}", offer(&name, &known)),
+                    );
                     return None;
                 }
                 ScoreMetric::F1 { class: name }
@@ -357,7 +514,7 @@ impl Reader<'_> {
         })
     }
 
-    fn seeds(&mut self, members: Members<'_>, model: Option<&Learner>) -> Option<Vec<u32>> {
+    pub(super) fn seeds(&mut self, members: Members<'_>, model: Option<&Learner>) -> Option<Vec<u32>> {
         let Some(node) = members.get("seeds") else {
             return Some(vec![0]);
         };
@@ -368,18 +525,31 @@ impl Reader<'_> {
         let is_voting = matches!(model, None | Some(Learner::SoftVoting { .. }));
         let distinct: BTreeSet<&u32> = seeds.iter().collect();
         if seeds.is_empty() || seeds.len() > 100 || distinct.len() != seeds.len() {
-            self.wrong(node.at, format!("there are {} seeds: name 1 to 100 different ones", seeds.len()));
+            self.wrong(
+                node.at,
+                format!("there are {} seeds: name 1 to 100 different ones", seeds.len()),
+            );
             return None;
         }
         if seeds.len() > 1 && !is_voting {
-            self.wrong(node.at, format!("there are {} seeds, and only `soft_voting` draws: name one, or leave `seeds` out", seeds.len()));
+            self.wrong(
+                node.at,
+                format!(
+                    "there are {} seeds, and only `soft_voting` draws: name one, or leave `seeds` out",
+                    seeds.len()
+                ),
+            );
             return None;
         }
         Some(seeds)
     }
 
     /// A board's name and line, with whatever else its keys are.
-    pub(super) fn boards<'n>(&mut self, members: Members<'n>, keys: &[&str]) -> Vec<(String, Option<String>, Members<'n>)> {
+    pub(super) fn boards<'n>(
+        &mut self,
+        members: Members<'n>,
+        keys: &[&str],
+    ) -> Vec<(String, Option<String>, Members<'n>)> {
         let list = self.required(members, "leaderboards");
         let Some((node, list)) = list.and_then(|node| Some((node, self.list(node, "leaderboards")?))) else {
             return Vec::new();
@@ -394,7 +564,10 @@ impl Reader<'_> {
                 continue;
             };
             let about = board.get("about").and_then(|node| self.text(node, "about", 1000));
-            let Some(name) = self.required(board, "name").and_then(|node| self.text(node, "name", MAX_TITLE_CHARS)) else {
+            let Some(name) = self
+                .required(board, "name")
+                .and_then(|node| self.text(node, "name", MAX_TITLE_CHARS))
+            else {
                 continue;
             };
             // names of leaderboards and of submitters stand side by side in keys, and look alike
@@ -402,7 +575,10 @@ impl Reader<'_> {
                 self.wrong(item.at, format!("`{name}` can't be a leaderboard's name: use at most 64 lower-case letters and digits, with single `-`, `_` or `.` between them"));
             }
             if !seen.insert(name.clone()) {
-                self.wrong(item.at, format!("the leaderboard `{name}` is there twice: names are distinct"));
+                self.wrong(
+                    item.at,
+                    format!("the leaderboard `{name}` is there twice: names are distinct"),
+                );
             }
             boards.push((name, about, board));
         }

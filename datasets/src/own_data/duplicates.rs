@@ -31,9 +31,15 @@ pub(super) fn between(eval: &Opened, other: &Opened) -> Found {
         place_of.entry(hash).or_insert(row);
     }
     let pairs = eval.scanned.row_hashes.iter().enumerate();
-    let exact: Vec<(usize, usize)> = pairs.filter_map(|(row, hash)| Some((row, *place_of.get(hash)?))).collect();
+    let exact: Vec<(usize, usize)> = pairs
+        .filter_map(|(row, hash)| Some((row, *place_of.get(hash)?)))
+        .collect();
     let said = (!exact.is_empty()).then(|| {
-        format!("{} rows of `{a}` are in `{b}` as well, to the last digit: {}", exact.len(), named(&exact, eval, other))
+        format!(
+            "{} rows of `{a}` are in `{b}` as well, to the last digit: {}",
+            exact.len(),
+            named(&exact, eval, other)
+        )
     });
     Found {
         exact: said,
@@ -44,7 +50,13 @@ pub(super) fn between(eval: &Opened, other: &Opened) -> Found {
 fn named(pairs: &[(usize, usize)], eval: &Opened, other: &Opened) -> String {
     let pairs = pairs.iter().take(MAX_NAMED);
     let named: Vec<String> = pairs
-        .map(|&(of_eval, of_other)| format!("{} and {}", eval.examples.place(of_eval), other.examples.place(of_other)))
+        .map(|&(of_eval, of_other)| {
+            format!(
+                "{} and {}",
+                eval.examples.place(of_eval),
+                other.examples.place(of_other)
+            )
+        })
         .collect();
     named.join(", ")
 }
@@ -54,7 +66,9 @@ fn near(eval: &Opened, other: &Opened) -> Option<String> {
     let (a, b) = (&eval.features.name, &other.features.name);
     let work = eval.scanned.n_rows as f64 * other.scanned.n_rows as f64 * eval.scanned.n_features as f64;
     if work > MAX_WORK {
-        return Some(format!("`{a}` and `{b}` are too large to be searched for rows that are nearly the same"));
+        return Some(format!(
+            "`{a}` and `{b}` are too large to be searched for rows that are nearly the same"
+        ));
     }
     let mut rows = read(eval)?;
     let mean = rows.mean_axis(Axis(0))?;
@@ -79,8 +93,12 @@ fn near(eval: &Opened, other: &Opened) -> Option<String> {
                     }
                 }
             }
-            let near = best.into_iter().enumerate().filter(|(_, (similarity, _))| *similarity >= NEAR);
-            near.map(|(row, (_, of_other))| (first + row, of_other)).collect::<Vec<_>>()
+            let near = best
+                .into_iter()
+                .enumerate()
+                .filter(|(_, (similarity, _))| *similarity >= NEAR);
+            near.map(|(row, (_, of_other))| (first + row, of_other))
+                .collect::<Vec<_>>()
         })
         .filter(|(row, _)| !exact.contains_key(&eval.scanned.row_hashes[*row]))
         .collect();
@@ -95,7 +113,10 @@ fn near(eval: &Opened, other: &Opened) -> Option<String> {
 
 fn read(opened: &Opened) -> Option<Array2<f32>> {
     let mut numbers = Vec::with_capacity(opened.scanned.n_rows * opened.scanned.n_features);
-    opened.features.each_row(&mut |row, _| numbers.extend(row.iter().map(|&number| number as f32))).ok()?;
+    opened
+        .features
+        .each_row(&mut |row, _| numbers.extend(row.iter().map(|&number| number as f32)))
+        .ok()?;
     Array2::from_shape_vec((opened.scanned.n_rows, opened.scanned.n_features), numbers).ok()
 }
 

@@ -32,7 +32,9 @@ impl Examples {
     /// # Errors
     /// Sentences: not readable, a column missing, a line with another number of fields, an empty or long field.
     pub(super) fn read(name: &str, path: PathBuf, wanted: &Wanted) -> Result<Self, Vec<String>> {
-        let is_parquet = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"));
+        let is_parquet = path
+            .extension()
+            .is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"));
         if !path.is_file() {
             return Err(vec![format!("`{name}` is no file")]);
         }
@@ -41,7 +43,10 @@ impl Examples {
         } else {
             Self::of_csv(name, &path, wanted)?
         };
-        let missing = wanted.required.iter().filter(|column| !examples.columns.contains_key(**column));
+        let missing = wanted
+            .required
+            .iter()
+            .filter(|column| !examples.columns.contains_key(**column));
         let missing: Vec<String> = missing.map(|column| format!("`{column}`")).collect();
         if !missing.is_empty() {
             return Err(vec![format!(
@@ -53,7 +58,9 @@ impl Examples {
         examples.check_fields()?;
         examples.n_rows = examples.columns.values().next().map_or(0, Vec::len);
         if examples.n_rows == 0 {
-            return Err(vec![format!("`{name}` has no examples: give it a line for each row of features")]);
+            return Err(vec![format!(
+                "`{name}` has no examples: give it a line for each row of features"
+            )]);
         }
         Ok(examples)
     }
@@ -73,7 +80,9 @@ impl Examples {
             match names.iter().filter(|name| name == known).count() {
                 0 => {}
                 1 => drop(columns.insert((*known).to_owned(), Vec::new())),
-                _ => problems.add(|| format!("`{name}` line 1: the column `{known}` is there twice: keep one")),
+                _ => {
+                    problems.add(|| format!("`{name}` line 1: the column `{known}` is there twice: keep one"))
+                }
             }
         }
         for record in reader.records() {
@@ -81,7 +90,11 @@ impl Examples {
             let line = record.position().map_or(0, csv::Position::line);
             if record.len() != names.len() {
                 problems.add(|| {
-                    format!("`{name}` line {line}: it has {} fields, and the first line {}", record.len(), names.len())
+                    format!(
+                        "`{name}` line {line}: it has {} fields, and the first line {}",
+                        record.len(),
+                        names.len()
+                    )
                 });
                 continue;
             }
@@ -110,8 +123,13 @@ impl Examples {
             }
         }
         let n_rows = columns.values().next().map_or(0, Vec::len);
-        if columns.values().any(|column: &Vec<String>| column.len() != n_rows) {
-            return Err(vec![format!("`{name}`: its columns have different numbers of rows")]);
+        if columns
+            .values()
+            .any(|column: &Vec<String>| column.len() != n_rows)
+        {
+            return Err(vec![format!(
+                "`{name}`: its columns have different numbers of rows"
+            )]);
         }
         Ok(Self {
             name: name.to_owned(),
@@ -135,7 +153,11 @@ impl Examples {
                 }
             }
         }
-        if problems.is_empty() { Ok(()) } else { Err(problems.report(&self.name)) }
+        if problems.is_empty() {
+            Ok(())
+        } else {
+            Err(problems.report(&self.name))
+        }
     }
 
     /// Where a row is, for messages.
@@ -161,7 +183,13 @@ impl Examples {
         let (mut first, mut problems) = (HashMap::new(), OfFile::default());
         for (row, id) in self.required("id").iter().enumerate() {
             if let Some(first) = first.insert(id, row) {
-                problems.add(|| format!("{}: the id `{id}` is there already, {}: ids are distinct", self.place(row), self.place(first)));
+                problems.add(|| {
+                    format!(
+                        "{}: the id `{id}` is there already, {}: ids are distinct",
+                        self.place(row),
+                        self.place(first)
+                    )
+                });
             }
         }
         problems.report(&self.name)
@@ -173,7 +201,13 @@ impl Examples {
         let mut problems = OfFile::default();
         for (row, label) in self.required(column).iter().enumerate() {
             if !known.contains(&label.as_str()) {
-                problems.add(|| format!("{}, column `{column}`: `{label}` is no class: {}", self.place(row), offer(label, &known)));
+                problems.add(|| {
+                    format!(
+                        "{}, column `{column}`: `{label}` is no class: {}",
+                        self.place(row),
+                        offer(label, &known)
+                    )
+                });
             }
         }
         problems.report(&self.name)

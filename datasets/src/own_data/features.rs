@@ -62,7 +62,11 @@ impl FeatureFile {
             Some("npy") => Form::Npy,
             Some("csv") => Form::Csv,
             Some("parquet") => Form::Parquet,
-            _ => return Err(format!("`{name}`: features are in a `.npy`, `.csv` or `.parquet` file, and this is none by its name")),
+            _ => {
+                return Err(format!(
+                    "`{name}`: features are in a `.npy`, `.csv` or `.parquet` file, and this is none by its name"
+                ));
+            }
         };
         if !path.is_file() {
             return Err(format!("`{name}` is no file"));
@@ -96,16 +100,27 @@ impl FeatureFile {
             }
             n_rows += 1;
             if row.len() != n_features {
-                problems.add(|| format!("`{name}` {place}: it has {} numbers, and the first row has {n_features}", row.len()));
+                problems.add(|| {
+                    format!(
+                        "`{name}` {place}: it has {} numbers, and the first row has {n_features}",
+                        row.len()
+                    )
+                });
             }
             if let Some(column) = row.iter().position(|number| !number.is_finite()) {
                 problems.add(|| {
-                    format!("`{name}` {place}, column {}: it is {}, and a finite number is needed", column + 1, row[column])
+                    format!(
+                        "`{name}` {place}, column {}: it is {}, and a finite number is needed",
+                        column + 1,
+                        row[column]
+                    )
                 });
             }
             is_whole &= row.iter().all(|number| number.fract() == 0.0);
             is_exact &= row.iter().all(|number| number.abs() < MAX_EXACT);
-            is_narrow &= row.iter().all(|&number| f64::from(number as f32).total_cmp(&number).is_eq());
+            is_narrow &= row
+                .iter()
+                .all(|&number| f64::from(number as f32).total_cmp(&number).is_eq());
             row_hashes.push(hash(row));
         })
         .map_err(about)?;
@@ -113,10 +128,14 @@ impl FeatureFile {
             return Err(problems.report(name));
         }
         if n_rows == 0 || n_features == 0 {
-            return Err(about("it has no numbers: a row for each example is needed".into()));
+            return Err(about(
+                "it has no numbers: a row for each example is needed".into(),
+            ));
         }
         if n_features > MAX_FEATURES {
-            return Err(about(format!("its rows have {n_features} numbers, the limit is {MAX_FEATURES}: reduce them, for example by a principal component analysis")));
+            return Err(about(format!(
+                "its rows have {n_features} numbers, the limit is {MAX_FEATURES}: reduce them, for example by a principal component analysis"
+            )));
         }
         let (dtype, note) = frozen_as(source, is_whole && is_exact, is_narrow);
         let note = note.map(|note| format!("`{name}`: {note}"));
@@ -145,7 +164,10 @@ impl FeatureFile {
     }
 
     /// Calls `each` with every row and its place in words.
-    pub(super) fn each_row(&self, each: &mut dyn FnMut(&[f64], &dyn std::fmt::Display)) -> Result<(), String> {
+    pub(super) fn each_row(
+        &self,
+        each: &mut dyn FnMut(&[f64], &dyn std::fmt::Display),
+    ) -> Result<(), String> {
         match self.form {
             Form::Npy => {
                 let header = npy::Header::read(&self.path)?;
@@ -172,7 +194,10 @@ impl FeatureFile {
     }
 
     fn each_csv_row(&self, each: &mut dyn FnMut(&[f64], &dyn std::fmt::Display)) -> Result<(), String> {
-        let mut reader = csv::ReaderBuilder::new().flexible(true).from_path(&self.path).map_err(|error| error.to_string())?;
+        let mut reader = csv::ReaderBuilder::new()
+            .flexible(true)
+            .from_path(&self.path)
+            .map_err(|error| error.to_string())?;
         let header = reader.headers().map_err(|error| error.to_string())?.clone();
         let is_feature: Vec<bool> = header
             .iter()
@@ -183,13 +208,20 @@ impl FeatureFile {
         if header.iter().all(|name| name.trim().parse::<f64>().is_ok()) {
             return Err("its first line has numbers, and names of columns are needed there: write the file with a header".into());
         }
-        while reader.read_record(&mut record).map_err(|error| error.to_string())? {
+        while reader
+            .read_record(&mut record)
+            .map_err(|error| error.to_string())?
+        {
             let line = record.position().map_or(0, csv::Position::line);
             row.clear();
             for (column, field) in record.iter().enumerate() {
                 if is_feature.get(column).copied().unwrap_or(true) {
                     let number = field.trim().parse::<f64>().map_err(|_| {
-                        format!("line {line}, column {}: `{}` is no number", column + 1, field.chars().take(40).collect::<String>())
+                        format!(
+                            "line {line}, column {}: `{}` is no number",
+                            column + 1,
+                            field.chars().take(40).collect::<String>()
+                        )
                     })?;
                     row.push(number);
                 }
@@ -203,7 +235,12 @@ impl FeatureFile {
     ///
     /// # Errors
     /// [`ImportError`], also when the file is another one by now.
-    pub(super) fn freeze(&self, table: &str, scanned: &Scanned, writer: &mut DatasetWriter) -> Result<(), ImportError> {
+    pub(super) fn freeze(
+        &self,
+        table: &str,
+        scanned: &Scanned,
+        writer: &mut DatasetWriter,
+    ) -> Result<(), ImportError> {
         freeze_all(&[(self, scanned)], table, writer)
     }
 }
@@ -261,8 +298,13 @@ fn frozen_as(source: Option<Kind>, is_small_whole: bool, is_narrow: bool) -> (Dt
         Some(Kind::F32) => (Dtype::F32, None),
         Some(Kind::F16) => (Dtype::F32, cast("16-bit floats", "32-bit floats")),
         Some(Kind::Bool) => (Dtype::F32, cast("truth values", "32-bit floats, 0 and 1")),
-        Some(Kind::Whole(..)) if is_small_whole => (Dtype::F32, cast("whole numbers below 2^24", "32-bit floats")),
-        Some(Kind::Whole(..)) => (Dtype::F64, cast("whole numbers, some from 2^24 on,", "64-bit floats")),
+        Some(Kind::Whole(..)) if is_small_whole => {
+            (Dtype::F32, cast("whole numbers below 2^24", "32-bit floats"))
+        }
+        Some(Kind::Whole(..)) => (
+            Dtype::F64,
+            cast("whole numbers, some from 2^24 on,", "64-bit floats"),
+        ),
         // A text says nothing of its numbers' width: the narrowest that holds every number exactly.
         None if is_small_whole || is_narrow => (Dtype::F32, None),
         None => (Dtype::F64, None),
@@ -270,9 +312,10 @@ fn frozen_as(source: Option<Kind>, is_small_whole: bool, is_narrow: bool) -> (Dt
 }
 
 /// A hash of the numbers of a row. Positive and negative zero are one number.
-fn hash(row: &[f64]) -> u64 {
+pub(super) fn hash(row: &[f64]) -> u64 {
     let mut hasher = DefaultHasher::new();
     row.len().hash(&mut hasher);
-    row.iter().for_each(|number| (number + 0.0).to_bits().hash(&mut hasher));
+    row.iter()
+        .for_each(|number| (number + 0.0).to_bits().hash(&mut hasher));
     hasher.finish()
 }

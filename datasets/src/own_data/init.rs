@@ -31,10 +31,15 @@ const TEMPLATES: &[Template] = &[
         document: include_str!("templates/acquisition.yaml"),
         schema: include_str!("templates/acquisition.schema.json"),
     },
+    Template {
+        task: "curation",
+        document: include_str!("templates/curation.yaml"),
+        schema: include_str!("templates/curation.schema.json"),
+    },
 ];
 
 /// The tasks that a document can be of.
-pub const TASKS: &[&str] = &["selection", "debugging", "acquisition"];
+pub const TASKS: &[&str] = &["selection", "debugging", "acquisition", "curation"];
 
 fn template(task: &str) -> Option<&'static Template> {
     TEMPLATES.iter().find(|template| template.task == task)
@@ -54,7 +59,13 @@ pub fn init(task: &str, out: &Path) -> Result<Option<Vec<PathBuf>>, ImportError>
         return Ok(None);
     };
     let files = [
-        (out.join(FILE), format!("# yaml-language-server: $schema={SCHEMA_FILE}\n{}", template.document)),
+        (
+            out.join(FILE),
+            format!(
+                "# yaml-language-server: $schema={SCHEMA_FILE}\n{}",
+                template.document
+            ),
+        ),
         (out.join(SCHEMA_FILE), template.schema.to_owned()),
     ];
     if let Some((there, _)) = files.iter().find(|(path, _)| path.exists()) {
@@ -83,11 +94,23 @@ mod tests {
             let schema: serde_json::Value = serde_json::from_str(template.schema).expect("JSON");
             let properties = schema["properties"].as_object().expect("properties");
             let known: BTreeSet<&str> = properties.keys().map(String::as_str).collect();
-            let is_key = |line: &&str| line.split_once(':').is_some_and(|(key, _)| !key.contains(' ') && !key.is_empty());
-            let lines = template.document.lines().map(|line| line.strip_prefix("# ").unwrap_or(line));
-            let explained: BTreeSet<&str> = lines.filter(is_key).filter_map(|line| Some(line.split_once(':')?.0)).collect();
+            let is_key = |line: &&str| {
+                line.split_once(':')
+                    .is_some_and(|(key, _)| !key.contains(' ') && !key.is_empty())
+            };
+            let lines = template
+                .document
+                .lines()
+                .map(|line| line.strip_prefix("# ").unwrap_or(line));
+            let explained: BTreeSet<&str> = lines
+                .filter(is_key)
+                .filter_map(|line| Some(line.split_once(':')?.0))
+                .collect();
             // `direction` follows from the task, `public_eval` is explained where practice sets make sense
-            let missing: Vec<&&str> = known.difference(&explained).filter(|key| !["direction", "public_eval", "seeds"].contains(key)).collect();
+            let missing: Vec<&&str> = known
+                .difference(&explained)
+                .filter(|key| !["direction", "public_eval", "seeds"].contains(key))
+                .collect();
             assert!(missing.is_empty(), "{}: {missing:?}", template.task);
             let unknown: Vec<&&str> = explained.difference(&known).collect();
             assert!(unknown.is_empty(), "{}: {unknown:?}", template.task);
@@ -96,12 +119,18 @@ mod tests {
 
     #[test]
     fn every_document_is_yaml_of_its_task() {
-        assert_eq!(TEMPLATES.iter().map(|template| template.task).collect::<Vec<_>>(), TASKS);
+        assert_eq!(
+            TEMPLATES.iter().map(|template| template.task).collect::<Vec<_>>(),
+            TASKS
+        );
         for template in TEMPLATES {
             let Value::Map(members) = Node::parse(template.document).expect("YAML").value else {
                 panic!("keys with values");
             };
-            let task = members.iter().find(|(key, _)| key.name == "task").map(|(_, node)| node.value.clone());
+            let task = members
+                .iter()
+                .find(|(key, _)| key.name == "task")
+                .map(|(_, node)| node.value.clone());
             assert_eq!(task, Some(Value::Text(template.task.into())));
         }
     }

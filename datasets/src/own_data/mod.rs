@@ -1,6 +1,7 @@
 //! Imports own data: a folder with `task.yaml`, features and labels, checked as a whole and frozen.
 
 mod acquisition;
+mod curation;
 mod debugging;
 mod document;
 mod duplicates;
@@ -17,15 +18,15 @@ use std::fs;
 use std::path::Path;
 
 use dataperf::benchmarks::own_data::table::examples_file;
-use dataperf::benchmarks::own_data::{EVAL, PUBLIC_EVAL};
+use dataperf::benchmarks::own_data::{EVAL, PUBLIC_EVAL, ScoreMetric, Scoring};
 
 pub use init::{TASKS, init, schema};
 
 use self::document::{Common, FILE, Members, Reader};
 use self::examples::Wanted;
 use self::problems::{Problems, within};
-use self::source::Opened;
-use self::yaml::Node;
+use self::source::{Opened, Source};
+use self::yaml::{At, Node};
 use crate::import::ImportError;
 use crate::writer::DatasetWriter;
 
@@ -39,7 +40,11 @@ const MAX_DOCUMENT_BYTES: u64 = 1 << 20;
 /// The largest picture.
 const MAX_PICTURE_BYTES: u64 = 1 << 20;
 /// What a picture's bytes begin with, by the ending of its name.
-const PICTURES: &[(&str, &[u8])] = &[("png", b"\x89PNG\r\n\x1a\n"), ("jpg", b"\xff\xd8\xff"), ("jpeg", b"\xff\xd8\xff")];
+const PICTURES: &[(&str, &[u8])] = &[
+    ("png", b"\x89PNG\r\n\x1a\n"),
+    ("jpg", b"\xff\xd8\xff"),
+    ("jpeg", b"\xff\xd8\xff"),
+];
 
 /// Reads the document of a folder.
 ///
@@ -56,7 +61,9 @@ fn read(from: &Path) -> Result<Node, ImportError> {
         }
     };
     if n_bytes > MAX_DOCUMENT_BYTES {
-        return Err(refused(format!("it has {n_bytes} bytes, the limit is {MAX_DOCUMENT_BYTES}: put numbers into files of their own")));
+        return Err(refused(format!(
+            "it has {n_bytes} bytes, the limit is {MAX_DOCUMENT_BYTES}: put numbers into files of their own"
+        )));
     }
     let text = fs::read_to_string(&path).map_err(|error| refused(format!("it can't be read: {error}")))?;
     Node::parse(&text).map_err(refused)
@@ -75,15 +82,30 @@ struct Evals {
 
 impl Evals {
     fn open(from: &Path, common: &Common, problems: &mut Problems) -> Self {
-        let scoring = &common.scoring;
-        let needs_groups = scoring.metric.name() == "worst_group_accuracy";
-        let mut open = |source: &source::Source| {
+        let Scoring { classes, metric, .. } = &common.scoring;
+        Self::of(
+            (&common.eval, common.public_eval.as_ref()),
+            from,
+            (classes, metric),
+            problems,
+        )
+    }
+
+    /// The eval sets of two sources, the second of which participants may have.
+    fn of(
+        (eval, public): (&Source, Option<&Source>),
+        from: &Path,
+        (classes, metric): (&[String], &ScoreMetric),
+        problems: &mut Problems,
+    ) -> Self {
+        let needs_groups = *metric == ScoreMetric::WorstGroupAccuracy;
+        let mut open = |source: &Source| {
             let opened = source.open(from, &EVAL_COLUMNS, problems)?;
             if opened.examples.column("id").is_some() {
                 problems.extend(opened.examples.check_ids());
             }
-            problems.extend(opened.examples.check_classes("label", &scoring.classes));
-            problems.extend(opened.examples.check_every_class("label", &scoring.classes));
+            problems.extend(opened.examples.check_classes("label", classes));
+            problems.extend(opened.examples.check_every_class("label", classes));
             if needs_groups && opened.examples.column("group").is_none() {
                 problems.add(format!(
                     "`{}` has no column `group`: `worst_group_accuracy` needs one, or choose another metric",
@@ -93,8 +115,8 @@ impl Evals {
             Some(opened)
         };
         Self {
-            hidden: open(&common.eval),
-            public: common.public_eval.as_ref().and_then(open),
+            hidden: open(eval),
+            public: public.and_then(open),
         }
     }
 
@@ -105,7 +127,10 @@ impl Evals {
                 if eval.scanned.n_features != train.scanned.n_features {
                     problems.add(format!(
                         "the rows of `{}` have {} numbers, and those of `{}` {}: they need the same",
-                        eval.features.name, eval.scanned.n_features, train.features.name, train.scanned.n_features
+                        eval.features.name,
+                        eval.scanned.n_features,
+                        train.features.name,
+                        train.scanned.n_features
                     ));
                 }
             }
@@ -114,7 +139,9 @@ impl Evals {
             return;
         }
         let sets = self.hidden.iter().chain(&self.public);
-        let mut pairs: Vec<(&Opened, &Opened)> = sets.flat_map(|eval| training.iter().map(move |train| (eval, *train))).collect();
+        let mut pairs: Vec<(&Opened, &Opened)> = sets
+            .flat_map(|eval| training.iter().map(move |train| (eval, *train)))
+            .collect();
         if let (Some(hidden), Some(public)) = (&self.hidden, &self.public) {
             pairs.push((hidden, public));
         }
@@ -122,7 +149,9 @@ impl Evals {
             let found = duplicates::between(eval, other);
             match found.exact {
                 Some(sentence) if common.allow_duplicates => notes.push(sentence),
-                Some(sentence) => problems.add(format!("{sentence}: take them out of one of the two, or write `allow_duplicates: true`")),
+                Some(sentence) => problems.add(format!(
+                    "{sentence}: take them out of one of the two, or write `allow_duplicates: true`"
+                )),
                 None => {}
             }
             notes.extend(found.near);
@@ -130,7 +159,12 @@ impl Evals {
     }
 
     fn freeze(&self, writer: &mut DatasetWriter) -> Result<(), ImportError> {
-        let columns = [("id", "id"), ("label", "label"), ("group", "group"), ("cluster", "cluster")];
+        let columns = [
+            ("id", "id"),
+            ("label", "label"),
+            ("group", "group"),
+            ("cluster", "cluster"),
+        ];
         for (table, opened) in [(EVAL, &self.hidden), (PUBLIC_EVAL, &self.public)] {
             if let Some(opened) = opened {
                 opened.features.freeze(table, &opened.scanned, writer)?;
@@ -142,8 +176,13 @@ impl Evals {
 }
 
 /// Freezes the picture, and gives its path in the data set.
-fn freeze_picture(from: &Path, common: &Common, problems: &mut Problems, writer: &mut DatasetWriter) -> Result<Option<String>, ImportError> {
-    let Some((name, at)) = &common.picture else {
+fn freeze_picture(
+    from: &Path,
+    picture: Option<&(String, At)>,
+    problems: &mut Problems,
+    writer: &mut DatasetWriter,
+) -> Result<Option<String>, ImportError> {
+    let Some((name, at)) = picture else {
         return Ok(None);
     };
     let path = match within(from, name) {
@@ -153,7 +192,11 @@ fn freeze_picture(from: &Path, common: &Common, problems: &mut Problems, writer:
             return Ok(None);
         }
     };
-    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default().to_lowercase();
+    let extension = path
+        .extension()
+        .and_then(|extension| extension.to_str())
+        .unwrap_or_default()
+        .to_lowercase();
     let form = PICTURES.iter().find(|(known, _)| *known == extension);
     let n_bytes = path.metadata().map_or(0, |metadata| metadata.len());
     let begins = |magic: &[u8]| fs::read(&path).is_ok_and(|bytes| bytes.starts_with(magic));
@@ -187,7 +230,10 @@ fn conclude(from: &Path, problems: Problems) -> Result<(), ImportError> {
 
 /// What of the numbers was changed.
 fn casts<'a>(opened: impl IntoIterator<Item = &'a Opened>) -> Vec<String> {
-    opened.into_iter().filter_map(|opened| opened.scanned.note.clone()).collect()
+    opened
+        .into_iter()
+        .filter_map(|opened| opened.scanned.note.clone())
+        .collect()
 }
 
 /// The members of the document, as far as it is keys with values that the task knows.

@@ -9,6 +9,8 @@ use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use dataperf::frozen::Dtype;
+
 const MAGIC: &[u8] = b"\x93NUMPY";
 /// NumPy writes about a hundred bytes.
 const MAX_HEADER_BYTES: usize = 64 << 10;
@@ -85,20 +87,30 @@ impl Header {
         let n_length = match start[6] {
             1 => 2,
             2 | 3 => 4,
-            other => return Err(format!("its form has version {other}, and 1 to 3 are known: save it with NumPy anew")),
+            other => {
+                return Err(format!(
+                    "its form has version {other}, and 1 to 3 are known: save it with NumPy anew"
+                ));
+            }
         };
         let mut length = [0; 4];
         file.read_exact(&mut length[..n_length]).map_err(|_| no_npy)?;
         let length = u32::from_le_bytes(length) as usize;
         if length > MAX_HEADER_BYTES {
-            return Err(format!("its header has {length} bytes: it holds structured data, and plain numbers are needed"));
+            return Err(format!(
+                "its header has {length} bytes: it holds structured data, and plain numbers are needed"
+            ));
         }
         let mut text = vec![0; length];
-        file.read_exact(&mut text).map_err(|_| "it ends within its header: copy it again")?;
+        file.read_exact(&mut text)
+            .map_err(|_| "it ends within its header: copy it again")?;
         let text = String::from_utf8_lossy(&text);
         let begin = (8 + n_length + length) as u64;
         let header = Self::parse(&text, begin)?;
-        let n_numbers = header.shape.iter().try_fold(1_u64, |n, &extent| n.checked_mul(extent as u64));
+        let n_numbers = header
+            .shape
+            .iter()
+            .try_fold(1_u64, |n, &extent| n.checked_mul(extent as u64));
         let expected = n_numbers.and_then(|n| n.checked_mul(header.kind.n_bytes() as u64));
         let expected = expected.and_then(|n| n.checked_add(begin));
         if expected != Some(n_bytes) {
@@ -119,14 +131,18 @@ impl Header {
         };
         let descr = value("descr").ok_or_else(no_header)?;
         let Some(descr) = descr.strip_prefix('\'').and_then(|rest| rest.split('\'').next()) else {
-            return Err("it holds structured data, and plain numbers are needed: save one array of numbers".into());
+            return Err(
+                "it holds structured data, and plain numbers are needed: save one array of numbers".into(),
+            );
         };
         let (order, code) = descr.split_at_checked(1).ok_or_else(no_header)?;
         if code.starts_with('O') {
             return Err("it holds Python objects, which are never read: save an array of numbers, `array.astype(\"float64\")`".into());
         }
         let kind = Kind::of(code).ok_or_else(|| {
-            format!("its numbers are of the type `{descr}`: save them as `float32`, `float64` or whole numbers")
+            format!(
+                "its numbers are of the type `{descr}`: save them as `float32`, `float64` or whole numbers"
+            )
         })?;
         let is_fortran = match value("fortran_order").ok_or_else(no_header)? {
             rest if rest.starts_with("True") => true,
@@ -134,9 +150,17 @@ impl Header {
             _ => return Err(no_header()),
         };
         let shape = value("shape").and_then(|rest| rest.strip_prefix('('));
-        let shape = shape.and_then(|rest| rest.split(')').next()).ok_or_else(no_header)?;
-        let extents = shape.split(',').map(str::trim).filter(|extent| !extent.is_empty());
-        let shape = extents.map(str::parse).collect::<Result<_, _>>().map_err(|_| no_header())?;
+        let shape = shape
+            .and_then(|rest| rest.split(')').next())
+            .ok_or_else(no_header)?;
+        let extents = shape
+            .split(',')
+            .map(str::trim)
+            .filter(|extent| !extent.is_empty());
+        let shape = extents
+            .map(str::parse)
+            .collect::<Result<_, _>>()
+            .map_err(|_| no_header())?;
         Ok(Self {
             kind,
             is_big_endian: order == ">",
@@ -178,7 +202,8 @@ impl Header {
         }
         let file = File::open(path).map_err(|error| error.to_string())?;
         let mut file = BufReader::with_capacity(1 << 20, file);
-        file.seek(SeekFrom::Start(self.begin)).map_err(|error| error.to_string())?;
+        file.seek(SeekFrom::Start(self.begin))
+            .map_err(|error| error.to_string())?;
         let rows_at_once = (BLOCK_NUMBERS / n_columns).max(1);
         let mut bytes = Vec::new();
         let mut n_left = n_rows;
@@ -211,7 +236,8 @@ impl Header {
             let mut block = vec![0.0; n * n_columns];
             for column in 0..n_columns {
                 let at = self.begin + ((column * n_rows + first) * size) as u64;
-                file.read_exact_at(&mut bytes, at).map_err(|error| error.to_string())?;
+                file.read_exact_at(&mut bytes, at)
+                    .map_err(|error| error.to_string())?;
                 for (row, number) in self.decoded(&bytes).into_iter().enumerate() {
                     block[row * n_columns + column] = number;
                 }
@@ -227,7 +253,11 @@ impl Header {
         let number = |bytes: &[u8]| {
             let mut little = [0; 8];
             for (to, at) in little.iter_mut().zip(0..size) {
-                *to = if self.is_big_endian { bytes[size - 1 - at] } else { bytes[at] };
+                *to = if self.is_big_endian {
+                    bytes[size - 1 - at]
+                } else {
+                    bytes[at]
+                };
             }
             let whole = u64::from_le_bytes(little);
             match self.kind {
@@ -258,11 +288,15 @@ fn half(bits: u16) -> f64 {
     }
 }
 
-/// The header of a matrix of little-endian floats of `n_bytes` each, row after row, as NumPy writes it.
-pub(crate) fn header(n_bytes: u64, shape: &[usize]) -> Vec<u8> {
+/// The header of a matrix of bytes or of little-endian floats, row after row, as NumPy writes it.
+pub(crate) fn header(dtype: Dtype, shape: &[usize]) -> Vec<u8> {
+    let kind = match dtype {
+        Dtype::U8 => "|u1".to_owned(),
+        other => format!("<f{}", other.size()),
+    };
     let extents: Vec<String> = shape.iter().map(ToString::to_string).collect();
     let dictionary = format!(
-        "{{'descr': '<f{n_bytes}', 'fortran_order': False, 'shape': ({}), }}",
+        "{{'descr': '{kind}', 'fortran_order': False, 'shape': ({}), }}",
         extents.join(", ")
     );
     let mut header = MAGIC.to_vec();
@@ -303,14 +337,37 @@ mod tests {
 
     #[test]
     fn numbers_of_every_kind_order_and_byte_order_are_read() {
-        assert_eq!(rows(&file("<f2", "False", "(1, 4)", &[0, 0x3c, 0, 0xc0, 1, 0, 0, 0x7c])), Ok(vec![1.0, -2.0, 2_f64.powi(-24), f64::INFINITY]));
-        assert_eq!(rows(&file(">f4", "False", "(1, 1)", &1.5_f32.to_be_bytes())), Ok(vec![1.5]));
-        assert_eq!(rows(&file("|i1", "False", "(2, 1)", &[0xff, 5])), Ok(vec![-1.0, 5.0]));
-        assert_eq!(rows(&file("<u2", "False", "(1, 1)", &[0xff, 0xff])), Ok(vec![65535.0]));
-        assert_eq!(rows(&file(">i2", "False", "(1, 1)", &[0xff, 0xfe])), Ok(vec![-2.0]));
+        assert_eq!(
+            rows(&file(
+                "<f2",
+                "False",
+                "(1, 4)",
+                &[0, 0x3c, 0, 0xc0, 1, 0, 0, 0x7c]
+            )),
+            Ok(vec![1.0, -2.0, 2_f64.powi(-24), f64::INFINITY])
+        );
+        assert_eq!(
+            rows(&file(">f4", "False", "(1, 1)", &1.5_f32.to_be_bytes())),
+            Ok(vec![1.5])
+        );
+        assert_eq!(
+            rows(&file("|i1", "False", "(2, 1)", &[0xff, 5])),
+            Ok(vec![-1.0, 5.0])
+        );
+        assert_eq!(
+            rows(&file("<u2", "False", "(1, 1)", &[0xff, 0xff])),
+            Ok(vec![65535.0])
+        );
+        assert_eq!(
+            rows(&file(">i2", "False", "(1, 1)", &[0xff, 0xfe])),
+            Ok(vec![-2.0])
+        );
         assert_eq!(rows(&file("|b1", "False", "(1, 2)", &[0, 1])), Ok(vec![0.0, 1.0]));
         // columns first: the matrix is [[1, 3, 5], [2, 4, 6]]
-        assert_eq!(rows(&file("|u1", "True", "(2, 3)", &[1, 2, 3, 4, 5, 6])), Ok(vec![1.0, 3.0, 5.0, 2.0, 4.0, 6.0]));
+        assert_eq!(
+            rows(&file("|u1", "True", "(2, 3)", &[1, 2, 3, 4, 5, 6])),
+            Ok(vec![1.0, 3.0, 5.0, 2.0, 4.0, 6.0])
+        );
     }
 
     #[test]
@@ -321,7 +378,12 @@ mod tests {
             ("<f4", "(1,)", vec![0; 4], "rows and columns"),
             ("<c8", "(1, 1)", vec![0; 8], "float32"),
             ("<U5", "(1, 1)", vec![0; 20], "float32"),
-            ("<f8", "(99999999999, 99999999999)", vec![], "more than there can be"),
+            (
+                "<f8",
+                "(99999999999, 99999999999)",
+                vec![],
+                "more than there can be",
+            ),
         ] {
             let error = rows(&file(descr, "False", shape, &bytes)).expect_err(descr);
             assert!(error.contains(why), "{descr}: {error}");
@@ -334,7 +396,7 @@ mod tests {
     #[test]
     fn the_header_that_is_written_is_read() {
         let file = tempfile::NamedTempFile::new().expect("a file");
-        let mut bytes = header(4, &[2, 1]);
+        let mut bytes = header(Dtype::F32, &[2, 1]);
         assert_eq!(bytes.len() % ALIGNMENT, 0);
         bytes.extend([1.0_f32, 2.0].iter().flat_map(|number| number.to_le_bytes()));
         fs::write(&file, bytes).expect("written");

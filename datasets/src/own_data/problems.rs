@@ -84,7 +84,10 @@ pub(super) fn offer(name: &str, known: &[&str]) -> String {
     if similar.is_empty() {
         format!("choose one of {}", quoted(known.to_vec()))
     } else {
-        format!("did you mean {}?", quoted(similar.into_iter().map(|(_, name)| name).collect()))
+        format!(
+            "did you mean {}?",
+            quoted(similar.into_iter().map(|(_, name)| name).collect())
+        )
     }
 }
 
@@ -96,14 +99,21 @@ pub(super) fn within(from: &Path, name: &str) -> Result<PathBuf, String> {
     let path = Path::new(name);
     let is_plain = |component: Component<'_>| matches!(component, Component::Normal(_) | Component::CurDir);
     if name.is_empty() || !path.components().all(is_plain) {
-        return Err(format!("`{name}` is no path below the folder of `task.yaml`: name a file in that folder, without `..`"));
+        return Err(format!(
+            "`{name}` is no path below the folder of `task.yaml`: name a file in that folder, without `..`"
+        ));
     }
     let mut whole = from.to_path_buf();
-    for component in path.components().filter(|component| matches!(component, Component::Normal(_))) {
+    for component in path
+        .components()
+        .filter(|component| matches!(component, Component::Normal(_)))
+    {
         whole.push(component);
         match whole.symlink_metadata() {
             Ok(metadata) if metadata.is_symlink() => {
-                return Err(format!("`{name}` is a symbolic link or below one: put the file itself there"));
+                return Err(format!(
+                    "`{name}` is a symbolic link or below one: put the file itself there"
+                ));
             }
             Ok(_) => {}
             Err(error) => return Err(format!("`{name}` can't be read: {error}")),

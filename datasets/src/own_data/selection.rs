@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use dataperf::benchmarks::own_data::selection::{Board, LabelSource, POOL, Parameters, Selection};
-use dataperf::benchmarks::own_data::table::{FEATURES, ID, LABEL, examples_file, features_file, read as read_table};
+use dataperf::benchmarks::own_data::table::{
+    FEATURES, ID, LABEL, examples_file, features_file, read as read_table,
+};
 use dataperf::dataset::{Dataset, DatasetError};
 use dataperf::ports::bucket::Bucket;
 use serde_json::json;
@@ -47,9 +49,15 @@ impl Import for Selection {
         };
         let labels = members.get("labels").map_or(Some(LabelSource::Pool), |node| {
             let labels = reader.choice(node, "labels", &["pool", "submission"])?;
-            Some(if labels == "pool" { LabelSource::Pool } else { LabelSource::Submission })
+            Some(if labels == "pool" {
+                LabelSource::Pool
+            } else {
+                LabelSource::Submission
+            })
         });
-        let pool = reader.required(members, "pool").and_then(|node| reader.source(node, "pool"));
+        let pool = reader
+            .required(members, "pool")
+            .and_then(|node| reader.source(node, "pool"));
         let mut leaderboards = Vec::new();
         for (name, about, board) in reader.boards(members, BOARD_KEYS) {
             let max_examples = reader.required(board, "max_examples");
@@ -63,7 +71,11 @@ impl Import for Selection {
         let common = reader.common(members, "selection", true);
         progress.begin("reading own data", 0);
         let labels = labels.unwrap_or_default();
-        let wanted = if labels == LabelSource::Pool { &LABELLED } else { &UNLABELLED };
+        let wanted = if labels == LabelSource::Pool {
+            &LABELLED
+        } else {
+            &UNLABELLED
+        };
         let pool = pool.and_then(|pool| pool.open(from, wanted, &mut problems));
         let Some(mut common) = common else {
             conclude(from, problems)?;
@@ -85,17 +97,22 @@ impl Import for Selection {
                 }
                 let size = n.min(pool.examples.n_rows);
                 if let Err(why) = common.scoring.model.check(size, pool.scanned.n_features, least) {
-                    problems.add(format!("the leaderboard `{}`: the model can't be trained on {size} examples: {why}", board.name));
+                    problems.add(format!(
+                        "the leaderboard `{}`: the model can't be trained on {size} examples: {why}",
+                        board.name
+                    ));
                 }
             }
             evals.check(&[pool], &common, &mut problems, &mut notes);
         }
-        common.about.picture = freeze_picture(from, &common, &mut problems, writer)?;
+        common.about.picture = freeze_picture(from, common.picture.as_ref(), &mut problems, writer)?;
         conclude(from, problems)?;
         let Some(pool) = pool else {
             return Ok(serde_json::Value::Null);
         };
-        notes.extend(casts([&pool].into_iter().chain(&evals.hidden).chain(&evals.public)));
+        notes.extend(casts(
+            [&pool].into_iter().chain(&evals.hidden).chain(&evals.public),
+        ));
         notes.iter().for_each(|note| progress.note(note));
         pool.features.freeze(POOL, &pool.scanned, writer)?;
         writer.row_digests(&features_file(POOL), FEATURES)?;
@@ -117,18 +134,32 @@ impl Import for Selection {
     }
 
     /// One example of each class, then the pool's first ones.
-    async fn largest_artifact<S: Bucket>(dataset: &Dataset<Self, S>, leaderboard: &str) -> Result<Option<Vec<u8>>, DatasetError> {
+    async fn largest_artifact<S: Bucket>(
+        dataset: &Dataset<Self, S>,
+        leaderboard: &str,
+    ) -> Result<Option<Vec<u8>>, DatasetError> {
         let parameters: Parameters = dataset.manifest().parameters()?;
-        let board = parameters.leaderboards.iter().find(|board| board.name == leaderboard);
+        let board = parameters
+            .leaderboards
+            .iter()
+            .find(|board| board.name == leaderboard);
         let n = board.map_or(0, |board| board.max_examples);
         let pool = read_table(dataset, POOL).await?;
         let (ids, classes) = (pool.examples.required(ID)?, &parameters.scoring.classes);
         if parameters.labels == LabelSource::Submission {
-            let labels: BTreeMap<&str, &str> = ids.iter().take(n).zip(classes.iter().cycle()).map(|(id, class)| (id.as_str(), class.as_str())).collect();
+            let labels: BTreeMap<&str, &str> = ids
+                .iter()
+                .take(n)
+                .zip(classes.iter().cycle())
+                .map(|(id, class)| (id.as_str(), class.as_str()))
+                .collect();
             return Ok(Some(json!({ "labels": labels }).to_string().into_bytes()));
         }
         let labels = pool.examples.required(LABEL)?;
-        let mut rows: Vec<usize> = classes.iter().filter_map(|class| labels.iter().position(|label| label == class)).collect();
+        let mut rows: Vec<usize> = classes
+            .iter()
+            .filter_map(|class| labels.iter().position(|label| label == class))
+            .collect();
         let others: Vec<usize> = (0..ids.len()).filter(|row| !rows.contains(row)).collect();
         rows.extend(others.into_iter().take(n.saturating_sub(rows.len())));
         let chosen: Vec<&str> = rows.iter().map(|&row| ids[row].as_str()).collect();

@@ -158,14 +158,21 @@ mod tests {
 
     #[test]
     fn every_value_and_key_knows_its_line() {
-        let node = Node::parse("title: A\nmodel: {kind: svc, C: 2}\nclasses:\n  - 0\n  - yes\n").expect("YAML");
-        let Value::Map(members) = node.value else { panic!("keys") };
+        let node =
+            Node::parse("title: A\nmodel: {kind: svc, C: 2}\nclasses:\n  - 0\n  - yes\n").expect("YAML");
+        let Value::Map(members) = node.value else {
+            panic!("keys")
+        };
         let names: Vec<&str> = members.iter().map(|(key, _)| key.name.as_str()).collect();
         assert_eq!(names, ["title", "model", "classes"]);
         assert_eq!((members[1].0.at.line, members[1].1.at.line), (2, 2));
-        let Value::Map(model) = &members[1].1.value else { panic!("keys") };
+        let Value::Map(model) = &members[1].1.value else {
+            panic!("keys")
+        };
         assert_eq!(model[1].1.value, Value::Number(2.0, "2".into()));
-        let Value::List(classes) = &members[2].1.value else { panic!("a list") };
+        let Value::List(classes) = &members[2].1.value else {
+            panic!("a list")
+        };
         assert_eq!((classes[0].at.line, classes[1].at.line), (4, 5));
         assert_eq!(classes[1].value, Value::Text("yes".into()));
     }

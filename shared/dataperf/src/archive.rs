@@ -98,7 +98,10 @@ fn unpack_names(artifact: &[u8], bounds: Bounds, in_folders: bool) -> Result<Vec
         return Err(Reason::over("too_many_entries", "", limit as u64, actual as u64, message).into());
     }
     let is_folder = |entry: &Listed| entry.name.ends_with('/') && entry.unpacked_bytes == 0 && in_folders;
-    let files: Vec<&Listed> = listed.iter().filter(|entry| !entry.is_clutter() && !is_folder(entry)).collect();
+    let files: Vec<&Listed> = listed
+        .iter()
+        .filter(|entry| !entry.is_clutter() && !is_folder(entry))
+        .collect();
     if files.is_empty() {
         reasons.add(Reason::new(
             "empty_zip",
@@ -303,8 +306,17 @@ fn check_name(file: &Listed, reasons: &mut Reasons) {
 
 fn check_name_in_folder(file: &Listed, reasons: &mut Reasons) {
     let parts: Vec<&str> = file.name.split('/').collect();
-    let is_part = |part: &&str| !part.is_empty() && ![".", ".."].contains(part) && !part.contains('\\') && !part.contains(char::is_control);
-    if parts.len() != 2 || !parts.iter().all(|part| is_part(part)) || !file.is_utf8 || file.name.len() > MAX_NAME_BYTES {
+    let is_part = |part: &&str| {
+        !part.is_empty()
+            && ![".", ".."].contains(part)
+            && !part.contains('\\')
+            && !part.contains(char::is_control)
+    };
+    if parts.len() != 2
+        || !parts.iter().all(|part| is_part(part))
+        || !file.is_utf8
+        || file.name.len() > MAX_NAME_BYTES
+    {
         let message = format!(
             "{} is no file in one folder: pack files as `CLASS/NAME`, with at most {MAX_NAME_BYTES} bytes for both",
             quote(&file.name)

@@ -9,14 +9,16 @@ use dataperf_datasets::TASKS;
 use serde_json::json;
 
 use super::trial::{Trial, try_all};
-use super::{ImportTask, boards, open};
+use super::{ImportTask, leaderboards, open};
 use crate::Done;
 use crate::output::{Format, align_right, print_json, table};
 use crate::registry::with_benchmark;
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example: dataperf dataset init selection --out my-contest/\n\nThe document `task.yaml` explains every key; \
-    `task.schema.json` beside it lets editors complete and check it.")]
+#[command(
+    after_help = "Example: dataperf dataset init selection --out my-contest/\n\nThe document `task.yaml` explains every key; \
+    `task.schema.json` beside it lets editors complete and check it."
+)]
 pub(crate) struct InitArgs {
     /// The task
     #[arg(value_parser = PossibleValuesParser::new(TASKS))]
@@ -42,7 +44,9 @@ pub(super) fn init(args: &InitArgs, format: Format) -> Result<Done> {
                 println!("wrote `{}`", file.display());
             }
             let (task, out) = (&args.task, args.out.display());
-            println!("put your features and labels beside it, and name them there; then\n  dataperf dataset check {task} --from {out}");
+            println!(
+                "put your features and labels beside it, and name them there; then\n  dataperf dataset check {task} --from {out}"
+            );
         }
     }
     Ok(Done::Fine)
@@ -71,7 +75,7 @@ pub(super) async fn check(args: CheckArgs, format: Format) -> Result<Done> {
     let trials = try_all(&out, &manifest).await?;
     match format {
         Format::Json => print_json(&json!({
-            "task": args.task, "from": args.from, "leaderboards": boards(&manifest).await?, "trials": trials,
+            "task": args.task, "from": args.from, "leaderboards": leaderboards(&manifest)?, "trials": trials,
         }))?,
         Format::Text => {
             println!("`{}` is a contest of `{}`", args.from.display(), args.task);
@@ -82,7 +86,13 @@ pub(super) async fn check(args: CheckArgs, format: Format) -> Result<Done> {
 }
 
 fn print_trials(trials: &[Trial]) {
-    let mut shown = table(&["leaderboard", "largest artifact", "score", "seconds", "memory in MB"]);
+    let mut shown = table(&[
+        "leaderboard",
+        "largest artifact",
+        "score",
+        "seconds",
+        "memory in MB",
+    ]);
     for column in [1, 2, 3, 4] {
         align_right(&mut shown, column);
     }

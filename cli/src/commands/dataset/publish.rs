@@ -14,6 +14,7 @@ use dataperf_aws::change_in_force;
 use serde_json::json;
 
 use super::objects::{Found, Object};
+use super::trial::try_all;
 use super::{Opened, damages, open};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
@@ -64,6 +65,9 @@ pub(crate) struct Published {
 
 pub(super) async fn run(args: PublishArgs, format: Format) -> Result<Done> {
     let opened = open(&args.directory)?;
+    if damages(&args.directory, &opened.manifest).is_empty() {
+        try_all(&args.directory, &opened.manifest).await?;
+    }
     let cloud = args.cloud.connect().await;
     let switch = match (args.stage, args.replace) {
         (true, _) => Switch::Stage,

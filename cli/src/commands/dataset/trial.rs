@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use dataperf::benchmark::Leaderboard;
+use dataperf::benchmarks::IDS;
 use dataperf::dataset::Integrity;
 use dataperf::evaluate::evaluate;
 use dataperf::frozen::Manifest;
@@ -40,10 +41,7 @@ pub(super) struct Trial {
 /// # Errors
 /// When one is not scored, or takes more than half of the function's time or memory: with what to change.
 pub(super) async fn try_all(directory: &Path, manifest: &Manifest) -> Result<Vec<Trial>> {
-    let task = TryAll {
-        directory,
-        manifest,
-    };
+    let task = TryAll { directory, manifest };
     let spinner = waiting("scoring the largest artifacts");
     let trials = with_benchmark(&manifest.benchmark, task).await;
     spinner.finish_and_clear();
@@ -105,8 +103,15 @@ fn scored(leaderboard: &str, verdict: &Verdict) -> Result<f64> {
     if verdict.status == Ending::Scored {
         return verdict.score.context("a scored verdict has a score");
     }
-    let reasons: Vec<&str> = verdict.reasons.iter().map(|reason| reason.message.as_str()).collect();
-    bail!("the largest artifact of the leaderboard `{leaderboard}` is rejected: {}", reasons.join("; "))
+    let reasons: Vec<&str> = verdict
+        .reasons
+        .iter()
+        .map(|reason| reason.message.as_str())
+        .collect();
+    bail!(
+        "the largest artifact of the leaderboard `{leaderboard}` is rejected: {}",
+        reasons.join("; ")
+    )
 }
 
 /// Lets the system count the peak of this process's memory anew, where it can (Linux).

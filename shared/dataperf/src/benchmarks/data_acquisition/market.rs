@@ -32,7 +32,12 @@ pub struct Seller {
 ///
 /// # Source
 /// `numpy.random.RandomState(seed).choice(n_rows, size=count, replace=True)`, trial after trial.
-pub(in crate::benchmarks) fn sample(seed: u32, n_trials: usize, market: &Market, counts: &[usize]) -> Vec<Vec<u32>> {
+pub(in crate::benchmarks) fn sample(
+    seed: u32,
+    n_trials: usize,
+    market: &Market,
+    counts: &[usize],
+) -> Vec<Vec<u32>> {
     let mut generator = Mt19937::new(seed);
     let mut trial = || {
         let mut rows = Vec::with_capacity(counts.iter().sum());

@@ -7,8 +7,8 @@ use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::metric::{COST, N_BOUGHT};
 use super::market::sample;
+use super::metric::{COST, N_BOUGHT};
 use super::validation::Bought;
 use super::{FEATURES, LABELS, Market, Parameters, buyer_file, features_file, labels_file};
 use crate::evidence::{Evidence, Repeats, UnitEvidence};

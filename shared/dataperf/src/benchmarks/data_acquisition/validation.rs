@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::ONE_LABEL;
+use super::market::{Market, Seller, cost, overshoot};
 use super::model::Frozen;
 use super::submission::{Plan, Submission};
-use super::market::{Market, Seller, cost, overshoot};
-use super::ONE_LABEL;
 use crate::rejection::{Reason, Reasons, Rejection, quote};
 
 /// A submission that obeys the rules.

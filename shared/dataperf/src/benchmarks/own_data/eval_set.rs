@@ -6,7 +6,7 @@ use ndarray::Array2;
 
 use super::scoring::Scoring;
 use super::table::{Examples, Files, LABEL, examples_file, features, features_file};
-use crate::evidence::{EvidenceError, UnitEvidence, Evidence};
+use crate::evidence::{Evidence, EvidenceError, UnitEvidence};
 use crate::frozen::{FrozenError, Manifest};
 
 /// The hidden eval set's table; also the name of the one unit of evidence.
@@ -109,7 +109,11 @@ impl EvalSet {
     ///
     /// # Errors
     /// [`EvidenceError::OtherData`].
-    pub(super) fn unit<'a, M>(&self, evidence: &'a Evidence, scoring: &Scoring<M>) -> Result<&'a UnitEvidence, EvidenceError> {
+    pub(super) fn unit<'a, M>(
+        &self,
+        evidence: &'a Evidence,
+        scoring: &Scoring<M>,
+    ) -> Result<&'a UnitEvidence, EvidenceError> {
         evidence.unit(EVAL, self.n_items(), scoring.classes.len())
     }
 }

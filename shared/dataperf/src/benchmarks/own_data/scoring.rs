@@ -113,7 +113,11 @@ impl Confusion {
 }
 
 fn quotient(numerator: u64, denominator: u64) -> f64 {
-    if denominator == 0 { 0.0 } else { numerator as f64 / denominator as f64 }
+    if denominator == 0 {
+        0.0
+    } else {
+        numerator as f64 / denominator as f64
+    }
 }
 
 /// The accuracy of each group that has items, by the group's number.
@@ -131,7 +135,9 @@ pub(super) fn accuracy_per_group(
         *correct += if t == p { weight } else { 0 };
     }
     let with_items = counts.into_iter().filter(|(_, (_, total))| *total > 0);
-    with_items.map(|(group, (correct, total))| (group, quotient(correct, total))).collect()
+    with_items
+        .map(|(group, (correct, total))| (group, quotient(correct, total)))
+        .collect()
 }
 
 impl Scoring {
@@ -172,7 +178,8 @@ impl<M> Scoring<M> {
             }
             ScoreMetric::WorstGroupAccuracy => {
                 let groups = eval.groups.as_ref();
-                let of_groups = groups.map(|groups| accuracy_per_group(groups, &eval.truth, predicted, weights));
+                let of_groups =
+                    groups.map(|groups| accuracy_per_group(groups, &eval.truth, predicted, weights));
                 let worst = of_groups.into_iter().flatten().map(|(_, accuracy)| accuracy);
                 worst.fold(1.0, f64::min)
             }
@@ -207,7 +214,12 @@ impl<M> Scoring<M> {
     }
 
     /// Accuracy, balanced accuracy, macro F1, F1 of each class and accuracy of each group: means over the repeats.
-    fn beside(&self, eval: &EvalSet, unit: &UnitEvidence, weights: ItemWeights<'_>) -> BTreeMap<String, Value> {
+    fn beside(
+        &self,
+        eval: &EvalSet,
+        unit: &UnitEvidence,
+        weights: ItemWeights<'_>,
+    ) -> BTreeMap<String, Value> {
         let n_repeats = unit.repeats().len() as f64;
         let (mut accuracy, mut balanced, mut macro_f1) = (0.0, 0.0, 0.0);
         let mut of_classes = vec![0.0; self.classes.len()];
@@ -237,7 +249,9 @@ impl<M> Scoring<M> {
             ("metric".to_owned(), json!(self.metric.name())),
         ]);
         if let Some(groups) = &eval.groups {
-            let named = of_groups.iter().map(|(&group, accuracy)| (groups.names[group as usize].clone(), json!(accuracy)));
+            let named = of_groups
+                .iter()
+                .map(|(&group, accuracy)| (groups.names[group as usize].clone(), json!(accuracy)));
             metrics.insert("accuracy_per_group".to_owned(), Value::Object(named.collect()));
         }
         if eval.is_public {

@@ -9,11 +9,11 @@ use ndarray::Array2;
 
 use crate::benchmark::Benchmark;
 use crate::dataset::{Dataset, DatasetError};
-use crate::frozen::{FrozenError, Manifest, slice};
-use dataperf_numerics::numbers::{Encoding, Stored};
 use crate::encoding::encoding;
+use crate::frozen::{FrozenError, Manifest, slice};
 use crate::ports::bucket::Bucket;
 use crate::quote;
+use dataperf_numerics::numbers::{Encoding, Stored};
 
 /// The name of the matrices.
 pub const FEATURES: &str = "features";
@@ -54,7 +54,10 @@ pub(super) fn shape(manifest: &Manifest, table: &str) -> Result<(usize, usize, E
     let tensor = manifest.any_tensor(&path, FEATURES)?;
     let encoding = encoding(tensor.dtype, None);
     let (&[n_rows, n_features], Some(encoding)) = (tensor.shape.as_slice(), encoding) else {
-        let why = format!("it holds {:?} {:?} and no matrix of floats", tensor.dtype, tensor.shape);
+        let why = format!(
+            "it holds {:?} {:?} and no matrix of floats",
+            tensor.dtype, tensor.shape
+        );
         return Err(FrozenError::damaged(&path, why));
     };
     Ok((n_rows, n_features, encoding))
@@ -90,7 +93,10 @@ pub struct Table {
 ///
 /// # Errors
 /// [`DatasetError`] when its files are missing or are not what the manifest says.
-pub async fn read<B: Benchmark, S: Bucket>(dataset: &Dataset<B, S>, table: &str) -> Result<Table, DatasetError> {
+pub async fn read<B: Benchmark, S: Bucket>(
+    dataset: &Dataset<B, S>,
+    table: &str,
+) -> Result<Table, DatasetError> {
     let mut files = Files::new();
     for path in [features_file(table), examples_file(table)] {
         let bytes = dataset.file(&path).await?;
@@ -127,7 +133,9 @@ impl Examples {
         }
         let n_lines = columns.first().map_or(0, Vec::len);
         if n_lines != n_rows {
-            return Err(damaged(format!("it has {n_lines} lines for {n_rows} rows of features")));
+            return Err(damaged(format!(
+                "it has {n_lines} lines for {n_rows} rows of features"
+            )));
         }
         let columns = names.into_iter().zip(columns).collect();
         Ok(Self { path, columns })

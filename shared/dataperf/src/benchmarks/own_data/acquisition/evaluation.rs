@@ -13,9 +13,9 @@ use crate::benchmarks::own_data::table::{self, Examples, LABEL, features_file};
 use crate::benchmarks::own_data::{EVAL, EvalSet};
 use crate::evidence::{Evidence, EvidenceError, Repeats, UnitEvidence, Weights};
 use crate::frozen::{FrozenError, Manifest, ReadRows};
+use crate::verdict::Scorecard;
 use dataperf_numerics::learner::FitError;
 use dataperf_numerics::numbers::{Encoding, Stored};
-use crate::verdict::Scorecard;
 
 const COST: &str = "cost";
 const N_BOUGHT: &str = "n_bought";
@@ -51,7 +51,11 @@ impl Frozen {
             sellers: sellers.collect(),
         };
         let is_whole = manifest.files.contains_key(&features_file(SELLERS));
-        let data = if is_whole { Some(Hidden::decode(manifest, files, &parameters)?) } else { None };
+        let data = if is_whole {
+            Some(Hidden::decode(manifest, files, &parameters)?)
+        } else {
+            None
+        };
         Ok(Self {
             parameters,
             market,
@@ -68,7 +72,10 @@ impl Frozen {
     }
 
     pub(super) fn seller_of(&self, name: &str) -> Option<usize> {
-        self.parameters.sellers.iter().position(|seller| seller.name == name)
+        self.parameters
+            .sellers
+            .iter()
+            .position(|seller| seller.name == name)
     }
 
     pub(super) fn seed(&self) -> u32 {
@@ -88,7 +95,9 @@ impl Frozen {
     }
 
     fn hidden(&self) -> Result<&Hidden, FrozenError> {
-        self.data.as_ref().ok_or(FrozenError::ForParticipants { missing: "sellers' rows" })
+        self.data.as_ref().ok_or(FrozenError::ForParticipants {
+            missing: "sellers' rows",
+        })
     }
 }
 
@@ -109,7 +118,10 @@ impl Hidden {
         let eval = EvalSet::decode(manifest, files, &parameters.scoring)?;
         let eval = eval.filter(|eval| eval.features.ncols() == n_features);
         let eval = eval.ok_or_else(|| {
-            FrozenError::damaged(&features_file(EVAL), "it is missing or its rows are of another width than the sellers'")
+            FrozenError::damaged(
+                &features_file(EVAL),
+                "it is missing or its rows are of another width than the sellers'",
+            )
         })?;
         Ok(Self {
             encoding,
@@ -143,7 +155,11 @@ pub(super) fn evidence(checked: &Checked, frozen: &Frozen, read: &ReadRows) -> R
         let predicted = prepared.and_then(|prepared| prepared.predict(&of_rows, seed));
         predicted.map_err(|error| damaged(error.to_string()))
     };
-    let predicted = checked.trials.par_iter().map(trial).collect::<Result<Vec<_>, _>>()?;
+    let predicted = checked
+        .trials
+        .par_iter()
+        .map(trial)
+        .collect::<Result<Vec<_>, _>>()?;
     let trials = Repeats::Trials(checked.trials.len() as u32);
     let unit = UnitEvidence::new(trials, eval.n_items(), scoring.classes.len(), predicted.concat())
         .with_count(N_BOUGHT, checked.trials.first().map_or(0, Vec::len))

@@ -82,7 +82,8 @@ pub struct Acquisition;
 
 impl Benchmark for Acquisition {
     const ID: &'static str = "acquisition";
-    const ABOUT: &'static str = "decide how many examples to buy from each of an organizer's sellers, within a budget";
+    const ABOUT: &'static str =
+        "decide how many examples to buy from each of an organizer's sellers, within a budget";
     const MAX_ARTIFACT_BYTES: u64 = 1 << 20;
     const DIRECTION: Direction = Direction::HigherIsBetter;
     const SCORE_RANGE: RangeInclusive<f64> = 0.0..=1.0;
@@ -92,7 +93,11 @@ impl Benchmark for Acquisition {
         Metric::value("balanced_accuracy", "balanced accuracy", Feedback::Metrics),
         Metric::value("macro_f1", "macro F1", Feedback::Metrics),
         Metric::value("f1_per_class/*", "F1 of each class", Feedback::Metrics),
-        Metric::value("accuracy_per_group/*", "accuracy of each group", Feedback::Metrics),
+        Metric::value(
+            "accuracy_per_group/*",
+            "accuracy of each group",
+            Feedback::Metrics,
+        ),
         Metric::value("per_trial", "score of each trial", Feedback::Metrics).of(Form::Trials {
             over: "trial",
             labels: None,
@@ -121,7 +126,11 @@ impl Benchmark for Acquisition {
         let board = |board: Board| {
             let own = || {
                 let metric = scoring.metric.about();
-                format!("{}: {} sellers, a budget of {budget}; {metric}", about.title, sellers.len())
+                format!(
+                    "{}: {} sellers, a budget of {budget}; {metric}",
+                    about.title,
+                    sellers.len()
+                )
             };
             about.board(board.name.clone(), board.about.clone().unwrap_or_else(own))
         };
@@ -140,11 +149,7 @@ impl Benchmark for Acquisition {
         Ok(files)
     }
 
-    fn decode(
-        manifest: &Manifest,
-        _: &str,
-        files: &BTreeMap<String, Bytes>,
-    ) -> Result<Frozen, FrozenError> {
+    fn decode(manifest: &Manifest, _: &str, files: &BTreeMap<String, Bytes>) -> Result<Frozen, FrozenError> {
         Frozen::decode(manifest, files)
     }
 

@@ -84,15 +84,28 @@ impl Checked {
             let at = pointer("/counts", seller);
             let Some(seller_idx) = frozen.seller_of(seller) else {
                 let names: Vec<String> = frozen.seller_names().map(quote).collect();
-                let message = format!("{} is no seller: the sellers are {}", quote(seller), names.join(", "));
+                let message = format!(
+                    "{} is no seller: the sellers are {}",
+                    quote(seller),
+                    names.join(", ")
+                );
                 reasons.add(Reason::new("unknown_seller", at, message));
                 continue;
             };
             let n_rows = market.sellers[seller_idx].n_rows;
             of_sellers[seller_idx] = (*count).min(n_rows as u64) as usize;
             if *count > n_rows as u64 {
-                let message = format!("{count} examples are wanted of {}, who has {n_rows}: want no more", quote(seller));
-                reasons.add(Reason::over("more_than_seller_has", at, n_rows as u64, *count, message));
+                let message = format!(
+                    "{count} examples are wanted of {}, who has {n_rows}: want no more",
+                    quote(seller)
+                );
+                reasons.add(Reason::over(
+                    "more_than_seller_has",
+                    at,
+                    n_rows as u64,
+                    *count,
+                    message,
+                ));
             }
         }
         check_sum(&of_sellers, market, has_counts, frozen, &mut reasons);

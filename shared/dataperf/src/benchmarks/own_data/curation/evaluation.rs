@@ -98,7 +98,9 @@ impl Checked {
             ..
         } = frozen.board;
         if n_bytes > max_bytes {
-            let message = format!("the file has {n_bytes} bytes, this leaderboard allows {max_bytes}: send fewer or smaller examples");
+            let message = format!(
+                "the file has {n_bytes} bytes, this leaderboard allows {max_bytes}: send fewer or smaller examples"
+            );
             reasons.add(Reason::over("too_large", "", max_bytes, n_bytes, message));
         }
         let n = match &content {
@@ -106,15 +108,36 @@ impl Checked {
             Content::Rows(rows) => rows.len(),
         };
         if n > max_examples {
-            let message = format!("there are {n} examples, this leaderboard allows {max_examples}: remove {} of them", n - max_examples);
-            reasons.add(Reason::over("too_many_examples", "", max_examples as u64, n as u64, message));
+            let message = format!(
+                "there are {n} examples, this leaderboard allows {max_examples}: remove {} of them",
+                n - max_examples
+            );
+            reasons.add(Reason::over(
+                "too_many_examples",
+                "",
+                max_examples as u64,
+                n as u64,
+                message,
+            ));
         }
         if n == 0 && reasons.is_empty() {
-            reasons.add(Reason::over("no_examples", "", 1, 0, "there is no example: send at least one"));
+            reasons.add(Reason::over(
+                "no_examples",
+                "",
+                1,
+                0,
+                "there is no example: send at least one",
+            ));
         }
         let classes: Vec<usize> = match &content {
-            Content::Images(images) => classes(images.iter().map(|image| (&image.class, &image.at)), frozen, &mut reasons),
-            Content::Rows(rows) => classes(rows.iter().map(|row| (&row.class, &row.at)), frozen, &mut reasons),
+            Content::Images(images) => classes(
+                images.iter().map(|image| (&image.class, &image.at)),
+                frozen,
+                &mut reasons,
+            ),
+            Content::Rows(rows) => {
+                classes(rows.iter().map(|row| (&row.class, &row.at)), frozen, &mut reasons)
+            }
         };
         let training = match (content, frozen.examples) {
             (Content::Images(images), Kind::Images { height, width }) => {
@@ -122,14 +145,17 @@ impl Checked {
                 let wanted = &images[..images.len().min(max_examples)];
                 Training::Images(pixels(wanted, height, width, &mut reasons))
             }
-            (Content::Rows(rows), Kind::Table { n_features }) => Training::Table(table(&rows, n_features, frozen, &mut reasons)),
+            (Content::Rows(rows), Kind::Table { n_features }) => {
+                Training::Table(table(&rows, n_features, frozen, &mut reasons))
+            }
             (Content::Images(_), Kind::Table { .. }) => {
                 let message = "the file is a zip, and this contest is on tables: send a CSV, `label` and then the numbers";
                 reasons.add(Reason::new("wrong_form", "", message));
                 Training::Images(Vec::new())
             }
             (Content::Rows(_), Kind::Images { .. }) => {
-                let message = "the file is a CSV, and this contest is on images: send a zip of `CLASS/name.png`";
+                let message =
+                    "the file is a CSV, and this contest is on images: send a zip of `CLASS/name.png`";
                 reasons.add(Reason::new("wrong_form", "", message));
                 Training::Images(Vec::new())
             }
@@ -138,13 +164,21 @@ impl Checked {
     }
 }
 
-fn classes<'a>(examples: impl Iterator<Item = (&'a String, &'a String)>, frozen: &Frozen, reasons: &mut Reasons) -> Vec<usize> {
+fn classes<'a>(
+    examples: impl Iterator<Item = (&'a String, &'a String)>,
+    frozen: &Frozen,
+    reasons: &mut Reasons,
+) -> Vec<usize> {
     let mut numbers = Vec::new();
     for (class, at) in examples {
         let number = frozen.scoring.class_of(class);
         if number.is_none() {
             let known: Vec<String> = frozen.scoring.classes.iter().map(|class| quote(class)).collect();
-            let message = format!("{} is no class: the classes are {}", quote(class), known.join(", "));
+            let message = format!(
+                "{} is no class: the classes are {}",
+                quote(class),
+                known.join(", ")
+            );
             reasons.add(Reason::new("unknown_class", at, message));
         }
         numbers.extend(number);
@@ -152,13 +186,87 @@ fn classes<'a>(examples: impl Iterator<Item = (&'a String, &'a String)>, frozen:
     numbers
 }
 
+/// The pixels and classes of a zip of images, and where each image is.
+///
+/// # Errors
+/// A [`Rejection`] with everything that is wrong with the zip and its images.
+pub fn read_images(
+    zip: &[u8],
+    classes: &[String],
+    height: usize,
+    width: usize,
+) -> Result<ReadImages, Rejection> {
+    let Submission {
+        content, mut reasons, ..
+    } = Submission::parse(zip)?;
+    let Content::Images(images) = content else {
+        return Err(Reason::new(
+            "wrong_form",
+            "",
+            "the file is no zip: pack images as `CLASS/name.png`",
+        )
+        .into());
+    };
+    let mut read = ReadImages {
+        pixels: pixels(&images, height, width, &mut reasons),
+        classes: Vec::new(),
+        names: Vec::new(),
+    };
+    for image in images {
+        match classes.iter().position(|class| *class == image.class) {
+            Some(class) => read.classes.push(class),
+            None => {
+                let message = format!("{} is no class of the document", quote(&image.class));
+                reasons.add(Reason::new("unknown_class", &image.at, message));
+            }
+        }
+        read.names.push(image.at);
+    }
+    reasons.into_verdict(read)
+}
+
+/// Images of a zip.
+#[derive(Debug)]
+pub struct ReadImages {
+    /// `(n_images, height, width)` grey levels.
+    pub pixels: Vec<u8>,
+    /// `(n_images,)` class numbers.
+    pub classes: Vec<usize>,
+    /// Where each is: its name in the zip.
+    pub names: Vec<String>,
+}
+
+/// The rows of a CSV `label,...`: the class and the numbers of each.
+///
+/// # Errors
+/// A [`Rejection`] with everything that is wrong with its form.
+pub fn read_rows(csv: &[u8]) -> Result<Vec<(String, Vec<f64>)>, Rejection> {
+    let Submission { content, reasons, .. } = Submission::parse(csv)?;
+    let Content::Rows(rows) = content else {
+        return Err(Reason::new(
+            "wrong_form",
+            "",
+            "the file is a zip: send a CSV, `label` and then the numbers",
+        )
+        .into());
+    };
+    reasons.into_verdict(rows.into_iter().map(|row| (row.class, row.numbers)).collect())
+}
+
 fn pixels(images: &[Image], height: usize, width: usize, reasons: &mut Reasons) -> Vec<u8> {
-    let decoded: Vec<Result<Vec<u8>, String>> = images.par_iter().map(|image| decode_png(&image.png, height, width)).collect();
+    let decoded: Vec<Result<Vec<u8>, String>> = images
+        .par_iter()
+        .map(|image| decode_png(&image.png, height, width))
+        .collect();
     let mut pixels = Vec::with_capacity(images.len() * height * width);
     for (image, decoded) in images.iter().zip(decoded) {
         match decoded {
             Ok(levels) => pixels.extend(levels),
-            Err(why) => reasons.add(Reason::new("bad_image", &image.at, format!("{}: {why}", quote(&image.at)))),
+            Err(why) => reasons.add(Reason::new(
+                "bad_image",
+                &image.at,
+                format!("{}: {why}", quote(&image.at)),
+            )),
         }
     }
     pixels
@@ -172,7 +280,8 @@ fn table(rows: &[Row], n_features: usize, frozen: &Frozen, reasons: &mut Reasons
             continue;
         }
         let (limit, actual) = (n_features as u64, row.numbers.len() as u64);
-        let message = format!("the line has {actual} numbers, and the eval set's rows {limit}: give it as many");
+        let message =
+            format!("the line has {actual} numbers, and the eval set's rows {limit}: give it as many");
         reasons.add(Reason::over("wrong_width", &row.at, limit, actual, message));
         break; // all lines are as long as the first
     }
@@ -192,7 +301,10 @@ pub(super) fn evidence(checked: &Checked, frozen: &Frozen) -> Result<Evidence, F
     let damaged = |why: String| FrozenError::damaged(&features_file(EVAL), why);
     let eval = to_score(frozen.eval.as_ref())?;
     let Scoring {
-        classes, model, seeds, ..
+        classes,
+        model,
+        seeds,
+        ..
     } = &frozen.scoring;
     let (kind, predicted) = match (&checked.training, model) {
         (Training::Images(pixels), Model::Network(_)) => {
@@ -206,10 +318,11 @@ pub(super) fn evidence(checked: &Checked, frozen: &Frozen) -> Result<Evidence, F
                     n_classes: classes.len(),
                     seed,
                 };
-                train(pixels, &checked.classes, &network, &mut || {}).map(|trained| trained.predict(&frozen.eval_images))
+                train(pixels, &checked.classes, &network, &mut || {})
+                    .map(|trained| trained.predict(&frozen.eval_images))
             };
             let predicted = seeds.iter().map(of_seed).collect::<Result<Vec<_>, _>>();
-            (Repeats::Seeds(seeds.clone()), predicted)
+            (Repeats::Once, predicted)
         }
         (Training::Table(x), Model::Learner(learner)) => {
             let prepared = learner.prepare(x.view(), eval.features.view());
@@ -241,7 +354,10 @@ pub(super) fn scorecard(
     let (score, mut metrics) = frozen.scoring.scored(eval, unit, item_weights);
     let mut n_per_class = Map::new();
     for (class, name) in frozen.scoring.classes.iter().enumerate() {
-        n_per_class.insert(name.clone(), Value::from(unit.count(&format!("{N_OF_CLASS}{class}"))?));
+        n_per_class.insert(
+            name.clone(),
+            Value::from(unit.count(&format!("{N_OF_CLASS}{class}"))?),
+        );
     }
     metrics.insert(N_EXAMPLES.to_owned(), json!(unit.count(N_EXAMPLES)?));
     metrics.insert("n_per_class".to_owned(), Value::Object(n_per_class));

@@ -14,7 +14,12 @@ const MAX_DECODER_BYTES: usize = 1 << 20;
 /// A sentence about the image: no PNG, of another size, with colours or transparency, damaged. Nothing is unpacked of an image of
 /// another size.
 pub fn decode_png(bytes: &[u8], height: usize, width: usize) -> Result<Vec<u8>, String> {
-    let mut decoder = Decoder::new_with_limits(Cursor::new(bytes), Limits { bytes: MAX_DECODER_BYTES });
+    let mut decoder = Decoder::new_with_limits(
+        Cursor::new(bytes),
+        Limits {
+            bytes: MAX_DECODER_BYTES,
+        },
+    );
     decoder.set_transformations(Transformations::EXPAND | Transformations::STRIP_16);
     let damaged = |error: png::DecodingError| format!("it can't be read as a PNG ({error}): save it anew");
     let header = decoder.read_header_info().map_err(damaged)?;
@@ -58,7 +63,13 @@ mod tests {
 
     #[test]
     fn grey_images_of_every_depth_are_read() {
-        let eight = packed(3, 2, ColorType::Grayscale, BitDepth::Eight, &[0, 1, 2, 253, 254, 255]);
+        let eight = packed(
+            3,
+            2,
+            ColorType::Grayscale,
+            BitDepth::Eight,
+            &[0, 1, 2, 253, 254, 255],
+        );
         assert_eq!(decode_png(&eight, 2, 3), Ok(vec![0, 1, 2, 253, 254, 255]));
         let sixteen = packed(1, 2, ColorType::Grayscale, BitDepth::Sixteen, &[7, 200, 255, 1]);
         assert_eq!(decode_png(&sixteen, 2, 1), Ok(vec![7, 255]));

@@ -20,7 +20,7 @@ use bytes::Bytes;
 use dataperf_numerics::learner::Learner;
 use serde::{Deserialize, Serialize};
 
-pub use evaluation::{Checked, Frozen};
+pub use evaluation::{Checked, Frozen, ReadImages, read_images, read_rows};
 pub use images::decode_png;
 pub use submission::Submission;
 
@@ -131,7 +131,11 @@ impl Benchmark for Curation {
         Metric::value("balanced_accuracy", "balanced accuracy", Feedback::Metrics),
         Metric::value("macro_f1", "macro F1", Feedback::Metrics),
         Metric::value("f1_per_class/*", "F1 of each class", Feedback::Metrics),
-        Metric::value("accuracy_per_group/*", "accuracy of each group", Feedback::Metrics),
+        Metric::value(
+            "accuracy_per_group/*",
+            "accuracy of each group",
+            Feedback::Metrics,
+        ),
         Metric::value("per_seed", "score of each seed", Feedback::Metrics).of(Form::Trials {
             over: "seed",
             labels: Some("seeds"),

@@ -52,7 +52,10 @@ impl Submission {
     pub fn parse(artifact: &[u8]) -> Result<Self, Rejection> {
         let n_bytes = artifact.len() as u64;
         if is_zip(artifact) {
-            let images = unpack_folders(artifact, BOUNDS)?.into_iter().map(Image::of).collect();
+            let images = unpack_folders(artifact, BOUNDS)?
+                .into_iter()
+                .map(Image::of)
+                .collect();
             return Ok(Self {
                 n_bytes,
                 content: Content::Images(images),
@@ -89,11 +92,14 @@ fn rows(artifact: &[u8]) -> Result<(Vec<Row>, Reasons), Rejection> {
         return Err(Reason::new("empty", "", message).into());
     }
     if let Err(error) = std::str::from_utf8(artifact) {
-        let message = "the file is neither a zip nor a CSV in UTF-8: send one of the two, as the contest asks";
+        let message =
+            "the file is neither a zip nor a CSV in UTF-8: send one of the two, as the contest asks";
         return Err(Reason::new("not_utf8", format!("byte {}", error.valid_up_to()), message).into());
     }
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(artifact);
-    let header = reader.headers().map_err(|error| Reason::new("not_csv", "line 1", error.to_string()))?;
+    let header = reader
+        .headers()
+        .map_err(|error| Reason::new("not_csv", "line 1", error.to_string()))?;
     let (n_columns, first) = (header.len(), header.get(0).unwrap_or_default().trim().to_owned());
     if first != "label" || n_columns < 2 {
         let message = format!(
@@ -114,14 +120,25 @@ fn rows(artifact: &[u8]) -> Result<(Vec<Row>, Reasons), Rejection> {
         let at = format!("line {}", record.position().map_or(0, csv::Position::line));
         if record.len() != n_columns {
             let (limit, actual) = (n_columns as u64, record.len() as u64);
-            let message = format!("the line has {actual} fields, the first line {limit}: give each column one");
+            let message =
+                format!("the line has {actual} fields, the first line {limit}: give each column one");
             reasons.add(Reason::over("wrong_number_of_fields", at, limit, actual, message));
             continue;
         }
-        let numbers = record.iter().skip(1).map(|field| field.trim().parse::<f64>().ok().filter(|number| number.is_finite()));
+        let numbers = record.iter().skip(1).map(|field| {
+            field
+                .trim()
+                .parse::<f64>()
+                .ok()
+                .filter(|number| number.is_finite())
+        });
         let numbers: Vec<Option<f64>> = numbers.collect();
         if let Some(column) = numbers.iter().position(Option::is_none) {
-            let message = format!("column {}: {} is no finite number", column + 2, quote(&record[column + 1]));
+            let message = format!(
+                "column {}: {} is no finite number",
+                column + 2,
+                quote(&record[column + 1])
+            );
             reasons.add(Reason::new("not_a_number", at, message));
             continue;
         }

@@ -14,9 +14,9 @@ use crate::benchmarks::own_data::table::{Examples, ID, LABEL, examples_file, fea
 use crate::benchmarks::own_data::{EVAL, EvalSet, Scoring};
 use crate::evidence::{Evidence, EvidenceError, Fixes, Repeats, UnitEvidence, Weights};
 use crate::frozen::{FrozenError, Manifest};
+use crate::verdict::Scorecard;
 use dataperf_numerics::learner::{FitError, Prepared};
 use dataperf_numerics::metrics::ItemWeights;
-use crate::verdict::Scorecard;
 
 /// Models fitted side by side before it is known whether the target is reached: a number that depends on nothing, so that
 /// evidence is the same with any number of threads.
@@ -48,7 +48,10 @@ impl Frozen {
         let ids = examples.required(ID)?.to_vec();
         let row_of: HashMap<String, u32> = ids.iter().cloned().zip(0..).collect();
         if row_of.len() != ids.len() {
-            return Err(FrozenError::damaged(&examples_file(TRAIN), "an id is there twice"));
+            return Err(FrozenError::damaged(
+                &examples_file(TRAIN),
+                "an id is there twice",
+            ));
         }
         let scoring = parameters.scoring;
         let truth = if manifest.files.contains_key(&examples_file(TRUTH)) {
@@ -62,7 +65,10 @@ impl Frozen {
             None
         };
         let eval = EvalSet::decode(manifest, files, &scoring)?;
-        if eval.as_ref().is_some_and(|eval| eval.features.ncols() != features.ncols()) {
+        if eval
+            .as_ref()
+            .is_some_and(|eval| eval.features.ncols() != features.ncols())
+        {
             let why = "its rows have another number of features than the training set's";
             return Err(FrozenError::damaged(&features_file(EVAL), why));
         }
@@ -97,12 +103,18 @@ impl Frozen {
     fn hidden(&self) -> Result<(&[u8], &EvalSet), FrozenError> {
         let eval = to_score(self.eval.as_ref())?;
         let truth = self.truth.as_deref();
-        let truth = truth.ok_or(FrozenError::ForParticipants { missing: "right labels" })?;
+        let truth = truth.ok_or(FrozenError::ForParticipants {
+            missing: "right labels",
+        })?;
         Ok((truth, eval))
     }
 
     fn prepared(&self, eval: &EvalSet) -> Result<&Prepared, FrozenError> {
-        let prepare = || self.scoring.model.prepare(self.features.view(), eval.features.view());
+        let prepare = || {
+            self.scoring
+                .model
+                .prepare(self.features.view(), eval.features.view())
+        };
         self.prepared.get_or_init(prepare).as_ref().map_err(damaged)
     }
 }
@@ -115,7 +127,9 @@ fn damaged(error: &FitError) -> FrozenError {
 fn changes(rows: &[usize], given: &[u8], truth: &[u8]) -> Vec<u32> {
     let steps = rows.iter().zip(1..);
     let changing = steps.filter(|(row, _)| given[**row] != truth[**row]);
-    [0].into_iter().chain(changing.map(|(_, n_fixes)| n_fixes)).collect()
+    [0].into_iter()
+        .chain(changing.map(|(_, n_fixes)| n_fixes))
+        .collect()
 }
 
 /// The answers of the models of a course of fixes: of all of them, or of those up to the target and the one of right labels.
@@ -131,7 +145,11 @@ pub(super) fn evidence(checked: &Checked, frozen: &Frozen) -> Result<Evidence, F
         }
         labels
     };
-    let answers = |n_fixes: &u32| prepared.predict(&labels_after(*n_fixes), seed).map_err(|error| damaged(&error));
+    let answers = |n_fixes: &u32| {
+        prepared
+            .predict(&labels_after(*n_fixes), seed)
+            .map_err(|error| damaged(&error))
+    };
     let n_steps = checked.rows().len() as u32;
     let (mut models, mut predicted) = (Vec::new(), Vec::new());
     let mut n_known = n_steps;
@@ -179,7 +197,9 @@ pub(super) fn scorecard(
     let item_weights = weights.unit(EVAL, eval.n_items())?;
     let fixes = unit.repeats().fixes()?;
     let models = unit.each_repeat();
-    let of_models: Vec<f64> = models.map(|predicted| frozen.scoring.value(eval, predicted, item_weights)).collect();
+    let of_models: Vec<f64> = models
+        .map(|predicted| frozen.scoring.value(eval, predicted, item_weights))
+        .collect();
     let n_examples = frozen.n_examples();
     // The metric after each number of fixes from 0 on, as far as it is known.
     let known = (0..=n_examples).map_while(|n_fixes| fixes.model_after(n_fixes as u32));
@@ -196,7 +216,12 @@ pub(super) fn scorecard(
         Extent::Whole => steps.len(),
         Extent::UntilTarget => n_fixes + 1,
     };
-    let n_wrong = frozen.given.iter().zip(truth).filter(|(given, truth)| given != truth).count();
+    let n_wrong = frozen
+        .given
+        .iter()
+        .zip(truth)
+        .filter(|(given, truth)| given != truth)
+        .count();
     let mut metrics = BTreeMap::from([
         ("metric".to_owned(), json!(frozen.scoring.metric.name())),
         ("target_share".to_owned(), json!(frozen.target_share)),

@@ -144,11 +144,7 @@ impl Benchmark for Debugging {
         Ok(files)
     }
 
-    fn decode(
-        manifest: &Manifest,
-        _: &str,
-        files: &BTreeMap<String, Bytes>,
-    ) -> Result<Frozen, FrozenError> {
+    fn decode(manifest: &Manifest, _: &str, files: &BTreeMap<String, Bytes>) -> Result<Frozen, FrozenError> {
         Frozen::decode(manifest, files)
     }
 

@@ -36,7 +36,8 @@ impl Submission {
             }
         }
         if is_object && order.is_none() {
-            let message = "`order` is missing: give the ids of all training examples in the order to inspect them";
+            let message =
+                "`order` is missing: give the ids of all training examples in the order to inspect them";
             reasons.add(Reason::new("missing_key", "", message));
         }
         Ok(Self { order, reasons })
@@ -65,7 +66,10 @@ impl Checked {
         for (idx, id) in &order {
             let at = format!("/order/{idx}");
             if let Some(first) = first_seen.get(id.as_str()) {
-                let message = format!("{} is listed already at `/order/{first}`: remove one of the two", quote(id));
+                let message = format!(
+                    "{} is listed already at `/order/{first}`: remove one of the two",
+                    quote(id)
+                );
                 reasons.add(Reason::new("duplicate_id", at, message));
                 continue;
             }
@@ -74,16 +78,30 @@ impl Checked {
                 is_listed[row] = true;
                 rows.push(row);
             } else {
-                let message = format!("{} is no id of the training set: use those of the training set", quote(id));
+                let message = format!(
+                    "{} is no id of the training set: use those of the training set",
+                    quote(id)
+                );
                 reasons.add(Reason::new("unknown_id", at, message));
             }
         }
         let missing: Vec<usize> = (0..is_listed.len()).filter(|&row| !is_listed[row]).collect();
         if !missing.is_empty() {
-            let named: Vec<String> = missing.iter().take(MAX_NAMED).map(|&row| quote(frozen.id_of(row))).collect();
+            let named: Vec<String> = missing
+                .iter()
+                .take(MAX_NAMED)
+                .map(|&row| quote(frozen.id_of(row)))
+                .collect();
             let more = missing.len().saturating_sub(MAX_NAMED);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let message = format!("{}{more} are missing: list every id of the training set once", named.join(", "));
+            let more = if more > 0 {
+                format!(" and {more} more")
+            } else {
+                String::new()
+            };
+            let message = format!(
+                "{}{more} are missing: list every id of the training set once",
+                named.join(", ")
+            );
             let (limit, actual) = (is_listed.len() as u64, (is_listed.len() - missing.len()) as u64);
             reasons.add(Reason::over("missing_ids", "/order", limit, actual, message));
         }

@@ -12,8 +12,8 @@ use crate::benchmarks::own_data::table::{self, Examples, ID, LABEL, examples_fil
 use crate::benchmarks::own_data::{EVAL, EvalSet, Scoring};
 use crate::evidence::{Evidence, EvidenceError, UnitEvidence, Weights};
 use crate::frozen::{FrozenError, Manifest, ReadRows};
-use dataperf_numerics::numbers::{Encoding, Stored};
 use crate::verdict::Scorecard;
+use dataperf_numerics::numbers::{Encoding, Stored};
 
 const N_EXAMPLES: &str = "n_examples";
 /// Begins the names of the counts of selected examples by class number.
@@ -54,7 +54,10 @@ impl Frozen {
             LabelSource::Submission => None,
         };
         let eval = EvalSet::decode(manifest, files, &scoring)?;
-        if eval.as_ref().is_some_and(|eval| eval.features.ncols() != n_features) {
+        if eval
+            .as_ref()
+            .is_some_and(|eval| eval.features.ncols() != n_features)
+        {
             let why = format!("its rows have not {n_features} numbers, as the pool's have");
             return Err(FrozenError::damaged(&features_file(EVAL), why));
         }
@@ -96,7 +99,11 @@ impl Frozen {
 }
 
 /// What the model of each seed says of every item. `chosen` are the features of the checked rows.
-pub(super) fn evidence(checked: &Checked, frozen: &Frozen, chosen: &ReadRows) -> Result<Evidence, FrozenError> {
+pub(super) fn evidence(
+    checked: &Checked,
+    frozen: &Frozen,
+    chosen: &ReadRows,
+) -> Result<Evidence, FrozenError> {
     let damaged = |why: String| FrozenError::damaged(&features_file(POOL), why);
     let eval = to_score(frozen.eval.as_ref())?;
     let scoring = &frozen.scoring;

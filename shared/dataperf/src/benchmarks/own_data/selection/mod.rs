@@ -95,7 +95,11 @@ impl Benchmark for Selection {
         Metric::value("balanced_accuracy", "balanced accuracy", Feedback::Metrics),
         Metric::value("macro_f1", "macro F1", Feedback::Metrics),
         Metric::value("f1_per_class/*", "F1 of each class", Feedback::Metrics),
-        Metric::value("accuracy_per_group/*", "accuracy of each group", Feedback::Metrics),
+        Metric::value(
+            "accuracy_per_group/*",
+            "accuracy of each group",
+            Feedback::Metrics,
+        ),
         Metric::value("per_seed", "score of each seed", Feedback::Metrics).of(Form::Trials {
             over: "seed",
             labels: Some("seeds"),

@@ -117,7 +117,8 @@ impl Submission {
             let at = format!("line {}", record.position().map_or(0, csv::Position::line));
             if record.len() != columns.len() {
                 let (limit, actual) = (columns.len() as u64, record.len() as u64);
-                let message = format!("the line has {actual} fields, the first line {limit}: give each column one");
+                let message =
+                    format!("the line has {actual} fields, the first line {limit}: give each column one");
                 reasons.add(Reason::over("wrong_number_of_fields", at, limit, actual, message));
                 continue;
             }

@@ -39,19 +39,31 @@ impl Checked {
                 "{n} examples are selected, this leaderboard allows {limit}: remove {} of them",
                 n - limit
             );
-            reasons.add(Reason::over("too_many_examples", "", limit as u64, n as u64, message));
+            reasons.add(Reason::over(
+                "too_many_examples",
+                "",
+                limit as u64,
+                n as u64,
+                message,
+            ));
         }
         let mut first_seen: HashMap<&str, &str> = HashMap::new();
         let (mut rows, mut classes) = (Vec::with_capacity(n), Vec::with_capacity(n));
         for example in &selected {
             if let Some(first) = first_seen.insert(&example.id, &example.at) {
-                let message = format!("{} is selected already at `{first}`: remove one of the two", quote(&example.id));
+                let message = format!(
+                    "{} is selected already at `{first}`: remove one of the two",
+                    quote(&example.id)
+                );
                 reasons.add(Reason::new("duplicate_id", &example.at, message));
                 continue;
             }
             let row = frozen.row_of(&example.id);
             if row.is_none() {
-                let message = format!("{} is no id of the pool: choose from the pool", quote(&example.id));
+                let message = format!(
+                    "{} is no id of the pool: choose from the pool",
+                    quote(&example.id)
+                );
                 reasons.add(Reason::new("unknown_id", &example.at, message));
             }
             if let (Some(row), Some(class)) = (row, class_of(example, row, frozen, &mut reasons)) {
@@ -64,7 +76,12 @@ impl Checked {
             add_missing_classes(&classes, frozen, &mut reasons);
         }
         if reasons.is_empty() {
-            if let Err(error) = frozen.scoring().model.check(rows.len(), frozen.n_features(), frozen.scoring().classes.len()) {
+            if let Err(error) =
+                frozen
+                    .scoring()
+                    .model
+                    .check(rows.len(), frozen.n_features(), frozen.scoring().classes.len())
+            {
                 let message = format!("the model can't be trained on {} examples: {error}", rows.len());
                 reasons.add(Reason::new("unusable_size", "", message));
             }
@@ -89,13 +106,26 @@ fn wrong_form(has_labels: bool, frozen: &Frozen) -> Option<Reason> {
 
 /// The class that an example is trained with.
 fn class_of(example: &Selected, row: Option<usize>, frozen: &Frozen, reasons: &mut Reasons) -> Option<usize> {
-    let Some(label) = example.label.as_ref().filter(|_| frozen.labels() == LabelSource::Submission) else {
+    let Some(label) = example
+        .label
+        .as_ref()
+        .filter(|_| frozen.labels() == LabelSource::Submission)
+    else {
         return row.and_then(|row| frozen.pool_class(row));
     };
     let class = frozen.scoring().class_of(label);
     if class.is_none() {
-        let classes: Vec<String> = frozen.scoring().classes.iter().map(|class| quote(class)).collect();
-        let message = format!("{} is no class: the classes are {}", quote(label), classes.join(", "));
+        let classes: Vec<String> = frozen
+            .scoring()
+            .classes
+            .iter()
+            .map(|class| quote(class))
+            .collect();
+        let message = format!(
+            "{} is no class: the classes are {}",
+            quote(label),
+            classes.join(", ")
+        );
         reasons.add(Reason::new("unknown_class", &example.at, message));
     }
     class
@@ -111,11 +141,20 @@ fn add_missing_classes(classes: &[usize], frozen: &Frozen, reasons: &mut Reasons
         .map(|(_, name)| quote(name))
         .collect();
     if !missing.is_empty() {
-        let (limit, actual) = (frozen.scoring().classes.len(), frozen.scoring().classes.len() - missing.len());
+        let (limit, actual) = (
+            frozen.scoring().classes.len(),
+            frozen.scoring().classes.len() - missing.len(),
+        );
         let message = format!(
             "no example of {} is selected: select at least one of each class",
             missing.join(", ")
         );
-        reasons.add(Reason::over("missing_class", "", limit as u64, actual as u64, message));
+        reasons.add(Reason::over(
+            "missing_class",
+            "",
+            limit as u64,
+            actual as u64,
+            message,
+        ));
     }
 }
