@@ -173,7 +173,7 @@ def curation(folder):
 
 def tissue():
     data = load_breast_cancer()
-    x = data.data / data.data.std(axis=0)
+    x = (data.data - data.data.mean(axis=0)) / data.data.std(axis=0)
     order = np.random.RandomState(11).permutation(len(x))
     return x[order], np.array(["malignant", "benign"])[data.target[order]]
 
@@ -214,7 +214,7 @@ def acquisition(folder):
         write(folder, name, x[rows], {"label": list(labels[rows])})
     write(folder, "eval", x[360:], {"id": ids("t", range(360, len(x))), "label": list(y[360:])})
     submit(folder, "clinics", "ada", "north-first.json", {"counts": {"north": 33}})
-    submit(folder, "clinics", "bo", "a-bit-of-all.json", {"counts": {"north": 11, "south": 13, "west": 33}})
+    submit(folder, "clinics", "bo", "a-bit-of-all.json", {"counts": {"north": 11, "south": 12, "west": 33}})
     submit(folder, "clinics", "hasty", "bad_rich.json", {"counts": {"north": 100, "east": 3}})
 
 
