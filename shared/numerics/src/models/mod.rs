@@ -78,6 +78,15 @@ pub enum FitError {
         /// The number of classes asked for.
         n_classes_total: usize,
     },
+    /// The support vector classifier has not come to its optimum.
+    #[error(
+        "two classes are not parted within `tol` after {n_steps} steps; scale the features to about 1, or use a lower `C` \
+         or a higher `tol`"
+    )]
+    NotConverged {
+        /// Steps of one pair of classes.
+        n_steps: usize,
+    },
     /// A model of two classes has been asked for more.
     #[error("{n_classes} classes; gradient boosting tells apart only 2")]
     NotBinary {
