@@ -3,8 +3,9 @@
 predicted of every item.
 
 Everything follows from the seeds, so a difference can be made again. Where an item is predicted differently, the library is
-asked again with the sums of older processors and with one thread. An item on which it contradicts itself has no reference
-prediction and is counted apart, and so is one whose nearest rows or centroids are equally far but for rounding.
+asked again with the sums of older processors, with one thread, and with training rows whose every number is moved by one unit
+in its last place. An item on which it contradicts itself has no reference prediction and is counted apart, and so is one whose
+nearest rows or centroids are equally far but for rounding.
 """
 
 import argparse
@@ -27,10 +28,12 @@ from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.svm import SVC
 from xgboost import XGBClassifier
 
+NUDGE = "DATAPERF_NUDGE"  # a seed for moving the training rows
 OTHERS = [{"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}]
 if platform.machine() == "x86_64":
     OTHERS += [{"OPENBLAS_CORETYPE": kernel} for kernel in ("Haswell", "Prescott")]
 TIE = 1e-9  # distances that differ by less, beside themselves, are in the order of rounding
+OTHERS += [{NUDGE: str(seed)} for seed in range(1, 5)]
 KINDS = ["blobs", "correlated", "few values", "constant columns", "copies", "one example", "32-bit floats", "overlapping", "gaps"]
 
 
@@ -239,7 +242,11 @@ def compare(job: Job, ours: np.ndarray, tally: Tally, scratch: Path) -> None:
 
 def again(scratch: Path) -> None:
     job, arrays = json.loads((scratch / "again.json").read_text()), np.load(scratch / "again.npz")
-    print(json.dumps(reference(job["learner"], arrays["x"], arrays["items"], arrays["y"], job["seeds"]).tolist()))
+    x = arrays["x"]
+    if NUDGE in os.environ:
+        away = np.random.default_rng(int(os.environ[NUDGE])).choice([-np.inf, np.inf], x.shape)
+        x = np.nextafter(x, away)
+    print(json.dumps(reference(job["learner"], x, arrays["items"], arrays["y"], job["seeds"]).tolist()))
 
 
 def main() -> int:
