@@ -67,7 +67,7 @@ class Problem:
         elif self.kind == "few values":
             x = np.round(x)
         elif self.kind == "constant columns":
-            x[:, :: 2] = 3.25
+            x[:, ::2] = 3.25
         elif self.kind == "copies":
             x[: self.n_rows] = x[rng.integers(0, max(2, self.n_rows // 3), self.n_rows)]
         elif self.kind == "32-bit floats":
@@ -249,17 +249,69 @@ def again(scratch: Path) -> None:
     print(json.dumps(reference(job["learner"], x, arrays["items"], arrays["y"], job["seeds"]).tolist()))
 
 
+SPEED = [  # of own data: a selection of 50 rows, and a debugging curve of 300 label vectors
+    ("50 rows, 2,000 items", Problem(1, "blobs", 5, 256, 50, n_items=2_000), 1, ["logistic_regression", "svc", "soft_voting", "k_nearest", "nearest_centroid"]),
+    ("50 rows, 2,000 items", Problem(2, "blobs", 2, 256, 50, n_items=2_000), 1, ["gradient_boosting"]),
+    ("300 rows, 300 label vectors", Problem(3, "blobs", 2, 256, 300, n_items=2_000), 300, ["logistic_regression"]),
+]
+
+
+def reference_process(scratch: Path) -> None:
+    """What `examples/learn` does, as a process of the library."""
+    case = json.loads((scratch / "cases.json").read_text())[0]
+    read = lambda part, dtype: np.frombuffer(Path(case[part]).read_bytes(), dtype)
+    x, items = (read(part, np.float64).reshape(-1, case["n_features"]) for part in ("train", "items"))
+    began = time.perf_counter()
+    for labels in read("labels", np.uint8).reshape(-1, len(x)):
+        reference(case["learner"], x, items, labels.astype(np.int64), case["seeds"])
+    print(time.perf_counter() - began)
+
+
+def speed(program: Path, rounds: int = 5) -> None:
+    """Whole processes in turn. The library's includes its imports; what it takes without them is told beside it."""
+    for name, problem, n_vectors, kinds in SPEED:
+        for kind in kinds:
+            with tempfile.TemporaryDirectory() as folder:
+                scratch = Path(folder)
+                x, items, y = problem.make()
+                flips = np.random.default_rng(4)
+                labels = np.array([np.where(flips.random(len(y)) < 0.2 * k / n_vectors, (y + 1) % problem.n_classes, y) for k in range(n_vectors)])
+                files = {"train": x, "items": items, "labels": labels.astype(np.uint8)}
+                for part, array in files.items():
+                    (scratch / part).write_bytes(array.tobytes())
+                learner = {"kind": kind, "k": 5} if kind == "k_nearest" else {"kind": kind}
+                paths = {part: str(scratch / part) for part in (*files, "predictions")}
+                (scratch / "cases.json").write_text(json.dumps([{"learner": learner, "n_features": x.shape[1], "seeds": [7], **paths}]))
+                walls: dict[str, list[float]] = {"ours": [], "theirs": [], "without imports": []}
+                for _ in range(rounds + 1):
+                    for who, call in (("ours", [program, scratch / "cases.json"]), ("theirs", [sys.executable, __file__, "--reference", scratch])):
+                        began = time.perf_counter()
+                        ran = subprocess.run([str(part) for part in call], capture_output=True, text=True, check=True)
+                        walls[who].append(time.perf_counter() - began)
+                    walls["without imports"].append(float(ran.stdout))
+                ours, theirs, inner = (float(np.median(walls[who][1:])) for who in walls)
+            print(f"{name:<28} {kind:<20} {ours * 1000:8.1f} ms {theirs * 1000:9.1f} ms ({inner * 1000:.1f} without imports)  {theirs / ours:6.1f} times ({inner / ours:.1f})", flush=True)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", type=Path, help="the directory with `examples/learn`")
     parser.add_argument("--size", choices=["quick", "full"], default="quick")
     parser.add_argument("--first-seed", type=int, default=1)
     parser.add_argument("--only", help="one kind of model")
+    parser.add_argument("--speed", action="store_true", help="compare times instead of predictions")
+    parser.add_argument("--reference", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--again", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     if args.again:
         again(args.again)
+        return 0
+    if args.reference:
+        reference_process(args.reference)
+        return 0
+    if args.speed:
+        speed(args.bin / "examples/learn")
         return 0
     jobs = []
     for problem in problems(args.size, args.first_seed):

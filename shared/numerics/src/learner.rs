@@ -23,6 +23,8 @@ use crate::numbers::Numbers;
 
 /// Classes that a prediction can name.
 pub const MAX_CLASSES: usize = 256;
+/// Features of a row.
+pub const MAX_FEATURES: usize = 65_535;
 /// Iterations that a document may ask for.
 const MAX_ITERATIONS: usize = 100_000;
 
@@ -122,6 +124,12 @@ impl Learner {
         self.check_parameters()?;
         if n_features == 0 {
             return Err(FitError::NoFeatures);
+        }
+        if n_features > MAX_FEATURES {
+            return Err(FitError::TooManyFeatures {
+                n_features,
+                n_allowed: MAX_FEATURES,
+            });
         }
         if n_rows == 0 {
             return Err(FitError::TooFewRows { n_rows, n_needed: 1 });
@@ -438,6 +446,8 @@ mod tests {
         assert!(text(trees.check(100, 2, 3)).contains("only 2"));
         assert!(text(nearest.check(4, 2, 2)).contains("at least 5"));
         assert!(text(logistic.check(4, 0, 2)).contains("no features"));
+        assert!(text(trees.check(4, 65_536, 2)).contains("at most 65535"));
+        assert!(text(trees.check(100_001, 2, 2)).contains("at most 100000"));
         assert!(text(logistic.check(0, 1, 2)).contains("at least 1"));
         assert!(text(logistic.check(9, 1, 257)).contains("at most 256"));
         for wrong in [

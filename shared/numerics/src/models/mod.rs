@@ -40,6 +40,14 @@ pub enum FitError {
     /// The training matrix has no columns.
     #[error("the training matrix has no features; at least 1 is needed")]
     NoFeatures,
+    /// The training matrix has more columns than the model takes.
+    #[error("{n_features} features; at most {n_allowed} are allowed")]
+    TooManyFeatures {
+        /// Columns of the training matrix.
+        n_features: usize,
+        /// The greatest number.
+        n_allowed: usize,
+    },
     /// Fewer than two classes are present.
     #[error("the training labels hold {n_classes} classes; at least 2 are needed")]
     TooFewClasses {
