@@ -3,14 +3,15 @@
 //! A [`Learner`] is what a document says, [`Prepared`] is a learner with the rows it learns from and those it predicts, made
 //! ready for any number of label vectors.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 
 pub use crate::models::FitError;
-use crate::models::boosted_trees::{Columns, MAX_TRAINING_ROWS, TrainingFeatures, fit_each};
+use crate::models::boosted_trees::{
+    BoostedTrees, Columns, MAX_SORTED_ROWS, MAX_TRAINING_ROWS, SortedColumns, TrainingFeatures,
+};
 use crate::models::k_nearest::Neighbors;
 use crate::models::logistic_regression::{LogisticRegression, LogisticSettings};
 use crate::models::nearest_centroid::NearestCentroid;
@@ -22,6 +23,8 @@ use crate::numbers::Numbers;
 
 /// Classes that a prediction can name.
 pub const MAX_CLASSES: usize = 256;
+/// Features of a row.
+pub const MAX_FEATURES: usize = 65_535;
 /// Iterations that a document may ask for.
 const MAX_ITERATIONS: usize = 100_000;
 
@@ -122,6 +125,12 @@ impl Learner {
         if n_features == 0 {
             return Err(FitError::NoFeatures);
         }
+        if n_features > MAX_FEATURES {
+            return Err(FitError::TooManyFeatures {
+                n_features,
+                n_allowed: MAX_FEATURES,
+            });
+        }
         if n_rows == 0 {
             return Err(FitError::TooFewRows { n_rows, n_needed: 1 });
         }
@@ -145,7 +154,7 @@ impl Learner {
         match self {
             Self::Svc { .. } => 16_384,       // a kernel matrix of 1 GiB
             Self::SoftVoting { .. } => 8_192, // kernel matrices of 0.75 GiB
-            Self::GradientBoosting {} => MAX_TRAINING_ROWS,
+            Self::GradientBoosting {} => MAX_SORTED_ROWS,
             _ => u32::MAX as usize,
         }
     }
@@ -201,7 +210,7 @@ impl Learner {
                 Model::SoftVoting(VotingSettings { logistic, svc }, Arc::new(gram))
             }
             Self::GradientBoosting {} => Model::GradientBoosting {
-                training: TrainingFeatures::new(narrow(&x))?,
+                training: Trees::new(narrow(&x))?,
                 items: narrow(&rows),
             },
             Self::KNearest { k } => Model::KNearest(Neighbors::find(x.view(), rows.view(), k)?),
@@ -260,10 +269,7 @@ enum Model {
     LogisticRegression(LogisticSettings),
     Svc(SvcSettings, Arc<Gram>),
     SoftVoting(VotingSettings, Arc<Gram>),
-    GradientBoosting {
-        training: TrainingFeatures,
-        items: Columns,
-    },
+    GradientBoosting { training: Trees, items: Columns },
     KNearest(Neighbors),
     NearestCentroid,
 }
@@ -327,12 +333,31 @@ impl Prepared {
     }
 }
 
+/// The training rows of boosted trees.
+#[derive(Debug)]
+enum Trees {
+    Few(TrainingFeatures),
+    Many(SortedColumns),
+}
+
+impl Trees {
+    fn new(columns: Columns) -> Result<Self, FitError> {
+        if columns.n_rows() <= MAX_TRAINING_ROWS {
+            return Ok(Self::Few(TrainingFeatures::new(columns)?));
+        }
+        Ok(Self::Many(SortedColumns::new(columns)?))
+    }
+
+    fn fit(&self, labels: &[bool]) -> Result<BoostedTrees, FitError> {
+        match self {
+            Self::Few(features) => BoostedTrees::fit(features, labels),
+            Self::Many(features) => BoostedTrees::fit_sorted(features, labels),
+        }
+    }
+}
+
 /// The predictions of boosted trees.
-fn boosted(
-    training: &TrainingFeatures,
-    items: &Columns,
-    class_idx: &[usize],
-) -> Result<Vec<usize>, FitError> {
+fn boosted(training: &Trees, items: &Columns, class_idx: &[usize]) -> Result<Vec<usize>, FitError> {
     let labels = check_labels(class_idx.len(), items.n_features(), class_idx)?;
     let &[first, second] = labels.classes.as_slice() else {
         return Err(FitError::NotBinary {
@@ -340,16 +365,10 @@ fn boosted(
         });
     };
     let of_second: Vec<bool> = labels.local_idx.iter().map(|&class| class == 1).collect();
-    let mut predicted = Vec::new();
-    fit_each(training, &[of_second], |_, model| {
-        let is_second = model.predict(items);
-        predicted = is_second
-            .iter()
-            .map(|&is_second| if is_second { second } else { first })
-            .collect();
-        ControlFlow::Continue(())
-    })?;
-    Ok(predicted)
+    let predicted = training.fit(&of_second)?.predict(items).into_iter();
+    Ok(predicted
+        .map(|is_second| if is_second { second } else { first })
+        .collect())
 }
 
 #[cfg(test)]
@@ -427,6 +446,8 @@ mod tests {
         assert!(text(trees.check(100, 2, 3)).contains("only 2"));
         assert!(text(nearest.check(4, 2, 2)).contains("at least 5"));
         assert!(text(logistic.check(4, 0, 2)).contains("no features"));
+        assert!(text(trees.check(4, 65_536, 2)).contains("at most 65535"));
+        assert!(text(trees.check(100_001, 2, 2)).contains("at most 100000"));
         assert!(text(logistic.check(0, 1, 2)).contains("at least 1"));
         assert!(text(logistic.check(9, 1, 257)).contains("at most 256"));
         for wrong in [

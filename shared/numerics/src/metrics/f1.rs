@@ -2,7 +2,7 @@
 //!
 //! A quotient without a denominator is 0, as scikit-learn's `zero_division="warn"` has it.
 
-use super::{ItemWeights, assert_same_length};
+use super::{ItemWeights, assert_same_length, mean};
 
 /// How often one class was predicted, was true, and was both: the sums of the items' weights.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -158,6 +158,36 @@ pub fn f1_per_class<T: Copy + Into<usize>>(truth: &[T], predicted: &[T]) -> Vec<
 /// ```
 pub fn macro_f1<T: Copy + Into<usize>>(truth: &[T], predicted: &[T]) -> f64 {
     mean_f1(&f1_per_class(truth, predicted))
+}
+
+/// Unweighted mean of the F1 scores of all classes of a task, in [0, 1].
+///
+/// Every class counts, also one that neither vector holds: it scores 0. [`macro_f1`] leaves such classes out.
+///
+/// # Shapes and units
+/// `truth`, `predicted`: `(n_items,)` class indices, those of `truth` below `n_classes`.
+///
+/// # Panics
+/// If the lengths differ.
+///
+/// # Source
+/// scikit-learn 1.2.2, `f1_score(labels=range(n_classes), average="macro", zero_division=0)`.
+///
+/// # Examples
+/// ```
+/// use dataperf_numerics::metrics::{ItemWeights, macro_f1_of_classes};
+/// assert_eq!(macro_f1_of_classes(&[0u8, 1], &[0, 1], 4, ItemWeights::Ones), 0.5);
+/// ```
+pub fn macro_f1_of_classes<T: Copy + Into<usize>>(
+    truth: &[T],
+    predicted: &[T],
+    n_classes: usize,
+    weights: ItemWeights<'_>,
+) -> f64 {
+    let mut counts = class_counts(truth, predicted, weights);
+    counts.resize(n_classes, ClassCounts::default());
+    let scores: Vec<f64> = counts.iter().map(|counts| counts.f1()).collect();
+    if scores.is_empty() { 0.0 } else { mean(&scores) }
 }
 
 /// F1 of one class, in [0, 1]; 0 if the class is never predicted correctly.

@@ -40,6 +40,14 @@ pub enum FitError {
     /// The training matrix has no columns.
     #[error("the training matrix has no features; at least 1 is needed")]
     NoFeatures,
+    /// The training matrix has more columns than the model takes.
+    #[error("{n_features} features; at most {n_allowed} are allowed")]
+    TooManyFeatures {
+        /// Columns of the training matrix.
+        n_features: usize,
+        /// The greatest number.
+        n_allowed: usize,
+    },
     /// Fewer than two classes are present.
     #[error("the training labels hold {n_classes} classes; at least 2 are needed")]
     TooFewClasses {
@@ -77,6 +85,15 @@ pub enum FitError {
     TooManyClasses {
         /// The number of classes asked for.
         n_classes_total: usize,
+    },
+    /// The support vector classifier has not come to its optimum.
+    #[error(
+        "two classes are not parted within `tol` after {n_steps} steps; scale the features to about 1, or use a lower `C` \
+         or a higher `tol`"
+    )]
+    NotConverged {
+        /// Steps of one pair of classes.
+        n_steps: usize,
     },
     /// A model of two classes has been asked for more.
     #[error("{n_classes} classes; gradient boosting tells apart only 2")]

@@ -6,6 +6,7 @@
 
 mod boosted_trees;
 mod buyer_models;
+mod learner;
 mod metrics;
 mod mt19937;
 mod soft_voting;

@@ -45,7 +45,7 @@ impl Columns {
     }
 
     /// Finds a value that is NaN or infinite.
-    fn check_finite(&self) -> Result<(), FitError> {
+    pub(super) fn check_finite(&self) -> Result<(), FitError> {
         let first = self.values.iter().position(|value| !value.is_finite());
         first.map_or(Ok(()), |idx| {
             Err(FitError::NotFinite {

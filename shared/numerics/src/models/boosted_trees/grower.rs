@@ -1,8 +1,8 @@
 //! One fit in the making: its margins, and the tree that grows.
 
-use super::columns::TrainingFeatures;
+use super::columns::Columns;
 use super::loss::derivatives;
-use super::split::{Derivatives, MIN_CHILD_WEIGHT, Split, Sums, TABLE};
+use super::split::{Derivatives, MIN_CHILD_WEIGHT, Split, Sums};
 use super::tree::{Node, Tree};
 use super::{BoostedTrees, MAX_DEPTH, N_TREES};
 
@@ -11,7 +11,7 @@ use super::{BoostedTrees, MAX_DEPTH, N_TREES};
 pub(super) struct OpenNode {
     place: usize,
     depth: usize,
-    pub(super) rows: Vec<u16>,
+    pub(super) rows: Vec<u32>,
     pub(super) sums: Sums,
 }
 
@@ -35,9 +35,7 @@ impl Grower {
         let mut grower = Self {
             labels: labels.iter().map(|&label| f32::from(u8::from(label))).collect(),
             margins: vec![-0.0; labels.len()],
-            derivatives: Derivatives {
-                of_rows: Box::new([Sums::default(); TABLE]),
-            },
+            derivatives: Derivatives::new(labels.len()),
             grown: Vec::new(),
             open: Vec::new(),
             n_unsettled: 0,
@@ -55,21 +53,21 @@ impl Grower {
     }
 
     /// Settles a node: splits it, or makes it a leaf.
-    pub(super) fn settle(&mut self, features: &TrainingFeatures, node: OpenNode, split: Option<Split>) {
+    pub(super) fn settle(&mut self, columns: &Columns, node: OpenNode, split: Option<Split>) {
         self.n_unsettled -= 1;
         match split {
-            Some(split) => self.split(features, node, split),
+            Some(split) => self.split(columns, node, split),
             None => self.make_leaf(&node),
         }
         self.advance();
     }
 
-    fn split(&mut self, features: &TrainingFeatures, node: OpenNode, split: Split) {
+    fn split(&mut self, columns: &Columns, node: OpenNode, split: Split) {
         let OpenNode {
             place, depth, rows, ..
         } = node;
-        let column = features.columns().column(split.feature as usize);
-        let is_left = |row: &u16| column[usize::from(*row)] < split.cut;
+        let column = columns.column(split.feature as usize);
+        let is_left = |row: &u32| column[*row as usize] < split.cut;
         let (left, right) = rows.into_iter().partition(is_left);
         let first = self.grown.len();
         self.grown[place] = Node::Split {
@@ -83,10 +81,10 @@ impl Grower {
     }
 
     /// Opens a node if it may be split.
-    fn consider(&mut self, place: usize, depth: usize, rows: Vec<u16>) {
+    fn consider(&mut self, place: usize, depth: usize, rows: Vec<u32>) {
         let mut sums = Sums::default();
         for &row in &rows {
-            sums.add(self.derivatives.of_rows[usize::from(row)]);
+            sums.add(self.derivatives.of_rows[row as usize]);
         }
         let node = OpenNode {
             place,
@@ -106,7 +104,7 @@ impl Grower {
         let value = node.sums.leaf_value();
         self.grown[node.place] = Node::Leaf(value);
         for &row in &node.rows {
-            self.margins[usize::from(row)] += value;
+            self.margins[row as usize] += value;
         }
     }
 
@@ -129,7 +127,7 @@ impl Grower {
                 };
             }
             self.grown.push(Node::Leaf(0.0));
-            self.consider(0, 0, (0..self.labels.len() as u16).collect());
+            self.consider(0, 0, (0..self.labels.len() as u32).collect());
         }
     }
 }

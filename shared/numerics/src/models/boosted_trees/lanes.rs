@@ -116,14 +116,15 @@ impl Lanes {
     }
 
     /// Puts a node of a training set of `n_rows` into the next lane.
-    pub(super) fn push(&mut self, n_rows: usize, rows: &[u16], derivatives: &Derivatives, sums: Sums) {
+    pub(super) fn push(&mut self, n_rows: usize, rows: &[u32], derivatives: &Derivatives, sums: Sums) {
         let lane = self.n_used;
         self.n_used += 1;
         let span = sums.curvature + 2.0;
         let slope = sums.gradient / span;
-        let of_row = |&row: &u16| {
-            let row = usize::from(row) % TABLE;
-            let Sums { gradient, curvature } = derivatives.of_rows[row];
+        let derivatives = derivatives.table();
+        let of_row = |&row: &u32| {
+            let row = row as usize % TABLE;
+            let Sums { gradient, curvature } = derivatives[row];
             (row, gradient - slope * curvature, curvature)
         };
         let (mut up, mut down) = (0.0, 0.0);

@@ -1,18 +1,20 @@
 //! Boosted trees: XGBoost 1.7.6's `XGBClassifier()` for two classes, to the last bit of every margin.
 //!
 //! A hundred trees of depth 6 at most, learning rate 0.3, L2 penalty 1, the exact greedy search for splits. The features
-//! of a training set are sorted once, [`TrainingFeatures`]; many fits that differ in their labels share them, and are
-//! grown side by side, see [`fit_each`].
+//! of a training set are sorted once. Of few rows, [`TrainingFeatures`], many fits that differ in their labels are grown
+//! side by side, see [`fit_each`]; of more, [`SortedColumns`], each is grown alone, level by level. Both give the same trees.
 
 mod columns;
 mod grower;
 mod lanes;
+mod levels;
 mod loss;
 mod split;
 mod trainer;
 mod tree;
 
 pub use columns::{Columns, TrainingFeatures};
+pub use levels::SortedColumns;
 pub use trainer::fit_each;
 pub use tree::{Node, Tree};
 
@@ -20,8 +22,10 @@ pub use tree::{Node, Tree};
 pub const N_TREES: usize = 100;
 /// Levels of splits in a tree.
 pub const MAX_DEPTH: usize = 6;
-/// Rows of a training set, at most: the library changes its method only far above, but sums are exact up to here.
+/// Rows of a training set whose fits can be grown side by side, at most. All sums are exact up to here, whatever their order.
 pub const MAX_TRAINING_ROWS: usize = 511;
+/// Rows of a training set that is grown level by level, at most: the library changes its method at four million.
+pub const MAX_SORTED_ROWS: usize = 100_000;
 
 /// A fitted model.
 ///
@@ -59,6 +63,17 @@ impl BoostedTrees {
             std::ops::ControlFlow::Continue(())
         })?;
         Ok(fitted.swap_remove(0))
+    }
+
+    /// As [`fit`](Self::fit), for training sets of any size up to [`MAX_SORTED_ROWS`].
+    ///
+    /// # Shapes and units
+    /// `labels`: `(n_rows,)`.
+    ///
+    /// # Errors
+    /// [`FitError::LabelCount`](super::FitError::LabelCount).
+    pub fn fit_sorted(features: &SortedColumns, labels: &[bool]) -> Result<Self, super::FitError> {
+        features.fit(labels)
     }
 
     /// The trees in the order they were grown.

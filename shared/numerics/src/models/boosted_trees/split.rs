@@ -19,8 +19,9 @@ const _: () = assert!(TABLE.is_power_of_two());
 
 /// Sums over the rows of a node.
 ///
-/// The derivatives are 32-bit floats whose last bits lie within 2^-44, and there are at most 2^9 of them, so these sums
-/// are exact, whatever their order.
+/// The derivatives are 32-bit floats whose last bits lie within 2^-44. Up to 2^9 of them have exact sums, whatever their
+/// order. Of more rows the sums are those of the library on one thread: a node's in the order of its rows, a side's of a
+/// cut from the largest value down.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Sums {
     pub(super) gradient: f64,
@@ -52,7 +53,24 @@ impl Sums {
 /// The derivatives of every row's loss in one round.
 #[derive(Debug, Clone)]
 pub(super) struct Derivatives {
-    pub(super) of_rows: Box<[Sums; TABLE]>,
+    /// As many as there are rows, and at least [`TABLE`].
+    pub(super) of_rows: Vec<Sums>,
+}
+
+impl Derivatives {
+    /// Room for the derivatives of `n_rows` rows.
+    pub(super) fn new(n_rows: usize) -> Self {
+        Self {
+            of_rows: vec![Sums::default(); n_rows.max(TABLE)],
+        }
+    }
+
+    /// Those of a training set of at most [`MAX_TRAINING_ROWS`] rows; an index modulo [`TABLE`] needs no check.
+    #[inline(always)]
+    #[expect(clippy::expect_used, reason = "there are at least so many")]
+    pub(super) fn table(&self) -> &[Sums; TABLE] {
+        self.of_rows.first_chunk().expect("at least a table")
+    }
 }
 
 /// A way to split a node.
@@ -87,7 +105,7 @@ impl Candidate {
     pub(super) fn new(node: &OpenNode) -> Self {
         let mut members = [0; TABLE];
         for &row in &node.rows {
-            members[usize::from(row)] = 1;
+            members[row as usize] = 1;
         }
         Self {
             members,
@@ -149,8 +167,9 @@ impl WithSimd for BestCut<'_> {
         let n_rows = list_members(self.features.order(self.feature), self.node, rows);
         let rows = &rows[..n_rows];
         let mut sum = Sums::default();
+        let derivatives = self.derivatives.table();
         for (sums, &row) in sums.iter_mut().zip(rows) {
-            sum.add(self.derivatives.of_rows[usize::from(row) % TABLE]);
+            sum.add(derivatives[usize::from(row) % TABLE]);
             *sums = sum;
         }
         // sums of curvature only grow: heavy enough on both sides is one range of cuts
@@ -176,14 +195,23 @@ impl WithSimd for BestCut<'_> {
             }
         }
         let (loss_change, place) = best?;
-        let (above, below) = (value(place), value(place + 1));
-        let middle = (below + above) * 0.5;
         Some(Split {
             loss_change,
             feature: self.feature as u32,
-            cut: if middle == below { above } else { middle },
+            cut: cut_between(value(place + 1), value(place)),
         })
     }
+}
+
+/// Where neighbouring values are parted: below the cut and not below it.
+#[expect(
+    clippy::float_cmp,
+    reason = "whether there is room between the two is the question"
+)]
+#[inline(always)]
+pub(super) fn cut_between(below: f32, above: f32) -> f32 {
+    let middle = (below + above) * 0.5;
+    if middle == below { above } else { middle }
 }
 
 /// Lists the rows of an order that belong to the node, and says how many they are.

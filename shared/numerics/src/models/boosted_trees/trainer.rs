@@ -96,7 +96,7 @@ impl<'a> Trainer<'a> {
                     promote(&mut self.by_promise, split.feature as u16);
                 }
                 if let Some(grower) = &mut fits[fit] {
-                    grower.settle(self.features, node, best);
+                    grower.settle(self.features.columns(), node, best);
                 }
             }
         }
@@ -190,7 +190,7 @@ mod tests {
     use ndarray::Array2;
 
     use super::*;
-    use crate::models::boosted_trees::Columns;
+    use crate::models::boosted_trees::{Columns, SortedColumns};
     use crate::models::mt19937::Mt19937;
     use crate::simd::architectures;
 
@@ -218,12 +218,12 @@ mod tests {
                     .filter(|split| split.is_better_than(best))
                     .or(best);
             }
-            grower.settle(features, node, best);
+            grower.settle(features.columns(), node, best);
         }
     }
 
     #[test]
-    fn the_search_in_lanes_misses_nothing_on_any_processor() {
+    fn the_searches_in_lanes_and_in_levels_miss_nothing_on_any_processor() {
         let mut generator = Mt19937::new(11);
         for (n_rows, n_features, n_values) in [
             (300, 300, 1 << 20),
@@ -261,6 +261,10 @@ mod tests {
                     ControlFlow::Continue(())
                 });
                 fitted.unwrap();
+            }
+            let sorted = SortedColumns::new(Columns::new(x.view())).unwrap();
+            for (labels, expected) in label_sets.iter().zip(&expected) {
+                assert_eq!(&sorted.fit(labels).unwrap(), expected, "{n_rows} x {n_features}");
             }
         }
     }

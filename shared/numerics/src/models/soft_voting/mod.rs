@@ -149,7 +149,8 @@ impl SoftVoting {
         let (svm, logistic) = rayon::join(
             || {
                 let svc = Svc::fit_with(settings, gram, x.view(), class_idx)?;
-                let calibrations = seeds.par_iter().map(|&seed| svc.calibrate(seed)).collect();
+                let calibrations = seeds.par_iter().map(|&seed| svc.calibrate(seed));
+                let calibrations = calibrations.collect::<Result<_, _>>()?;
                 Ok::<(Svc, Vec<Calibration>), FitError>((svc, calibrations))
             },
             || fit_logistic(&x),

@@ -21,7 +21,7 @@ use self::coupling::Coupling;
 pub use self::gram::Gram;
 pub use self::platt::Sigmoid;
 use self::platt::{Pair, Shuffler, calibrate};
-use self::solver::{Limits, solve};
+use self::solver::{Limits, Solution, solve};
 use super::mt19937::libsvm_seed;
 use super::{FitError, Labels, check_labels};
 use crate::simd::vector::inline::{dot, squared_distance};
@@ -135,7 +135,8 @@ impl Svc {
     /// As [`fit`](Self::fit), with parameters and the kernel matrix of `x`, which fits that differ in their labels share.
     ///
     /// # Errors
-    /// [`FitError`] if there are fewer than two classes, or if the shapes don't fit each other.
+    /// [`FitError`] if there are fewer than two classes, if the shapes don't fit each other, or if a pair of classes takes
+    /// more than ten million steps.
     pub fn fit_with(
         settings: SvcSettings,
         gram: &Arc<Gram>,
@@ -153,13 +154,11 @@ impl Svc {
         };
         let pairs: Vec<(Pair, [usize; 2])> = training.pairs().collect();
 
-        let solutions: Vec<_> = pairs
-            .par_iter()
-            .map(|(pair, _)| {
-                let first: Vec<bool> = (0..pair.rows.len()).map(|k| k < pair.n_positive).collect();
-                solve(limits, gram.rounded(), &pair.rows, &first)
-            })
-            .collect();
+        let solutions = pairs.par_iter().map(|(pair, _)| {
+            let first: Vec<bool> = (0..pair.rows.len()).map(|k| k < pair.n_positive).collect();
+            solve(limits, gram.rounded(), &pair.rows, &first)
+        });
+        let solutions: Vec<Solution> = solutions.collect::<Result<_, _>>()?;
         let mut is_support = vec![false; x.nrows()];
         for ((pair, _), solution) in pairs.iter().zip(&solutions) {
             for (&row, alpha) in pair.rows.iter().zip(&solution.signed_alpha) {
@@ -242,14 +241,17 @@ impl Svc {
 
     /// Fits the sigmoids of `SVC(probability=True, random_state=seed)`. The kernel matrix has to be one
     /// [for probabilities](Gram::for_probabilities).
-    pub fn calibrate(&self, seed: u32) -> Calibration {
+    ///
+    /// # Errors
+    /// [`FitError::NotConverged`].
+    pub fn calibrate(&self, seed: u32) -> Result<Calibration, FitError> {
         let mut shuffler = Shuffler::new(libsvm_seed(seed));
         let t = &self.training;
         let sigmoids = t
             .pairs()
             .map(|(pair, _)| calibrate(t.limits, &pair, t.gram.rounded(), t.gram.exact(), &mut shuffler))
-            .collect();
-        Calibration { sigmoids }
+            .collect::<Result<_, _>>()?;
+        Ok(Calibration { sigmoids })
     }
 
     /// Decision values of every pair of classes; positive means the first.

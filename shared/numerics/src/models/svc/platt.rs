@@ -3,6 +3,7 @@
 use pulp::{Arch, Simd, WithSimd};
 
 use super::solver::{Limits, RoundedKernel, solve};
+use crate::models::FitError;
 use crate::models::mt19937::Mt19937;
 use crate::simd::exp;
 
@@ -61,6 +62,9 @@ impl Shuffler {
 /// `kernel` is the one training sees; `prediction_kernel`, row-major over the same rows, is the one
 /// that decision values are made of.
 ///
+/// # Errors
+/// [`FitError::NotConverged`].
+///
 /// # Source
 /// scikit-learn 1.2.2, `sklearn/svm/src/libsvm/svm.cpp` (`svm_binary_svc_probability`).
 pub(crate) fn calibrate(
@@ -69,7 +73,7 @@ pub(crate) fn calibrate(
     kernel: &RoundedKernel,
     prediction_kernel: &[f64],
     shuffler: &mut Shuffler,
-) -> Sigmoid {
+) -> Result<Sigmoid, FitError> {
     let n = pair.rows.len();
     let permutation = shuffler.permutation(n);
     let mut decisions = vec![0.0; n];
@@ -92,7 +96,7 @@ pub(crate) fn calibrate(
         }
         let rows: Vec<usize> = negative.iter().chain(&positive).map(|&k| pair.rows[k]).collect();
         let first_class: Vec<bool> = (0..rows.len()).map(|k| k < negative.len()).collect();
-        let solution = solve(limits, kernel, &rows, &first_class);
+        let solution = solve(limits, kernel, &rows, &first_class)?;
         shuffler.restart();
         for &k in held_out {
             let values = &prediction_kernel[pair.rows[k] * kernel.n..][..kernel.n];
@@ -103,10 +107,10 @@ pub(crate) fn calibrate(
             decisions[k] = -(sum - solution.rho);
         }
     }
-    Arch::new().dispatch(FitSigmoid {
+    Ok(Arch::new().dispatch(FitSigmoid {
         decisions: &decisions,
         n_positive: pair.n_positive,
-    })
+    }))
 }
 
 /// The sums of one Newton step: Hessian and gradient of the negative log likelihood.

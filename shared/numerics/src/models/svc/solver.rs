@@ -4,6 +4,10 @@
 //! the order of the steps: the working set rule, its ties, the shrinking schedule and the rounding
 //! of the kernel to `f32` are all part of the frozen model.
 
+use crate::models::FitError;
+
+/// Steps after which a problem is given up. The library would go on, for hours or for ever.
+const MAX_STEPS: usize = 10_000_000;
 /// Stands in for a curvature that is not positive.
 const TAU: f64 = 1e-12;
 
@@ -129,7 +133,15 @@ struct Solver<'a> {
 /// vector machines", JMLR 6 (2005), algorithm 2; Chang and Lin, "LIBSVM: a library for support
 /// vector machines", ACM TIST 2 (2011), section 5.1 on shrinking; the constants and ties are those
 /// of scikit-learn 1.2.2, `sklearn/svm/src/libsvm/svm.cpp`.
-pub(crate) fn solve(limits: Limits, kernel: &RoundedKernel, rows: &[usize], positive: &[bool]) -> Solution {
+///
+/// # Errors
+/// [`FitError::NotConverged`].
+pub(crate) fn solve(
+    limits: Limits,
+    kernel: &RoundedKernel,
+    rows: &[usize],
+    positive: &[bool],
+) -> Result<Solution, FitError> {
     let variables: Vec<Variable> = rows
         .iter()
         .zip(positive)
@@ -152,20 +164,20 @@ pub(crate) fn solve(limits: Limits, kernel: &RoundedKernel, rows: &[usize], posi
         variables,
         unshrunk: false,
     };
-    solver.run();
+    solver.run()?;
     let rho = solver.rho();
     let mut signed_alpha = vec![0.0; rows.len()];
     for v in &solver.variables {
         signed_alpha[v.origin_idx] = v.alpha * v.sign;
     }
-    Solution { signed_alpha, rho }
+    Ok(Solution { signed_alpha, rho })
 }
 
 impl Solver<'_> {
-    fn run(&mut self) {
+    fn run(&mut self) -> Result<(), FitError> {
         let shrinking_period = self.variables.len().min(1000);
         let mut n_until_shrinking = shrinking_period + 1;
-        loop {
+        for _ in 0..MAX_STEPS {
             n_until_shrinking -= 1;
             if n_until_shrinking == 0 {
                 n_until_shrinking = shrinking_period;
@@ -177,9 +189,10 @@ impl Solver<'_> {
                 n_until_shrinking = 1;
                 self.select_working_set()
             });
-            let Some((i, j)) = pair else { return };
+            let Some((i, j)) = pair else { return Ok(()) };
             self.step(i, j);
         }
+        Err(FitError::NotConverged { n_steps: MAX_STEPS })
     }
 
     /// The signed kernel value `y_i y_k K(i, k)`, rounded as LIBSVM stores it.
