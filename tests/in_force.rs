@@ -257,7 +257,7 @@ async fn scores_of_an_earlier_data_set_are_shown_without_a_rank_until_they_are_s
     }
     let other = other_dataset(world);
     world.replace(&other);
-    let path = format!("/benchmarks/{BENCHMARK}/leaderboards/en-25");
+    let path = format!("/api/v1/benchmarks/{BENCHMARK}/leaderboards/en-25");
     let rows = || reading.ask(ANONYMOUS, &path).json();
     let page = rows();
     assert_eq!(page["dataset"], json!(digest(&other)));
