@@ -39,7 +39,6 @@ mod sweep;
 mod sweep_state;
 mod table;
 mod tokens;
-mod warm;
 mod xray;
 
 pub use bucket::{S3Bucket, Tagged};

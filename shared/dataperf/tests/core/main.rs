@@ -10,3 +10,4 @@ mod reading;
 mod rounds;
 mod rules;
 mod tiny;
+mod warm;
