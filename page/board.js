@@ -3,6 +3,7 @@
 import { address, ask, pages } from "./api.js";
 import { bestOverTime, scale, strip } from "./charts.js";
 import { capital, command, h, href, plain, prose, say, score, size, titled, when } from "./dom.js";
+import { markdown } from "./markdown.js";
 
 const FIRST = 100;
 const POINTS = 5000; // a chart shows no more; the CSV has all
@@ -34,16 +35,17 @@ function standings(benchmark, parts, query, page) {
   const count = h("p", { class: "count", role: "status" });
   const more = h("button", { type: "button", class: "quiet" }, "Show more");
 
+  const unranked = (row) => h("span", { class: "tag" }, row.is_of_other_dataset ? "earlier data set" : "baseline");
   const line = (row, range) =>
     h(
       "tr",
-      { class: row.is_baseline ? "baseline" : row.rank === 1 ? "leading" : null },
-      h("td", { class: "n rank" }, row.rank ?? h("span", { class: "tag" }, "baseline")),
+      { class: row.is_of_other_dataset ? "earlier" : row.is_baseline ? "baseline" : row.rank === 1 ? "leading" : null },
+      h("td", { class: "n rank" }, row.rank ?? unranked(row)),
       h("th", { scope: "row" }, h("a", { href: href(benchmark.id, "submitter", row.submitter) }, row.submitter)),
       h(
         "td",
         { class: "scored" },
-        h("a", { class: "n", href: href(benchmark.id, "submission", row.submission), "aria-label": `${score(row.score)}, the submission of ${row.submitter}` }, score(row.score)),
+        h("a", { class: "n", href: href(benchmark.id, "submission", row.submission), "aria-label": `${score(row.score, page.digits)}, the submission of ${row.submitter}` }, score(row.score, page.digits)),
         row.spread ? [strip(row.spread, row.score, range), h("span", { class: "std n" }, `± ${row.spread.std.toFixed(3)}`)] : null,
       ),
       h("td", { class: "wide-only" }, when(row.received_at)),
@@ -129,7 +131,7 @@ function about(benchmark, board, name) {
   );
 }
 
-function howToSubmit(benchmark, board) {
+function howToSubmit(benchmark, board, unit) {
   const { bucket, kinds, max_bytes: most } = benchmark.submitting;
   if (kinds.length > 0) return howToTakePart(benchmark, kinds);
   const cli = `dataperf submit ${benchmark.id} --leaderboard ${board} --submitter YOU my-file.json`;
@@ -138,7 +140,7 @@ function howToSubmit(benchmark, board) {
     "section",
     { class: "panel", "aria-labelledby": "submitting" },
     h("h2", { id: "submitting" }, "How to submit"),
-    h("p", {}, "Put a file under your own name. Every upload ends in a receipt: a score, or every reason why not."),
+    h("p", {}, `Put a file${unit ? ` of ${unit}` : ""} under your own name. Every upload ends in a receipt: a score, or every reason why not.`),
     command(s3, "the S3 command"),
     command(cli, "the dataperf command"),
     h("p", { class: "note" }, `A file may have up to ${size(most)}. Score it first, offline and with the same code: `, h("code", {}, `dataperf score ${benchmark.id}`), "."),
@@ -159,8 +161,8 @@ function howToTakePart(benchmark, kinds) {
   );
 }
 
-function dataset(benchmark) {
-  const of = benchmark.dataset_description;
+function dataset(benchmark, page) {
+  const of = benchmark.dataset_descriptions.find(({ digest }) => digest === page.dataset) ?? (benchmark.dataset_descriptions.length === 1 && !page.dataset ? benchmark.dataset_descriptions[0] : null);
   if (!of) return null;
   const theirs = of.n_public_bytes > 0 ? `participants may have ${size(of.n_public_bytes)} of it` : "all of it stays with the organizer";
   const shape = (tensor) => `${tensor.name} ${tensor.shape.join(" × ")} ${tensor.dtype}`;
@@ -177,7 +179,7 @@ function dataset(benchmark) {
   );
 }
 
-async function overTime(parts, round, isBetter) {
+async function overTime(parts, round, isBetter, digits) {
   const series = [...parts, "series"];
   const { lines, more } = await pages(series, { round, limit: 1000 }, "points", POINTS);
   if (lines.length === 0) return null;
@@ -185,7 +187,7 @@ async function overTime(parts, round, isBetter) {
     "section",
     { class: "panel wide-panel", "aria-labelledby": "over-time" },
     h("div", { class: "bar" }, h("h2", { id: "over-time" }, "Best over time"), h("a", { href: address(series, { round, format: "csv" }), download: "series.csv" }, "CSV")),
-    bestOverTime(lines, isBetter),
+    bestOverTime(lines, isBetter, digits),
     more ? h("p", { class: "note" }, `The first ${plain(lines.length)} submissions; the CSV and the API have all.`) : null,
   );
 }
@@ -195,25 +197,29 @@ export async function board(benchmarkId, name, round) {
   const query = { round, limit: FIRST, include: "spread" };
   const [benchmark, page] = await Promise.all([ask(["benchmarks", benchmarkId]), ask(parts, query)]);
   const isHigherBetter = benchmark.direction === "higher_is_better";
-  const chart = await overTime(parts, round, (a, b) => (isHigherBetter ? a > b : a < b));
+  const chart = await overTime(parts, round, (a, b) => (isHigherBetter ? a > b : a < b), page.digits);
   const known = benchmark.leaderboards.find((other) => other.name === name && other.round === round);
   const tabs = benchmark.leaderboards.map((other) => {
-    const label = other.round === "open" ? other.name : `${other.name} · ${other.round}`;
+    const called = other.title ?? other.name;
+    const label = other.round === "open" ? called : `${called} · ${other.round}`;
     return h("a", { href: href(benchmarkId, "board", other.name, other.round), "aria-current": other === known ? "page" : null }, label);
   });
+  const picture = page.picture ? h("img", { class: "board-picture", src: address([...parts, "picture"]), alt: "" }) : null;
+  const earlier = page.rows.some((row) => row.is_of_other_dataset);
   const better = isHigherBetter ? "Higher is better." : "Lower is better.";
   return {
     title: `${titled(benchmarkId)} ${name}`,
     benchmark: benchmarkId,
     nodes: [
       h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Benchmarks"), " / ", titled(benchmarkId)),
-      h("h1", {}, titled(benchmarkId), " ", h("span", { class: "of" }, name), round === "open" ? null : h("span", { class: "round" }, round)),
+      h("h1", {}, titled(benchmarkId), " ", h("span", { class: "of" }, page.title ?? name), round === "open" ? null : h("span", { class: "round" }, round)),
       h("p", { class: "lead" }, known?.about ? [prose(capital(known.about)), ". "] : "", better),
+      picture || page.description ? h("section", { class: "panel wide-panel said", "aria-label": "About" }, picture, page.description ? markdown(page.description) : null) : null,
       about(benchmark, name, round),
       tabs.length > 1 ? h("nav", { class: "tabs", "aria-label": `Leaderboards of ${titled(benchmarkId)}` }, tabs) : null,
-      h("section", { class: "panel wide-panel", "aria-labelledby": "standings" }, h("div", { class: "bar" }, h("h2", { id: "standings" }, "Standings"), h("a", { href: address(parts, { ...query, limit: 200, format: "csv" }), download: `${name}.csv` }, "CSV")), standings(benchmark, parts, query, page)),
+      h("section", { class: "panel wide-panel", "aria-labelledby": "standings" }, h("div", { class: "bar" }, h("h2", { id: "standings" }, "Standings"), h("a", { href: address(parts, { ...query, limit: 200, format: "csv" }), download: `${name}.csv` }, "CSV")), earlier ? h("p", { class: "note" }, "The board is scored with ", h("code", {}, page.dataset), ". What was scored with an earlier data set can't be compared: it has no rank until the organizer has it scored again.") : null, standings(benchmark, parts, query, page)),
       chart,
-      h("div", { class: "pair" }, howToSubmit(benchmark, name), dataset(benchmark)),
+      h("div", { class: "pair" }, howToSubmit(benchmark, name, page.unit), dataset(benchmark, page)),
     ],
   };
 }

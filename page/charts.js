@@ -75,27 +75,28 @@ function moments(ticks, apart) {
 const stamp = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit" });
 
 /** What a board's points come to: the best so far, and the best baseline, if there is one. */
-function summary(points, isBetter) {
-  const baselines = points.filter((point) => point.is_baseline);
+function summary(points, isBetter, digits) {
+  const compared = points.filter((point) => !point.is_of_other_dataset);
+  const baselines = compared.filter((point) => point.is_baseline);
   const bar = baselines.reduce((best, point) => (best && !isBetter(point.score, best.score) ? best : point), null);
   const { best } = points.at(-1);
-  const n = points.length - baselines.length;
-  const people = n === 0 ? "no scored submission yet" : `${plain(n)} scored ${n === 1 ? "submission" : "submissions"}; the best is ${score(best)}`;
-  return { bar, rest: bar ? `${people}, the best baseline ${score(bar.score)}` : people };
+  const n = compared.length - baselines.length;
+  const people = n === 0 ? "no scored submission yet" : `${plain(n)} scored ${n === 1 ? "submission" : "submissions"}; the best is ${score(best, digits)}`;
+  return { bar, rest: bar ? `${people}, the best baseline ${score(bar.score, digits)}` : people };
 }
 
 const swatch = (kind, text) => h("li", {}, h("span", { class: `swatch ${kind}` }), text);
 
 /** All scores of a board over time, and the best so far as steps. Baselines are what the best is held against, no part of it. */
-export function bestOverTime(points, isBetter) {
-  const { bar, rest } = summary(points, isBetter);
+export function bestOverTime(points, isBetter, digits) {
+  const { bar, rest } = summary(points, isBetter, digits);
   const readout = h("p", { class: "readout", "data-rest": rest }, rest);
   const each = (value) => points.map(value);
   const data = [
     each((point) => Date.parse(point.received_at) / 1000),
     each((point) => point.best),
-    each((point) => (point.is_baseline ? null : point.score)),
-    each((point) => (point.is_baseline ? point.score : null)),
+    each((point) => (point.is_baseline || point.is_of_other_dataset ? null : point.score)),
+    each((point) => (point.is_baseline || point.is_of_other_dataset ? point.score : null)),
     each(() => bar?.score ?? null),
   ];
   const alone = points.length === 1 ? { x: { time: true, range: (_, min) => [min - 60, min + 60] } } : {};
@@ -110,17 +111,19 @@ export function bestOverTime(points, isBetter) {
       {},
       { label: "best so far", stroke: colour("accent"), width: 2, paths: window.uPlot.paths.stepped({ align: 1 }), points: { show: false } },
       { label: "submission", ...dots("dot") },
-      { label: "baseline", ...dots("soft") },
+      { label: "baseline or earlier data set", ...dots("soft") },
       { label: "best baseline", stroke: colour("soft"), width: 1.5, dash: [5, 5], points: { show: false } },
     ],
     hooks: tells(readout, (idx) => {
       const point = points[idx];
-      const so_far = point.best === null ? "" : ` · best so far ${score(point.best)}`;
-      return `${stamp.format(new Date(point.received_at))} · ${point.submitter} · ${score(point.score)}${so_far}`;
+      const so_far = point.best === null ? "" : ` · best so far ${score(point.best, digits)}`;
+      const of = point.is_of_other_dataset ? " (earlier data set)" : "";
+      return `${stamp.format(new Date(point.received_at))} · ${point.submitter} · ${score(point.score, digits)}${of}${so_far}`;
     }),
   }));
   const baselines = bar && [swatch("ring soft", "a baseline"), swatch("dash", `the best baseline, ${bar.submitter.replace(/^baseline-/, "")}`)];
-  const key = h("ul", { class: "key" }, swatch("rule", "best so far"), swatch("ring", "a submission"), baselines);
+  const earlier = points.some((point) => point.is_of_other_dataset) && swatch("ring soft", "scored with an earlier data set");
+  const key = h("ul", { class: "key" }, swatch("rule", "best so far"), swatch("ring", "a submission"), earlier, baselines);
   return [key, place, readout];
 }
 

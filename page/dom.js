@@ -21,8 +21,8 @@ export const s = (tag, attributes, ...children) => filled(document.createElement
 /** The address of a view of this page. */
 export const href = (...parts) => `#/${parts.map(encodeURIComponent).join("/")}`;
 
-/** A score as boards show it. */
-export const score = (value) => (value === null || value === undefined ? "–" : value.toFixed(4));
+/** A score as boards show it: with as many digits as the data set says. */
+export const score = (value, digits) => (value === null || value === undefined ? "–" : value.toFixed(digits ?? 4));
 
 const number = new Intl.NumberFormat("en", { maximumFractionDigits: 4 });
 

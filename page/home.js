@@ -8,7 +8,7 @@ const COUNTED = 50; // of larger boards a card says that there are more
 
 async function card(benchmark, board) {
   const { rows, next } = await ask(["benchmarks", benchmark.id, "leaderboards", board.name], { limit: COUNTED, round: board.round });
-  const leader = rows.find((row) => !row.is_baseline) ?? rows[0];
+  const leader = rows.find((row) => row.rank !== null) ?? rows.find((row) => !row.is_of_other_dataset);
   const round = board.round === "open" ? null : h("span", { class: "round" }, board.round);
   return h(
     "li",
@@ -16,12 +16,12 @@ async function card(benchmark, board) {
     h(
       "a",
       { class: "card", href: href(benchmark.id, "board", board.name, board.round) },
-      h("span", { class: "name" }, board.name, round),
+      h("span", { class: "name" }, board.title ?? board.name, round),
       h("span", { class: "about" }, prose(board.about || "a board of an earlier data set")),
       leader
-        ? h("span", { class: "leader" }, h("b", {}, score(leader.score)), h("span", { class: "who" }, leader.submitter))
-        : h("span", { class: "leader none" }, "no score yet"),
-      leader ? h("span", { class: "count" }, counted(rows, next)) : null,
+        ? h("span", { class: "leader" }, h("b", {}, score(leader.score, board.digits)), h("span", { class: "who" }, leader.submitter))
+        : h("span", { class: "leader none" }, rows.length > 0 ? "scored with an earlier data set" : "no score yet"),
+      rows.length > 0 ? h("span", { class: "count" }, counted(rows, next)) : null,
     ),
   );
 }

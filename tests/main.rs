@@ -14,6 +14,7 @@ mod contracts;
 
 mod demo;
 mod imports;
+mod in_force;
 mod layout;
 mod leaks;
 mod nibbler;

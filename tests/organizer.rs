@@ -37,7 +37,7 @@ pub(crate) fn other_dataset(world: &World) -> PathBuf {
     out
 }
 
-fn copy(from: &Path, to: &Path) {
+pub(crate) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
@@ -84,10 +84,10 @@ async fn the_data_set_is_switched_between_submissions() {
     world.show("full");
     let mut sent = vec![upload(&world, 0).await];
     world.settle().await;
-    world.publish(&other);
+    world.replace(&other);
     sent.push(upload(&world, 0).await);
     world.settle().await;
-    world.publish(frozen());
+    world.replace(frozen());
     sent.push(upload(&world, 0).await);
 
     let receipts = world.receipts(&sent).await;

@@ -34,7 +34,7 @@ async fn other_bytes_of_the_same_size_are_noticed_and_left_alone() {
         damaged.push((file, key, changed));
     }
 
-    let ran = world.command(&["dataset", "publish", other.to_str().unwrap()]);
+    let ran = world.command(&["dataset", "publish", "--replace", other.to_str().unwrap()]);
     assert_eq!(ran.code, 1, "{ran:?}");
     for (_, key, changed) in &damaged {
         assert!(ran.stderr.contains(&format!("s3://datasets/{key}")), "{ran:?}");
@@ -50,7 +50,7 @@ async fn other_bytes_of_the_same_size_are_noticed_and_left_alone() {
         let delete = world.clients.s3.delete_object().bucket("datasets").key(key);
         delete.send().await.unwrap();
     }
-    let ran = world.command(&["dataset", "publish", other.to_str().unwrap()]);
+    let ran = world.command(&["dataset", "publish", "--replace", other.to_str().unwrap()]);
     assert_eq!(ran.json()["uploaded_files"], 2, "and the manifest: {ran:?}");
     assert_eq!(
         bytes(&world, &format!("{prefix}manifest.json")).await,

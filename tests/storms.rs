@@ -299,7 +299,7 @@ async fn everything_at_once() {
         }));
         sent.extend(upload(&world, part * n..(part + 1) * n).await);
         if part % 2 == 0 {
-            world.publish(datasets[(part / 2 + 1) % 2]);
+            world.replace(datasets[(part / 2 + 1) % 2]);
         } else if part + 1 < n_parts {
             add(&mut injected, &world);
             world.restart().await;

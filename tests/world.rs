@@ -185,6 +185,13 @@ impl World {
         ran.json()
     }
 
+    /// Puts a frozen data set in force in place of those that its boards have.
+    pub(crate) fn replace(&self, directory: &Path) -> Value {
+        let ran = self.command(&["dataset", "publish", "--replace", directory.to_str().unwrap()]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        ran.json()
+    }
+
     /// Publishes a challenge without rounds that says how much is shown.
     pub(crate) fn show(&self, feedback: &str) {
         let document =

@@ -36,6 +36,7 @@ files! {
     "charts.js" "text/javascript; charset=utf-8",
     "dom.js" "text/javascript; charset=utf-8",
     "home.js" "text/javascript; charset=utf-8",
+    "markdown.js" "text/javascript; charset=utf-8",
     "submission.js" "text/javascript; charset=utf-8",
     "submitter.js" "text/javascript; charset=utf-8",
     "token.js" "text/javascript; charset=utf-8",

@@ -38,7 +38,7 @@ pub(super) async fn stored(world: &World, key: &str) -> Option<Receipt> {
 }
 
 /// The receipt in the results bucket, which the table's agrees with.
-pub(super) async fn receipt(world: &World, sent: &Sent) -> Receipt {
+pub(crate) async fn receipt(world: &World, sent: &Sent) -> Receipt {
     let submission = world
         .leaderboards()
         .submission(BENCHMARK, &sent.id())

@@ -19,7 +19,7 @@ async fn a_board_is_scored_again_by_the_functions() {
     }
     let before = world.receipts(&sent).await;
     let other = other_dataset(&world);
-    world.publish(&other);
+    world.replace(&other);
 
     let rescore = |more: &[&str]| {
         let args: Vec<&str> = ["rescore", BENCHMARK, "en-25"]

@@ -13,7 +13,7 @@ use crate::world::World;
 async fn rounds_open_and_close_by_the_time_of_the_upload() {
     let world = World::new().await;
     let other = other_dataset(&world);
-    world.publish(&other); // in force; the round is scored with another
+    world.replace(&other); // in force; the round is scored with another
     let ran = publish(
         &world,
         &json!([{

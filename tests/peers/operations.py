@@ -245,6 +245,14 @@ def data_set_has_switched(world: World, _: Ran) -> None:
     expect(world.current() != world.first, world.current())
 
 
+def boards_are_listed(world: World, ran: Ran) -> None:
+    expect(all(board in ran.stdout for board in world.current()["boards"]), ran.stdout)
+
+
+def nobody_lacks_a_board(_: World, ran: Ran) -> None:
+    expect("nobody lacks a leaderboard" in ran.stdout, ran.stdout)
+
+
 def faults_are_logged(world: World, ran: Ran) -> None:
     """moto answers with all lines, whatever JSON the pattern looks for: the test looks for it itself."""
     lines = [json.loads(event["message"]) for event in json.loads(ran.stdout)["events"]]
@@ -363,7 +371,10 @@ CHECKS = {
     "aws iam create-access-key ": key_is_made,
     "aws iam delete-user ": user_is_gone,
     "dataperf dataset publish frozen-new/ --stage": nothing_has_switched,
-    "dataperf dataset publish frozen-new/  ": data_set_has_switched,
+    "dataperf dataset publish frozen-new/ --replace": data_set_has_switched,
+    "dataperf dataset publish frozen/ --replace": data_set_is_in_force,
+    "dataperf dataset list ": boards_are_listed,
+    "dataperf submitter refresh ": nobody_lacks_a_board,
     "aws logs filter-log-events ": faults_are_logged,
     "aws sqs receive-message ": shows("set aside"),
     "dataperf status ": both_have_failed,

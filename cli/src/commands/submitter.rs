@@ -1,11 +1,17 @@
 //! `dataperf submitter`: the least access with which somebody can submit.
 
+mod refresh;
+
+pub(crate) use refresh::lacking;
+
 use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueEnum};
 use dataperf::SubmitterName;
 use dataperf::challenge::BASELINE_PREFIX;
-use dataperf_aws::{FormRequest, MAX_FORM_SECONDS, Submitter, UploadForm, submitter_policy, upload_form};
+use dataperf_aws::{
+    FormRequest, Grant, MAX_FORM_SECONDS, Submitter, UploadForm, submitter_policy, upload_form,
+};
 use dataperf_nibbler::{
     Artifact as _, BENCHMARK as ADVERSARIAL_NIBBLER, Board as NibblerBoard, GenerationRequest, Kind,
     Submission as Pair, Verdict as Judged,
@@ -23,6 +29,8 @@ use crate::registry::descriptor;
 pub(crate) enum SubmitterCommand {
     /// Let somebody submit: upload forms, or a policy for a role of their own
     Add(AddArgs),
+    /// Make rights anew that lack leaderboards which have come into force since
+    Refresh(refresh::RefreshArgs),
 }
 
 #[derive(Debug, Args)]
@@ -65,7 +73,13 @@ enum Access {
 }
 
 pub(crate) async fn run(command: SubmitterCommand, format: Format) -> Result<Done> {
-    let SubmitterCommand::Add(args) = command;
+    match command {
+        SubmitterCommand::Add(args) => add(args, format).await,
+        SubmitterCommand::Refresh(args) => refresh::run(args, format).await,
+    }
+}
+
+async fn add(args: AddArgs, format: Format) -> Result<Done> {
     check_name(&args.name)?;
     let cloud = args.cloud.clone().connect().await;
     let boards = if args.benchmark == ADVERSARIAL_NIBBLER {
@@ -89,37 +103,102 @@ pub(crate) async fn run(command: SubmitterCommand, format: Format) -> Result<Don
         }
         name_rater(&table, args.name.as_str(), now()).await?;
     }
+    let right = Right {
+        cloud: &cloud,
+        benchmark: &args.benchmark,
+        name: &args.name,
+        boards: &boards,
+        is_rater: args.rater,
+    };
     match args.access {
-        Access::Policy => {
-            let submitter = Submitter {
-                benchmark: &args.benchmark,
-                leaderboards: &leaderboards,
-                name: args.name.as_str(),
-                receipts_of: &boards.receipts_of,
-                folders: if args.rater { &[PAIR_IMAGES] } else { &[] },
-                partitions: &partitions(&args),
-                table: &cloud.table_arn(),
-            };
-            let names = &cloud.names;
-            print_json(&submitter_policy(
-                &submitter,
-                &names.submissions_bucket,
-                &names.results_bucket,
-                cloud.partition(),
-            ))?;
-        }
-        Access::Forms => {
-            let mut forms = Vec::new();
-            for leaderboard in &leaderboards {
-                forms.push((
-                    leaderboard.clone(),
-                    form(&cloud, &args, leaderboard, boards.max_bytes).await?,
-                ));
-            }
-            print_forms(&forms, format)?;
-        }
+        Access::Policy => print_json(&right.policy(&leaderboards))?,
+        Access::Forms => print_forms(&right.forms(&leaderboards, args.hours).await?, format)?,
+    }
+    if descriptor(&args.benchmark)?.fixed.is_none() {
+        let grant = Grant {
+            submitter: args.name.clone(),
+            access: args.access.into(),
+            is_chosen: !args.leaderboard.is_empty(),
+            leaderboards,
+            at: now(),
+        };
+        cloud.leaderboards().note_grant(&args.benchmark, &grant).await?;
     }
     Ok(Done::Fine)
+}
+
+/// What somebody may do.
+struct Right<'a> {
+    cloud: &'a Cloud,
+    benchmark: &'a str,
+    name: &'a SubmitterName,
+    boards: &'a InForce,
+    is_rater: bool,
+}
+
+impl Right<'_> {
+    fn policy(&self, leaderboards: &[String]) -> Value {
+        let Self {
+            cloud,
+            benchmark,
+            name,
+            boards,
+            is_rater,
+        } = self;
+        let submitter = Submitter {
+            benchmark,
+            leaderboards,
+            name: name.as_str(),
+            receipts_of: &boards.receipts_of,
+            folders: if *is_rater { &[PAIR_IMAGES] } else { &[] },
+            partitions: &partitions(name, *is_rater),
+            table: &cloud.table_arn(),
+        };
+        let names = &cloud.names;
+        submitter_policy(
+            &submitter,
+            &names.submissions_bucket,
+            &names.results_bucket,
+            cloud.partition(),
+        )
+    }
+
+    async fn forms(&self, leaderboards: &[String], hours: u32) -> Result<Vec<(String, UploadForm)>> {
+        let mut forms = Vec::new();
+        for leaderboard in leaderboards {
+            forms.push((leaderboard.clone(), self.form(leaderboard, hours).await?));
+        }
+        Ok(forms)
+    }
+
+    async fn form(&self, leaderboard: &str, hours: u32) -> Result<UploadForm> {
+        let cloud = self.cloud;
+        let credentials = cloud
+            .clients
+            .credentials()
+            .await
+            .context("there are no credentials to sign with")?;
+        let (region, url) = cloud.submissions_address();
+        let prefix = format!("{}/{leaderboard}/{}/", self.benchmark, self.name);
+        let request = FormRequest {
+            url: &url,
+            bucket: &cloud.names.submissions_bucket,
+            prefix: &prefix,
+            region: &region,
+            max_bytes: self.boards.max_bytes,
+            valid_seconds: hours * 3600,
+        };
+        Ok(upload_form(&request, &credentials, now()))
+    }
+}
+
+impl From<Access> for dataperf_aws::Access {
+    fn from(access: Access) -> Self {
+        match access {
+            Access::Forms => Self::Forms,
+            Access::Policy => Self::Policy,
+        }
+    }
 }
 
 fn check_name(name: &SubmitterName) -> Result<()> {
@@ -161,9 +240,9 @@ fn kinds(is_rater: bool) -> InForce {
 }
 
 /// The parts of the table that a rater reads: the queue, and what was judged already.
-fn partitions(args: &AddArgs) -> Vec<String> {
-    if args.rater {
-        vec![unjudged_partition(), rater_partition(args.name.as_str())]
+fn partitions(name: &SubmitterName, is_rater: bool) -> Vec<String> {
+    if is_rater {
+        vec![unjudged_partition(), rater_partition(name.as_str())]
     } else {
         Vec::new()
     }
@@ -194,32 +273,15 @@ fn chosen(boards: &InForce, wanted: &[String]) -> Result<Vec<String>> {
     })
 }
 
-async fn form(cloud: &Cloud, args: &AddArgs, leaderboard: &str, max_bytes: u64) -> Result<UploadForm> {
-    let credentials = cloud
-        .clients
-        .credentials()
-        .await
-        .context("there are no credentials to sign with")?;
-    let (region, url) = cloud.submissions_address();
-    let prefix = format!("{}/{leaderboard}/{}/", args.benchmark, args.name);
-    let request = FormRequest {
-        url: &url,
-        bucket: &cloud.names.submissions_bucket,
-        prefix: &prefix,
-        region: &region,
-        max_bytes,
-        valid_seconds: args.hours * 3600,
-    };
-    Ok(upload_form(&request, &credentials, now()))
+fn documents(forms: &[(String, UploadForm)]) -> Vec<Value> {
+    let document =
+        |(leaderboard, form): &(String, UploadForm)| json!({ "leaderboard": leaderboard, "form": form });
+    forms.iter().map(document).collect()
 }
 
 fn print_forms(forms: &[(String, UploadForm)], format: Format) -> Result<()> {
     if format == Format::Json {
-        let documents: Vec<Value> = forms
-            .iter()
-            .map(|(leaderboard, form)| json!({ "leaderboard": leaderboard, "form": form }))
-            .collect();
-        return print_json(&documents);
+        return print_json(&documents(forms));
     }
     for (leaderboard, form) in forms {
         println!(

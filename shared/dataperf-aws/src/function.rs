@@ -7,6 +7,7 @@ use dataperf::evaluate::evaluate;
 use dataperf::failure::FaultKind;
 use dataperf::in_force::{InForce, Unscored};
 use dataperf::ports::leaderboard::Submission;
+use dataperf::warm::Warm;
 use dataperf::workflow::{Settled, WorkflowError};
 use dataperf::{Benchmark, Digest, Direction, Ending, Rejection, Upload, Verdict};
 use futures_util::FutureExt;
@@ -19,10 +20,25 @@ use crate::fault::Fault;
 use crate::rescore::rescore;
 use crate::resources::Resources;
 use crate::serve::{Function, serve};
-use crate::warm::{Warm, budget_from_environment};
 
 /// An upload is evaluated so often at most while others keep changing its board's data set.
 const EVALUATIONS: usize = 3;
+
+/// The variable with the budget of data sets in memory, in MiB.
+const WARM: &str = "DATAPERF_WARM_MIB";
+/// The budget unless the variable says otherwise: more than all boards of the largest public data set take.
+const WARM_MIB: u64 = 512;
+
+/// The budget in bytes.
+fn warm_bytes() -> Result<u64, lambda_runtime::Error> {
+    let mib = match std::env::var(WARM) {
+        Ok(text) => text
+            .parse::<u64>()
+            .map_err(|_| format!("`{WARM}` has to be a whole number of MiB, not `{text}`"))?,
+        Err(_) => WARM_MIB,
+    };
+    Ok(mib.saturating_mul(1 << 20))
+}
 
 /// A benchmark's function, with what is kept between invocations.
 struct BenchmarkFunction<B: Benchmark> {
@@ -37,7 +53,7 @@ struct BenchmarkFunction<B: Benchmark> {
 pub async fn run<B: Benchmark>() -> Result<(), lambda_runtime::Error> {
     crate::log_as_json();
     let resources = Resources::from_environment()?;
-    let warm = Warm::new(budget_from_environment()?);
+    let warm = Warm::new(warm_bytes()?);
     serve(BenchmarkFunction::<B> { resources, warm }).await
 }
 

@@ -41,6 +41,7 @@ mod submitter;
 mod timestamp;
 pub mod upload;
 mod verdict;
+pub mod warm;
 pub mod workflow;
 
 pub use benchmark::Benchmark;

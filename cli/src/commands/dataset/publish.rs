@@ -6,18 +6,20 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use clap::Args;
 use dataperf::benchmark::Leaderboard;
+use dataperf::challenge::{Challenge, named_by_dataset};
 use dataperf::dataset::{DatasetError, dataset_prefix};
 use dataperf::frozen::{FrozenError, MANIFEST};
 use dataperf::in_force::{InForce, published_manifest};
 use dataperf::{Descriptor, Digest};
-use dataperf_aws::change_in_force;
-use serde_json::json;
+use dataperf_aws::{Grant, change_in_force};
+use serde_json::{Value, json};
 
 use super::objects::{Found, Object};
 use super::trial::try_all;
 use super::{Opened, damages, open};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
+use crate::commands::submitter::lacking;
 use crate::output::{Format, print_json};
 use crate::progress;
 use crate::registry::descriptor;
@@ -75,10 +77,48 @@ pub(super) async fn run(args: PublishArgs, format: Format) -> Result<Done> {
         (false, true) => Switch::Replace,
     };
     let published = publish(&cloud, &args.directory, &opened, switch).await?;
-    say(&opened, &published, switch, format)
+    let lacking = match switch {
+        Switch::Stage => Vec::new(),
+        Switch::Add | Switch::Replace => {
+            lacking(&cloud, &opened.manifest.benchmark, &published.boards).await?
+        }
+    };
+    let uncounted = uncounted(&cloud, &opened, switch).await?;
+    let advice = Advice { lacking, uncounted };
+    say(&opened, &published, switch, &advice, format)
 }
 
-fn say(opened: &Opened, published: &Published, switch: Switch, format: Format) -> Result<Done> {
+/// The limited rounds that a board of the data set is in, and whose challenge does not know its evaluation data yet.
+async fn uncounted(cloud: &Cloud, opened: &Opened, switch: Switch) -> Result<Vec<String>> {
+    let Opened { manifest, digest, .. } = opened;
+    let descriptor = descriptor(&manifest.benchmark)?;
+    if switch == Switch::Stage || descriptor.fixed.is_some() {
+        return Ok(Vec::new());
+    }
+    let named = named_by_dataset((descriptor.evaluations)(manifest)?, *digest);
+    let challenge = Challenge::published(&cloud.datasets(), descriptor.id).await?;
+    let rounds = challenge.into_iter().flat_map(|challenge| challenge.rounds);
+    let limited = rounds.filter(|round| round.is_limited() && round.dataset.is_none());
+    let outdated = limited.filter(|round| {
+        let mut boards = named.iter().filter(|(board, _)| round.has(board));
+        boards.any(|(board, evaluation)| round.evaluations.get(board) != Some(evaluation))
+    });
+    Ok(outdated.map(|round| round.id).collect())
+}
+
+/// What the organizer is to do after publishing.
+struct Advice {
+    lacking: Vec<(Grant, Vec<String>)>,
+    uncounted: Vec<String>,
+}
+
+fn say(
+    opened: &Opened,
+    published: &Published,
+    switch: Switch,
+    advice: &Advice,
+    format: Format,
+) -> Result<Done> {
     let Opened { manifest, digest, .. } = opened;
     let Published {
         n_uploaded,
@@ -87,10 +127,11 @@ fn say(opened: &Opened, published: &Published, switch: Switch, format: Format) -
     } = published;
     let in_force = switch != Switch::Stage;
     if format == Format::Json {
-        print_json(
-            &json!({ "dataset": digest, "benchmark": manifest.benchmark, "uploaded_files": n_uploaded,
-                            "in_force": in_force, "leaderboards": boards, "replaced": replaced }),
-        )?;
+        let document = |(grant, lacks): &(Grant, Vec<String>)| json!({ "submitter": grant.submitter.as_str(), "access": grant.access.as_str(), "lacks": lacks });
+        let lacking: Vec<Value> = advice.lacking.iter().map(document).collect();
+        let document = json!({ "dataset": digest, "benchmark": manifest.benchmark, "uploaded_files": n_uploaded, "in_force": in_force,
+            "leaderboards": boards, "replaced": replaced, "submitters_without_rights": lacking, "rounds_to_publish_again": advice.uncounted });
+        print_json(&document)?;
         return Ok(Done::Fine);
     }
     println!(
@@ -113,7 +154,26 @@ fn say(opened: &Opened, published: &Published, switch: Switch, format: Format) -
             manifest.benchmark
         );
     }
+    advice.say(&manifest.benchmark);
     Ok(Done::Fine)
+}
+
+impl Advice {
+    fn say(&self, benchmark: &str) {
+        if !self.uncounted.is_empty() {
+            println!(
+                "the challenge does not know the evaluation data of all boards of its limited rounds `{}`: publish it again, so that \
+                 boards which share theirs are counted together",
+                self.uncounted.join("`, `")
+            );
+        }
+        for (grant, lacks) in &self.lacking {
+            println!("{} has no rights to `{}`", grant.submitter, lacks.join("`, `"));
+        }
+        if !self.lacking.is_empty() {
+            println!("`dataperf submitter refresh {benchmark} --all` makes their rights anew");
+        }
+    }
 }
 
 /// Uploads what is missing, and puts the data set's boards in force unless it is only staged. What is in the bucket already is

@@ -43,7 +43,7 @@ struct RoundDocument {
     /// The first moment that no longer does; `null` for never.
     #[schema(format = DateTime)]
     closes: Option<String>,
-    /// The data set it is scored with; `null` for the one in force.
+    /// The data set it is scored with; `null` for what is in force for each leaderboard.
     dataset: Option<String>,
     /// Submissions of a submitter that are scored in a day (UTC) on each leaderboard.
     daily_limit: Option<u64>,

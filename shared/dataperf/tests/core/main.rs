@@ -11,3 +11,4 @@ mod rounds;
 mod rules;
 mod signatures;
 mod tiny;
+mod warm;

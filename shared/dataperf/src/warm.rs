@@ -1,39 +1,20 @@
-//! The data sets that a function keeps in memory between uploads, within a budget of bytes.
+//! The data sets that are kept in memory between uploads, within a budget of bytes.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use dataperf::dataset::{Dataset, DatasetError};
-use dataperf::ports::bucket::Bucket;
-use dataperf::{Benchmark, Digest};
-
-/// The variable with the budget, in MiB.
-const VARIABLE: &str = "DATAPERF_WARM_MIB";
-/// The budget unless the variable says otherwise: what the largest of the public data sets takes, and more than one of own data.
-const DEFAULT_MIB: u64 = 512;
+use crate::dataset::{Dataset, DatasetError};
+use crate::ports::bucket::Bucket;
+use crate::{Benchmark, Digest};
 
 /// Data sets in memory, the one that was used last at the end.
-pub(crate) struct Warm<B: Benchmark, S> {
+pub struct Warm<B: Benchmark, S> {
     budget: u64,
     datasets: Mutex<Vec<Arc<Dataset<B, S>>>>,
 }
 
-/// The budget in bytes that the environment sets.
-///
-/// # Errors
-/// When the variable is set to something else than a whole number.
-pub(crate) fn budget_from_environment() -> Result<u64, lambda_runtime::Error> {
-    let mib = match std::env::var(VARIABLE) {
-        Ok(text) => text
-            .parse::<u64>()
-            .map_err(|_| format!("`{VARIABLE}` has to be a whole number of MiB, not `{text}`"))?,
-        Err(_) => DEFAULT_MIB,
-    };
-    Ok(mib.saturating_mul(1 << 20))
-}
-
 impl<B: Benchmark, S: Bucket + Clone> Warm<B, S> {
     /// Nothing yet, and `budget` bytes at most.
-    pub(crate) fn new(budget: u64) -> Self {
+    pub fn new(budget: u64) -> Self {
         Self {
             budget,
             datasets: Mutex::default(),
@@ -45,7 +26,7 @@ impl<B: Benchmark, S: Bucket + Clone> Warm<B, S> {
     ///
     /// # Errors
     /// [`DatasetError`] when the data set can't be opened.
-    pub(crate) async fn dataset(
+    pub async fn dataset(
         &self,
         bucket: S,
         digest: Digest,

@@ -1,0 +1,138 @@
+//! Who was given access to submit, and to which leaderboards: rights name each of them, so that new ones are missing in old rights.
+
+use dataperf::ports::PortError;
+use dataperf::{SubmitterName, Timestamp};
+
+use crate::items::{Item, SCHEMA, count, text};
+use crate::keys::Key;
+use crate::query::Partition;
+use crate::reader::Reader;
+use crate::retry::Retry;
+use crate::table::{Step, Table};
+
+/// How somebody may submit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// By signed forms.
+    Forms,
+    /// By a policy of a user or role.
+    Policy,
+}
+
+impl Access {
+    /// The word that documents use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Forms => "forms",
+            Self::Policy => "policy",
+        }
+    }
+}
+
+/// Access that was given to one submitter of a benchmark, the latest of its kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grant {
+    /// Whose.
+    pub submitter: SubmitterName,
+    /// How.
+    pub access: Access,
+    /// To which leaderboards.
+    pub leaderboards: Vec<String>,
+    /// Whether these were chosen; otherwise they are all that were in force then.
+    pub is_chosen: bool,
+    /// When.
+    pub at: Timestamp,
+}
+
+impl Grant {
+    /// Of the leaderboards in force those that it lacks; none where they were chosen.
+    pub fn lacks<'a>(&self, in_force: impl IntoIterator<Item = &'a String>) -> Vec<String> {
+        if self.is_chosen {
+            return Vec::new();
+        }
+        let lacking = in_force
+            .into_iter()
+            .filter(|board| !self.leaderboards.contains(board));
+        lacking.cloned().collect()
+    }
+}
+
+fn partition(benchmark: &str) -> String {
+    format!("{benchmark}#submitters")
+}
+
+fn grant(item: &Item) -> Result<Grant, PortError> {
+    let reader = Reader { item };
+    reader.schema()?;
+    let access = match reader.text("access")? {
+        "forms" => Access::Forms,
+        "policy" => Access::Policy,
+        other => return Err(reader.malformed(format!("`access` is `{other}`"))),
+    };
+    let leaderboards = serde_json::from_str(reader.text("leaderboards")?);
+    Ok(Grant {
+        submitter: reader.parsed("submitter")?,
+        access,
+        leaderboards: leaderboards.map_err(|error| reader.malformed(format!("`leaderboards`: {error}")))?,
+        is_chosen: item.contains_key("chosen"),
+        at: reader.parsed("granted_at")?,
+    })
+}
+
+/// Access in the table.
+impl Table {
+    /// Notes that access was given, in place of what was noted of the same submitter and kind of access.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub async fn note_grant(&self, benchmark: &str, grant: &Grant) -> Result<(), PortError> {
+        let sort_key = format!("{}#{}", grant.submitter, grant.access.as_str());
+        let leaderboards = serde_json::json!(grant.leaderboards).to_string();
+        let mut item = Key::new(partition(benchmark), sort_key).item();
+        item.insert("schema".into(), count(SCHEMA.into()));
+        item.insert("submitter".into(), text(grant.submitter.as_str()));
+        item.insert("access".into(), text(grant.access.as_str()));
+        item.insert("leaderboards".into(), text(leaderboards));
+        item.insert("granted_at".into(), text(grant.at.to_string()));
+        if grant.is_chosen {
+            item.insert("chosen".into(), count(1));
+        }
+        let mut retry = Retry::of(format!("access of `{}`", grant.submitter));
+        loop {
+            let put = self.put(item.clone(), None);
+            match self.transact(vec![(Step::Named("grant"), put)]).await {
+                Ok(()) => return Ok(()),
+                Err(cancelled) => retry.cancelled(cancelled).await?,
+            }
+        }
+    }
+
+    /// The access that was given to a benchmark's submitters, in the order of their names.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub async fn grants(&self, benchmark: &str) -> Result<Vec<Grant>, PortError> {
+        let items = self.query(&Partition::of(partition(benchmark))).await?;
+        items.iter().map(grant).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_was_given_all_leaderboards_lacks_the_new_ones() {
+        let mut grant = Grant {
+            submitter: "ada".parse().expect("a name"),
+            access: Access::Policy,
+            leaderboards: vec!["en-25".into()],
+            is_chosen: false,
+            at: Timestamp::from_unix_millis(0),
+        };
+        let in_force = ["en-25".to_owned(), "xray-50".to_owned()];
+        assert_eq!(grant.lacks(&in_force), ["xray-50"]);
+        grant.is_chosen = true;
+        assert_eq!(grant.lacks(&in_force), [""; 0]);
+    }
+}
