@@ -172,7 +172,9 @@ async fn sweep_all(caretaker: &Caretaker, context: &Context) -> Result<Value, Fa
     let (mut n_unfinished, mut oldest_seconds) = (0, 0.0_f64);
     let end = context.deadline() - RESERVE;
     // Not always the same first, so that none is always the last.
-    let (before, first) = caretaker.hosted.split_at(fastrand::usize(..caretaker.hosted.len().max(1)));
+    let (before, first) = caretaker
+        .hosted
+        .split_at(fastrand::usize(..caretaker.hosted.len().max(1)));
     for (n_done, hosted) in first.iter().chain(before).enumerate() {
         let benchmark = hosted.id;
         let until = share_of(end, caretaker.hosted.len() - n_done);

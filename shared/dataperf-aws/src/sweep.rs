@@ -93,7 +93,9 @@ impl Sweep<'_> {
                 return swept; // the table does not answer
             }
         };
-        let all_marks = self.unfinished(hosted, &mut state, half_way(until), &mut swept).await;
+        let all_marks = self
+            .unfinished(hosted, &mut state, half_way(until), &mut swept)
+            .await;
         let all_objects = match self.unannounced(hosted, &mut state, until, &mut swept).await {
             Ok(is_complete) => is_complete,
             Err(error) => {
@@ -156,7 +158,9 @@ impl Sweep<'_> {
         let benchmark = hosted.id;
         let due = uploads.into_iter().filter(|upload| {
             let is_due = upload.received_at >= state.checked_until && upload.received_at <= newest;
-            (is_due || is_in_parts(upload)) && !upload.is_folder_marker() && !Request::is_one(benchmark, upload)
+            (is_due || is_in_parts(upload))
+                && !upload.is_folder_marker()
+                && !Request::is_one(benchmark, upload)
         });
         let lookups = due.map(|upload| async move {
             let known = self.table.submission(benchmark, &upload.id()).await;
@@ -192,7 +196,12 @@ impl Sweep<'_> {
         }
     }
 
-    pub(crate) async fn evaluate(&self, hosted: &Descriptor, upload: &Upload, why: &str) -> Result<(), PortError> {
+    pub(crate) async fn evaluate(
+        &self,
+        hosted: &Descriptor,
+        upload: &Upload,
+        why: &str,
+    ) -> Result<(), PortError> {
         tracing::warn!(
             request_id = self.request_id, benchmark = hosted.id, submission = %upload.id(), key = upload.key, why, "evaluated again"
         );

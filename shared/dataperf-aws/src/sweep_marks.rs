@@ -80,7 +80,11 @@ impl Sweep<'_> {
     ) -> Option<Key> {
         let mut after = stretch.after.clone();
         loop {
-            let page = match self.table.marks(&stretch.shard, after.as_deref(), MARKS_A_PAGE).await {
+            let page = match self
+                .table
+                .marks(&stretch.shard, after.as_deref(), MARKS_A_PAGE)
+                .await
+            {
                 Ok(page) => page,
                 Err(error) => {
                     swept.note(error);
@@ -160,7 +164,16 @@ impl Sweep<'_> {
         let reason = Cause::Unfinished.reason(self.request_id);
         tracing::warn!(request_id = self.request_id, benchmark, submission = %entry.id, "given up by the sweep");
         (self.release)(&self.table, benchmark, upload).await?;
-        match give_up(benchmark, upload, reason, &self.table, &self.results, &self.signer).await {
+        match give_up(
+            benchmark,
+            upload,
+            reason,
+            &self.table,
+            &self.results,
+            &self.signer,
+        )
+        .await
+        {
             Ok(_) => Ok(()),
             Err(WorkflowError::Port(error)) => Err(error),
             Err(error) => Err(PortError::Malformed {
@@ -211,14 +224,21 @@ mod tests {
         let shards: Vec<String> = ["a", "b", "c"].map(str::to_owned).into();
         let trip = |begin: Key| -> Vec<(String, Option<String>, Option<String>)> {
             let stretches = round_trip(&shards, &begin).into_iter();
-            stretches.map(|stretch| (stretch.shard, stretch.after, stretch.to)).collect()
+            stretches
+                .map(|stretch| (stretch.shard, stretch.after, stretch.to))
+                .collect()
         };
         let of = |shard: &str, after: Option<&str>, to: Option<&str>| {
             (shard.to_owned(), after.map(str::to_owned), to.map(str::to_owned))
         };
         let anywhere = [of("b", None, None), of("c", None, None), of("a", None, None)];
         assert_eq!(trip(Key::new("b", "")), anywhere);
-        let from_a_place = [of("c", Some("t"), None), of("a", None, None), of("b", None, None), of("c", None, Some("t"))];
+        let from_a_place = [
+            of("c", Some("t"), None),
+            of("a", None, None),
+            of("b", None, None),
+            of("c", None, Some("t")),
+        ];
         assert_eq!(trip(Key::new("c", "t")), from_a_place);
     }
 }

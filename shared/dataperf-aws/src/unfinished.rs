@@ -103,7 +103,9 @@ impl Table {
     ) -> Result<Vec<(String, Entry)>, PortError> {
         let pages = shards(benchmark).into_iter().map(|shard| async move {
             let start: Option<Item> = after.map(|after| Key::new(shard.as_str(), after).item());
-            let (found, _) = self.page(&Partition::of(shard), start, n.saturating_add(1)).await?;
+            let (found, _) = self
+                .page(&Partition::of(shard), start, n.saturating_add(1))
+                .await?;
             let entries = found.iter().map(reader::entry);
             entries.collect::<Result<Vec<Entry>, _>>()
         });
@@ -121,22 +123,25 @@ impl Table {
             .flatten()
             .map(reader::entry)
             .collect::<Result<_, _>>()?;
-        Ok(in_order(entries.into_iter()).into_iter().map(|(_, entry)| entry).collect())
+        Ok(in_order(entries.into_iter())
+            .into_iter()
+            .map(|(_, entry)| entry)
+            .collect())
     }
 }
 
 /// By sort key. A submission that was received by an earlier version and again by this one has two marks, and is there once.
 fn in_order(entries: impl Iterator<Item = Entry>) -> Vec<(String, Entry)> {
-    let by_key: BTreeMap<String, Entry> = entries
-        .map(|entry| (Key::unfinished(&entry).sk, entry))
-        .collect();
+    let by_key: BTreeMap<String, Entry> = entries.map(|entry| (Key::unfinished(&entry).sk, entry)).collect();
     by_key.into_iter().collect()
 }
 
 /// The sort key of a cursor of this list.
 fn sort_key(benchmark: &str, cursor: &Cursor) -> Result<String, PageError> {
     let fits = cursor.len() == 2 && cursor.get("pk") == Some(&before_shards(benchmark));
-    let key = cursor.get("sk").filter(|sk| fits && !sk.is_empty() && sk.len() < 1024);
+    let key = cursor
+        .get("sk")
+        .filter(|sk| fits && !sk.is_empty() && sk.len() < 1024);
     key.cloned().ok_or(PageError::Cursor)
 }
 
@@ -147,7 +152,10 @@ mod tests {
     #[test]
     fn every_mark_is_in_one_of_the_partitions_that_are_read() {
         let read = shards("b");
-        assert_eq!((read.len(), read[0].as_str(), read[16].as_str()), (17, "b#unfinished", "b#unfinished#f"));
+        assert_eq!(
+            (read.len(), read[0].as_str(), read[16].as_str()),
+            (17, "b#unfinished", "b#unfinished#f")
+        );
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         for n in 0..1600 {
             let id = SubmissionId::of("submissions", &n.to_string(), "v");
@@ -155,6 +163,9 @@ mod tests {
         }
         assert!(counts.keys().all(|shard| read[1..].contains(shard)), "{counts:?}");
         assert_eq!(counts.len(), 16);
-        assert!(counts.values().all(|n| (60..140).contains(n)), "spread evenly: {counts:?}");
+        assert!(
+            counts.values().all(|n| (60..140).contains(n)),
+            "spread evenly: {counts:?}"
+        );
     }
 }
