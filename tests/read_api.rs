@@ -159,6 +159,7 @@ async fn every_route_answers_every_role_as_it_should() {
     let world = World::new().await;
     let (scored, rejected, unfinished) = adas(&world).await;
     let (scored, rejected) = (scored.id(), rejected.id());
+    assert_eq!(world.command(&["keys", "publish"]).code, 0);
     let reading = Reading::of(world).await;
     let of = format!("/api/v1/benchmarks/{BENCHMARK}");
     let roles = [ANONYMOUS, ADA, BO, ORGANIZER, REVOKED, EXPIRED, MALFORMED];
@@ -194,6 +195,7 @@ async fn every_route_answers_every_role_as_it_should() {
             [401, 404, 403, 404, 401, 401, 401],
         ),
         (format!("{of}/unfinished"), organizers),
+        ("/api/v1/keys".into(), public),
         ("/api/v1/openapi.json".into(), [200; 7]),
         ("/openapi.json".into(), [200; 7]),
     ];

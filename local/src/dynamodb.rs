@@ -144,6 +144,9 @@ async fn answer(State(front): State<Front>, request: Request) -> Response {
     if front.faults.table_writes_are_refused() && WRITES.contains(&operation) {
         return refusal();
     }
+    if let Some(refused) = front.faults.throttled(operation, &body) {
+        return throttled(operation, &refused);
+    }
     let answer = front.engine.answer(operation, body).await;
     response(answer.status, answer.body)
 }
@@ -162,6 +165,31 @@ fn refusal() -> Response {
         error_type,
         "writes are refused by a fault switched on in the local cloud",
     )
+}
+
+/// The answer to writes of which some are above what their partitions take.
+fn throttled(operation: &str, refused: &[bool]) -> Response {
+    if operation != "TransactWriteItems" {
+        let error_type = "com.amazonaws.dynamodb.v20120810#ThrottlingException";
+        return error_response(
+            StatusCode::BAD_REQUEST,
+            error_type,
+            "a partition takes no more for now",
+        );
+    }
+    let codes = refused
+        .iter()
+        .map(|&refused| if refused { "ThrottlingError" } else { "None" });
+    let reasons: Vec<Value> = codes.clone().map(|code| json!({ "Code": code })).collect();
+    let message = format!(
+        "Transaction cancelled, please refer cancellation reasons for specific reasons [{}]",
+        codes.collect::<Vec<_>>().join(", ")
+    );
+    let body = json!({
+        "__type": "com.amazonaws.dynamodb.v20120810#TransactionCanceledException", "Message": message,
+        "CancellationReasons": reasons,
+    });
+    response(StatusCode::BAD_REQUEST, body.to_string())
 }
 
 fn error_response(status: StatusCode, error_type: &str, message: &str) -> Response {

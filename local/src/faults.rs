@@ -8,7 +8,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::Request;
 use hyper::service::Service;
@@ -17,6 +17,7 @@ use tokio::sync::broadcast;
 use crate::database::locked;
 use crate::spoil::Spoil;
 use crate::storm::{Blow, EventFate, Service as Which, Storm, Weather};
+use crate::throttle::{self, Throttle};
 
 /// What tells the requests of one process from all others: the session token of its credentials, in a header, or in the
 /// query of a presigned request.
@@ -36,6 +37,8 @@ pub enum Moment {
 #[derive(Debug)]
 pub struct Faults {
     refuse_table_writes: AtomicBool,
+    throttle: Mutex<Option<Throttle>>,
+    n_throttled: AtomicUsize,
     n_deliveries: AtomicUsize,
     event_delay_ms: AtomicU64,
     events_held: AtomicBool,
@@ -83,6 +86,8 @@ impl Faults {
     pub(crate) fn new() -> Self {
         Self {
             refuse_table_writes: AtomicBool::new(false),
+            throttle: Mutex::default(),
+            n_throttled: AtomicUsize::new(0),
             n_deliveries: AtomicUsize::new(1),
             event_delay_ms: AtomicU64::new(0),
             events_held: AtomicBool::new(false),
@@ -96,6 +101,28 @@ impl Faults {
     /// Answers every write to a table with `ProvisionedThroughputExceededException`, which clients retry.
     pub fn refuse_table_writes(&self, refuse: bool) {
         self.refuse_table_writes.store(refuse, Ordering::SeqCst);
+    }
+
+    /// Lets each partition of the table and of its index take `units_per_second` of writes, as `DynamoDB` does with 1,000; `None`
+    /// ends it. What is above is refused as `DynamoDB` refuses it.
+    pub fn throttle_table(&self, units_per_second: Option<u32>) {
+        *locked(&self.throttle) = units_per_second.map(Throttle::new);
+    }
+
+    /// How many writes were refused because a partition had taken all it may.
+    pub fn n_throttled(&self) -> usize {
+        self.n_throttled.load(Ordering::SeqCst)
+    }
+
+    /// Which operations of a request to the table are above what their partitions take; `None` when it may pass.
+    pub(crate) fn throttled(&self, operation: &str, body: &[u8]) -> Option<Vec<bool>> {
+        let mut throttle = locked(&self.throttle);
+        let throttle = throttle.as_mut()?;
+        let refused = throttle
+            .take(&throttle::writes(operation, body), Instant::now())
+            .err()?;
+        self.n_throttled.fetch_add(1, Ordering::SeqCst);
+        Some(refused)
     }
 
     /// Delivers each event of a new object `n_deliveries` times, as separate invocations; 1 is the normal state.

@@ -54,6 +54,7 @@ mod sqlite_file;
 mod status;
 mod storm;
 mod targets;
+mod throttle;
 
 pub use access::{Identity, Policy, PolicyError};
 pub use cloud::LocalCloud;

@@ -232,6 +232,7 @@ def check_documented(peers: Peers, answers: list[list[dict]]) -> None:
     expect([item["id"] for item in history] == [receipt["submission"]], history)
     whole = json.loads(one[0]["receipt"])
     metrics, shown = whole.pop("metrics"), receipt.pop("metrics")
+    expect(receipt.pop("signature")["algorithm"] == "ECDSA_SHA_256" and "signature" not in whole, one)
     expect(receipt.pop("feedback") == "score" and whole == receipt, one)
     expect(all(metrics[name] == shown[name] for name in shown), one)
     expect("per_seed" in metrics and "per_seed" not in shown, "the table has everything, the bucket what is shown")

@@ -86,6 +86,9 @@ pub(crate) struct LocalArgs {
     /// The port of the page of leaderboards; 0 takes any free one
     #[arg(long, default_value_t = HTTP_PORT)]
     http_port: u16,
+    /// Let each partition of the table take so many units of writes a second, as DynamoDB does with 1000: for load tests
+    #[arg(long, value_name = "UNITS")]
+    throttle: Option<u32>,
     #[command(flatten)]
     functions: FunctionArgs,
 }
@@ -153,6 +156,7 @@ pub(crate) async fn run(args: LocalArgs, format: Format) -> Result<Done> {
     (config.lambda_port, config.http_port) = (args.lambda_port, Some(args.http_port));
     config.images_port = args.images_port;
     let cloud = start(config, &args.functions).await?;
+    cloud.faults().throttle_table(args.throttle);
     keep_key(&args, &cloud)?;
     let token = organizer_token(&cloud).await?;
     match format {

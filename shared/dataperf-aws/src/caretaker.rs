@@ -1,5 +1,7 @@
 //! The function that ends what the evaluators could not: it reads the failures queue, and sweeps on a schedule.
 
+use std::time::{Duration, SystemTime};
+
 use dataperf::Descriptor;
 use dataperf::rescoring::Request;
 use futures_util::FutureExt;
@@ -15,6 +17,9 @@ use crate::report::outcome;
 use crate::resources::Resources;
 use crate::runtime::{guarded, seconds, variable};
 use crate::sweep::{Limits, Sweep};
+
+/// So much of a sweep's time is left for what it has begun.
+const RESERVE: Duration = Duration::from_secs(20);
 
 struct Caretaker {
     resources: Resources,
@@ -140,7 +145,14 @@ async fn end(caretaker: &Caretaker, given_up_event: &GivenUp, request_id: &str) 
     Ok(())
 }
 
-/// Sweeps every benchmark; all are tried before a fault is reported.
+/// The end of the share of one of `n` that have the time up to `end`; what one leaves the others have.
+fn share_of(end: SystemTime, n: usize) -> SystemTime {
+    let now = SystemTime::now();
+    let left = end.duration_since(now).unwrap_or_default();
+    now + left / u32::try_from(n.max(1)).unwrap_or(u32::MAX)
+}
+
+/// Sweeps every benchmark, each in its share of the time; all are tried before a fault is reported.
 async fn sweep_all(caretaker: &Caretaker, context: &Context) -> Result<Value, Fault> {
     let resources = &caretaker.resources;
     let clients = resources.clients().await;
@@ -154,14 +166,19 @@ async fn sweep_all(caretaker: &Caretaker, context: &Context) -> Result<Value, Fa
         evaluators: Evaluators::new(clients.lambda(None), &caretaker.functions_prefix),
         limits: caretaker.limits,
         request_id: &context.request_id,
-        deadline: context.deadline(),
     };
     let mut fault = None;
     let mut swept = serde_json::Map::new();
     let (mut n_unfinished, mut oldest_seconds) = (0, 0.0_f64);
-    for hosted in caretaker.hosted {
+    let end = context.deadline() - RESERVE;
+    // Not always the same first, so that none is always the last.
+    let (before, first) = caretaker
+        .hosted
+        .split_at(fastrand::usize(..caretaker.hosted.len().max(1)));
+    for (n_done, hosted) in first.iter().chain(before).enumerate() {
         let benchmark = hosted.id;
-        let done = Box::pin(sweep.run(hosted)).await;
+        let until = share_of(end, caretaker.hosted.len() - n_done);
+        let done = Box::pin(sweep.run(hosted, until)).await;
         tracing::info!(
             request_id = context.request_id,
             benchmark,
@@ -170,7 +187,7 @@ async fn sweep_all(caretaker: &Caretaker, context: &Context) -> Result<Value, Fa
             n_listed = done.n_listed,
             n_evaluated = done.n_evaluated,
             n_given_up = done.n_given_up,
-            n_faults = done.faults.len(),
+            n_faults = done.n_faults,
             is_complete = done.is_complete,
             "swept"
         );

@@ -2,11 +2,13 @@
 
 use dataperf::SubmissionId;
 use dataperf::ports::leaderboard::{Board, Entry};
+use serde::{Deserialize, Serialize};
 
 use crate::items::{Item, text};
+use crate::unfinished;
 
 /// A partition and sort key.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Key {
     /// The partition.
     pub pk: String,
@@ -47,7 +49,7 @@ impl Key {
     /// Its mark as unfinished.
     pub(crate) fn unfinished(entry: &Entry) -> Self {
         Self {
-            pk: unfinished_partition(&entry.board.benchmark),
+            pk: unfinished::shard(&entry.board.benchmark, &entry.id),
             sk: sort_key(entry),
         }
     }
@@ -127,10 +129,6 @@ impl Key {
 
 pub(crate) fn history_partition(benchmark: &str, submitter: &str) -> String {
     format!("{benchmark}#submitter#{submitter}")
-}
-
-pub(crate) fn unfinished_partition(benchmark: &str) -> String {
-    format!("{benchmark}#unfinished")
 }
 
 pub(crate) fn failed_partition(benchmark: &str) -> String {

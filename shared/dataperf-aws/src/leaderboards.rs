@@ -297,8 +297,7 @@ impl Leaderboards for Table {
     }
 
     async fn unfinished(&self, benchmark: &str) -> Result<Vec<Entry>, PortError> {
-        let partition = Partition::of(keys::unfinished_partition(benchmark));
-        self.entries(&partition, usize::MAX).await
+        self.all_unfinished(benchmark).await
     }
 
     async fn failed(&self, benchmark: &str) -> Result<Vec<Entry>, PortError> {

@@ -37,9 +37,11 @@ mod serve;
 mod service;
 mod submitters;
 mod sweep;
+mod sweep_marks;
 mod sweep_state;
 mod table;
 mod tokens;
+mod unfinished;
 mod xray;
 
 pub use bucket::{S3Bucket, Tagged};

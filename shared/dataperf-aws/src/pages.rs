@@ -86,20 +86,6 @@ impl Table {
         self.lines(&partition, after, n).await
     }
 
-    /// What has been received and not ended, oldest first, from `after` on; at most `n`.
-    ///
-    /// # Errors
-    /// [`PageError`].
-    pub async fn unfinished_page(
-        &self,
-        benchmark: &str,
-        after: Option<&Cursor>,
-        n: usize,
-    ) -> Result<Page<Entry>, PageError> {
-        let partition = Partition::of(keys::unfinished_partition(benchmark));
-        self.lines(&partition, after, n).await
-    }
-
     /// The data set that a board is scored with: what round and data sets in force say, or else that of the newest upload which has a
     /// score on it. `None` where it has none, and where scores of several data sets are compared, as Adversarial Nibbler's are, whose
     /// data set is a configuration.
@@ -230,7 +216,8 @@ fn start(partition: &Partition, cursor: &Cursor) -> Result<Item, PageError> {
         .collect())
 }
 
-fn place(key: &HashMap<String, AttributeValue>) -> Cursor {
+/// The key of a page's last item.
+pub(crate) fn place(key: &HashMap<String, AttributeValue>) -> Cursor {
     let texts = key
         .iter()
         .filter_map(|(name, value)| Some((name.clone(), value.as_s().ok()?.clone())));

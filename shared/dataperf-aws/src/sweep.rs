@@ -5,17 +5,15 @@
 //!
 //! What can't be looked after is reported at the end, and is looked at again by the next sweep: it stops nothing else.
 
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use dataperf::failure::Cause;
 use dataperf::ports::PortError;
-use dataperf::ports::leaderboard::{Entry, Leaderboards};
+use dataperf::ports::leaderboard::Leaderboards;
 use dataperf::rescoring::Request;
-use dataperf::workflow::WorkflowError;
 use dataperf::{Descriptor, Timestamp, Upload};
 use futures_util::{StreamExt, stream};
 
-use crate::give_up::{Release, give_up};
+use crate::give_up::Release;
 use crate::in_parts::is_in_parts;
 use crate::listing::versions;
 use crate::runtime::now;
@@ -25,9 +23,10 @@ use crate::{Evaluators, KmsKey, S3Bucket, Table};
 /// An object may be listed later than the time that it has: so long before an earlier sweep is looked at again. One that came in
 /// parts, whose time is that of its beginning, is looked at in every sweep.
 const LONGEST_UPLOAD_MILLIS: i64 = 24 * 3600 * 1000;
-/// A sweep stops listing when so much of its time is left, and the next one goes on from there.
-const RESERVE: Duration = Duration::from_secs(20);
-const LOOKUPS_AT_ONCE: usize = 16;
+/// Submissions that are looked up, evaluated again or given up at once.
+pub(crate) const AT_ONCE: usize = 16;
+/// So many faults of a benchmark are kept to be logged; the others are counted.
+const MAX_FAULTS: usize = 20;
 
 /// When a sweep acts.
 #[derive(Debug, Clone, Copy)]
@@ -49,74 +48,75 @@ pub(crate) struct Sweep<'a> {
     pub(crate) evaluators: Evaluators,
     pub(crate) limits: Limits,
     pub(crate) request_id: &'a str,
-    pub(crate) deadline: SystemTime,
 }
 
 /// What came of it.
 #[derive(Debug, Default)]
 pub(crate) struct Swept {
+    /// Marks that it came to.
     pub(crate) n_unfinished: usize,
     pub(crate) oldest_seconds: f64,
     pub(crate) n_listed: usize,
     pub(crate) n_evaluated: usize,
     pub(crate) n_given_up: usize,
-    /// Whether the listing came to its end.
+    /// Whether marks and listing came to their end.
     pub(crate) is_complete: bool,
-    /// What did not work; the rest was done all the same.
+    /// How much did not work; the rest was done all the same.
+    pub(crate) n_faults: usize,
+    /// The first of it.
     pub(crate) faults: Vec<PortError>,
 }
 
+impl Swept {
+    /// Notes what did not work.
+    pub(crate) fn note(&mut self, fault: PortError) {
+        self.n_faults += 1;
+        if self.faults.len() < MAX_FAULTS {
+            self.faults.push(fault);
+        }
+    }
+}
+
 impl Sweep<'_> {
-    /// Sweeps one benchmark.
-    pub(crate) async fn run(&self, hosted: &Descriptor) -> Swept {
+    /// Sweeps one benchmark, until a time: half of it for what is unfinished, and what that leaves for the listing. Where it
+    /// stops the next sweep goes on.
+    pub(crate) async fn run(&self, hosted: &Descriptor, until: SystemTime) -> Swept {
         let mut swept = Swept::default();
-        let unfinished = self.unfinished(hosted, &mut swept).await;
-        swept.faults.extend(unfinished.err());
-        let unannounced = self.unannounced(hosted, &mut swept).await;
-        swept.faults.extend(unannounced.err());
+        let loaded = load(&self.table, hosted.id).await;
+        let mut state = match loaded {
+            Ok(state) => state.unwrap_or_else(|| State {
+                began: now(),
+                ..State::default()
+            }),
+            Err(error) => {
+                swept.note(error);
+                return swept; // the table does not answer
+            }
+        };
+        let all_marks = self
+            .unfinished(hosted, &mut state, half_way(until), &mut swept)
+            .await;
+        let all_objects = match self.unannounced(hosted, &mut state, until, &mut swept).await {
+            Ok(is_complete) => is_complete,
+            Err(error) => {
+                swept.note(error);
+                false
+            }
+        };
+        swept.is_complete = all_marks && all_objects;
         swept
     }
 
-    /// Submissions that were begun and did not end.
-    async fn unfinished(&self, hosted: &Descriptor, swept: &mut Swept) -> Result<(), PortError> {
+    /// Objects that the table does not know; whether the listing came to its end.
+    async fn unannounced(
+        &self,
+        hosted: &Descriptor,
+        state: &mut State,
+        until: SystemTime,
+        swept: &mut Swept,
+    ) -> Result<bool, PortError> {
         let benchmark = hosted.id;
-        let entries = self.table.unfinished(benchmark).await?;
-        swept.n_unfinished = entries.len();
-        swept.oldest_seconds = entries
-            .iter()
-            .map(|entry| age_millis(entry.received_at))
-            .max()
-            .unwrap_or(0) as f64
-            / 1e3;
-        for entry in entries {
-            let ended = self.end(hosted, &entry, swept).await;
-            swept.faults.extend(ended.err());
-        }
-        Ok(())
-    }
-
-    async fn end(&self, hosted: &Descriptor, entry: &Entry, swept: &mut Swept) -> Result<(), PortError> {
-        let age = age_millis(entry.received_at);
-        if age >= self.limits.patience_seconds * 1000 {
-            self.give_up(hosted.id, entry).await?;
-            swept.n_given_up += 1;
-        } else if age >= self.limits.quiet_seconds * 1000
-            && let Some(submission) = self.table.submission(hosted.id, &entry.id).await?
-        {
-            self.evaluate(hosted, &submission.upload, "unfinished").await?;
-            swept.n_evaluated += 1;
-        }
-        Ok(())
-    }
-
-    /// Objects that the table does not know.
-    async fn unannounced(&self, hosted: &Descriptor, swept: &mut Swept) -> Result<(), PortError> {
-        let benchmark = hosted.id;
-        let mut state = load(&self.table, benchmark).await?.unwrap_or_else(|| State {
-            began: now(),
-            ..State::default()
-        });
-        let newest = now().unix_millis() - self.limits.quiet_seconds * 1000;
+        let newest = Timestamp::from_unix_millis(now().unix_millis() - self.limits.quiet_seconds * 1000);
         let prefix = format!("{benchmark}/");
         loop {
             let page = match versions(self.s3, self.submissions, &prefix, state.place.as_ref()).await {
@@ -124,107 +124,98 @@ impl Sweep<'_> {
                 Err(error) => {
                     if !error.is_transient() && state.place.take().is_some() {
                         // it would not be better the next time: that one begins at the beginning
-                        save(&self.table, benchmark, &state).await?;
+                        save(&self.table, benchmark, state).await?;
                     }
                     return Err(error);
                 }
             };
             swept.n_listed += page.uploads.len();
-            let due = page.uploads.into_iter().filter(|upload| {
-                let stored = upload.received_at.unix_millis();
-                let is_due = stored >= state.checked_until.unix_millis() && stored <= newest;
-                (is_due || is_in_parts(upload))
-                    && !upload.is_folder_marker()
-                    && !Request::is_one(benchmark, upload)
-            });
-            let lookups = due.map(|upload| async move {
-                let known = self.table.submission(benchmark, &upload.id()).await;
-                (upload, known)
-            });
-            let lookups: Vec<_> = stream::iter(lookups).buffered(LOOKUPS_AT_ONCE).collect().await;
-            for (upload, known) in lookups {
-                let stored_at = (!is_in_parts(&upload)).then_some(upload.received_at);
-                let looked_after = match known {
-                    Ok(known) => {
-                        let newest = Timestamp::from_unix_millis(newest);
-                        let Some(upload) = state.in_parts.due(upload, known.is_some(), now(), newest) else {
-                            continue;
-                        };
-                        self.evaluate(hosted, &upload, "unannounced").await
-                    }
-                    Err(error) => Err(error),
-                };
-                match looked_after {
-                    Ok(()) => swept.n_evaluated += 1,
-                    Err(error) => {
-                        // as if this listing had begun before it: then the next one looks at it again, as it does at those in parts
-                        state.began = stored_at.map_or(state.began, |stored_at| state.began.min(stored_at));
-                        swept.faults.push(error);
-                    }
-                }
-            }
-            let next = page.next;
-            swept.is_complete = next.is_none();
-            if next.is_none() {
+            self.look_after(hosted, page.uploads, state, newest, swept).await;
+            let is_complete = page.next.is_none();
+            state.place = page.next;
+            if is_complete {
                 state.in_parts.forget(now());
                 let seen = state.began.unix_millis() - self.limits.quiet_seconds * 1000;
-                state = State {
-                    place: None,
-                    began: now(),
-                    checked_until: Timestamp::from_unix_millis(seen - LONGEST_UPLOAD_MILLIS),
-                    in_parts: state.in_parts,
-                };
-            } else {
-                state.place = next;
+                state.began = now();
+                state.checked_until = Timestamp::from_unix_millis(seen - LONGEST_UPLOAD_MILLIS);
             }
-            save(&self.table, benchmark, &state).await?;
-            if swept.is_complete || self.is_late() {
-                return Ok(());
+            save(&self.table, benchmark, state).await?;
+            if is_complete || is_over(until) {
+                return Ok(is_complete);
             }
         }
     }
 
-    async fn evaluate(&self, hosted: &Descriptor, upload: &Upload, why: &str) -> Result<(), PortError> {
+    /// Has those of a page of objects evaluated that the table does not know and no event is going to announce any more.
+    async fn look_after(
+        &self,
+        hosted: &Descriptor,
+        uploads: Vec<Upload>,
+        state: &mut State,
+        newest: Timestamp,
+        swept: &mut Swept,
+    ) {
+        let benchmark = hosted.id;
+        let due = uploads.into_iter().filter(|upload| {
+            let is_due = upload.received_at >= state.checked_until && upload.received_at <= newest;
+            (is_due || is_in_parts(upload))
+                && !upload.is_folder_marker()
+                && !Request::is_one(benchmark, upload)
+        });
+        let lookups = due.map(|upload| async move {
+            let known = self.table.submission(benchmark, &upload.id()).await;
+            (upload, known)
+        });
+        let lookups: Vec<_> = stream::iter(lookups).buffered(AT_ONCE).collect().await;
+        let (mut lost, mut failed) = (Vec::new(), Vec::new());
+        for (upload, known) in lookups {
+            let stored_at = (!is_in_parts(&upload)).then_some(upload.received_at);
+            match known {
+                Ok(known) => {
+                    let due = state.in_parts.due(upload, known.is_some(), now(), newest);
+                    lost.extend(due.map(|upload| (upload, stored_at)));
+                }
+                Err(error) => failed.push((stored_at, error)),
+            }
+        }
+        let evaluated = lost.into_iter().map(|(upload, stored_at)| async move {
+            let evaluated = self.evaluate(hosted, &upload, "unannounced").await;
+            (stored_at, evaluated)
+        });
+        let evaluated: Vec<_> = stream::iter(evaluated).buffer_unordered(AT_ONCE).collect().await;
+        for (stored_at, evaluated) in evaluated {
+            match evaluated {
+                Ok(()) => swept.n_evaluated += 1,
+                Err(error) => failed.push((stored_at, error)),
+            }
+        }
+        for (stored_at, error) in failed {
+            // as if this listing had begun before it: then the next one looks at it again, as it does at those in parts
+            state.began = stored_at.map_or(state.began, |stored_at| state.began.min(stored_at));
+            swept.note(error);
+        }
+    }
+
+    pub(crate) async fn evaluate(
+        &self,
+        hosted: &Descriptor,
+        upload: &Upload,
+        why: &str,
+    ) -> Result<(), PortError> {
         tracing::warn!(
             request_id = self.request_id, benchmark = hosted.id, submission = %upload.id(), key = upload.key, why, "evaluated again"
         );
         self.evaluators.evaluate(hosted, upload).await
     }
-
-    async fn give_up(&self, benchmark: &str, entry: &Entry) -> Result<(), PortError> {
-        let Some(submission) = self.table.submission(benchmark, &entry.id).await? else {
-            return Ok(());
-        };
-        let reason = Cause::Unfinished.reason(self.request_id);
-        tracing::warn!(request_id = self.request_id, benchmark, submission = %entry.id, "given up by the sweep");
-        (self.release)(&self.table, benchmark, &submission.upload).await?;
-        match give_up(
-            benchmark,
-            &submission.upload,
-            reason,
-            &self.table,
-            &self.results,
-            &self.signer,
-        )
-        .await
-        {
-            Ok(_) => Ok(()),
-            Err(WorkflowError::Port(error)) => Err(error),
-            Err(error) => Err(PortError::Malformed {
-                what: format!("submission `{}`", entry.id),
-                why: error.to_string(),
-            }),
-        }
-    }
-
-    fn is_late(&self) -> bool {
-        self.deadline
-            .duration_since(SystemTime::now())
-            .unwrap_or_default()
-            < RESERVE
-    }
 }
 
-fn age_millis(since: Timestamp) -> i64 {
-    now().unix_millis() - since.unix_millis()
+/// The middle between now and a time.
+fn half_way(until: SystemTime) -> SystemTime {
+    let now = SystemTime::now();
+    now + until.duration_since(now).unwrap_or_default() / 2
+}
+
+/// Whether a time has come.
+pub(crate) fn is_over(until: SystemTime) -> bool {
+    SystemTime::now() >= until
 }

@@ -22,6 +22,9 @@ pub(crate) struct State {
     /// Objects in parts that no event has announced yet.
     #[serde(default)]
     pub(crate) in_parts: InParts,
+    /// The mark after which the next sweep goes on with what is unfinished; `None` when the last one came to all marks.
+    #[serde(default)]
+    pub(crate) marks: Option<Key>,
 }
 
 impl Default for State {
@@ -32,6 +35,7 @@ impl Default for State {
             began: epoch,
             checked_until: epoch,
             in_parts: InParts::default(),
+            marks: None,
         }
     }
 }

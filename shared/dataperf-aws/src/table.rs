@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
-use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, TransactWriteItem, Update};
+use aws_sdk_dynamodb::types::{AttributeValue, ConditionCheck, Delete, Put, TransactWriteItem, Update};
 use dataperf::ports::PortError;
 
 use crate::items::Item;
@@ -181,6 +181,22 @@ impl Table {
         #[expect(clippy::expect_used, reason = "both required fields are set")]
         TransactWriteItem::builder()
             .put(put.build().expect("complete"))
+            .build()
+    }
+
+    /// The operation that changes nothing, and lets the transaction take place only where the condition holds.
+    #[expect(clippy::missing_panics_doc, reason = "the required fields are set")]
+    pub fn check(&self, key: Key, condition: Condition) -> TransactWriteItem {
+        let (text, names, values) = parts(Some(condition));
+        let check = ConditionCheck::builder()
+            .table_name(&self.name)
+            .set_key(Some(key.item()))
+            .set_condition_expression(text)
+            .set_expression_attribute_names(names)
+            .set_expression_attribute_values(values);
+        #[expect(clippy::expect_used, reason = "all required fields are set")]
+        TransactWriteItem::builder()
+            .condition_check(check.build().expect("complete"))
             .build()
     }
 

@@ -1,0 +1,209 @@
+//! A table that throttles as `DynamoDB` does: each partition takes so many units of writes a second.
+//!
+//! A unit is a kilobyte of an item that is written, and twice that in a transaction. A change of an index's keys is another
+//! write, in the index's partition. Of an update only the new values count, because the item is not read for it; and what a
+//! partition did not use is kept for one second only, while `DynamoDB` may be kinder.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use serde_json::Value;
+
+const UNIT_BYTES: usize = 1024;
+/// The attributes whose values name a partition, of this project's table and of its index.
+const PARTITION_KEYS: [&str; 2] = ["pk", "board"];
+
+/// What one operation of a request writes: partitions, and the units in each.
+type Writes = Vec<(String, f64)>;
+
+/// How much each partition has left.
+#[derive(Debug)]
+pub(crate) struct Throttle {
+    units_per_second: f64,
+    buckets: BTreeMap<String, Bucket>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Bucket {
+    left: f64,
+    at: Instant,
+}
+
+impl Throttle {
+    /// A table whose partitions take so many units a second.
+    pub(crate) fn new(units_per_second: u32) -> Self {
+        Self {
+            units_per_second: f64::from(units_per_second),
+            buckets: BTreeMap::new(),
+        }
+    }
+
+    /// Takes what the operations of a request need, or nothing where one of their partitions has too little: then which
+    /// operations those are.
+    pub(crate) fn take(&mut self, operations: &[Writes], at: Instant) -> Result<(), Vec<bool>> {
+        let mut left: BTreeMap<&str, f64> = BTreeMap::new();
+        let mut refused = Vec::with_capacity(operations.len());
+        for writes in operations {
+            let mut fits = true;
+            for (partition, units) in writes {
+                let left = left.entry(partition).or_insert_with(|| self.left(partition, at));
+                // more than a partition ever has would wait for ever: it takes all there is
+                fits &= *left >= units.min(self.units_per_second);
+                *left -= units;
+            }
+            refused.push(!fits);
+        }
+        if refused.contains(&true) {
+            return Err(refused);
+        }
+        let taken: Vec<(String, f64)> = left
+            .into_iter()
+            .map(|(name, left)| (name.to_owned(), left))
+            .collect();
+        for (name, left) in taken {
+            self.buckets.insert(name, Bucket { left, at });
+        }
+        Ok(())
+    }
+
+    fn left(&self, partition: &str, at: Instant) -> f64 {
+        let full = self.units_per_second;
+        self.buckets.get(partition).map_or(full, |bucket| {
+            let gained = at.saturating_duration_since(bucket.at).as_secs_f64() * full;
+            (bucket.left + gained).min(full)
+        })
+    }
+}
+
+/// What a request writes, operation by operation; nothing where it reads.
+pub(crate) fn writes(operation: &str, body: &[u8]) -> Vec<Writes> {
+    let body: Value = serde_json::from_slice(body).unwrap_or_default();
+    match operation {
+        "PutItem" | "UpdateItem" | "DeleteItem" => vec![of_one(&body, 1.0)],
+        "TransactWriteItems" => {
+            let items = body["TransactItems"].as_array().into_iter().flatten();
+            let operations = items.filter_map(Value::as_object).flat_map(|item| item.values());
+            operations.map(|operation| of_one(operation, 2.0)).collect()
+        }
+        "BatchWriteItem" => {
+            let tables = body["RequestItems"].as_object().into_iter().flatten();
+            let requests = tables.flat_map(|(_, requests)| requests.as_array().into_iter().flatten());
+            requests
+                .filter_map(|request| request.get("PutRequest").or_else(|| request.get("DeleteRequest")))
+                .map(|request| of_one(request, 1.0))
+                .collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn of_one(operation: &Value, factor: f64) -> Writes {
+    let values = [
+        &operation["Item"],
+        &operation["Key"],
+        &operation["ExpressionAttributeValues"],
+    ];
+    let n_bytes: usize = values.iter().map(|value| value.to_string().len()).sum();
+    let units = n_bytes.div_ceil(UNIT_BYTES).max(1) as f64;
+    let [table, index] = PARTITION_KEYS.map(|name| key(operation, name));
+    let own = table.map(|partition| (partition, units * factor));
+    own.into_iter()
+        .chain(index.map(|partition| (partition, units)))
+        .collect()
+}
+
+/// The value of an attribute in an item or a key, or that an update gives it.
+fn key(operation: &Value, name: &str) -> Option<String> {
+    let in_item = ["Item", "Key"]
+        .iter()
+        .find_map(|part| operation[part][name]["S"].as_str());
+    let value = in_item.or_else(|| {
+        let names = operation["ExpressionAttributeNames"].as_object()?;
+        let (placeholder, _) = names.iter().find(|(_, of)| of.as_str() == Some(name))?;
+        let (_, rest) = operation["UpdateExpression"]
+            .as_str()?
+            .split_once(&format!("{placeholder} = "))?;
+        let value = rest.split([',', ' ']).next()?;
+        operation["ExpressionAttributeValues"][value]["S"].as_str()
+    });
+    value.map(|value| format!("{name} {value}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::json;
+
+    use super::*;
+
+    fn names(writes: &[Writes]) -> Vec<Vec<(&str, f64)>> {
+        let mut named = Vec::new();
+        for writes in writes {
+            named.push(
+                writes
+                    .iter()
+                    .map(|(name, units)| (name.as_str(), *units))
+                    .collect(),
+            );
+        }
+        named
+    }
+
+    #[test]
+    fn units_are_counted_by_partition_and_size() {
+        let item =
+            json!({ "pk": { "S": "a" }, "sk": { "S": "x" }, "board": { "S": "b" }, "rank": { "S": "1" } });
+        let large = json!({ "pk": { "S": "a" }, "data": { "S": "x".repeat(3000) } });
+        let update = json!({ "Key": { "pk": { "S": "c" } }, "UpdateExpression": "SET #x = :x, #board = :set_board",
+            "ExpressionAttributeNames": { "#x": "x", "#board": "board" },
+            "ExpressionAttributeValues": { ":x": { "S": "v" }, ":set_board": { "S": "d" } } });
+        let transaction = json!({ "TransactItems": [{ "Put": { "Item": item } }, { "Update": update }, { "Delete": { "Key": { "pk": { "S": "e" } } } }] });
+        assert_eq!(
+            names(&writes("TransactWriteItems", transaction.to_string().as_bytes())),
+            [
+                vec![("pk a", 2.0), ("board b", 1.0)],
+                vec![("pk c", 2.0), ("board d", 1.0)],
+                vec![("pk e", 2.0)]
+            ]
+        );
+        let put = json!({ "Item": large });
+        assert_eq!(
+            names(&writes("PutItem", put.to_string().as_bytes())),
+            [vec![("pk a", 3.0)]]
+        );
+        assert_eq!(writes("Query", b"{}"), Vec::<Writes>::new());
+    }
+
+    #[test]
+    fn a_partition_takes_so_much_a_second_and_others_do_not_suffer() {
+        let mut throttle = Throttle::new(10);
+        let begin = Instant::now();
+        let of = |partition: &str, units: f64| vec![(partition.to_owned(), units)];
+        for _ in 0..5 {
+            assert_eq!(throttle.take(&[of("a", 2.0)], begin), Ok(()));
+        }
+        assert_eq!(
+            throttle.take(&[of("b", 2.0), of("a", 2.0)], begin),
+            Err(vec![false, true])
+        );
+        assert_eq!(
+            throttle.take(&[of("b", 10.0)], begin),
+            Ok(()),
+            "nothing was taken of it"
+        );
+        let later = begin + Duration::from_millis(200);
+        assert_eq!(throttle.take(&[of("a", 2.0)], later), Ok(()));
+        assert!(throttle.take(&[of("a", 2.0)], later).is_err());
+        let much_later = begin + Duration::from_secs(60);
+        assert_eq!(
+            throttle.take(&[of("a", 25.0)], much_later),
+            Ok(()),
+            "one that is larger than all"
+        );
+        assert!(
+            throttle.take(&[of("a", 1.0)], much_later).is_err(),
+            "nothing is saved for longer than a second"
+        );
+    }
+}

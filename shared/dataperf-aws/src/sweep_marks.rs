@@ -1,0 +1,244 @@
+//! The part of a sweep that looks at submissions which were begun and did not end, by their marks.
+//!
+//! Marks are read in parts and partition by partition, so that a sweep holds a few hundred of them however many there are. It
+//! begins where the one before has stopped, or else anywhere, so that no mark waits behind others for ever.
+
+use std::time::SystemTime;
+
+use dataperf::failure::Cause;
+use dataperf::ports::PortError;
+use dataperf::ports::leaderboard::{Entry, Leaderboards};
+use dataperf::workflow::WorkflowError;
+use dataperf::{Descriptor, Timestamp, Upload};
+use futures_util::{StreamExt, stream};
+
+use crate::give_up::give_up;
+use crate::items::{self, text};
+use crate::keys::Key;
+use crate::runtime::now;
+use crate::sweep::{AT_ONCE, Sweep, Swept, is_over};
+use crate::sweep_state::{State, save};
+use crate::table::{Cancelled, Condition, Step};
+use crate::unfinished::shards;
+
+/// Marks that are read, and held, at once.
+const MARKS_A_PAGE: usize = 200;
+
+/// What became of a mark.
+enum Became {
+    /// It is young, and its submission may well end by itself.
+    Left,
+    /// Its submission is evaluated again.
+    Evaluated,
+    /// Its submission has failed.
+    GivenUp,
+    /// Its submission had ended, and it is gone.
+    Cleared,
+}
+
+/// Marks of one partition: those after `after`, and none after `to`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Stretch {
+    shard: String,
+    after: Option<String>,
+    to: Option<String>,
+}
+
+impl Sweep<'_> {
+    /// Ends submissions that were begun and did not end, until a time; whether it came to all of them.
+    pub(crate) async fn unfinished(
+        &self,
+        hosted: &Descriptor,
+        state: &mut State,
+        until: SystemTime,
+        swept: &mut Swept,
+    ) -> bool {
+        self.note_oldest(hosted.id, swept).await;
+        let shards = shards(hosted.id);
+        let begin = state.marks.take().filter(|place| shards.contains(&place.pk));
+        let begin = begin.unwrap_or_else(|| Key::new(shards[fastrand::usize(..shards.len())].clone(), ""));
+        for stretch in round_trip(&shards, &begin) {
+            state.marks = self.stretch(hosted, &stretch, until, swept).await;
+            if state.marks.is_some() {
+                break;
+            }
+        }
+        if let Err(error) = save(&self.table, hosted.id, state).await {
+            swept.note(error);
+        }
+        state.marks.is_none()
+    }
+
+    /// Goes through a stretch, part by part; where it has stopped when the time was over. What can't be read is noted, and the
+    /// next stretch is gone through.
+    async fn stretch(
+        &self,
+        hosted: &Descriptor,
+        stretch: &Stretch,
+        until: SystemTime,
+        swept: &mut Swept,
+    ) -> Option<Key> {
+        let mut after = stretch.after.clone();
+        loop {
+            let page = match self
+                .table
+                .marks(&stretch.shard, after.as_deref(), MARKS_A_PAGE)
+                .await
+            {
+                Ok(page) => page,
+                Err(error) => {
+                    swept.note(error);
+                    return None;
+                }
+            };
+            swept.n_unfinished += page.marks.len();
+            let ended = page.marks.into_iter().map(|mark| async move {
+                let (key, entry) = mark?;
+                self.end(hosted, key, &entry).await
+            });
+            let ended: Vec<_> = stream::iter(ended).buffer_unordered(AT_ONCE).collect().await;
+            for became in ended {
+                match became {
+                    Ok(Became::Evaluated) => swept.n_evaluated += 1,
+                    Ok(Became::GivenUp) => swept.n_given_up += 1,
+                    Ok(Became::Left | Became::Cleared) => {}
+                    Err(error) => swept.note(error),
+                }
+            }
+            let next = page.next?;
+            if stretch.to.as_ref().is_some_and(|to| next > *to) {
+                return None;
+            }
+            if is_over(until) {
+                return Some(Key::new(stretch.shard.as_str(), next));
+            }
+            after = Some(next);
+        }
+    }
+
+    async fn end(&self, hosted: &Descriptor, key: Key, entry: &Entry) -> Result<Became, PortError> {
+        let (benchmark, age) = (hosted.id, age_millis(entry.received_at));
+        let is_young = age < self.limits.quiet_seconds * 1000;
+        if is_young && key == Key::unfinished(entry) {
+            return Ok(Became::Left);
+        }
+        let submission = self.table.submission(benchmark, &entry.id).await?;
+        let submission = submission.ok_or_else(|| PortError::Malformed {
+            what: format!("submission `{}`", entry.id),
+            why: "it is marked as unfinished and there is none".into(),
+        })?;
+        if submission.receipt.is_some() {
+            self.clear(benchmark, entry, key).await?;
+            return Ok(Became::Cleared);
+        }
+        if age >= self.limits.patience_seconds * 1000 {
+            self.give_up(benchmark, entry, &submission.upload).await?;
+            return Ok(Became::GivenUp);
+        }
+        if is_young {
+            return Ok(Became::Left);
+        }
+        self.evaluate(hosted, &submission.upload, "unfinished").await?;
+        Ok(Became::Evaluated)
+    }
+
+    /// Takes the mark of a submission that has ended away, one of an earlier version's, unless it has been reopened meanwhile.
+    async fn clear(&self, benchmark: &str, entry: &Entry, mark: Key) -> Result<(), PortError> {
+        let ended = Condition {
+            text: "#status <> :received",
+            names: &["status"],
+            values: vec![("received", text(items::RECEIVED))],
+        };
+        let submission = Key::submission(benchmark, &entry.id);
+        let operations = vec![
+            (Step::Submission, self.table.check(submission, ended)),
+            (Step::Other, self.table.delete(mark, None)),
+        ];
+        match self.table.transact(operations).await {
+            Ok(()) | Err(Cancelled::Condition(_)) => Ok(()),
+            Err(Cancelled::Conflict(error) | Cancelled::Other(error)) => Err(error),
+        }
+    }
+
+    async fn give_up(&self, benchmark: &str, entry: &Entry, upload: &Upload) -> Result<(), PortError> {
+        let reason = Cause::Unfinished.reason(self.request_id);
+        tracing::warn!(request_id = self.request_id, benchmark, submission = %entry.id, "given up by the sweep");
+        (self.release)(&self.table, benchmark, upload).await?;
+        match give_up(
+            benchmark,
+            upload,
+            reason,
+            &self.table,
+            &self.results,
+            &self.signer,
+        )
+        .await
+        {
+            Ok(_) => Ok(()),
+            Err(WorkflowError::Port(error)) => Err(error),
+            Err(error) => Err(PortError::Malformed {
+                what: format!("submission `{}`", entry.id),
+                why: error.to_string(),
+            }),
+        }
+    }
+
+    /// Notes how old the oldest mark is, whichever of them this sweep comes to.
+    async fn note_oldest(&self, benchmark: &str, swept: &mut Swept) {
+        match self.table.oldest_marks(benchmark, None, 0).await {
+            Ok(oldest) => {
+                let oldest = oldest.first().map(|(_, entry)| age_millis(entry.received_at));
+                swept.oldest_seconds = oldest.unwrap_or(0) as f64 / 1e3;
+            }
+            Err(error) => swept.note(error),
+        }
+    }
+}
+
+/// All marks once, from a place on and round to it.
+fn round_trip(shards: &[String], begin: &Key) -> Vec<Stretch> {
+    let first = shards.iter().position(|shard| *shard == begin.pk).unwrap_or(0);
+    let stretch = |shard: &String, after: Option<&str>, to: Option<&str>| Stretch {
+        shard: shard.clone(),
+        after: after.map(str::to_owned),
+        to: to.map(str::to_owned),
+    };
+    let place = Some(begin.sk.as_str()).filter(|sk| !sk.is_empty());
+    let mut stretches = vec![stretch(&shards[first], place, None)];
+    let others = shards[first + 1..].iter().chain(&shards[..first]);
+    stretches.extend(others.map(|shard| stretch(shard, None, None)));
+    stretches.extend(place.map(|place| stretch(&shards[first], None, Some(place))));
+    stretches
+}
+
+fn age_millis(since: Timestamp) -> i64 {
+    now().unix_millis() - since.unix_millis()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sweep_goes_round_from_where_the_one_before_has_stopped() {
+        let shards: Vec<String> = ["a", "b", "c"].map(str::to_owned).into();
+        let trip = |begin: Key| -> Vec<(String, Option<String>, Option<String>)> {
+            let stretches = round_trip(&shards, &begin).into_iter();
+            stretches
+                .map(|stretch| (stretch.shard, stretch.after, stretch.to))
+                .collect()
+        };
+        let of = |shard: &str, after: Option<&str>, to: Option<&str>| {
+            (shard.to_owned(), after.map(str::to_owned), to.map(str::to_owned))
+        };
+        let anywhere = [of("b", None, None), of("c", None, None), of("a", None, None)];
+        assert_eq!(trip(Key::new("b", "")), anywhere);
+        let from_a_place = [
+            of("c", Some("t"), None),
+            of("a", None, None),
+            of("b", None, None),
+            of("c", None, Some("t")),
+        ];
+        assert_eq!(trip(Key::new("c", "t")), from_a_place);
+    }
+}

@@ -1,0 +1,171 @@
+//! The marks of what is unfinished. Every submission writes one and takes it away again, so that they are spread over
+//! partitions: one partition takes 1,000 units of writes a second, and a submission needs four.
+
+use std::collections::BTreeMap;
+
+use dataperf::SubmissionId;
+use dataperf::ports::PortError;
+use dataperf::ports::leaderboard::Entry;
+use futures_util::{StreamExt, TryStreamExt, stream};
+
+use crate::items::Item;
+use crate::keys::Key;
+use crate::pages::{Cursor, Page, PageError, place};
+use crate::query::Partition;
+use crate::reader;
+use crate::table::Table;
+
+/// In how many partitions the marks of a benchmark are: 16 take 4,000 submissions a second.
+const N_SHARDS: u32 = 16;
+/// The digits of the shards' numbers, which are those that ids begin with.
+const DIGITS: std::ops::Range<u32> = 0..N_SHARDS;
+/// Partitions that are read at once.
+const READ_AT_ONCE: usize = 8;
+
+/// The partition of a submission's mark.
+pub(crate) fn shard(benchmark: &str, id: &SubmissionId) -> String {
+    let digit = &id.as_str()[..1]; // an id is a digest: its digits are as good as drawn
+    format!("{}#{digit}", before_shards(benchmark))
+}
+
+/// The one partition of marks of versions before there were shards, and what shards begin with.
+fn before_shards(benchmark: &str) -> String {
+    format!("{benchmark}#unfinished")
+}
+
+/// All partitions with marks of a benchmark. Marks of earlier versions come first.
+pub(crate) fn shards(benchmark: &str) -> Vec<String> {
+    let before = before_shards(benchmark);
+    let digits = DIGITS.filter_map(|digit| char::from_digit(digit, N_SHARDS));
+    let numbered = digits.map(|digit| format!("{before}#{digit}"));
+    std::iter::once(before.clone()).chain(numbered).collect()
+}
+
+/// A part of the marks in one partition.
+#[derive(Debug)]
+pub(crate) struct Marks {
+    /// Marks with their keys, and what can't be read as one.
+    pub(crate) marks: Vec<Result<(Key, Entry), PortError>>,
+    /// The sort key after which the next part begins; `None` at the end.
+    pub(crate) next: Option<String>,
+}
+
+impl Table {
+    /// At most `n` marks of a partition, oldest first, from a sort key on.
+    ///
+    /// # Errors
+    /// [`PortError`] when the table does not answer; a mark that can't be read is in the answer.
+    pub(crate) async fn marks(&self, shard: &str, after: Option<&str>, n: usize) -> Result<Marks, PortError> {
+        let start = after.map(|after| Key::new(shard, after).item());
+        let (found, next) = self.page(&Partition::of(shard), start, n).await?;
+        let marks = found.iter().map(|item| {
+            let sk = item.get("sk").and_then(|sk| sk.as_s().ok());
+            let key = Key::new(shard, sk.cloned().unwrap_or_default());
+            reader::entry(item).map(|entry| (key, entry))
+        });
+        Ok(Marks {
+            marks: marks.collect(),
+            next: next.and_then(|key| place(&key).remove("sk")),
+        })
+    }
+
+    /// What has been received and not ended, oldest first, from `after` on; at most `n`.
+    ///
+    /// # Errors
+    /// [`PageError`].
+    pub async fn unfinished_page(
+        &self,
+        benchmark: &str,
+        after: Option<&Cursor>,
+        n: usize,
+    ) -> Result<Page<Entry>, PageError> {
+        let after = after.map(|cursor| sort_key(benchmark, cursor)).transpose()?;
+        let mut lines = self.oldest_marks(benchmark, after.as_deref(), n).await?;
+        // each partition gave as many as the page may have, or all it has
+        let more = lines.len() > n;
+        lines.truncate(n);
+        let last = lines.last().filter(|_| more);
+        Ok(Page {
+            next: last.map(|(sort_key, _)| {
+                let texts = [("pk", before_shards(benchmark)), ("sk", sort_key.clone())];
+                texts.map(|(name, text)| (name.to_owned(), text)).into()
+            }),
+            lines: lines.into_iter().map(|(_, entry)| entry).collect(),
+        })
+    }
+
+    /// The oldest marks of all partitions, by their sort keys: at least `n + 1`, unless there are fewer.
+    pub(crate) async fn oldest_marks(
+        &self,
+        benchmark: &str,
+        after: Option<&str>,
+        n: usize,
+    ) -> Result<Vec<(String, Entry)>, PortError> {
+        let pages = shards(benchmark).into_iter().map(|shard| async move {
+            let start: Option<Item> = after.map(|after| Key::new(shard.as_str(), after).item());
+            let (found, _) = self
+                .page(&Partition::of(shard), start, n.saturating_add(1))
+                .await?;
+            let entries = found.iter().map(reader::entry);
+            entries.collect::<Result<Vec<Entry>, _>>()
+        });
+        let found: Vec<Vec<Entry>> = stream::iter(pages).buffered(READ_AT_ONCE).try_collect().await?;
+        Ok(in_order(found.into_iter().flatten()))
+    }
+
+    /// All that has been received and not ended, oldest first.
+    pub(crate) async fn all_unfinished(&self, benchmark: &str) -> Result<Vec<Entry>, PortError> {
+        let shards = shards(benchmark).into_iter();
+        let read = shards.map(|shard| async move { self.query(&Partition::of(shard)).await });
+        let items: Vec<Vec<Item>> = stream::iter(read).buffered(READ_AT_ONCE).try_collect().await?;
+        let entries: Vec<Entry> = items
+            .iter()
+            .flatten()
+            .map(reader::entry)
+            .collect::<Result<_, _>>()?;
+        Ok(in_order(entries.into_iter())
+            .into_iter()
+            .map(|(_, entry)| entry)
+            .collect())
+    }
+}
+
+/// By sort key. A submission that was received by an earlier version and again by this one has two marks, and is there once.
+fn in_order(entries: impl Iterator<Item = Entry>) -> Vec<(String, Entry)> {
+    let by_key: BTreeMap<String, Entry> = entries.map(|entry| (Key::unfinished(&entry).sk, entry)).collect();
+    by_key.into_iter().collect()
+}
+
+/// The sort key of a cursor of this list.
+fn sort_key(benchmark: &str, cursor: &Cursor) -> Result<String, PageError> {
+    let fits = cursor.len() == 2 && cursor.get("pk") == Some(&before_shards(benchmark));
+    let key = cursor
+        .get("sk")
+        .filter(|sk| fits && !sk.is_empty() && sk.len() < 1024);
+    key.cloned().ok_or(PageError::Cursor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_mark_is_in_one_of_the_partitions_that_are_read() {
+        let read = shards("b");
+        assert_eq!(
+            (read.len(), read[0].as_str(), read[16].as_str()),
+            (17, "b#unfinished", "b#unfinished#f")
+        );
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for n in 0..1600 {
+            let id = SubmissionId::of("submissions", &n.to_string(), "v");
+            *counts.entry(shard("b", &id)).or_default() += 1;
+        }
+        assert!(counts.keys().all(|shard| read[1..].contains(shard)), "{counts:?}");
+        assert_eq!(counts.len(), 16);
+        assert!(
+            counts.values().all(|n| (60..140).contains(n)),
+            "spread evenly: {counts:?}"
+        );
+    }
+}
