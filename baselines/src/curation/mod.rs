@@ -30,6 +30,7 @@ impl Images {
     }
 
     /// The images of the given rows, in their order; a row may be there more than once.
+    #[must_use]
     pub fn rows(&self, rows: &[usize]) -> Self {
         Self {
             pixels: rows.iter().flat_map(|&row| self.image(row)).copied().collect(),
