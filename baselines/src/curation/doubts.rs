@@ -10,7 +10,7 @@ use crate::speech::confident_learning::{flagged, label_quality};
 use crate::splits::stratified_folds;
 
 /// Folds of the out-of-sample probabilities: each is a training of the network.
-pub const N_FOLDS: usize = 5;
+const N_FOLDS: usize = 5;
 
 /// What the network says about images that it has not seen.
 #[derive(Debug, Clone, PartialEq)]

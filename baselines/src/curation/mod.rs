@@ -30,6 +30,7 @@ impl Images {
     }
 
     /// The images of the given rows, in their order; a row may be there more than once.
+    #[must_use]
     pub fn rows(&self, rows: &[usize]) -> Self {
         Self {
             pixels: rows.iter().flat_map(|&row| self.image(row)).copied().collect(),
@@ -48,12 +49,14 @@ impl Images {
 
 #[cfg(test)]
 mod tests {
+    use dataperf::progress::Silent;
     use dataperf_datasets::numerals::{NUMERALS, SIDE, start_set};
 
     use super::*;
+    use crate::random::Random;
 
     /// The first numerals of the demo's start set.
-    pub(super) fn numerals(n: usize) -> Images {
+    fn numerals(n: usize) -> Images {
         let set = &start_set(1)[..n];
         Images {
             height: SIDE,
@@ -110,5 +113,42 @@ mod tests {
         assert_eq!(augmented(&images, 100, 5), more);
         assert_ne!(augmented(&images, 100, 6), more);
         assert_eq!(augmented(&images, 30, 5).classes.len(), 40);
+    }
+
+    /// Light or dark upper halves of 16 by 16 pixels, in noise.
+    fn halves(n: usize) -> Images {
+        let mut random = Random::new(3);
+        let classes: Vec<usize> = (0..n).map(|row| row % 2).collect();
+        let pixels = classes
+            .iter()
+            .flat_map(|&class| (0..256).map(move |at| class == at / 128));
+        Images {
+            height: 16,
+            width: 16,
+            n_classes: 2,
+            pixels: pixels
+                .map(|is_light| random.below(100) as u8 + 120 * u8::from(is_light))
+                .collect(),
+            classes,
+        }
+    }
+
+    #[test]
+    fn doubts_find_wrong_labels() {
+        let truth = halves(48);
+        let mut images = truth.clone();
+        let wrong = [4, 9, 17, 30, 41];
+        for row in wrong {
+            images.classes[row] = 1 - images.classes[row];
+        }
+        let doubts = doubts(&images, 1, &Silent).unwrap();
+        let flagged: Vec<usize> = (0..48).filter(|&row| doubts.flagged[row]).collect();
+        assert_eq!(flagged, wrong);
+        assert_eq!(doubts.relabelled(&images), truth);
+        let right: Vec<usize> = (0..48).filter(|row| !wrong.contains(row)).collect();
+        assert_eq!(doubts.selected(&images), truth.rows(&right));
+        let lowest = |rows: &[usize]| rows.iter().map(|&row| doubts.quality[row]).fold(1.0, f64::min);
+        let highest = wrong.iter().map(|&row| doubts.quality[row]).fold(0.0, f64::max);
+        assert!(highest < lowest(&right));
     }
 }

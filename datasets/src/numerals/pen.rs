@@ -58,8 +58,8 @@ impl Stroke {
     /// A stroke that bends by `bend` of its length to its left.
     pub(super) fn bent(from: Point, to: Point, bend: f64) -> Self {
         let towards = [
-            (from[0] + to[0]) / 2.0 + bend * (to[1] - from[1]),
-            (from[1] + to[1]) / 2.0 - bend * (to[0] - from[0]),
+            f64::midpoint(from[0], to[0]) + bend * (to[1] - from[1]),
+            f64::midpoint(from[1], to[1]) - bend * (to[0] - from[0]),
         ];
         Self([from, towards, to])
     }

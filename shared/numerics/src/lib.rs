@@ -1,6 +1,8 @@
 //! The frozen models and metrics: the classifiers and scores of scikit-learn 1.2.2 and XGBoost 1.7.6, reproduced to the same
 //! predictions.
 //!
+//! For images there is a [`network`] of our own, as no library's gives the same bits everywhere.
+//!
 //! This crate knows no benchmark, no data set and no evidence: matrices and labels come in, predictions and figures come out.
 
 pub mod learner;

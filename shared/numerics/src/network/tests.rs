@@ -95,7 +95,8 @@ fn steps_and_rates() {
         [600, 600, 601, 1563, 1563]
     );
     let rates = [0, 59, 60, 599].map(|at| schedule::step(at, 600).rate);
-    assert_eq!(rates, [0.05 / 60.0, 0.05, 0.05, 0.05 / 540.0]);
+    let wanted: [f32; 4] = [0.05 / 60.0, 0.05, 0.05, 0.05 / 540.0];
+    assert_eq!(rates.map(f32::to_bits), wanted.map(f32::to_bits));
 }
 
 /// What one image's network computes, in plain loops of 64 bits.
