@@ -28,16 +28,22 @@ fn every_benchmark_has_one_name_everywhere() {
             format!("functions/{id}/tests/starts.rs"),
             format!("events/{id}.json"),
             format!("demo/{id}"),
-            format!("shared/dataperf/src/benchmarks/{}", id.replace('-', "_")),
         ] {
             assert!(root().join(&path).exists(), "`{id}` has no `{path}`");
         }
-        for file in ["mod", "submission", "validation", "model", "metric"] {
-            let path = format!(
-                "shared/dataperf/src/benchmarks/{}/{file}.rs",
-                id.replace('-', "_")
-            );
-            assert!(root().join(&path).is_file(), "`{id}` has no `{path}`");
+        let own = format!("shared/dataperf/src/benchmarks/own_data/{id}");
+        if root().join(&own).is_dir() {
+            assert!(root().join(format!("{own}/mod.rs")).is_file(), "`{id}`");
+            let document = format!("demo/{id}/task.yaml");
+            assert!(root().join(&document).is_file(), "`{id}` has no `{document}`");
+        } else {
+            for file in ["mod", "submission", "validation", "model", "metric"] {
+                let path = format!(
+                    "shared/dataperf/src/benchmarks/{}/{file}.rs",
+                    id.replace('-', "_")
+                );
+                assert!(root().join(&path).is_file(), "`{id}` has no `{path}`");
+            }
         }
         let name = pascal_case(id);
         for line in [

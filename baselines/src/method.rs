@@ -3,7 +3,7 @@
 use dataperf::benchmark::Benchmark;
 use dataperf::challenge::BASELINE_PREFIX;
 use dataperf::dataset::{Dataset, DatasetError};
-use dataperf::frozen::FrozenError;
+use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::ports::bucket::Bucket;
 use dataperf::progress::Progress;
 use dataperf_numerics::models::FitError;
@@ -93,6 +93,14 @@ impl From<FrozenError> for BaselineError {
 pub trait Baselines: Benchmark {
     /// The methods, the weakest first.
     const METHODS: &'static [Method] = &[];
+
+    /// Those of the methods that work on a data set: all, unless some need what not every data set has.
+    ///
+    /// # Errors
+    /// [`FrozenError`] when the manifest's parameters are not this benchmark's.
+    fn methods(_manifest: &Manifest) -> Result<Vec<&'static Method>, FrozenError> {
+        Ok(Self::METHODS.iter().collect())
+    }
 
     /// Makes the artifact of one method.
     ///

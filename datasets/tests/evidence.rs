@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use dataperf::benchmarks::vision_debugging::VisionDebugging;
-use dataperf::benchmarks::{data_acquisition, speech_selection, vision_debugging, vision_selection};
+use dataperf::benchmarks::{data_acquisition, own_data, speech_selection, vision_debugging, vision_selection};
 use dataperf::dataset::{Dataset, Integrity};
 use dataperf::evaluate::{Evaluated, evaluate, gather};
 use dataperf::evidence::{Evidence, EvidenceError, Weights};
@@ -73,6 +73,7 @@ fn eval_file<B: Benchmark>(unit: &str) -> String {
         "vision-selection" => vision_selection::test_file(unit),
         "vision-debugging" => vision_debugging::test_file(unit),
         "data-acquisition" => data_acquisition::buyer_file(unit.parse().expect("a market's number")),
+        "selection" | "debugging" | "acquisition" | "curation" => own_data::table::features_file(unit),
         other => panic!("where are the eval sets of {other}?"),
     }
 }
@@ -116,6 +117,16 @@ fn repeated<B: Benchmark>(from: &Path, to: &Path, weights: &BTreeMap<String, Vec
                 tensor.shape[0] = weights.iter().sum::<u32>() as usize;
             }
             bytes = repeated;
+            (entry.n_bytes, entry.digest) = (bytes.len() as u64, Digest::of(&bytes));
+        }
+        // own data has a line for each item beside the features
+        let features = path.strip_suffix(".csv").map(own_data::table::features_file);
+        if let Some(weights) = features.and_then(|features| weight_of.get(&features)) {
+            let text = String::from_utf8(bytes).expect("a CSV");
+            let (header, lines) = text.split_once('\n').expect("a header");
+            let lines = lines.lines().zip(weights.iter());
+            let repeated = lines.flat_map(|(line, &weight)| std::iter::repeat_n(line, weight as usize));
+            bytes = format!("{header}\n{}\n", repeated.collect::<Vec<_>>().join("\n")).into_bytes();
             (entry.n_bytes, entry.digest) = (bytes.len() as u64, Digest::of(&bytes));
         }
         let path = to.join(path);

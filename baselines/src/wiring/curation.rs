@@ -2,6 +2,7 @@
 
 use dataperf::benchmarks::own_data::curation::{Curation, Kind, Parameters, START, read_images, read_rows};
 use dataperf::dataset::Dataset;
+use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::ports::bucket::Bucket;
 use dataperf::progress::Progress;
 use dataperf::{Benchmark, Rejection};
@@ -43,6 +44,14 @@ impl Baselines for Curation {
             source: "paper, 2.1; Northcutt, Jiang and Chuang 2021",
         },
     ];
+
+    /// Of tables there are fewer.
+    fn methods(manifest: &Manifest) -> Result<Vec<&'static Method>, FrozenError> {
+        let parameters: Parameters = manifest.parameters()?;
+        let is_table = matches!(parameters.examples, Kind::Table { .. });
+        let works = |method: &&Method| !is_table || ["as-it-is", "cleanlab"].contains(&method.name);
+        Ok(Self::METHODS.iter().filter(works).collect())
+    }
 
     async fn artifact<S: Bucket>(
         dataset: &Dataset<Self, S>,

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use dataperf::benchmark::Benchmark;
 use dataperf::benchmarks::own_data::acquisition::{self, Acquisition, summary_file};
 use dataperf::benchmarks::own_data::debugging::{self, Debugging, TRAIN};
-use dataperf::benchmarks::own_data::selection::{self, POOL, Selection};
+use dataperf::benchmarks::own_data::selection::{self, LabelSource, POOL, Selection};
 use dataperf::benchmarks::own_data::table::{ID, LABEL, Table, features_file, read};
 use dataperf::benchmarks::own_data::{PUBLIC_EVAL, Scoring};
 use dataperf::dataset::Dataset;
-use dataperf::frozen::FrozenError;
+use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::ports::bucket::Bucket;
 use dataperf::progress::Progress;
 use serde::Deserialize;
@@ -47,6 +47,13 @@ impl Baselines for Selection {
             source: "paper, 2.3.1; Northcutt, Jiang and Chuang 2021",
         },
     ];
+
+    /// All of them need the pool's labels.
+    fn methods(manifest: &Manifest) -> Result<Vec<&'static Method>, FrozenError> {
+        let parameters: selection::Parameters = manifest.parameters()?;
+        let has_labels = parameters.labels == LabelSource::Pool;
+        Ok(Self::METHODS.iter().filter(|_| has_labels).collect())
+    }
 
     async fn artifact<S: Bucket>(
         dataset: &Dataset<Self, S>,
@@ -121,6 +128,19 @@ impl Baselines for Debugging {
             source: "Northcutt, Jiang and Chuang 2021",
         },
     ];
+
+    /// Some need a public eval set, one of them two classes.
+    fn methods(manifest: &Manifest) -> Result<Vec<&'static Method>, FrozenError> {
+        let parameters: debugging::Parameters = manifest.parameters()?;
+        let is_public = manifest.files.contains_key(&features_file(PUBLIC_EVAL));
+        let n_classes = parameters.scoring.classes.len();
+        let works = |method: &&Method| match method.name {
+            "influence" => is_public && n_classes == 2,
+            "datascope" => is_public,
+            _ => true,
+        };
+        Ok(Self::METHODS.iter().filter(works).collect())
+    }
 
     async fn artifact<S: Bucket>(
         dataset: &Dataset<Self, S>,

@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 use dataperf::challenge::BASELINE_PREFIX;
 use dataperf::dataset::Integrity;
 use dataperf::evaluate::check;
+use dataperf::frozen::Manifest;
 use dataperf::progress::Progress;
 use dataperf::{Digest, Receipt};
 use dataperf_baselines::{Baselines, Made, Method};
@@ -231,14 +232,14 @@ impl Task for MakeTask<'_> {
     }
 }
 
-/// The names of a benchmark's methods.
-pub(crate) struct Names;
+/// The methods that work on a data set.
+pub(crate) struct Methods<'a>(pub(crate) &'a Manifest);
 
-impl Task for Names {
-    type Output = &'static [Method];
+impl Task for Methods<'_> {
+    type Output = Vec<&'static Method>;
 
-    async fn run<B: Import + Baselines>(self) -> Result<&'static [Method]> {
-        Ok(B::METHODS)
+    async fn run<B: Import + Baselines>(self) -> Result<Vec<&'static Method>> {
+        Ok(B::methods(self.0)?)
     }
 }
 
@@ -264,7 +265,7 @@ async fn submit(args: SubmitArgs, format: Format) -> Result<Done> {
     let methods: Vec<String> = if let Some(method) = args.method {
         vec![method]
     } else {
-        let all = with_benchmark(&benchmark, Names).await?;
+        let all = with_benchmark(&benchmark, Methods(&manifest)).await?;
         all.iter().map(|method| method.name.to_owned()).collect()
     };
     let cloud = args.cloud.connect().await;

@@ -13,7 +13,7 @@ use dataperf::{Ending, Receipt, SubmitterName};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
 
-use super::baseline::{MakeTask, Names, make_into};
+use super::baseline::{MakeTask, Methods, make_into};
 use super::dataset::{ImportTask, Switch, leaderboards, open, publish};
 use super::demo_nibbler::{self, play, prepare};
 use super::leaderboard::{boards, document, print};
@@ -205,14 +205,14 @@ fn plan(benchmark: &'static str, submissions: &Path) -> Result<Vec<Planned>> {
 async fn plan_baselines(benchmark: &'static str, dataset: &Path, scratch: &Path) -> Result<Vec<Planned>> {
     let manifest = open(dataset)?.manifest;
     let boards = leaderboards(&manifest)?;
-    let methods = with_benchmark(benchmark, Names).await?;
+    let methods = with_benchmark(benchmark, Methods(&manifest)).await?;
     let bar = progress::counting(
         (boards.len() * methods.len()) as u64,
         &format!("baselines of {benchmark}"),
     );
     let mut planned = Vec::new();
     for leaderboard in boards.into_iter().map(|board| board.name) {
-        for method in methods {
+        for method in &methods {
             let task = MakeTask {
                 dataset,
                 leaderboard: &leaderboard,
