@@ -176,7 +176,7 @@ def learners(problem: Problem, rng: np.random.Generator) -> list[tuple[dict, lis
 
 
 def problems(size: str, first_seed: int) -> list[Problem]:
-    quick, full = 40, 500
+    quick, full = 27, 500
     made = []
     for seed in range(first_seed, first_seed + (quick if size == "quick" else full)):
         rng = np.random.default_rng([seed, 1])
