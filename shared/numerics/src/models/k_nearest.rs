@@ -95,7 +95,9 @@ impl Neighbors {
         let neighbors = self.rows.chunks_exact(self.n_neighbors);
         let of_row = neighbors.map(|rows| {
             votes.fill(0);
-            rows.iter().for_each(|&row| votes[class_idx[row as usize]] += 1);
+            for &row in rows {
+                votes[class_idx[row as usize]] += 1;
+            }
             (1..n_classes).fold(
                 0,
                 |best, class| if votes[class] > votes[best] { class } else { best },

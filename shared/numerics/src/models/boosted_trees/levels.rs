@@ -182,3 +182,55 @@ impl Level<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{Array2, Axis};
+
+    use super::*;
+    use crate::models::mt19937::Mt19937;
+
+    /// Of sums that are exact, or nearly, the order of their terms changes nothing.
+    #[test]
+    fn the_order_of_the_rows_changes_no_tree() {
+        let (n_rows, n_features) = (3_000, 5);
+        let mut generator = Mt19937::new(4);
+        let value = || (generator.next_u32() >> 8) as f32 / 1e6;
+        let x = Array2::from_shape_simple_fn((n_rows, n_features), value);
+        let labels: Vec<bool> = x
+            .outer_iter()
+            .map(|row| row[0] + row[1] * row[2] > 80.0)
+            .collect();
+        let backwards: Vec<usize> = (0..n_rows).rev().collect();
+        let fit = |order: &[usize]| {
+            let labels: Vec<bool> = order.iter().map(|&row| labels[row]).collect();
+            let rows = x.select(Axis(0), order);
+            SortedColumns::new(Columns::new(rows.view()))
+                .unwrap()
+                .fit(&labels)
+                .unwrap()
+        };
+        let forwards: Vec<usize> = (0..n_rows).collect();
+        let model = fit(&forwards);
+        assert_eq!(model, fit(&backwards));
+        let right = model.predict(&Columns::new(x.view()));
+        assert!(right.iter().zip(&labels).filter(|(a, b)| a == b).count() > 2_900);
+    }
+
+    #[test]
+    fn what_cannot_be_trained_on_is_refused() {
+        let sorted = |rows: usize, features: usize| {
+            SortedColumns::new(Columns::new(Array2::zeros((rows, features)).view()))
+        };
+        assert_eq!(sorted(3, 0).unwrap_err(), FitError::NoFeatures);
+        assert!(matches!(sorted(0, 3).unwrap_err(), FitError::TooFewRows { .. }));
+        assert!(matches!(
+            sorted(MAX_SORTED_ROWS + 1, 1).unwrap_err(),
+            FitError::TooManyRows { .. }
+        ));
+        assert!(matches!(
+            sorted(2, 1).unwrap().fit(&[true]).unwrap_err(),
+            FitError::LabelCount { .. }
+        ));
+    }
+}

@@ -27,6 +27,8 @@ use super::{FitError, Labels, check_labels};
 use crate::simd::vector::inline::{dot, squared_distance};
 use crate::simd::{BLOCK_ROWS, exp};
 
+/// Steps of one pair of classes.
+const MAX_STEPS: usize = 10_000_000;
 /// Pairwise probabilities are kept this far from 0 and 1.
 const MIN_PROBABILITY: f64 = 1e-7;
 
@@ -69,6 +71,7 @@ impl SvcSettings {
         Limits {
             penalty: self.c,
             tolerance: self.tol,
+            max_steps: MAX_STEPS,
         }
     }
 }

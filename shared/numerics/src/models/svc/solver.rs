@@ -6,8 +6,6 @@
 
 use crate::models::FitError;
 
-/// Steps after which a problem is given up. The library would go on, for hours or for ever.
-const MAX_STEPS: usize = 10_000_000;
 /// Stands in for a curvature that is not positive.
 const TAU: f64 = 1e-12;
 
@@ -18,6 +16,8 @@ pub(crate) struct Limits {
     pub(crate) penalty: f64,
     /// Stop when the maximal violation of the optimality conditions is below this.
     pub(crate) tolerance: f64,
+    /// Steps after which a problem is given up. The library would go on, for hours or for ever.
+    pub(crate) max_steps: usize,
 }
 
 /// The solution of one two-class problem.
@@ -177,7 +177,7 @@ impl Solver<'_> {
     fn run(&mut self) -> Result<(), FitError> {
         let shrinking_period = self.variables.len().min(1000);
         let mut n_until_shrinking = shrinking_period + 1;
-        for _ in 0..MAX_STEPS {
+        for _ in 0..self.limits.max_steps {
             n_until_shrinking -= 1;
             if n_until_shrinking == 0 {
                 n_until_shrinking = shrinking_period;
@@ -192,7 +192,9 @@ impl Solver<'_> {
             let Some((i, j)) = pair else { return Ok(()) };
             self.step(i, j);
         }
-        Err(FitError::NotConverged { n_steps: MAX_STEPS })
+        Err(FitError::NotConverged {
+            n_steps: self.limits.max_steps,
+        })
     }
 
     /// The signed kernel value `y_i y_k K(i, k)`, rounded as LIBSVM stores it.
@@ -406,5 +408,37 @@ fn two_variable_optimum(vi: &Variable, vj: &Variable, q_ij: f64, penalty: f64) -
             }
         }
         (alpha_i, alpha_j)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_takes_too_many_steps_is_given_up() {
+        let x: Vec<f64> = (0..40).map(|i| f64::from(i * 7919 % 101)).collect();
+        let kernel = RoundedKernel {
+            values: x
+                .iter()
+                .flat_map(|a| x.iter().map(move |b| (a * b) as f32))
+                .collect(),
+            diagonal: x.iter().map(|a| a * a).collect(),
+            n: x.len(),
+        };
+        let rows: Vec<usize> = (0..x.len()).collect();
+        let positive: Vec<bool> = rows.iter().map(|row| row % 3 == 0).collect();
+        let solved = |max_steps| {
+            let limits = Limits {
+                penalty: 1.0,
+                tolerance: 1e-3,
+                max_steps,
+            };
+            solve(limits, &kernel, &rows, &positive)
+        };
+        assert_eq!(solved(9).unwrap_err(), FitError::NotConverged { n_steps: 9 });
+        let solution = solved(1_000_000).unwrap();
+        let sum: f64 = solution.signed_alpha.iter().sum();
+        assert!(sum.abs() < 1e-9 && solution.signed_alpha.iter().any(|alpha| *alpha != 0.0));
     }
 }

@@ -1,0 +1,250 @@
+//! The function that a fit minimises.
+
+use pulp::{Arch, Simd, WithSimd};
+use rayon::prelude::*;
+
+use crate::numbers::Numbers;
+use crate::simd::aligned::Aligned;
+use crate::simd::vector::inline::{add_scaled_rows, dot_rows};
+use crate::simd::vector::pairwise_sum;
+use crate::simd::{exp, vector};
+
+/// Rows whose loss and gradient are added up by one task; fixed, so that the number of threads
+/// changes no bit.
+const CHUNK_ROWS: usize = 64;
+/// Chunks that are worth another thread.
+const MIN_CHUNKS: usize = 4;
+/// Rows that are multiplied together: of the features there are mostly, they stay in the first-level cache.
+const ROWS_AT_ONCE: usize = 4;
+
+/// The penalised loss and its gradient.
+///
+/// Parameters are vector after vector, the intercept last in each.
+pub(super) struct Objective<'a> {
+    /// `(n_rows, n_features)`
+    pub(super) features: Numbers<'a>,
+    pub(super) n_features: usize,
+    pub(super) targets: &'a [usize],
+    pub(super) n_vectors: usize,
+    /// The factor of the penalty, 1/C.
+    pub(super) penalty: f64,
+}
+
+impl Objective<'_> {
+    /// The value at the parameters `w`; overwrites the gradient.
+    pub(super) fn evaluate(&self, w: &[f64], gradient: &mut [f64]) -> f64 {
+        let chunks = self
+            .targets
+            .par_chunks(CHUNK_ROWS)
+            .with_min_len(MIN_CHUNKS)
+            .enumerate();
+        let stride = self.n_features + 1;
+        // Decimals go into the sums as the whole numbers they are stored as. To multiply the weights by their unit, and the
+        // gradient, is the same up to rounding, which the order of a sum touches as well.
+        let unit = self.features.unit();
+        let mut w_copy = Aligned::copy_of(w);
+        for w in w_copy.chunks_exact_mut(stride) {
+            w[..self.n_features].iter_mut().for_each(|w| *w *= unit);
+        }
+        let partial: Vec<(Vec<f64>, Aligned)> = chunks
+            .map(|(chunk, targets)| {
+                let first_row = chunk * CHUNK_ROWS;
+                Arch::new().dispatch(Chunk {
+                    objective: self,
+                    w: &w_copy,
+                    first_row,
+                    targets,
+                })
+            })
+            .collect();
+        gradient.fill(0.0);
+        let mut losses = Vec::with_capacity(self.targets.len());
+        for (chunk_losses, chunk_gradient) in &partial {
+            losses.extend_from_slice(chunk_losses);
+            gradient
+                .iter_mut()
+                .zip(chunk_gradient.iter())
+                .for_each(|(sum, g)| *sum += g);
+        }
+        let mut squared_norm = 0.0;
+        for (w, gradient) in w.chunks_exact(stride).zip(gradient.chunks_exact_mut(stride)) {
+            let w = &w[..self.n_features];
+            squared_norm += vector::dot(w, w);
+            gradient
+                .iter_mut()
+                .zip(w)
+                .for_each(|(g, w)| *g = *g * unit + self.penalty * w);
+        }
+        pairwise_sum(&losses) + 0.5 * self.penalty * squared_norm
+    }
+}
+
+/// Some rows, whose losses and sum of gradients are wanted, without the penalty.
+struct Chunk<'a> {
+    objective: &'a Objective<'a>,
+    w: &'a [f64],
+    first_row: usize,
+    targets: &'a [usize],
+}
+
+impl WithSimd for Chunk<'_> {
+    type Output = (Vec<f64>, Aligned);
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
+        let mut sums = Sums {
+            gradient: Aligned::zeros(self.w.len()),
+            losses: Vec::with_capacity(self.targets.len()),
+            scores: vec![0.0; ROWS_AT_ONCE * self.objective.n_vectors],
+        };
+        let n_whole = self.targets.len() - self.targets.len() % ROWS_AT_ONCE;
+        for row in (0..n_whole).step_by(ROWS_AT_ONCE) {
+            self.add::<S, ROWS_AT_ONCE>(simd, row, &mut sums);
+        }
+        for row in n_whole..self.targets.len() {
+            self.add::<S, 1>(simd, row, &mut sums);
+        }
+        if self.objective.n_vectors == 1 {
+            // all at once, since nothing waits for them
+            for (score, &target) in sums.losses.iter_mut().zip(self.targets) {
+                *score = binary_loss(*score, target as f64);
+            }
+        }
+        (sums.losses, sums.gradient)
+    }
+}
+
+/// What a chunk adds up, and its working memory.
+struct Sums {
+    gradient: Aligned,
+    losses: Vec<f64>,
+    /// `(N, n_vectors)`
+    scores: Vec<f64>,
+}
+
+impl Chunk<'_> {
+    /// Adds `N` rows from the chunk's `row` on.
+    #[inline(always)]
+    fn add<S: Simd, const N: usize>(&self, simd: S, row: usize, sums: &mut Sums) {
+        let n_features = self.objective.n_features;
+        let first = (self.first_row + row) * n_features;
+        match self.objective.features.part(first, N * n_features) {
+            Numbers::F64(all) => self.add_numbers::<S, f64, N>(simd, row, all, sums),
+            Numbers::F32(all) => self.add_numbers::<S, f32, N>(simd, row, all, sums),
+            Numbers::Decimals(all, _) => self.add_numbers::<S, i32, N>(simd, row, all, sums),
+        }
+    }
+
+    /// As [`add`](Self::add), for rows that are stored as `T`. They come from memory once, and the weights and the gradient from the
+    /// cache once for all of them; each row's sums are those of a row on its own.
+    #[inline(always)]
+    fn add_numbers<S: Simd, T: Copy + Into<f64>, const N: usize>(
+        &self,
+        simd: S,
+        row: usize,
+        features: &[T],
+        sums: &mut Sums,
+    ) {
+        let Objective {
+            n_features,
+            n_vectors,
+            ..
+        } = *self.objective;
+        let stride = n_features + 1;
+        let rows: [&[T]; N] = std::array::from_fn(|r| &features[r * n_features..][..n_features]);
+        for (v, w) in self.w.chunks_exact(stride).enumerate() {
+            let products = dot_rows(simd, rows, &w[..n_features]);
+            for (r, product) in products.into_iter().enumerate() {
+                sums.scores[r * n_vectors + v] = product + w[n_features];
+            }
+        }
+        // the scores become the gradients by the scores
+        let targets = &self.targets[row..row + N];
+        if n_vectors == 1 {
+            sums.losses.extend_from_slice(&sums.scores[..N]); // see `with_simd`
+            for (score, &target) in sums.scores.iter_mut().zip(targets) {
+                *score = binary_slope(*score, target as f64);
+            }
+        } else {
+            for (scores, &target) in sums.scores.chunks_exact_mut(n_vectors).zip(targets) {
+                sums.losses.push(multinomial_loss(scores, target));
+            }
+        }
+        for (v, gradient) in sums.gradient.chunks_exact_mut(stride).enumerate() {
+            let slopes: [f64; N] = std::array::from_fn(|r| sums.scores[r * n_vectors + v]);
+            add_scaled_rows(simd, &mut gradient[..n_features], slopes, rows);
+            for slope in slopes {
+                gradient[n_features] += slope;
+            }
+        }
+    }
+}
+
+/// The log loss of one row of two classes with the score `z`, without a branch.
+#[inline(always)]
+fn binary_loss(z: f64, target: f64) -> f64 {
+    let e = exp(-z.abs());
+    // log(1 + e) is e itself where the library treats it so
+    let log_term = if z <= -37.0 || z > 18.0 { e } else { log1p(e) };
+    if z <= 0.0 {
+        log_term - target * z
+    } else {
+        log_term + (1.0 - target) * z
+    }
+}
+
+/// The derivative of [`binary_loss`] by the score, without a branch.
+#[inline(always)]
+fn binary_slope(z: f64, target: f64) -> f64 {
+    let e = exp(-z.abs());
+    let (of_one, of_e) = if z <= 0.0 {
+        (-target, 1.0 - target)
+    } else {
+        (1.0 - target, -target)
+    };
+    (of_one + of_e * e) / (1.0 + e)
+}
+
+/// `log(1 + e)` for `e` from 0 to 1, within a few units in the last place, without a branch.
+///
+/// With `s = e / (2 + e)` it is `2 atanh(s)`, whose series in `s^2 <= 1/9` needs 17 terms for 53 bits.
+#[inline(always)]
+fn log1p(e: f64) -> f64 {
+    const N_TERMS: usize = 17;
+    const TERMS: [f64; N_TERMS] = {
+        let mut terms = [0.0; N_TERMS];
+        let mut k = 0;
+        while k < N_TERMS {
+            terms[k] = 2.0 / (2 * k + 3) as f64;
+            k += 1;
+        }
+        terms
+    };
+    let s = e / (2.0 + e);
+    let square = s * s;
+    // even and odd terms are two chains, half as long
+    let fourth = square * square;
+    let (mut even, mut odd) = (TERMS[N_TERMS - 1], 0.0f64);
+    for pair in TERMS[..N_TERMS - 1].as_chunks::<2>().0.iter().rev() {
+        odd = odd.mul_add(fourth, pair[1]);
+        even = even.mul_add(fourth, pair[0]);
+    }
+    2.0f64.mul_add(s, s * square * odd.mul_add(square, even))
+}
+
+/// The log loss of one row of more classes; replaces the scores by the gradient.
+#[inline(always)]
+fn multinomial_loss(scores: &mut [f64], target: usize) -> f64 {
+    let largest = scores.iter().fold(f64::NEG_INFINITY, |a, b| a.max(*b));
+    let target_score = scores[target];
+    let mut sum = 0.0;
+    for score in scores.iter_mut() {
+        *score = exp(*score - largest);
+        sum += *score;
+    }
+    for score in scores.iter_mut() {
+        *score /= sum;
+    }
+    scores[target] -= 1.0;
+    libm::log(sum) + largest - target_score
+}
