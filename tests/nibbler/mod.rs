@@ -82,7 +82,7 @@ impl Nibbler {
         });
         change(&mut rules);
         let directory = frozen(self.world.scratch(), &rules);
-        self.world.publish(&directory);
+        self.world.replace(&directory);
     }
 
     async fn ask(&self, submitter: &str, file: &str, prompts: &[&str]) -> Sent {

@@ -81,12 +81,22 @@ pub(crate) struct Boards {
     pub(crate) leaderboards: BTreeMap<String, (Leaderboard, Digest)>,
     /// The data sets.
     pub(crate) datasets: Vec<Arc<Described>>,
+    /// Why the first of those in force that can't be described can't be.
+    damage: Option<FrozenError>,
 }
 
 impl Boards {
     /// What the data set in force says of a board.
     pub(crate) fn leaderboard(&self, name: &str) -> Option<&Leaderboard> {
         self.leaderboards.get(name).map(|(leaderboard, _)| leaderboard)
+    }
+
+    /// The same, unless nothing could be described: one damaged data set is no reason to be silent about the others.
+    pub(crate) fn described(self) -> Result<Self, DatasetError> {
+        match self.damage {
+            Some(damage) if self.datasets.is_empty() => Err(damage.into()),
+            _ => Ok(self),
+        }
     }
 }
 
@@ -110,12 +120,19 @@ pub(crate) fn now_shown(challenge: Option<&Challenge>, receipt: &Receipt) -> Sho
     dataperf::challenge::shown(challenge, &receipt.board(), dataset, dataperf_aws::now())
 }
 
-/// The boards in force: none when no data set is.
+/// The boards in force: none when no data set is. Boards of a data set that is damaged are left out, and the damage is logged.
 pub(crate) async fn boards(app: &App, facts: &Descriptor) -> Result<Boards, DatasetError> {
     let in_force = InForce::read(&app.datasets().await, facts.id).await?;
     let mut boards = Boards::default();
     for dataset in in_force.datasets() {
-        let described = described(app, facts, dataset).await?;
+        let described = match described(app, facts, dataset).await {
+            Err(DatasetError::Frozen(damage)) => {
+                tracing::error!(benchmark = facts.id, %dataset, %damage, "a data set in force can't be described");
+                boards.damage.get_or_insert(damage);
+                continue;
+            }
+            described => described?,
+        };
         for leaderboard in &described.leaderboards {
             if in_force.dataset_of(&leaderboard.name) == Some(dataset) {
                 let name = leaderboard.name.clone();

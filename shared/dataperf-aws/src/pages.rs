@@ -87,8 +87,8 @@ impl Table {
     }
 
     /// The data set that a board is scored with: what round and data sets in force say, or else that of the newest upload which has a
-    /// score on it. `None` where it has none, and where scores of several data sets are compared, as Adversarial Nibbler's are, whose
-    /// data set is a configuration.
+    /// score on it. `None` where it has none, and where scores of several data sets are compared: where the boards are fixed, the data
+    /// set is a configuration.
     ///
     /// # Errors
     /// [`PortError`].

@@ -133,11 +133,18 @@ impl<S: Bucket> FrozenFiles<S> {
     }
 }
 
+/// The frozen part of a leaderboard.
+struct Decoded<F> {
+    frozen: Arc<F>,
+    /// The bytes of the files it was decoded from.
+    n_bytes: u64,
+}
+
 /// A data set of one benchmark.
 pub struct Dataset<B: Benchmark, S> {
     files: FrozenFiles<S>,
-    /// By leaderboard, with the bytes of the files it was decoded from.
-    frozen: Mutex<BTreeMap<String, (Arc<B::Frozen>, u64)>>,
+    /// By leaderboard.
+    frozen: Mutex<BTreeMap<String, Decoded<B::Frozen>>>,
     rows: RowCache,
 }
 
@@ -197,8 +204,8 @@ impl<B: Benchmark, S: Bucket> Dataset<B, S> {
     /// [`DatasetError`].
     #[tracing::instrument(name = "load data set", skip_all)]
     pub async fn frozen(&self, leaderboard: &str) -> Result<Arc<B::Frozen>, DatasetError> {
-        if let Some((frozen, _)) = lock(&self.frozen).get(leaderboard) {
-            return Ok(frozen.clone());
+        if let Some(decoded) = lock(&self.frozen).get(leaderboard) {
+            return Ok(decoded.frozen.clone());
         }
         let mut files = BTreeMap::new();
         for path in B::whole_files(&self.files.manifest, leaderboard)? {
@@ -207,7 +214,11 @@ impl<B: Benchmark, S: Bucket> Dataset<B, S> {
         }
         let frozen = Arc::new(B::decode(&self.files.manifest, leaderboard, &files)?);
         let n_bytes = files.values().map(|bytes| bytes.len() as u64).sum();
-        lock(&self.frozen).insert(leaderboard.to_owned(), (frozen.clone(), n_bytes));
+        let decoded = Decoded {
+            frozen: frozen.clone(),
+            n_bytes,
+        };
+        lock(&self.frozen).insert(leaderboard.to_owned(), decoded);
         Ok(frozen)
     }
 
@@ -217,7 +228,7 @@ impl<B: Benchmark, S: Bucket> Dataset<B, S> {
             .values()
             .map(|bytes| bytes.len() as u64)
             .sum();
-        let decoded: u64 = lock(&self.frozen).values().map(|(_, n_bytes)| n_bytes).sum();
+        let decoded: u64 = lock(&self.frozen).values().map(|decoded| decoded.n_bytes).sum();
         whole + decoded + self.rows.n_bytes()
     }
 

@@ -3,10 +3,12 @@
 use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use dataperf::Descriptor;
+use dataperf::benchmark::Leaderboard;
 use dataperf::dataset::DatasetError;
 use dataperf::frozen::FrozenError;
 use dataperf::in_force::InForce;
-use dataperf_aws::change_in_force;
+use dataperf_aws::{S3Bucket, change_in_force};
 use serde_json::json;
 
 use crate::Done;
@@ -41,6 +43,22 @@ pub(crate) struct RetireArgs {
     cloud: CloudArgs,
 }
 
+/// What is in force for a benchmark, each board named, and why a data set can't be described, where one can't.
+async fn named(datasets: &S3Bucket, hosted: &Descriptor) -> Result<(Boards, InForce, Option<FrozenError>)> {
+    let in_force = InForce::read(datasets, hosted.id).await?;
+    if in_force.is_empty() {
+        return Ok((Boards::default(), in_force, None));
+    }
+    match Boards::of(datasets, hosted).await {
+        Ok(boards) => {
+            let in_force = in_force.spelt_out(boards.names().map(String::as_str));
+            Ok((boards, in_force, None))
+        }
+        Err(DatasetError::Frozen(damage)) => Ok((Boards::default(), in_force, Some(damage))),
+        Err(error) => Err(error.into()),
+    }
+}
+
 pub(super) async fn list(args: ListArgs, format: Format) -> Result<Done> {
     let cloud = args.cloud.connect().await;
     let (mut rows, mut shown) = (
@@ -51,15 +69,18 @@ pub(super) async fn list(args: ListArgs, format: Format) -> Result<Done> {
         if args.benchmark.as_ref().is_some_and(|only| only != hosted.id) {
             continue;
         }
-        let boards = match Boards::of(&cloud.datasets(), hosted).await {
-            Err(DatasetError::Frozen(FrozenError::NotInForce { .. })) => continue,
-            found => found?.boards,
-        };
-        for (name, board) in boards {
-            let title = board.leaderboard.title.clone().unwrap_or_default();
-            shown.add_row([hosted.id, &name, &title, &board.dataset.to_string()]);
-            rows.push(
-                json!({ "benchmark": hosted.id, "leaderboard": board.leaderboard, "dataset": board.dataset }),
+        let (boards, in_force, damage) = named(&cloud.datasets(), hosted).await?;
+        for (name, dataset) in in_force.boards() {
+            let said = boards.boards.get(name).map(|board| board.leaderboard.clone());
+            let said = said.unwrap_or_else(|| Leaderboard::new(name, ""));
+            let title = said.title.clone().unwrap_or_default();
+            shown.add_row([hosted.id, name, &title, &dataset.to_string()]);
+            rows.push(json!({ "benchmark": hosted.id, "leaderboard": said, "dataset": dataset }));
+        }
+        if let Some(damage) = damage {
+            eprintln!(
+                "warning: what is in force for {} can't be described: {damage}",
+                hosted.id
             );
         }
     }
@@ -76,13 +97,17 @@ pub(super) async fn list(args: ListArgs, format: Format) -> Result<Done> {
 pub(super) async fn retire(args: RetireArgs, format: Format) -> Result<Done> {
     let cloud = args.cloud.connect().await;
     let (datasets, hosted) = (cloud.datasets(), descriptor(&args.benchmark)?);
-    let boards = Boards::of(&datasets, hosted).await?;
-    if !boards.boards.contains_key(&args.leaderboard) {
+    let (_, in_force, _) = named(&datasets, hosted).await?;
+    let names: Vec<String> = in_force.boards().keys().cloned().collect();
+    if names.is_empty() {
+        bail!("no leaderboard of {} is in force", args.benchmark);
+    }
+    if !names.contains(&args.leaderboard) {
         bail!(
             "{} has no leaderboard `{}` in force: {}",
             args.benchmark,
             args.leaderboard,
-            offer(&args.leaderboard, boards.names())
+            offer(&args.leaderboard, &names)
         );
     }
     let mut retired = None;
@@ -90,7 +115,7 @@ pub(super) async fn retire(args: RetireArgs, format: Format) -> Result<Done> {
         &datasets,
         hosted.id,
         async |before: Result<InForce, FrozenError>| {
-            let mut after = before?.spelt_out(boards.names().map(String::as_str));
+            let mut after = before?.spelt_out(names.iter().map(String::as_str));
             retired = after.remove(&args.leaderboard);
             Ok::<_, anyhow::Error>(retired.map(|_| after))
         },

@@ -146,7 +146,7 @@ struct Known {
 }
 
 async fn known(app: &App, table: &Table, facts: &Descriptor) -> Result<Known, Problem> {
-    let in_force = catalogue::boards(app, facts).await?;
+    let in_force = catalogue::boards(app, facts).await?.described()?;
     let challenge = catalogue::challenge(app, facts.id).await?;
     let mut boards: BTreeSet<(String, String)> = BTreeSet::new();
     for name in in_force.leaderboards.keys() {

@@ -145,7 +145,7 @@ pub(super) async fn must_exist(
     board: &Board,
     table: &Table,
 ) -> Result<(), Problem> {
-    let boards = catalogue::boards(app, facts).await?;
+    let boards = catalogue::boards(app, facts).await?.described()?;
     let of_dataset = boards.leaderboard(&board.leaderboard).is_some();
     if of_dataset && board.round == OPEN_ROUND {
         return Ok(());
