@@ -42,19 +42,6 @@ pub enum PageError {
 }
 
 impl Table {
-    /// The lines of a board, best first, from `after` on; at most `n`.
-    ///
-    /// # Errors
-    /// [`PageError`].
-    pub async fn board_page(
-        &self,
-        board: &Board,
-        after: Option<&Cursor>,
-        n: usize,
-    ) -> Result<Page<Entry>, PageError> {
-        self.lines(&Partition::ranking(board), after, n).await
-    }
-
     /// A submitter's submissions to a benchmark, newest first, from `after` on; at most `n`.
     ///
     /// # Errors
@@ -67,7 +54,8 @@ impl Table {
         n: usize,
     ) -> Result<Page<Entry>, PageError> {
         let partition = Partition::of(keys::history_partition(benchmark, submitter));
-        self.lines(&partition.newest_first(), after, n).await
+        self.lines(&partition.newest_first(), after, n, reader::entry)
+            .await
     }
 
     /// The scored submissions of a board, oldest first, from `after` on; at most `n`.
@@ -81,7 +69,7 @@ impl Table {
         n: usize,
     ) -> Result<Page<Entry>, PageError> {
         let partition = Partition::of(keys::series_partition(board));
-        self.lines(&partition, after, n).await
+        self.lines(&partition, after, n, reader::entry).await
     }
 
     /// The receipts of some submissions that have ended.
@@ -104,16 +92,18 @@ impl Table {
         Ok(receipts)
     }
 
-    async fn lines(
+    /// Lines of a partition, each as `read` makes it of an item.
+    pub(crate) async fn lines<T>(
         &self,
         partition: &Partition,
         after: Option<&Cursor>,
         n: usize,
-    ) -> Result<Page<Entry>, PageError> {
+        read: fn(&Item) -> Result<T, PortError>,
+    ) -> Result<Page<T>, PageError> {
         let start = after.map(|cursor| start(partition, cursor)).transpose()?;
         let (found, next) = self.page(partition, start, n).await?;
         Ok(Page {
-            lines: found.iter().map(reader::entry).collect::<Result<_, _>>()?,
+            lines: found.iter().map(read).collect::<Result<_, _>>()?,
             next: next.map(|key| place(&key)),
         })
     }

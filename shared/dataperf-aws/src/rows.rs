@@ -1,5 +1,6 @@
 //! Who stands on a board: the rows that change together with a submission.
 
+use dataperf::Verdict;
 use dataperf::challenge::Ranking;
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Entry, rank_key_of, standing};
@@ -9,6 +10,7 @@ use crate::items::{self, Item, count, row_item, text};
 use crate::keys::{Key, history_partition};
 use crate::query::Partition;
 use crate::reader;
+use crate::row_spread::{RowSpread, without_key};
 use crate::table::{Change, Condition, Operation, Step, Table};
 
 /// Counts the changes of a submitter's row, also those that leave another submission standing: whoever works out anew
@@ -19,16 +21,20 @@ const EDITION: &str = "edition";
 pub(crate) async fn scored(
     table: &Table,
     entry: &Entry,
+    verdict: &Verdict,
     order: Order,
 ) -> Result<Option<Operation>, PortError> {
     let Some(rank) = rank_key_of(entry, order.direction) else {
         return Ok(None);
     };
+    let spread = RowSpread::of(verdict).attribute()?;
     if order.ranking == Ranking::All {
-        let row = row_item(Key::own_row(entry), entry, &rank);
+        let mut row = row_item(Key::own_row(entry), entry, &rank);
+        row.extend([spread]);
         return Ok(Some((Step::Row, table.put(row, None))));
     }
-    let row = row_item(Key::row(entry), entry, &rank);
+    let mut row = row_item(Key::row(entry), entry, &rank);
+    row.extend([spread]);
     let found = table.item(Key::row(entry)).await?;
     let stands = found
         .as_ref()
@@ -39,11 +45,7 @@ pub(crate) async fn scored(
         ..Change::default()
     };
     if stands {
-        change.set = row
-            .into_iter()
-            .filter(|(name, _)| !["pk", "sk"].contains(&name.as_str()))
-            .collect();
-        change.set.sort_by(|a, b| a.0.cmp(&b.0));
+        change.set = without_key(row);
         change
             .remove
             .extend((!entry.is_baseline).then_some(items::BASELINE));
@@ -102,13 +104,18 @@ fn comparison(row: &Item, ranking: Ranking, stands: bool) -> Condition {
 pub(crate) async fn changed(
     table: &Table,
     changed: &Entry,
+    verdict: &Verdict,
     order: Order,
 ) -> Result<Vec<Operation>, PortError> {
     let rank = rank_key_of(changed, order.direction);
     if order.ranking == Ranking::All {
         let key = Key::own_row(changed);
         let own = match rank {
-            Some(rank) => table.put(row_item(key, changed, &rank), None),
+            Some(rank) => {
+                let mut row = row_item(key, changed, &rank);
+                row.extend([RowSpread::of(verdict).attribute()?]);
+                table.put(row, None)
+            }
             None => table.delete(key, None),
         };
         return Ok(vec![
@@ -135,6 +142,9 @@ pub(crate) async fn changed(
         Some((line, rank)) => {
             let mut row = row_item(key, line, &rank);
             row.insert(EDITION.into(), count(seen.unwrap_or(0) + 1));
+            if line.id == changed.id {
+                row.extend([RowSpread::of(verdict).attribute()?]);
+            }
             table.put(row, Some(unchanged(seen)))
         }
         None => table.delete(key, Some(unchanged(seen))),

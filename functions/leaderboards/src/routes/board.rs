@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use dataperf::figures::Figures;
-use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, OPEN_ROUND};
+use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
 use dataperf::{Feedback, Receipt, SubmissionId};
-use dataperf_aws::Table;
+use dataperf_aws::{BoardRow, RowSpread, Table};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -81,7 +81,7 @@ pub(super) async fn board(
     if page.lines.is_empty() && after.is_none() {
         must_exist(&app, facts, &board, &table).await?;
     }
-    let mut rows: Vec<Row> = page.lines.iter().map(|entry| standing.row(entry)).collect();
+    let mut rows: Vec<Row> = page.lines.iter().map(|row| standing.row(&row.entry)).collect();
     if query.include == Some(Include::Spread) {
         let mut spreads = spreads(&app, &caller, &board.benchmark, &page.lines).await?;
         for row in &mut rows {
@@ -134,15 +134,32 @@ pub(super) async fn must_exist(
     Err(Problem::not_found("unknown_leaderboard", "leaderboard", detail))
 }
 
-/// How the scores of some submissions spread, by id: of those of which the caller sees that.
+/// How the scores of some rows spread, by id: of those of which the caller sees that. Rows that do not say it themselves are
+/// looked up.
 async fn spreads(
     app: &App,
     caller: &Caller,
     benchmark: &str,
-    entries: &[Entry],
+    rows: &[BoardRow],
 ) -> Result<BTreeMap<String, Spread>, Problem> {
-    let ids: Vec<SubmissionId> = entries.iter().map(|entry| entry.id.clone()).collect();
     let challenge = catalogue::challenge(app, benchmark).await?;
+    let mut spreads = BTreeMap::new();
+    for BoardRow { entry, spread } in rows {
+        let Some(RowSpread {
+            dataset,
+            shown_at: Some((level, spread)),
+        }) = spread
+        else {
+            continue;
+        };
+        let shown =
+            || dataperf::challenge::shown(challenge.as_ref(), &entry.board, *dataset, dataperf_aws::now());
+        if caller.is_organizer() || *level <= shown().level {
+            spreads.insert(entry.id.to_string(), spread.clone().into());
+        }
+    }
+    let silent = rows.iter().filter(|row| row.spread.is_none());
+    let ids: Vec<SubmissionId> = silent.map(|row| row.entry.id.clone()).collect();
     let receipts = app.table().await.receipts(benchmark, &ids).await?;
     let spread_of = |(id, receipt): (SubmissionId, Receipt)| {
         let level = if caller.is_organizer() {
@@ -153,5 +170,6 @@ async fn spreads(
         let spread = Figures::of(&receipt.verdict.shown(level)).spread?;
         Some((id.to_string(), spread.into()))
     };
-    Ok(receipts.into_iter().filter_map(spread_of).collect())
+    spreads.extend(receipts.into_iter().filter_map(spread_of));
+    Ok(spreads)
 }
