@@ -110,6 +110,18 @@ impl From<figures::Spread> for Spread {
     }
 }
 
+impl From<dataperf_aws::Spread> for Spread {
+    fn from(spread: dataperf_aws::Spread) -> Self {
+        Self {
+            over: spread.over,
+            values: spread.values,
+            std: spread.std,
+            min: spread.min,
+            max: spread.max,
+        }
+    }
+}
+
 impl From<figures::Trials> for Trials {
     fn from(trials: figures::Trials) -> Self {
         Self {

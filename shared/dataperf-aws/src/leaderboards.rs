@@ -247,7 +247,7 @@ impl Leaderboards for Table {
         loop {
             let mut operations = self.ending(receipt, &json, &entry).await?;
             operations.extend(self.counting(receipt, &entry, terms));
-            operations.extend(rows::scored(self, &entry, order).await?);
+            operations.extend(rows::scored(self, &entry, &receipt.verdict, order).await?);
             match self.transact(operations).await {
                 Ok(()) => return Ok(Recorded::Now),
                 Err(Cancelled::Condition(Step::Submission)) => break,

@@ -86,7 +86,7 @@ impl Table {
             (Step::Other, table.update(Key::history(entry), history)),
             (Step::Other, series),
         ];
-        operations.extend(rows::changed(table, entry, order).await?);
+        operations.extend(rows::changed(table, entry, &receipt.verdict, order).await?);
         Ok(operations)
     }
 

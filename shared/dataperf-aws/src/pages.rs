@@ -44,19 +44,6 @@ pub enum PageError {
 }
 
 impl Table {
-    /// The lines of a board, best first, from `after` on; at most `n`.
-    ///
-    /// # Errors
-    /// [`PageError`].
-    pub async fn board_page(
-        &self,
-        board: &Board,
-        after: Option<&Cursor>,
-        n: usize,
-    ) -> Result<Page<Entry>, PageError> {
-        self.lines(&Partition::ranking(board), after, n).await
-    }
-
     /// A submitter's submissions to a benchmark, newest first, from `after` on; at most `n`.
     ///
     /// # Errors
@@ -69,7 +56,7 @@ impl Table {
         n: usize,
     ) -> Result<Page<Entry>, PageError> {
         let partition = Partition::of(keys::history_partition(benchmark, submitter));
-        self.lines(&partition.newest_first(), after, n).await
+        self.entries(&partition.newest_first(), after, n).await
     }
 
     /// The scored submissions of a board, oldest first, from `after` on; at most `n`.
@@ -83,7 +70,7 @@ impl Table {
         n: usize,
     ) -> Result<Page<Entry>, PageError> {
         let partition = Partition::of(keys::series_partition(board));
-        self.lines(&partition, after, n).await
+        self.entries(&partition, after, n).await
     }
 
     /// The data set that a board is scored with: what round and data sets in force say, or else that of the newest upload which has a
@@ -134,17 +121,32 @@ impl Table {
         Ok(receipts)
     }
 
-    async fn lines(
+    /// Lines of a partition, each scored one with the data set it was scored with.
+    async fn entries(
         &self,
         partition: &Partition,
         after: Option<&Cursor>,
         n: usize,
     ) -> Result<Page<Entry>, PageError> {
+        let Page { lines, next } = self.lines(partition, after, n, reader::entry).await?;
+        Ok(Page {
+            lines: self.with_datasets(lines).await?,
+            next,
+        })
+    }
+
+    /// Lines of a partition, each as `read` makes it of an item.
+    pub(crate) async fn lines<T>(
+        &self,
+        partition: &Partition,
+        after: Option<&Cursor>,
+        n: usize,
+        read: fn(&Item) -> Result<T, PortError>,
+    ) -> Result<Page<T>, PageError> {
         let start = after.map(|cursor| start(partition, cursor)).transpose()?;
         let (found, next) = self.page(partition, start, n).await?;
-        let lines: Result<Vec<Entry>, PortError> = found.iter().map(reader::entry).collect();
         Ok(Page {
-            lines: self.with_datasets(lines?).await?,
+            lines: found.iter().map(read).collect::<Result<_, _>>()?,
             next: next.map(|key| place(&key)),
         })
     }

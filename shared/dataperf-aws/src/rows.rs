@@ -1,5 +1,6 @@
 //! Who stands on a board: the rows that change together with a submission.
 
+use dataperf::Verdict;
 use dataperf::challenge::Ranking;
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Entry, rank_key_of, standing};
@@ -9,6 +10,7 @@ use crate::items::{self, DATASET, Item, count, row_item, text};
 use crate::keys::{Key, history_partition};
 use crate::query::Partition;
 use crate::reader;
+use crate::row_spread::{RowSpread, without_key};
 use crate::table::{Change, Condition, Operation, Step, Table};
 
 /// Counts the changes of a submitter's row, also those that leave another submission standing: whoever works out anew
@@ -16,22 +18,30 @@ use crate::table::{Change, Condition, Operation, Step, Table};
 const EDITION: &str = "edition";
 
 /// The operations on the board when a submission is scored for the first time.
-pub(crate) async fn scored(table: &Table, entry: &Entry, order: Order) -> Result<Vec<Operation>, PortError> {
+pub(crate) async fn scored(
+    table: &Table,
+    entry: &Entry,
+    verdict: &Verdict,
+    order: Order,
+) -> Result<Vec<Operation>, PortError> {
     let Some(rank) = rank_key_of(entry, order.direction) else {
         return Ok(Vec::new());
     };
+    let spread = RowSpread::of(verdict).attribute()?;
     if order.ranking == Ranking::All {
-        let row = row_item(Key::own_row(entry), entry, &rank);
+        let mut row = row_item(Key::own_row(entry), entry, &rank);
+        row.extend([spread]);
         return Ok(vec![(Step::Row, table.put(row, None))]);
     }
-    let row = row_item(Key::row(entry), entry, &rank);
+    let mut row = row_item(Key::row(entry), entry, &rank);
+    row.extend([spread]);
     let found = table.item(Key::row(entry)).await?;
     if order.ranking == Ranking::Best
         && found
             .as_ref()
             .is_some_and(|found| !is_of_same_dataset(&row, found))
     {
-        return changed(table, entry, order).await;
+        return changed(table, entry, verdict, order).await;
     }
     let stands = found
         .as_ref()
@@ -42,11 +52,7 @@ pub(crate) async fn scored(table: &Table, entry: &Entry, order: Order) -> Result
         ..Change::default()
     };
     if stands {
-        change.set = row
-            .into_iter()
-            .filter(|(name, _)| !["pk", "sk"].contains(&name.as_str()))
-            .collect();
-        change.set.sort_by(|a, b| a.0.cmp(&b.0));
+        change.set = without_key(row);
         change
             .remove
             .extend((!entry.is_baseline).then_some(items::BASELINE));
@@ -121,13 +127,18 @@ fn comparison(row: &Item, ranking: Ranking, stands: bool) -> Condition {
 pub(crate) async fn changed(
     table: &Table,
     changed: &Entry,
+    verdict: &Verdict,
     order: Order,
 ) -> Result<Vec<Operation>, PortError> {
     let rank = rank_key_of(changed, order.direction);
     if order.ranking == Ranking::All {
         let key = Key::own_row(changed);
         let own = match rank {
-            Some(rank) => table.put(row_item(key, changed, &rank), None),
+            Some(rank) => {
+                let mut row = row_item(key, changed, &rank);
+                row.extend([RowSpread::of(verdict).attribute()?]);
+                table.put(row, None)
+            }
             None => table.delete(key, None),
         };
         return Ok(vec![
@@ -164,6 +175,9 @@ pub(crate) async fn changed(
         Some((line, rank)) => {
             let mut row = row_item(key, line, &rank);
             row.insert(EDITION.into(), count(seen.unwrap_or(0) + 1));
+            if line.id == changed.id {
+                row.extend([RowSpread::of(verdict).attribute()?]);
+            }
             table.put(row, Some(unchanged(seen)))
         }
         None => table.delete(key, Some(unchanged(seen))),

@@ -6,9 +6,9 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use dataperf::figures::Figures;
 use dataperf::in_force::InForce;
-use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, OPEN_ROUND};
+use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
 use dataperf::{Descriptor, Digest, Feedback, Receipt, SubmissionId};
-use dataperf_aws::{Table, now};
+use dataperf_aws::{BoardRow, RowSpread, Table, now};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -96,7 +96,7 @@ pub(super) async fn board(
     let scored_with = table
         .scored_with(facts, &boards.in_force, challenge.as_ref(), &board, now())
         .await?;
-    let rows = page.lines.iter().map(|entry| standing.row(entry, scored_with));
+    let rows = page.lines.iter().map(|row| standing.row(&row.entry, scored_with));
     let mut rows: Vec<Row> = rows.collect();
     if query.include == Some(Include::Spread) {
         let mut spreads = spreads(&app, &caller, &board.benchmark, &page.lines).await?;
@@ -167,15 +167,32 @@ pub(super) async fn must_exist(
     Err(Problem::not_found("unknown_leaderboard", "leaderboard", detail))
 }
 
-/// How the scores of some submissions spread, by id: of those of which the caller sees that.
+/// How the scores of some rows spread, by id: of those of which the caller sees that. Rows that do not say it themselves are
+/// looked up.
 async fn spreads(
     app: &App,
     caller: &Caller,
     benchmark: &str,
-    entries: &[Entry],
+    rows: &[BoardRow],
 ) -> Result<BTreeMap<String, Spread>, Problem> {
-    let ids: Vec<SubmissionId> = entries.iter().map(|entry| entry.id.clone()).collect();
     let challenge = catalogue::challenge(app, benchmark).await?;
+    let mut spreads = BTreeMap::new();
+    for BoardRow { entry, spread } in rows {
+        let Some(RowSpread {
+            dataset,
+            shown_at: Some((level, spread)),
+        }) = spread
+        else {
+            continue;
+        };
+        let shown =
+            || dataperf::challenge::shown(challenge.as_ref(), &entry.board, *dataset, dataperf_aws::now());
+        if caller.is_organizer() || *level <= shown().level {
+            spreads.insert(entry.id.to_string(), spread.clone().into());
+        }
+    }
+    let silent = rows.iter().filter(|row| row.spread.is_none());
+    let ids: Vec<SubmissionId> = silent.map(|row| row.entry.id.clone()).collect();
     let receipts = app.table().await.receipts(benchmark, &ids).await?;
     let spread_of = |(id, receipt): (SubmissionId, Receipt)| {
         let level = if caller.is_organizer() {
@@ -186,5 +203,6 @@ async fn spreads(
         let spread = Figures::of(&receipt.verdict.shown(level)).spread?;
         Some((id.to_string(), spread.into()))
     };
-    Ok(receipts.into_iter().filter_map(spread_of).collect())
+    spreads.extend(receipts.into_iter().filter_map(spread_of));
+    Ok(spreads)
 }

@@ -1,0 +1,161 @@
+//! How a score spreads over seeds or trials, kept in its row of a board: a board with spreads would otherwise read a whole
+//! receipt for each row.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use dataperf::figures::Figures;
+use dataperf::ports::PortError;
+use dataperf::ports::leaderboard::{Board, Entry};
+use dataperf::{Digest, Feedback, Verdict};
+use serde::{Deserialize, Serialize};
+
+use crate::items::{Item, text};
+use crate::pages::{Cursor, Page, PageError};
+use crate::query::Partition;
+use crate::reader;
+use crate::table::Table;
+
+/// The attribute of a row.
+const SPREAD: &str = "spread";
+
+/// How the score of a row spreads.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// What was repeated, such as `seed`.
+    pub over: String,
+    /// The score of each repetition; the score is their mean.
+    pub values: Vec<f64>,
+    /// Their standard deviation, that of a population.
+    pub std: f64,
+    /// The least of them.
+    pub min: f64,
+    /// The greatest of them.
+    pub max: f64,
+}
+
+/// What a row keeps beside its score.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RowSpread {
+    /// The data set of the score, on which it depends how much is shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dataset: Option<Digest>,
+    /// The spread with the lowest level that shows it; `None` where nothing was repeated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown_at: Option<(Feedback, Spread)>,
+}
+
+/// A row of a board.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BoardRow {
+    /// Who stands there.
+    pub entry: Entry,
+    /// How the score spreads; `None` in a row of earlier versions, and where another of a submitter's scores stands since one
+    /// was withdrawn: the receipt has it then.
+    pub spread: Option<RowSpread>,
+}
+
+impl RowSpread {
+    /// Of a verdict, whole.
+    pub fn of(verdict: &Verdict) -> Self {
+        let levels = [Feedback::Score, Feedback::Metrics, Feedback::Full];
+        let at = |level| Some((level, Figures::of(&verdict.shown(level)).spread?));
+        let shown_at = levels.into_iter().find_map(at);
+        Self {
+            dataset: verdict.dataset,
+            shown_at: shown_at.map(|(level, spread)| {
+                let spread = Spread {
+                    over: spread.over.to_owned(),
+                    values: spread.values,
+                    std: spread.std,
+                    min: spread.min,
+                    max: spread.max,
+                };
+                (level, spread)
+            }),
+        }
+    }
+
+    /// The attribute that keeps it.
+    pub(crate) fn attribute(&self) -> Result<(String, AttributeValue), PortError> {
+        let json = serde_json::to_string(self).map_err(|error| PortError::Malformed {
+            what: "the spread of a row".into(),
+            why: error.to_string(),
+        })?;
+        Ok((SPREAD.to_owned(), text(json)))
+    }
+}
+
+impl Table {
+    /// The rows of a board, best first, from `after` on; at most `n`.
+    ///
+    /// # Errors
+    /// [`PageError`].
+    pub async fn board_page(
+        &self,
+        board: &Board,
+        after: Option<&Cursor>,
+        n: usize,
+    ) -> Result<Page<BoardRow>, PageError> {
+        let Page { mut lines, next } = self.lines(&Partition::ranking(board), after, n, row).await?;
+        let entries = lines.iter().map(|row| row.entry.clone()).collect();
+        for (row, entry) in lines.iter_mut().zip(self.with_datasets(entries).await?) {
+            row.entry = entry;
+        }
+        Ok(Page { lines, next })
+    }
+}
+
+fn row(item: &Item) -> Result<BoardRow, PortError> {
+    let entry = reader::entry(item)?;
+    let json = item.get(SPREAD).and_then(|spread| spread.as_s().ok());
+    // one that can't be read is as good as none: the receipt has it
+    let spread = json.and_then(|json| serde_json::from_str(json).ok());
+    Ok(BoardRow { entry, spread })
+}
+
+/// The attributes of a row without its key.
+pub(crate) fn without_key(row: Item) -> Vec<(String, AttributeValue)> {
+    let mut attributes: Vec<_> = row
+        .into_iter()
+        .filter(|(name, _)| !["pk", "sk"].contains(&name.as_str()))
+        .collect();
+    attributes.sort_by(|a, b| a.0.cmp(&b.0));
+    attributes
+}
+
+#[cfg(test)]
+mod tests {
+    use dataperf::Scorecard;
+    use serde_json::json;
+
+    use super::*;
+
+    fn scored(metrics: serde_json::Value) -> Verdict {
+        let metrics = metrics.as_object().expect("an object").clone();
+        let card = Scorecard {
+            score: 0.5,
+            metrics: metrics.into_iter().collect(),
+        };
+        let digest = Digest::of(b"any");
+        Verdict::scored("speech-selection", "en-25", digest, digest, card)
+    }
+
+    #[test]
+    fn a_row_keeps_the_spread_and_the_level_that_shows_it() {
+        let of_seeds = RowSpread::of(&scored(json!({ "per_seed": [0.25, 0.75], "seeds": [1, 2] })));
+        let (level, spread) = of_seeds.shown_at.clone().expect("a spread");
+        assert_eq!(
+            (level, spread.values.as_slice()),
+            (Feedback::Metrics, [0.25, 0.75].as_slice())
+        );
+        let json = serde_json::to_string(&of_seeds).expect("JSON");
+        assert_eq!(
+            serde_json::from_str::<RowSpread>(&json).expect("as written"),
+            of_seeds
+        );
+        let of_one = RowSpread::of(&scored(json!({ "n_clips": 3 })));
+        assert_eq!(
+            (of_one.shown_at, of_one.dataset),
+            (None, Some(Digest::of(b"any")))
+        );
+    }
+}
