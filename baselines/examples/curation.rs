@@ -12,7 +12,9 @@ use std::time::Instant;
 
 use dataperf::progress::Silent;
 use dataperf_baselines::curation::{Images, augmented, balanced, doubts};
-use dataperf_datasets::numerals::{HIDDEN_PER_CLASS, NUMERALS, Numeral, SIDE, clean_set, start_set};
+use dataperf_datasets::numerals::{
+    HIDDEN_PER_CLASS, HIDDEN_SEED, NUMERALS, Numeral, SIDE, START_SEED, clean_set, start_set,
+};
 use dataperf_numerics::network::{Network, Training, train};
 
 /// Most images of a training set.
@@ -58,7 +60,10 @@ fn images(set: &[Numeral]) -> Images {
 }
 
 fn write_sets(directory: &Path) -> Result<(), Box<dyn Error>> {
-    for (name, set) in [("start", start_set(1)), ("hidden", clean_set(500, 2))] {
+    for (name, set) in [
+        ("start", start_set(START_SEED)),
+        ("hidden", clean_set(500, HIDDEN_SEED)),
+    ] {
         let set = images(&set);
         fs::write(directory.join(format!("{name}.pixels")), &set.pixels)?;
         fs::write(directory.join(format!("{name}.classes")), bytes(&set.classes))?;
@@ -91,8 +96,8 @@ fn write_trained(directory: &Path, network: &Network, n_steps: Option<usize>) ->
 
 /// Accuracies in percent of each baseline, seed by seed, then their mean and standard deviation.
 fn print_table(n_seeds: u32) -> Result<(), Box<dyn Error>> {
-    let start = images(&start_set(1));
-    let hidden = images(&clean_set(HIDDEN_PER_CLASS, 2));
+    let start = images(&start_set(START_SEED));
+    let hidden = images(&clean_set(HIDDEN_PER_CLASS, HIDDEN_SEED));
     let mut table: Vec<(&str, Vec<f64>)> = Vec::new();
     for seed in 0..n_seeds {
         let doubts = doubts(&start, seed, &Silent)?;
@@ -133,7 +138,7 @@ fn print_table(n_seeds: u32) -> Result<(), Box<dyn Error>> {
 fn print_clean() -> Result<(), Box<dyn Error>> {
     let set = images(&clean_set(MAX_IMAGES / NUMERALS.len(), 5));
     let began = Instant::now();
-    let accuracy = accuracy(&set, &images(&clean_set(HIDDEN_PER_CLASS, 2)), 0)?;
+    let accuracy = accuracy(&set, &images(&clean_set(HIDDEN_PER_CLASS, HIDDEN_SEED)), 0)?;
     println!(
         "{MAX_IMAGES} images: {:.1} s, {accuracy:.2} %",
         began.elapsed().as_secs_f64()

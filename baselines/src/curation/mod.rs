@@ -50,14 +50,14 @@ impl Images {
 #[cfg(test)]
 mod tests {
     use dataperf::progress::Silent;
-    use dataperf_datasets::numerals::{NUMERALS, SIDE, start_set};
+    use dataperf_datasets::numerals::{NUMERALS, SIDE, START_SEED, start_set};
 
     use super::*;
     use crate::random::Random;
 
     /// The first numerals of the demo's start set.
     fn numerals(n: usize) -> Images {
-        let set = &start_set(1)[..n];
+        let set = &start_set(START_SEED)[..n];
         Images {
             height: SIDE,
             width: SIDE,

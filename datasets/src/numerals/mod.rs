@@ -22,6 +22,13 @@ pub const HIDDEN_PER_CLASS: usize = 52;
 /// Images of the label book a class.
 pub const BOOK_PER_CLASS: usize = 5;
 
+/// The seed of the demo's start set.
+pub const START_SEED: u32 = 1;
+/// The seed of the demo's hidden set.
+pub const HIDDEN_SEED: u32 = 2;
+/// The seed of the demo's label book.
+pub const BOOK_SEED: u32 = 3;
+
 /// Images of the start set a class: 3,000 in all, and four times as many of one class as of another.
 const START: [usize; 10] = [520, 420, 310, 180, 460, 260, 170, 120, 150, 410];
 /// Of the start set, the share that a careful hand has written: large, upright and in the middle.
@@ -91,7 +98,7 @@ fn start_image(truth: usize, chance: &mut Chance) -> Numeral {
 
 /// Numerals without a fault by all sorts of people, class by class, the same number of each.
 ///
-/// The hidden set has [`HIDDEN_PER_CLASS`] and the label book [`BOOK_PER_CLASS`] a class, each from a seed of its own.
+/// The demo's hidden set is `clean_set(HIDDEN_PER_CLASS, HIDDEN_SEED)`, its label book `clean_set(BOOK_PER_CLASS, BOOK_SEED)`.
 pub fn clean_set(n_per_class: usize, seed: u32) -> Vec<Numeral> {
     let mut chance = Chance::new(seed);
     let truths = (0..NUMERALS.len()).flat_map(|truth| std::iter::repeat_n(truth, n_per_class));
@@ -130,7 +137,7 @@ mod tests {
 
     #[test]
     fn start_set_is_unbalanced_and_faulty() {
-        let set = start_set(1);
+        let set = start_set(START_SEED);
         assert_eq!(set.len(), 3000);
         let n_with = |fault: Option<Fault>| set.iter().filter(|numeral| numeral.fault == fault).count();
         let shares = [
@@ -153,7 +160,7 @@ mod tests {
     /// All of an image's ink is on the paper, and there is enough of it.
     #[test]
     fn clean_numerals_are_whole() {
-        for numeral in clean_set(HIDDEN_PER_CLASS, 2) {
+        for numeral in clean_set(HIDDEN_PER_CLASS, HIDDEN_SEED) {
             let row = |y: usize| &numeral.pixels[y * SIDE..][..SIDE];
             let lightest = f64::from(*numeral.pixels.iter().max().unwrap());
             let n_dark = numeral
@@ -172,13 +179,13 @@ mod tests {
     #[test]
     fn bytes_are_frozen() {
         assert_eq!(
-            digest(&start_set(1)),
+            digest(&start_set(START_SEED)),
             "26f862e18145fdf6129faf46bb5b0fee0cb815b8758f2de6820332b441c54d34"
         );
         assert_eq!(
-            digest(&clean_set(BOOK_PER_CLASS, 3)),
+            digest(&clean_set(BOOK_PER_CLASS, BOOK_SEED)),
             "aaa862c9b0d68bf8e9d0fddb7ebc2bf9cc4014df9f1b8a4eff3d9fdca65a8290"
         );
-        assert_ne!(start_set(1), start_set(4));
+        assert_ne!(start_set(START_SEED), start_set(4));
     }
 }
