@@ -7,7 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use dataperf::benchmarks::vision_debugging::VisionDebugging;
-use dataperf::benchmarks::{data_acquisition, own_data, speech_selection, vision_debugging, vision_selection};
+use dataperf::benchmarks::{
+    data_acquisition, own_data, speech_selection, vision_debugging, vision_selection,
+};
 use dataperf::dataset::{Dataset, Integrity};
 use dataperf::evaluate::{Evaluated, evaluate, gather};
 use dataperf::evidence::{Evidence, EvidenceError, Weights};

@@ -56,7 +56,7 @@ impl Table {
         n: usize,
     ) -> Result<Page<Entry>, PageError> {
         let partition = Partition::of(keys::history_partition(benchmark, submitter));
-        self.entries(&partition.newest_first(), after, n).await
+        self.entries_page(&partition.newest_first(), after, n).await
     }
 
     /// The scored submissions of a board, oldest first, from `after` on; at most `n`.
@@ -70,7 +70,7 @@ impl Table {
         n: usize,
     ) -> Result<Page<Entry>, PageError> {
         let partition = Partition::of(keys::series_partition(board));
-        self.entries(&partition, after, n).await
+        self.entries_page(&partition, after, n).await
     }
 
     /// The data set that a board is scored with: what round and data sets in force say, or else that of the newest upload which has a
@@ -122,7 +122,7 @@ impl Table {
     }
 
     /// Lines of a partition, each scored one with the data set it was scored with.
-    async fn entries(
+    async fn entries_page(
         &self,
         partition: &Partition,
         after: Option<&Cursor>,
