@@ -155,7 +155,7 @@ async fn receipts_of_every_kind_are_signed_and_a_change_of_any_field_is_noticed(
     let rejected = world.put(&bad, fs::read(several).unwrap()).await;
     let of_rejection = object(&world, &world.only_receipt_of(&rejected).await.object_key()).await;
 
-    world.publish(&other_dataset(&world));
+    world.replace(&other_dataset(&world));
     let ran = world.command(&["rescore", BENCHMARK, "en-25"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     let again = world.only_receipt_of(&sent).await;

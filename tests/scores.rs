@@ -197,7 +197,8 @@ async fn the_command_line_submits_and_shows() {
     let boards = world.command(&["leaderboard", BENCHMARK]).json();
     assert_eq!(boards[0]["leaderboard"], "en-25");
     let place = json!({ "rank": 1, "is_baseline": false, "submitter": "ada", "score": receipt.verdict.score,
-                        "received_at": receipt.received_at, "submission": id });
+                        "received_at": receipt.received_at, "submission": id,
+                        "dataset": receipt.verdict.dataset, "is_of_other_dataset": false });
     assert_eq!(boards[0]["places"], json!([place]));
 
     fs::write(artifact, "{}").unwrap();

@@ -106,6 +106,14 @@ async fn items() {
     insta::assert_snapshot!("items", items.join("\n"));
 }
 
+/// A mark's partition follows from the submission's id, which S3 draws.
+fn without_shard(text: &str) -> String {
+    match text.split_once("#unfinished#") {
+        Some((before, after)) => format!("{before}#unfinished#SHARD{}", &after[1..]),
+        None => text.to_owned(),
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_unfinished_item() {
     let world = World::without_dataset(|_| ()).await;
@@ -122,7 +130,7 @@ async fn an_unfinished_item() {
         let text = text
             .replace(sent.id().as_str(), "SUBMISSION")
             .replace(&sent.version, "VERSION");
-        items.push(text.replace(&received_at, "RECEIVED_AT"));
+        items.push(without_shard(&text.replace(&received_at, "RECEIVED_AT")));
     }
     items.sort();
     insta::assert_snapshot!("items_unfinished", items.join("\n"));

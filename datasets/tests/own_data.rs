@@ -481,6 +481,6 @@ fn a_seller_whose_files_are_in_a_folder_is_found_by_its_name() {
     fs::create_dir(folder.path().join("clinics")).unwrap();
     write(&folder, "clinics/zoe.csv", "x,y,label\n0,0,a\n5,5,b\n");
     write(&folder, "clinics/abe.csv", "label,x,y\nb,5,6\n");
-    let verdict = verdict::<Acquisition>(folder.path(), "market", r#"{"counts": {"zoe": 1}}"#);
+    let verdict = verdict::<Acquisition>(folder.path(), "market", r#"{"counts": {"abe": 1}}"#);
     assert!(verdict.score.is_some(), "{verdict:?}");
 }

@@ -4,8 +4,6 @@ use std::collections::BTreeSet;
 
 use dataperf::SubmitterName;
 use dataperf::benchmarks::own_data::{About, MAX_CLASSES, ScoreMetric, Scoring};
-use dataperf_numerics::learner::{Kernel, Learner, SvcSettings};
-use dataperf_numerics::models::logistic_regression::LogisticSettings;
 
 use super::problems::{Problems, offer};
 use super::source::{Files, Source};
@@ -15,7 +13,7 @@ use super::yaml::{At, Key, Node, Value};
 pub(super) const FILE: &str = "task.yaml";
 /// The version of the document's form.
 const SCHEMA: f64 = 1.0;
-const MAX_TITLE_CHARS: usize = 120;
+pub(super) const MAX_TITLE_CHARS: usize = 120;
 const MAX_DESCRIPTION_CHARS: usize = 20_000;
 /// The most digits behind the point.
 const MAX_DIGITS: f64 = 9.0;
@@ -70,7 +68,7 @@ pub(super) struct Reader<'a> {
 /// The members of a mapping.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Members<'n> {
-    at: At,
+    pub(super) at: At,
     list: &'n [(Key, Node)],
 }
 
@@ -311,18 +309,6 @@ impl Reader<'_> {
         })
     }
 
-    /// The model of rows, for so many classes.
-    pub(super) fn learner(&mut self, members: Members<'_>, n_classes: Option<usize>) -> Option<Learner> {
-        let model = self.required(members, "model").and_then(|node| self.model(node));
-        if matches!(model, Some(Learner::GradientBoosting {})) && n_classes.is_some_and(|n| n > 2) {
-            self.wrong(
-                members.at,
-                "`gradient_boosting` is for two classes: choose another model, or two classes",
-            );
-        }
-        model
-    }
-
     fn head(&mut self, members: Members<'_>, task: &str, higher_is_better: bool) {
         if let Some(node) = self.required(members, "schema") {
             self.number(
@@ -396,154 +382,6 @@ impl Reader<'_> {
         Some(classes)
     }
 
-    fn model(&mut self, node: &Node) -> Option<Learner> {
-        const KINDS: &[&str] = &[
-            "logistic_regression",
-            "svc",
-            "soft_voting",
-            "gradient_boosting",
-            "k_nearest",
-            "nearest_centroid",
-        ];
-        let name = "model";
-        if let Value::Text(_) = node.value {
-            // a model with its defaults may be named alone
-            let kind = self.choice(node, name, KINDS)?;
-            return Some(default_of(kind));
-        }
-        let members = self.members(node, name)?;
-        let kind = self.required(members, "kind")?;
-        let kind = self.choice(kind, "kind", KINDS)?;
-        let keys: &[&str] = match kind {
-            "logistic_regression" => &["kind", "C", "max_iter", "tol"],
-            "svc" => &["kind", "kernel", "gamma", "C", "tol"],
-            "k_nearest" => &["kind", "k"],
-            _ => &["kind"],
-        };
-        self.object(node, name, keys)?;
-        let positive = |number: f64| number > 0.0 && number.is_finite();
-        let mut number = |name: &str, default| match members.get(name) {
-            None => Some(default),
-            Some(node) => self.number(node, name, "above 0", positive),
-        };
-        match kind {
-            "logistic_regression" => {
-                let (c, tol) = (number("C", 1.0), number("tol", 1e-4));
-                let max_iter = members
-                    .get("max_iter")
-                    .map_or(Some(100.0), |node| self.whole(node, "max_iter", 1.0, 100_000.0));
-                Some(Learner::LogisticRegression {
-                    c: c?,
-                    max_iter: max_iter? as usize,
-                    tol: tol?,
-                })
-            }
-            "svc" => {
-                let (c, tol) = (number("C", 1.0), number("tol", 1e-3));
-                let kernel = members.get("kernel").map_or(Some("rbf"), |node| {
-                    self.choice(node, "kernel", &["rbf", "linear"])
-                });
-                if let Some(node) = members.get("gamma") {
-                    self.choice(node, "gamma", &["scale"]);
-                }
-                Some(Learner::Svc {
-                    kernel: if kernel? == "linear" {
-                        Kernel::Linear
-                    } else {
-                        Kernel::Rbf
-                    },
-                    c: c?,
-                    tol: tol?,
-                })
-            }
-            "k_nearest" => {
-                let k = members
-                    .get("k")
-                    .map_or(Some(5.0), |node| self.whole(node, "k", 1.0, 100_000.0));
-                Some(Learner::KNearest { k: k? as usize })
-            }
-            other => Some(default_of(other)),
-        }
-    }
-
-    fn metric(&mut self, node: &Node, classes: Option<&[String]>) -> Option<ScoreMetric> {
-        const KINDS: &[&str] = &[
-            "accuracy",
-            "balanced_accuracy",
-            "f1",
-            "macro_f1",
-            "worst_group_accuracy",
-        ];
-        let (kind, class) = if let Value::Map(_) = node.value {
-            let members = self.object(node, "metric", &["kind", "class"])?;
-            let kind = self.required(members, "kind")?;
-            (self.choice(kind, "kind", KINDS)?, members.get("class"))
-        } else {
-            (self.choice(node, "metric", KINDS)?, None)
-        };
-        if let Some(class) = class.filter(|_| kind != "f1") {
-            self.wrong(
-                class.at,
-                format!("`class` is for `f1`, and the metric is `{kind}`: leave it out"),
-            );
-        }
-        Some(match kind {
-            "accuracy" => ScoreMetric::Accuracy,
-            "balanced_accuracy" => ScoreMetric::BalancedAccuracy,
-            "macro_f1" => ScoreMetric::MacroF1,
-            "worst_group_accuracy" => ScoreMetric::WorstGroupAccuracy,
-            _ => {
-                let Some(class) = class else {
-                    self.wrong(
-                        node.at,
-                        "`f1` is of one class: write `metric: {kind: f1, class: NAME}`",
-                    );
-                    return None;
-                };
-                let name = self.text(class, "class", MAX_TITLE_CHARS)?;
-                let known: Vec<&str> = classes?.iter().map(String::as_str).collect();
-                if !known.contains(&name.as_str()) {
-                    self.wrong(
-                        class.at,
-                        format!("`{name}` is no class: {}", offer(&name, &known)),
-                    );
-                    return None;
-                }
-                ScoreMetric::F1 { class: name }
-            }
-        })
-    }
-
-    pub(super) fn seeds(&mut self, members: Members<'_>, model: Option<&Learner>) -> Option<Vec<u32>> {
-        let Some(node) = members.get("seeds") else {
-            return Some(vec![0]);
-        };
-        let mut seeds = Vec::new();
-        for item in self.list(node, "seeds")? {
-            seeds.push(self.whole(item, "seeds", 0.0, u32::MAX.into())? as u32);
-        }
-        let is_voting = matches!(model, None | Some(Learner::SoftVoting { .. }));
-        let distinct: BTreeSet<&u32> = seeds.iter().collect();
-        if seeds.is_empty() || seeds.len() > 100 || distinct.len() != seeds.len() {
-            self.wrong(
-                node.at,
-                format!("there are {} seeds: name 1 to 100 different ones", seeds.len()),
-            );
-            return None;
-        }
-        if seeds.len() > 1 && !is_voting {
-            self.wrong(
-                node.at,
-                format!(
-                    "there are {} seeds, and only `soft_voting` draws: name one, or leave `seeds` out",
-                    seeds.len()
-                ),
-            );
-            return None;
-        }
-        Some(seeds)
-    }
-
     /// A board's name and line, with whatever else its keys are.
     pub(super) fn boards<'n>(
         &mut self,
@@ -583,27 +421,5 @@ impl Reader<'_> {
             boards.push((name, about, board));
         }
         boards
-    }
-}
-
-fn default_of(kind: &str) -> Learner {
-    match kind {
-        "svc" => Learner::Svc {
-            kernel: Kernel::Rbf,
-            c: 1.0,
-            tol: 1e-3,
-        },
-        "soft_voting" => Learner::SoftVoting {
-            logistic: LogisticSettings::default(),
-            svc: SvcSettings::default(),
-        },
-        "gradient_boosting" => Learner::GradientBoosting {},
-        "k_nearest" => Learner::KNearest { k: 5 },
-        "nearest_centroid" => Learner::NearestCentroid {},
-        _ => Learner::LogisticRegression {
-            c: 1.0,
-            max_iter: 100,
-            tol: 1e-4,
-        },
     }
 }

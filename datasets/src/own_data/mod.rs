@@ -10,6 +10,7 @@ mod features;
 mod init;
 pub(crate) mod npy;
 mod problems;
+mod scoring;
 mod selection;
 mod source;
 mod yaml;

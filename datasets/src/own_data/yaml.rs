@@ -50,7 +50,7 @@ impl Node {
     /// # Errors
     /// A sentence with the line, when the text is no YAML.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let options = serde_saphyr::options! { with_snippet: false };
+        let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
         let node: Spanned<Value> = serde_saphyr::from_str_with_options(text, options)
             .map_err(|error| format!("it is no YAML: {}", error.to_string().replace('\n', " ")))?;
         Ok(node.into())
