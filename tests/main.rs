@@ -28,6 +28,7 @@ mod receipts;
 mod rush;
 mod scale;
 mod scores;
+mod spreads;
 mod storms;
 mod sweeping;
 mod tidy;

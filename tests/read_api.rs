@@ -11,6 +11,7 @@ use ureq::http::Response;
 use ureq::http::header::HeaderMap;
 
 use crate::project::{BENCHMARK, demo, good};
+use crate::spreads::spreads_are_in_rows;
 use crate::world::{Sent, World, board};
 
 /// An answer.
@@ -374,47 +375,7 @@ async fn lists_come_in_pages_as_json_and_as_csv() {
         assert_eq!(history, [0.625, 0.75], "newest first, {limit} a page");
     }
 
-    let spread = reading
-        .ask(ANONYMOUS, &format!("{board}?include=spread&limit=1"))
-        .json();
-    assert_eq!(
-        spread["rows"][0]["spread"]["values"],
-        serde_json::json!([0.75, 1.0])
-    );
-    assert_eq!(spread["rows"][0]["spread"]["std"], 0.125);
-    // each row says it by itself; of one of an earlier version the receipt is read
-    let n_read = || async {
-        let snapshot = reading.world.cloud.snapshot().await.unwrap();
-        snapshot
-            .table_operations
-            .get("BatchGetItem")
-            .copied()
-            .unwrap_or_default()
-    };
-    let all = format!("{board}?include=spread&limit=50");
-    let of_rows = reading.ask(ANONYMOUS, &all).json();
-    assert_eq!(n_read().await, 0);
-    for item in reading
-        .world
-        .items()
-        .await
-        .iter()
-        .filter(|item| item.contains_key("spread"))
-    {
-        let key = ["pk", "sk"].map(|name| (name.to_owned(), item[name].clone()));
-        let update = reading
-            .world
-            .clients
-            .dynamodb
-            .update_item()
-            .table_name("dataperf");
-        let update = update
-            .set_key(Some(key.into()))
-            .update_expression("REMOVE spread");
-        update.send().await.unwrap();
-    }
-    assert_eq!(reading.ask(ANONYMOUS, &all).json(), of_rows);
-    assert_eq!(n_read().await, 1);
+    spreads_are_in_rows(&reading, &board).await;
     let csv = reading.ask_with(ANONYMOUS, &format!("{board}?limit=4"), &[("accept", "text/csv")]);
     assert_eq!(
         csv.header("content-type"),

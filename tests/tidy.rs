@@ -18,6 +18,24 @@ fn pascal_case(id: &str) -> String {
     id.split('-').map(capitalised).collect()
 }
 
+/// What the trial before publishing holds contests to is half of what their function has.
+fn the_trial_knows_what_the_function_has(id: &str, template: &str) {
+    let trial = fs::read_to_string(root().join("cli/src/commands/dataset/trial.rs")).unwrap();
+    let (_, block) = template
+        .split_once(&format!("  {}Function:", pascal_case(id)))
+        .unwrap();
+    let number = |key: &str| {
+        let (_, rest) = block.split_once(&format!("      {key}: ")).unwrap();
+        rest.split_whitespace().next().unwrap().to_owned()
+    };
+    for line in [
+        format!("const FUNCTION_SECONDS: f64 = {}.0;", number("Timeout")),
+        format!("const FUNCTION_MB: u64 = {};", number("MemorySize")),
+    ] {
+        assert!(trial.contains(&line), "the trial has no `{line}`");
+    }
+}
+
 #[test]
 fn every_benchmark_has_one_name_everywhere() {
     let template = fs::read_to_string(root().join("template.yaml")).unwrap();
@@ -36,21 +54,7 @@ fn every_benchmark_has_one_name_everywhere() {
             assert!(root().join(format!("{own}/mod.rs")).is_file(), "`{id}`");
             let document = format!("demo/{id}/task.yaml");
             assert!(root().join(&document).is_file(), "`{id}` has no `{document}`");
-            // what the trial before publishing holds contests to
-            let trial = fs::read_to_string(root().join("cli/src/commands/dataset/trial.rs")).unwrap();
-            let (_, block) = template
-                .split_once(&format!("  {}Function:", pascal_case(id)))
-                .unwrap();
-            let number = |key: &str| {
-                let (_, rest) = block.split_once(&format!("      {key}: ")).unwrap();
-                rest.split_whitespace().next().unwrap().to_owned()
-            };
-            for line in [
-                format!("const FUNCTION_SECONDS: f64 = {}.0;", number("Timeout")),
-                format!("const FUNCTION_MB: u64 = {};", number("MemorySize")),
-            ] {
-                assert!(trial.contains(&line), "the trial has no `{line}`");
-            }
+            the_trial_knows_what_the_function_has(id, &template);
         } else {
             for file in ["mod", "submission", "validation", "model", "metric"] {
                 let path = format!(

@@ -131,7 +131,7 @@ async fn main() -> ExitCode {
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .init();
-    match run(cli).await {
+    match Box::pin(run(cli)).await {
         Ok(Done::Fine) => ExitCode::SUCCESS,
         Ok(Done::Rejected) => ExitCode::from(2),
         Err(error) => {

@@ -1,5 +1,7 @@
 //! Folders of own data: what is imported, and everything that is refused, said at once.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
+
 use std::fs;
 use std::path::Path;
 

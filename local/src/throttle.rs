@@ -195,7 +195,7 @@ mod tests {
         let later = begin + Duration::from_millis(200);
         assert_eq!(throttle.take(&[of("a", 2.0)], later), Ok(()));
         assert!(throttle.take(&[of("a", 2.0)], later).is_err());
-        let much_later = begin + Duration::from_secs(60);
+        let much_later = begin + Duration::from_mins(1);
         assert_eq!(
             throttle.take(&[of("a", 25.0)], much_later),
             Ok(()),

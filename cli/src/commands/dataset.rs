@@ -60,7 +60,7 @@ pub(crate) async fn run(command: DatasetCommand, format: Format) -> Result<Done>
         DatasetCommand::Show(ShowArgs {
             directory,
             public: None,
-        }) => show(&directory, format).await,
+        }) => show(&directory, format),
         DatasetCommand::Show(ShowArgs {
             directory,
             public: Some(out),
@@ -133,7 +133,7 @@ async fn import(args: ImportArgs, format: Format) -> Result<Done> {
     } else {
         with_benchmark(&args.benchmark, task).await?;
     }
-    show(&args.out, format).await
+    show(&args.out, format)
 }
 
 /// A data set's manifest and name.
@@ -169,7 +169,7 @@ pub(crate) fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>> {
     Ok((descriptor.leaderboards)(manifest)?)
 }
 
-async fn show(directory: &Path, format: Format) -> Result<Done> {
+fn show(directory: &Path, format: Format) -> Result<Done> {
     let Opened { manifest, digest, .. } = open(directory)?;
     let boards = leaderboards(&manifest)?;
     if format == Format::Json {

@@ -116,7 +116,9 @@ impl Import for Acquisition {
         notes.extend(casts(
             training.iter().copied().chain(&evals.hidden).chain(&evals.public),
         ));
-        notes.iter().for_each(|note| progress.note(note));
+        for note in &notes {
+            progress.note(note);
+        }
         let files: Vec<_> = training
             .iter()
             .map(|opened| (&opened.features, &opened.scanned))
@@ -301,7 +303,7 @@ fn prices(
             let text = reader.text(node, "prices", 1000).unwrap_or_default();
             let read = within(from, &text)
                 .map_err(|why| vec![why])
-                .and_then(|path| Examples::read(&text, path, &PRICED));
+                .and_then(|path| Examples::read(&text, &path, &PRICED));
             match read {
                 Ok(table) => {
                     for (row, (name, price)) in table

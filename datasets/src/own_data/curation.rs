@@ -95,7 +95,9 @@ impl Import for Curation {
         let (Some(parts), Some((model, seeds)), Some(examples)) = (parts, model, kind) else {
             return Ok(serde_json::Value::Null);
         };
-        notes.iter().for_each(|note: &String| progress.note(note));
+        for note in &notes {
+            progress.note(note);
+        }
         let mut about = parts.about;
         about.picture = picture;
         to_json(

@@ -114,7 +114,9 @@ impl Import for Debugging {
         notes.extend(casts(
             [&train].into_iter().chain(&evals.hidden).chain(&evals.public),
         ));
-        notes.iter().for_each(|note| progress.note(note));
+        for note in &notes {
+            progress.note(note);
+        }
         train.features.freeze(TRAIN, &train.scanned, writer)?;
         let given = [("id", "id"), ("label", "given"), ("group", "group")];
         writer.bytes(&examples_file(TRAIN), &train.examples.to_csv(&given))?;

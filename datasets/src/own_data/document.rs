@@ -139,8 +139,7 @@ impl Reader<'_> {
     /// A text; a number or truth value is the text that it is written as.
     pub(super) fn text(&mut self, node: &Node, name: &str, max_chars: usize) -> Option<String> {
         let text = match &node.value {
-            Value::Text(text) => text.clone(),
-            Value::Number(_, text) => text.clone(),
+            Value::Text(text) | Value::Number(_, text) => text.clone(),
             Value::Bool(bool) => bool.to_string(),
             _ => {
                 self.wrong_kind(node, name, "a text");

@@ -1,6 +1,6 @@
 //! Rows that two sets have in common, exactly or nearly: what a model has seen, it need not have learned.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use ndarray::{Array2, Axis};
 use rayon::prelude::*;
@@ -75,7 +75,7 @@ fn near(eval: &Opened, other: &Opened) -> Option<String> {
     normalize(&mut rows, &mean);
     let mut others = read(other)?;
     normalize(&mut others, &mean);
-    let exact: HashMap<u64, ()> = other.scanned.row_hashes.iter().map(|&hash| (hash, ())).collect();
+    let exact: HashSet<u64> = other.scanned.row_hashes.iter().copied().collect();
     let blocks: Vec<usize> = (0..rows.nrows()).step_by(BLOCK_ROWS).collect();
     let found: Vec<(usize, usize)> = blocks
         .into_par_iter()
@@ -100,7 +100,7 @@ fn near(eval: &Opened, other: &Opened) -> Option<String> {
             near.map(|(row, (_, of_other))| (first + row, of_other))
                 .collect::<Vec<_>>()
         })
-        .filter(|(row, _)| !exact.contains_key(&eval.scanned.row_hashes[*row]))
+        .filter(|(row, _)| !exact.contains(&eval.scanned.row_hashes[*row]))
         .collect();
     (!found.is_empty()).then(|| {
         format!(

@@ -1,7 +1,7 @@
 //! Examples: a line for each row of features, with its id, its label and perhaps its group and cluster.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::problems::{OfFile, offer};
 use crate::embeddings;
@@ -31,7 +31,7 @@ impl Examples {
     ///
     /// # Errors
     /// Sentences: not readable, a column missing, a line with another number of fields, an empty or long field.
-    pub(super) fn read(name: &str, path: PathBuf, wanted: &Wanted) -> Result<Self, Vec<String>> {
+    pub(super) fn read(name: &str, path: &Path, wanted: &Wanted) -> Result<Self, Vec<String>> {
         let is_parquet = path
             .extension()
             .is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"));
@@ -39,9 +39,9 @@ impl Examples {
             return Err(vec![format!("`{name}` is no file")]);
         }
         let mut examples = if is_parquet {
-            Self::of_parquet(name, &path, wanted)?
+            Self::of_parquet(name, path, wanted)?
         } else {
-            Self::of_csv(name, &path, wanted)?
+            Self::of_csv(name, path, wanted)?
         };
         let missing = wanted
             .required
@@ -81,7 +81,8 @@ impl Examples {
                 0 => {}
                 1 => drop(columns.insert((*known).to_owned(), Vec::new())),
                 _ => {
-                    problems.add(|| format!("`{name}` line 1: the column `{known}` is there twice: keep one"))
+                    problems
+                        .add(|| format!("`{name}` line 1: the column `{known}` is there twice: keep one"));
                 }
             }
         }

@@ -294,7 +294,6 @@ pub(super) fn freeze_all(
 fn frozen_as(source: Option<Kind>, is_small_whole: bool, is_narrow: bool) -> (Dtype, Option<String>) {
     let cast = |from: &str, to: &str| Some(format!("{from} become {to}"));
     match source {
-        Some(Kind::F64) => (Dtype::F64, None),
         Some(Kind::F32) => (Dtype::F32, None),
         Some(Kind::F16) => (Dtype::F32, cast("16-bit floats", "32-bit floats")),
         Some(Kind::Bool) => (Dtype::F32, cast("truth values", "32-bit floats, 0 and 1")),
@@ -307,7 +306,7 @@ fn frozen_as(source: Option<Kind>, is_small_whole: bool, is_narrow: bool) -> (Dt
         ),
         // A text says nothing of its numbers' width: the narrowest that holds every number exactly.
         None if is_small_whole || is_narrow => (Dtype::F32, None),
-        None => (Dtype::F64, None),
+        Some(Kind::F64) | None => (Dtype::F64, None),
     }
 }
 
@@ -315,7 +314,8 @@ fn frozen_as(source: Option<Kind>, is_small_whole: bool, is_narrow: bool) -> (Dt
 pub(super) fn hash(row: &[f64]) -> u64 {
     let mut hasher = DefaultHasher::new();
     row.len().hash(&mut hasher);
-    row.iter()
-        .for_each(|number| (number + 0.0).to_bits().hash(&mut hasher));
+    for number in row {
+        (number + 0.0).to_bits().hash(&mut hasher);
+    }
     hasher.finish()
 }

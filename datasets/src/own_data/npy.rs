@@ -1,9 +1,9 @@
-//! NumPy's `.npy` files: a header that says what the numbers are, then the numbers.
+//! `NumPy`'s `.npy` files: a header that says what the numbers are, then the numbers.
 //!
 //! Read here and not by a library: the header is one line of a fixed form, and what matters is what is refused.
 //!
 //! # Source
-//! NumPy Enhancement Proposal 1 and the module `numpy.lib.format`: the form's versions 1.0 to 3.0.
+//! `NumPy` Enhancement Proposal 1 and the module `numpy.lib.format`: the form's versions 1.0 to 3.0.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -12,7 +12,7 @@ use std::path::Path;
 use dataperf::frozen::Dtype;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
-/// NumPy writes about a hundred bytes.
+/// `NumPy` writes about a hundred bytes.
 const MAX_HEADER_BYTES: usize = 64 << 10;
 /// Headers end at a multiple of this, so that numbers are aligned for any vector unit.
 const ALIGNMENT: usize = 64;
@@ -268,7 +268,7 @@ impl Header {
                 Kind::Whole(_, false) => whole as f64,
                 Kind::Whole(size, true) => {
                     let unused = 64 - 8 * size as u32;
-                    ((whole << unused) as i64 >> unused) as f64
+                    ((whole << unused).cast_signed() >> unused) as f64
                 }
             }
         };
@@ -288,7 +288,7 @@ fn half(bits: u16) -> f64 {
     }
 }
 
-/// The header of a matrix of bytes or of little-endian floats, row after row, as NumPy writes it.
+/// The header of a matrix of bytes or of little-endian floats, row after row, as `NumPy` writes it.
 pub(crate) fn header(dtype: Dtype, shape: &[usize]) -> Vec<u8> {
     let kind = match dtype {
         Dtype::U8 => "|u1".to_owned(),

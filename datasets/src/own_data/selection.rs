@@ -113,7 +113,9 @@ impl Import for Selection {
         notes.extend(casts(
             [&pool].into_iter().chain(&evals.hidden).chain(&evals.public),
         ));
-        notes.iter().for_each(|note| progress.note(note));
+        for note in &notes {
+            progress.note(note);
+        }
         pool.features.freeze(POOL, &pool.scanned, writer)?;
         writer.row_digests(&features_file(POOL), FEATURES)?;
         let columns: &[(&str, &str)] = match labels {

@@ -44,7 +44,7 @@ impl Source {
             }
         };
         let (features_path, examples_path) = (path(features), path(examples));
-        let read = examples_path.map(|path| Examples::read(examples, path, wanted));
+        let read = examples_path.map(|path| Examples::read(examples, &path, wanted));
         let examples = read.and_then(|read| read.map_err(|found| problems.extend(found)).ok());
         let file = features_path.map(|path| FeatureFile::new(features, path));
         let file = file.and_then(|file| file.map_err(|why| problems.add(why)).ok())?;

@@ -129,7 +129,7 @@ mod tests {
 
     use super::*;
 
-    fn scored(metrics: serde_json::Value) -> Verdict {
+    fn scored(metrics: &serde_json::Value) -> Verdict {
         let metrics = metrics.as_object().expect("an object").clone();
         let card = Scorecard {
             score: 0.5,
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_row_keeps_the_spread_and_the_level_that_shows_it() {
-        let of_seeds = RowSpread::of(&scored(json!({ "per_seed": [0.25, 0.75], "seeds": [1, 2] })));
+        let of_seeds = RowSpread::of(&scored(&json!({ "per_seed": [0.25, 0.75], "seeds": [1, 2] })));
         let (level, spread) = of_seeds.shown_at.clone().expect("a spread");
         assert_eq!(
             (level, spread.values.as_slice()),
@@ -152,7 +152,7 @@ mod tests {
             serde_json::from_str::<RowSpread>(&json).expect("as written"),
             of_seeds
         );
-        let of_one = RowSpread::of(&scored(json!({ "n_clips": 3 })));
+        let of_one = RowSpread::of(&scored(&json!({ "n_clips": 3 })));
         assert_eq!(
             (of_one.shown_at, of_one.dataset),
             (None, Some(Digest::of(b"any")))

@@ -312,11 +312,7 @@ fn check_name_in_folder(file: &Listed, reasons: &mut Reasons) {
             && !part.contains('\\')
             && !part.contains(char::is_control)
     };
-    if parts.len() != 2
-        || !parts.iter().all(|part| is_part(part))
-        || !file.is_utf8
-        || file.name.len() > MAX_NAME_BYTES
-    {
+    if parts.len() != 2 || !parts.iter().all(is_part) || !file.is_utf8 || file.name.len() > MAX_NAME_BYTES {
         let message = format!(
             "{} is no file in one folder: pack files as `CLASS/NAME`, with at most {MAX_NAME_BYTES} bytes for both",
             quote(&file.name)

@@ -213,12 +213,11 @@ pub fn read_images(
         names: Vec::new(),
     };
     for image in images {
-        match classes.iter().position(|class| *class == image.class) {
-            Some(class) => read.classes.push(class),
-            None => {
-                let message = format!("{} is no class of the document", quote(&image.class));
-                reasons.add(Reason::new("unknown_class", &image.at, message));
-            }
+        if let Some(class) = classes.iter().position(|class| *class == image.class) {
+            read.classes.push(class);
+        } else {
+            let message = format!("{} is no class of the document", quote(&image.class));
+            reasons.add(Reason::new("unknown_class", &image.at, message));
         }
         read.names.push(image.at);
     }

@@ -75,16 +75,15 @@ impl Checked {
         if reasons.is_empty() {
             add_missing_classes(&classes, frozen, &mut reasons);
         }
-        if reasons.is_empty() {
-            if let Err(error) =
+        if reasons.is_empty()
+            && let Err(error) =
                 frozen
                     .scoring()
                     .model
                     .check(rows.len(), frozen.n_features(), frozen.scoring().classes.len())
-            {
-                let message = format!("the model can't be trained on {} examples: {error}", rows.len());
-                reasons.add(Reason::new("unusable_size", "", message));
-            }
+        {
+            let message = format!("the model can't be trained on {} examples: {error}", rows.len());
+            reasons.add(Reason::new("unusable_size", "", message));
         }
         reasons.into_verdict(Self { rows, classes })
     }
