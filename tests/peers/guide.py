@@ -4,6 +4,7 @@
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -11,7 +12,6 @@ import urllib.request
 from pathlib import Path
 
 from checks import Checks
-from documented import statements
 from local_cloud import local_cloud
 
 DOCUMENT = "docs/host-your-own.md"
@@ -29,13 +29,15 @@ def main():
             env = dict(os.environ, PATH=f"{args.bin}:{Path(sys.executable).parent}:{os.environ['PATH']}")
             # `--local` in the document stands for the default ports; here they are free ones
             options = " ".join(f"--{name}-endpoint {cloud[name]}" for name in ("s3", "dynamodb", "lambda"))
-            for statement in statements((args.root / DOCUMENT).read_text()):
-                command = statement.replace("--local", options)
+            # blocks whole: some have a document between their commands
+            for block in re.findall(r"^```sh\n(.*?)^```$", (args.root / DOCUMENT).read_text(), flags=re.MULTILINE | re.DOTALL):
+                command = "set -e\n" + block.replace("--local", options)
                 ran = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=env, cwd=scratch, check=False)
-                first = statement.strip().splitlines()[0]
+                first = [line for line in block.splitlines() if line.startswith("dataperf ")] or block.splitlines()
+                first = first[0]
                 checks(f"`{first[:100]}`", ran.returncode == 0, (ran.stderr or ran.stdout)[-1500:] if ran.returncode else "")
             for task, board, round_id in [("selection", "my-digits-50", "digits-autumn"), ("debugging", "my-tissue", "open"), ("selection", "my-wine-9", "open")]:
-                url = f"{cloud['http']}/api/v1/benchmarks/{task}/leaderboards/{board}?round={round_id}"
+                url = f"{cloud['page']}/api/v1/benchmarks/{task}/leaderboards/{board}?round={round_id}"
                 with urllib.request.urlopen(url) as answer:
                     rows = json.load(answer)["rows"]
                 checks(f"{task} {board} has rows with scores", bool(rows) and all(row["score"] is not None for row in rows), len(rows))
