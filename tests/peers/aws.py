@@ -209,7 +209,7 @@ def a_round_is_published_and_scored_again(peers: Peers) -> None:
 def in_this_cloud(peers: Peers, query: str) -> str:
     """A documented query with the names of what is here."""
     query = query.replace("submission#ID", f"submission#{ada(peers)['submission']}")
-    return query.replace("#en#2026-spring#ada", "#pt#2026-spring#limited")
+    return query.replace("#en@a0a4e18b87004683#2026-spring#ada", "#pt@a0a4e18b87004683#2026-spring#limited")
 
 
 def documented(peers: Peers, language: str) -> list[str]:
