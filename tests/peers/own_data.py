@@ -108,11 +108,31 @@ def contest(folder, task, kind, metric, seed, size):
     if kind == "soft_voting" and task == "selection":
         document["seeds"] = [int(s) for s in rng.choice(100, size=3, replace=False)]
     artifact = {
-        "selection": selection, "debugging": debugging, "acquisition": acquisition,
+        "selection": selection, "debugging": debugging, "acquisition": acquisition, "curation": curation,
     }[task](folder, document, data, names, form, rng, size)
     (folder / "task.yaml").write_text(yaml.safe_dump(document, sort_keys=False))
-    (folder / "artifact.json").write_text(json.dumps(artifact))
+    if isinstance(artifact, str):
+        (folder / "artifact.csv").write_text(artifact)
+    else:
+        (folder / "artifact.json").write_text(json.dumps(artifact))
     return document
+
+
+def artifact_of(folder):
+    return next(folder.glob("artifact.*"))
+
+
+def curation(folder, document, data, names, form, rng, size):
+    """A start set, and an artifact with another number of rows and perhaps without a class."""
+    def as_csv(x, y):
+        header = ",".join(["label"] + [f"f{k}" for k in range(x.shape[1])])
+        return "\n".join([header] + [",".join([names([k])[0], *(repr(float(v)) for v in row)]) for row, k in zip(x, y)]) + "\n"
+
+    (folder / "start.csv").write_text(as_csv(*data.rows(40 + data.n_classes)))
+    document.update(leaderboards=[{"name": "board", "max_examples": 500}], start="start.csv")
+    x, y = data.rows(int(rng.choice([30, 150])) + data.n_classes)
+    keep = y != 0 if data.n_classes > 2 and rng.random() < 0.4 else y >= 0
+    return as_csv(x[keep], y[keep])
 
 
 def selection(folder, document, data, names, form, rng, size):
@@ -172,7 +192,7 @@ def acquisition(folder, document, data, names, form, rng, size):
 
 def reference(folder, kernel=None):
     env = dict(os.environ, **({"OPENBLAS_CORETYPE": kernel} if kernel else {}))
-    ran = subprocess.run([sys.executable, REFERENCE, "score", folder, folder / "artifact.json"], capture_output=True, text=True, env=env, check=False)
+    ran = subprocess.run([sys.executable, REFERENCE, "score", folder, artifact_of(folder)], capture_output=True, text=True, env=env, check=False)
     if ran.returncode != 0:
         raise RuntimeError(f"{folder}: {ran.stderr}")
     return float(ran.stdout)
@@ -182,7 +202,7 @@ def ours(dataperf, task, folder):
     frozen = folder / "frozen"
     for command in [
         [dataperf, "dataset", "import", task, "--from", folder, "--out", frozen],
-        [dataperf, "score", task, "--leaderboard", "board", "--dataset", frozen, folder / "artifact.json", "--format", "json"],
+        [dataperf, "score", task, "--leaderboard", "board", "--dataset", frozen, artifact_of(folder), "--format", "json"],
     ]:
         ran = subprocess.run(command, capture_output=True, text=True, check=False)
         if ran.returncode != 0:
@@ -200,7 +220,7 @@ def main():
     seeds = [args.seed] if args.seed is not None else range(1 if args.size == "quick" else 12)
     with tempfile.TemporaryDirectory() as scratch:
         for seed in seeds:
-            for task in ["selection", "debugging", "acquisition"]:
+            for task in ["selection", "debugging", "acquisition", "curation"]:
                 for idx, kind in enumerate(MODELS):
                     # every model with every metric in a full run; in a quick one each metric with some model
                     metrics = METRICS if args.size == "full" else [METRICS[(idx + len(task) + seed) % len(METRICS)]]
