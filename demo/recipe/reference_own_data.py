@@ -159,6 +159,7 @@ class Contest:
             x, columns = table(self.folder, source)
             sellers.append((seller, x, self.numbers(columns["label"])))
         random = np.random.RandomState(self.document.get("seed", 1111))
+        seed = self.document.get("seeds", [0])[0]
         values = []
         for _ in range(self.document.get("trials", 10)):
             xs, ys = [], []
@@ -167,7 +168,7 @@ class Contest:
                 rows = random.choice(len(x), size=n, replace=True)
                 xs.append(x[rows])
                 ys.append(y[rows])
-            values.append(self.value(fit_predict(self.document["model"], np.concatenate(xs), np.concatenate(ys), self.eval_x)))
+            values.append(self.value(fit_predict(self.document["model"], np.concatenate(xs), np.concatenate(ys), self.eval_x, seed)))
         return float(np.mean(values))
 
 
