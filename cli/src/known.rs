@@ -3,19 +3,14 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
-use dataperf::Descriptor;
 use dataperf::challenge::Challenge;
 use dataperf::dataset::DatasetError;
 use dataperf::ports::leaderboard::{Leaderboards, OPEN_ROUND, POST_ROUND};
+use dataperf::{Descriptor, offer};
 
 use crate::cloud::Cloud;
 use crate::in_force::Boards;
 use crate::registry::descriptor;
-
-/// At most this many similar names are offered.
-const MAX_OFFERED: usize = 3;
-/// Jaro-Winkler similarity from which a name counts as similar.
-const SIMILAR: f64 = 0.75;
 
 /// What there is of one benchmark in a cloud.
 pub(crate) struct Known {
@@ -82,41 +77,5 @@ async fn in_force(cloud: &Cloud, descriptor: &Descriptor) -> Result<BTreeSet<Str
         Ok(boards) => Ok(boards.boards.into_keys().collect()),
         Err(DatasetError::Frozen(_)) => Ok(BTreeSet::new()),
         Err(error @ DatasetError::Port(_)) => Err(error.into()),
-    }
-}
-
-/// What to say of a name that does not exist: the most similar names, or all names where none is similar.
-pub(crate) fn offer<'a>(name: &str, known: impl IntoIterator<Item = &'a String>) -> String {
-    let known: Vec<&String> = known.into_iter().collect();
-    let wanted = name.to_lowercase();
-    let mut similar: Vec<(f64, &String)> = known
-        .iter()
-        .map(|known| (strsim::jaro_winkler(&wanted, &known.to_lowercase()), *known))
-        .filter(|(similarity, _)| *similarity >= SIMILAR)
-        .collect();
-    similar.sort_by(|a, b| b.0.total_cmp(&a.0));
-    similar.truncate(MAX_OFFERED);
-    let quoted = |names: Vec<&String>| {
-        let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
-        names.join(", ")
-    };
-    if similar.is_empty() {
-        format!("choose one of {}", quoted(known))
-    } else {
-        let names = similar.into_iter().map(|(_, name)| name).collect();
-        format!("did you mean {}?", quoted(names))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::offer;
-
-    #[test]
-    fn similar_names_are_offered_first_and_otherwise_all() {
-        let known = ["en-25", "en-60", "pt-25"].map(str::to_owned);
-        let said = offer("en25", &known);
-        assert!(said.starts_with("did you mean `en-25`"), "{said}");
-        assert_eq!(offer("", &known), "choose one of `en-25`, `en-60`, `pt-25`");
     }
 }

@@ -97,36 +97,23 @@ pub(crate) fn read_ids(path: &Path, id: &str, mut each: impl FnMut(&str)) -> Res
 /// As [`read`], and when a label is something else.
 pub(crate) fn read_labels(path: &Path, name: &str) -> Result<Vec<u8>, Vec<String>> {
     let table = Table::open(path)?;
-    let mut labels = Vec::new();
-    let mut label = |text: &str| {
-        labels.push(match text {
-            "0" => 0,
-            "1" => 1,
-            other => return Err(table.about(format!("a `{name}` is `{other}`, not 0 or 1"))),
-        });
-        Ok(())
+    let label = |text: String| match text.as_str() {
+        "0" => Ok(0),
+        "1" => Ok(1),
+        other => Err(table.about(format!("a `{name}` is `{other}`, not 0 or 1"))),
     };
-    let (leaf, kind) = table.find(name)?;
-    if !columns::is_whole(kind) {
-        let leaf = table.texts(name)?;
-        table.each::<ByteArrayType>(leaf, name, |text| label(table.text(text, name)?))?;
-    } else if kind.get_physical_type() == Physical::INT32 {
-        table.each::<Int32Type>(leaf, name, |number| label(&number.to_string()))?;
-    } else {
-        table.each::<Int64Type>(leaf, name, |number| label(&number.to_string()))?;
-    }
-    Ok(labels)
+    table.words(name)?.into_iter().map(label).collect()
 }
 
-/// Whether a column of lists has 32-bit floats; `None` when the file has no such column.
+/// Whether a column of lists has 32-bit floats.
 ///
 /// # Errors
 /// As [`read`].
-pub(crate) fn is_narrow(path: &Path, column: &str) -> Result<Option<bool>, Vec<String>> {
+pub(crate) fn is_narrow(path: &Path, column: &str) -> Result<bool, Vec<String>> {
     let table = Table::open(path)?;
     let (leaf, _) = table.vectors(column)?;
     let schema = table.0.metadata().file_metadata().schema_descr();
-    Ok(Some(schema.column(leaf).physical_type() == Physical::FLOAT))
+    Ok(schema.column(leaf).physical_type() == Physical::FLOAT)
 }
 
 /// Calls `each` for every row of a column of float vectors, in file order, as 64-bit floats.
@@ -161,28 +148,10 @@ pub(crate) fn read_wide(path: &Path, column: &str, mut each: impl FnMut(&[f64]))
 /// As [`read`].
 pub(crate) fn read_texts(path: &Path, name: &str) -> Result<Option<Vec<String>>, Vec<String>> {
     let table = Table::open(path)?;
-    let Ok((leaf, kind)) = table.find(name) else {
+    if table.find(name).is_err() {
         return Ok(None);
-    };
-    let mut texts = Vec::new();
-    if !columns::is_whole(kind) {
-        let leaf = table.texts(name)?;
-        table.each::<ByteArrayType>(leaf, name, |text| {
-            texts.push(table.text(text, name)?.to_owned());
-            Ok(())
-        })?;
-    } else if kind.get_physical_type() == Physical::INT32 {
-        table.each::<Int32Type>(leaf, name, |number| {
-            texts.push(number.to_string());
-            Ok(())
-        })?;
-    } else {
-        table.each::<Int64Type>(leaf, name, |number| {
-            texts.push(number.to_string());
-            Ok(())
-        })?;
     }
-    Ok(Some(texts))
+    table.words(name).map(Some)
 }
 
 /// A file, opened. The library panics on some damaged files.
@@ -207,6 +176,30 @@ impl<'a> Table<'a> {
     fn find(&self, name: &str) -> Result<(usize, &Type), Vec<String>> {
         let schema = self.0.metadata().file_metadata().schema_descr();
         columns::find(schema, name).map_err(|why| self.about(why))
+    }
+
+    /// A column of strings or whole numbers, as texts.
+    fn words(&self, name: &str) -> Result<Vec<String>, Vec<String>> {
+        let (leaf, kind) = self.find(name)?;
+        let mut words = Vec::new();
+        if !columns::is_whole(kind) {
+            let leaf = self.texts(name)?;
+            self.each::<ByteArrayType>(leaf, name, |text| {
+                words.push(self.text(text, name)?.to_owned());
+                Ok(())
+            })?;
+        } else if kind.get_physical_type() == Physical::INT32 {
+            self.each::<Int32Type>(leaf, name, |number| {
+                words.push(number.to_string());
+                Ok(())
+            })?;
+        } else {
+            self.each::<Int64Type>(leaf, name, |number| {
+                words.push(number.to_string());
+                Ok(())
+            })?;
+        }
+        Ok(words)
     }
 
     /// The leaf of a column of strings.

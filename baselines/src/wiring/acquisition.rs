@@ -1,8 +1,11 @@
-//! Data Acquisition.
+//! Data Acquisition, and `acquisition` of own data.
 
 use std::collections::BTreeMap;
 
+use dataperf::Benchmark;
 use dataperf::benchmarks::data_acquisition::{DataAcquisition, Parameters};
+use dataperf::benchmarks::own_data;
+use dataperf::benchmarks::own_data::acquisition::{Acquisition, summary_file};
 use dataperf::dataset::Dataset;
 use dataperf::frozen::FrozenError;
 use dataperf::ports::bucket::Bucket;
@@ -26,29 +29,60 @@ struct Features {
     correlation: Vec<Option<f64>>,
 }
 
+/// The methods of both. They see a market at a time.
+const METHODS: &[Method] = &[
+    Method {
+        name: "fixed-seller",
+        about: "as much as the budget buys from the first seller",
+        source: "paper, 2.3.4 and Table 3, FSS",
+    },
+    Method {
+        name: "random-seller",
+        about: "as much as the budget buys from one random seller a market",
+        source: "paper, 2.3.4 and Table 3, RSS",
+    },
+    Method {
+        name: "uniform",
+        about: "the same money for every seller",
+        source: "paper, 2.3.4 and Table 3, UNIFORM",
+    },
+    Method {
+        name: "price-per-gain",
+        about: "more money for sellers whose public summaries agree with the others'",
+        source: "own, on the public summaries",
+    },
+];
+
+/// What a method buys of the sellers of one market; `None` for what is no method.
+fn bought(method: &str, offers: &[Offer], budget: f64, random: &mut Random) -> Option<Vec<usize>> {
+    Some(match method {
+        "fixed-seller" => single_seller::fixed(offers, budget),
+        "random-seller" => single_seller::random(offers, budget, random),
+        "uniform" => uniform::buy(offers, budget),
+        "price-per-gain" => price_per_gain::buy(offers, budget),
+        _ => return None,
+    })
+}
+
+/// What the public summary of a seller says of it.
+async fn offer<B: Benchmark, S: Bucket>(
+    dataset: &Dataset<B, S>,
+    summary: &str,
+    n_rows: usize,
+    max_price: f64,
+) -> Result<Offer, BaselineError> {
+    let said: Summary = serde_json::from_slice(&dataset.file(summary).await?)
+        .map_err(|error| FrozenError::damaged(summary, error.to_string()))?;
+    let correlations = said.features.correlation.into_iter();
+    Ok(Offer {
+        n_rows,
+        max_price,
+        correlations: correlations.map(Option::unwrap_or_default).collect(),
+    })
+}
+
 impl Baselines for DataAcquisition {
-    const METHODS: &'static [Method] = &[
-        Method {
-            name: "fixed-seller",
-            about: "as much as the budget buys from the first seller",
-            source: "paper, 2.3.4 and Table 3, FSS",
-        },
-        Method {
-            name: "random-seller",
-            about: "as much as the budget buys from one random seller a market",
-            source: "paper, 2.3.4 and Table 3, RSS",
-        },
-        Method {
-            name: "uniform",
-            about: "the same money for every seller",
-            source: "paper, 2.3.4 and Table 3, UNIFORM",
-        },
-        Method {
-            name: "price-per-gain",
-            about: "more money for sellers whose public summaries agree with the others'",
-            source: "own, on the public summaries",
-        },
-    ];
+    const METHODS: &'static [Method] = METHODS;
 
     async fn artifact<S: Bucket>(
         dataset: &Dataset<Self, S>,
@@ -65,28 +99,39 @@ impl Baselines for DataAcquisition {
         for (&number, market) in &parameters.markets {
             let mut offers = Vec::new();
             for (seller_idx, seller) in market.sellers.iter().enumerate() {
-                let path = format!("public/{number}/{seller_idx}.json");
-                let summary = dataset.file(&path).await?;
-                let summary: Summary = serde_json::from_slice(&summary)
-                    .map_err(|error| FrozenError::damaged(&path, error.to_string()))?;
-                let correlations = summary.features.correlation.into_iter();
-                offers.push(Offer {
-                    n_rows: seller.n_rows,
-                    max_price: seller.max_price,
-                    correlations: correlations.map(Option::unwrap_or_default).collect(),
-                });
+                let summary = format!("public/{number}/{seller_idx}.json");
+                offers.push(offer(dataset, &summary, seller.n_rows, seller.max_price).await?);
             }
-            let bought = match method {
-                "fixed-seller" => single_seller::fixed(&offers, market.budget),
-                "random-seller" => single_seller::random(&offers, market.budget, &mut random),
-                "uniform" => uniform::buy(&offers, market.budget),
-                "price-per-gain" => price_per_gain::buy(&offers, market.budget),
-                _ => return Err(no_such_method::<Self>(method)),
-            };
+            let bought = bought(method, &offers, market.budget, &mut random);
+            let bought = bought.ok_or_else(|| no_such_method::<Self>(method))?;
             counts.insert(number, bought);
             gains.insert(number, price_per_gain::expected_gains(&offers));
             progress.advance(1);
         }
         Made::new(&counts, json!({ "expected_gains": gains }))
+    }
+}
+
+impl Baselines for Acquisition {
+    const METHODS: &'static [Method] = METHODS;
+
+    async fn artifact<S: Bucket>(
+        dataset: &Dataset<Self, S>,
+        _leaderboard: &str,
+        method: &str,
+        seed: u32,
+        _progress: &dyn Progress,
+    ) -> Result<Made, BaselineError> {
+        let parameters: own_data::acquisition::Parameters = dataset.manifest().parameters()?;
+        let mut offers = Vec::new();
+        for (idx, seller) in parameters.sellers.iter().enumerate() {
+            offers.push(offer(dataset, &summary_file(idx), seller.n_rows, seller.price).await?);
+        }
+        let bought = bought(method, &offers, parameters.budget, &mut Random::new(seed));
+        let bought = bought.ok_or_else(|| no_such_method::<Self>(method))?;
+        let named = parameters.sellers.iter().map(|seller| seller.name.as_str());
+        let counts: BTreeMap<&str, usize> = named.zip(bought).collect();
+        let gains = price_per_gain::expected_gains(&offers);
+        Made::new(&json!({ "counts": counts }), json!({ "expected_gains": gains }))
     }
 }

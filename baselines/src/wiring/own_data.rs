@@ -1,9 +1,6 @@
-//! The tasks of own data.
-
-use std::collections::BTreeMap;
+//! `selection` and `debugging` of own data.
 
 use dataperf::benchmark::Benchmark;
-use dataperf::benchmarks::own_data::acquisition::{self, Acquisition, summary_file};
 use dataperf::benchmarks::own_data::debugging::{self, Debugging, TRAIN};
 use dataperf::benchmarks::own_data::selection::{self, LabelSource, POOL, Selection};
 use dataperf::benchmarks::own_data::table::{ID, LABEL, Table, features_file, read};
@@ -12,10 +9,8 @@ use dataperf::dataset::Dataset;
 use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::ports::bucket::Bucket;
 use dataperf::progress::Progress;
-use serde::Deserialize;
 use serde_json::json;
 
-use crate::acquisition::{Offer, price_per_gain, single_seller, uniform};
 use crate::debugging::{Task, ascending, influence, orders, shapley};
 use crate::method::no_such_method;
 use crate::random::Random;
@@ -202,75 +197,6 @@ async fn public_eval<B: Benchmark, S: Bucket>(
         });
     }
     Labelled::of(read(dataset, PUBLIC_EVAL).await?, LABEL, scoring)
-}
-
-/// What is read of a seller's public summary.
-#[derive(Deserialize)]
-struct Summary {
-    features: Features,
-}
-
-#[derive(Deserialize)]
-struct Features {
-    correlation: Vec<Option<f64>>,
-}
-
-impl Baselines for Acquisition {
-    const METHODS: &'static [Method] = &[
-        Method {
-            name: "fixed-seller",
-            about: "as much as the budget buys from the first seller",
-            source: "paper, 2.3.4 and Table 3, FSS",
-        },
-        Method {
-            name: "random-seller",
-            about: "as much as the budget buys from one random seller",
-            source: "paper, 2.3.4 and Table 3, RSS",
-        },
-        Method {
-            name: "uniform",
-            about: "the same money for every seller",
-            source: "paper, 2.3.4 and Table 3, UNIFORM",
-        },
-        Method {
-            name: "price-per-gain",
-            about: "more money for sellers whose public summaries agree with the others'; of more than two classes as `uniform`",
-            source: "own, on the public summaries",
-        },
-    ];
-
-    async fn artifact<S: Bucket>(
-        dataset: &Dataset<Self, S>,
-        _leaderboard: &str,
-        method: &str,
-        seed: u32,
-        _progress: &dyn Progress,
-    ) -> Result<Made, BaselineError> {
-        let parameters: acquisition::Parameters = dataset.manifest().parameters()?;
-        let mut offers = Vec::new();
-        for (idx, seller) in parameters.sellers.iter().enumerate() {
-            let path = summary_file(idx);
-            let summary: Summary = serde_json::from_slice(&dataset.file(&path).await?)
-                .map_err(|error| FrozenError::damaged(&path, error.to_string()))?;
-            let correlations = summary.features.correlation.into_iter();
-            offers.push(Offer {
-                n_rows: seller.n_rows,
-                max_price: seller.price,
-                correlations: correlations.map(Option::unwrap_or_default).collect(),
-            });
-        }
-        let budget = parameters.budget;
-        let bought = match method {
-            "fixed-seller" => single_seller::fixed(&offers, budget),
-            "random-seller" => single_seller::random(&offers, budget, &mut Random::new(seed)),
-            "uniform" => uniform::buy(&offers, budget),
-            "price-per-gain" => price_per_gain::buy(&offers, budget),
-            _ => return Err(no_such_method::<Self>(method)),
-        };
-        let named = parameters.sellers.iter().map(|seller| seller.name.as_str());
-        let counts: BTreeMap<&str, usize> = named.zip(bought).collect();
-        Made::new(&json!({ "counts": counts }), json!({}))
-    }
 }
 
 /// Rows with a class each.

@@ -4,21 +4,23 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use dataperf::benchmarks::own_data::Board;
 use dataperf::benchmarks::own_data::acquisition::{
-    Acquisition, Board, MARKET_FILE, N_TRIALS, Parameters, SEED, SELLERS, Seller, summary_file,
+    Acquisition, MARKET_FILE, N_TRIALS, Parameters, SEED, SELLERS, Seller, summary_file,
 };
 use dataperf::benchmarks::own_data::table::{FEATURES, examples_file, features_file};
 use dataperf::dataset::{Dataset, DatasetError};
+use dataperf::offer;
 use dataperf::ports::bucket::Bucket;
 use serde_json::json;
 
 use super::document::{FILE, Members, Reader};
-use super::examples::{Examples, Wanted};
+use super::examples::{Examples, Wanted, csv_of};
 use super::features::freeze_all;
-use super::problems::{Problems, offer, within};
+use super::problems::{Problems, within};
 use super::source::{Files, Opened, Source};
 use super::yaml::{Node, Value};
-use super::{Evals, casts, conclude, freeze_picture, members, read, to_json};
+use super::{Evals, casts, freeze_picture, members, read, refused, to_json};
 use crate::import::{Import, ImportError, Progress};
 use crate::seller_summary::Features;
 use crate::writer::DatasetWriter;
@@ -55,8 +57,7 @@ impl Import for Acquisition {
             problems: &mut problems,
         };
         let Some(members) = members(&mut reader, &document, KEYS) else {
-            conclude(from, problems)?;
-            return Ok(serde_json::Value::Null);
+            return Err(refused(from, problems));
         };
         let positive = |number: f64| number > 0.0 && number.is_finite();
         let budget = reader
@@ -82,8 +83,7 @@ impl Import for Acquisition {
             .map(|(name, source)| (name, source.open(from, &LABELLED, &mut problems)));
         let opened: Vec<(&String, Option<Opened>)> = opened.collect();
         let Some(mut common) = common else {
-            conclude(from, problems)?;
-            return Ok(serde_json::Value::Null);
+            return Err(refused(from, problems));
         };
         let evals = Evals::open(from, &common, &mut problems);
         let mut notes = Vec::new();
@@ -112,7 +112,9 @@ impl Import for Acquisition {
             ));
         }
         common.about.picture = freeze_picture(from, common.picture.as_ref(), &mut problems, writer)?;
-        conclude(from, problems)?;
+        if !problems.is_empty() {
+            return Err(refused(from, problems));
+        }
         notes.extend(casts(
             training.iter().copied().chain(&evals.hidden).chain(&evals.public),
         ));
@@ -381,16 +383,10 @@ fn check_sellers(sellers: &[(&String, &Opened)], classes: &[String], problems: &
 
 /// The labels of all sellers' rows, as a CSV.
 fn labels(sellers: &[&Opened]) -> Vec<u8> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    // Writing into memory does not fail.
-    drop(writer.write_record(["label"]));
-    for label in sellers
+    let labels = sellers
         .iter()
-        .flat_map(|opened| opened.examples.required("label"))
-    {
-        drop(writer.write_record([label]));
-    }
-    writer.into_inner().unwrap_or_default()
+        .flat_map(|opened| opened.examples.required("label"));
+    csv_of(&["label"], labels.map(|label| [label.as_str()]))
 }
 
 /// What participants see: the market, and of each seller what its columns look like, without its rows.

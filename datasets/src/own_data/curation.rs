@@ -18,10 +18,11 @@ use dataperf::ports::bucket::Bucket;
 use dataperf_numerics::network::SIDES;
 
 use super::document::{FILE, Members, Parts, Reader};
+use super::examples::csv_of;
 use super::features::hash;
 use super::problems::{MAX_OF_FILE, Problems, within};
 use super::yaml::{At, Value};
-use super::{Evals, conclude, freeze_picture, members, read, to_json};
+use super::{Evals, freeze_picture, members, read, refused, to_json};
 use crate::import::{Import, ImportError, Progress};
 use crate::numerals::zip_of_images;
 use crate::writer::{DatasetWriter, Planned};
@@ -44,8 +45,7 @@ impl Import for Curation {
             problems: &mut problems,
         };
         let Some(members) = members(&mut reader, &document, KEYS) else {
-            conclude(from, problems)?;
-            return Ok(serde_json::Value::Null);
+            return Err(refused(from, problems));
         };
         let leaderboards = boards(&mut reader, members);
         let size = members.get("images").and_then(|node| size(&mut reader, node));
@@ -91,9 +91,9 @@ impl Import for Curation {
         };
         let picture = parts.as_ref().and_then(|parts| parts.picture.as_ref());
         let picture = freeze_picture(from, picture, &mut problems, writer)?;
-        conclude(from, problems)?;
+        let kind = kind.filter(|_| problems.is_empty());
         let (Some(parts), Some((model, seeds)), Some(examples)) = (parts, model, kind) else {
-            return Ok(serde_json::Value::Null);
+            return Err(refused(from, problems));
         };
         for note in &notes {
             progress.note(note);
@@ -384,20 +384,16 @@ impl ImageSets<'_> {
                 shape: vec![images.classes.len(), n_pixels],
             };
             writer.npy(&features_file(table), planned, |out| out.write(&images.pixels))?;
-            let mut lines = vec!["id,label".to_owned()];
             let labels = images.classes.iter().map(|&class| &self.parts.classes[class]);
-            for (id, label) in images.names.iter().zip(labels) {
-                lines.push(format!("{},{}", quoted(id), quoted(label)));
-            }
-            writer.lines(&examples_file(table), &lines)?;
+            let lines = images
+                .names
+                .iter()
+                .zip(labels)
+                .map(|(id, label)| [id.as_str(), label.as_str()]);
+            writer.bytes(&examples_file(table), &csv_of(&["id", "label"], lines))?;
         }
         Ok(())
     }
-}
-
-/// A field of a CSV.
-fn quoted(field: &str) -> String {
-    format!("\"{}\"", field.replace('"', "\"\""))
 }
 
 /// The sets of a contest on rows; what its examples are.

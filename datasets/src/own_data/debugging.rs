@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use dataperf::benchmarks::own_data::debugging::{
-    Board, Debugging, Extent, Parameters, TARGET_SHARE, TRAIN, TRUTH,
-};
+use dataperf::benchmarks::own_data::Board;
+use dataperf::benchmarks::own_data::debugging::{Debugging, Extent, Parameters, TARGET_SHARE, TRAIN, TRUTH};
 use dataperf::benchmarks::own_data::table::{ID, examples_file, read as read_table};
 use dataperf::dataset::{Dataset, DatasetError};
 use dataperf::ports::bucket::Bucket;
@@ -13,7 +12,7 @@ use serde_json::json;
 use super::document::Reader;
 use super::examples::Wanted;
 use super::problems::Problems;
-use super::{Evals, casts, conclude, freeze_picture, members, read, to_json};
+use super::{Evals, casts, freeze_picture, members, read, refused, to_json};
 use crate::import::{Import, ImportError, Progress};
 use crate::writer::DatasetWriter;
 
@@ -41,8 +40,7 @@ impl Import for Debugging {
             problems: &mut problems,
         };
         let Some(members) = members(&mut reader, &document, KEYS) else {
-            conclude(from, problems)?;
-            return Ok(serde_json::Value::Null);
+            return Err(refused(from, problems));
         };
         let target_share = members.get("target_share").map_or(Some(TARGET_SHARE), |node| {
             reader.number(node, "target_share", "above 0 and at most 1", |share| {
@@ -66,8 +64,7 @@ impl Import for Debugging {
         progress.begin("reading own data", 0);
         let train = train.and_then(|train| train.open(from, &LABELLED, &mut problems));
         let Some(mut common) = common else {
-            conclude(from, problems)?;
-            return Ok(serde_json::Value::Null);
+            return Err(refused(from, problems));
         };
         let evals = Evals::open(from, &common, &mut problems);
         let mut notes = Vec::new();
@@ -107,9 +104,8 @@ impl Import for Debugging {
             evals.check(&[train], &common, &mut problems, &mut notes);
         }
         common.about.picture = freeze_picture(from, common.picture.as_ref(), &mut problems, writer)?;
-        conclude(from, problems)?;
-        let Some(train) = train else {
-            return Ok(serde_json::Value::Null);
+        let Some(train) = train.filter(|_| problems.is_empty()) else {
+            return Err(refused(from, problems));
         };
         notes.extend(casts(
             [&train].into_iter().chain(&evals.hidden).chain(&evals.public),
@@ -129,7 +125,7 @@ impl Import for Debugging {
                 about: common.about,
                 scoring: common.scoring,
                 target_share: target_share.unwrap_or(TARGET_SHARE),
-                curve: curve.unwrap_or_default(),
+                curve: curve.unwrap_or(Extent::Whole),
                 leaderboards,
             },
         )

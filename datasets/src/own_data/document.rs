@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use dataperf::SubmitterName;
 use dataperf::benchmarks::own_data::{About, MAX_CLASSES, ScoreMetric, Scoring};
+use dataperf::{SubmitterName, offer};
 
-use super::problems::{Problems, offer};
+use super::problems::Problems;
 use super::source::{Files, Source};
 use super::yaml::{At, Key, Node, Value};
 

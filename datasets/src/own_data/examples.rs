@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use super::problems::{OfFile, offer};
+use dataperf::offer;
+
+use super::problems::OfFile;
 use crate::embeddings;
 
 /// The longest id, group or class.
@@ -234,14 +236,24 @@ impl Examples {
             .iter()
             .filter_map(|(to, from)| Some((*to, self.column(from)?)))
             .collect();
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        // Writing into memory does not fail.
-        drop(writer.write_record(there.iter().map(|(name, _)| *name)));
-        for row in 0..self.n_rows {
-            drop(writer.write_record(there.iter().map(|(_, column)| column[row].as_str())));
-        }
-        writer.into_inner().unwrap_or_default()
+        let header: Vec<&str> = there.iter().map(|(name, _)| *name).collect();
+        let lines = (0..self.n_rows).map(|row| there.iter().map(move |(_, column)| column[row].as_str()));
+        csv_of(&header, lines)
     }
+}
+
+/// A CSV of a header and lines of fields.
+pub(super) fn csv_of<'a>(
+    header: &[&str],
+    lines: impl Iterator<Item: IntoIterator<Item = &'a str>>,
+) -> Vec<u8> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    // Writing into memory does not fail.
+    drop(writer.write_record(header));
+    for line in lines {
+        drop(writer.write_record(line));
+    }
+    writer.into_inner().unwrap_or_default()
 }
 
 fn listed(wanted: &Wanted) -> String {

@@ -157,9 +157,11 @@ impl FeatureFile {
                 Ok(Some(header.kind))
             }
             Form::Csv => Ok(None),
-            Form::Parquet => Ok(embeddings::is_narrow(&self.path, COLUMN)
-                .map_err(|problems| problems.join("; "))?
-                .map(|is_narrow| if is_narrow { Kind::F32 } else { Kind::F64 })),
+            Form::Parquet => {
+                let is_narrow =
+                    embeddings::is_narrow(&self.path, COLUMN).map_err(|problems| problems.join("; "))?;
+                Ok(Some(if is_narrow { Kind::F32 } else { Kind::F64 }))
+            }
         }
     }
 

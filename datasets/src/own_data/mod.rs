@@ -218,15 +218,12 @@ fn to_json(from: &Path, parameters: &impl serde::Serialize) -> Result<serde_json
     serde_json::to_value(parameters).map_err(|error| ImportError::refused(from, error.to_string()))
 }
 
-/// What was noticed, said once each, and the refusal when anything is wrong.
-fn conclude(from: &Path, problems: Problems) -> Result<(), ImportError> {
-    if problems.is_empty() {
-        return Ok(());
-    }
-    Err(ImportError::Refused {
+/// The refusal of a folder with everything that is wrong with it.
+fn refused(from: &Path, problems: Problems) -> ImportError {
+    ImportError::Refused {
         from: from.to_owned(),
         problems: problems.into_list(),
-    })
+    }
 }
 
 /// What of the numbers was changed.

@@ -2,10 +2,6 @@
 
 use std::path::{Component, Path, PathBuf};
 
-/// At most this many similar names are offered.
-const MAX_OFFERED: usize = 3;
-/// Jaro-Winkler similarity from which a name counts as similar.
-const SIMILAR: f64 = 0.75;
 /// Problems that are kept; more are counted.
 const MAX_KEPT: usize = 200;
 /// Problems of the rows of one file that are kept, so that one file does not hide the others.
@@ -67,27 +63,6 @@ impl OfFile {
         let n_more = self.n - self.first.len();
         let more = (n_more > 0).then(|| format!("`{name}`: {n_more} more rows have such problems"));
         self.first.into_iter().chain(more).collect()
-    }
-}
-
-/// What to say of a name that does not exist: the most similar names, or all names where none is similar.
-pub(super) fn offer(name: &str, known: &[&str]) -> String {
-    let wanted = name.to_lowercase();
-    let mut similar: Vec<(f64, &str)> = known
-        .iter()
-        .map(|known| (strsim::jaro_winkler(&wanted, &known.to_lowercase()), *known))
-        .filter(|(similarity, _)| *similarity >= SIMILAR)
-        .collect();
-    similar.sort_by(|a, b| b.0.total_cmp(&a.0));
-    similar.truncate(MAX_OFFERED);
-    let quoted = |names: Vec<&str>| format!("`{}`", names.join("`, `"));
-    if similar.is_empty() {
-        format!("choose one of {}", quoted(known.to_vec()))
-    } else {
-        format!(
-            "did you mean {}?",
-            quoted(similar.into_iter().map(|(_, name)| name).collect())
-        )
     }
 }
 

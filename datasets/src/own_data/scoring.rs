@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use dataperf::benchmarks::own_data::ScoreMetric;
-use dataperf_numerics::learner::{Kernel, Learner, SvcSettings};
-use dataperf_numerics::models::logistic_regression::LogisticSettings;
+use dataperf::offer;
+use dataperf_numerics::learner::{Kernel, Learner};
+use serde_json::json;
 
 use super::document::{MAX_TITLE_CHARS, Members, Reader};
-use super::problems::offer;
 use super::yaml::{Node, Value};
 
 impl Reader<'_> {
@@ -36,7 +36,7 @@ impl Reader<'_> {
         if let Value::Text(_) = node.value {
             // a model with its defaults may be named alone
             let kind = self.choice(node, name, KINDS)?;
-            return Some(default_of(kind));
+            return default_of(kind);
         }
         let members = self.members(node, name)?;
         let kind = self.required(members, "kind")?;
@@ -89,7 +89,7 @@ impl Reader<'_> {
                     .map_or(Some(5.0), |node| self.whole(node, "k", 1.0, 100_000.0));
                 Some(Learner::KNearest { k: k? as usize })
             }
-            other => Some(default_of(other)),
+            other => default_of(other),
         }
     }
 
@@ -172,24 +172,7 @@ impl Reader<'_> {
     }
 }
 
-fn default_of(kind: &str) -> Learner {
-    match kind {
-        "svc" => Learner::Svc {
-            kernel: Kernel::Rbf,
-            c: 1.0,
-            tol: 1e-3,
-        },
-        "soft_voting" => Learner::SoftVoting {
-            logistic: LogisticSettings::default(),
-            svc: SvcSettings::default(),
-        },
-        "gradient_boosting" => Learner::GradientBoosting {},
-        "k_nearest" => Learner::KNearest { k: 5 },
-        "nearest_centroid" => Learner::NearestCentroid {},
-        _ => Learner::LogisticRegression {
-            c: 1.0,
-            max_iter: 100,
-            tol: 1e-4,
-        },
-    }
+/// A model with its defaults, which are the model's own.
+fn default_of(kind: &str) -> Option<Learner> {
+    serde_json::from_value(json!({ "kind": kind })).ok()
 }

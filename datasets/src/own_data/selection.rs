@@ -14,7 +14,7 @@ use serde_json::json;
 use super::document::Reader;
 use super::examples::Wanted;
 use super::problems::Problems;
-use super::{Evals, casts, conclude, freeze_picture, members, read, to_json};
+use super::{Evals, casts, freeze_picture, members, read, refused, to_json};
 use crate::import::{Import, ImportError, Progress};
 use crate::writer::DatasetWriter;
 
@@ -44,8 +44,7 @@ impl Import for Selection {
             problems: &mut problems,
         };
         let Some(members) = members(&mut reader, &document, KEYS) else {
-            conclude(from, problems)?;
-            return Ok(serde_json::Value::Null);
+            return Err(refused(from, problems));
         };
         let labels = members.get("labels").map_or(Some(LabelSource::Pool), |node| {
             let labels = reader.choice(node, "labels", &["pool", "submission"])?;
@@ -78,8 +77,7 @@ impl Import for Selection {
         };
         let pool = pool.and_then(|pool| pool.open(from, wanted, &mut problems));
         let Some(mut common) = common else {
-            conclude(from, problems)?;
-            return Ok(serde_json::Value::Null);
+            return Err(refused(from, problems));
         };
         let evals = Evals::open(from, &common, &mut problems);
         let mut notes = Vec::new();
@@ -106,9 +104,8 @@ impl Import for Selection {
             evals.check(&[pool], &common, &mut problems, &mut notes);
         }
         common.about.picture = freeze_picture(from, common.picture.as_ref(), &mut problems, writer)?;
-        conclude(from, problems)?;
-        let Some(pool) = pool else {
-            return Ok(serde_json::Value::Null);
+        let Some(pool) = pool.filter(|_| problems.is_empty()) else {
+            return Err(refused(from, problems));
         };
         notes.extend(casts(
             [&pool].into_iter().chain(&evals.hidden).chain(&evals.public),

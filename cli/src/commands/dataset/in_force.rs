@@ -8,13 +8,13 @@ use dataperf::benchmark::Leaderboard;
 use dataperf::dataset::DatasetError;
 use dataperf::frozen::FrozenError;
 use dataperf::in_force::InForce;
+use dataperf::offer;
 use dataperf_aws::{S3Bucket, change_in_force};
 use serde_json::json;
 
 use crate::Done;
 use crate::cloud::CloudArgs;
 use crate::in_force::Boards;
-use crate::known::offer;
 use crate::output::{Format, print_json, table};
 use crate::registry::descriptor;
 

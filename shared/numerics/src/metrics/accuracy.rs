@@ -93,6 +93,26 @@ pub fn worst_group_accuracy<T: PartialEq>(
     groups: &[usize],
     weights: ItemWeights<'_>,
 ) -> f64 {
+    let accuracies = accuracy_per_group(truth, predicted, groups, weights).into_iter();
+    accuracies
+        .map(|(_, accuracy)| accuracy)
+        .reduce(f64::min)
+        .unwrap_or(0.0)
+}
+
+/// The accuracy of each group whose items weigh something, by ascending group index.
+///
+/// # Shapes and units
+/// As [`worst_group_accuracy`].
+///
+/// # Panics
+/// If the lengths differ.
+pub fn accuracy_per_group<T: PartialEq>(
+    truth: &[T],
+    predicted: &[T],
+    groups: &[usize],
+    weights: ItemWeights<'_>,
+) -> Vec<(usize, f64)> {
     assert_same_length(truth, predicted);
     assert_eq!(groups.len(), truth.len(), "one group for each item");
     weights.assert_length(truth.len());
@@ -103,7 +123,11 @@ pub fn worst_group_accuracy<T: PartialEq>(
         *correct += weights.at(idx) * u64::from(t == p);
         *total += weights.at(idx);
     }
-    let accuracies = totals.iter().filter(|(_, total)| *total > 0);
-    let accuracies = accuracies.map(|&(correct, total)| correct as f64 / total as f64);
-    accuracies.reduce(f64::min).unwrap_or(0.0)
+    let with_items = totals
+        .into_iter()
+        .enumerate()
+        .filter(|(_, (_, total))| *total > 0);
+    with_items
+        .map(|(group, (correct, total))| (group, correct as f64 / total as f64))
+        .collect()
 }

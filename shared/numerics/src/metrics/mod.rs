@@ -3,7 +3,9 @@
 pub mod accuracy;
 pub mod f1;
 
-pub use accuracy::{accuracy, balanced_accuracy, weighted_accuracy, worst_group_accuracy};
+pub use accuracy::{
+    accuracy, accuracy_per_group, balanced_accuracy, weighted_accuracy, worst_group_accuracy,
+};
 pub use f1::{
     ClassCounts, binary_f1, class_counts, f1_of_counts, f1_per_class, macro_f1, macro_f1_of_classes, mean_f1,
     precision, recall,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ndarray::Array2;
 
-use super::scoring::Scoring;
+use super::scoring::{ScoreMetric, Scoring};
 use super::table::{Examples, Files, LABEL, examples_file, features, features_file};
 use crate::evidence::{Evidence, EvidenceError, UnitEvidence};
 use crate::frozen::{FrozenError, Manifest};
@@ -37,13 +37,13 @@ pub struct Grouping {
     /// The parts' names, ascending.
     pub names: Vec<String>,
     /// The part of each item, `(n_items,)`.
-    pub of_items: Vec<u32>,
+    pub of_items: Vec<usize>,
 }
 
 impl Grouping {
     fn of(column: &[String]) -> Self {
         let names: BTreeSet<&String> = column.iter().collect();
-        let number_of: BTreeMap<&String, u32> = names.iter().copied().zip(0..).collect();
+        let number_of: BTreeMap<&String, usize> = names.iter().copied().zip(0..).collect();
         Self {
             of_items: column.iter().map(|name| number_of[name]).collect(),
             names: names.into_iter().cloned().collect(),
@@ -91,6 +91,9 @@ impl EvalSet {
         scoring: &Scoring<M>,
     ) -> Result<Self, FrozenError> {
         let examples = Examples::read(files, table, features.nrows())?;
+        if scoring.metric == ScoreMetric::WorstGroupAccuracy {
+            examples.required(GROUP)?;
+        }
         Ok(Self {
             truth: examples.classes(LABEL, &scoring.classes)?,
             groups: examples.column(GROUP).map(Grouping::of),

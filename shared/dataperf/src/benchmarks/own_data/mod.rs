@@ -19,6 +19,8 @@ mod scoring;
 pub mod selection;
 pub mod table;
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::benchmark::Leaderboard;
@@ -64,4 +66,20 @@ impl About {
             digits: self.digits,
         }
     }
+}
+
+/// One board of a task whose boards differ in nothing but their names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Board {
+    /// Its name.
+    pub name: String,
+    /// One line about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+}
+
+/// The evaluation data of a contest's boards: all have the one eval set.
+fn one_eval_set(boards: impl Iterator<Item = String>) -> BTreeMap<String, String> {
+    boards.map(|name| (name, EVAL.to_owned())).collect()
 }

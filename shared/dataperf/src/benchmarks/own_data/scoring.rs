@@ -5,10 +5,13 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::eval_set::{EvalSet, Grouping};
-use crate::evidence::{Repeats, UnitEvidence};
+use super::eval_set::EvalSet;
+use crate::evidence::{EvidenceError, Repeats, UnitEvidence};
 use dataperf_numerics::learner::Learner;
-use dataperf_numerics::metrics::{ClassCounts, ItemWeights, mean};
+use dataperf_numerics::metrics::{
+    ClassCounts, ItemWeights, accuracy_per_group, balanced_accuracy, class_counts, f1_of_counts,
+    macro_f1_of_classes, mean, weighted_accuracy, worst_group_accuracy,
+};
 
 /// The most classes a contest has.
 pub const MAX_CLASSES: usize = 100;
@@ -70,75 +73,10 @@ impl ScoreMetric {
     }
 }
 
-/// How often each class was predicted, was true, and was both, in one repeat of an evaluation.
-pub(super) struct Confusion {
-    counts: Vec<ClassCounts>,
-}
-
-impl Confusion {
-    /// `truth`, `predicted`: `(n_items,)` class numbers below `n_classes`.
-    pub(super) fn of(truth: &[u8], predicted: &[u8], weights: ItemWeights<'_>, n_classes: usize) -> Self {
-        let mut counts = vec![ClassCounts::default(); n_classes];
-        for (idx, (&t, &p)) in truth.iter().zip(predicted).enumerate() {
-            let weight = weights.at(idx);
-            counts[usize::from(t)].actual += weight;
-            counts[usize::from(p)].predicted += weight;
-            counts[usize::from(t)].correct += if t == p { weight } else { 0 };
-        }
-        Self { counts }
-    }
-
-    /// The share of the items that are right; 0 without items.
-    pub(super) fn accuracy(&self) -> f64 {
-        let total = |of: fn(&ClassCounts) -> u64| self.counts.iter().map(of).sum::<u64>();
-        quotient(total(|counts| counts.correct), total(|counts| counts.actual))
-    }
-
-    /// The mean recall of the classes that occur, as scikit-learn's `balanced_accuracy_score` has it.
-    pub(super) fn balanced_accuracy(&self) -> f64 {
-        let occurring = self.counts.iter().filter(|counts| counts.actual > 0);
-        let recalls: Vec<f64> = occurring.map(|counts| counts.recall()).collect();
-        if recalls.is_empty() { 0.0 } else { mean(&recalls) }
-    }
-
-    /// F1 of each class.
-    pub(super) fn f1_per_class(&self) -> Vec<f64> {
-        self.counts.iter().map(|counts| counts.f1()).collect()
-    }
-
-    /// The mean of F1 over all classes, as scikit-learn's `f1_score(labels=classes, average="macro", zero_division=0)`.
-    pub(super) fn macro_f1(&self) -> f64 {
-        mean(&self.f1_per_class())
-    }
-}
-
-fn quotient(numerator: u64, denominator: u64) -> f64 {
-    if denominator == 0 {
-        0.0
-    } else {
-        numerator as f64 / denominator as f64
-    }
-}
-
-/// The accuracy of each group that has items, by the group's number.
-pub(super) fn accuracy_per_group(
-    groups: &Grouping,
-    truth: &[u8],
-    predicted: &[u8],
-    weights: ItemWeights<'_>,
-) -> BTreeMap<u32, f64> {
-    let mut counts: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
-    for (idx, (t, p)) in truth.iter().zip(predicted).enumerate() {
-        let weight = weights.at(idx);
-        let (correct, total) = counts.entry(groups.of_items[idx]).or_default();
-        *total += weight;
-        *correct += if t == p { weight } else { 0 };
-    }
-    let with_items = counts.into_iter().filter(|(_, (_, total))| *total > 0);
-    with_items
-        .map(|(group, (correct, total))| (group, quotient(correct, total)))
-        .collect()
-}
+/// How many examples a training set has.
+const N_EXAMPLES: &str = "n_examples";
+/// Begins the names of the counts of examples by class number.
+const N_OF_CLASS: &str = "n_of_class_";
 
 impl Scoring {
     /// How often the model is asked, and what each time is called.
@@ -167,21 +105,18 @@ impl<M> Scoring<M> {
     /// # Shapes and units
     /// `predicted`: `(n_items,)` class numbers.
     pub(super) fn value(&self, eval: &EvalSet, predicted: &[u8], weights: ItemWeights<'_>) -> f64 {
-        let confusion = || Confusion::of(&eval.truth, predicted, weights, self.classes.len());
+        let (truth, n_classes) = (&eval.truth[..], self.classes.len());
         match &self.metric {
-            ScoreMetric::Accuracy => confusion().accuracy(),
-            ScoreMetric::BalancedAccuracy => confusion().balanced_accuracy(),
-            ScoreMetric::MacroF1 => confusion().macro_f1(),
+            ScoreMetric::Accuracy => weighted_accuracy(truth, predicted, weights),
+            ScoreMetric::BalancedAccuracy => balanced_accuracy(truth, predicted, weights),
+            ScoreMetric::MacroF1 => macro_f1_of_classes(truth, predicted, n_classes, weights),
             ScoreMetric::F1 { class } => {
                 let class = self.class_of(class).unwrap_or(0); // the document's check has found it
-                confusion().f1_per_class()[class]
+                ClassCounts::of(truth, predicted, &(class as u8), weights).f1()
             }
             ScoreMetric::WorstGroupAccuracy => {
-                let groups = eval.groups.as_ref();
-                let of_groups =
-                    groups.map(|groups| accuracy_per_group(groups, &eval.truth, predicted, weights));
-                let worst = of_groups.into_iter().flatten().map(|(_, accuracy)| accuracy);
-                worst.fold(1.0, f64::min)
+                let groups = eval.groups.as_ref().map_or(&[][..], |groups| &groups.of_items);
+                worst_group_accuracy(truth, predicted, groups, weights)
             }
         }
     }
@@ -221,19 +156,19 @@ impl<M> Scoring<M> {
         weights: ItemWeights<'_>,
     ) -> BTreeMap<String, Value> {
         let n_repeats = unit.repeats().len() as f64;
+        let (truth, n_classes) = (&eval.truth[..], self.classes.len());
         let (mut accuracy, mut balanced, mut macro_f1) = (0.0, 0.0, 0.0);
-        let mut of_classes = vec![0.0; self.classes.len()];
-        let mut of_groups: BTreeMap<u32, f64> = BTreeMap::new();
+        let mut of_classes = vec![0.0; n_classes];
+        let mut of_groups: BTreeMap<usize, f64> = BTreeMap::new();
         for predicted in unit.each_repeat() {
-            let confusion = Confusion::of(&eval.truth, predicted, weights, self.classes.len());
-            accuracy += confusion.accuracy() / n_repeats;
-            balanced += confusion.balanced_accuracy() / n_repeats;
-            macro_f1 += confusion.macro_f1() / n_repeats;
-            for (mean, f1) in of_classes.iter_mut().zip(confusion.f1_per_class()) {
-                *mean += f1 / n_repeats;
+            accuracy += weighted_accuracy(truth, predicted, weights) / n_repeats;
+            balanced += balanced_accuracy(truth, predicted, weights) / n_repeats;
+            macro_f1 += macro_f1_of_classes(truth, predicted, n_classes, weights) / n_repeats;
+            for (class, f1) in f1_of_counts(&class_counts(truth, predicted, weights)) {
+                of_classes[class] += f1 / n_repeats;
             }
             if let Some(groups) = &eval.groups {
-                for (group, accuracy) in accuracy_per_group(groups, &eval.truth, predicted, weights) {
+                for (group, accuracy) in accuracy_per_group(truth, predicted, &groups.of_items, weights) {
                     *of_groups.entry(group).or_default() += accuracy / n_repeats;
                 }
             }
@@ -251,12 +186,39 @@ impl<M> Scoring<M> {
         if let Some(groups) = &eval.groups {
             let named = of_groups
                 .iter()
-                .map(|(&group, accuracy)| (groups.names[group as usize].clone(), json!(accuracy)));
+                .map(|(&group, accuracy)| (groups.names[group].clone(), json!(accuracy)));
             metrics.insert("accuracy_per_group".to_owned(), Value::Object(named.collect()));
         }
         if eval.is_public {
             metrics.insert("eval_set".to_owned(), json!("public"));
         }
         metrics
+    }
+
+    /// Notes how many examples a training set has, in all and of each class.
+    pub(super) fn count_examples(&self, unit: UnitEvidence, classes: &[usize]) -> UnitEvidence {
+        let n_of = |class: usize| classes.iter().filter(|&&other| other == class).count();
+        let unit = unit.with_count(N_EXAMPLES, classes.len());
+        (0..self.classes.len()).fold(unit, |unit, class| {
+            unit.with_count(&format!("{N_OF_CLASS}{class}"), n_of(class))
+        })
+    }
+
+    /// What [`count_examples`](Self::count_examples) noted, as metrics.
+    ///
+    /// # Errors
+    /// [`EvidenceError`] when the evidence is of something else.
+    pub(super) fn counted_examples(
+        &self,
+        unit: &UnitEvidence,
+    ) -> Result<BTreeMap<String, Value>, EvidenceError> {
+        let mut n_per_class = Map::new();
+        for (class, name) in self.classes.iter().enumerate() {
+            n_per_class.insert(name.clone(), json!(unit.count(&format!("{N_OF_CLASS}{class}"))?));
+        }
+        Ok(BTreeMap::from([
+            (N_EXAMPLES.to_owned(), json!(unit.count(N_EXAMPLES)?)),
+            ("n_per_class".to_owned(), Value::Object(n_per_class)),
+        ]))
     }
 }

@@ -19,8 +19,9 @@ pub use evaluation::Frozen;
 pub use validation::{Checked, Submission};
 
 use super::table::{FEATURES, examples_file, features_file};
-use super::{About, EvalSet, Scoring};
+use super::{About, Board, EvalSet, Scoring};
 use crate::benchmark::{Benchmark, Leaderboard, RowRequest};
+pub use crate::benchmarks::data_acquisition::{N_TRIALS, SEED};
 use crate::evidence::{Evidence, EvidenceError, Weights};
 use crate::feedback::Feedback;
 use crate::frozen::{FrozenError, Manifest, ReadRows};
@@ -33,10 +34,6 @@ use crate::verdict::Scorecard;
 pub const SELLERS: &str = "sellers";
 /// What participants see of the market as a whole.
 pub const MARKET_FILE: &str = "public/market.json";
-/// The public challenge's seed.
-pub const SEED: u32 = 1111;
-/// The public challenge's number of sampled training sets.
-pub const N_TRIALS: usize = 10;
 
 /// What participants see of the seller of this number, from 0.
 pub fn summary_file(seller_idx: usize) -> String {
@@ -74,8 +71,6 @@ pub struct Seller {
     /// The price of all of them.
     pub price: f64,
 }
-
-pub use super::debugging::Board;
 
 /// The task.
 pub struct Acquisition;
@@ -139,7 +134,7 @@ impl Benchmark for Acquisition {
 
     fn evaluations(manifest: &Manifest) -> Result<BTreeMap<String, String>, FrozenError> {
         let boards = manifest.parameters::<Parameters>()?.leaderboards.into_iter();
-        Ok(boards.map(|board| (board.name, super::EVAL.to_owned())).collect())
+        Ok(super::one_eval_set(boards.map(|board| board.name)))
     }
 
     fn whole_files(manifest: &Manifest, _: &str) -> Result<Vec<String>, FrozenError> {

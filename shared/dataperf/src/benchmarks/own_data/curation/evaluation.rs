@@ -6,7 +6,6 @@ use bytes::Bytes;
 use dataperf_numerics::network::{Network, train};
 use ndarray::Array2;
 use rayon::prelude::*;
-use serde_json::{Map, Value, json};
 
 use super::images::decode_png;
 use super::submission::{Content, Image, Row};
@@ -19,10 +18,6 @@ use crate::evidence::{Evidence, EvidenceError, Repeats, UnitEvidence, Weights};
 use crate::frozen::{Dtype, FrozenError, Manifest, slice};
 use crate::rejection::{Reason, Reasons, Rejection, quote};
 use crate::verdict::Scorecard;
-
-const N_EXAMPLES: &str = "n_examples";
-/// Begins the names of the counts of examples by class number.
-const N_OF_CLASS: &str = "n_of_class_";
 
 /// What scoring keeps in memory for a board: the eval set.
 #[derive(Debug)]
@@ -331,12 +326,8 @@ pub(super) fn evidence(checked: &Checked, frozen: &Frozen) -> Result<Evidence, F
         _ => return Err(damaged("its model is for other examples".into())),
     };
     let predicted = predicted.map_err(|error| damaged(error.to_string()))?;
-    let mut unit = UnitEvidence::new(kind, eval.n_items(), classes.len(), predicted.concat())
-        .with_count(N_EXAMPLES, checked.classes.len());
-    for class in 0..classes.len() {
-        let n = checked.classes.iter().filter(|&&other| other == class).count();
-        unit = unit.with_count(&format!("{N_OF_CLASS}{class}"), n);
-    }
+    let unit = UnitEvidence::new(kind, eval.n_items(), classes.len(), predicted.concat());
+    let unit = frozen.scoring.count_examples(unit, &checked.classes);
     Ok(Evidence::of_unit(EVAL, unit))
 }
 
@@ -351,14 +342,6 @@ pub(super) fn scorecard(
     let unit = eval.unit(evidence, &frozen.scoring)?;
     let item_weights = weights.unit(EVAL, eval.n_items())?;
     let (score, mut metrics) = frozen.scoring.scored(eval, unit, item_weights);
-    let mut n_per_class = Map::new();
-    for (class, name) in frozen.scoring.classes.iter().enumerate() {
-        n_per_class.insert(
-            name.clone(),
-            Value::from(unit.count(&format!("{N_OF_CLASS}{class}"))?),
-        );
-    }
-    metrics.insert(N_EXAMPLES.to_owned(), json!(unit.count(N_EXAMPLES)?));
-    metrics.insert("n_per_class".to_owned(), Value::Object(n_per_class));
+    metrics.extend(frozen.scoring.counted_examples(unit)?);
     Ok(Scorecard { score, metrics })
 }

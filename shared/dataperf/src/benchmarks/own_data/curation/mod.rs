@@ -174,7 +174,7 @@ impl Benchmark for Curation {
 
     fn evaluations(manifest: &Manifest) -> Result<BTreeMap<String, String>, FrozenError> {
         let boards = manifest.parameters::<Parameters>()?.leaderboards.into_iter();
-        Ok(boards.map(|board| (board.name, super::EVAL.to_owned())).collect())
+        Ok(super::one_eval_set(boards.map(|board| board.name)))
     }
 
     fn whole_files(manifest: &Manifest, _: &str) -> Result<Vec<String>, FrozenError> {

@@ -19,8 +19,9 @@ pub use evaluation::Frozen;
 pub use validation::{Checked, Submission};
 
 use super::table::{examples_file, features_file};
-use super::{About, EvalSet, Scoring};
+use super::{About, Board, EvalSet, Scoring};
 use crate::benchmark::{Benchmark, Leaderboard, RowRequest};
+pub use crate::benchmarks::vision_debugging::{Extent, TARGET_SHARE};
 use crate::evidence::{Evidence, EvidenceError, Weights};
 use crate::feedback::Feedback;
 use crate::frozen::{FrozenError, Manifest, ReadRows};
@@ -33,20 +34,6 @@ use crate::verdict::Scorecard;
 pub const TRAIN: &str = "public/train";
 /// The table of the right labels, which has no features of its own.
 pub const TRUTH: &str = "truth";
-/// The public challenge's share of the metric of right labels that has to be reached.
-pub const TARGET_SHARE: f64 = 0.95;
-
-/// How much of the curve an evaluation computes. The score is the same.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Extent {
-    /// Every step, for the figure and for intervals.
-    #[default]
-    Whole,
-    /// Up to the step that reaches the target.
-    UntilTarget,
-}
-
 /// The manifest's parameters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -61,17 +48,6 @@ pub struct Parameters {
     pub curve: Extent,
     /// The boards.
     pub leaderboards: Vec<Board>,
-}
-
-/// One board.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Board {
-    /// Its name.
-    pub name: String,
-    /// One line about it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub about: Option<String>,
 }
 
 /// The task.
@@ -133,7 +109,7 @@ impl Benchmark for Debugging {
 
     fn evaluations(manifest: &Manifest) -> Result<BTreeMap<String, String>, FrozenError> {
         let boards = manifest.parameters::<Parameters>()?.leaderboards.into_iter();
-        Ok(boards.map(|board| (board.name, super::EVAL.to_owned())).collect())
+        Ok(super::one_eval_set(boards.map(|board| board.name)))
     }
 
     fn whole_files(manifest: &Manifest, _: &str) -> Result<Vec<String>, FrozenError> {

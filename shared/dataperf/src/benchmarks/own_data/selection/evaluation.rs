@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, HashMap};
 
 use bytes::Bytes;
 use ndarray::Array2;
-use serde_json::{Map, Value, json};
 
 use super::{Checked, LabelSource, POOL, Parameters};
 use crate::benchmarks::own_data::eval_set::to_score;
@@ -14,10 +13,6 @@ use crate::evidence::{Evidence, EvidenceError, UnitEvidence, Weights};
 use crate::frozen::{FrozenError, Manifest, ReadRows};
 use crate::verdict::Scorecard;
 use dataperf_numerics::numbers::{Encoding, Stored};
-
-const N_EXAMPLES: &str = "n_examples";
-/// Begins the names of the counts of selected examples by class number.
-const N_OF_CLASS: &str = "n_of_class_";
 
 /// What scoring keeps in memory for a board: the pool's ids and labels, and the eval set.
 #[derive(Debug)]
@@ -122,11 +117,7 @@ pub(super) fn evidence(
         scoring.classes.len(),
         predicted.concat(),
     );
-    let mut unit = unit.with_count(N_EXAMPLES, checked.rows().len());
-    for class in 0..scoring.classes.len() {
-        let n = checked.classes().iter().filter(|&&other| other == class).count();
-        unit = unit.with_count(&format!("{N_OF_CLASS}{class}"), n);
-    }
+    let unit = scoring.count_examples(unit, checked.classes());
     Ok(Evidence::of_unit(EVAL, unit))
 }
 
@@ -142,12 +133,6 @@ pub(super) fn scorecard(
     let unit = eval.unit(evidence, scoring)?;
     let weights = weights.unit(EVAL, eval.n_items())?;
     let (score, mut metrics) = scoring.scored(eval, unit, weights);
-    let mut n_per_class = Map::new();
-    for (class, name) in scoring.classes.iter().enumerate() {
-        let n = unit.count(&format!("{N_OF_CLASS}{class}"))?;
-        n_per_class.insert(name.clone(), Value::from(n));
-    }
-    metrics.insert(N_EXAMPLES.to_owned(), json!(unit.count(N_EXAMPLES)?));
-    metrics.insert("n_per_class".to_owned(), Value::Object(n_per_class));
+    metrics.extend(scoring.counted_examples(unit)?);
     Ok(Scorecard { score, metrics })
 }

@@ -141,7 +141,7 @@ impl Benchmark for Selection {
     /// The boards differ in how much may be selected, not in what they are scored with.
     fn evaluations(manifest: &Manifest) -> Result<BTreeMap<String, String>, FrozenError> {
         let boards = manifest.parameters::<Parameters>()?.leaderboards.into_iter();
-        Ok(boards.map(|board| (board.name, super::EVAL.to_owned())).collect())
+        Ok(super::one_eval_set(boards.map(|board| board.name)))
     }
 
     fn whole_files(manifest: &Manifest, _: &str) -> Result<Vec<String>, FrozenError> {

@@ -1,0 +1,44 @@
+//! Names that somebody may have meant.
+
+/// At most this many similar names are offered.
+const MAX_OFFERED: usize = 3;
+/// Jaro-Winkler similarity from which a name counts as similar.
+const SIMILAR: f64 = 0.75;
+
+/// What to say of a name that does not exist: the most similar names, or all names where none is similar.
+///
+/// ```
+/// assert_eq!(dataperf::offer("en25", ["en-25", "cupcake"]), "did you mean `en-25`?");
+/// assert_eq!(dataperf::offer("", ["en-25", "pt-25"]), "choose one of `en-25`, `pt-25`");
+/// ```
+pub fn offer(name: &str, known: impl IntoIterator<Item: AsRef<str>>) -> String {
+    let known: Vec<_> = known.into_iter().collect();
+    let known: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
+    let wanted = name.to_lowercase();
+    let mut similar: Vec<(f64, &str)> = known
+        .iter()
+        .map(|known| (strsim::jaro_winkler(&wanted, &known.to_lowercase()), *known))
+        .filter(|(similarity, _)| *similarity >= SIMILAR)
+        .collect();
+    similar.sort_by(|a, b| b.0.total_cmp(&a.0));
+    similar.truncate(MAX_OFFERED);
+    let quoted = |names: &[&str]| format!("`{}`", names.join("`, `"));
+    if similar.is_empty() {
+        return format!("choose one of {}", quoted(&known));
+    }
+    let similar: Vec<&str> = similar.into_iter().map(|(_, name)| name).collect();
+    format!("did you mean {}?", quoted(&similar))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::offer;
+
+    #[test]
+    fn similar_names_are_offered_first_and_otherwise_all() {
+        let known = ["en-25", "en-60", "pt-25"].map(str::to_owned);
+        let said = offer("en25", &known);
+        assert!(said.starts_with("did you mean `en-25`"), "{said}");
+        assert_eq!(offer("", &known), "choose one of `en-25`, `en-60`, `pt-25`");
+    }
+}
