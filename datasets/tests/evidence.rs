@@ -12,10 +12,12 @@ use dataperf::benchmarks::{
 };
 use dataperf::dataset::{Dataset, Integrity};
 use dataperf::evaluate::{Evaluated, evaluate, gather};
-use dataperf::evidence::{Evidence, EvidenceError, Weights};
+use dataperf::evidence::{Draws, Evidence, EvidenceError, Repeats, Weights};
 use dataperf::frozen::{MANIFEST, Manifest};
 use dataperf::{Benchmark, Digest, Ending, Scorecard, Verdict};
 use dataperf_datasets::{DirectoryBucket, Import, Silent, import};
+use dataperf_numerics::bootstrap::N_DRAWS;
+use dataperf_numerics::metrics::mean;
 use serde_json::{Value, json};
 
 fn demo(benchmark: &str) -> PathBuf {
@@ -138,6 +140,43 @@ fn repeated<B: Benchmark>(from: &Path, to: &Path, weights: &BTreeMap<String, Vec
     fs::write(to.join(MANIFEST), manifest.to_bytes().expect("a manifest")).expect("a file");
 }
 
+/// What a draw makes of a score is the score of the draw's weights, to the last bit. Trials are drawn besides: there it is the
+/// mean over the trials that a draw takes, market by market.
+fn replicates_are_the_scores_of_their_weights<B: Import>(dataset: &Dataset<B, DirectoryBucket>) {
+    for (board, artifact, _) in submissions::<B>() {
+        let Evaluated { frozen, evidence, .. } = gathered(dataset, &board, &artifact);
+        let draws = Draws::new(B::eval_items(&frozen).expect("hidden items"));
+        let replicates = B::replicates(&frozen, &evidence, &draws).expect("whole evidence");
+        assert_eq!(replicates.len(), N_DRAWS);
+        for draw in [0, 1, 31, 32, 500, N_DRAWS - 1] {
+            let card = B::score(&frozen, &evidence, &draws.weights(draw)).expect("a score");
+            let units = evidence.units().iter();
+            let of_trials: Vec<f64> = units
+                .filter(|(_, unit)| matches!(unit.repeats(), Repeats::Trials(_)))
+                .map(|(name, unit)| {
+                    let of_unit = match card.metrics.get("markets") {
+                        Some(markets) => &markets[name]["per_trial"],
+                        None => &card.metrics["per_trial"],
+                    };
+                    let values: Vec<f64> = serde_json::from_value(of_unit.clone()).expect("numbers");
+                    let trials = draws.trials(name, unit.repeats().len()).expect("a unit");
+                    trials.mean(draw, &values)
+                })
+                .collect();
+            let expected = if of_trials.is_empty() {
+                card.score
+            } else {
+                mean(&of_trials)
+            };
+            let about = format!("{}, {board}, draw {draw}", B::ID);
+            assert_eq!(replicates[draw].to_bits(), expected.to_bits(), "{about}");
+        }
+        let spread = replicates.iter().fold(f64::MIN, |a, &b| a.max(b))
+            - replicates.iter().fold(f64::MAX, |a, &b| a.min(b));
+        assert!(spread > 0.0, "{}, {board}: the draws change nothing", B::ID);
+    }
+}
+
 /// With unit weights, however they are given and wherever the evidence has been, the score is the receipt's.
 fn unit_weights_give_the_receipts_score<B: Import>(dataset: &Dataset<B, DirectoryBucket>) {
     for (board, artifact, expected) in submissions::<B>() {
@@ -191,6 +230,7 @@ fn law<B: Import>() {
     import::<B>(&demo(B::ID), &directory.path().join("frozen"), &Silent).expect("the demo can be imported");
     let dataset = open::<B>(&directory.path().join("frozen"));
     unit_weights_give_the_receipts_score(&dataset);
+    replicates_are_the_scores_of_their_weights(&dataset);
     weights_are_multiplicities(&dataset, directory.path());
 }
 

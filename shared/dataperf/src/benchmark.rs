@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use bytes::Bytes;
 
-use crate::evidence::{Evidence, EvidenceError, Weights};
+use crate::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights};
 use crate::frozen::{FrozenError, Manifest, ReadRows};
 use crate::rank::Direction;
 use crate::rejection::Rejection;
@@ -140,4 +140,21 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
         evidence: &Evidence,
         weights: &Weights,
     ) -> Result<Scorecard, EvidenceError>;
+
+    /// The hidden items that a board is scored with, by the names of the units of its evidence.
+    ///
+    /// # Errors
+    /// [`EvidenceError`] where the data set has no hidden items, such as one for participants.
+    fn eval_items(frozen: &Self::Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError>;
+
+    /// The scores under all draws of the eval sets, `(N_DRAWS,)`: for each draw, to the last bit, what
+    /// [`score`](Benchmark::score) gives for the draw's weights. Where training sets are drawn by chance, these trials are drawn too.
+    ///
+    /// # Errors
+    /// As [`score`](Benchmark::score).
+    fn replicates(
+        frozen: &Self::Frozen,
+        evidence: &Evidence,
+        draws: &Draws,
+    ) -> Result<Vec<f64>, EvidenceError>;
 }

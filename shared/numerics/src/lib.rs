@@ -5,9 +5,11 @@
 //!
 //! This crate knows no benchmark, no data set and no evidence: matrices and labels come in, predictions and figures come out.
 
+pub mod bootstrap;
 pub mod learner;
 pub mod metrics;
 pub mod models;
 pub mod network;
 pub mod numbers;
+pub mod ranks;
 mod simd;

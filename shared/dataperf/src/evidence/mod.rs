@@ -4,6 +4,7 @@
 //! [`Evidence`]. [`Benchmark::score`](crate::Benchmark::score) makes the score of it, and of how often each item counts.
 //! Evidence tells hidden labels to whoever can read it and the score: it is the organizer's alone.
 
+mod draws;
 mod repeats;
 mod unit;
 mod weights;
@@ -11,6 +12,7 @@ mod wire;
 
 use std::collections::BTreeMap;
 
+pub use draws::{Draws, EvalItems, correctness, mean_over_repeats, mean_over_trials, per_lane};
 pub use repeats::{Fixes, Repeat, Repeats};
 pub use unit::{Fact, UnitEvidence};
 pub use weights::Weights;

@@ -6,8 +6,11 @@ use serde_json::{Map, Value, json};
 
 use super::Frozen;
 use super::model::N_CLASSES;
-use crate::evidence::{Evidence, EvidenceError, Repeat, Weights};
+use crate::evidence::{
+    Draws, EvalItems, Evidence, EvidenceError, Repeat, Weights, mean_over_trials, per_lane,
+};
 use crate::verdict::Scorecard;
+use dataperf_numerics::bootstrap::ItemMetric;
 use dataperf_numerics::metrics::{mean, weighted_accuracy};
 
 /// What the samples of a market cost.
@@ -50,5 +53,48 @@ pub(super) fn scorecard(
     Ok(Scorecard {
         score: mean(&accuracies),
         metrics,
+    })
+}
+
+pub(super) fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+    let markets = frozen.markets().keys();
+    Ok(markets
+        .map(|&number| (number.to_string(), EvalItems::of(frozen.buyer_labels(number))))
+        .collect())
+}
+
+/// Draws of the buyers' items, and of the trials.
+pub(super) fn replicates(
+    frozen: &Frozen,
+    evidence: &Evidence,
+    draws: &Draws,
+) -> Result<Vec<f64>, EvidenceError> {
+    let mut markets = Vec::new();
+    for &number in frozen.markets().keys() {
+        let (name, truth) = (number.to_string(), frozen.buyer_labels(number));
+        let unit = evidence.unit(&name, truth.len(), N_CLASSES)?;
+        let trials = draws.trials(&name, unit.repeats().len())?;
+        markets.push((name, truth, unit, trials));
+    }
+    draws.scores(|batch| {
+        let mut of_markets = Vec::new();
+        for (name, truth, unit, trials) in &markets {
+            let weights = draws.batch(name, batch)?;
+            of_markets.push(mean_over_trials(
+                ItemMetric::Accuracy,
+                truth,
+                unit,
+                (batch, &weights),
+                trials,
+            ));
+        }
+        Ok(per_lane(|lane| {
+            mean(
+                &of_markets
+                    .iter()
+                    .map(|accuracy| accuracy[lane])
+                    .collect::<Vec<_>>(),
+            )
+        }))
     })
 }

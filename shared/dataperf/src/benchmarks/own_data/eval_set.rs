@@ -6,7 +6,7 @@ use ndarray::Array2;
 
 use super::scoring::{ScoreMetric, Scoring};
 use super::table::{Examples, Files, LABEL, examples_file, features, features_file};
-use crate::evidence::{Evidence, EvidenceError, UnitEvidence};
+use crate::evidence::{EvalItems, Evidence, EvidenceError, UnitEvidence};
 use crate::frozen::{FrozenError, Manifest};
 
 /// The hidden eval set's table; also the name of the one unit of evidence.
@@ -106,6 +106,18 @@ impl EvalSet {
     /// The number of items.
     pub fn n_items(&self) -> usize {
         self.truth.len()
+    }
+
+    /// The items, as they are drawn: within groups where the score is that of the worst one.
+    pub(super) fn items<M>(&self, scoring: &Scoring<M>) -> Vec<(String, EvalItems<'_>)> {
+        let of_groups = scoring.metric == ScoreMetric::WorstGroupAccuracy;
+        let groups = self.groups.as_ref().filter(|_| of_groups);
+        let items = EvalItems {
+            truth: &self.truth,
+            groups: groups.map(|groups| &groups.of_items[..]),
+            clusters: self.clusters.as_ref().map(|clusters| &clusters.of_items[..]),
+        };
+        vec![(EVAL.to_owned(), items)]
     }
 
     /// The unit of evidence, if it is of this eval set.

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::eval_set::EvalSet;
-use crate::evidence::{EvidenceError, Repeats, UnitEvidence};
+use super::eval_set::{EVAL, EvalSet};
+use crate::evidence::{Draws, EvidenceError, Repeats, UnitEvidence, mean_over_repeats, mean_over_trials};
+use dataperf_numerics::bootstrap::ItemMetric;
 use dataperf_numerics::learner::Learner;
 use dataperf_numerics::metrics::{
-    ClassCounts, ItemWeights, accuracy_per_group, balanced_accuracy, class_counts, f1_of_counts,
-    macro_f1_of_classes, mean, weighted_accuracy, worst_group_accuracy,
+    ItemWeights, accuracy_per_group, balanced_accuracy, class_counts, f1_of_counts, macro_f1_of_classes,
+    mean, weighted_accuracy,
 };
 
 /// The most classes a contest has.
@@ -105,20 +106,45 @@ impl<M> Scoring<M> {
     /// # Shapes and units
     /// `predicted`: `(n_items,)` class numbers.
     pub(super) fn value(&self, eval: &EvalSet, predicted: &[u8], weights: ItemWeights<'_>) -> f64 {
-        let (truth, n_classes) = (&eval.truth[..], self.classes.len());
+        self.item_metric(eval).value(&eval.truth, predicted, weights)
+    }
+
+    /// The metric with what it needs of the eval set.
+    pub(super) fn item_metric<'a>(&self, eval: &'a EvalSet) -> ItemMetric<'a> {
         match &self.metric {
-            ScoreMetric::Accuracy => weighted_accuracy(truth, predicted, weights),
-            ScoreMetric::BalancedAccuracy => balanced_accuracy(truth, predicted, weights),
-            ScoreMetric::MacroF1 => macro_f1_of_classes(truth, predicted, n_classes, weights),
+            ScoreMetric::Accuracy => ItemMetric::Accuracy,
+            ScoreMetric::BalancedAccuracy => ItemMetric::BalancedAccuracy,
+            ScoreMetric::MacroF1 => ItemMetric::MacroF1OfClasses(self.classes.len()),
             ScoreMetric::F1 { class } => {
                 let class = self.class_of(class).unwrap_or(0); // the document's check has found it
-                ClassCounts::of(truth, predicted, &(class as u8), weights).f1()
+                ItemMetric::F1(class as u8)
             }
             ScoreMetric::WorstGroupAccuracy => {
                 let groups = eval.groups.as_ref().map_or(&[][..], |groups| &groups.of_items);
-                worst_group_accuracy(truth, predicted, groups, weights)
+                ItemMetric::WorstGroupAccuracy(groups)
             }
         }
+    }
+
+    /// The scores of a unit of evidence under all draws of its eval set, and of its trials where it has some.
+    pub(super) fn replicates(
+        &self,
+        eval: &EvalSet,
+        unit: &UnitEvidence,
+        draws: &Draws,
+    ) -> Result<Vec<f64>, EvidenceError> {
+        let (metric, truth) = (self.item_metric(eval), &eval.truth);
+        let trials = match unit.repeats() {
+            Repeats::Trials(n_trials) => Some(draws.trials(EVAL, *n_trials as usize)?),
+            _ => None,
+        };
+        draws.scores(|batch| {
+            let weights = draws.batch(EVAL, batch)?;
+            Ok(match &trials {
+                Some(trials) => mean_over_trials(metric, truth, unit, (batch, &weights), trials),
+                None => mean_over_repeats(metric, truth, unit, &weights),
+            })
+        })
     }
 
     /// The score of a unit of evidence, the mean over its repeats, with the metrics that are shown beside it.

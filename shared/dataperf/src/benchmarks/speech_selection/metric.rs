@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::Frozen;
-use crate::evidence::{Evidence, EvidenceError, Repeat, Weights};
+use crate::evidence::{Draws, EvalItems, Evidence, EvidenceError, Repeat, Weights, mean_over_repeats};
 use crate::verdict::Scorecard;
+use dataperf_numerics::bootstrap::ItemMetric;
 use dataperf_numerics::metrics::{class_counts, f1_of_counts, mean, mean_f1};
 
 /// How many clips are chosen.
@@ -49,4 +50,24 @@ pub(super) fn scorecard(
         ("n_eval".to_owned(), json!(weights.total(truth.len()))),
     ]);
     Ok(Scorecard { score, metrics })
+}
+
+pub(super) fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+    Ok(vec![(
+        frozen.language().to_owned(),
+        EvalItems::of(frozen.eval_classes()),
+    )])
+}
+
+pub(super) fn replicates(
+    frozen: &Frozen,
+    evidence: &Evidence,
+    draws: &Draws,
+) -> Result<Vec<f64>, EvidenceError> {
+    let (language, truth) = (frozen.language(), frozen.eval_classes());
+    let unit = evidence.unit(language, truth.len(), frozen.n_classes())?;
+    draws.scores(|batch| {
+        let weights = draws.batch(language, batch)?;
+        Ok(mean_over_repeats(ItemMetric::MacroF1, truth, unit, &weights))
+    })
 }

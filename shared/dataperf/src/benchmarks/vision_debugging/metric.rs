@@ -6,8 +6,9 @@ use serde_json::{Map, Value, json};
 
 use super::model::N_CLASSES;
 use super::{Extent, Frozen};
-use crate::evidence::{Evidence, EvidenceError, Fixes, UnitEvidence, Weights};
+use crate::evidence::{Draws, EvalItems, Evidence, EvidenceError, Fixes, UnitEvidence, Weights, per_lane};
 use crate::verdict::Scorecard;
+use dataperf_numerics::bootstrap::{Course, LANES, draws_of};
 use dataperf_numerics::metrics::{ItemWeights, mean, weighted_accuracy};
 
 /// How long the method took, where the submitter says.
@@ -124,6 +125,78 @@ pub(super) fn scorecard(
         ("tasks".to_owned(), Value::Object(tasks)),
     ]);
     Ok(Scorecard { score, metrics })
+}
+
+pub(super) fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+    let tasks = frozen.tasks().enumerate();
+    Ok(tasks
+        .map(|(task, name)| (name.to_owned(), EvalItems::of(frozen.test_labels(task))))
+        .collect())
+}
+
+/// A task as its draws are scored.
+struct Drawn<'a> {
+    name: &'a str,
+    fixes: &'a Fixes,
+    course: Course,
+    /// The model of each step.
+    models: Vec<usize>,
+    n_images: usize,
+    /// For each number of right answers the accuracy, rounded to two decimals: every draw has as many items.
+    rounded: Vec<f64>,
+}
+
+impl Drawn<'_> {
+    /// The fraction of fixes under one draw of which each model's right answers are known.
+    fn fraction(&self, n_right: &[[u32; LANES]], lane: usize, target_share: f64) -> Option<f64> {
+        let accuracy = |model: usize| self.rounded[n_right[model][lane] as usize];
+        let target = target_share * accuracy(n_right.len() - 1);
+        let first = self.models.iter().position(|&model| accuracy(model) >= target)?;
+        Some(first as f64 / self.n_images as f64)
+    }
+}
+
+pub(super) fn replicates(
+    frozen: &Frozen,
+    evidence: &Evidence,
+    draws: &Draws,
+) -> Result<Vec<f64>, EvidenceError> {
+    let mut tasks = Vec::new();
+    for (task_idx, name) in frozen.tasks().enumerate() {
+        let (truth, n_images) = (frozen.test_labels(task_idx), frozen.n_images(task_idx));
+        let unit = evidence.unit(name, truth.len(), N_CLASSES)?;
+        let fixes = unit.repeats().fixes()?;
+        tasks.push(Drawn {
+            name,
+            fixes,
+            course: Course::new(truth, unit.each_repeat()),
+            models: models_of_steps(fixes, n_images).collect(),
+            n_images,
+            rounded: (0..=truth.len())
+                .map(|n_right| rounded(n_right as f64 / truth.len().max(1) as f64))
+                .collect(),
+        });
+    }
+    draws.scores(|batch| {
+        let mut of_tasks = Vec::new();
+        for task in &tasks {
+            let (n_right, _) = task.course.n_right(&draws.batch(task.name, batch)?);
+            let mut fractions = [0.0; LANES];
+            for (lane, fraction) in fractions[..draws_of(batch).len()].iter_mut().enumerate() {
+                let found = task.fraction(&n_right, lane, frozen.target_share());
+                *fraction = found.ok_or_else(|| cut_off(task.name, task.fixes))?;
+            }
+            of_tasks.push(fractions);
+        }
+        Ok(per_lane(|lane| {
+            mean(
+                &of_tasks
+                    .iter()
+                    .map(|fractions| fractions[lane])
+                    .collect::<Vec<_>>(),
+            )
+        }))
+    })
 }
 
 #[cfg(test)]

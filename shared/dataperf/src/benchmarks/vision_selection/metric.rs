@@ -6,10 +6,15 @@ use serde_json::{Map, Value, json};
 
 use super::Frozen;
 use super::model::N_CLASSES;
-use crate::evidence::{Evidence, EvidenceError, Repeat, Weights};
+use crate::evidence::{
+    Draws, EvalItems, Evidence, EvidenceError, Repeat, Weights, mean_over_repeats, per_lane,
+};
 use crate::verdict::Scorecard;
+use dataperf_numerics::bootstrap::ItemMetric;
 use dataperf_numerics::metrics::{ClassCounts, mean, weighted_accuracy};
 
+/// The class of an image that shows the concept.
+const POSITIVE: u8 = 1;
 /// How many images of a concept are labelled.
 pub(super) const N_EXAMPLES: &str = "n_examples";
 /// How many of them are said to show it.
@@ -27,8 +32,7 @@ pub(super) fn scorecard(
         let unit = evidence.unit(concept, truth.len(), N_CLASSES)?;
         let weights = weights.unit(concept, truth.len())?;
         let predicted = unit.predicted(Repeat::Only)?;
-        // "positive" is an image that shows the concept
-        let positive = ClassCounts::of(truth, predicted, &1, weights);
+        let positive = ClassCounts::of(truth, predicted, &POSITIVE, weights);
         of_concepts.push(positive.f1());
         n_examples += unit.count(N_EXAMPLES)?;
         let of_concept = json!({
@@ -45,4 +49,29 @@ pub(super) fn scorecard(
         ("n_examples".to_owned(), json!(n_examples)),
     ]);
     Ok(Scorecard { score, metrics })
+}
+
+pub(super) fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+    let tests = frozen.tests();
+    Ok(tests
+        .map(|(concept, truth)| (concept.to_owned(), EvalItems::of(truth)))
+        .collect())
+}
+
+pub(super) fn replicates(
+    frozen: &Frozen,
+    evidence: &Evidence,
+    draws: &Draws,
+) -> Result<Vec<f64>, EvidenceError> {
+    draws.scores(|batch| {
+        let mut of_concepts = Vec::new();
+        for (concept, truth) in frozen.tests() {
+            let unit = evidence.unit(concept, truth.len(), N_CLASSES)?;
+            let weights = draws.batch(concept, batch)?;
+            of_concepts.push(mean_over_repeats(ItemMetric::F1(POSITIVE), truth, unit, &weights));
+        }
+        Ok(per_lane(|lane| {
+            mean(&of_concepts.iter().map(|f1| f1[lane]).collect::<Vec<_>>())
+        }))
+    })
 }

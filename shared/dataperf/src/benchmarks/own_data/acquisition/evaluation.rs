@@ -11,7 +11,7 @@ use super::{Checked, Parameters, SELLERS};
 use crate::benchmarks::data_acquisition::market::{Market, Seller};
 use crate::benchmarks::own_data::table::{self, Examples, LABEL, features_file};
 use crate::benchmarks::own_data::{EVAL, EvalSet};
-use crate::evidence::{Evidence, EvidenceError, Repeats, UnitEvidence, Weights};
+use crate::evidence::{Draws, EvalItems, Evidence, EvidenceError, Repeats, UnitEvidence, Weights};
 use crate::frozen::{FrozenError, Manifest, ReadRows};
 use crate::verdict::Scorecard;
 use dataperf_numerics::learner::FitError;
@@ -172,9 +172,7 @@ pub(super) fn scorecard(
     evidence: &Evidence,
     weights: &Weights,
 ) -> Result<Scorecard, EvidenceError> {
-    let hidden = frozen.hidden().map_err(|error| EvidenceError::OtherData {
-        why: error.to_string(),
-    })?;
+    let hidden = hidden(frozen)?;
     let scoring = &frozen.parameters.scoring;
     let unit = hidden.eval.unit(evidence, scoring)?;
     let item_weights = weights.unit(EVAL, hidden.eval.n_items())?;
@@ -183,4 +181,23 @@ pub(super) fn scorecard(
     metrics.insert("budget".to_owned(), json!(frozen.parameters.budget));
     metrics.insert(N_BOUGHT.to_owned(), json!(unit.count(N_BOUGHT)?));
     Ok(Scorecard { score, metrics })
+}
+
+fn hidden(frozen: &Frozen) -> Result<&Hidden, EvidenceError> {
+    frozen.hidden().map_err(|error| EvidenceError::OtherData {
+        why: error.to_string(),
+    })
+}
+
+pub(super) fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+    Ok(hidden(frozen)?.eval.items(&frozen.parameters.scoring))
+}
+
+pub(super) fn replicates(
+    frozen: &Frozen,
+    evidence: &Evidence,
+    draws: &Draws,
+) -> Result<Vec<f64>, EvidenceError> {
+    let (eval, scoring) = (&hidden(frozen)?.eval, &frozen.parameters.scoring);
+    scoring.replicates(eval, eval.unit(evidence, scoring)?, draws)
 }

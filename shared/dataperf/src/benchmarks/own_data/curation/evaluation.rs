@@ -14,7 +14,7 @@ use crate::benchmarks::own_data::eval_set::to_score;
 use crate::benchmarks::own_data::scoring::repeats;
 use crate::benchmarks::own_data::table::{FEATURES, features_file, whole};
 use crate::benchmarks::own_data::{EVAL, EvalSet, Scoring};
-use crate::evidence::{Evidence, EvidenceError, Repeats, UnitEvidence, Weights};
+use crate::evidence::{Draws, EvalItems, Evidence, EvidenceError, Repeats, UnitEvidence, Weights};
 use crate::frozen::{Dtype, FrozenError, Manifest, slice};
 use crate::rejection::{Reason, Reasons, Rejection, quote};
 use crate::verdict::Scorecard;
@@ -336,12 +336,29 @@ pub(super) fn scorecard(
     evidence: &Evidence,
     weights: &Weights,
 ) -> Result<Scorecard, EvidenceError> {
-    let eval = to_score(frozen.eval.as_ref()).map_err(|error| EvidenceError::OtherData {
-        why: error.to_string(),
-    })?;
+    let eval = eval_set(frozen)?;
     let unit = eval.unit(evidence, &frozen.scoring)?;
     let item_weights = weights.unit(EVAL, eval.n_items())?;
     let (score, mut metrics) = frozen.scoring.scored(eval, unit, item_weights);
     metrics.extend(frozen.scoring.counted_examples(unit)?);
     Ok(Scorecard { score, metrics })
+}
+
+fn eval_set(frozen: &Frozen) -> Result<&EvalSet, EvidenceError> {
+    to_score(frozen.eval.as_ref()).map_err(|error| EvidenceError::OtherData {
+        why: error.to_string(),
+    })
+}
+
+pub(super) fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+    Ok(eval_set(frozen)?.items(&frozen.scoring))
+}
+
+pub(super) fn replicates(
+    frozen: &Frozen,
+    evidence: &Evidence,
+    draws: &Draws,
+) -> Result<Vec<f64>, EvidenceError> {
+    let (eval, scoring) = (eval_set(frozen)?, &frozen.scoring);
+    scoring.replicates(eval, eval.unit(evidence, scoring)?, draws)
 }

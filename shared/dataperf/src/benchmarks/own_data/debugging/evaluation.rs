@@ -12,9 +12,12 @@ use super::{Checked, Extent, Parameters, TRAIN, TRUTH};
 use crate::benchmarks::own_data::eval_set::to_score;
 use crate::benchmarks::own_data::table::{Examples, ID, LABEL, examples_file, features, features_file};
 use crate::benchmarks::own_data::{EVAL, EvalSet, Scoring};
-use crate::evidence::{Evidence, EvidenceError, Fixes, Repeats, UnitEvidence, Weights};
+use crate::evidence::{
+    Draws, EvalItems, Evidence, EvidenceError, Fixes, Repeats, UnitEvidence, Weights, per_lane,
+};
 use crate::frozen::{FrozenError, Manifest};
 use crate::verdict::Scorecard;
+use dataperf_numerics::bootstrap::{Course, ItemMetric, LANES, draws_of};
 use dataperf_numerics::learner::{FitError, Prepared};
 use dataperf_numerics::metrics::ItemWeights;
 
@@ -190,9 +193,7 @@ pub(super) fn scorecard(
     evidence: &Evidence,
     weights: &Weights,
 ) -> Result<Scorecard, EvidenceError> {
-    let (truth, eval) = frozen.hidden().map_err(|error| EvidenceError::OtherData {
-        why: error.to_string(),
-    })?;
+    let (truth, eval) = hidden(frozen)?;
     let unit = eval.unit(evidence, &frozen.scoring)?;
     let item_weights = weights.unit(EVAL, eval.n_items())?;
     let fixes = unit.repeats().fixes()?;
@@ -201,16 +202,12 @@ pub(super) fn scorecard(
         .map(|predicted| frozen.scoring.value(eval, predicted, item_weights))
         .collect();
     let n_examples = frozen.n_examples();
-    // The metric after each number of fixes from 0 on, as far as it is known.
-    let known = (0..=n_examples).map_while(|n_fixes| fixes.model_after(n_fixes as u32));
-    let steps: Vec<f64> = known.map(|model| of_models[model]).collect();
+    let models = models_of_steps(fixes, n_examples);
+    let steps: Vec<f64> = models.map(|model| of_models[model]).collect();
     let after = of_models[of_models.len() - 1];
     let target = frozen.target_share * after;
     let n_fixes = steps.iter().position(|&step| step >= target);
-    let n_fixes = n_fixes.ok_or_else(|| EvidenceError::CutOff {
-        unit: EVAL.to_owned(),
-        n_known: fixes.n_known as usize,
-    })?;
+    let n_fixes = n_fixes.ok_or_else(|| cut_off(fixes))?;
     let score = n_fixes as f64 / n_examples as f64;
     let n_shown = match frozen.extent {
         Extent::Whole => steps.len(),
@@ -241,4 +238,63 @@ pub(super) fn scorecard(
         metrics.insert("eval_set".to_owned(), json!("public"));
     }
     Ok(Scorecard { score, metrics })
+}
+
+fn hidden(frozen: &Frozen) -> Result<(&[u8], &EvalSet), EvidenceError> {
+    frozen.hidden().map_err(|error| EvidenceError::OtherData {
+        why: error.to_string(),
+    })
+}
+
+/// The model after each number of fixes from 0 on, as far as it is known.
+fn models_of_steps(fixes: &Fixes, n_examples: usize) -> impl Iterator<Item = usize> {
+    (0..=n_examples).map_while(|n_fixes| fixes.model_after(n_fixes as u32))
+}
+
+/// The target is reached later than the models are known.
+fn cut_off(fixes: &Fixes) -> EvidenceError {
+    EvidenceError::CutOff {
+        unit: EVAL.to_owned(),
+        n_known: fixes.n_known as usize,
+    }
+}
+
+pub(super) fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+    Ok(hidden(frozen)?.1.items(&frozen.scoring))
+}
+
+pub(super) fn replicates(
+    frozen: &Frozen,
+    evidence: &Evidence,
+    draws: &Draws,
+) -> Result<Vec<f64>, EvidenceError> {
+    let (_, eval) = hidden(frozen)?;
+    let unit = eval.unit(evidence, &frozen.scoring)?;
+    let fixes = unit.repeats().fixes()?;
+    let n_examples = frozen.n_examples();
+    let models: Vec<usize> = models_of_steps(fixes, n_examples).collect();
+    let metric = frozen.scoring.item_metric(eval);
+    let course = Course::new(&eval.truth, unit.each_repeat());
+    draws.scores(|batch| {
+        let weights = draws.batch(EVAL, batch)?;
+        let of_models: Vec<[f64; LANES]> = if metric == ItemMetric::Accuracy {
+            let (n_right, total) = course.n_right(&weights);
+            let accuracy = |n_right: [u32; LANES]| {
+                per_lane(|lane| f64::from(n_right[lane]) / f64::from(total[lane].max(1)))
+            };
+            n_right.into_iter().map(accuracy).collect()
+        } else {
+            let models = unit.each_repeat();
+            models
+                .map(|predicted| metric.values(&eval.truth, predicted, &weights))
+                .collect()
+        };
+        let mut fractions = [0.0; LANES];
+        for (lane, fraction) in fractions[..draws_of(batch).len()].iter_mut().enumerate() {
+            let target = frozen.target_share * of_models[of_models.len() - 1][lane];
+            let n_fixes = models.iter().position(|&model| of_models[model][lane] >= target);
+            *fraction = n_fixes.ok_or_else(|| cut_off(fixes))? as f64 / n_examples as f64;
+        }
+        Ok(fractions)
+    })
 }

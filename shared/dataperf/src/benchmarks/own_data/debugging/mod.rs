@@ -22,7 +22,7 @@ use super::table::{examples_file, features_file};
 use super::{About, Board, EvalSet, Scoring};
 use crate::benchmark::{Benchmark, Leaderboard, RowRequest};
 pub use crate::benchmarks::vision_debugging::{Extent, TARGET_SHARE};
-use crate::evidence::{Evidence, EvidenceError, Weights};
+use crate::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights};
 use crate::feedback::Feedback;
 use crate::frozen::{FrozenError, Manifest, ReadRows};
 use crate::rank::Direction;
@@ -143,5 +143,13 @@ impl Benchmark for Debugging {
 
     fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {
         evaluation::scorecard(frozen, evidence, weights)
+    }
+
+    fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+        evaluation::eval_items(frozen)
+    }
+
+    fn replicates(frozen: &Frozen, evidence: &Evidence, draws: &Draws) -> Result<Vec<f64>, EvidenceError> {
+        evaluation::replicates(frozen, evidence, draws)
     }
 }

@@ -9,7 +9,7 @@ use super::{Checked, LabelSource, POOL, Parameters};
 use crate::benchmarks::own_data::eval_set::to_score;
 use crate::benchmarks::own_data::table::{self, Examples, ID, LABEL, examples_file, features_file};
 use crate::benchmarks::own_data::{EVAL, EvalSet, Scoring};
-use crate::evidence::{Evidence, EvidenceError, UnitEvidence, Weights};
+use crate::evidence::{Draws, EvalItems, Evidence, EvidenceError, UnitEvidence, Weights};
 use crate::frozen::{FrozenError, Manifest, ReadRows};
 use crate::verdict::Scorecard;
 use dataperf_numerics::numbers::{Encoding, Stored};
@@ -127,12 +127,29 @@ pub(super) fn scorecard(
     weights: &Weights,
 ) -> Result<Scorecard, EvidenceError> {
     let scoring = &frozen.scoring;
-    let eval = to_score(frozen.eval.as_ref()).map_err(|error| EvidenceError::OtherData {
-        why: error.to_string(),
-    })?;
+    let eval = eval_set(frozen)?;
     let unit = eval.unit(evidence, scoring)?;
     let weights = weights.unit(EVAL, eval.n_items())?;
     let (score, mut metrics) = scoring.scored(eval, unit, weights);
     metrics.extend(scoring.counted_examples(unit)?);
     Ok(Scorecard { score, metrics })
+}
+
+fn eval_set(frozen: &Frozen) -> Result<&EvalSet, EvidenceError> {
+    to_score(frozen.eval.as_ref()).map_err(|error| EvidenceError::OtherData {
+        why: error.to_string(),
+    })
+}
+
+pub(super) fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+    Ok(eval_set(frozen)?.items(&frozen.scoring))
+}
+
+pub(super) fn replicates(
+    frozen: &Frozen,
+    evidence: &Evidence,
+    draws: &Draws,
+) -> Result<Vec<f64>, EvidenceError> {
+    let (eval, scoring) = (eval_set(frozen)?, &frozen.scoring);
+    scoring.replicates(eval, eval.unit(evidence, scoring)?, draws)
 }

@@ -21,7 +21,7 @@ pub use validation::Checked;
 use super::table::{FEATURES, examples_file, features_file};
 use super::{About, EvalSet, Scoring};
 use crate::benchmark::{Benchmark, Leaderboard, RowRequest};
-use crate::evidence::{Evidence, EvidenceError, Weights};
+use crate::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights};
 use crate::feedback::Feedback;
 use crate::frozen::{FrozenError, Manifest, ReadRows};
 use crate::quote;
@@ -180,5 +180,13 @@ impl Benchmark for Selection {
 
     fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {
         evaluation::scorecard(frozen, evidence, weights)
+    }
+
+    fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+        evaluation::eval_items(frozen)
+    }
+
+    fn replicates(frozen: &Frozen, evidence: &Evidence, draws: &Draws) -> Result<Vec<f64>, EvidenceError> {
+        evaluation::replicates(frozen, evidence, draws)
     }
 }

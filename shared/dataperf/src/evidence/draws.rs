@@ -1,0 +1,308 @@
+//! The draws of the eval sets under which a board's submissions are scored once more, to tell what a score is worth.
+
+use std::collections::BTreeMap;
+
+use dataperf_numerics::bootstrap::{
+    Batch, ItemMetric, LANES, N_BATCHES, N_DRAWS, Resampler, Trials, draws_of,
+};
+use dataperf_numerics::metrics::mean;
+use rayon::prelude::*;
+use sha2::{Digest as _, Sha256};
+
+use super::{Evidence, EvidenceError, UnitEvidence, Weights, quote};
+use crate::Digest;
+
+/// What is hashed before an eval set's labels: another word gives other draws.
+const ITEMS: &str = "dataperf-draws/1 items\n";
+const TRIALS: &str = "dataperf-draws/1 trials\n";
+
+/// The items of an eval set, as they are drawn.
+#[derive(Debug, Clone, Copy)]
+pub struct EvalItems<'a> {
+    /// `(n_items,)` the right classes.
+    pub truth: &'a [u8],
+    /// `(n_items,)` group numbers, where the score depends on groups: as many of each are drawn as there are.
+    pub groups: Option<&'a [usize]>,
+    /// `(n_items,)` cluster numbers, where items depend on each other: clusters are drawn whole.
+    pub clusters: Option<&'a [usize]>,
+}
+
+impl<'a> EvalItems<'a> {
+    /// Items without groups and clusters.
+    pub fn of(truth: &'a [u8]) -> Self {
+        Self {
+            truth,
+            groups: None,
+            clusters: None,
+        }
+    }
+}
+
+/// The draws of all eval sets that a board is scored with. They follow from the hidden labels, so that nobody who does not have
+/// the labels knows them, and are the same for every submission.
+#[derive(Debug, Clone)]
+pub struct Draws {
+    of_units: BTreeMap<String, OfUnit>,
+    digest: Digest,
+}
+
+#[derive(Debug, Clone)]
+struct OfUnit {
+    resampler: Resampler,
+    seed_of_trials: [u8; 32],
+}
+
+impl Draws {
+    /// The draws of these eval sets, by the names of their units.
+    pub fn new<'a>(items: impl IntoIterator<Item = (String, EvalItems<'a>)>) -> Self {
+        let mut all = Sha256::new();
+        let mut of_units = BTreeMap::new();
+        for (name, items) in items {
+            let seed = seed(ITEMS, &name, items);
+            all.update(seed);
+            let resampler = match items.clusters {
+                Some(clusters) => Resampler::of_clusters(items.truth, clusters, seed),
+                None => Resampler::of_items(items.truth, items.groups, seed),
+            };
+            let seed_of_trials = self::seed(TRIALS, &name, items);
+            of_units.insert(
+                name,
+                OfUnit {
+                    resampler,
+                    seed_of_trials,
+                },
+            );
+        }
+        Self {
+            of_units,
+            digest: Digest::of(&all.finalize()),
+        }
+    }
+
+    /// What tells these draws from others: replicates of one board are compared where it is the same.
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// The smallest number of items of a class (of a group), or of clusters where these are drawn, over all eval sets.
+    pub fn smallest(&self) -> usize {
+        let of_units = self.of_units.values().map(|of_unit| of_unit.resampler.smallest());
+        of_units.min().unwrap_or(0)
+    }
+
+    /// Whether clusters are drawn in one of the eval sets.
+    pub fn is_clustered(&self) -> bool {
+        self.of_units
+            .values()
+            .any(|of_unit| of_unit.resampler.is_clustered())
+    }
+
+    /// Draws that lacked a class and were drawn again.
+    pub fn n_redrawn(&self) -> usize {
+        let counted = self
+            .of_units
+            .values()
+            .filter_map(|of_unit| of_unit.resampler.cluster_draws());
+        counted.map(|counted| counted.n_redrawn).sum()
+    }
+
+    /// The weights of a unit's items under one batch of draws.
+    ///
+    /// # Errors
+    /// [`EvidenceError::OtherData`] when there is no such unit.
+    pub fn batch(&self, unit: &str, batch: usize) -> Result<Batch, EvidenceError> {
+        Ok(self.unit(unit)?.resampler.batch(batch))
+    }
+
+    /// The draws of a unit's trials.
+    ///
+    /// # Errors
+    /// [`EvidenceError::OtherData`] when there is no such unit.
+    pub fn trials(&self, unit: &str, n_trials: usize) -> Result<Trials, EvidenceError> {
+        Ok(Trials::new(n_trials, self.unit(unit)?.seed_of_trials))
+    }
+
+    fn unit(&self, name: &str) -> Result<&OfUnit, EvidenceError> {
+        self.of_units.get(name).ok_or_else(|| EvidenceError::OtherData {
+            why: format!("its data set has no unit {}", quote(name)),
+        })
+    }
+
+    /// The weights of all items under one draw.
+    ///
+    /// # Panics
+    /// If there is no such draw.
+    pub fn weights(&self, draw: usize) -> Weights {
+        let of_units = self.of_units.iter().map(|(name, of_unit)| {
+            let batch = of_unit.resampler.batch(draw / LANES);
+            (name.clone(), batch.weights_of(draw % LANES))
+        });
+        Weights::of_units(of_units.collect())
+    }
+
+    /// The scores of all draws, `(N_DRAWS,)`, by what `of_batch` gives for each batch of them.
+    ///
+    /// # Errors
+    /// Those of `of_batch`.
+    pub fn scores(
+        &self,
+        of_batch: impl Fn(usize) -> Result<[f64; LANES], EvidenceError> + Sync + Send,
+    ) -> Result<Vec<f64>, EvidenceError> {
+        let batches: Vec<[f64; LANES]> = (0..N_BATCHES)
+            .into_par_iter()
+            .map(of_batch)
+            .collect::<Result<_, _>>()?;
+        let scores = batches.iter().enumerate();
+        let scores: Vec<f64> = scores
+            .flat_map(|(batch, scores)| scores[..draws_of(batch).len()].to_vec())
+            .collect();
+        debug_assert_eq!(scores.len(), N_DRAWS);
+        Ok(scores)
+    }
+}
+
+/// The mean over a unit's repeats of a metric, under each draw of a batch.
+pub fn mean_over_repeats(
+    metric: ItemMetric<'_>,
+    truth: &[u8],
+    unit: &UnitEvidence,
+    batch: &Batch,
+) -> [f64; LANES] {
+    let of_repeats: Vec<[f64; LANES]> = unit
+        .each_repeat()
+        .map(|predicted| metric.values(truth, predicted, batch))
+        .collect();
+    per_lane(|lane| mean(&of_repeats.iter().map(|values| values[lane]).collect::<Vec<_>>()))
+}
+
+/// The mean over a unit's trials of a metric, under each draw of a batch, which draws trials too.
+pub fn mean_over_trials(
+    metric: ItemMetric<'_>,
+    truth: &[u8],
+    unit: &UnitEvidence,
+    (batch, weights): (usize, &Batch),
+    trials: &Trials,
+) -> [f64; LANES] {
+    let of_trials: Vec<[f64; LANES]> = unit
+        .each_repeat()
+        .map(|predicted| metric.values(truth, predicted, weights))
+        .collect();
+    let draws = draws_of(batch);
+    per_lane(|lane| {
+        let values: Vec<f64> = of_trials.iter().map(|values| values[lane]).collect();
+        // the last batch has lanes without a draw
+        if lane < draws.len() {
+            trials.mean(draws.start + lane, &values)
+        } else {
+            mean(&values)
+        }
+    })
+}
+
+/// What a function gives for each draw of a batch.
+pub fn per_lane(of_lane: impl Fn(usize) -> f64) -> [f64; LANES] {
+    std::array::from_fn(of_lane)
+}
+
+/// For each item of each unit the share of the repeats that are right, in units of 1/255: `(n_items of all units,)`, unit after
+/// unit by name. Two submissions differ in correctness on the items where these differ.
+///
+/// # Errors
+/// [`EvidenceError`] when the evidence is not of these eval sets.
+pub fn correctness<'a>(
+    items: impl IntoIterator<Item = (String, EvalItems<'a>)>,
+    evidence: &Evidence,
+) -> Result<Vec<u8>, EvidenceError> {
+    let items: BTreeMap<String, EvalItems<'a>> = items.into_iter().collect();
+    let mut shares = Vec::new();
+    for (name, EvalItems { truth, .. }) in items {
+        let unit = evidence
+            .units()
+            .get(&name)
+            .filter(|unit| unit.n_items() == truth.len());
+        let unit = unit.ok_or_else(|| EvidenceError::OtherData {
+            why: format!("it has no unit {} of {} items", quote(&name), truth.len()),
+        })?;
+        let mut n_right = vec![0usize; truth.len()];
+        for predicted in unit.each_repeat() {
+            for (n_right, (truth, predicted)) in n_right.iter_mut().zip(truth.iter().zip(predicted)) {
+                *n_right += usize::from(truth == predicted);
+            }
+        }
+        let n_repeats = unit.repeats().len().max(1);
+        shares.extend(n_right.into_iter().map(|n| (n * 255 / n_repeats) as u8));
+    }
+    Ok(shares)
+}
+
+/// The seed of an eval set's draws: a hash of everything that they depend on.
+fn seed(word: &str, unit: &str, items: EvalItems<'_>) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    hash.update(word);
+    let mut part = |bytes: &[u8]| {
+        hash.update((bytes.len() as u64).to_le_bytes());
+        hash.update(bytes);
+    };
+    part(unit.as_bytes());
+    part(items.truth);
+    for numbers in [items.groups, items.clusters] {
+        let numbers = numbers.unwrap_or_default().iter();
+        part(
+            &numbers
+                .flat_map(|&number| (number as u64).to_le_bytes())
+                .collect::<Vec<u8>>(),
+        );
+    }
+    hash.finalize().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::Repeats;
+
+    const TRUTH: &[u8] = &[0, 1, 1, 0, 1, 0];
+
+    fn items(truth: &[u8]) -> [(String, EvalItems<'_>); 1] {
+        let items = EvalItems {
+            truth,
+            groups: None,
+            clusters: None,
+        };
+        [("eval".to_owned(), items)]
+    }
+
+    #[test]
+    fn draws_follow_from_labels_and_names() {
+        let of = |truth: &[u8]| Draws::new(items(truth));
+        assert_eq!(of(TRUTH).digest(), of(TRUTH).digest());
+        assert_eq!(of(TRUTH).weights(999), of(TRUTH).weights(999));
+        assert_ne!(of(TRUTH).digest(), of(&[0, 1, 1, 0, 1, 1]).digest());
+        let [(_, of_unit)] = items(TRUTH);
+        let clusters = [0, 0, 1, 1, 2, 2];
+        let clustered = EvalItems {
+            clusters: Some(&clusters),
+            ..of_unit
+        };
+        let clustered = Draws::new([("eval".to_owned(), clustered)]);
+        assert_ne!(of(TRUTH).digest(), clustered.digest());
+        assert_eq!(
+            (
+                of(TRUTH).smallest(),
+                clustered.smallest(),
+                clustered.is_clustered()
+            ),
+            (3, 3, true)
+        );
+    }
+
+    #[test]
+    fn correctness_is_the_share_of_repeats_that_are_right() {
+        let seeds = Repeats::Seeds(vec![1, 2]);
+        let unit = UnitEvidence::new(seeds, 6, 2, vec![0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1]);
+        let evidence = Evidence::of_unit("eval", unit);
+        let shares = correctness(items(TRUTH), &evidence).expect("evidence of this eval set");
+        assert_eq!(shares, [255, 127, 0, 255, 127, 127]);
+        assert!(correctness(items(&TRUTH[1..]), &evidence).is_err());
+    }
+}

@@ -1,0 +1,32 @@
+//! The bootstrap of an eval set: draws that give each item a weight, and what metrics come to under them.
+//!
+//! A draw takes as many items of each stratum (a class, or a class within a group) as the stratum has, with replacement: the
+//! weights of a stratum are multinomial. Where items come in clusters, such as the recordings of one speaker, a draw takes whole
+//! clusters. The draws of an eval set follow from its seed alone, so that all submissions are scored under the same draws and
+//! their scores can be compared draw by draw.
+//!
+//! # Source
+//! Efron, B. (1979), "Bootstrap methods: another look at the jackknife", Annals of Statistics 7. Clusters: Davison, A. C. and
+//! Hinkley, D. V. (1997), "Bootstrap Methods and their Application", section 3.8.
+
+mod batch;
+mod course;
+mod resampler;
+mod trials;
+mod values;
+
+pub use batch::{Batch, LANES};
+pub use course::Course;
+pub use resampler::{ClusterDraws, Resampler};
+pub use trials::Trials;
+pub use values::ItemMetric;
+
+/// Draws of every eval set.
+pub const N_DRAWS: usize = 1_000;
+/// Batches that the draws are computed in, of [`LANES`] draws each; the last one is not full.
+pub const N_BATCHES: usize = N_DRAWS.div_ceil(LANES);
+
+/// The draws of a batch, by their numbers.
+pub fn draws_of(batch: usize) -> std::ops::Range<usize> {
+    batch * LANES..N_DRAWS.min((batch + 1) * LANES)
+}

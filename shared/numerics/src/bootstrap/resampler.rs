@@ -1,0 +1,378 @@
+//! Draws the weights of an eval set's items.
+
+use std::collections::BTreeMap;
+
+use pulp::{Arch, Simd, WithSimd};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::batch::{Batch, LANES};
+
+/// The largest weight that a 16-bit random number becomes.
+const MAX_WEIGHT: usize = 8;
+/// A weight is the number of these that a random number of 16 bits reaches: the distribution function of the Poisson
+/// distribution with mean 1, in units of 2^-16, rounded.
+const THRESHOLDS: [u16; MAX_WEIGHT] = [24_109, 48_219, 60_274, 64_292, 65_296, 65_497, 65_531, 65_535];
+/// A draw of clusters that lacks a class is drawn again so often; then it stays as it is.
+const MAX_REDRAWS: usize = 100;
+
+/// Draws the weights of one eval set's items, in batches, from a seed.
+#[derive(Debug, Clone)]
+pub struct Resampler {
+    n_items: usize,
+    unit: Unit,
+    seed: [u8; 32],
+}
+
+/// What a draw takes.
+#[derive(Debug, Clone)]
+enum Unit {
+    /// Items of each of these strata, as many as it has.
+    Items { strata: Vec<Vec<u32>> },
+    /// Whole clusters of items, as many as there are.
+    Clusters {
+        clusters: Vec<Vec<u32>>,
+        truth: Vec<u8>,
+        largest: usize,
+    },
+}
+
+/// How draws of clusters came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ClusterDraws {
+    /// Clusters of the eval set.
+    pub n_clusters: usize,
+    /// Draws that lacked a class and were drawn again.
+    pub n_redrawn: usize,
+}
+
+impl Resampler {
+    /// Draws of single items, within each class, and within each group of a class where there are groups.
+    ///
+    /// # Shapes and units
+    /// `truth`: `(n_items,)` classes; `groups`: `(n_items,)` group numbers.
+    ///
+    /// # Panics
+    /// If `groups` is of another length.
+    pub fn of_items(truth: &[u8], groups: Option<&[usize]>, seed: [u8; 32]) -> Self {
+        assert!(
+            groups.is_none_or(|groups| groups.len() == truth.len()),
+            "one group for each item"
+        );
+        let mut strata: BTreeMap<(u8, usize), Vec<u32>> = BTreeMap::new();
+        for (item, &class) in (0u32..).zip(truth) {
+            let group = groups.map_or(0, |groups| groups[item as usize]);
+            strata.entry((class, group)).or_default().push(item);
+        }
+        Self {
+            n_items: truth.len(),
+            unit: Unit::Items {
+                strata: strata.into_values().collect(),
+            },
+            seed,
+        }
+    }
+
+    /// Draws of whole clusters.
+    ///
+    /// # Shapes and units
+    /// `truth`: `(n_items,)` classes; `clusters`: `(n_items,)` cluster numbers.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    pub fn of_clusters(truth: &[u8], clusters: &[usize], seed: [u8; 32]) -> Self {
+        assert_eq!(truth.len(), clusters.len(), "one cluster for each item");
+        let mut items: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
+        for (item, &cluster) in (0u32..).zip(clusters) {
+            items.entry(cluster).or_default().push(item);
+        }
+        let clusters: Vec<Vec<u32>> = items.into_values().collect();
+        Self {
+            n_items: truth.len(),
+            unit: Unit::Clusters {
+                largest: clusters.iter().map(Vec::len).max().unwrap_or(0),
+                clusters,
+                truth: truth.to_vec(),
+            },
+            seed,
+        }
+    }
+
+    /// Items of the eval set.
+    pub fn n_items(&self) -> usize {
+        self.n_items
+    }
+
+    /// Items of the smallest stratum; clusters where these are drawn. 0 for no items.
+    pub fn smallest(&self) -> usize {
+        match &self.unit {
+            Unit::Items { strata } => strata.iter().map(Vec::len).min().unwrap_or(0),
+            Unit::Clusters { clusters, .. } => clusters.len(),
+        }
+    }
+
+    /// Whether whole clusters are drawn.
+    pub fn is_clustered(&self) -> bool {
+        matches!(self.unit, Unit::Clusters { .. })
+    }
+
+    /// The weights of one batch of draws.
+    pub fn batch(&self, batch: usize) -> Batch {
+        self.drawn(batch).0
+    }
+
+    /// The weights of one batch of draws, and how often a draw of clusters was drawn again.
+    pub(super) fn drawn(&self, batch: usize) -> (Batch, usize) {
+        let mut random = Xoshiro256PlusPlus::from_seed(self.seed);
+        for _ in 0..batch {
+            random.jump();
+        }
+        match &self.unit {
+            Unit::Items { strata } => (self.of_strata(strata, &mut random), 0),
+            Unit::Clusters {
+                clusters,
+                truth,
+                largest,
+            } => self.whole_clusters(clusters, truth, *largest, &mut random),
+        }
+    }
+
+    /// The clusters that the draws take, and how often one was drawn again; `None` where single items are drawn.
+    pub fn cluster_draws(&self) -> Option<ClusterDraws> {
+        let Unit::Clusters { clusters, .. } = &self.unit else {
+            return None;
+        };
+        Some(ClusterDraws {
+            n_clusters: clusters.len(),
+            n_redrawn: (0..super::N_BATCHES).map(|batch| self.drawn(batch).1).sum(),
+        })
+    }
+
+    /// Independent Poisson weights with mean 1; then items are added to each stratum or taken away, at random, until its weights
+    /// add up to its size, which makes the weights multinomial.
+    fn of_strata(&self, strata: &[Vec<u32>], random: &mut Xoshiro256PlusPlus) -> Batch {
+        let mut weights = vec![[0u8; LANES]; self.n_items];
+        let mut bits = vec![0u64; self.n_items * LANES / 4];
+        bits.fill_with(|| random.next_u64());
+        Arch::new().dispatch(Poisson {
+            bits: &bits,
+            weights: &mut weights,
+        });
+        for stratum in strata {
+            let mut totals = [0usize; LANES];
+            for &item in stratum {
+                for (total, &weight) in totals.iter_mut().zip(&weights[item as usize]) {
+                    *total += usize::from(weight);
+                }
+            }
+            for (lane, mut total) in totals.into_iter().enumerate() {
+                while total != stratum.len() {
+                    let bits = random.next_u64();
+                    let weight = &mut weights[at(stratum, bits) as usize][lane];
+                    if total < stratum.len() {
+                        *weight = weight.saturating_add(1);
+                        total += 1;
+                    } else if (bits as usize) % MAX_WEIGHT < usize::from(*weight) {
+                        *weight -= 1;
+                        total -= 1;
+                    }
+                }
+            }
+        }
+        Batch {
+            weights,
+            max_total: self.n_items,
+        }
+    }
+
+    fn whole_clusters(
+        &self,
+        clusters: &[Vec<u32>],
+        truth: &[u8],
+        largest: usize,
+        random: &mut Xoshiro256PlusPlus,
+    ) -> (Batch, usize) {
+        let mut weights = vec![[0u8; LANES]; self.n_items];
+        let mut n_redrawn = 0;
+        for lane in 0..LANES {
+            let mut times = vec![0u8; clusters.len()];
+            for _ in 0..MAX_REDRAWS {
+                times.fill(0);
+                for _ in 0..clusters.len() {
+                    let drawn = below(clusters.len(), random.next_u64());
+                    times[drawn] = times[drawn].saturating_add(1);
+                }
+                if has_all_classes(clusters, truth, &times) {
+                    break;
+                }
+                n_redrawn += 1;
+            }
+            for (cluster, &times) in clusters.iter().zip(&times) {
+                for &item in cluster {
+                    weights[item as usize][lane] = times;
+                }
+            }
+        }
+        let batch = Batch {
+            weights,
+            max_total: clusters.len() * largest,
+        };
+        (batch, n_redrawn)
+    }
+}
+
+/// A random number below `n`, of the upper 32 of 64 random bits; each is as likely as the others within `n` / 2^32.
+pub(super) fn below(n: usize, bits: u64) -> usize {
+    (((bits >> 32) * n as u64) >> 32) as usize
+}
+
+fn at(stratum: &[u32], bits: u64) -> u32 {
+    stratum[below(stratum.len(), bits)]
+}
+
+fn has_all_classes(clusters: &[Vec<u32>], truth: &[u8], times: &[u8]) -> bool {
+    let (mut all, mut drawn) = ([false; 256], [false; 256]);
+    for (cluster, &times) in clusters.iter().zip(times) {
+        for &item in cluster {
+            let class = usize::from(truth[item as usize]);
+            all[class] = true;
+            drawn[class] |= times > 0;
+        }
+    }
+    all == drawn
+}
+
+/// Turns random bits into weights, 16 bits each.
+struct Poisson<'a> {
+    bits: &'a [u64],
+    weights: &'a mut [[u8; LANES]],
+}
+
+impl WithSimd for Poisson<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let (bits, _) = self.bits.as_chunks::<{ LANES / 4 }>();
+        for (weights, bits) in self.weights.iter_mut().zip(bits) {
+            let mut numbers = [0u16; LANES];
+            for (numbers, bits) in numbers.as_chunks_mut::<4>().0.iter_mut().zip(bits) {
+                *numbers = [
+                    *bits as u16,
+                    (bits >> 16) as u16,
+                    (bits >> 32) as u16,
+                    (bits >> 48) as u16,
+                ];
+            }
+            let mut counts = [0u16; LANES];
+            for threshold in THRESHOLDS {
+                for lane in 0..LANES {
+                    counts[lane] += u16::from(numbers[lane] >= threshold);
+                }
+            }
+            for lane in 0..LANES {
+                weights[lane] = counts[lane] as u8;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bootstrap::{N_BATCHES, draws_of};
+
+    fn weights(resampler: &Resampler) -> Vec<Vec<u32>> {
+        let of_batch = |batch| {
+            let weights = resampler.batch(batch);
+            draws_of(batch).map(move |draw| weights.weights_of(draw % LANES))
+        };
+        (0..N_BATCHES).flat_map(of_batch).collect()
+    }
+
+    #[test]
+    fn the_thresholds_are_poissons_distribution_function() {
+        let (mut term, mut sum) = ((-1.0f64).exp(), 0.0);
+        for (k, threshold) in (1..).zip(THRESHOLDS) {
+            sum += term;
+            term /= f64::from(k);
+            assert!((sum * 65_536.0 - f64::from(threshold)).abs() <= 0.75, "{k}");
+        }
+    }
+
+    #[test]
+    fn every_stratum_keeps_its_size() {
+        let truth: Vec<u8> = (0..300u32).map(|item| (item % 7 % 3) as u8).collect();
+        let groups: Vec<usize> = (0..300).map(|item| item % 5).collect();
+        for weights in weights(&Resampler::of_items(&truth, Some(&groups), [7; 32])) {
+            for class in 0..3 {
+                for group in 0..5 {
+                    let of_stratum = |item: &usize| truth[*item] == class && groups[*item] == group;
+                    let n: usize = (0..300).filter(of_stratum).count();
+                    let sum: u32 = (0..300).filter(of_stratum).map(|item| weights[item]).sum();
+                    assert_eq!(sum as usize, n);
+                }
+            }
+        }
+    }
+
+    /// Mean 1, variance 1 - 1/n and covariance -1/n of a multinomial distribution, within six standard errors.
+    #[test]
+    fn weights_have_the_moments_of_a_multinomial() {
+        const N: usize = 20;
+        let draws: Vec<Vec<u32>> = (0..20)
+            .flat_map(|seed| weights(&Resampler::of_items(&[0; N], None, [seed; 32])))
+            .collect();
+        let n = draws.len() as f64;
+        let moment = |of: &dyn Fn(&[u32]) -> f64| draws.iter().map(|draw| of(draw)).sum::<f64>() / n;
+        for item in 0..N {
+            let mean = moment(&|draw| draw[item].into());
+            assert!((mean - 1.0).abs() < 6.0 * (1.0 / n).sqrt(), "{mean}");
+            let variance = moment(&|draw| (f64::from(draw[item]) - 1.0).powi(2));
+            assert!((variance - 0.95).abs() < 6.0 * (3.0 / n).sqrt(), "{variance}");
+            let other = (item + 1) % N;
+            let covariance = moment(&|draw| (f64::from(draw[item]) - 1.0) * (f64::from(draw[other]) - 1.0));
+            assert!((covariance + 0.05).abs() < 6.0 * (1.0 / n).sqrt(), "{covariance}");
+        }
+    }
+
+    #[test]
+    fn one_item_counts_once_and_none_is_no_error() {
+        assert!(
+            weights(&Resampler::of_items(&[4], None, [1; 32]))
+                .iter()
+                .all(|draw| *draw == [1])
+        );
+        assert!(
+            weights(&Resampler::of_items(&[], None, [1; 32]))
+                .iter()
+                .all(Vec::is_empty)
+        );
+    }
+
+    #[test]
+    fn clusters_come_whole_and_with_every_class() {
+        let truth = [0, 1, 0, 0, 0, 0, 1, 0];
+        let clusters = [3, 3, 0, 0, 9, 9, 1, 1];
+        let resampler = Resampler::of_clusters(&truth, &clusters, [2; 32]);
+        let draws = weights(&resampler);
+        for draw in &draws {
+            for pair in draw.chunks(2) {
+                assert_eq!(pair[0], pair[1]);
+            }
+            assert_eq!(draw.iter().sum::<u32>(), 8);
+            assert!(draw[1] + draw[6] > 0, "a draw without the class 1");
+        }
+        // half of 4 draws among 4 clusters have the class: 1 in 16 lacks it
+        let counted = resampler.cluster_draws().expect("clusters");
+        assert_eq!(counted.n_clusters, 4);
+        assert!((20..150).contains(&counted.n_redrawn), "{counted:?}");
+    }
+
+    #[test]
+    fn draws_follow_from_the_seed() {
+        let of = |seed| weights(&Resampler::of_items(&[0, 0, 0, 1, 1, 1], None, [seed; 32]));
+        assert_eq!(of(1), of(1));
+        assert_ne!(of(1), of(2));
+    }
+}

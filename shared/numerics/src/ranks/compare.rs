@@ -1,0 +1,455 @@
+//! Rank intervals.
+
+use rayon::prelude::*;
+
+use super::kernels::{BLOCK, Largest, SquaredDifferences};
+use super::percentiles::quantile;
+use super::{CONFIDENCE, DETECTABLE_ERRORS};
+
+/// So often the quantile is taken anew without the entries that are told apart already. Stopping there leaves intervals that are
+/// valid, and at most a little wider than they could be.
+pub const MAX_STEPS: usize = 8;
+/// The same where there are more than [`MANY`] entries.
+const MAX_STEPS_OF_MANY: usize = 3;
+const MANY: usize = 2_000;
+/// Differences of so many standard errors are sure without being compared with the quantile, which is never so large.
+const FAR: f64 = 8.0;
+/// Entries whose differences are computed together: their deviations stay in the processor's cache.
+const TILE: usize = 64;
+
+/// An entry of a board.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry<'a> {
+    /// The score; more is better.
+    pub score: f64,
+    /// Whether it takes part in the ranking. Baselines do not: they are compared and take nobody's rank.
+    pub is_ranked: bool,
+    /// `(n_draws,)`: what each draw gives more than the score.
+    pub deviations: &'a [f32],
+}
+
+/// What comparing an entry with all others gives.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Compared {
+    /// The best rank that it can have. A baseline has the rank that it would have.
+    pub first: u32,
+    /// The worst.
+    pub last: u32,
+    /// Whether it is surely better than the best entry that is not ranked; `None` where there is none, and for these entries.
+    pub is_above_baselines: Option<bool>,
+    /// The standard error of the difference to the next ranked entry; `None` for the last one and for those that are not ranked.
+    pub error_to_next: Option<f64>,
+}
+
+/// Compares each entry with all others.
+///
+/// # Shapes and units
+/// `entries`: best first, all with the same number of draws. `differ` says of two entries, by their places, whether they differ in
+/// correctness on enough items to be told apart; it is asked for pairs that would be told apart otherwise.
+///
+/// # Panics
+/// If the numbers of draws differ, or the order is not descending.
+pub fn compare(entries: &[Entry<'_>], differ: &(dyn Fn(usize, usize) -> bool + Sync)) -> Vec<Compared> {
+    assert!(
+        entries.is_sorted_by(|a, b| a.score >= b.score),
+        "entries are in the order of their scores"
+    );
+    let field = Field::new(entries);
+    let tiles = (0..entries.len()).collect::<Vec<_>>();
+    tiles
+        .par_chunks(TILE)
+        .flat_map_iter(|tile| field.compare(tile, differ))
+        .collect()
+}
+
+/// The smallest difference that neighbours need to be told apart with power 0.8: the median over the ranked neighbours whose draws
+/// differ. `None` where there are none.
+pub(crate) fn resolution_of(errors: &mut [f64]) -> Option<f64> {
+    if errors.is_empty() {
+        return None;
+    }
+    let middle = errors.len() / 2;
+    let (_, median, _) = errors.select_nth_unstable_by(middle, f64::total_cmp);
+    Some(*median * DETECTABLE_ERRORS)
+}
+
+impl Compared {
+    /// The smallest difference between neighbours that an eval set can tell apart, with power 0.8: so many standard errors of the
+    /// difference as the median pair of neighbours has. `None` where no neighbours' draws differ.
+    pub fn resolution(compared: &[Self]) -> Option<f64> {
+        let errors = compared.iter().filter_map(|of_entry| of_entry.error_to_next);
+        resolution_of(&mut errors.filter(|error| *error > 0.0).collect::<Vec<_>>())
+    }
+}
+
+/// The entries, as the loops read them.
+struct Field<'a> {
+    entries: &'a [Entry<'a>],
+    n_draws: usize,
+    /// `n_draws`, filled up to whole blocks with zeros, which change no sum of squares
+    n_padded: usize,
+    /// `(n_entries, n_padded)`
+    rows: Vec<f32>,
+    /// `(n_blocks, n_entries)`, a block each
+    blocks: Vec<[f32; BLOCK]>,
+    /// The sum of each entry's deviations.
+    sums: Vec<f64>,
+    n_ranked: u32,
+    best_baseline: Option<usize>,
+}
+
+/// How one entry compares with another.
+#[derive(Debug, Clone, Copy)]
+struct Pair {
+    other: u32,
+    /// By how many standard errors the other is better.
+    t: f64,
+    error: f64,
+}
+
+/// Which of two sides is looked at.
+#[derive(Debug, Clone, Copy)]
+enum Side {
+    Better,
+    Worse,
+}
+
+impl Side {
+    fn sign(self) -> f64 {
+        match self {
+            Self::Better => 1.0,
+            Self::Worse => -1.0,
+        }
+    }
+}
+
+impl<'a> Field<'a> {
+    fn new(entries: &'a [Entry<'a>]) -> Self {
+        let n_draws = entries.first().map_or(0, |entry| entry.deviations.len());
+        assert!(
+            entries.iter().all(|entry| entry.deviations.len() == n_draws),
+            "all entries have the same draws"
+        );
+        let n_padded = n_draws.next_multiple_of(BLOCK);
+        let (mut rows, n_blocks) = (vec![0.0; entries.len() * n_padded], n_padded / BLOCK);
+        let mut blocks = vec![[0.0; BLOCK]; n_blocks * entries.len()];
+        for (place, entry) in entries.iter().enumerate() {
+            let row = &mut rows[place * n_padded..][..n_padded];
+            row[..n_draws].copy_from_slice(entry.deviations);
+            for (idx, block) in row.as_chunks::<BLOCK>().0.iter().enumerate() {
+                blocks[idx * entries.len() + place] = *block;
+            }
+        }
+        let sum = |entry: &Entry<'_>| entry.deviations.iter().copied().map(f64::from).sum();
+        Self {
+            entries,
+            n_draws,
+            n_padded,
+            rows,
+            blocks,
+            sums: entries.iter().map(sum).collect(),
+            n_ranked: entries.iter().filter(|entry| entry.is_ranked).count() as u32,
+            best_baseline: entries.iter().position(|entry| !entry.is_ranked),
+        }
+    }
+
+    fn row(&self, place: usize) -> &[f32] {
+        &self.rows[place * self.n_padded..][..self.n_padded]
+    }
+
+    /// The pairs of each entry of a tile with all others whose draws differ from its own.
+    fn pairs(&self, tile: &[usize]) -> Vec<Vec<Pair>> {
+        let n_entries = self.entries.len();
+        let mut pairs = vec![Vec::new(); tile.len()];
+        let mut squares = [0f32; TILE];
+        for first in (0..n_entries).step_by(TILE) {
+            let n = TILE.min(n_entries - first);
+            for (pairs, &one) in pairs.iter_mut().zip(tile) {
+                let squares = &mut squares[..n];
+                SquaredDifferences {
+                    of_one: self.row(one),
+                    of_others: &self.rows[first * self.n_padded..][..n * self.n_padded],
+                    sums: squares,
+                }
+                .run();
+                for (other, &squares) in (first..).zip(squares.iter()) {
+                    let error = self.error(one, other, squares);
+                    if other != one && error > 0.0 {
+                        let t = (self.entries[other].score - self.entries[one].score) / error;
+                        pairs.push(Pair {
+                            other: other as u32,
+                            t,
+                            error,
+                        });
+                    }
+                }
+            }
+        }
+        pairs
+    }
+
+    /// The standard error of a difference, by the sum of its squared deviations.
+    fn error(&self, one: usize, other: usize, squares: f32) -> f64 {
+        let n = self.n_draws as f64;
+        let sum = self.sums[other] - self.sums[one];
+        let squares = f64::from(squares);
+        let of_mean = sum * sum / n;
+        let variance = (squares - of_mean) / (n - 1.0).max(1.0);
+        // below this a constant difference is left with what rounding makes of it
+        if squares - of_mean > 1e-6 * squares {
+            variance.sqrt()
+        } else {
+            0.0
+        }
+    }
+
+    fn compare(&self, tile: &[usize], differ: &(dyn Fn(usize, usize) -> bool + Sync)) -> Vec<Compared> {
+        let all = self.pairs(tile);
+        tile.iter()
+            .zip(&all)
+            .map(|(&one, pairs)| {
+                let better = self.sure(one, pairs, Side::Better, differ);
+                let worse = self.sure(one, pairs, Side::Worse, differ);
+                let ranked = |sure: &[u32]| {
+                    let is_ranked = |other: &&u32| self.entries[**other as usize].is_ranked;
+                    sure.iter().filter(is_ranked).count() as u32
+                };
+                let entry = &self.entries[one];
+                let n_others = self.n_ranked - u32::from(entry.is_ranked);
+                let baseline = self.best_baseline.filter(|_| entry.is_ranked);
+                let next = (one + 1..self.entries.len()).find(|&other| self.entries[other].is_ranked);
+                let next = next.filter(|_| entry.is_ranked);
+                let error_to = |other: usize| {
+                    let found = pairs.binary_search_by_key(&(other as u32), |pair| pair.other);
+                    found.map_or(0.0, |place| pairs[place].error)
+                };
+                Compared {
+                    first: 1 + ranked(&better),
+                    last: 1 + n_others - ranked(&worse),
+                    is_above_baselines: baseline.map(|baseline| worse.contains(&(baseline as u32))),
+                    error_to_next: next.map(error_to),
+                }
+            })
+            .collect()
+    }
+
+    /// The entries that are surely better than one, or surely worse.
+    fn sure(
+        &self,
+        one: usize,
+        pairs: &[Pair],
+        side: Side,
+        differ: &(dyn Fn(usize, usize) -> bool + Sync),
+    ) -> Vec<u32> {
+        let t_of = |pair: &Pair| pair.t * side.sign();
+        let (far, mut near): (Vec<Pair>, Vec<Pair>) = pairs.iter().partition(|pair| t_of(pair) > FAR);
+        // no quantile of a maximum is smaller than that of one of its members
+        let candidate = |pair: &&Pair| t_of(pair) > 1.0;
+        let mut told_apart: Vec<Pair> = far;
+        let n_steps = if self.entries.len() > MANY {
+            MAX_STEPS_OF_MANY
+        } else {
+            MAX_STEPS
+        };
+        for _ in 0..n_steps {
+            if near.iter().filter(candidate).count() == 0 {
+                break;
+            }
+            let critical = self.critical(one, &near, side);
+            let (rejected, rest): (Vec<Pair>, Vec<Pair>) =
+                near.iter().partition(|pair| t_of(pair) > critical);
+            if rejected.is_empty() {
+                break;
+            }
+            told_apart.extend(rejected);
+            near = rest;
+        }
+        told_apart.retain(|pair| differ(one, pair.other as usize));
+        told_apart.into_iter().map(|pair| pair.other).collect()
+    }
+
+    /// The quantile of the largest studentized difference over all draws.
+    fn critical(&self, one: usize, pairs: &[Pair], side: Side) -> f64 {
+        let factor = |pair: &Pair| (pair.other, (side.sign() / pair.error) as f32);
+        let others: Vec<(u32, f32)> = pairs.iter().map(factor).collect();
+        let n_entries = self.entries.len();
+        let mut largest = Vec::with_capacity(self.n_padded);
+        for of_all in self.blocks.chunks_exact(n_entries) {
+            let block = Largest {
+                of_one: &of_all[one],
+                of_all,
+                others: &others,
+            };
+            largest.extend(block.run());
+        }
+        largest.truncate(self.n_draws);
+        quantile(&mut largest, CONFIDENCE).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bootstrap::{ItemMetric, LANES, N_BATCHES, Resampler, draws_of};
+    use crate::metrics::{ItemWeights, accuracy};
+
+    /// Entries that answer `n_items` items, the first `right` of each rotated by its number.
+    fn deviations(truth: &[u8], answers: &[u8]) -> Vec<f32> {
+        let resampler = Resampler::of_items(truth, None, [5; 32]);
+        let score = ItemMetric::Accuracy.value(truth, answers, ItemWeights::Ones);
+        let of_batch = |batch| {
+            let values = ItemMetric::Accuracy.values(truth, answers, &resampler.batch(batch));
+            draws_of(batch).map(move |draw| (values[draw % LANES] - score) as f32)
+        };
+        (0..N_BATCHES).flat_map(of_batch).collect()
+    }
+
+    struct Contest {
+        scores: Vec<f64>,
+        deviations: Vec<Vec<f32>>,
+    }
+
+    impl Contest {
+        /// Entries that are right on so many of `n_items` items, beginning at different ones.
+        fn new(n_items: usize, n_right: &[usize]) -> Self {
+            let truth = vec![0u8; n_items];
+            let answers = n_right.iter().enumerate().map(|(number, &n)| {
+                let is_right = |item: usize| (item * 7 + number * 13) % n_items < n;
+                (0..n_items)
+                    .map(|item| u8::from(!is_right(item)))
+                    .collect::<Vec<u8>>()
+            });
+            let answers: Vec<Vec<u8>> = answers.collect();
+            Self {
+                scores: answers.iter().map(|answers| accuracy(&truth, answers)).collect(),
+                deviations: answers
+                    .iter()
+                    .map(|answers| deviations(&truth, answers))
+                    .collect(),
+            }
+        }
+
+        fn entries(&self) -> Vec<Entry<'_>> {
+            let both = self.scores.iter().zip(&self.deviations);
+            both.map(|(&score, deviations)| Entry {
+                score,
+                is_ranked: true,
+                deviations,
+            })
+            .collect()
+        }
+    }
+
+    fn ranks(compared: &[Compared]) -> Vec<(u32, u32)> {
+        compared
+            .iter()
+            .map(|of_entry| (of_entry.first, of_entry.last))
+            .collect()
+    }
+
+    #[test]
+    fn clear_differences_give_clear_ranks() {
+        let contest = Contest::new(501, &[480, 400, 300, 200]);
+        let compared = compare(&contest.entries(), &|_, _| true);
+        assert_eq!(ranks(&compared), [(1, 1), (2, 2), (3, 3), (4, 4)]);
+        assert!(Compared::resolution(&compared).expect("neighbours") < 0.1);
+    }
+
+    #[test]
+    fn nearly_equal_entries_share_their_ranks() {
+        let contest = Contest::new(501, &[401, 400, 398, 200]);
+        let compared = compare(&contest.entries(), &|_, _| true);
+        assert_eq!(ranks(&compared), [(1, 3), (1, 3), (1, 3), (4, 4)]);
+    }
+
+    #[test]
+    fn one_entry_and_none_are_compared() {
+        let contest = Contest::new(101, &[50]);
+        let compared = compare(&contest.entries(), &|_, _| true);
+        assert_eq!(ranks(&compared), [(1, 1)]);
+        assert_eq!(
+            (compared[0].error_to_next, Compared::resolution(&compared)),
+            (None, None)
+        );
+        assert!(compare(&[], &|_, _| true).is_empty());
+    }
+
+    #[test]
+    fn equal_answers_are_ties_however_many() {
+        let contest = Contest::new(101, &[60]);
+        let one = contest.entries()[0];
+        let compared = compare(&[one; 70], &|_, _| true);
+        assert!(ranks(&compared).iter().all(|ranks| *ranks == (1, 70)));
+        assert_eq!(Compared::resolution(&compared), None);
+    }
+
+    #[test]
+    fn pairs_that_differ_too_little_are_never_told_apart() {
+        let contest = Contest::new(501, &[480, 200]);
+        let compared = compare(&contest.entries(), &|_, _| false);
+        assert_eq!(ranks(&compared), [(1, 2), (1, 2)]);
+    }
+
+    #[test]
+    fn baselines_take_no_rank_and_are_compared() {
+        let contest = Contest::new(501, &[480, 400, 398, 200]);
+        let mut entries = contest.entries();
+        entries[1].is_ranked = false;
+        let compared = compare(&entries, &|_, _| true);
+        assert_eq!(ranks(&compared), [(1, 1), (2, 3), (2, 2), (3, 3)]);
+        let above: Vec<_> = compared
+            .iter()
+            .map(|of_entry| of_entry.is_above_baselines)
+            .collect();
+        assert_eq!(above, [Some(true), None, Some(false), Some(false)]);
+    }
+
+    /// Tiles, far pairs and steps change nothing: the definition, written down once more and naively.
+    #[test]
+    fn intervals_are_those_of_the_definition() {
+        let n_right: Vec<usize> = (0..150).map(|number| 450 - number * 2 - number % 5).collect();
+        let contest = Contest::new(601, &n_right);
+        let mut order: Vec<usize> = (0..150).collect();
+        order.sort_by(|&a, &b| contest.scores[b].total_cmp(&contest.scores[a]));
+        let entries = contest.entries();
+        let entries: Vec<Entry<'_>> = order.iter().map(|&place| entries[place]).collect();
+        let compared = ranks(&compare(&entries, &|_, _| true));
+        for (one, ranks) in compared.iter().enumerate().step_by(7) {
+            let n_sure = |sign: f64| {
+                let mut rest: Vec<usize> = (0..150).filter(|&other| other != one).collect();
+                loop {
+                    let differences = |other: usize| {
+                        let both = entries[other].deviations.iter().zip(entries[one].deviations);
+                        both.map(|(other, one)| f64::from(*other) - f64::from(*one))
+                            .collect::<Vec<f64>>()
+                    };
+                    let studentized: Vec<(usize, f64, Vec<f64>)> = rest
+                        .iter()
+                        .map(|&other| {
+                            let differences = differences(other);
+                            let mean = differences.iter().sum::<f64>() / 1000.0;
+                            let squares = differences.iter().map(|d| (d - mean).powi(2));
+                            let error = (squares.sum::<f64>() / 999.0).sqrt();
+                            let t = sign * (entries[other].score - entries[one].score) / error;
+                            (other, t, differences.iter().map(|d| sign * d / error).collect())
+                        })
+                        .collect();
+                    let mut largest: Vec<f64> = (0..1000)
+                        .map(|draw| studentized.iter().map(|of| of.2[draw]).fold(f64::MIN, f64::max))
+                        .collect();
+                    largest.sort_by(f64::total_cmp);
+                    let n_before = rest.len();
+                    rest = studentized
+                        .iter()
+                        .filter(|of| of.1 <= largest[975])
+                        .map(|of| of.0)
+                        .collect();
+                    if rest.len() == n_before || rest.is_empty() {
+                        return 149 - rest.len() as u32;
+                    }
+                }
+            };
+            assert_eq!(*ranks, (1 + n_sure(1.0), 150 - n_sure(-1.0)), "entry {one}");
+        }
+    }
+}

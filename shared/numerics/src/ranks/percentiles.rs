@@ -1,0 +1,95 @@
+//! Intervals by percentiles of draws.
+
+use super::{CONFIDENCE, Entry};
+
+/// The value that a share of the draws does not exceed: of n draws the one at ceil(share * (n + 1)), which is exact for draws
+/// that are exchangeable with what was observed.
+///
+/// # Panics
+/// If there is no draw.
+pub fn quantile(draws: &mut [f32], share: f64) -> f32 {
+    assert!(!draws.is_empty(), "a quantile needs a draw");
+    let place = (share * (draws.len() + 1) as f64).ceil() as usize;
+    let place = place.clamp(1, draws.len()) - 1;
+    *draws.select_nth_unstable_by(place, f32::total_cmp).1
+}
+
+/// The interval of a score that holds 95 % of its draws; `None` without draws.
+///
+/// # Shapes and units
+/// `deviations`: `(n_draws,)`, what each draw gives more than the score.
+pub fn score_interval(score: f64, deviations: &[f32]) -> Option<(f64, f64)> {
+    if deviations.is_empty() {
+        return None;
+    }
+    let mut draws = deviations.to_vec();
+    let low = quantile(&mut draws, 1.0 - CONFIDENCE);
+    let high = quantile(&mut draws, CONFIDENCE);
+    Some((score + f64::from(low), score + f64::from(high)))
+}
+
+/// The ranks that hold 95 % of the ranks that an entry has under the draws, first and last. Others show these; they are too narrow
+/// where entries are nearly equal, and serve for comparison.
+pub fn rank_percentiles(entries: &[Entry<'_>]) -> Vec<(u32, u32)> {
+    let n_draws = entries
+        .iter()
+        .map(|entry| entry.deviations.len())
+        .min()
+        .unwrap_or(0);
+    let mut ranks = vec![Vec::with_capacity(n_draws); entries.len()];
+    for draw in 0..n_draws {
+        let score = |entry: &Entry<'_>| entry.score + f64::from(entry.deviations[draw]);
+        let scores: Vec<f64> = entries.iter().map(score).collect();
+        for (ranks, score) in ranks.iter_mut().zip(&scores) {
+            let n_better = scores.iter().filter(|other| *other > score).count();
+            ranks.push(n_better as f32 + 1.0);
+        }
+    }
+    let of_entry = |ranks: &mut Vec<f32>| {
+        let first = quantile(ranks, 1.0 - CONFIDENCE);
+        (first as u32, quantile(ranks, CONFIDENCE) as u32)
+    };
+    ranks
+        .iter_mut()
+        .filter(|ranks| !ranks.is_empty())
+        .map(of_entry)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_order_statistics() {
+        let mut draws: Vec<f32> = (1..=1000).rev().map(|draw| draw as f32).collect();
+        assert_eq!(quantile(&mut draws, 0.975), 976.0);
+        assert_eq!(quantile(&mut draws, 0.025), 26.0);
+        assert_eq!(quantile(&mut [3.0], 0.975), 3.0);
+    }
+
+    #[test]
+    fn an_interval_holds_what_the_draws_give() {
+        let deviations: Vec<f32> = (0..1000).map(|draw| (draw as f32 - 500.0) / 1024.0).collect();
+        let (low, high) = score_interval(0.5, &deviations).expect("draws");
+        assert_eq!((low, high), (0.5 - 475.0 / 1024.0, 0.5 + 475.0 / 1024.0));
+        assert_eq!(score_interval(0.5, &[]), None);
+    }
+
+    #[test]
+    fn percentiles_of_ranks_count_who_is_better() {
+        let entries = [
+            Entry {
+                score: 0.9,
+                is_ranked: true,
+                deviations: &[0.0, 0.0, -0.5],
+            },
+            Entry {
+                score: 0.5,
+                is_ranked: true,
+                deviations: &[0.0, 0.0, 0.0],
+            },
+        ];
+        assert_eq!(rank_percentiles(&entries), [(1, 2), (1, 2)]);
+    }
+}
