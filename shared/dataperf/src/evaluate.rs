@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tracing::info_span;
+
 use crate::Digest;
 use crate::benchmark::Benchmark;
 use crate::dataset::{Dataset, DatasetError};
@@ -9,6 +11,7 @@ use crate::evidence::{Evidence, Provenance, Weights};
 use crate::in_force::unknown_leaderboard;
 use crate::ports::bucket::Bucket;
 use crate::rejection::{Reason, Rejection};
+use crate::replicates::Replicates;
 use crate::verdict::{EVALUATOR, Verdict};
 
 /// Judges `artifact` for a leaderboard: its size, its form, the rules, then the score.
@@ -24,17 +27,55 @@ pub async fn evaluate<B: Benchmark, S: Bucket>(
     leaderboard: &str,
     artifact: &[u8],
 ) -> Result<Verdict, DatasetError> {
+    Ok(scored(dataset, leaderboard, artifact).await?.0)
+}
+
+/// As [`evaluate`], with what is kept of a scored submission so that it can be compared with others: the object that
+/// [`Replicates::key`] names.
+///
+/// # Errors
+/// As [`evaluate`].
+///
+/// # Panics
+/// As [`evaluate`].
+#[tracing::instrument(name = "evaluate", skip_all)]
+pub async fn evaluate_to_compare<B: Benchmark, S: Bucket>(
+    dataset: &Dataset<B, S>,
+    leaderboard: &str,
+    artifact: &[u8],
+) -> Result<(Verdict, Option<Vec<u8>>), DatasetError> {
+    let (verdict, evaluated) = scored(dataset, leaderboard, artifact).await?;
+    let kept = evaluated.zip(verdict.score).map(|(evaluated, score)| {
+        let replicates = info_span!("replicates").in_scope(|| Replicates::of(&evaluated, score));
+        let evidence = evaluated.evidence.to_bytes(&evaluated.provenance);
+        replicates.and_then(|replicates| replicates.to_bytes(&evidence?))
+    });
+    #[expect(
+        clippy::expect_used,
+        reason = "the evidence was made with this very frozen part"
+    )]
+    let kept = kept.map(|kept| kept.expect("a benchmark accepts its own evidence"));
+    Ok((verdict, kept))
+}
+
+/// The verdict, and the evidence where it is a score.
+async fn scored<B: Benchmark, S: Bucket>(
+    dataset: &Dataset<B, S>,
+    leaderboard: &str,
+    artifact: &[u8],
+) -> Result<(Verdict, Option<Evaluated<B>>), DatasetError> {
     let evaluated = match gather(dataset, leaderboard, artifact).await? {
         Ok(evaluated) => evaluated,
         Err(rejection) => {
             let digest = Digest::of(artifact);
-            return Ok(Verdict::rejected(
+            let rejected = Verdict::rejected(
                 B::ID,
                 leaderboard,
                 Some(dataset.digest()),
                 Some(digest),
                 &rejection,
-            ));
+            );
+            return Ok((rejected, None));
         }
     };
     let card = B::score(&evaluated.frozen, &evaluated.evidence, &Weights::ones());
@@ -43,13 +84,14 @@ pub async fn evaluate<B: Benchmark, S: Bucket>(
         reason = "the evidence was made with this very frozen part"
     )]
     let card = card.expect("a benchmark accepts its own evidence");
-    Ok(Verdict::scored(
+    let verdict = Verdict::scored(
         B::ID,
         leaderboard,
         dataset.digest(),
         evaluated.provenance.artifact,
         card,
-    ))
+    );
+    Ok((verdict, Some(evaluated)))
 }
 
 /// The evidence of a submission that obeys the rules, and what it is scored with.

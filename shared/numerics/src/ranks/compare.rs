@@ -45,16 +45,21 @@ pub struct Compared {
 ///
 /// # Shapes and units
 /// `entries`: best first, all with the same number of draws. `differ` says of two entries, by their places, whether they differ in
-/// correctness on enough items to be told apart; it is asked for pairs that would be told apart otherwise.
+/// correctness on enough items to be told apart; it is asked for pairs that would be told apart otherwise. A difference of fewer
+/// than `min_errors` standard errors is never told apart.
 ///
 /// # Panics
 /// If the numbers of draws differ, or the order is not descending.
-pub fn compare(entries: &[Entry<'_>], differ: &(dyn Fn(usize, usize) -> bool + Sync)) -> Vec<Compared> {
+pub fn compare(
+    entries: &[Entry<'_>],
+    differ: &(dyn Fn(usize, usize) -> bool + Sync),
+    min_errors: f64,
+) -> Vec<Compared> {
     assert!(
         entries.is_sorted_by(|a, b| a.score >= b.score),
         "entries are in the order of their scores"
     );
-    let field = Field::new(entries);
+    let field = Field::new(entries, min_errors);
     let tiles = (0..entries.len()).collect::<Vec<_>>();
     tiles
         .par_chunks(TILE)
@@ -85,6 +90,7 @@ impl Compared {
 /// The entries, as the loops read them.
 struct Field<'a> {
     entries: &'a [Entry<'a>],
+    min_errors: f64,
     n_draws: usize,
     /// `n_draws`, filled up to whole blocks with zeros, which change no sum of squares
     n_padded: usize,
@@ -124,7 +130,7 @@ impl Side {
 }
 
 impl<'a> Field<'a> {
-    fn new(entries: &'a [Entry<'a>]) -> Self {
+    fn new(entries: &'a [Entry<'a>], min_errors: f64) -> Self {
         let n_draws = entries.first().map_or(0, |entry| entry.deviations.len());
         assert!(
             entries.iter().all(|entry| entry.deviations.len() == n_draws),
@@ -143,6 +149,7 @@ impl<'a> Field<'a> {
         let sum = |entry: &Entry<'_>| entry.deviations.iter().copied().map(f64::from).sum();
         Self {
             entries,
+            min_errors,
             n_draws,
             n_padded,
             rows,
@@ -255,7 +262,7 @@ impl<'a> Field<'a> {
             if near.iter().filter(candidate).count() == 0 {
                 break;
             }
-            let critical = self.critical(one, &near, side);
+            let critical = self.critical(one, &near, side).max(self.min_errors);
             let (rejected, rest): (Vec<Pair>, Vec<Pair>) =
                 near.iter().partition(|pair| t_of(pair) > critical);
             if rejected.is_empty() {
@@ -350,7 +357,7 @@ mod tests {
     #[test]
     fn clear_differences_give_clear_ranks() {
         let contest = Contest::new(501, &[480, 400, 300, 200]);
-        let compared = compare(&contest.entries(), &|_, _| true);
+        let compared = compare(&contest.entries(), &|_, _| true, 0.0);
         assert_eq!(ranks(&compared), [(1, 1), (2, 2), (3, 3), (4, 4)]);
         assert!(Compared::resolution(&compared).expect("neighbours") < 0.1);
     }
@@ -358,27 +365,27 @@ mod tests {
     #[test]
     fn nearly_equal_entries_share_their_ranks() {
         let contest = Contest::new(501, &[401, 400, 398, 200]);
-        let compared = compare(&contest.entries(), &|_, _| true);
+        let compared = compare(&contest.entries(), &|_, _| true, 0.0);
         assert_eq!(ranks(&compared), [(1, 3), (1, 3), (1, 3), (4, 4)]);
     }
 
     #[test]
     fn one_entry_and_none_are_compared() {
         let contest = Contest::new(101, &[50]);
-        let compared = compare(&contest.entries(), &|_, _| true);
+        let compared = compare(&contest.entries(), &|_, _| true, 0.0);
         assert_eq!(ranks(&compared), [(1, 1)]);
         assert_eq!(
             (compared[0].error_to_next, Compared::resolution(&compared)),
             (None, None)
         );
-        assert!(compare(&[], &|_, _| true).is_empty());
+        assert!(compare(&[], &|_, _| true, 0.0).is_empty());
     }
 
     #[test]
     fn equal_answers_are_ties_however_many() {
         let contest = Contest::new(101, &[60]);
         let one = contest.entries()[0];
-        let compared = compare(&[one; 70], &|_, _| true);
+        let compared = compare(&[one; 70], &|_, _| true, 0.0);
         assert!(ranks(&compared).iter().all(|ranks| *ranks == (1, 70)));
         assert_eq!(Compared::resolution(&compared), None);
     }
@@ -386,7 +393,7 @@ mod tests {
     #[test]
     fn pairs_that_differ_too_little_are_never_told_apart() {
         let contest = Contest::new(501, &[480, 200]);
-        let compared = compare(&contest.entries(), &|_, _| false);
+        let compared = compare(&contest.entries(), &|_, _| false, 0.0);
         assert_eq!(ranks(&compared), [(1, 2), (1, 2)]);
     }
 
@@ -395,7 +402,7 @@ mod tests {
         let contest = Contest::new(501, &[480, 400, 398, 200]);
         let mut entries = contest.entries();
         entries[1].is_ranked = false;
-        let compared = compare(&entries, &|_, _| true);
+        let compared = compare(&entries, &|_, _| true, 0.0);
         assert_eq!(ranks(&compared), [(1, 1), (2, 3), (2, 2), (3, 3)]);
         let above: Vec<_> = compared
             .iter()
@@ -413,7 +420,7 @@ mod tests {
         order.sort_by(|&a, &b| contest.scores[b].total_cmp(&contest.scores[a]));
         let entries = contest.entries();
         let entries: Vec<Entry<'_>> = order.iter().map(|&place| entries[place]).collect();
-        let compared = ranks(&compare(&entries, &|_, _| true));
+        let compared = ranks(&compare(&entries, &|_, _| true, 0.0));
         for (one, ranks) in compared.iter().enumerate().step_by(7) {
             let n_sure = |sign: f64| {
                 let mut rest: Vec<usize> = (0..150).filter(|&other| other != one).collect();

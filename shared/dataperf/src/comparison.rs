@@ -1,0 +1,261 @@
+//! What the ranks of a board are worth: each row compared with all others, published beside the board.
+//!
+//! [`Comparison::of`] compares; an evaluator writes the result as one object of the board, and whoever shows the board reads it:
+//! what it says of the board, and what it says of some of the rows, without reading the rest.
+
+mod wire;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dataperf_numerics::bootstrap::N_DRAWS;
+use dataperf_numerics::ranks::{Compared, Entry as Compares, MIN_DIFFERENT_ITEMS, compare, score_interval};
+use serde::{Deserialize, Serialize};
+
+use crate::ports::leaderboard::{Board, Ranked};
+use crate::replicates::Replicates;
+use crate::upload::{SubmissionId, UNNAMED};
+use crate::{Digest, Direction, Timestamp};
+
+pub use wire::{FIRST_BYTES, LINE_BYTES};
+
+/// Rows of a board that are compared; the others have no interval.
+pub const MAX_ROWS: usize = 10_000;
+/// Up to so many rows the items on which two differ are counted. Above, what would be told apart needs so many rows' standard
+/// errors that fewer than [`MIN_DIFFERENT_ITEMS`] items can't give.
+pub const MAX_COUNTED_ROWS: usize = 200;
+/// The standard errors that a difference has to have at least where items are not counted: five items of a class of
+/// [`MIN_ITEMS`] give at most 2.9.
+const MIN_ERRORS: f64 = 3.0;
+/// A class (of a group) with fewer items has too few for an interval that holds what it promises.
+pub const MIN_ITEMS: usize = 20;
+/// The same for clusters.
+pub const MIN_CLUSTERS: usize = 20;
+
+/// What is said of the board.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Summary {
+    /// The version of this document's form.
+    pub schema: u32,
+    /// When it was made; rows that are newer are not compared yet.
+    pub compared_at: Timestamp,
+    /// The data set that the compared rows are scored with.
+    pub dataset: Option<Digest>,
+    /// Rows that are compared.
+    pub n_rows: usize,
+    /// Rows that have a rank.
+    pub n_ranked: usize,
+    /// Rows that can't be compared, because their replicates are missing: each may stand anywhere.
+    pub n_missing: usize,
+    /// Rows that may be the best one.
+    pub n_best: usize,
+    /// The smallest difference between neighbours that the eval set can tell apart, with power 0.8.
+    pub resolution: Option<f64>,
+    /// Whether whole clusters are drawn.
+    pub is_clustered: bool,
+    /// Why no intervals are shown, where none are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why_none: Option<String>,
+}
+
+/// What is said of one row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Line {
+    /// The first and the last rank that it may have, with 95 % confidence.
+    pub ranks: Option<(u32, u32)>,
+    /// The interval of its score, with 95 % confidence.
+    pub interval: Option<(f64, f64)>,
+    /// Scored submissions of its submitter to the board.
+    pub n_submissions: u32,
+    /// Whether it is surely better than the best baseline.
+    pub is_above_baselines: Option<bool>,
+}
+
+/// A board's comparison: the summary, and the lines in the order of the board.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// What is said of the board.
+    pub summary: Summary,
+    /// What is said of each row.
+    pub lines: Vec<(SubmissionId, Line)>,
+}
+
+/// What a comparison is made of.
+pub struct Rows<'a> {
+    /// The board's rows, best first, as [`crate::ports::leaderboard::Leaderboards::top`] gives them.
+    pub rows: &'a [Ranked],
+    /// What is kept of each submission, where it was found.
+    pub replicates: &'a BTreeMap<SubmissionId, Arc<Replicates>>,
+    /// Scored submissions of each submitter to the board.
+    pub n_submissions: &'a BTreeMap<String, u32>,
+    /// Which scores are better.
+    pub direction: Direction,
+    /// The data set that the board is scored with.
+    pub dataset: Option<Digest>,
+}
+
+impl Comparison {
+    /// The version of the form written today.
+    pub const SCHEMA: u32 = 1;
+
+    /// Where a board's is, in the results bucket.
+    pub fn key(board: &Board) -> String {
+        let Board {
+            benchmark,
+            leaderboard,
+            round,
+        } = board;
+        format!("{benchmark}/{UNNAMED}/_ranks/{leaderboard}/{round}")
+    }
+
+    /// Compares the rows of a board. Rows of another data set are left out; rows without replicates of the same draws may stand
+    /// anywhere, and have no interval.
+    pub fn of(rows: &Rows<'_>, at: Timestamp) -> Self {
+        let of_board: Vec<&Ranked> = rows
+            .rows
+            .iter()
+            .filter(|row| row.entry.dataset == rows.dataset)
+            .take(MAX_ROWS)
+            .collect();
+        let found: Vec<Option<&Arc<Replicates>>> = of_board.iter().map(|row| rows.found(row)).collect();
+        let draws = commonest(found.iter().flatten().map(|found| found.header.draws));
+        let usable = |found: &Option<&Arc<Replicates>>| {
+            found.is_some_and(|found| Some(found.header.draws) == draws && found.header.missing.is_none())
+        };
+        let places: Vec<usize> = (0..of_board.len())
+            .filter(|&place| usable(&found[place]))
+            .collect();
+        let compared: Vec<&Arc<Replicates>> = places.iter().filter_map(|&place| found[place]).collect();
+        let why_none = why_none(&found, &compared);
+        let sign = match rows.direction {
+            Direction::HigherIsBetter => 1.0,
+            Direction::LowerIsBetter => -1.0,
+        };
+        let n_ranked = of_board.iter().filter(|row| !row.entry.is_baseline).count();
+        let missing = |place: &usize| !of_board[*place].entry.is_baseline && !usable(&found[*place]);
+        let n_missing = (0..of_board.len()).filter(missing).count();
+        let mut lines: Vec<(SubmissionId, Line)> = of_board.iter().map(|row| rows.line(row)).collect();
+        let (mut resolution, mut n_best) = (None, 0);
+        if why_none.is_none() {
+            let entries = places.iter().zip(&compared).map(|(&place, replicates)| Compares {
+                score: sign * replicates.header.score,
+                is_ranked: !of_board[place].entry.is_baseline,
+                deviations: &replicates.deviations,
+            });
+            let entries: Vec<Compares<'_>> = entries.collect();
+            let intervals = compare(
+                &entries,
+                &|one, other| told_apart(&compared, one, other),
+                min_errors(&compared),
+            );
+            for ((&place, entry), of_row) in places.iter().zip(&entries).zip(&intervals) {
+                let line = &mut lines[place].1;
+                let (worse, better) = score_interval(entry.score, entry.deviations).unwrap_or_default();
+                line.interval = Some(if sign < 0.0 {
+                    (-better, -worse)
+                } else {
+                    (worse, better)
+                });
+                line.ranks = Some((of_row.first, of_row.last + n_missing as u32));
+                line.is_above_baselines = of_row.is_above_baselines;
+                n_best += usize::from(entry.is_ranked && of_row.first == 1);
+            }
+            resolution = Compared::resolution(&intervals);
+        }
+        Self {
+            summary: Summary {
+                schema: Self::SCHEMA,
+                compared_at: at,
+                dataset: rows.dataset,
+                n_rows: lines.len(),
+                n_ranked,
+                n_missing,
+                n_best,
+                resolution,
+                is_clustered: compared.first().is_some_and(|first| first.header.is_clustered),
+                why_none,
+            },
+            lines,
+        }
+    }
+}
+
+impl Rows<'_> {
+    /// What is kept of a row, if it is of the row's score.
+    #[allow(clippy::float_cmp, reason = "the score is kept as it was computed")]
+    fn found(&self, row: &Ranked) -> Option<&Arc<Replicates>> {
+        let found = self.replicates.get(&row.entry.id)?;
+        let is_of_row =
+            row.entry.score == Some(found.header.score) && row.entry.dataset == Some(found.header.dataset);
+        is_of_row.then_some(found)
+    }
+
+    /// What is said of a row that is not compared.
+    fn line(&self, row: &Ranked) -> (SubmissionId, Line) {
+        let n_submissions = self.n_submissions.get(&row.entry.submitter).copied();
+        let line = Line {
+            ranks: None,
+            interval: None,
+            n_submissions: n_submissions.unwrap_or(1),
+            is_above_baselines: None,
+        };
+        (row.entry.id.clone(), line)
+    }
+}
+
+/// The draws that most rows have.
+fn commonest(draws: impl Iterator<Item = Digest>) -> Option<Digest> {
+    let mut counts: BTreeMap<String, (usize, Digest)> = BTreeMap::new();
+    for draws in draws {
+        counts.entry(draws.to_string()).or_insert((0, draws)).0 += 1;
+    }
+    counts
+        .into_values()
+        .max_by_key(|(n, _)| *n)
+        .map(|(_, draws)| draws)
+}
+
+/// Whether the items are counted on which two submissions differ.
+fn is_counted(compared: &[&Arc<Replicates>]) -> bool {
+    compared.len() <= MAX_COUNTED_ROWS
+        && compared
+            .iter()
+            .all(|row| row.correctness.len() == row.header.n_items)
+}
+
+fn min_errors(compared: &[&Arc<Replicates>]) -> f64 {
+    if is_counted(compared) { 0.0 } else { MIN_ERRORS }
+}
+
+fn told_apart(compared: &[&Arc<Replicates>], one: usize, other: usize) -> bool {
+    !is_counted(compared) || compared[one].n_different(compared[other]) >= MIN_DIFFERENT_ITEMS
+}
+
+/// Why no intervals are shown.
+fn why_none(found: &[Option<&Arc<Replicates>>], compared: &[&Arc<Replicates>]) -> Option<String> {
+    let Some(first) = compared.first() else {
+        let missing = found
+            .iter()
+            .flatten()
+            .find_map(|found| found.header.missing.clone());
+        return Some(match missing {
+            Some(missing) => format!("scores under other eval sets are not known: {missing}"),
+            None if found.is_empty() => "nothing is on the board yet".to_owned(),
+            None => "the rows were scored before intervals were computed: score the board again".to_owned(),
+        });
+    };
+    let (n, is_clustered) = (first.header.smallest, first.header.is_clustered);
+    if is_clustered && n < MIN_CLUSTERS {
+        return Some(format!(
+            "the eval set has {n} clusters, and intervals hold what they promise from {MIN_CLUSTERS} on"
+        ));
+    }
+    (!is_clustered && n < MIN_ITEMS).then(|| {
+        format!(
+            "a class of the eval set has {n} items, and intervals hold what they promise from {MIN_ITEMS} on"
+        )
+    })
+}
+
+const _: () = assert!(N_DRAWS == 1_000, "the documents say how many draws there are");

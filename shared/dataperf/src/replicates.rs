@@ -1,0 +1,222 @@
+//! What is kept of a scored submission so that it can be compared with others: its score under all draws of the eval set, and its
+//! evidence. The organizer's alone: with the weights of the draws, replicates are equations for hidden labels.
+
+use dataperf_numerics::bootstrap::N_DRAWS;
+use serde::{Deserialize, Serialize};
+
+use crate::benchmark::Benchmark;
+use crate::evaluate::Evaluated;
+use crate::evidence::{Draws, EvidenceError, correctness};
+use crate::ports::PortError;
+use crate::upload::{SubmissionId, UNNAMED};
+use crate::{Digest, Direction};
+
+/// The format's name and version; with a line feed, the first bytes of every object.
+pub const FORMAT: &str = "dataperf-replicates/1";
+/// Bytes of the header, filled up with spaces.
+const HEADER_BYTES: usize = 1 << 10;
+/// The header and the deviations: what is read of a submission of a large board.
+pub const HEAD_BYTES: usize = HEADER_BYTES + 4 * N_DRAWS;
+
+/// What begins an object.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    /// The data set that the submission was scored with.
+    pub dataset: Digest,
+    /// What tells the draws from others.
+    pub draws: Digest,
+    /// The score.
+    pub score: f64,
+    /// Why there are no replicates, where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+    /// The smallest number of items of a class (of a group), or of clusters where these are drawn.
+    pub smallest: usize,
+    /// Whether clusters are drawn.
+    pub is_clustered: bool,
+    /// Draws of clusters that lacked a class and were drawn again.
+    pub n_redrawn: usize,
+    /// Items of all eval sets.
+    pub n_items: usize,
+}
+
+/// The replicates of a submission.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Replicates {
+    /// What they are of.
+    pub header: Header,
+    /// `(N_DRAWS,)`: by how much the score of each draw is better than the score. Zeros where replicates are missing.
+    pub deviations: Vec<f32>,
+    /// `(n_items,)`: the share of the repeats that are right, in units of 1/255; empty where only the head was read.
+    pub correctness: Vec<u8>,
+}
+
+impl Replicates {
+    /// Where those of a submission are kept in the results bucket: below no submitter's name.
+    pub fn key(benchmark: &str, submission: &SubmissionId) -> String {
+        format!("{benchmark}/{UNNAMED}/_replicates/{submission}")
+    }
+
+    /// Scores a submission under all draws.
+    ///
+    /// # Errors
+    /// [`EvidenceError`] when the data set has no hidden items or the evidence is of another one.
+    pub fn of<B: Benchmark>(evaluated: &Evaluated<B>, score: f64) -> Result<Self, EvidenceError> {
+        let (frozen, evidence) = (&*evaluated.frozen, &evaluated.evidence);
+        let items = B::eval_items(frozen)?;
+        let correctness = correctness(items.iter().cloned(), evidence)?;
+        let draws = Draws::new(items);
+        let (deviations, missing) = match B::replicates(frozen, evidence, &draws) {
+            Ok(scores) => (
+                scores
+                    .iter()
+                    .map(|drawn| better_by(*drawn, score, B::DIRECTION))
+                    .collect(),
+                None,
+            ),
+            Err(error @ EvidenceError::CutOff { .. }) => (vec![0.0; N_DRAWS], Some(error.to_string())),
+            Err(error) => return Err(error),
+        };
+        Ok(Self {
+            header: Header {
+                dataset: evaluated.provenance.dataset,
+                draws: draws.digest(),
+                score,
+                missing,
+                smallest: draws.smallest(),
+                is_clustered: draws.is_clustered(),
+                n_redrawn: draws.n_redrawn(),
+                n_items: correctness.len(),
+            },
+            deviations,
+            correctness,
+        })
+    }
+
+    /// The object that is stored: header, deviations as 32-bit floats, little-endian, correctness, then the evidence's document.
+    ///
+    /// # Errors
+    /// [`EvidenceError::OtherData`] when the header is too long.
+    pub fn to_bytes(&self, evidence: &[u8]) -> Result<Vec<u8>, EvidenceError> {
+        let json = serde_json::to_string(&self.header).unwrap_or_default();
+        let mut bytes = format!("{FORMAT}\n{json}").into_bytes();
+        if bytes.len() >= HEADER_BYTES || json.is_empty() {
+            let why = format!("the header of its replicates has {} bytes", bytes.len());
+            return Err(EvidenceError::OtherData { why });
+        }
+        bytes.resize(HEADER_BYTES - 1, b' ');
+        bytes.push(b'\n');
+        bytes.extend(
+            self.deviations
+                .iter()
+                .flat_map(|deviation| deviation.to_le_bytes()),
+        );
+        bytes.extend(&self.correctness);
+        bytes.extend(evidence);
+        Ok(bytes)
+    }
+
+    /// Reads an object, or its first [`HEAD_BYTES`].
+    ///
+    /// # Errors
+    /// [`PortError::Malformed`] for other bytes.
+    pub fn from_bytes(key: &str, bytes: &[u8]) -> Result<Self, PortError> {
+        let malformed = |why: &str| PortError::Malformed {
+            what: format!("the replicates `{key}`"),
+            why: why.to_owned(),
+        };
+        let (head, rest) = bytes
+            .split_at_checked(HEAD_BYTES)
+            .ok_or_else(|| malformed("it is too short"))?;
+        let (header, deviations) = head.split_at(HEADER_BYTES);
+        let json = header.strip_prefix(format!("{FORMAT}\n").as_bytes());
+        let json = json.ok_or_else(|| malformed("it does not begin with the format's name"))?;
+        let header: Header = serde_json::from_slice(json).map_err(|error| malformed(&error.to_string()))?;
+        let deviations = deviations
+            .as_chunks::<4>()
+            .0
+            .iter()
+            .map(|bytes| f32::from_le_bytes(*bytes));
+        let deviations: Vec<f32> = deviations.collect();
+        if !deviations.iter().all(|deviation| deviation.is_finite()) {
+            return Err(malformed("a replicate is not finite"));
+        }
+        let correctness = rest.get(..header.n_items).unwrap_or_default().to_vec();
+        Ok(Self {
+            header,
+            deviations,
+            correctness,
+        })
+    }
+
+    /// On how many items two submissions differ in correctness.
+    pub fn n_different(&self, other: &Self) -> usize {
+        let both = self.correctness.iter().zip(&other.correctness);
+        both.filter(|(own, others)| own != others).count()
+    }
+}
+
+/// By how much one score is better than another.
+fn better_by(drawn: f64, score: f64, direction: Direction) -> f32 {
+    let more = drawn - score;
+    (match direction {
+        Direction::HigherIsBetter => more,
+        Direction::LowerIsBetter => -more,
+    }) as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn replicates() -> Replicates {
+        Replicates {
+            header: Header {
+                dataset: Digest::of(b"data"),
+                draws: Digest::of(b"draws"),
+                score: 0.1 + 0.2,
+                missing: None,
+                smallest: 20,
+                is_clustered: false,
+                n_redrawn: 0,
+                n_items: 3,
+            },
+            deviations: (0..N_DRAWS).map(|draw| draw as f32 / 7.0).collect(),
+            correctness: vec![0, 255, 127],
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let replicates = replicates();
+        let bytes = replicates.to_bytes(b"evidence").expect("a short header");
+        assert_eq!(
+            Replicates::from_bytes("key", &bytes).expect("an object"),
+            replicates
+        );
+        assert_eq!(&bytes[HEAD_BYTES..], b"\0\xff\x7fevidence");
+        let head = Replicates::from_bytes("key", &bytes[..HEAD_BYTES]).expect("a head");
+        assert_eq!((head.header, head.correctness), (replicates.header, vec![]));
+    }
+
+    #[test]
+    fn other_bytes_are_refused() {
+        let bytes = replicates().to_bytes(b"").expect("a short header");
+        assert!(Replicates::from_bytes("key", &bytes[..HEAD_BYTES - 1]).is_err());
+        for place in [0, 30] {
+            let mut damaged = bytes.clone();
+            damaged[place] = b'!';
+            assert!(Replicates::from_bytes("key", &damaged).is_err());
+        }
+        let mut infinite = bytes;
+        infinite[HEADER_BYTES..HEADER_BYTES + 4].copy_from_slice(&f32::INFINITY.to_le_bytes());
+        assert!(Replicates::from_bytes("key", &infinite).is_err());
+    }
+
+    #[test]
+    fn smaller_is_better_where_the_benchmark_says_so() {
+        assert_eq!(better_by(0.25, 0.5, Direction::LowerIsBetter), 0.25);
+        assert_eq!(better_by(0.25, 0.5, Direction::HigherIsBetter), -0.25);
+    }
+}
