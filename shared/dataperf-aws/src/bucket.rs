@@ -168,6 +168,32 @@ impl S3Bucket {
         Ok(Some(Tagged { bytes, tag }))
     }
 
+    /// The first `n_bytes` of an object, with the whole object's entity tag.
+    ///
+    /// # Errors
+    /// [`PortError`], also of an object that is shorter.
+    pub async fn get_beginning(&self, key: &str, n_bytes: u64) -> Result<Option<Tagged>, PortError> {
+        let _call = self.meter.call();
+        let range = format!("bytes=0-{}", n_bytes.saturating_sub(1));
+        let Some(output) = self.request(key, None, Some(range)).await? else {
+            return Ok(None);
+        };
+        let malformed = |why: String| PortError::Malformed {
+            what: self.what("reading", key),
+            why,
+        };
+        let tag = output.e_tag().map(str::to_owned);
+        let tag = tag.ok_or_else(|| malformed("it has no entity tag".into()))?;
+        let bytes = self.body(key, output.body).await?;
+        if (bytes.len() as u64) < n_bytes {
+            return Err(malformed(format!(
+                "it has {} bytes, fewer than {n_bytes}",
+                bytes.len()
+            )));
+        }
+        Ok(Some(Tagged { bytes, tag }))
+    }
+
     /// Stores an object where the one that is there has the entity tag `tag`, or where none is there when `tag` is none. Of
     /// several at once that have read the same, one stores. Says whether this call did.
     ///

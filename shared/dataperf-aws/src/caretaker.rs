@@ -21,6 +21,9 @@ use crate::sweep::{Limits, Sweep};
 /// So much of a sweep's time is left for what it has begun.
 const RESERVE: Duration = Duration::from_secs(20);
 
+/// The task of the event by which boards are compared.
+const COMPARE: &str = "compare";
+
 struct Caretaker {
     resources: Resources,
     hosted: &'static [Descriptor],
@@ -64,11 +67,45 @@ async fn handle(caretaker: &Caretaker, event: LambdaEvent<Value>) -> Result<Valu
         return Ok(end_all(caretaker, records, &context).await);
     }
     let source = event.get("source").and_then(Value::as_str);
+    if event.get("task").and_then(Value::as_str) == Some(COMPARE) {
+        return compare_all(caretaker, &context).await;
+    }
     if matches!(source, Some("aws.events" | "aws.scheduler")) {
         return sweep_all(caretaker, &context).await;
     }
     let what = "neither records of a queue nor a scheduled event".to_owned();
     Err(Fault::event(what))
+}
+
+/// Has every board compared whose rows have changed and that nobody has compared since.
+async fn compare_all(caretaker: &Caretaker, context: &Context) -> Result<Value, Fault> {
+    let resources = &caretaker.resources;
+    let evaluators = Evaluators::new(
+        resources.clients().await.lambda(None),
+        &caretaker.functions_prefix,
+    );
+    let boards = resources.leaderboards().await.boards_to_compare().await;
+    let boards = boards.map_err(Fault::from)?;
+    let (mut n_asked, mut fault) = (0, None);
+    for board in &boards {
+        let Some(hosted) = caretaker
+            .hosted
+            .iter()
+            .find(|hosted| hosted.id == board.benchmark)
+        else {
+            continue;
+        };
+        match evaluators.compare(hosted, board).await {
+            Ok(()) => n_asked += 1,
+            Err(error) => {
+                let message = with_causes(&error);
+                let request_id = &context.request_id;
+                tracing::error!(request_id, board = ?board, outcome = "fault", error = message, "not compared");
+                fault.get_or_insert(Fault::from(error));
+            }
+        }
+    }
+    fault.map_or(Ok(json!({ "compared": n_asked })), Err)
 }
 
 /// Ends the uploads of every record. Those that did not work go back to the queue, in the form that SQS triggers read.

@@ -1,10 +1,12 @@
 //! The benchmarks' functions, started with an event as S3 starts them.
 
 use dataperf::ports::PortError;
+use dataperf::ports::leaderboard::Board;
 use dataperf::{Descriptor, Upload};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
+use crate::comparisons::CompareRequest;
 use crate::event::announcement;
 use crate::port_error::port_error;
 use crate::service::{Post, Service};
@@ -38,7 +40,26 @@ impl Evaluators {
     /// # Errors
     /// [`PortError`] when Lambda does not take it.
     pub async fn evaluate(&self, hosted: &Descriptor, upload: &Upload) -> Result<(), PortError> {
-        let function = format!("{}{}", self.prefix, hosted.function_of(&upload.key));
+        self.invoke(&hosted.function_of(&upload.key), announcement(upload))
+            .await
+    }
+
+    /// Has a board's rows compared by its benchmark's function.
+    ///
+    /// # Errors
+    /// [`PortError`] when Lambda does not take it.
+    pub async fn compare(&self, hosted: &Descriptor, board: &Board) -> Result<(), PortError> {
+        let request = CompareRequest {
+            leaderboard: board.leaderboard.clone(),
+            round: board.round.clone(),
+        };
+        let event = serde_json::json!({ "compare": request });
+        self.invoke(&hosted.function_of(&format!("{}/", hosted.id)), event)
+            .await
+    }
+
+    async fn invoke(&self, function: &str, event: serde_json::Value) -> Result<(), PortError> {
+        let function = format!("{}{function}", self.prefix);
         let path_part = utf8_percent_encode(&function, RESERVED);
         let invoke = Post {
             operation: "Invoke",
@@ -47,7 +68,7 @@ impl Evaluators {
                 ("content-type", "application/octet-stream"),
                 ("x-amz-invocation-type", "Event"),
             ],
-            body: announcement(upload).to_string(),
+            body: event.to_string(),
         };
         let invoked = self.lambda.post(invoke).await;
         invoked

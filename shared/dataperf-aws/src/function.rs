@@ -3,19 +3,22 @@
 use dataperf::artifact_judge::Evaluator;
 use dataperf::challenge::Terms;
 use dataperf::dataset::DatasetError;
-use dataperf::evaluate::evaluate;
+use dataperf::evaluate::evaluate_to_compare;
 use dataperf::failure::FaultKind;
 use dataperf::in_force::{InForce, Unscored};
-use dataperf::ports::leaderboard::Submission;
+use dataperf::ports::bucket::Bucket;
+use dataperf::ports::leaderboard::{Board, Submission};
+use dataperf::replicates::Replicates;
 use dataperf::warm::Warm;
 use dataperf::workflow::{Settled, WorkflowError};
-use dataperf::{Benchmark, Digest, Direction, Ending, Rejection, Upload, Verdict};
+use dataperf::{Benchmark, Digest, Direction, Ending, Rejection, SubmissionId, Upload, Verdict};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use lambda_runtime::Context;
 use tracing::{Instrument, info_span};
 
 use crate::S3Bucket;
+use crate::comparisons::{CompareRequest, Comparer};
 use crate::fault::Fault;
 use crate::rescore::rescore;
 use crate::resources::Resources;
@@ -44,6 +47,7 @@ fn warm_bytes() -> Result<u64, lambda_runtime::Error> {
 struct BenchmarkFunction<B: Benchmark> {
     resources: Resources,
     warm: Warm<B, S3Bucket>,
+    comparer: Comparer,
 }
 
 /// Runs a benchmark's function until the host ends it: for each upload an event announces, one verdict.
@@ -54,7 +58,12 @@ pub async fn run<B: Benchmark>() -> Result<(), lambda_runtime::Error> {
     crate::log_as_json();
     let resources = Resources::from_environment()?;
     let warm = Warm::new(warm_bytes()?);
-    serve(BenchmarkFunction::<B> { resources, warm }).await
+    serve(BenchmarkFunction::<B> {
+        resources,
+        warm,
+        comparer: Comparer::default(),
+    })
+    .await
 }
 
 impl<B: Benchmark> Function for BenchmarkFunction<B> {
@@ -73,7 +82,15 @@ impl<B: Benchmark> Function for BenchmarkFunction<B> {
     ) -> LocalBoxFuture<'a, Result<Settled, Fault>> {
         let span = info_span!("submission", benchmark = B::ID, submission = %upload.id());
         let settled = self.resources.settle(upload, self).instrument(span);
-        async move { Ok(settled.await?) }.boxed_local()
+        async move {
+            let settled = settled.await?;
+            if settled.receipt.verdict.status == Ending::Scored {
+                self.compare_after(&settled.receipt.board(), Some(&settled.receipt.submission))
+                    .await?;
+            }
+            Ok(settled)
+        }
+        .boxed_local()
     }
 
     fn rescore<'a>(
@@ -81,7 +98,35 @@ impl<B: Benchmark> Function for BenchmarkFunction<B> {
         upload: &'a Upload,
         context: &'a Context,
     ) -> LocalBoxFuture<'a, Result<Option<usize>, Fault>> {
-        async move { Ok(rescore(self, &self.resources, upload, &context.request_id).await?) }.boxed_local()
+        async move {
+            let rescored = rescore(self, &self.resources, upload, &context.request_id).await?;
+            if let Some((Some(board), 1..)) = &rescored {
+                self.compare_after(board, None).await?;
+            }
+            Ok(rescored.map(|(_, n_recorded)| n_recorded))
+        }
+        .boxed_local()
+    }
+
+    fn compare<'a>(&'a self, request: &'a CompareRequest) -> LocalBoxFuture<'a, Result<(), Fault>> {
+        async move {
+            let board = Board {
+                benchmark: B::ID.to_owned(),
+                leaderboard: request.leaderboard.clone(),
+                round: request.round.clone(),
+            };
+            let (table, results) = (
+                self.resources.leaderboards().await,
+                self.resources.results().await,
+            );
+            let compared = self
+                .comparer
+                .compare(&board, None, B::DIRECTION, &table, &results);
+            compared
+                .await
+                .map_err(|error| Fault::from(WorkflowError::from(error)))
+        }
+        .boxed_local()
     }
 }
 
@@ -117,12 +162,19 @@ impl<B: Benchmark> Evaluator for BenchmarkFunction<B> {
             };
             let dataset = self.warm.dataset(datasets.clone(), digest, leaderboard);
             let dataset = dataset.instrument(info_span!("open data set")).await?;
-            let verdict = evaluate(&dataset, leaderboard, artifact).await?;
-            if verdict.status != Ending::Scored {
+            let (verdict, kept) = evaluate_to_compare(&dataset, leaderboard, artifact).await?;
+            let Some(kept) = kept else {
                 return Ok(verdict);
-            }
+            };
             // Somebody may have published another data set for the board meanwhile.
-            scoring = self.scoring(&datasets, terms, leaderboard).await?;
+            let results = self.resources.results().await;
+            let key = Replicates::key(B::ID, &submission.id);
+            let (stored, found) = futures_util::join!(
+                results.put(&key, kept.into()),
+                self.scoring(&datasets, terms, leaderboard)
+            );
+            stored?;
+            scoring = found?;
             if scoring.as_ref() == Ok(&digest) {
                 return Ok(verdict);
             }
@@ -134,6 +186,22 @@ impl<B: Benchmark> Evaluator for BenchmarkFunction<B> {
 }
 
 impl<B: Benchmark> BenchmarkFunction<B> {
+    /// Compares a board after its rows have changed, now or soon.
+    async fn compare_after(&self, board: &Board, submission: Option<&SubmissionId>) -> Result<(), Fault> {
+        let (table, results) = (
+            self.resources.leaderboards().await,
+            self.resources.results().await,
+        );
+        let span = info_span!("compare", benchmark = B::ID);
+        let compared = self
+            .comparer
+            .after(board, submission, B::DIRECTION, &table, &results);
+        compared
+            .instrument(span)
+            .await
+            .map_err(|error| Fault::from(WorkflowError::from(error)))
+    }
+
     /// The data set that the round pins, or the one that is in force for the board; a rejection where there is no such board.
     async fn scoring(
         &self,

@@ -4,6 +4,7 @@
 mod bucket;
 mod caretaker;
 mod clients;
+mod comparisons;
 mod evaluators;
 mod event;
 mod fault;
@@ -48,6 +49,7 @@ mod xray;
 pub use bucket::{S3Bucket, Tagged};
 pub use caretaker::run_caretaker;
 pub use clients::Clients;
+pub use comparisons::CompareRequest;
 pub use evaluators::Evaluators;
 pub use event::{announcement, uploads};
 pub use fault::{Fault, with_causes};

@@ -6,6 +6,7 @@ use dataperf::Upload;
 use dataperf::artifact_judge::Evaluator;
 use dataperf::challenge::Challenge;
 use dataperf::ports::bucket::Bucket;
+use dataperf::ports::leaderboard::Board;
 use dataperf::rescoring::{Pass, Request, Rescored};
 use dataperf::workflow::{Settled, WorkflowError};
 
@@ -14,13 +15,13 @@ use crate::report::{Phases, report};
 use crate::resources::Resources;
 use crate::runtime::now;
 
-/// Scores the submissions of a request again, and says how many have a new verdict; `None` when the upload is no request.
+/// Scores the submissions of a request again, and says of which board how many have a new verdict; `None` when the upload is no request.
 pub(crate) async fn rescore<E: Evaluator>(
     evaluator: &E,
     resources: &Resources,
     upload: &Upload,
     request_id: &str,
-) -> Result<Option<usize>, WorkflowError> {
+) -> Result<Option<(Option<Board>, usize)>, WorkflowError> {
     let benchmark = evaluator.benchmark();
     if !Request::is_one(benchmark, upload) {
         return Ok(None);
@@ -34,7 +35,7 @@ pub(crate) async fn rescore<E: Evaluator>(
             outcome = "ignored",
             "no request to score again"
         );
-        return Ok(Some(0));
+        return Ok(Some((None, 0)));
     };
     let challenge = Challenge::published(&resources.datasets().await, benchmark).await?;
     let pass = Pass {
@@ -59,5 +60,5 @@ pub(crate) async fn rescore<E: Evaluator>(
             n_recorded += 1;
         }
     }
-    Ok(Some(n_recorded))
+    Ok(Some((Some(request.board(benchmark)), n_recorded)))
 }

@@ -10,6 +10,7 @@ use futures_util::future::{LocalBoxFuture, ready};
 use lambda_runtime::{Context, Diagnostic, LambdaEvent, service_fn};
 use serde_json::Value;
 
+use crate::comparisons::CompareRequest;
 use crate::event::uploads;
 use crate::fault::Fault;
 use crate::report::{Phases, report, report_fault};
@@ -33,6 +34,15 @@ pub trait Function {
         upload: &'a Upload,
         context: &'a Context,
     ) -> LocalBoxFuture<'a, Result<Settled, Fault>>;
+
+    /// Compares the rows of a board.
+    ///
+    /// # Errors
+    /// [`Fault`], by which Lambda tries again.
+    fn compare<'a>(&'a self, _request: &'a CompareRequest) -> LocalBoxFuture<'a, Result<(), Fault>> {
+        let fault = Fault::event("this benchmark's boards are not compared".to_owned());
+        ready(Err(fault)).boxed_local()
+    }
 
     /// Scores the submissions again that an upload requests, and says how many have a new verdict; `None` when the upload is
     /// no such request.
@@ -72,6 +82,12 @@ async fn each_upload(function: &dyn Function, event: LambdaEvent<Value>) -> Resu
     let (benchmark, resources) = (function.benchmark(), function.resources());
     let context = event.context;
     let request_id = &context.request_id;
+    if let Some(request) = event.payload.get("compare") {
+        let request = serde_json::from_value(request.clone());
+        let request: CompareRequest = request.map_err(|error| Fault::event(error.to_string()))?;
+        function.compare(&request).await?;
+        return Ok(serde_json::json!({ "compared": request }));
+    }
     let mut fault = None;
     let (mut n_recorded, mut n_repeated) = (0, 0);
     for upload in uploads(&event.payload)? {

@@ -156,6 +156,29 @@ impl Table {
             .map_err(|error| port_error(self.what("writing"), error))
     }
 
+    /// Writes an item unless there is one with its key. Says whether it did.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub(crate) async fn put_new(&self, item: Item) -> Result<bool, PortError> {
+        let _call = self.meter.call();
+        let request = self.client.put_item().table_name(&self.name);
+        let request = request
+            .set_item(Some(item))
+            .condition_expression("attribute_not_exists(pk)");
+        match request.send().await {
+            Ok(_) => Ok(true),
+            Err(error)
+                if error
+                    .as_service_error()
+                    .is_some_and(|error| error.is_conditional_check_failed_exception()) =>
+            {
+                Ok(false)
+            }
+            Err(error) => Err(port_error(self.what("writing"), error)),
+        }
+    }
+
     /// Deletes the item of a key, if it is there.
     ///
     /// # Errors

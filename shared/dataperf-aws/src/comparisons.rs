@@ -1,0 +1,314 @@
+//! Compares the rows of a board when it has changed, and writes the result beside it.
+//!
+//! A board is compared at most once in an [`interval`]. A change within the interval leaves a mark in the table; whoever leaves the
+//! mark of a small board waits for the end of the interval and compares, and what is left, also by a function that was killed, the
+//! caretaker hands to the benchmark's function within a minute.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use dataperf::comparison::{Comparison, FIRST_BYTES, MAX_COUNTED_ROWS, MAX_ROWS, Rows};
+use dataperf::ports::PortError;
+use dataperf::ports::bucket::{Bucket, Got};
+use dataperf::ports::leaderboard::{Board, Leaderboards, Ranked};
+use dataperf::replicates::{HEAD_BYTES, Replicates};
+use dataperf::{Direction, SubmissionId};
+use futures_util::{StreamExt, TryStreamExt, stream};
+use serde::{Deserialize, Serialize};
+
+use crate::items::{SCHEMA, count, text};
+use crate::keys::Key;
+use crate::query::Partition;
+use crate::runtime::now;
+use crate::{S3Bucket, Table};
+
+/// Objects that are read at once.
+const READS_AT_ONCE: usize = 32;
+/// No object with replicates is larger: evidence has a limit of its own.
+const MAX_OBJECT_BYTES: u64 = 80 << 20;
+/// Others that write the same board's comparison are waited for so often.
+const TRIES: usize = 3;
+/// Replicates kept in memory at most.
+const MAX_KEPT_BYTES: usize = 128 << 20;
+/// The index that lists a board's rows is this long behind the table at most, normally.
+const INDEX_LAG: Duration = Duration::from_millis(100);
+
+/// How long a board is not compared again: comparing many rows takes seconds.
+fn interval(n_rows: usize) -> Duration {
+    Duration::from_secs(if n_rows <= MAX_COUNTED_ROWS { 1 } else { 60 })
+}
+
+/// A board to compare, as the caretaker asks for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompareRequest {
+    /// The leaderboard.
+    pub leaderboard: String,
+    /// The round.
+    pub round: String,
+}
+
+/// What compares boards, with the replicates that it has read before.
+#[derive(Default)]
+pub(crate) struct Comparer {
+    kept: Mutex<BTreeMap<SubmissionId, Arc<Replicates>>>,
+}
+
+/// The partition of the boards whose comparison is due, of all benchmarks.
+const DUE: &str = "compare";
+
+fn due_key(board: &Board) -> Key {
+    let Board {
+        benchmark,
+        leaderboard,
+        round,
+    } = board;
+    Key::new(DUE, format!("{benchmark}#{leaderboard}#{round}"))
+}
+
+impl Table {
+    /// Marks a board whose rows have changed, so that it is compared within a minute. Says whether there was no mark before.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub async fn mark_to_compare(&self, board: &Board) -> Result<bool, PortError> {
+        let mut item = due_key(board).item();
+        item.insert("schema".into(), count(SCHEMA.into()));
+        item.insert("benchmark".into(), text(&board.benchmark));
+        item.insert("leaderboard".into(), text(&board.leaderboard));
+        item.insert("round".into(), text(&board.round));
+        self.put_new(item).await
+    }
+
+    /// The boards whose comparison is due.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub async fn boards_to_compare(&self) -> Result<Vec<Board>, PortError> {
+        let items = self.query(&Partition::of(DUE)).await?;
+        items.iter().map(crate::reader::board).collect()
+    }
+}
+
+impl Comparer {
+    /// Compares a board after a submission to it has been scored, or marks it to be compared.
+    ///
+    /// # Errors
+    /// [`PortError`] when the mark can't be written.
+    pub(crate) async fn after(
+        &self,
+        board: &Board,
+        submission: Option<&SubmissionId>,
+        direction: Direction,
+        table: &Table,
+        results: &S3Bucket,
+    ) -> Result<(), PortError> {
+        match self
+            .now_or_later(board, submission, direction, table, results)
+            .await
+        {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                tracing::warn!(board = ?board, %error, "not compared now: it is marked to be compared");
+                table.mark_to_compare(board).await.map(drop)
+            }
+        }
+    }
+
+    async fn now_or_later(
+        &self,
+        board: &Board,
+        submission: Option<&SubmissionId>,
+        direction: Direction,
+        table: &Table,
+        results: &S3Bucket,
+    ) -> Result<(), PortError> {
+        if let Some(rest) = rest_of_interval(board, results).await? {
+            let is_first = table.mark_to_compare(board).await?;
+            if !is_first || rest > interval(0) {
+                return Ok(());
+            }
+            tokio::time::sleep(rest).await;
+        }
+        self.compare(board, submission, direction, table, results).await
+    }
+
+    /// Compares a board and takes its mark away.
+    ///
+    /// # Errors
+    /// [`PortError`]; the mark stays.
+    pub(crate) async fn compare(
+        &self,
+        board: &Board,
+        submission: Option<&SubmissionId>,
+        direction: Direction,
+        table: &Table,
+        results: &S3Bucket,
+    ) -> Result<(), PortError> {
+        let compared = self.compared(board, submission, direction, table, results).await;
+        if compared.is_err() {
+            table.mark_to_compare(board).await?;
+        }
+        compared
+    }
+
+    async fn compared(
+        &self,
+        board: &Board,
+        submission: Option<&SubmissionId>,
+        direction: Direction,
+        table: &Table,
+        results: &S3Bucket,
+    ) -> Result<(), PortError> {
+        // before the rows are read: who changes them from now on leaves a mark anew
+        table.delete_item(due_key(board)).await?;
+        let key = Comparison::key(board);
+        for _ in 0..TRIES {
+            let before = results.get_beginning(&key, FIRST_BYTES as u64).await?;
+            let comparison = self
+                .comparison(board, submission, direction, table, results)
+                .await?;
+            let bytes = Bytes::from(comparison.to_bytes()?);
+            let tag = before.map(|before| before.tag);
+            if results.put_if(&key, bytes, tag.as_deref()).await? {
+                return Ok(());
+            }
+        }
+        table.mark_to_compare(board).await.map(drop)
+    }
+
+    async fn comparison(
+        &self,
+        board: &Board,
+        submission: Option<&SubmissionId>,
+        direction: Direction,
+        table: &Table,
+        results: &S3Bucket,
+    ) -> Result<Comparison, PortError> {
+        let at = now();
+        let series = table.series(board).await?;
+        let mut n_submissions = BTreeMap::new();
+        for entry in &series {
+            *n_submissions.entry(entry.submitter.clone()).or_insert(0) += 1;
+        }
+        let mut rows = table.top(board, MAX_ROWS).await?;
+        let is_listed = |rows: &[Ranked]| {
+            let stands = |id: &SubmissionId| rows.iter().any(|row| row.entry.id == *id);
+            submission.is_none_or(stands)
+        };
+        // a submission that does not stand on the board is waited for in vain, and not for long
+        if !is_listed(&rows) {
+            tokio::time::sleep(INDEX_LAG).await;
+            rows = table.top(board, MAX_ROWS).await?;
+        }
+        let replicates = self.replicates(board, &rows, results).await?;
+        let rows = Rows {
+            rows: &rows,
+            replicates: &replicates,
+            n_submissions: &n_submissions,
+            direction,
+            dataset: series.last().and_then(|newest| newest.dataset),
+        };
+        Ok(Comparison::of(&rows, at))
+    }
+
+    /// What is kept of each row: of a small board whole, of a large one without the evidence.
+    async fn replicates(
+        &self,
+        board: &Board,
+        rows: &[Ranked],
+        results: &S3Bucket,
+    ) -> Result<BTreeMap<SubmissionId, Arc<Replicates>>, PortError> {
+        let is_small = rows.len() <= MAX_COUNTED_ROWS;
+        let mut found = BTreeMap::new();
+        let mut unknown = Vec::new();
+        {
+            let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            for row in rows {
+                let id = &row.entry.id;
+                match kept
+                    .get(id)
+                    .filter(|kept| is_of_row(kept, row) && (!is_small || is_whole(kept)))
+                {
+                    Some(kept) => drop(found.insert(id.clone(), kept.clone())),
+                    None => unknown.push(id.clone()),
+                }
+            }
+        }
+        let read = stream::iter(unknown)
+            .map(|id| async move {
+                let read = read(&board.benchmark, &id, is_small, results).await?;
+                Ok::<_, PortError>((id, read))
+            })
+            .buffer_unordered(READS_AT_ONCE);
+        let read: Vec<(SubmissionId, Option<Replicates>)> = read.try_collect().await?;
+        for (id, read) in read {
+            found.extend(read.map(|read| (id, Arc::new(read))));
+        }
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.extend(found.iter().map(|(id, found)| (id.clone(), found.clone())));
+        let n_bytes = |kept: &Replicates| 4 * kept.deviations.len() + kept.correctness.len();
+        if kept.values().map(|kept| n_bytes(kept)).sum::<usize>() > MAX_KEPT_BYTES {
+            kept.retain(|id, _| found.contains_key(id));
+        }
+        Ok(found)
+    }
+}
+
+#[allow(clippy::float_cmp, reason = "the score is kept as it was computed")]
+fn is_of_row(kept: &Replicates, row: &Ranked) -> bool {
+    row.entry.score == Some(kept.header.score) && row.entry.dataset == Some(kept.header.dataset)
+}
+
+fn is_whole(kept: &Replicates) -> bool {
+    kept.correctness.len() == kept.header.n_items
+}
+
+/// The replicates of a submission; `None` where there are none, or other bytes.
+async fn read(
+    benchmark: &str,
+    id: &SubmissionId,
+    whole: bool,
+    results: &S3Bucket,
+) -> Result<Option<Replicates>, PortError> {
+    let key = Replicates::key(benchmark, id);
+    let bytes = if whole {
+        match results.get(&key, None, MAX_OBJECT_BYTES).await? {
+            Got::Object(object) => Some(object.bytes),
+            Got::Missing | Got::TooLarge { .. } => None,
+        }
+    } else {
+        let head = results.get_ranges(&key, &[0..HEAD_BYTES as u64]).await;
+        match head {
+            Err(PortError::Malformed { .. }) => None,
+            head => head?.and_then(|ranges| ranges.into_iter().next()),
+        }
+    };
+    Ok(
+        bytes.and_then(|bytes| match Replicates::from_bytes(&key, &bytes) {
+            Ok(read) => Some(read),
+            Err(error) => {
+                tracing::warn!(%error, "left out of the comparison");
+                None
+            }
+        }),
+    )
+}
+
+/// How long a board is not to be compared yet; `None` when it may be.
+async fn rest_of_interval(board: &Board, results: &S3Bucket) -> Result<Option<Duration>, PortError> {
+    let before = results
+        .get_beginning(&Comparison::key(board), FIRST_BYTES as u64)
+        .await?;
+    let Some(before) = before.and_then(|before| Comparison::from_bytes(&before.bytes).ok()) else {
+        return Ok(None);
+    };
+    let passed = now()
+        .unix_millis()
+        .saturating_sub(before.summary.compared_at.unix_millis());
+    let passed = Duration::from_millis(u64::try_from(passed).unwrap_or(0));
+    Ok(interval(before.summary.n_rows)
+        .checked_sub(passed)
+        .filter(|rest| !rest.is_zero()))
+}
