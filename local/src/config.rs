@@ -1,5 +1,6 @@
 //! What a caller decides: ports, buckets, the table, the functions.
 
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
@@ -226,6 +227,8 @@ pub struct Schedule {
     pub function: String,
     /// The time between two runs; the first is that long after the start.
     pub every: Duration,
+    /// The event, where it is another than that of `EventBridge`.
+    pub input: Option<Value>,
 }
 
 /// The uploads that start a function: all whose key begins with `prefix` and ends with `suffix`.

@@ -34,7 +34,7 @@ pub(crate) async fn keep(schedule: Schedule, queue: Arc<Queue>, stop: Cancellati
             () = stop.cancelled() => return,
             () = tokio::time::sleep(every) => {}
         }
-        let event = scheduled_event().to_string();
+        let event = schedule.input.clone().unwrap_or_else(scheduled_event).to_string();
         if let Err(error) = queue.invoke(schedule.function.clone(), event).await {
             tracing::error!(function = schedule.function, %error, "cannot queue a scheduled invocation");
         }

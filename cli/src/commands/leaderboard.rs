@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use dataperf::challenge::Challenge;
+use dataperf::comparison::{CONFIDENCE, Line, Read as Comparison, Summary};
 use dataperf::dataset::DatasetError;
 use dataperf::in_force::InForce;
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND, Ranked, with_shared_ranks};
@@ -112,10 +113,24 @@ fn csv(boards: &[Shown]) -> Result<String> {
         "submission",
         "dataset",
         "is_of_other_dataset",
+        "rank_first",
+        "rank_last",
+        "score_low",
+        "score_high",
+        "n_submissions",
+        "is_above_baselines",
     ])?;
-    for Shown { board, top, .. } in boards {
+    for shown in boards {
+        let Shown { board, top, .. } = shown;
         for ranked in top {
             let entry = &ranked.entry;
+            let line = shown.line(ranked);
+            let number = |number: Option<f64>| number.map(|number| number.to_string()).unwrap_or_default();
+            let whole = |number: Option<u32>| number.map(|number| number.to_string()).unwrap_or_default();
+            let (ranks, interval) = (
+                line.and_then(|line| line.ranks),
+                line.and_then(|line| line.interval),
+            );
             let cells = [
                 &board.benchmark,
                 &board.leaderboard,
@@ -134,6 +149,15 @@ fn csv(boards: &[Shown]) -> Result<String> {
                     .map(|dataset| dataset.to_string())
                     .unwrap_or_default(),
                 &ranked.is_of_other_dataset.to_string(),
+                &whole(ranks.map(|ranks| ranks.0)),
+                &whole(ranks.map(|ranks| ranks.1)),
+                &number(interval.map(|interval| interval.0)),
+                &number(interval.map(|interval| interval.1)),
+                &whole(line.map(|line| line.n_submissions)),
+                &line
+                    .and_then(|line| line.is_above_baselines)
+                    .map(|is_above| is_above.to_string())
+                    .unwrap_or_default(),
             ];
             writer.write_record(cells.map(|cell| csv_cell(cell).into_owned()))?;
         }
@@ -149,6 +173,14 @@ pub(crate) struct Shown {
     pub(crate) top: Vec<Ranked>,
     /// How many digits after the decimal point its data set says that scores are shown with.
     pub(crate) digits: Option<u8>,
+    /// What the ranks are worth, once the rows have been compared.
+    pub(crate) comparison: Option<Comparison>,
+}
+
+impl Shown {
+    fn line(&self, ranked: &Ranked) -> Option<&Line> {
+        self.comparison.as_ref()?.line(&ranked.entry)
+    }
 }
 
 /// The boards with their first rows.
@@ -190,6 +222,7 @@ async fn boards_of(
             .scored_with(hosted, &in_force, challenge.as_ref(), &board, now())
             .await?;
         let top = leaderboards.top(&board, n).await?;
+        let comparison = Comparison::of(&cloud.results(), &board, 0..n).await?;
         let top = with_shared_ranks(top.into_iter().map(|ranked| ranked.entry), dataset);
         let digits = said
             .get(&board.leaderboard)
@@ -199,6 +232,7 @@ async fn boards_of(
             dataset,
             top,
             digits,
+            comparison,
         });
     }
     Ok(boards)
@@ -224,11 +258,22 @@ pub(crate) fn document(shown: &Shown) -> Value {
             let entry = &ranked.entry;
             json!({ "rank": ranked.shown_rank(), "is_baseline": entry.is_baseline, "submitter": entry.submitter,
                     "score": entry.score, "received_at": entry.received_at, "submission": entry.id,
-                    "dataset": entry.dataset, "is_of_other_dataset": ranked.is_of_other_dataset })
+                    "dataset": entry.dataset, "is_of_other_dataset": ranked.is_of_other_dataset,
+                    "rank_interval": shown.line(ranked).and_then(|line| line.ranks),
+                    "interval": shown.line(ranked).and_then(|line| line.interval),
+                    "n_submissions": shown.line(ranked).map(|line| line.n_submissions),
+                    "is_above_baselines": shown.line(ranked).and_then(|line| line.is_above_baselines) })
         })
         .collect();
+    let comparison = shown.comparison.as_ref().map(|comparison| {
+        let summary = &comparison.summary;
+        json!({ "compared_at": summary.compared_at, "confidence": CONFIDENCE, "n_best": summary.n_best,
+                "resolution": summary.resolution, "n_missing": summary.n_missing,
+                "is_clustered": summary.is_clustered, "why_none": summary.why_none })
+    });
     json!({ "benchmark": board.benchmark, "leaderboard": board.leaderboard, "round": board.round,
-            "is_post_round": board.is_post_round(), "dataset": dataset, "places": places })
+            "is_post_round": board.is_post_round(), "dataset": dataset, "comparison": comparison,
+            "places": places })
 }
 
 /// A board as a table.
@@ -238,6 +283,7 @@ pub(crate) fn print(shown: &Shown) {
         dataset,
         top,
         digits,
+        ..
     } = shown;
     let mark = if board.is_post_round() {
         " (after its closing)"
@@ -255,29 +301,77 @@ pub(crate) fn print(shown: &Shown) {
         );
         return;
     }
-    let mut table = table(&["rank", "score", "submitter", "received", "submission"]);
+    let mut table = table(&[
+        "rank",
+        "95 %",
+        "score",
+        "95 %",
+        "submitter",
+        "tries",
+        "received",
+        "submission",
+    ]);
     for ranked in top {
         let entry = &ranked.entry;
+        let line = shown.line(ranked);
         table.add_row([
             place(ranked),
+            line.and_then(|line| line.ranks)
+                .map(|(first, last)| ranks_in_words(first, last))
+                .unwrap_or_default(),
             entry
                 .score
                 .map(|score| shown_score(score, *digits))
                 .unwrap_or_default(),
+            line.and_then(|line| line.interval)
+                .map(|(low, high)| format!("{} to {}", shown_score(low, *digits), shown_score(high, *digits)))
+                .unwrap_or_default(),
             entry.submitter.clone(),
+            line.map(|line| line.n_submissions.to_string())
+                .unwrap_or_default(),
             entry.received_at.to_string(),
             entry.id.to_string(),
         ]);
     }
-    align_right(&mut table, 0);
-    align_right(&mut table, 1);
+    for column in [0, 2, 5] {
+        align_right(&mut table, column);
+    }
     println!("{table}");
+    if let Some(comparison) = &shown.comparison {
+        println!("{}", in_words(&comparison.summary, *digits));
+    }
     if let Some(dataset) = dataset.filter(|_| top.iter().any(|ranked| ranked.is_of_other_dataset)) {
         println!(
             "the board is scored with {dataset}; what was scored with another data set has no rank until `dataperf rescore {} {}`",
             board.benchmark, board.leaderboard
         );
     }
+}
+
+fn ranks_in_words(first: u32, last: u32) -> String {
+    if first == last {
+        first.to_string()
+    } else {
+        format!("{first} to {last}")
+    }
+}
+
+/// What the ranks of a board are worth, in a sentence.
+fn in_words(summary: &Summary, digits: Option<u8>) -> String {
+    if let Some(why) = &summary.why_none {
+        return format!("no intervals: {why}");
+    }
+    let best = match summary.n_best {
+        1 => "one submission is surely the best".to_owned(),
+        n => format!("any of {n} submissions may be the best"),
+    };
+    let resolution = summary.resolution.map_or_else(String::new, |resolution| {
+        format!(
+            "; this eval set tells neighbours apart that differ by {} or more",
+            shown_score(resolution, digits)
+        )
+    });
+    format!("{best}{resolution} (95 % confidence)")
 }
 
 /// A row's rank, or why it has none.

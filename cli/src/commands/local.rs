@@ -32,6 +32,8 @@ const READER: &str = "leaderboards";
 const LONGEST_SECONDS: u64 = 900;
 /// The function that ends what the others could not.
 const CARETAKER: &str = "caretaker";
+/// How often boards are compared that have changed since they were; as in the template.
+const COMPARE_EVERY: Duration = Duration::from_secs(60);
 /// The files of the data directory that hold the organizer's token and, for other machines, its key.
 const TOKEN_FILE: &str = "organizer-token";
 const KEY_FILE: &str = "organizer-key";
@@ -301,10 +303,18 @@ pub(crate) fn config(data_dir: &Path, functions: &FunctionArgs) -> Result<Config
     config.secrets = BTreeMap::from([(NIBBLER_SECRET.to_owned(), nibbler_keys(functions)?)]);
     config.functions.push(caretaker(functions)?);
     config.on_failure = Some(CARETAKER.into());
-    config.schedules = vec![Schedule {
-        function: CARETAKER.into(),
-        every: Duration::from_secs(functions.sweep_every.max(1)),
-    }];
+    config.schedules = vec![
+        Schedule {
+            function: CARETAKER.into(),
+            every: Duration::from_secs(functions.sweep_every.max(1)),
+            input: None,
+        },
+        Schedule {
+            function: CARETAKER.into(),
+            every: COMPARE_EVERY,
+            input: Some(json!({ "source": "aws.events", "task": "compare" })),
+        },
+    ];
     Ok(config)
 }
 

@@ -1,5 +1,6 @@
 //! The lines of boards, histories and series, as the answers have them.
 
+use dataperf::comparison::Line as ComparedLine;
 use dataperf::ports::leaderboard::{Entry, is_of_other_dataset};
 use dataperf::{Digest, Direction, Ending};
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,15 @@ pub(crate) struct Row {
     /// Whether that is another one than the board is scored with: the score can't be compared, and has no rank until the board is
     /// scored again.
     is_of_other_dataset: bool,
+    /// The first and the last rank that it may have, with 95 % confidence; `null` while it has not been compared, and where the board
+    /// has no intervals.
+    rank_interval: Option<[u32; 2]>,
+    /// The interval of the score over other eval sets of this size, with 95 % confidence.
+    interval: Option<[f64; 2]>,
+    /// Scored submissions of the submitter to the board: the best of many tries is better by chance alone.
+    n_submissions: Option<u32>,
+    /// Whether the score is surely better than that of the best baseline; `null` where there is none.
+    is_above_baselines: Option<bool>,
     /// With `include=spread`, where the benchmark has seeds or trials.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) spread: Option<Spread>,
@@ -48,6 +58,12 @@ pub(crate) struct FlatRow<'a> {
     submission: &'a str,
     dataset: Option<&'a str>,
     is_of_other_dataset: bool,
+    rank_first: Option<u32>,
+    rank_last: Option<u32>,
+    score_low: Option<f64>,
+    score_high: Option<f64>,
+    n_submissions: Option<u32>,
+    is_above_baselines: Option<bool>,
     n_trials: Option<usize>,
     std: Option<f64>,
     min: Option<f64>,
@@ -55,7 +71,7 @@ pub(crate) struct FlatRow<'a> {
 }
 
 impl Row {
-    pub(crate) const HEADER: [&'static str; 12] = [
+    pub(crate) const HEADER: [&'static str; 18] = [
         "rank",
         "is_baseline",
         "submitter",
@@ -64,6 +80,12 @@ impl Row {
         "submission",
         "dataset",
         "is_of_other_dataset",
+        "rank_first",
+        "rank_last",
+        "score_low",
+        "score_high",
+        "n_submissions",
+        "is_above_baselines",
         "n_trials",
         "std",
         "min",
@@ -81,6 +103,12 @@ impl Row {
             submission: &self.submission,
             dataset: self.dataset.as_deref(),
             is_of_other_dataset: self.is_of_other_dataset,
+            rank_first: self.rank_interval.map(|[first, _]| first),
+            rank_last: self.rank_interval.map(|[_, last]| last),
+            score_low: self.interval.map(|[low, _]| low),
+            score_high: self.interval.map(|[_, high]| high),
+            n_submissions: self.n_submissions,
+            is_above_baselines: self.is_above_baselines,
             n_trials: spread.map(|spread| spread.values.len()),
             std: spread.map(|spread| spread.std),
             min: spread.map(|spread| spread.min),
@@ -89,10 +117,27 @@ impl Row {
     }
 }
 
+impl Row {
+    /// The same row with what comparing it says.
+    pub(crate) fn compared(self, line: Option<&ComparedLine>) -> Self {
+        Self {
+            rank_interval: line
+                .and_then(|line| line.ranks)
+                .map(|(first, last)| [first, last]),
+            interval: line.and_then(|line| line.interval).map(|(low, high)| [low, high]),
+            n_submissions: line.map(|line| line.n_submissions),
+            is_above_baselines: line.and_then(|line| line.is_above_baselines),
+            ..self
+        }
+    }
+}
+
 /// What the rows before a page come to, so that ranks go on where they ended.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Standing {
+    /// All rows.
+    pub(crate) n_rows: usize,
     /// Rows that have a rank.
     n_ranked: u64,
     /// The last rank given, and its score.
@@ -102,6 +147,7 @@ pub(crate) struct Standing {
 impl Standing {
     /// The row of the next entry of a board that is scored with `scored_with`.
     pub(crate) fn row(&mut self, entry: &Entry, scored_with: Option<Digest>) -> Row {
+        self.n_rows += 1;
         let is_of_other_dataset = is_of_other_dataset(entry, scored_with);
         let is_ranked = !entry.is_baseline && !is_of_other_dataset;
         let rank = is_ranked.then(|| self.next_rank(entry.score));
@@ -114,6 +160,10 @@ impl Standing {
             submission: entry.id.to_string(),
             dataset: entry.dataset.map(|dataset| dataset.to_string()),
             is_of_other_dataset,
+            rank_interval: None,
+            interval: None,
+            n_submissions: None,
+            is_above_baselines: None,
             spread: None,
         }
     }

@@ -3,11 +3,13 @@
 use std::time::{Duration, SystemTime};
 
 use dataperf::Descriptor;
+use dataperf::ports::PortError;
 use dataperf::rescoring::Request;
 use futures_util::FutureExt;
 use lambda_runtime::{Context, LambdaEvent, service_fn};
 use serde_json::{Value, json};
 
+use crate::Table;
 use crate::evaluators::Evaluators;
 use crate::fault::{Fault, with_causes};
 use crate::give_up::{Release, give_up};
@@ -84,28 +86,40 @@ async fn compare_all(caretaker: &Caretaker, context: &Context) -> Result<Value, 
         resources.clients().await.lambda(None),
         &caretaker.functions_prefix,
     );
-    let boards = resources.leaderboards().await.boards_to_compare().await;
-    let boards = boards.map_err(Fault::from)?;
+    let table = resources.leaderboards().await;
     let (mut n_asked, mut fault) = (0, None);
-    for board in &boards {
-        let Some(hosted) = caretaker
-            .hosted
-            .iter()
-            .find(|hosted| hosted.id == board.benchmark)
-        else {
-            continue;
-        };
-        match evaluators.compare(hosted, board).await {
-            Ok(()) => n_asked += 1,
+    // artifacts of several kinds have no evidence that boards could be compared by
+    let compared = caretaker.hosted.iter().filter(|hosted| hosted.kinds.is_empty());
+    for hosted in compared {
+        match compare_boards(&table, &evaluators, hosted).await {
+            Ok(n_of_benchmark) => n_asked += n_of_benchmark,
             Err(error) => {
+                let (request_id, benchmark) = (&context.request_id, hosted.id);
                 let message = with_causes(&error);
-                let request_id = &context.request_id;
-                tracing::error!(request_id, board = ?board, outcome = "fault", error = message, "not compared");
+                tracing::error!(
+                    request_id,
+                    benchmark,
+                    outcome = "fault",
+                    error = message,
+                    "not compared"
+                );
                 fault.get_or_insert(Fault::from(error));
             }
         }
     }
     fault.map_or(Ok(json!({ "compared": n_asked })), Err)
+}
+
+async fn compare_boards(
+    table: &Table,
+    evaluators: &Evaluators,
+    hosted: &Descriptor,
+) -> Result<usize, PortError> {
+    let boards = table.boards_to_compare(hosted.id).await?;
+    for board in &boards {
+        evaluators.compare(hosted, board).await?;
+    }
+    Ok(boards.len())
 }
 
 /// Ends the uploads of every record. Those that did not work go back to the queue, in the form that SQS triggers read.

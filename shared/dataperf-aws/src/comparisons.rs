@@ -55,8 +55,10 @@ pub(crate) struct Comparer {
     kept: Mutex<BTreeMap<SubmissionId, Arc<Replicates>>>,
 }
 
-/// The partition of the boards whose comparison is due, of all benchmarks.
-const DUE: &str = "compare";
+/// The partition of a benchmark's boards whose comparison is due.
+fn due_partition(benchmark: &str) -> String {
+    format!("{benchmark}#compare")
+}
 
 fn due_key(board: &Board) -> Key {
     let Board {
@@ -64,7 +66,7 @@ fn due_key(board: &Board) -> Key {
         leaderboard,
         round,
     } = board;
-    Key::new(DUE, format!("{benchmark}#{leaderboard}#{round}"))
+    Key::new(due_partition(benchmark), format!("{leaderboard}#{round}"))
 }
 
 impl Table {
@@ -81,12 +83,12 @@ impl Table {
         self.put_new(item).await
     }
 
-    /// The boards whose comparison is due.
+    /// The boards of a benchmark whose comparison is due.
     ///
     /// # Errors
     /// [`PortError`].
-    pub async fn boards_to_compare(&self) -> Result<Vec<Board>, PortError> {
-        let items = self.query(&Partition::of(DUE)).await?;
+    pub async fn boards_to_compare(&self, benchmark: &str) -> Result<Vec<Board>, PortError> {
+        let items = self.query(&Partition::of(due_partition(benchmark))).await?;
         items.iter().map(crate::reader::board).collect()
     }
 }

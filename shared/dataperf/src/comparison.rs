@@ -6,19 +6,24 @@
 mod wire;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use dataperf_numerics::bootstrap::N_DRAWS;
 use dataperf_numerics::ranks::{Compared, Entry as Compares, MIN_DIFFERENT_ITEMS, compare, score_interval};
 use serde::{Deserialize, Serialize};
 
-use crate::ports::leaderboard::{Board, Ranked};
+use crate::ports::PortError;
+use crate::ports::bucket::Bucket;
+use crate::ports::leaderboard::{Board, Entry, Ranked};
 use crate::replicates::Replicates;
 use crate::upload::{SubmissionId, UNNAMED};
 use crate::{Digest, Direction, Timestamp};
 
 pub use wire::{FIRST_BYTES, LINE_BYTES};
 
+/// The confidence of all intervals.
+pub const CONFIDENCE: f64 = 0.95;
 /// Rows of a board that are compared; the others have no interval.
 pub const MAX_ROWS: usize = 10_000;
 /// Up to so many rows the items on which two differ are counted. Above, what would be told apart needs so many rows' standard
@@ -178,6 +183,60 @@ impl Comparison {
             },
             lines,
         }
+    }
+}
+
+/// What has been read of a comparison: the summary, and some rows' lines.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Read {
+    /// What is said of the board.
+    pub summary: Summary,
+    lines: BTreeMap<SubmissionId, Line>,
+}
+
+/// Rows that have come or gone since a board was compared move the others; so many lines around a row's place are read as well.
+const AROUND: usize = 64;
+
+impl Read {
+    /// Reads what is said of a board and of the rows at these places; `None` where the board has not been compared.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub async fn of(
+        results: &dyn Bucket,
+        board: &Board,
+        places: Range<usize>,
+    ) -> Result<Option<Self>, PortError> {
+        let key = Comparison::key(board);
+        let beginning = results.get_ranges(&key, &[0..FIRST_BYTES as u64]).await?;
+        let Some(beginning) = beginning.and_then(|ranges| ranges.into_iter().next()) else {
+            return Ok(None);
+        };
+        let Comparison { summary, mut lines } = Comparison::from_bytes(&beginning)?;
+        let wanted = places.start.saturating_sub(AROUND)..summary.n_rows.min(places.end + AROUND);
+        if wanted.end > lines.len() && wanted.start < wanted.end {
+            let rest = results.get_ranges(&key, &[Comparison::range_of(wanted)]).await;
+            match rest {
+                // the board has been compared anew meanwhile, and has fewer rows
+                Err(PortError::Malformed { .. }) => {}
+                rest => {
+                    for bytes in rest?.into_iter().flatten() {
+                        lines.extend(Comparison::lines(&bytes)?);
+                    }
+                }
+            }
+        }
+        Ok(Some(Self {
+            summary,
+            lines: lines.into_iter().collect(),
+        }))
+    }
+
+    /// What is said of a row; `None` where it has not been compared yet.
+    pub fn line(&self, row: &Entry) -> Option<&Line> {
+        self.lines
+            .get(&row.id)
+            .filter(|_| row.dataset == self.summary.dataset)
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use axum::extract::{Path, State};
 use axum::response::Response;
+use dataperf::comparison::{CONFIDENCE, Read as Comparison, Summary};
 use dataperf::figures::Figures;
 use dataperf::in_force::InForce;
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
@@ -42,10 +43,46 @@ struct BoardPage {
     description: Option<String>,
     #[serde(flatten)]
     presentation: Presentation,
+    /// What its ranks are worth; `null` before its rows have been compared.
+    comparison: Option<Compared>,
     /// The lines, best first.
     rows: Vec<Row>,
     /// The cursor of the next page; `null` at the end.
     next: Option<String>,
+}
+
+/// What comparing the rows of a board says of the board.
+#[derive(Serialize, ToSchema)]
+struct Compared {
+    /// When the rows were compared: rows that are newer have no interval yet.
+    #[schema(format = DateTime)]
+    compared_at: String,
+    /// The confidence of all intervals.
+    confidence: f64,
+    /// Rows whose rank interval begins with 1: each may be the best.
+    n_best: usize,
+    /// The smallest difference between neighbours that the eval set can tell apart with power 0.8; `null` where no neighbours differ.
+    resolution: Option<f64>,
+    /// Rows that can't be compared until the board is scored again: each may have any rank.
+    n_missing: usize,
+    /// Whether whole clusters of items are drawn.
+    is_clustered: bool,
+    /// Why there are no intervals, where there are none.
+    why_none: Option<String>,
+}
+
+impl From<Summary> for Compared {
+    fn from(summary: Summary) -> Self {
+        Self {
+            compared_at: summary.compared_at.to_string(),
+            confidence: CONFIDENCE,
+            n_best: summary.n_best,
+            resolution: summary.resolution,
+            n_missing: summary.n_missing,
+            is_clustered: summary.is_clustered,
+            why_none: summary.why_none,
+        }
+    }
 }
 
 /// A board, best first.
@@ -86,8 +123,13 @@ pub(super) async fn board(
     let (after, mut standing) = place.map_or((None, Standing::default()), |place| {
         (Some(place.at), place.so_far)
     });
-    let table = app.table().await;
-    let page = table.board_page(&board, after.as_ref(), limit).await?;
+    let (table, results) = (app.table().await, app.results().await);
+    let places = standing.n_rows..standing.n_rows + limit;
+    let (page, comparison) = tokio::join!(
+        table.board_page(&board, after.as_ref(), limit),
+        Comparison::of(&results, &board, places),
+    );
+    let (page, comparison) = (page?, comparison?);
     if page.lines.is_empty() && after.is_none() {
         must_exist(&app, facts, &board, &table).await?;
     }
@@ -96,7 +138,11 @@ pub(super) async fn board(
     let scored_with = table
         .scored_with(facts, &boards.in_force, challenge.as_ref(), &board, now())
         .await?;
-    let rows = page.lines.iter().map(|row| standing.row(&row.entry, scored_with));
+    let line = |entry| comparison.as_ref().and_then(|comparison| comparison.line(entry));
+    let rows = page
+        .lines
+        .iter()
+        .map(|row| standing.row(&row.entry, scored_with).compared(line(&row.entry)));
     let mut rows: Vec<Row> = rows.collect();
     if query.include == Some(Include::Spread) {
         let mut spreads = spreads(&app, &caller, &board.benchmark, &page.lines).await?;
@@ -115,6 +161,7 @@ pub(super) async fn board(
         presentation: said
             .map(|said| Presentation::of(facts.id, said))
             .unwrap_or_default(),
+        comparison: comparison.map(|comparison| comparison.summary.into()),
         benchmark: board.benchmark,
         leaderboard: board.leaderboard,
         round: board.round,
