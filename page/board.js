@@ -1,7 +1,7 @@
 // One board: who leads, how it came about, what the data set is, how to submit.
 
 import { address, ask, pages } from "./api.js";
-import { bestOverTime, scale, strip } from "./charts.js";
+import { bestOverTime, intervalScale, scale, strip, whisker } from "./charts.js";
 import { capital, command, h, href, plain, prose, say, score, size, titled, when } from "./dom.js";
 import { markdown } from "./markdown.js";
 
@@ -36,16 +36,19 @@ function standings(benchmark, parts, query, page) {
   const more = h("button", { type: "button", class: "quiet" }, "Show more");
 
   const unranked = (row) => h("span", { class: "tag" }, row.is_of_other_dataset ? "earlier data set" : "baseline");
-  const line = (row, range) =>
+  const ranks = ([first, last]) => (first === last ? `rank ${first}` : `ranks ${first} to ${last}`);
+  const tries = (n) => (n > 1 ? h("span", { class: "tries" }, ` ${plain(n)} tries`) : null);
+  const line = (row, range, intervals) =>
     h(
       "tr",
-      { class: row.is_of_other_dataset ? "earlier" : row.is_baseline ? "baseline" : row.rank === 1 ? "leading" : null },
-      h("td", { class: "n rank" }, row.rank ?? unranked(row)),
-      h("th", { scope: "row" }, h("a", { href: href(benchmark.id, "submitter", row.submitter) }, row.submitter)),
+      { "data-best": row.rank !== null && row.rank_interval?.[0] === 1 ? true : null, class: row.is_of_other_dataset ? "earlier" : row.is_baseline ? "baseline" : row.rank === 1 ? "leading" : null },
+      h("td", { class: "n rank" }, row.rank ?? unranked(row), row.rank !== null && row.rank_interval ? h("span", { class: "ranks" }, ranks(row.rank_interval)) : null),
+      h("th", { scope: "row" }, h("a", { href: href(benchmark.id, "submitter", row.submitter) }, row.submitter), tries(row.n_submissions), row.is_above_baselines === false ? h("span", { class: "tries" }, " not surely better than the best baseline") : null),
       h(
         "td",
         { class: "scored" },
         h("a", { class: "n", href: href(benchmark.id, "submission", row.submission), "aria-label": `${score(row.score, page.digits)}, the submission of ${row.submitter}` }, score(row.score, page.digits)),
+        row.interval ? whisker(row.interval, row.score, intervals, page.digits) : null,
         row.spread ? [strip(row.spread, row.score, range), h("span", { class: "std n" }, `± ${row.spread.std.toFixed(3)}`)] : null,
       ),
       h("td", { class: "wide-only" }, when(row.received_at)),
@@ -57,7 +60,8 @@ function standings(benchmark, parts, query, page) {
     const keyed = rows.map((row, place) => ({ row, by: column.of(row, place) }));
     const shown = keyed.filter(({ row }) => row.submitter.toLowerCase().includes(wanted)).sort(compare).map(({ row }) => row);
     const range = scale(rows);
-    body.replaceChildren(...shown.map((row) => line(row, range)));
+    const intervals = intervalScale(rows);
+    body.replaceChildren(...shown.map((row) => line(row, range, intervals)));
     if (shown.length === 0) body.append(h("tr", {}, h("td", { colspan: COLUMNS.length, class: "empty" }, rows.length ? "Nobody of that name." : "No submission has a score yet.")));
     count.textContent = wanted ? `${shown.length} of ${rows.length}${next ? " shown so far" : ""}` : counted(rows, next);
     more.hidden = !next;
@@ -97,6 +101,17 @@ function standings(benchmark, parts, query, page) {
   mark();
   draw();
   return [h("div", { class: "bar" }, search, count), h("table", { class: "standings" }, h("caption", { class: "unseen" }, "Standings"), h("thead", {}, h("tr", {}, heads)), body), more];
+}
+
+/** What the ranks of a board are worth, in words. */
+function worth({ comparison, digits }) {
+  if (!comparison) return null;
+  if (comparison.why_none) return h("p", { class: "note worth" }, `No intervals: ${comparison.why_none}.`);
+  const best = comparison.n_best === 1 ? "One submission is surely the best." : `Any of the ${plain(comparison.n_best)} marked submissions may be the best.`;
+  const resolution = comparison.resolution === null ? "" : ` This eval set tells neighbours apart that differ by ${score(comparison.resolution, digits)} or more.`;
+  const missing = comparison.n_missing > 0 ? ` ${plain(comparison.n_missing)} submissions have not been compared and may have any rank.` : "";
+  const newer = " Rows without an interval have not been compared yet.";
+  return h("p", { class: "note worth" }, `${best}${resolution}${missing} Ranks and score intervals hold with 95 % confidence for other eval sets of this kind and size.${newer}`);
 }
 
 const SHOWN = { score: "the score and the reasons", metrics: "also numbers of each part, without curves", full: "everything" };
@@ -217,7 +232,7 @@ export async function board(benchmarkId, name, round) {
       picture || page.description ? h("section", { class: "panel wide-panel said", "aria-label": "About" }, picture, page.description ? markdown(page.description) : null) : null,
       about(benchmark, name, round),
       tabs.length > 1 ? h("nav", { class: "tabs", "aria-label": `Leaderboards of ${titled(benchmarkId)}` }, tabs) : null,
-      h("section", { class: "panel wide-panel", "aria-labelledby": "standings" }, h("div", { class: "bar" }, h("h2", { id: "standings" }, "Standings"), h("a", { href: address(parts, { ...query, limit: 200, format: "csv" }), download: `${name}.csv` }, "CSV")), earlier ? h("p", { class: "note" }, "The board is scored with ", h("code", {}, page.dataset), ". What was scored with an earlier data set can't be compared: it has no rank until the organizer has it scored again.") : null, standings(benchmark, parts, query, page)),
+      h("section", { class: "panel wide-panel", "aria-labelledby": "standings" }, h("div", { class: "bar" }, h("h2", { id: "standings" }, "Standings"), h("a", { href: address(parts, { ...query, limit: 200, format: "csv" }), download: `${name}.csv` }, "CSV")), earlier ? h("p", { class: "note" }, "The board is scored with ", h("code", {}, page.dataset), ". What was scored with an earlier data set can't be compared: it has no rank until the organizer has it scored again.") : null, worth(page), standings(benchmark, parts, query, page)),
       chart,
       h("div", { class: "pair" }, howToSubmit(benchmark, name, page.unit), dataset(benchmark, page)),
     ],

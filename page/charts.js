@@ -167,6 +167,28 @@ export function strip(spread, mean, [low, high]) {
   );
 }
 
+/** The interval of a score as a line with ends, the score as a tick, on a scale that a list shares. */
+export function whisker([low, high], value, [least, most], digits) {
+  const at = (of) => (most > least ? 4 + (112 * (of - least)) / (most - least) : 60);
+  const label = `with 95 % confidence between ${score(low, digits)} and ${score(high, digits)}`;
+  const end = (of) => s("line", { x1: at(of), x2: at(of), y1: 5, y2: 13, class: "end" });
+  return s(
+    "svg",
+    { class: "whisker", viewBox: "0 0 120 18", role: "img", "aria-label": label },
+    s("title", {}, label),
+    s("line", { x1: at(low), x2: at(high), y1: 9, y2: 9 }),
+    end(low),
+    end(high),
+    s("circle", { cx: at(value), cy: 9, r: 3.2 }),
+  );
+}
+
+/** The scale that holds all intervals. */
+export function intervalScale(rows) {
+  const intervals = rows.map((row) => row.interval).filter(Boolean);
+  return [Math.min(...intervals.map(([low]) => low)), Math.max(...intervals.map(([, high]) => high))];
+}
+
 /** The scale that holds all spreads. */
 export function scale(rows) {
   const spreads = rows.map((row) => row.spread).filter(Boolean);

@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use dataperf_numerics::bootstrap::N_DRAWS;
-use dataperf_numerics::ranks::{Compared, Entry as Compares, MIN_DIFFERENT_ITEMS, compare, score_interval};
+use dataperf_numerics::ranks::{Compared, Entry as Compares, compare, score_interval};
 use serde::{Deserialize, Serialize};
 
 use crate::ports::PortError;
@@ -26,12 +26,8 @@ pub use wire::{FIRST_BYTES, LINE_BYTES};
 pub const CONFIDENCE: f64 = 0.95;
 /// Rows of a board that are compared; the others have no interval.
 pub const MAX_ROWS: usize = 10_000;
-/// Up to so many rows the items on which two differ are counted. Above, what would be told apart needs so many rows' standard
-/// errors that fewer than [`MIN_DIFFERENT_ITEMS`] items can't give.
+/// Up to so many rows the items are counted on which two differ.
 pub const MAX_COUNTED_ROWS: usize = 200;
-/// The standard errors that a difference has to have at least where items are not counted: five items of a class of
-/// [`MIN_ITEMS`] give at most 2.9.
-const MIN_ERRORS: f64 = 3.0;
 /// A class (of a group) with fewer items has too few for an interval that holds what it promises.
 pub const MIN_ITEMS: usize = 20;
 /// The same for clusters.
@@ -149,11 +145,9 @@ impl Comparison {
                 deviations: &replicates.deviations,
             });
             let entries: Vec<Compares<'_>> = entries.collect();
-            let intervals = compare(
-                &entries,
-                &|one, other| told_apart(&compared, one, other),
-                min_errors(&compared),
-            );
+            let intervals = compare(&entries, &|one, other, error| {
+                n_different(&compared, one, other, error)
+            });
             for ((&place, entry), of_row) in places.iter().zip(&entries).zip(&intervals) {
                 let line = &mut lines[place].1;
                 let (worse, better) = score_interval(entry.score, entry.deviations).unwrap_or_default();
@@ -275,20 +269,16 @@ fn commonest(draws: impl Iterator<Item = Digest>) -> Option<Digest> {
         .map(|(_, draws)| draws)
 }
 
-/// Whether the items are counted on which two submissions differ.
-fn is_counted(compared: &[&Arc<Replicates>]) -> bool {
-    compared.len() <= MAX_COUNTED_ROWS
-        && compared
-            .iter()
-            .all(|row| row.correctness.len() == row.header.n_items)
-}
-
-fn min_errors(compared: &[&Arc<Replicates>]) -> f64 {
-    if is_counted(compared) { 0.0 } else { MIN_ERRORS }
-}
-
-fn told_apart(compared: &[&Arc<Replicates>], one: usize, other: usize) -> bool {
-    !is_counted(compared) || compared[one].n_different(compared[other]) >= MIN_DIFFERENT_ITEMS
+/// On how many items two rows differ in correctness. Where there are too many rows to read that of each, it is the number of items
+/// that gives a difference of accuracies this standard error.
+fn n_different(compared: &[&Arc<Replicates>], one: usize, other: usize, error: f64) -> usize {
+    let (one, other) = (compared[one], compared[other]);
+    let n_items = one.header.n_items;
+    if one.correctness.len() == n_items && other.correctness.len() == n_items {
+        one.n_different(other)
+    } else {
+        (error * n_items as f64).powi(2).min(n_items as f64) as usize
+    }
 }
 
 /// Why no intervals are shown.
@@ -299,7 +289,7 @@ fn why_none(found: &[Option<&Arc<Replicates>>], compared: &[&Arc<Replicates>]) -
             .flatten()
             .find_map(|found| found.header.missing.clone());
         return Some(match missing {
-            Some(missing) => format!("scores under other eval sets are not known: {missing}"),
+            Some(missing) => missing,
             None if found.is_empty() => "nothing is on the board yet".to_owned(),
             None => "the rows were scored before intervals were computed: score the board again".to_owned(),
         });

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::benchmark::Benchmark;
 use crate::evaluate::Evaluated;
-use crate::evidence::{Draws, EvidenceError, correctness};
+use crate::evidence::{Draws, EvidenceError, Repeats, UnitEvidence, correctness};
 use crate::ports::PortError;
 use crate::upload::{SubmissionId, UNNAMED};
 use crate::{Digest, Direction};
@@ -17,6 +17,10 @@ pub const FORMAT: &str = "dataperf-replicates/1";
 const HEADER_BYTES: usize = 1 << 10;
 /// The header and the deviations: what is read of a submission of a large board.
 pub const HEAD_BYTES: usize = HEADER_BYTES + 4 * N_DRAWS;
+
+/// Why fractions of fixes have no intervals: `cargo run --release -p dataperf-numerics --example coverage` has the numbers.
+const PLACE_ON_A_CURVE: &str = "the score is the place where a curve reaches its target, which jumps from one eval set to another: \
+    in simulations, intervals of 95 % held the true rank of such scores in 79 to 99 % of the cases";
 
 /// What begins an object.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -46,7 +50,7 @@ pub struct Header {
 pub struct Replicates {
     /// What they are of.
     pub header: Header,
-    /// `(N_DRAWS,)`: by how much the score of each draw is better than the score. Zeros where replicates are missing.
+    /// `(N_DRAWS,)`: by how much the score of each draw is better than the score, widened as [`Draws::widening`] says. Zeros where replicates are missing.
     pub deviations: Vec<f32>,
     /// `(n_items,)`: the share of the repeats that are right, in units of 1/255; empty where only the head was read.
     pub correctness: Vec<u8>,
@@ -67,17 +71,21 @@ impl Replicates {
         let items = B::eval_items(frozen)?;
         let correctness = correctness(items.iter().cloned(), evidence)?;
         let draws = Draws::new(items);
+        let widening = draws.widening() as f32;
+        let of_fixes = |unit: &UnitEvidence| matches!(unit.repeats(), Repeats::Fixes(_));
+        let is_of_fixes = evidence.units().values().any(of_fixes);
         let (deviations, missing) = match B::replicates(frozen, evidence, &draws) {
             Ok(scores) => (
                 scores
                     .iter()
-                    .map(|drawn| better_by(*drawn, score, B::DIRECTION))
+                    .map(|drawn| better_by(*drawn, score, B::DIRECTION) * widening)
                     .collect(),
                 None,
             ),
             Err(error @ EvidenceError::CutOff { .. }) => (vec![0.0; N_DRAWS], Some(error.to_string())),
             Err(error) => return Err(error),
         };
+        let missing = missing.or_else(|| is_of_fixes.then(|| PLACE_ON_A_CURVE.to_owned()));
         Ok(Self {
             header: Header {
                 dataset: evaluated.provenance.dataset,

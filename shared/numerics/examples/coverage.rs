@@ -14,7 +14,7 @@ use dataperf_numerics::bootstrap::{
     Course, ItemMetric, LANES, N_BATCHES, N_DRAWS, Resampler, Trials, draws_of,
 };
 use dataperf_numerics::metrics::{ItemWeights, mean};
-use dataperf_numerics::ranks::{Entry, MIN_DIFFERENT_ITEMS, compare, rank_percentiles};
+use dataperf_numerics::ranks::{Entry, compare, rank_percentiles};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
@@ -246,7 +246,11 @@ impl Scenario {
                     (fraction(&n_right), drawn, shares.collect())
                 }
             };
-            let deviations = drawn.iter().map(|drawn| (drawn - score) as f32).collect();
+            let widened = resampler.widening();
+            let deviations = drawn
+                .iter()
+                .map(|drawn| (widened * (drawn - score)) as f32)
+                .collect();
             (score, deviations, shares)
         };
         self.abilities().into_iter().map(of_entry).collect()
@@ -267,11 +271,11 @@ fn judged(scenario: &Scenario, seed: u64, dump: &mut Option<Vec<String>>) -> [Ve
             deviations: &scored[entry].1,
         })
         .collect();
-    let differ = |one: usize, other: usize| {
+    let n_different = |one: usize, other: usize, _: f64| {
         let (one, other) = (&scored[order[one]].2, &scored[order[other]].2);
-        one.iter().zip(other).filter(|(a, b)| a != b).count() >= MIN_DIFFERENT_ITEMS
+        one.iter().zip(other).filter(|(a, b)| a != b).count()
     };
-    let compared = compare(&entries, &differ, 0.0);
+    let compared = compare(&entries, &n_different);
     let percentiles = rank_percentiles(&entries);
     let mut both = [vec![(false, 0); scored.len()], vec![(false, 0); scored.len()]];
     for (place, &entry) in order.iter().enumerate() {

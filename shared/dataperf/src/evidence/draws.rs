@@ -90,6 +90,12 @@ impl Draws {
         of_units.min().unwrap_or(0)
     }
 
+    /// By what deviations have to be multiplied, as [`Resampler::widening`] says of the eval set with the smallest class.
+    pub fn widening(&self) -> f64 {
+        let of_units = self.of_units.values().map(|of_unit| of_unit.resampler.widening());
+        of_units.fold(1.0, f64::max)
+    }
+
     /// Whether clusters are drawn in one of the eval sets.
     pub fn is_clustered(&self) -> bool {
         self.of_units

@@ -111,6 +111,13 @@ impl Resampler {
         }
     }
 
+    /// By what deviations of draws have to be multiplied to vary as scores of other eval sets do: n items that are drawn from n vary
+    /// less than n new ones, in variance by (n - 1) / n; n is the size of the smallest stratum.
+    pub fn widening(&self) -> f64 {
+        let n = self.smallest() as f64;
+        if n > 1.0 { (n / (n - 1.0)).sqrt() } else { 1.0 }
+    }
+
     /// Whether whole clusters are drawn.
     pub fn is_clustered(&self) -> bool {
         matches!(self.unit, Unit::Clusters { .. })

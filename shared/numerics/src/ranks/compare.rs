@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::kernels::{BLOCK, Largest, SquaredDifferences};
 use super::percentiles::quantile;
-use super::{CONFIDENCE, DETECTABLE_ERRORS};
+use super::{CONFIDENCE, DETECTABLE_ERRORS, MIN_DIFFERENT_ITEMS};
 
 /// So often the quantile is taken anew without the entries that are told apart already. Stopping there leaves intervals that are
 /// valid, and at most a little wider than they could be.
@@ -44,26 +44,25 @@ pub struct Compared {
 /// Compares each entry with all others.
 ///
 /// # Shapes and units
-/// `entries`: best first, all with the same number of draws. `differ` says of two entries, by their places, whether they differ in
-/// correctness on enough items to be told apart; it is asked for pairs that would be told apart otherwise. A difference of fewer
-/// than `min_errors` standard errors is never told apart.
+/// `entries`: best first, all with the same number of draws. `n_different` says of two entries, by their places and the standard error
+/// of their difference, on how many items they differ in correctness: below [`MIN_DIFFERENT_ITEMS`] they are never told apart, and
+/// above it the fewer they are, the larger a difference has to be.
 ///
 /// # Panics
 /// If the numbers of draws differ, or the order is not descending.
 pub fn compare(
     entries: &[Entry<'_>],
-    differ: &(dyn Fn(usize, usize) -> bool + Sync),
-    min_errors: f64,
+    n_different: &(dyn Fn(usize, usize, f64) -> usize + Sync),
 ) -> Vec<Compared> {
     assert!(
         entries.is_sorted_by(|a, b| a.score >= b.score),
         "entries are in the order of their scores"
     );
-    let field = Field::new(entries, min_errors);
+    let field = Field::new(entries);
     let tiles = (0..entries.len()).collect::<Vec<_>>();
     tiles
         .par_chunks(TILE)
-        .flat_map_iter(|tile| field.compare(tile, differ))
+        .flat_map_iter(|tile| field.compare(tile, n_different))
         .collect()
 }
 
@@ -90,7 +89,6 @@ impl Compared {
 /// The entries, as the loops read them.
 struct Field<'a> {
     entries: &'a [Entry<'a>],
-    min_errors: f64,
     n_draws: usize,
     /// `n_draws`, filled up to whole blocks with zeros, which change no sum of squares
     n_padded: usize,
@@ -108,9 +106,25 @@ struct Field<'a> {
 #[derive(Debug, Clone, Copy)]
 struct Pair {
     other: u32,
-    /// By how many standard errors the other is better.
+    /// By how many standard errors the other is better, as a deviate of the normal distribution.
     t: f64,
     error: f64,
+}
+
+/// The deviate of the normal distribution with the probability that `t` has in Student's distribution, of a difference that so many
+/// items make: of few items the standard error is itself uncertain. 0 below [`MIN_DIFFERENT_ITEMS`].
+///
+/// # Source
+/// Wallace, D. L. (1959), "Bounds on normal approximations to Student's and the chi-square distributions", Annals of Mathematical
+/// Statistics 30.
+fn normal_of(t: f64, n_items: usize) -> f64 {
+    if n_items < MIN_DIFFERENT_ITEMS {
+        return 0.0;
+    }
+    let degrees = n_items as f64 - 1.0;
+    let deviate =
+        (8.0 * degrees + 1.0) / (8.0 * degrees + 3.0) * (degrees * (t * t / degrees).ln_1p()).sqrt();
+    deviate.copysign(t)
 }
 
 /// Which of two sides is looked at.
@@ -130,7 +144,7 @@ impl Side {
 }
 
 impl<'a> Field<'a> {
-    fn new(entries: &'a [Entry<'a>], min_errors: f64) -> Self {
+    fn new(entries: &'a [Entry<'a>]) -> Self {
         let n_draws = entries.first().map_or(0, |entry| entry.deviations.len());
         assert!(
             entries.iter().all(|entry| entry.deviations.len() == n_draws),
@@ -149,7 +163,6 @@ impl<'a> Field<'a> {
         let sum = |entry: &Entry<'_>| entry.deviations.iter().copied().map(f64::from).sum();
         Self {
             entries,
-            min_errors,
             n_draws,
             n_padded,
             rows,
@@ -165,7 +178,11 @@ impl<'a> Field<'a> {
     }
 
     /// The pairs of each entry of a tile with all others whose draws differ from its own.
-    fn pairs(&self, tile: &[usize]) -> Vec<Vec<Pair>> {
+    fn pairs(
+        &self,
+        tile: &[usize],
+        n_different: &(dyn Fn(usize, usize, f64) -> usize + Sync),
+    ) -> Vec<Vec<Pair>> {
         let n_entries = self.entries.len();
         let mut pairs = vec![Vec::new(); tile.len()];
         let mut squares = [0f32; TILE];
@@ -182,7 +199,8 @@ impl<'a> Field<'a> {
                 for (other, &squares) in (first..).zip(squares.iter()) {
                     let error = self.error(one, other, squares);
                     if other != one && error > 0.0 {
-                        let t = (self.entries[other].score - self.entries[one].score) / error;
+                        let difference = self.entries[other].score - self.entries[one].score;
+                        let t = normal_of(difference / error, n_different(one, other, error));
                         pairs.push(Pair {
                             other: other as u32,
                             t,
@@ -210,13 +228,17 @@ impl<'a> Field<'a> {
         }
     }
 
-    fn compare(&self, tile: &[usize], differ: &(dyn Fn(usize, usize) -> bool + Sync)) -> Vec<Compared> {
-        let all = self.pairs(tile);
+    fn compare(
+        &self,
+        tile: &[usize],
+        n_different: &(dyn Fn(usize, usize, f64) -> usize + Sync),
+    ) -> Vec<Compared> {
+        let all = self.pairs(tile, n_different);
         tile.iter()
             .zip(&all)
             .map(|(&one, pairs)| {
-                let better = self.sure(one, pairs, Side::Better, differ);
-                let worse = self.sure(one, pairs, Side::Worse, differ);
+                let better = self.sure(one, pairs, Side::Better);
+                let worse = self.sure(one, pairs, Side::Worse);
                 let ranked = |sure: &[u32]| {
                     let is_ranked = |other: &&u32| self.entries[**other as usize].is_ranked;
                     sure.iter().filter(is_ranked).count() as u32
@@ -241,13 +263,7 @@ impl<'a> Field<'a> {
     }
 
     /// The entries that are surely better than one, or surely worse.
-    fn sure(
-        &self,
-        one: usize,
-        pairs: &[Pair],
-        side: Side,
-        differ: &(dyn Fn(usize, usize) -> bool + Sync),
-    ) -> Vec<u32> {
+    fn sure(&self, one: usize, pairs: &[Pair], side: Side) -> Vec<u32> {
         let t_of = |pair: &Pair| pair.t * side.sign();
         let (far, mut near): (Vec<Pair>, Vec<Pair>) = pairs.iter().partition(|pair| t_of(pair) > FAR);
         // no quantile of a maximum is smaller than that of one of its members
@@ -262,7 +278,7 @@ impl<'a> Field<'a> {
             if near.iter().filter(candidate).count() == 0 {
                 break;
             }
-            let critical = self.critical(one, &near, side).max(self.min_errors);
+            let critical = self.critical(one, &near, side);
             let (rejected, rest): (Vec<Pair>, Vec<Pair>) =
                 near.iter().partition(|pair| t_of(pair) > critical);
             if rejected.is_empty() {
@@ -271,7 +287,6 @@ impl<'a> Field<'a> {
             told_apart.extend(rejected);
             near = rest;
         }
-        told_apart.retain(|pair| differ(one, pair.other as usize));
         told_apart.into_iter().map(|pair| pair.other).collect()
     }
 
@@ -357,7 +372,7 @@ mod tests {
     #[test]
     fn clear_differences_give_clear_ranks() {
         let contest = Contest::new(501, &[480, 400, 300, 200]);
-        let compared = compare(&contest.entries(), &|_, _| true, 0.0);
+        let compared = compare(&contest.entries(), &|_, _, _| usize::MAX);
         assert_eq!(ranks(&compared), [(1, 1), (2, 2), (3, 3), (4, 4)]);
         assert!(Compared::resolution(&compared).expect("neighbours") < 0.1);
     }
@@ -365,27 +380,27 @@ mod tests {
     #[test]
     fn nearly_equal_entries_share_their_ranks() {
         let contest = Contest::new(501, &[401, 400, 398, 200]);
-        let compared = compare(&contest.entries(), &|_, _| true, 0.0);
+        let compared = compare(&contest.entries(), &|_, _, _| usize::MAX);
         assert_eq!(ranks(&compared), [(1, 3), (1, 3), (1, 3), (4, 4)]);
     }
 
     #[test]
     fn one_entry_and_none_are_compared() {
         let contest = Contest::new(101, &[50]);
-        let compared = compare(&contest.entries(), &|_, _| true, 0.0);
+        let compared = compare(&contest.entries(), &|_, _, _| usize::MAX);
         assert_eq!(ranks(&compared), [(1, 1)]);
         assert_eq!(
             (compared[0].error_to_next, Compared::resolution(&compared)),
             (None, None)
         );
-        assert!(compare(&[], &|_, _| true, 0.0).is_empty());
+        assert!(compare(&[], &|_, _, _| usize::MAX).is_empty());
     }
 
     #[test]
     fn equal_answers_are_ties_however_many() {
         let contest = Contest::new(101, &[60]);
         let one = contest.entries()[0];
-        let compared = compare(&[one; 70], &|_, _| true, 0.0);
+        let compared = compare(&[one; 70], &|_, _, _| usize::MAX);
         assert!(ranks(&compared).iter().all(|ranks| *ranks == (1, 70)));
         assert_eq!(Compared::resolution(&compared), None);
     }
@@ -393,8 +408,16 @@ mod tests {
     #[test]
     fn pairs_that_differ_too_little_are_never_told_apart() {
         let contest = Contest::new(501, &[480, 200]);
-        let compared = compare(&contest.entries(), &|_, _| false, 0.0);
+        let compared = compare(&contest.entries(), &|_, _, _| 5);
         assert_eq!(ranks(&compared), [(1, 2), (1, 2)]);
+    }
+
+    #[test]
+    fn few_items_make_a_difference_less_sure() {
+        // t of 29 degrees with the probability of 3 normal deviates is 3.29
+        assert!((normal_of(3.29, 30) - 3.0).abs() < 0.02);
+        assert!((normal_of(-2.5, 1_000_000) + 2.5).abs() < 1e-4);
+        assert_eq!(normal_of(9.0, MIN_DIFFERENT_ITEMS - 1), 0.0);
     }
 
     #[test]
@@ -402,7 +425,7 @@ mod tests {
         let contest = Contest::new(501, &[480, 400, 398, 200]);
         let mut entries = contest.entries();
         entries[1].is_ranked = false;
-        let compared = compare(&entries, &|_, _| true, 0.0);
+        let compared = compare(&entries, &|_, _, _| usize::MAX);
         assert_eq!(ranks(&compared), [(1, 1), (2, 3), (2, 2), (3, 3)]);
         let above: Vec<_> = compared
             .iter()
@@ -420,7 +443,7 @@ mod tests {
         order.sort_by(|&a, &b| contest.scores[b].total_cmp(&contest.scores[a]));
         let entries = contest.entries();
         let entries: Vec<Entry<'_>> = order.iter().map(|&place| entries[place]).collect();
-        let compared = ranks(&compare(&entries, &|_, _| true, 0.0));
+        let compared = ranks(&compare(&entries, &|_, _, _| usize::MAX));
         for (one, ranks) in compared.iter().enumerate().step_by(7) {
             let n_sure = |sign: f64| {
                 let mut rest: Vec<usize> = (0..150).filter(|&other| other != one).collect();
