@@ -104,13 +104,13 @@ function standings(benchmark, parts, query, page) {
 }
 
 /** What the ranks of a board are worth, in words. */
-function worth({ comparison, digits }) {
+function worth({ comparison, digits, rows }) {
   if (!comparison) return null;
   if (comparison.why_none) return h("p", { class: "note worth" }, `No intervals: ${comparison.why_none}.`);
   const best = comparison.n_best === 1 ? "One submission is surely the best." : `Any of the ${plain(comparison.n_best)} marked submissions may be the best.`;
   const resolution = comparison.resolution === null ? "" : ` This eval set tells neighbours apart that differ by ${score(comparison.resolution, digits)} or more.`;
   const missing = comparison.n_missing > 0 ? ` ${plain(comparison.n_missing)} submissions have not been compared and may have any rank.` : "";
-  const newer = " Rows without an interval have not been compared yet.";
+  const newer = rows.some((row) => row.interval === null && !row.is_of_other_dataset) ? " Rows without an interval have not been compared yet." : "";
   return h("p", { class: "note worth" }, `${best}${resolution}${missing} Ranks and score intervals hold with 95 % confidence for other eval sets of this kind and size.${newer}`);
 }
 

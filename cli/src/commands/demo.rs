@@ -16,7 +16,7 @@ use serde_json::json;
 use super::baseline::{MakeTask, Methods, make_into};
 use super::dataset::{ImportTask, Switch, leaderboards, open, publish};
 use super::demo_nibbler::{self, play, prepare};
-use super::leaderboard::{boards, document, print};
+use super::leaderboard::{Shown, boards, document, print};
 use super::local::{FunctionArgs, config, organizer_token, start, stopped, with_token};
 use super::submit::{receipt, upload};
 use crate::Done;
@@ -319,7 +319,30 @@ fn surprise(outcome: &Outcome) -> Option<String> {
     })
 }
 
+/// Boards are compared within a second or two of their last score, and the demo waits no longer for it.
+const COMPARED_WITHIN: Duration = Duration::from_secs(10);
+
+/// Waits until the rows of all boards have been compared.
+async fn compared(cloud: &Cloud, shown: &[&str]) -> Result<()> {
+    let until = Instant::now() + COMPARED_WITHIN;
+    while Instant::now() < until {
+        let mut is_compared = true;
+        for benchmark in shown {
+            is_compared &= boards(cloud, benchmark, None, 20)
+                .await?
+                .iter()
+                .all(Shown::is_compared);
+        }
+        if is_compared {
+            break;
+        }
+        tokio::time::sleep(POLL).await;
+    }
+    Ok(())
+}
+
 async fn print_outcomes(cloud: &Cloud, shown: &[&str], outcomes: &[Outcome]) -> Result<()> {
+    compared(cloud, shown).await?;
     for benchmark in shown {
         boards(cloud, benchmark, None, 20).await?.iter().for_each(print);
     }

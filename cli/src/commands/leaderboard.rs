@@ -178,6 +178,16 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
+    /// Whether all rows that can be compared have been; true where none can be.
+    pub(crate) fn is_compared(&self) -> bool {
+        let can_be = descriptor(&self.board.benchmark).is_ok_and(|hosted| hosted.kinds.is_empty());
+        !can_be
+            || self
+                .top
+                .iter()
+                .all(|row| row.is_of_other_dataset || self.line(row).is_some())
+    }
+
     fn line(&self, ranked: &Ranked) -> Option<&Line> {
         self.comparison.as_ref()?.line(&ranked.entry)
     }
@@ -301,7 +311,8 @@ pub(crate) fn print(shown: &Shown) {
         );
         return;
     }
-    let mut table = table(&[
+    let is_compared = shown.comparison.is_some();
+    let mut heads = vec![
         "rank",
         "95 %",
         "score",
@@ -310,31 +321,33 @@ pub(crate) fn print(shown: &Shown) {
         "tries",
         "received",
         "submission",
-    ]);
+    ];
+    heads.retain(|head| is_compared || !["95 %", "tries"].contains(head));
+    let mut table = table(&heads);
     for ranked in top {
         let entry = &ranked.entry;
         let line = shown.line(ranked);
-        table.add_row([
-            place(ranked),
-            line.and_then(|line| line.ranks)
-                .map(|(first, last)| ranks_in_words(first, last))
-                .unwrap_or_default(),
-            entry
-                .score
-                .map(|score| shown_score(score, *digits))
-                .unwrap_or_default(),
-            line.and_then(|line| line.interval)
-                .map(|(low, high)| format!("{} to {}", shown_score(low, *digits), shown_score(high, *digits)))
-                .unwrap_or_default(),
-            entry.submitter.clone(),
-            line.map(|line| line.n_submissions.to_string())
-                .unwrap_or_default(),
-            entry.received_at.to_string(),
-            entry.id.to_string(),
-        ]);
+        let ranks = line.and_then(|line| line.ranks).map(ranks_in_words);
+        let interval = line.and_then(|line| line.interval);
+        let interval = interval.map(|interval| interval_in_words(interval, *digits));
+        let tries = line.map(|line| line.n_submissions.to_string());
+        let score = entry.score.map(|score| shown_score(score, *digits));
+        let cells = [
+            Some(place(ranked)),
+            is_compared.then(|| ranks.unwrap_or_default()),
+            Some(score.unwrap_or_default()),
+            is_compared.then(|| interval.unwrap_or_default()),
+            Some(entry.submitter.clone()),
+            is_compared.then(|| tries.unwrap_or_default()),
+            Some(entry.received_at.to_string()),
+            Some(entry.id.to_string()),
+        ];
+        table.add_row(cells.into_iter().flatten());
     }
-    for column in [0, 2, 5] {
-        align_right(&mut table, column);
+    for (column, head) in heads.iter().enumerate() {
+        if ["rank", "score", "tries"].contains(head) {
+            align_right(&mut table, column);
+        }
     }
     println!("{table}");
     if let Some(comparison) = &shown.comparison {
@@ -348,7 +361,11 @@ pub(crate) fn print(shown: &Shown) {
     }
 }
 
-fn ranks_in_words(first: u32, last: u32) -> String {
+fn interval_in_words((low, high): (f64, f64), digits: Option<u8>) -> String {
+    format!("{} to {}", shown_score(low, digits), shown_score(high, digits))
+}
+
+fn ranks_in_words((first, last): (u32, u32)) -> String {
     if first == last {
         first.to_string()
     } else {

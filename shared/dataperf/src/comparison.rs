@@ -152,7 +152,7 @@ impl Comparison {
                 let line = &mut lines[place].1;
                 let (worse, better) = score_interval(entry.score, entry.deviations).unwrap_or_default();
                 line.interval = Some(if sign < 0.0 {
-                    (-better, -worse)
+                    (0.0 - better, 0.0 - worse)
                 } else {
                     (worse, better)
                 });

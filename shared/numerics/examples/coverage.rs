@@ -168,7 +168,8 @@ impl Scenario {
                         ItemMetric::MacroF1
                     };
                     let answers = answers(ability, &mut random);
-                    let drawn = each_draw(&|batch| metric.values(&truth, &answers, &batches[batch]));
+                    let ready = Answers::new(metric, &truth, [&answers[..]]);
+                    let drawn = each_draw(&|batch| ready.values(&batches[batch])[0]);
                     let shares = answers
                         .iter()
                         .zip(&truth)
@@ -188,11 +189,9 @@ impl Scenario {
                         .iter()
                         .map(|model| metric.value(&truth, model, ItemWeights::Ones))
                         .collect();
+                    let ready = Answers::new(metric, &truth, models.iter().map(Vec::as_slice));
                     let drawn = each_draw(&|batch| {
-                        let of_models: Vec<[f64; LANES]> = models
-                            .iter()
-                            .map(|model| metric.values(&truth, model, &batches[batch]))
-                            .collect();
+                        let of_models = ready.values(&batches[batch]);
                         let draws = draws_of(batch);
                         std::array::from_fn(|lane| {
                             let values: Vec<f64> = of_models.iter().map(|values| values[lane]).collect();

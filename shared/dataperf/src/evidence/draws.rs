@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use dataperf_numerics::bootstrap::{
-    Batch, ItemMetric, LANES, N_BATCHES, N_DRAWS, Resampler, Trials, draws_of,
-};
+use dataperf_numerics::bootstrap::{Answers, Batch, LANES, N_BATCHES, N_DRAWS, Resampler, Trials, draws_of};
 use dataperf_numerics::metrics::mean;
 use rayon::prelude::*;
 use sha2::{Digest as _, Sha256};
 
-use super::{Evidence, EvidenceError, UnitEvidence, Weights, quote};
+use super::{Evidence, EvidenceError, Weights, quote};
 use crate::Digest;
 
 /// What is hashed before an eval set's labels: another word gives other draws.
@@ -168,31 +166,18 @@ impl Draws {
 }
 
 /// The mean over a unit's repeats of a metric, under each draw of a batch.
-pub fn mean_over_repeats(
-    metric: ItemMetric<'_>,
-    truth: &[u8],
-    unit: &UnitEvidence,
-    batch: &Batch,
-) -> [f64; LANES] {
-    let of_repeats: Vec<[f64; LANES]> = unit
-        .each_repeat()
-        .map(|predicted| metric.values(truth, predicted, batch))
-        .collect();
+pub fn mean_over_repeats(answers: &Answers<'_>, batch: &Batch) -> [f64; LANES] {
+    let of_repeats = answers.values(batch);
     per_lane(|lane| mean(&of_repeats.iter().map(|values| values[lane]).collect::<Vec<_>>()))
 }
 
 /// The mean over a unit's trials of a metric, under each draw of a batch, which draws trials too.
 pub fn mean_over_trials(
-    metric: ItemMetric<'_>,
-    truth: &[u8],
-    unit: &UnitEvidence,
+    answers: &Answers<'_>,
     (batch, weights): (usize, &Batch),
     trials: &Trials,
 ) -> [f64; LANES] {
-    let of_trials: Vec<[f64; LANES]> = unit
-        .each_repeat()
-        .map(|predicted| metric.values(truth, predicted, weights))
-        .collect();
+    let of_trials = answers.values(weights);
     let draws = draws_of(batch);
     per_lane(|lane| {
         let values: Vec<f64> = of_trials.iter().map(|values| values[lane]).collect();
@@ -265,7 +250,7 @@ fn seed(word: &str, unit: &str, items: EvalItems<'_>) -> [u8; 32] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evidence::Repeats;
+    use crate::evidence::{Repeats, UnitEvidence};
 
     const TRUTH: &[u8] = &[0, 1, 1, 0, 1, 0];
 

@@ -1,5 +1,8 @@
 //! The weights of an eval set's items under some draws at once, and their sums.
 
+use std::marker::PhantomData;
+use std::ops::AddAssign;
+
 use pulp::{Arch, Simd, WithSimd};
 
 /// Draws of a batch.
@@ -26,76 +29,76 @@ impl Batch {
         self.weights.iter().map(|of_item| of_item[lane].into()).collect()
     }
 
-    /// The sums of the weights over the items of each cell, for each draw: `(n_cells,)`.
+    /// The sums of the weights over the items of each cell, for each draw, and for several divisions of the items into cells:
+    /// `(n_divisions, n_cells)`.
     ///
     /// # Shapes and units
-    /// `cells`: `(n_items,)` below `n_cells`, or [`NO_CELL`] for an item that belongs to none.
+    /// `divisions`: `(n_items,)` cells below `n_cells` each, or [`NO_CELL`] for an item that belongs to none.
     ///
     /// # Panics
-    /// If `cells` is not of this shape.
-    pub(super) fn sums(&self, cells: &[u16], n_cells: usize) -> Vec<[u32; LANES]> {
-        assert_eq!(cells.len(), self.weights.len(), "one cell for each item");
-        let sums = Sums {
-            weights: &self.weights,
-            cells,
+    /// If a division is not of this shape.
+    pub(super) fn sums(&self, divisions: &[Vec<u16>], n_cells: usize) -> Vec<Vec<[u32; LANES]>> {
+        let mut all = Vec::with_capacity(divisions.len());
+        for some in divisions.chunks(AT_ONCE) {
+            assert!(
+                some.iter().all(|cells| cells.len() == self.weights.len()),
+                "one cell for each item"
+            );
+            if self.max_total <= usize::from(u16::MAX) {
+                let sums = Arch::new().dispatch(Sums::<u16>::new(&self.weights, some, n_cells));
+                let widened = sums.into_iter().map(|sum| sum.map(u32::from)).collect::<Vec<_>>();
+                all.extend(widened.chunks(n_cells + 1).map(|sums| sums[..n_cells].to_vec()));
+            } else {
+                let sums = Arch::new().dispatch(Sums::<u32>::new(&self.weights, some, n_cells));
+                all.extend(sums.chunks(n_cells + 1).map(|sums| sums[..n_cells].to_vec()));
+            }
+        }
+        all
+    }
+}
+
+/// Divisions whose sums are in the processor's cache together.
+const AT_ONCE: usize = 16;
+
+/// Sums as numbers of `T`: registers hold more of the narrower ones.
+struct Sums<'a, T> {
+    weights: &'a [[u8; LANES]],
+    divisions: &'a [Vec<u16>],
+    n_cells: usize,
+    of: PhantomData<T>,
+}
+
+impl<'a, T> Sums<'a, T> {
+    fn new(weights: &'a [[u8; LANES]], divisions: &'a [Vec<u16>], n_cells: usize) -> Self {
+        Self {
+            weights,
+            divisions,
             n_cells,
-        };
-        if self.max_total <= usize::from(u16::MAX) {
-            Arch::new().dispatch(sums.narrow())
-        } else {
-            Arch::new().dispatch(sums)
+            of: PhantomData,
         }
     }
 }
 
-/// Sums in 32 bits.
-struct Sums<'a> {
-    weights: &'a [[u8; LANES]],
-    cells: &'a [u16],
-    n_cells: usize,
-}
-
-/// Sums in 16 bits, of which registers hold twice as many.
-struct NarrowSums<'a>(Sums<'a>);
-
-impl<'a> Sums<'a> {
-    fn narrow(self) -> NarrowSums<'a> {
-        NarrowSums(self)
-    }
-}
-
-impl WithSimd for Sums<'_> {
-    type Output = Vec<[u32; LANES]>;
+impl<T: Copy + Default + From<u8> + AddAssign> WithSimd for Sums<'_, T> {
+    /// One division after another, with one cell more for the items that belong to none.
+    type Output = Vec<[T; LANES]>;
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> Self::Output {
-        let mut sums = vec![[0u32; LANES]; self.n_cells];
-        for (weights, &cell) in self.weights.iter().zip(self.cells) {
-            if cell != NO_CELL {
-                let sums = &mut sums[usize::from(cell)];
+        let width = self.n_cells + 1;
+        let mut sums = vec![[T::default(); LANES]; self.divisions.len() * width];
+        for (item, weights) in self.weights.iter().enumerate() {
+            let mut wide = [T::default(); LANES];
+            for lane in 0..LANES {
+                wide[lane] = weights[lane].into();
+            }
+            for (cells, sums) in self.divisions.iter().zip(sums.chunks_exact_mut(width)) {
+                let sums = &mut sums[usize::from(cells[item]).min(width - 1)];
                 for lane in 0..LANES {
-                    sums[lane] += u32::from(weights[lane]);
+                    sums[lane] += wide[lane];
                 }
             }
         }
         sums
-    }
-}
-
-impl WithSimd for NarrowSums<'_> {
-    type Output = Vec<[u32; LANES]>;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> Self::Output {
-        let mut sums = vec![[0u16; LANES]; self.0.n_cells];
-        for (weights, &cell) in self.0.weights.iter().zip(self.0.cells) {
-            if cell != NO_CELL {
-                let sums = &mut sums[usize::from(cell)];
-                for lane in 0..LANES {
-                    sums[lane] += u16::from(weights[lane]);
-                }
-            }
-        }
-        sums.into_iter().map(|of_cell| of_cell.map(u32::from)).collect()
     }
 }

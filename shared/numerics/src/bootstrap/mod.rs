@@ -19,7 +19,7 @@ pub use batch::{Batch, LANES};
 pub use course::Course;
 pub use resampler::{ClusterDraws, Resampler};
 pub use trials::Trials;
-pub use values::ItemMetric;
+pub use values::{Answers, ItemMetric};
 
 /// Draws of every eval set.
 pub const N_DRAWS: usize = 1_000;

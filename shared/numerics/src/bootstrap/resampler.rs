@@ -160,7 +160,7 @@ impl Resampler {
     fn of_strata(&self, strata: &[Vec<u32>], random: &mut Xoshiro256PlusPlus) -> Batch {
         let mut weights = vec![[0u8; LANES]; self.n_items];
         let mut bits = vec![0u64; self.n_items * LANES / 4];
-        bits.fill_with(|| random.next_u64());
+        bits.fill_with(|| random.next_u64().to_le());
         Arch::new().dispatch(Poisson {
             bits: &bits,
             weights: &mut weights,
@@ -249,7 +249,7 @@ fn has_all_classes(clusters: &[Vec<u32>], truth: &[u8], times: &[u8]) -> bool {
     all == drawn
 }
 
-/// Turns random bits into weights, 16 bits each.
+/// Turns random bits, in little-endian order, into weights, 16 bits each.
 struct Poisson<'a> {
     bits: &'a [u64],
     weights: &'a mut [[u8; LANES]],
@@ -260,21 +260,12 @@ impl WithSimd for Poisson<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let (bits, _) = self.bits.as_chunks::<{ LANES / 4 }>();
-        for (weights, bits) in self.weights.iter_mut().zip(bits) {
-            let mut numbers = [0u16; LANES];
-            for (numbers, bits) in numbers.as_chunks_mut::<4>().0.iter_mut().zip(bits) {
-                *numbers = [
-                    *bits as u16,
-                    (bits >> 16) as u16,
-                    (bits >> 32) as u16,
-                    (bits >> 48) as u16,
-                ];
-            }
+        let numbers: &[u16] = bytemuck::cast_slice(self.bits);
+        for (weights, numbers) in self.weights.iter_mut().zip(numbers.as_chunks::<LANES>().0) {
             let mut counts = [0u16; LANES];
             for threshold in THRESHOLDS {
                 for lane in 0..LANES {
-                    counts[lane] += u16::from(numbers[lane] >= threshold);
+                    counts[lane] += u16::from(u16::from_le(numbers[lane]) >= threshold);
                 }
             }
             for lane in 0..LANES {

@@ -312,15 +312,16 @@ impl<'a> Field<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bootstrap::{ItemMetric, LANES, N_BATCHES, Resampler, draws_of};
+    use crate::bootstrap::{Answers, ItemMetric, LANES, N_BATCHES, Resampler, draws_of};
     use crate::metrics::{ItemWeights, accuracy};
 
     /// Entries that answer `n_items` items, the first `right` of each rotated by its number.
     fn deviations(truth: &[u8], answers: &[u8]) -> Vec<f32> {
         let resampler = Resampler::of_items(truth, None, [5; 32]);
         let score = ItemMetric::Accuracy.value(truth, answers, ItemWeights::Ones);
+        let ready = Answers::new(ItemMetric::Accuracy, truth, [answers]);
         let of_batch = |batch| {
-            let values = ItemMetric::Accuracy.values(truth, answers, &resampler.batch(batch));
+            let values = ready.values(&resampler.batch(batch))[0];
             draws_of(batch).map(move |draw| (values[draw % LANES] - score) as f32)
         };
         (0..N_BATCHES).flat_map(of_batch).collect()

@@ -25,7 +25,7 @@ pub fn score_interval(score: f64, deviations: &[f32]) -> Option<(f64, f64)> {
     let mut draws = deviations.to_vec();
     let low = quantile(&mut draws, 1.0 - CONFIDENCE);
     let high = quantile(&mut draws, CONFIDENCE);
-    Some((score + f64::from(low), score + f64::from(high)))
+    Some((score + f64::from(low) + 0.0, score + f64::from(high) + 0.0)) // + 0.0 makes -0 a 0
 }
 
 /// The ranks that hold 95 % of the ranks that an entry has under the draws, first and last. Others show these; they are too narrow

@@ -10,7 +10,7 @@ use crate::evidence::{
     Draws, EvalItems, Evidence, EvidenceError, Repeat, Weights, mean_over_trials, per_lane,
 };
 use crate::verdict::Scorecard;
-use dataperf_numerics::bootstrap::ItemMetric;
+use dataperf_numerics::bootstrap::{Answers, ItemMetric};
 use dataperf_numerics::metrics::{mean, weighted_accuracy};
 
 /// What the samples of a market cost.
@@ -74,19 +74,14 @@ pub(super) fn replicates(
         let (name, truth) = (number.to_string(), frozen.buyer_labels(number));
         let unit = evidence.unit(&name, truth.len(), N_CLASSES)?;
         let trials = draws.trials(&name, unit.repeats().len())?;
-        markets.push((name, truth, unit, trials));
+        let answers = Answers::new(ItemMetric::Accuracy, truth, unit.each_repeat());
+        markets.push((name, answers, trials));
     }
     draws.scores(|batch| {
         let mut of_markets = Vec::new();
-        for (name, truth, unit, trials) in &markets {
+        for (name, answers, trials) in &markets {
             let weights = draws.batch(name, batch)?;
-            of_markets.push(mean_over_trials(
-                ItemMetric::Accuracy,
-                truth,
-                unit,
-                (batch, &weights),
-                trials,
-            ));
+            of_markets.push(mean_over_trials(answers, (batch, &weights), trials));
         }
         Ok(per_lane(|lane| {
             mean(

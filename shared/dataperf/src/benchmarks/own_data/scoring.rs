@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::eval_set::{EVAL, EvalSet};
 use crate::evidence::{Draws, EvidenceError, Repeats, UnitEvidence, mean_over_repeats, mean_over_trials};
-use dataperf_numerics::bootstrap::ItemMetric;
+use dataperf_numerics::bootstrap::{Answers, ItemMetric};
 use dataperf_numerics::learner::Learner;
 use dataperf_numerics::metrics::{
     ItemWeights, accuracy_per_group, balanced_accuracy, class_counts, f1_of_counts, macro_f1_of_classes,
@@ -133,7 +133,7 @@ impl<M> Scoring<M> {
         unit: &UnitEvidence,
         draws: &Draws,
     ) -> Result<Vec<f64>, EvidenceError> {
-        let (metric, truth) = (self.item_metric(eval), &eval.truth);
+        let answers = Answers::new(self.item_metric(eval), &eval.truth, unit.each_repeat());
         let trials = match unit.repeats() {
             Repeats::Trials(n_trials) => Some(draws.trials(EVAL, *n_trials as usize)?),
             _ => None,
@@ -141,8 +141,8 @@ impl<M> Scoring<M> {
         draws.scores(|batch| {
             let weights = draws.batch(EVAL, batch)?;
             Ok(match &trials {
-                Some(trials) => mean_over_trials(metric, truth, unit, (batch, &weights), trials),
-                None => mean_over_repeats(metric, truth, unit, &weights),
+                Some(trials) => mean_over_trials(&answers, (batch, &weights), trials),
+                None => mean_over_repeats(&answers, &weights),
             })
         })
     }

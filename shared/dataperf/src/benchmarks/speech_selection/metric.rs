@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::Frozen;
 use crate::evidence::{Draws, EvalItems, Evidence, EvidenceError, Repeat, Weights, mean_over_repeats};
 use crate::verdict::Scorecard;
-use dataperf_numerics::bootstrap::ItemMetric;
+use dataperf_numerics::bootstrap::{Answers, ItemMetric};
 use dataperf_numerics::metrics::{class_counts, f1_of_counts, mean, mean_f1};
 
 /// How many clips are chosen.
@@ -66,8 +66,9 @@ pub(super) fn replicates(
 ) -> Result<Vec<f64>, EvidenceError> {
     let (language, truth) = (frozen.language(), frozen.eval_classes());
     let unit = evidence.unit(language, truth.len(), frozen.n_classes())?;
+    let answers = Answers::new(ItemMetric::MacroF1, truth, unit.each_repeat());
     draws.scores(|batch| {
         let weights = draws.batch(language, batch)?;
-        Ok(mean_over_repeats(ItemMetric::MacroF1, truth, unit, &weights))
+        Ok(mean_over_repeats(&answers, &weights))
     })
 }

@@ -10,7 +10,7 @@ use crate::evidence::{
     Draws, EvalItems, Evidence, EvidenceError, Repeat, Weights, mean_over_repeats, per_lane,
 };
 use crate::verdict::Scorecard;
-use dataperf_numerics::bootstrap::ItemMetric;
+use dataperf_numerics::bootstrap::{Answers, ItemMetric};
 use dataperf_numerics::metrics::{ClassCounts, mean, weighted_accuracy};
 
 /// The class of an image that shows the concept.
@@ -63,12 +63,18 @@ pub(super) fn replicates(
     evidence: &Evidence,
     draws: &Draws,
 ) -> Result<Vec<f64>, EvidenceError> {
+    let mut concepts = Vec::new();
+    for (concept, truth) in frozen.tests() {
+        let unit = evidence.unit(concept, truth.len(), N_CLASSES)?;
+        concepts.push((
+            concept,
+            Answers::new(ItemMetric::F1(POSITIVE), truth, unit.each_repeat()),
+        ));
+    }
     draws.scores(|batch| {
         let mut of_concepts = Vec::new();
-        for (concept, truth) in frozen.tests() {
-            let unit = evidence.unit(concept, truth.len(), N_CLASSES)?;
-            let weights = draws.batch(concept, batch)?;
-            of_concepts.push(mean_over_repeats(ItemMetric::F1(POSITIVE), truth, unit, &weights));
+        for (concept, answers) in &concepts {
+            of_concepts.push(mean_over_repeats(answers, &draws.batch(concept, batch)?));
         }
         Ok(per_lane(|lane| {
             mean(&of_concepts.iter().map(|f1| f1[lane]).collect::<Vec<_>>())

@@ -17,7 +17,7 @@ use crate::evidence::{
 };
 use crate::frozen::{FrozenError, Manifest};
 use crate::verdict::Scorecard;
-use dataperf_numerics::bootstrap::{Course, ItemMetric, LANES, draws_of};
+use dataperf_numerics::bootstrap::{Answers, Course, ItemMetric, LANES, draws_of};
 use dataperf_numerics::learner::{FitError, Prepared};
 use dataperf_numerics::metrics::ItemWeights;
 
@@ -274,20 +274,20 @@ pub(super) fn replicates(
     let n_examples = frozen.n_examples();
     let models: Vec<usize> = models_of_steps(fixes, n_examples).collect();
     let metric = frozen.scoring.item_metric(eval);
-    let course = Course::new(&eval.truth, unit.each_repeat());
+    let is_accuracy = metric == ItemMetric::Accuracy;
+    let course = Course::new(&eval.truth, unit.each_repeat().filter(|_| is_accuracy));
+    let others = unit.each_repeat().filter(|_| !is_accuracy);
+    let answers = Answers::new(metric, &eval.truth, others);
     draws.scores(|batch| {
         let weights = draws.batch(EVAL, batch)?;
-        let of_models: Vec<[f64; LANES]> = if metric == ItemMetric::Accuracy {
+        let of_models: Vec<[f64; LANES]> = if is_accuracy {
             let (n_right, total) = course.n_right(&weights);
             let accuracy = |n_right: [u32; LANES]| {
                 per_lane(|lane| f64::from(n_right[lane]) / f64::from(total[lane].max(1)))
             };
             n_right.into_iter().map(accuracy).collect()
         } else {
-            let models = unit.each_repeat();
-            models
-                .map(|predicted| metric.values(&eval.truth, predicted, &weights))
-                .collect()
+            answers.values(&weights)
         };
         let mut fractions = [0.0; LANES];
         for (lane, fraction) in fractions[..draws_of(batch).len()].iter_mut().enumerate() {
