@@ -5,7 +5,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use dataperf::figures::Figures;
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Board, Entry};
-use dataperf::{Digest, Feedback, Verdict};
+use dataperf::{Descriptor, Digest, Feedback, Verdict};
 use serde::{Deserialize, Serialize};
 
 use crate::items::{Item, text};
@@ -54,10 +54,10 @@ pub struct BoardRow {
 }
 
 impl RowSpread {
-    /// Of a verdict, whole.
-    pub fn of(verdict: &Verdict) -> Self {
+    /// Of a verdict, whole; `hosted` describes its benchmark.
+    pub fn of(verdict: &Verdict, hosted: &Descriptor) -> Self {
         let levels = [Feedback::Score, Feedback::Metrics, Feedback::Full];
-        let at = |level| Some((level, Figures::of(&verdict.shown(level)).spread?));
+        let at = |level| Some((level, Figures::of(&verdict.shown(level, hosted), hosted.metrics).spread?));
         let shown_at = levels.into_iter().find_map(at);
         Self {
             dataset: verdict.dataset,

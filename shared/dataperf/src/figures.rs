@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::scorecard::{EACH, Form, Leaf, Metric, leaves, metrics_of};
+use crate::scorecard::{EACH, Form, Leaf, Metric, leaves};
 use crate::verdict::Verdict;
 
 /// How a score spreads over seeds or trials.
@@ -114,13 +114,8 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// What can be drawn of a verdict, of which perhaps not everything is shown.
-    pub fn of(verdict: &Verdict) -> Self {
-        Self::described(verdict, metrics_of(&verdict.benchmark))
-    }
-
-    /// The same of a verdict whose metrics are described by `described`.
-    pub fn described(verdict: &Verdict, described: &'static [Metric]) -> Self {
+    /// What can be drawn of a verdict, of which perhaps not everything is shown; `described` describes its metrics.
+    pub fn of(verdict: &Verdict, described: &'static [Metric]) -> Self {
         let leaves = leaves(described, &verdict.metrics);
         let beside = |leaf: &Leaf<'_>, name: &str| {
             let way = &leaf.place[..leaf.place.len() - 1];

@@ -74,6 +74,8 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     score_range: [0.0, f64::MAX], // a sum of severities has no end
     max_artifact_bytes: <Submission as Artifact>::MAX_BYTES,
     metrics: METRICS,
+    has_hidden_data: false,
+    counted_rejections: &[],
     kinds: &["generate", "submit", "verdict"],
     leaderboards: |_| {
         let board = |board: Board| Leaderboard::new(board.as_str(), board.about());
