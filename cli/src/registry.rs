@@ -22,7 +22,7 @@ macro_rules! dispatch {
                     return task.run::<$benchmark>().await;
                 }
             )*
-            bail!("there is no benchmark `{id}`: choose one of `{}`", dataperf::benchmarks::IDS.join("`, `"))
+            bail!("there is no benchmark `{id}`: choose one of `{}`", dataperf_benchmarks::IDS.join("`, `"))
         }
 
         /// Each benchmark's baselines.
@@ -33,13 +33,13 @@ macro_rules! dispatch {
         /// What each benchmark's importer expects, for `--help`.
         pub(crate) fn layouts() -> String {
             let layouts = [$((<$benchmark as dataperf::Benchmark>::ID, <$benchmark as Import>::LAYOUT)),*];
-            let layouts = layouts.into_iter().chain([(dataperf_nibbler::BENCHMARK, dataperf_datasets::NIBBLER_LAYOUT)]);
+            let layouts = layouts.into_iter().chain([(dataperf_nibbler::BENCHMARK, dataperf_nibbler::NIBBLER_LAYOUT)]);
             let layouts: Vec<String> = layouts.map(|(id, layout)| format!("{id} expects {layout}.")).collect();
             layouts.join("\n\n")
         }
     };
 }
-dataperf::for_each_benchmark!(dispatch);
+dataperf_benchmarks::for_each_benchmark!(dispatch);
 
 /// What a benchmark says of itself.
 pub(crate) fn descriptor(id: &str) -> Result<&'static Descriptor> {

@@ -21,12 +21,16 @@ const BLOCK_NUMBERS: usize = 1 << 17;
 
 /// What the numbers of a file are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub enum Kind {
+    /// 16-bit floats.
     F16,
+    /// 32-bit floats.
     F32,
+    /// 64-bit floats.
     F64,
     /// Whole numbers of so many bytes; whether they have a sign.
     Whole(usize, bool),
+    /// Booleans, a byte each.
     Bool,
 }
 
@@ -61,11 +65,13 @@ impl Kind {
 
 /// A file's header.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Header {
-    pub(super) kind: Kind,
+pub struct Header {
+    /// What the numbers are.
+    pub kind: Kind,
     is_big_endian: bool,
     is_fortran: bool,
-    pub(super) shape: Vec<usize>,
+    /// The lengths of the axes.
+    pub shape: Vec<usize>,
     /// Where the numbers begin.
     begin: u64,
 }
@@ -75,7 +81,7 @@ impl Header {
     ///
     /// # Errors
     /// Sentences about the file: no `.npy`, Python objects, another number of bytes than its shape says.
-    pub(super) fn read(path: &Path) -> Result<Self, String> {
+    pub fn read(path: &Path) -> Result<Self, String> {
         let mut file = File::open(path).map_err(|error| error.to_string())?;
         let n_bytes = file.metadata().map_err(|error| error.to_string())?.len();
         let mut start = [0; 8];
@@ -174,7 +180,7 @@ impl Header {
     ///
     /// # Errors
     /// A sentence when it is none.
-    pub(super) fn matrix(&self) -> Result<(usize, usize), String> {
+    pub fn matrix(&self) -> Result<(usize, usize), String> {
         let &[n_rows, n_columns] = self.shape.as_slice() else {
             return Err(format!(
                 "its shape is {:?}, and a matrix of rows and columns is needed: save `array.reshape(len(array), -1)`",
@@ -188,7 +194,7 @@ impl Header {
     ///
     /// # Errors
     /// A sentence when the file can't be read, and the first of `each`.
-    pub(super) fn each_block(
+    pub fn each_block(
         &self,
         path: &Path,
         each: &mut dyn FnMut(&[f64]) -> Result<(), String>,
@@ -289,7 +295,7 @@ fn half(bits: u16) -> f64 {
 }
 
 /// The header of a matrix of bytes or of little-endian floats, row after row, as `NumPy` writes it.
-pub(crate) fn header(dtype: Dtype, shape: &[usize]) -> Vec<u8> {
+pub fn header(dtype: Dtype, shape: &[usize]) -> Vec<u8> {
     let kind = match dtype {
         Dtype::U8 => "|u1".to_owned(),
         other => format!("<f{}", other.size()),

@@ -1,4 +1,9 @@
 //! The benchmarks, one folder each, and the list that registers them.
+//!
+//! A folder has everything of its benchmark: the form of artifacts, the rules, the frozen part and its model, the score, and
+//! behind features the importer (`import`) and the baselines (`baselines`). A function asks for no feature, so that no reader
+//! of Parquet and no learner is linked into it. The models are in `dataperf-numerics`, which knows no benchmark; what
+//! importers share is in `dataperf-datasets`, and what baselines share in `dataperf-baselines`.
 
 pub mod data_acquisition;
 pub mod own_data;
@@ -13,14 +18,14 @@ pub mod vision_selection;
 macro_rules! for_each_benchmark {
     ($callback:ident) => {
         $callback! {
-            $crate::benchmarks::speech_selection::SpeechSelection,
-            $crate::benchmarks::vision_selection::VisionSelection,
-            $crate::benchmarks::vision_debugging::VisionDebugging,
-            $crate::benchmarks::data_acquisition::DataAcquisition,
-            $crate::benchmarks::own_data::selection::Selection,
-            $crate::benchmarks::own_data::debugging::Debugging,
-            $crate::benchmarks::own_data::acquisition::Acquisition,
-            $crate::benchmarks::own_data::curation::Curation,
+            $crate::speech_selection::SpeechSelection,
+            $crate::vision_selection::VisionSelection,
+            $crate::vision_debugging::VisionDebugging,
+            $crate::data_acquisition::DataAcquisition,
+            $crate::own_data::selection::Selection,
+            $crate::own_data::debugging::Debugging,
+            $crate::own_data::acquisition::Acquisition,
+            $crate::own_data::curation::Curation,
         }
     };
 }
@@ -28,7 +33,7 @@ macro_rules! for_each_benchmark {
 macro_rules! ids {
     ($($benchmark:ty,)*) => {
         /// The ids of all benchmarks.
-        pub const IDS: &[&str] = &[$(<$benchmark as $crate::Benchmark>::ID),*];
+        pub const IDS: &[&str] = &[$(<$benchmark as dataperf::Benchmark>::ID),*];
     };
 }
 for_each_benchmark!(ids);

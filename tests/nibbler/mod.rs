@@ -19,7 +19,7 @@ use dataperf_nibbler::{BENCHMARK, CONFIGURATION_FILE, DESCRIPTOR};
 use serde_json::{Value, json};
 
 use crate::access::deployed;
-use crate::project::binary;
+use crate::project::{binary, hosted};
 use crate::world::{Sent, World, with_caretaker};
 
 const SECRET: &str = "dataperf-nibbler";
@@ -117,7 +117,10 @@ impl Nibbler {
                 [Feedback::Score, Feedback::Full].contains(&level),
                 "full after the closing"
             );
-            assert_eq!(stored.unsigned(), receipt.shown(level));
+            assert_eq!(
+                stored.unsigned(),
+                receipt.shown(level, hosted(&receipt.verdict.benchmark))
+            );
             assert_eq!(
                 stored.verdict, receipt.verdict,
                 "nothing follows from a hidden data set"

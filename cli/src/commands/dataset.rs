@@ -14,9 +14,9 @@ use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use dataperf::benchmark::Leaderboard;
-use dataperf::benchmarks::IDS;
 use dataperf::frozen::{FrozenError, MANIFEST, Manifest};
 use dataperf::{Digest, quote};
+use dataperf_benchmarks::IDS;
 use dataperf_datasets::Import;
 use serde::Deserialize;
 use serde_json::json;
@@ -128,7 +128,7 @@ async fn import(args: ImportArgs, format: Format) -> Result<Done> {
     };
     if args.benchmark == dataperf_nibbler::BENCHMARK {
         let bars = PhaseBars::default();
-        dataperf_datasets::import_nibbler(&args.from, &args.out, &bars)?;
+        dataperf_nibbler::import_nibbler(&args.from, &args.out, &bars)?;
         bars.finish();
     } else {
         with_benchmark(&args.benchmark, task).await?;

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use dataperf::benchmarks::IDS;
 use dataperf::challenge::check;
 use dataperf::progress::Silent;
 use dataperf::{Ending, Receipt, SubmitterName};
+use dataperf_benchmarks::IDS;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
 

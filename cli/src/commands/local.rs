@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use dataperf::benchmarks::IDS;
 use dataperf_aws::{Holder, TOKEN_DAYS, Token, days_after};
+use dataperf_benchmarks::IDS;
 use dataperf_local::{
     AccessKey, Bucket, Config, FunctionSpec, IMAGES_KEY, LocalCloud, Policy, REGION, Schedule, TableSpec,
     Trigger,

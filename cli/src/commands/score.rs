@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use dataperf::benchmarks::IDS;
 use dataperf::dataset::{Dataset, Integrity};
 use dataperf::evaluate::{check, evaluate, too_large};
 use dataperf::{Benchmark, Digest, Ending, Verdict};
+use dataperf_benchmarks::IDS;
 use dataperf_datasets::{DirectoryBucket, Import};
 use serde_json::json;
 

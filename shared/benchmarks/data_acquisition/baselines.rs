@@ -1,11 +1,9 @@
-//! Data Acquisition, and `acquisition` of own data.
+//! The baselines. They see a market at a time, and serve `acquisition` of own data too.
 
 use std::collections::BTreeMap;
 
+use crate::data_acquisition::{DataAcquisition, Parameters};
 use dataperf::Benchmark;
-use dataperf::benchmarks::data_acquisition::{DataAcquisition, Parameters};
-use dataperf::benchmarks::own_data;
-use dataperf::benchmarks::own_data::acquisition::{Acquisition, summary_file};
 use dataperf::dataset::Dataset;
 use dataperf::frozen::FrozenError;
 use dataperf::ports::bucket::Bucket;
@@ -13,10 +11,10 @@ use dataperf::progress::Progress;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::acquisition::{Offer, price_per_gain, single_seller, uniform};
-use crate::method::no_such_method;
-use crate::random::Random;
-use crate::{BaselineError, Baselines, Made, Method};
+use dataperf_baselines::acquisition::{Offer, price_per_gain, single_seller, uniform};
+use dataperf_baselines::no_such_method;
+use dataperf_baselines::random::Random;
+use dataperf_baselines::{BaselineError, Baselines, Made, Method};
 
 /// What is read of a seller's public summary.
 #[derive(Deserialize)]
@@ -29,8 +27,8 @@ struct Features {
     correlation: Vec<Option<f64>>,
 }
 
-/// The methods of both. They see a market at a time.
-const METHODS: &[Method] = &[
+/// The methods.
+pub(crate) const METHODS: &[Method] = &[
     Method {
         name: "fixed-seller",
         about: "as much as the budget buys from the first seller",
@@ -54,7 +52,7 @@ const METHODS: &[Method] = &[
 ];
 
 /// What a method buys of the sellers of one market; `None` for what is no method.
-fn bought(method: &str, offers: &[Offer], budget: f64, random: &mut Random) -> Option<Vec<usize>> {
+pub(crate) fn bought(method: &str, offers: &[Offer], budget: f64, random: &mut Random) -> Option<Vec<usize>> {
     Some(match method {
         "fixed-seller" => single_seller::fixed(offers, budget),
         "random-seller" => single_seller::random(offers, budget, random),
@@ -65,7 +63,7 @@ fn bought(method: &str, offers: &[Offer], budget: f64, random: &mut Random) -> O
 }
 
 /// What the public summary of a seller says of it.
-async fn offer<B: Benchmark, S: Bucket>(
+pub(crate) async fn offer<B: Benchmark, S: Bucket>(
     dataset: &Dataset<B, S>,
     summary: &str,
     n_rows: usize,
@@ -109,29 +107,5 @@ impl Baselines for DataAcquisition {
             progress.advance(1);
         }
         Made::new(&counts, json!({ "expected_gains": gains }))
-    }
-}
-
-impl Baselines for Acquisition {
-    const METHODS: &'static [Method] = METHODS;
-
-    async fn artifact<S: Bucket>(
-        dataset: &Dataset<Self, S>,
-        _leaderboard: &str,
-        method: &str,
-        seed: u32,
-        _progress: &dyn Progress,
-    ) -> Result<Made, BaselineError> {
-        let parameters: own_data::acquisition::Parameters = dataset.manifest().parameters()?;
-        let mut offers = Vec::new();
-        for (idx, seller) in parameters.sellers.iter().enumerate() {
-            offers.push(offer(dataset, &summary_file(idx), seller.n_rows, seller.price).await?);
-        }
-        let bought = bought(method, &offers, parameters.budget, &mut Random::new(seed));
-        let bought = bought.ok_or_else(|| no_such_method::<Self>(method))?;
-        let named = parameters.sellers.iter().map(|seller| seller.name.as_str());
-        let counts: BTreeMap<&str, usize> = named.zip(bought).collect();
-        let gains = price_per_gain::expected_gains(&offers);
-        Made::new(&json!({ "counts": counts }), json!({ "expected_gains": gains }))
     }
 }

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{BufReader, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use dataperf::benchmarks::data_acquisition::{
+use crate::data_acquisition::{
     BuyerModel, DataAcquisition, FEATURES, LABELS, Market, N_TRIALS, Parameters, SEED, Seller, buyer_file,
     features_file, labels_file,
 };
@@ -18,9 +18,9 @@ use serde::de::IntoDeserializer;
 use serde::de::value::{Error, StrDeserializer};
 use serde_json::json;
 
-use crate::import::{Import, ImportError, Progress, named, text_if_there};
-use crate::seller_summary::SellerSummary;
-use crate::writer::{DatasetWriter, Hashing, Planned};
+use crate::data_acquisition::seller_summary::SellerSummary;
+use dataperf_datasets::{DatasetWriter, Hashing, Planned};
+use dataperf_datasets::{Import, ImportError, Progress, named, text_if_there};
 
 /// The one pricing function there is: a share of the rows costs that share of the price.
 const PRICING: &str = "Lin";

@@ -32,12 +32,7 @@ pub struct Seller {
 ///
 /// # Source
 /// `numpy.random.RandomState(seed).choice(n_rows, size=count, replace=True)`, trial after trial.
-pub(in crate::benchmarks) fn sample(
-    seed: u32,
-    n_trials: usize,
-    market: &Market,
-    counts: &[usize],
-) -> Vec<Vec<u32>> {
+pub(crate) fn sample(seed: u32, n_trials: usize, market: &Market, counts: &[usize]) -> Vec<Vec<u32>> {
     let mut generator = Mt19937::new(seed);
     let mut trial = || {
         let mut rows = Vec::with_capacity(counts.iter().sum());
@@ -57,7 +52,7 @@ pub(in crate::benchmarks) fn sample(
 }
 
 /// The cost as a float, for people.
-pub(in crate::benchmarks) fn cost(market: &Market, counts: &[usize]) -> f64 {
+pub(crate) fn cost(market: &Market, counts: &[usize]) -> f64 {
     let parts = market.sellers.iter().zip(counts);
     parts
         .map(|(seller, &count)| seller.max_price * count as f64 / seller.n_rows as f64)
@@ -66,7 +61,7 @@ pub(in crate::benchmarks) fn cost(market: &Market, counts: &[usize]) -> f64 {
 
 /// How far the counts are over the budget, in exact arithmetic: prices and budget are taken as the decimals they are
 /// written as. `None` when they are within.
-pub(in crate::benchmarks) fn overshoot(market: &Market, counts: &[usize]) -> Option<f64> {
+pub(crate) fn overshoot(market: &Market, counts: &[usize]) -> Option<f64> {
     let mut over = -decimal(market.budget)?;
     for (seller, &count) in market.sellers.iter().zip(counts) {
         let share = BigRational::new(count.into(), seller.n_rows.max(1).into());

@@ -9,9 +9,15 @@
 //! - `MARKET/buyer.safetensors`: `features` and `labels` of the buyer's evaluation set. Hidden;
 //! - `public/MARKET/market.json` and `public/MARKET/SELLER.json`: what participants see.
 
-pub(in crate::benchmarks) mod market;
+#[cfg(feature = "baselines")]
+pub(crate) mod baselines;
+#[cfg(feature = "import")]
+mod import;
+pub(crate) mod market;
 mod metric;
 mod model;
+#[cfg(feature = "import")]
+pub(crate) mod seller_summary;
 mod submission;
 mod validation;
 
@@ -26,14 +32,14 @@ pub use model::{BuyerModel, Frozen};
 pub use submission::Submission;
 pub use validation::Checked;
 
-use crate::benchmark::{Benchmark, Leaderboard, RowRequest};
-use crate::evidence::{Evidence, EvidenceError, Weights};
-use crate::feedback::Feedback;
-use crate::frozen::{FrozenError, Manifest, ReadRows};
-use crate::rank::Direction;
-use crate::rejection::Rejection;
-use crate::scorecard::{Form, Metric};
-use crate::verdict::Scorecard;
+use dataperf::Direction;
+use dataperf::Feedback;
+use dataperf::Rejection;
+use dataperf::Scorecard;
+use dataperf::benchmark::{Benchmark, Leaderboard, RowRequest};
+use dataperf::evidence::{Evidence, EvidenceError, Weights};
+use dataperf::frozen::{FrozenError, Manifest, ReadRows};
+use dataperf::scorecard::{Form, Metric};
 
 /// The name of the matrices.
 pub const FEATURES: &str = "features";

@@ -11,8 +11,8 @@ use super::market::sample;
 use super::metric::{COST, N_BOUGHT};
 use super::validation::Bought;
 use super::{FEATURES, LABELS, Market, Parameters, buyer_file, features_file, labels_file};
-use crate::evidence::{Evidence, Repeats, UnitEvidence};
-use crate::frozen::{Dtype, FrozenError, Manifest, ReadRows, TensorEntry, slice};
+use dataperf::evidence::{Evidence, Repeats, UnitEvidence};
+use dataperf::frozen::{Dtype, FrozenError, Manifest, ReadRows, TensorEntry, slice};
 use dataperf_numerics::models::FitError;
 use dataperf_numerics::models::boosted_stumps::BoostedStumps;
 use dataperf_numerics::models::k_nearest::KNearest;
@@ -185,7 +185,7 @@ impl MarketData {
 fn encoding(tensor: &TensorEntry, path: &str, market: &Market) -> Result<Encoding, FrozenError> {
     let (dtype, n_decimals) = (tensor.dtype, market.n_decimals);
     let unknown = || format!("its numbers are {dtype:?} with {n_decimals:?} decimals");
-    crate::encoding::encoding(dtype, n_decimals).ok_or_else(|| FrozenError::damaged(path, unknown()))
+    dataperf::encoding::encoding(dtype, n_decimals).ok_or_else(|| FrozenError::damaged(path, unknown()))
 }
 
 /// What the model of each trial says of the buyer's rows, in one market. `read` are the rows of [`Bought::rows`].

@@ -1,8 +1,8 @@
 //! The artifact: `{"0": [20 counts], ...}`, or a zip of `0.csv` or `0.txt`, ..., comma-separated counts each.
 
-use crate::archive::{Bounds, Entry, is_zip, unpack};
-use crate::json::Json;
-use crate::rejection::{Reason, Reasons, Rejection, pointer, quote};
+use dataperf::archive::{Bounds, Entry, is_zip, unpack};
+use dataperf::json::Json;
+use dataperf::{Reason, Reasons, Rejection, pointer, quote};
 
 const BOUNDS: Bounds = Bounds {
     max_entries: 1_000,

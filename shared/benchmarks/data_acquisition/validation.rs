@@ -6,7 +6,7 @@ use super::ONE_LABEL;
 use super::market::{Market, Seller, cost, overshoot};
 use super::model::Frozen;
 use super::submission::{Plan, Submission};
-use crate::rejection::{Reason, Reasons, Rejection, quote};
+use dataperf::{Reason, Reasons, Rejection, quote};
 
 /// A submission that obeys the rules.
 #[derive(Debug)]

@@ -11,8 +11,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use dataperf::progress::Silent;
-use dataperf_baselines::curation::{Images, augmented, balanced, doubts};
-use dataperf_datasets::numerals::{
+use dataperf_benchmarks::own_data::curation::methods::{Images, augmented, balanced, doubts};
+use dataperf_benchmarks::own_data::curation::numerals::{
     HIDDEN_PER_CLASS, HIDDEN_SEED, NUMERALS, Numeral, SIDE, START_SEED, clean_set, start_set,
 };
 use dataperf_numerics::network::{Network, Training, train};

@@ -1,23 +1,23 @@
 //! `selection` and `debugging` of own data.
 
+use crate::own_data::debugging::{self, Debugging, TRAIN};
+use crate::own_data::selection::{self, LabelSource, POOL, Selection};
+use crate::own_data::table::{ID, LABEL, Table, features_file, read};
+use crate::own_data::{PUBLIC_EVAL, Scoring};
 use dataperf::benchmark::Benchmark;
-use dataperf::benchmarks::own_data::debugging::{self, Debugging, TRAIN};
-use dataperf::benchmarks::own_data::selection::{self, LabelSource, POOL, Selection};
-use dataperf::benchmarks::own_data::table::{ID, LABEL, Table, features_file, read};
-use dataperf::benchmarks::own_data::{PUBLIC_EVAL, Scoring};
 use dataperf::dataset::Dataset;
 use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::ports::bucket::Bucket;
 use dataperf::progress::Progress;
 use serde_json::json;
 
-use crate::debugging::{Task, ascending, influence, orders, shapley};
-use crate::method::no_such_method;
-use crate::random::Random;
-use crate::speech::cleanlab::out_of_sample;
-use crate::speech::confident_learning::{flagged, label_quality};
-use crate::vision::farthest_points;
-use crate::{BaselineError, Baselines, Made, Method};
+use dataperf_baselines::debugging::{Task, ascending, influence, orders, shapley};
+use dataperf_baselines::no_such_method;
+use dataperf_baselines::random::Random;
+use dataperf_baselines::speech::cleanlab::out_of_sample;
+use dataperf_baselines::speech::confident_learning::{flagged, label_quality};
+use dataperf_baselines::vision::farthest_points;
+use dataperf_baselines::{BaselineError, Baselines, Made, Method};
 
 impl Baselines for Selection {
     const METHODS: &'static [Method] = &[

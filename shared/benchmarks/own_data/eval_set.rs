@@ -6,8 +6,8 @@ use ndarray::Array2;
 
 use super::scoring::{ScoreMetric, Scoring};
 use super::table::{Examples, Files, LABEL, examples_file, features, features_file};
-use crate::evidence::{Evidence, EvidenceError, UnitEvidence};
-use crate::frozen::{FrozenError, Manifest};
+use dataperf::evidence::{Evidence, EvidenceError, UnitEvidence};
+use dataperf::frozen::{FrozenError, Manifest};
 
 /// The hidden eval set's table; also the name of the one unit of evidence.
 pub const EVAL: &str = "eval";

@@ -12,9 +12,13 @@
 //! rules, and with a public eval set to score it.
 
 pub mod acquisition;
+#[cfg(feature = "baselines")]
+mod baselines;
 pub mod curation;
 pub mod debugging;
 mod eval_set;
+#[cfg(feature = "import")]
+mod import;
 mod scoring;
 pub mod selection;
 pub mod table;
@@ -23,7 +27,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::benchmark::Leaderboard;
+use dataperf::benchmark::Leaderboard;
+
+#[cfg(feature = "import")]
+pub use import::{TASKS, init, schema};
 
 pub use eval_set::{EVAL, EvalSet, PUBLIC_EVAL};
 pub use scoring::{MAX_CLASSES, ScoreMetric, Scoring};

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::eval_set::EvalSet;
-use crate::evidence::{EvidenceError, Repeats, UnitEvidence};
+use dataperf::evidence::{EvidenceError, Repeats, UnitEvidence};
 use dataperf_numerics::learner::Learner;
 use dataperf_numerics::metrics::{
     ClassCounts, ItemWeights, accuracy_per_group, balanced_accuracy, class_counts, f1_of_counts,
@@ -66,7 +66,7 @@ impl ScoreMetric {
         match self {
             Self::Accuracy => "accuracy".into(),
             Self::BalancedAccuracy => "balanced accuracy".into(),
-            Self::F1 { class } => format!("F1 of {}", crate::quote(class)),
+            Self::F1 { class } => format!("F1 of {}", dataperf::quote(class)),
             Self::MacroF1 => "macro F1".into(),
             Self::WorstGroupAccuracy => "the accuracy of the worst group".into(),
         }

@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use ndarray::Array2;
 
-use crate::benchmark::Benchmark;
-use crate::dataset::{Dataset, DatasetError};
-use crate::encoding::encoding;
-use crate::frozen::{FrozenError, Manifest, slice};
-use crate::ports::bucket::Bucket;
-use crate::quote;
+use dataperf::benchmark::Benchmark;
+use dataperf::dataset::{Dataset, DatasetError};
+use dataperf::encoding::encoding;
+use dataperf::frozen::{FrozenError, Manifest, slice};
+use dataperf::ports::bucket::Bucket;
+use dataperf::quote;
 use dataperf_numerics::numbers::{Encoding, Stored};
 
 /// The name of the matrices.

@@ -2,19 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use dataperf::benchmarks::speech_selection::{
-    EMBEDDINGS, Parameters, SpeechSelection, train_file, train_ids_file,
-};
+use crate::speech_selection::{EMBEDDINGS, Parameters, SpeechSelection, train_file, train_ids_file};
 use dataperf::dataset::Dataset;
 use dataperf::frozen::{FrozenError, Matrix};
 use dataperf::ports::bucket::Bucket;
 use dataperf::progress::Progress;
 use serde_json::json;
 
-use super::lines;
-use crate::method::no_such_method;
-use crate::speech::{Clips, cleanlab, nested_cross_fold, random};
-use crate::{BaselineError, Baselines, Made, Method};
+use dataperf_baselines::lines;
+use dataperf_baselines::no_such_method;
+use dataperf_baselines::speech::{Clips, cleanlab, nested_cross_fold, random};
+use dataperf_baselines::{BaselineError, Baselines, Made, Method};
 
 impl Baselines for SpeechSelection {
     const METHODS: &'static [Method] = &[

@@ -4,17 +4,17 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use dataperf::benchmarks::speech_selection::{
+use crate::speech_selection::{
     CLASSES, EMBEDDINGS, Language, Limits, MAX_CLIPS, Parameters, Rows, SEEDS, SpeechSelection, eval_file,
     train_file, train_ids_file,
 };
 use dataperf::frozen::Dtype;
 use serde::Deserialize;
 
-use crate::embeddings::{self, Columns};
-use crate::import::{Import, ImportError, Progress};
-use crate::spool::Spool;
-use crate::writer::{DatasetWriter, Planned};
+use dataperf_datasets::Spool;
+use dataperf_datasets::embeddings::{self, Columns};
+use dataperf_datasets::{DatasetWriter, Planned};
+use dataperf_datasets::{Import, ImportError, Progress};
 
 const COLUMNS: Columns = Columns {
     id: "clip_id",

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::Frozen;
-use crate::evidence::{Evidence, EvidenceError, Repeat, Weights};
-use crate::verdict::Scorecard;
+use dataperf::Scorecard;
+use dataperf::evidence::{Evidence, EvidenceError, Repeat, Weights};
 use dataperf_numerics::metrics::{class_counts, f1_of_counts, mean, mean_f1};
 
 /// How many clips are chosen.

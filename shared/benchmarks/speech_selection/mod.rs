@@ -8,6 +8,10 @@
 //! - `LANGUAGE/eval.safetensors`: `embeddings`, `(n_eval, 1024)`, and `classes`, `(n_eval,)` bytes: 0 is nontarget,
 //!   then the target words in ascending order.
 
+#[cfg(feature = "baselines")]
+mod baselines;
+#[cfg(feature = "import")]
+mod import;
 mod metric;
 mod model;
 mod submission;
@@ -23,14 +27,14 @@ pub use model::Frozen;
 pub use submission::Submission;
 pub use validation::Checked;
 
-use crate::benchmark::{Benchmark, Leaderboard, RowRequest};
-use crate::evidence::{Evidence, EvidenceError, Weights};
-use crate::feedback::Feedback;
-use crate::frozen::{FrozenError, Manifest, ReadRows};
-use crate::rank::Direction;
-use crate::rejection::{Rejection, quote};
-use crate::scorecard::{Form, Metric};
-use crate::verdict::Scorecard;
+use dataperf::Direction;
+use dataperf::Feedback;
+use dataperf::Scorecard;
+use dataperf::benchmark::{Benchmark, Leaderboard, RowRequest};
+use dataperf::evidence::{Evidence, EvidenceError, Weights};
+use dataperf::frozen::{FrozenError, Manifest, ReadRows};
+use dataperf::scorecard::{Form, Metric};
+use dataperf::{Rejection, quote};
 
 /// The name of the matrices in the frozen files.
 pub const EMBEDDINGS: &str = "embeddings";

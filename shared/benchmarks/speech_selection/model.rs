@@ -6,8 +6,8 @@ use bytes::Bytes;
 
 use super::metric::{N_CLIPS, N_NONTARGETS};
 use super::{CLASSES, Checked, EMBEDDINGS, Language, Parameters, eval_file, train_file, train_ids_file};
-use crate::evidence::{Evidence, Repeats, UnitEvidence};
-use crate::frozen::{Dtype, FrozenError, Manifest, Matrix, ReadRows, slice};
+use dataperf::evidence::{Evidence, Repeats, UnitEvidence};
+use dataperf::frozen::{Dtype, FrozenError, Manifest, Matrix, ReadRows, slice};
 use dataperf_numerics::models::soft_voting::SoftVoting;
 
 /// What a row of the training matrix may be used as.

@@ -1,7 +1,7 @@
 //! The artifact: `{"targets": {"job": ["job/1.wav", ...], ...}, "nontargets": ["about/2.wav", ...]}`.
 
-use crate::json::Json;
-use crate::rejection::{Reason, Reasons, Rejection, pointer, quote};
+use dataperf::json::Json;
+use dataperf::{Reason, Reasons, Rejection, pointer, quote};
 
 /// One listed clip: its index in its list and its id.
 pub(super) type Listed = (usize, String);

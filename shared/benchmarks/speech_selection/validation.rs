@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::model::{Frozen, Place};
 use super::submission::{Listed, Submission};
-use crate::rejection::{Reason, Reasons, Rejection, pointer, quote};
+use dataperf::{Reason, Reasons, Rejection, pointer, quote};
 
 /// A submission that obeys the rules: rows of the training matrix and their classes, in the order the models are
 /// fitted in (it decides their last digits): words as the artifact lists them, a word's clips in frozen order,

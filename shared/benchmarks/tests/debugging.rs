@@ -7,10 +7,10 @@ use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use dataperf::benchmarks::vision_debugging::VisionDebugging;
 use dataperf::dataset::{Dataset, Integrity};
 use dataperf::evaluate::evaluate;
 use dataperf::{Ending, Verdict};
+use dataperf_benchmarks::vision_debugging::VisionDebugging;
 use dataperf_datasets::{DirectoryBucket, ImportError, Silent, import};
 use serde_json::{Value, json};
 use zip::ZipWriter;
@@ -19,7 +19,7 @@ use zip::write::SimpleFileOptions;
 const TASKS: [&str; 4] = ["1-7-flipped", "2-3-flipped", "3-8", "4-9"];
 
 fn demo() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../demo/vision-debugging")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../demo/vision-debugging")
 }
 
 fn imported(from: &Path, directory: &Path) -> Dataset<VisionDebugging, DirectoryBucket> {

@@ -6,21 +6,19 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use dataperf::benchmarks::vision_debugging::VisionDebugging;
-use dataperf::benchmarks::{
-    data_acquisition, own_data, speech_selection, vision_debugging, vision_selection,
-};
 use dataperf::dataset::{Dataset, Integrity};
 use dataperf::evaluate::{Evaluated, evaluate, gather};
 use dataperf::evidence::{Evidence, EvidenceError, Weights};
 use dataperf::frozen::{MANIFEST, Manifest};
 use dataperf::{Benchmark, Digest, Ending, Scorecard, Verdict};
+use dataperf_benchmarks::vision_debugging::VisionDebugging;
+use dataperf_benchmarks::{data_acquisition, own_data, speech_selection, vision_debugging, vision_selection};
 use dataperf_datasets::{DirectoryBucket, Import, Silent, import};
 use serde_json::{Value, json};
 
 fn demo(benchmark: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../demo")
+        .join("../../demo")
         .join(benchmark)
 }
 
@@ -199,7 +197,7 @@ fn every_score_is_a_function_of_evidence_and_weights() {
     macro_rules! all {
         ($($benchmark:ty,)*) => { $(law::<$benchmark>();)* };
     }
-    dataperf::for_each_benchmark!(all);
+    dataperf_benchmarks::for_each_benchmark!(all);
 }
 
 /// A curve that was computed up to the target tells the score of weights that reach it as soon, and no other's.

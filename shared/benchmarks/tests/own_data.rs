@@ -6,12 +6,12 @@ use std::fs;
 use std::path::Path;
 
 use dataperf::Digest;
-use dataperf::benchmarks::own_data::acquisition::Acquisition;
-use dataperf::benchmarks::own_data::debugging::Debugging;
-use dataperf::benchmarks::own_data::selection::Selection;
 use dataperf::dataset::{Dataset, Integrity};
 use dataperf::evaluate::{check, evaluate};
 use dataperf::frozen::Manifest;
+use dataperf_benchmarks::own_data::acquisition::Acquisition;
+use dataperf_benchmarks::own_data::debugging::Debugging;
+use dataperf_benchmarks::own_data::selection::Selection;
 use dataperf_datasets::{DirectoryBucket, Import, Silent, export_kit, import};
 use tempfile::TempDir;
 

@@ -6,17 +6,17 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use dataperf::benchmarks::data_acquisition::DataAcquisition;
-use dataperf::benchmarks::vision_selection::VisionSelection;
 use dataperf::dataset::{Dataset, Integrity};
 use dataperf::evaluate::evaluate;
 use dataperf::{Ending, Verdict};
+use dataperf_benchmarks::data_acquisition::DataAcquisition;
+use dataperf_benchmarks::vision_selection::VisionSelection;
 use dataperf_datasets::{DirectoryBucket, Import, ImportError, Silent, export_public, import};
 use serde_json::Value;
 
 fn demo(benchmark: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../demo")
+        .join("../../demo")
         .join(benchmark)
 }
 

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dataperf::benchmarks::vision_debugging::{
-    EMBEDDINGS, LABELS, Parameters, VisionDebugging, train_file, validation_file,
-};
+use crate::vision_debugging::{EMBEDDINGS, LABELS, Parameters, VisionDebugging, train_file, validation_file};
 use dataperf::dataset::Dataset;
 use dataperf::frozen::{Dtype, FrozenError, Matrix, slice};
 use dataperf::ports::bucket::Bucket;
@@ -12,9 +10,9 @@ use dataperf::progress::Progress;
 use ndarray::Array2;
 use serde_json::json;
 
-use crate::debugging::{Task, ascending, influence, orders, shapley};
-use crate::method::no_such_method;
-use crate::{BaselineError, Baselines, Made, Method};
+use dataperf_baselines::debugging::{Task, ascending, influence, orders, shapley};
+use dataperf_baselines::no_such_method;
+use dataperf_baselines::{BaselineError, Baselines, Made, Method};
 
 impl Baselines for VisionDebugging {
     const METHODS: &'static [Method] = &[

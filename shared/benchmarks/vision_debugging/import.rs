@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use dataperf::benchmarks::vision_debugging::{
+use crate::vision_debugging::{
     EMBEDDINGS, Extent, LABELS, Parameters, TARGET_SHARE, VisionDebugging, test_file, train_file,
     train_images_file, truth_file, validation_file,
 };
@@ -12,9 +12,9 @@ use dataperf::frozen::Dtype;
 use dataperf_numerics::models::boosted_trees::MAX_TRAINING_ROWS;
 use rayon::prelude::*;
 
-use crate::embeddings::{self, Columns};
-use crate::import::{Import, ImportError, Progress, named, text_if_there};
-use crate::writer::{DatasetWriter, Planned};
+use dataperf_datasets::embeddings::{self, Columns};
+use dataperf_datasets::{DatasetWriter, Planned};
+use dataperf_datasets::{Import, ImportError, Progress, named, text_if_there};
 
 const COLUMNS: Columns = Columns {
     id: "filename",

@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::model::N_CLASSES;
 use super::{Extent, Frozen};
-use crate::evidence::{Evidence, EvidenceError, Fixes, UnitEvidence, Weights};
-use crate::verdict::Scorecard;
+use dataperf::Scorecard;
+use dataperf::evidence::{Evidence, EvidenceError, Fixes, UnitEvidence, Weights};
 use dataperf_numerics::metrics::{ItemWeights, mean, weighted_accuracy};
 
 /// How long the method took, where the submitter says.

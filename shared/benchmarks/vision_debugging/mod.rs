@@ -9,6 +9,10 @@
 //! - `TASK/truth.safetensors`: `labels`, `(n_train,)` bytes: the right ones. Hidden;
 //! - `TASK/test.safetensors`: `embeddings` and `labels` of the test images. Hidden.
 
+#[cfg(feature = "baselines")]
+mod baselines;
+#[cfg(feature = "import")]
+mod import;
 mod metric;
 mod model;
 mod submission;
@@ -24,14 +28,14 @@ pub use model::Frozen;
 pub use submission::Submission;
 pub use validation::Checked;
 
-use crate::benchmark::{Benchmark, Leaderboard, RowRequest};
-use crate::evidence::{Evidence, EvidenceError, Weights};
-use crate::feedback::Feedback;
-use crate::frozen::{FrozenError, Manifest, ReadRows};
-use crate::rank::Direction;
-use crate::rejection::Rejection;
-use crate::scorecard::{Form, Metric};
-use crate::verdict::Scorecard;
+use dataperf::Direction;
+use dataperf::Feedback;
+use dataperf::Rejection;
+use dataperf::Scorecard;
+use dataperf::benchmark::{Benchmark, Leaderboard, RowRequest};
+use dataperf::evidence::{Evidence, EvidenceError, Weights};
+use dataperf::frozen::{FrozenError, Manifest, ReadRows};
+use dataperf::scorecard::{Form, Metric};
 
 /// The name of the matrices.
 pub const EMBEDDINGS: &str = "embeddings";

@@ -1,9 +1,9 @@
 //! The artifact: `{"TASK": [17, 3, ...], ...}`, or a zip of `TASK_anything.txt` with an index a line, and if one likes
 //! `time_TASK_anything.txt` with the seconds that the method took.
 
-use crate::archive::{Bounds, Entry, is_zip, unpack};
-use crate::json::Json;
-use crate::rejection::{Reason, Reasons, Rejection, pointer, quote};
+use dataperf::archive::{Bounds, Entry, is_zip, unpack};
+use dataperf::json::Json;
+use dataperf::{Reason, Reasons, Rejection, pointer, quote};
 
 const BOUNDS: Bounds = Bounds {
     max_entries: 1_000,
@@ -107,7 +107,7 @@ impl Submission {
                 Json::Number(number) => (number.as_i64(), quote(&number.to_string())),
                 other => (None, other.kind().to_owned()),
             };
-            self.reasons.index(|| item_of(&at, idx), value, &shown)
+            index(&mut self.reasons, || item_of(&at, idx), value, &shown)
         };
         let indices = Some(items.into_iter().enumerate().map(index).collect());
         self.orders.push(Order { at, task, indices });
@@ -130,49 +130,47 @@ impl Submission {
         let text = text.ok();
         if let Some(task) = stem.strip_prefix(TIME) {
             let task = Name::BeginsWith(task.to_owned());
-            let seconds = text.and_then(|text| self.reasons.seconds(&at, text));
+            let seconds = text.and_then(|text| seconds(&mut self.reasons, &at, text));
             self.times.push(Time { at, task, seconds });
         } else {
             let task = Name::BeginsWith(stem.to_owned());
-            let indices = text.map(|text| self.reasons.indices(&at, text));
+            let indices = text.map(|text| indices(&mut self.reasons, &at, text));
             self.orders.push(Order { at, task, indices });
         }
     }
 }
 
-impl Reasons {
-    fn index(&mut self, at: impl FnOnce() -> String, value: Option<i64>, shown: &str) -> Option<i64> {
-        if value.is_none() {
-            let message = format!("the index is {shown}: it must be a whole number, the place of an image");
-            self.add(Reason::new("bad_index", at(), message));
-        }
-        value
+fn index(reasons: &mut Reasons, at: impl FnOnce() -> String, value: Option<i64>, shown: &str) -> Option<i64> {
+    if value.is_none() {
+        let message = format!("the index is {shown}: it must be a whole number, the place of an image");
+        reasons.add(Reason::new("bad_index", at(), message));
     }
+    value
+}
 
-    fn indices(&mut self, file: &str, text: &str) -> Vec<Option<i64>> {
-        let lines = text.trim_end().lines().enumerate();
-        lines
-            .map(|(line_idx, line)| {
-                let line = line.trim();
-                let value = line.parse().ok();
-                self.index(|| line_of(file, line_idx), value, &quote(line))
-            })
-            .collect()
-    }
+fn indices(reasons: &mut Reasons, file: &str, text: &str) -> Vec<Option<i64>> {
+    let lines = text.trim_end().lines().enumerate();
+    lines
+        .map(|(line_idx, line)| {
+            let line = line.trim();
+            let value = line.parse().ok();
+            index(reasons, || line_of(file, line_idx), value, &quote(line))
+        })
+        .collect()
+}
 
-    fn seconds(&mut self, file: &str, text: &str) -> Option<f64> {
-        let text = text.trim();
-        let seconds = text
-            .parse()
-            .ok()
-            .filter(|seconds: &f64| seconds.is_finite() && *seconds >= 0.0);
-        if seconds.is_none() {
-            let message = format!(
-                "the time is {}: it must be one number, the seconds that the method took, or be left out",
-                quote(text)
-            );
-            self.add(Reason::new("bad_time", file, message));
-        }
-        seconds
+fn seconds(reasons: &mut Reasons, file: &str, text: &str) -> Option<f64> {
+    let text = text.trim();
+    let seconds = text
+        .parse()
+        .ok()
+        .filter(|seconds: &f64| seconds.is_finite() && *seconds >= 0.0);
+    if seconds.is_none() {
+        let message = format!(
+            "the time is {}: it must be one number, the seconds that the method took, or be left out",
+            quote(text)
+        );
+        reasons.add(Reason::new("bad_time", file, message));
     }
+    seconds
 }

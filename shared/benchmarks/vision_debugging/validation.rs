@@ -2,7 +2,7 @@
 
 use super::model::Frozen;
 use super::submission::{Name, Order, Submission};
-use crate::rejection::{Reason, Reasons, Rejection, quote};
+use dataperf::{Reason, Reasons, Rejection, quote};
 
 /// Images that a message lists by their numbers.
 const MAX_LISTED: usize = 5;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use dataperf::benchmarks::vision_selection::{POOL_FILE, Parameters, VisionSelection, examples_file};
+use crate::vision_selection::{POOL_FILE, Parameters, VisionSelection, examples_file};
 use dataperf::dataset::Dataset;
 use dataperf::frozen::{Dtype, FrozenError, slice};
 use dataperf::pool::RECORDS;
@@ -11,11 +11,11 @@ use dataperf::progress::Progress;
 use ndarray::{Array2, ArrayView2};
 use serde_json::json;
 
-use super::lines;
-use crate::method::no_such_method;
-use crate::random::Random;
-use crate::vision::{Concept, farthest_points, pseudo_labels, random, uncertainty};
-use crate::{BaselineError, Baselines, Made, Method};
+use dataperf_baselines::lines;
+use dataperf_baselines::no_such_method;
+use dataperf_baselines::random::Random;
+use dataperf_baselines::vision::{Concept, farthest_points, pseudo_labels, random, uncertainty};
+use dataperf_baselines::{BaselineError, Baselines, Made, Method};
 
 impl Baselines for VisionSelection {
     const METHODS: &'static [Method] = &[

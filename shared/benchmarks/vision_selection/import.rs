@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use dataperf::benchmarks::vision_selection::{
+use crate::vision_selection::{
     EMBEDDINGS, LABELS, MAX_EXAMPLES, POOL_FILE, POOL_INDEX_FILE, Parameters, VisionSelection, examples_file,
     test_file,
 };
 use dataperf::frozen::Dtype;
 use dataperf::pool::{FINGERPRINTS, RECORDS, fingerprint, padded_id_bytes};
 
-use crate::embeddings::{self, Columns};
-use crate::import::{Import, ImportError, Progress, named};
-use crate::writer::{DatasetWriter, Planned};
+use dataperf_datasets::embeddings::{self, Columns};
+use dataperf_datasets::{DatasetWriter, Planned};
+use dataperf_datasets::{Import, ImportError, Progress, named};
 
 mod training_sets;
 

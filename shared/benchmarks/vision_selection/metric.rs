@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::Frozen;
 use super::model::N_CLASSES;
-use crate::evidence::{Evidence, EvidenceError, Repeat, Weights};
-use crate::verdict::Scorecard;
+use dataperf::Scorecard;
+use dataperf::evidence::{Evidence, EvidenceError, Repeat, Weights};
 use dataperf_numerics::metrics::{ClassCounts, mean, weighted_accuracy};
 
 /// How many images of a concept are labelled.

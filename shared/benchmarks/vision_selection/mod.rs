@@ -2,12 +2,16 @@
 //! trained on them tells a concept from everything else.
 //!
 //! The data set has
-//! - `public/pool.safetensors` and `public/pool_index.safetensors`: the candidates, a [`pool`](crate::pool);
+//! - `public/pool.safetensors` and `public/pool_index.safetensors`: the candidates, a [`pool`](dataperf::pool);
 //! - `tests/CONCEPT.safetensors`: `embeddings`, `(n_test, n_features)` 32-bit floats, and `labels`, `(n_test,)`
 //!   bytes: 1 where the image shows the concept, else 0. Hidden;
 //! - `public/examples/CONCEPT.txt`: ids of images to search from, one a line, where the source has some;
 //! - `public/train_sets/NAME.json`: training sets that the source has, each an artifact.
 
+#[cfg(feature = "baselines")]
+mod baselines;
+#[cfg(feature = "import")]
+mod import;
 mod metric;
 mod model;
 mod submission;
@@ -23,14 +27,14 @@ pub use model::Frozen;
 pub use submission::{Submission, examples_of_csv};
 pub use validation::Checked;
 
-use crate::benchmark::{Benchmark, Leaderboard, RowRequest};
-use crate::evidence::{Evidence, EvidenceError, Weights};
-use crate::feedback::Feedback;
-use crate::frozen::{FrozenError, Manifest, ReadRows};
-use crate::rank::Direction;
-use crate::rejection::Rejection;
-use crate::scorecard::Metric;
-use crate::verdict::Scorecard;
+use dataperf::Direction;
+use dataperf::Feedback;
+use dataperf::Rejection;
+use dataperf::Scorecard;
+use dataperf::benchmark::{Benchmark, Leaderboard, RowRequest};
+use dataperf::evidence::{Evidence, EvidenceError, Weights};
+use dataperf::frozen::{FrozenError, Manifest, ReadRows};
+use dataperf::scorecard::Metric;
 
 /// The candidates.
 pub const POOL_FILE: &str = "public/pool.safetensors";
@@ -140,7 +144,7 @@ impl Benchmark for VisionSelection {
             .collect();
         vec![RowRequest {
             file: POOL_FILE.into(),
-            tensor: crate::pool::RECORDS.into(),
+            tensor: dataperf::pool::RECORDS.into(),
             rows,
         }]
     }

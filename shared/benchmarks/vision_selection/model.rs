@@ -9,9 +9,9 @@ use rayon::prelude::*;
 use super::metric::{N_EXAMPLES, N_POSITIVE};
 use super::validation::Chosen;
 use super::{Checked, EMBEDDINGS, LABELS, POOL_FILE, POOL_INDEX_FILE, Parameters, test_file};
-use crate::evidence::{Evidence, Repeats, UnitEvidence};
-use crate::frozen::{Dtype, FrozenError, Manifest, Matrix, slice};
-use crate::pool::PoolIndex;
+use dataperf::evidence::{Evidence, Repeats, UnitEvidence};
+use dataperf::frozen::{Dtype, FrozenError, Manifest, Matrix, slice};
+use dataperf::pool::PoolIndex;
 use dataperf_numerics::models::logistic_regression::LogisticRegression;
 use dataperf_numerics::numbers::Numbers;
 

@@ -1,9 +1,9 @@
 //! The artifact: `{"Cupcake": {"0002643773a76876": 0, ...}, ...}`, or a zip of `Cupcake.csv`, ... with the columns
 //! `ImageID` and `Confidence`.
 
-use crate::archive::{Bounds, Entry, is_zip, unpack, without_mark};
-use crate::json::Json;
-use crate::rejection::{Reason, Reasons, Rejection, pointer, quote};
+use dataperf::archive::{Bounds, Entry, is_zip, unpack, without_mark};
+use dataperf::json::Json;
+use dataperf::{Reason, Reasons, Rejection, pointer, quote};
 
 const BOUNDS: Bounds = Bounds {
     max_entries: 1_000,

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use super::model::Frozen;
 use super::submission::{Example, Listed, Submission};
-use crate::frozen::ReadRows;
-use crate::rejection::{Reason, Reasons, Rejection, quote};
+use dataperf::frozen::ReadRows;
+use dataperf::{Reason, Reasons, Rejection, quote};
 
 /// A submission that obeys the rules.
 #[derive(Debug)]

@@ -202,7 +202,10 @@ impl Maintenance for Table {
         run: &str,
     ) -> Result<Revised, PortError> {
         let direction = hosted.direction;
-        let (order, spread) = (Order { direction, ranking }, RowSpread::of(&receipt.verdict, hosted));
+        let (order, spread) = (
+            Order { direction, ranking },
+            RowSpread::of(&receipt.verdict, hosted),
+        );
         let (benchmark, id) = (&receipt.verdict.benchmark, &receipt.submission);
         let mut retry = Retry::of(format!("submission `{id}`"));
         loop {

@@ -63,7 +63,7 @@ impl Descriptor {
     /// What a benchmark's type says.
     ///
     /// ```
-    /// use dataperf::benchmarks::speech_selection::SpeechSelection;
+    /// use dataperf_benchmarks::speech_selection::SpeechSelection;
     /// let descriptor = dataperf::Descriptor::of::<SpeechSelection>();
     /// assert_eq!(descriptor.function_of("speech-selection/en-25/ada/x.json"), "speech-selection");
     /// ```

@@ -4,15 +4,15 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
 
-use dataperf_nibbler::Mode;
-use dataperf_nibbler::export::{About, Export, PairRow, VerdictRow, datasheet, json_lines};
+use crate::Mode;
+use crate::export::{About, Export, PairRow, VerdictRow, datasheet, json_lines};
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, Int32Type};
 use parquet::errors::ParquetError;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{Type, TypePtr};
 
-use crate::import::ImportError;
+use dataperf_datasets::ImportError;
 
 /// Writes `pairs` and `verdicts`, each as `.jsonl` and `.parquet`, and the datasheet as `README.md` into the directory
 /// `out`, which is made where it is missing.

@@ -3,14 +3,14 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use dataperf::{Digest, Rejection};
-use dataperf_nibbler::{
+use crate::{
     BENCHMARK, CONFIGURATION_FILE, Configuration, EmbeddingKind, MODEL_DIRECTORY, MODEL_FILES, PUBLIC_FILE,
     Parameters,
 };
+use dataperf::{Digest, Rejection};
 
-use crate::import::{ImportError, Progress};
-use crate::writer::DatasetWriter;
+use dataperf_datasets::DatasetWriter;
+use dataperf_datasets::{ImportError, Progress};
 
 /// What the importer expects, for `--help`.
 pub const NIBBLER_LAYOUT: &str = "a directory with `configuration.yaml` or `configuration.json`; where its `embedding` is \

@@ -6,20 +6,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use dataperf::frozen::Manifest;
-use dataperf_datasets::{ImportError, Silent, export_public, import_nibbler, write_nibbler_export};
+use dataperf_datasets::{ImportError, Silent, export_public};
 use dataperf_nibbler::agreement::agreement;
 use dataperf_nibbler::export::{About, Export, PairRow, VerdictRow};
 use dataperf_nibbler::{
     BENCHMARK, CONFIGURATION_FILE, Configuration, EmbeddingKind, MODEL_DIRECTORY, MODEL_FILES, Mode,
     PUBLIC_FILE, Parameters,
 };
+use dataperf_nibbler::{import_nibbler, write_nibbler_export};
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::Field;
 use serde_json::Value;
 use tempfile::TempDir;
 
 fn sample() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../demo/adversarial-nibbler")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../demo/adversarial-nibbler")
 }
 
 fn manifest(frozen: &Path) -> Manifest {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use dataperf_datasets::TASKS;
+use dataperf_benchmarks::own_data::TASKS;
 use serde_json::json;
 
 use super::trial::{Trial, try_all};
@@ -33,10 +33,13 @@ pub(crate) struct InitArgs {
 
 pub(super) fn init(args: &InitArgs, format: Format) -> Result<Done> {
     if args.schema {
-        print!("{}", dataperf_datasets::schema(&args.task).unwrap_or_default());
+        print!(
+            "{}",
+            dataperf_benchmarks::own_data::schema(&args.task).unwrap_or_default()
+        );
         return Ok(Done::Fine);
     }
-    let files = dataperf_datasets::init(&args.task, &args.out)?.unwrap_or_default();
+    let files = dataperf_benchmarks::own_data::init(&args.task, &args.out)?.unwrap_or_default();
     match format {
         Format::Json => print_json(&json!({ "task": args.task, "files": files }))?,
         Format::Text => {

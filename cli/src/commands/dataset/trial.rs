@@ -7,11 +7,11 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use dataperf::benchmark::Leaderboard;
-use dataperf::benchmarks::IDS;
 use dataperf::dataset::Integrity;
 use dataperf::evaluate::evaluate;
 use dataperf::frozen::Manifest;
 use dataperf::{Ending, Verdict};
+use dataperf_benchmarks::IDS;
 use dataperf_datasets::Import;
 use serde::Serialize;
 

@@ -8,12 +8,12 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use super::{Checked, Parameters, SELLERS};
-use crate::benchmarks::data_acquisition::market::{Market, Seller};
-use crate::benchmarks::own_data::table::{self, Examples, LABEL, features_file};
-use crate::benchmarks::own_data::{EVAL, EvalSet};
-use crate::evidence::{Evidence, EvidenceError, Repeats, UnitEvidence, Weights};
-use crate::frozen::{FrozenError, Manifest, ReadRows};
-use crate::verdict::Scorecard;
+use crate::data_acquisition::market::{Market, Seller};
+use crate::own_data::table::{self, Examples, LABEL, features_file};
+use crate::own_data::{EVAL, EvalSet};
+use dataperf::Scorecard;
+use dataperf::evidence::{Evidence, EvidenceError, Repeats, UnitEvidence, Weights};
+use dataperf::frozen::{FrozenError, Manifest, ReadRows};
 use dataperf_numerics::learner::FitError;
 use dataperf_numerics::numbers::{Encoding, Stored};
 

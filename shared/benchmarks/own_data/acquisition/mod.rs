@@ -6,6 +6,8 @@
 //! - `sellers.csv`: `label`, a line for each row. Hidden;
 //! - `public/market.json` and `public/sellers/NUMBER.json`: prices, budget and the sellers' summaries.
 
+#[cfg(feature = "baselines")]
+mod baselines;
 mod evaluation;
 mod validation;
 
@@ -20,15 +22,15 @@ pub use validation::{Checked, Submission};
 
 use super::table::{FEATURES, examples_file, features_file};
 use super::{About, Board, EvalSet, Scoring};
-use crate::benchmark::{Benchmark, Leaderboard, RowRequest};
-pub use crate::benchmarks::data_acquisition::{N_TRIALS, SEED};
-use crate::evidence::{Evidence, EvidenceError, Weights};
-use crate::feedback::Feedback;
-use crate::frozen::{FrozenError, Manifest, ReadRows};
-use crate::rank::Direction;
-use crate::rejection::Rejection;
-use crate::scorecard::{Form, Metric};
-use crate::verdict::Scorecard;
+pub use crate::data_acquisition::{N_TRIALS, SEED};
+use dataperf::Direction;
+use dataperf::Feedback;
+use dataperf::Rejection;
+use dataperf::Scorecard;
+use dataperf::benchmark::{Benchmark, Leaderboard, RowRequest};
+use dataperf::evidence::{Evidence, EvidenceError, Weights};
+use dataperf::frozen::{FrozenError, Manifest, ReadRows};
+use dataperf::scorecard::{Form, Metric};
 
 /// The table of the sellers' rows.
 pub const SELLERS: &str = "sellers";

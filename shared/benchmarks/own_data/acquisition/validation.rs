@@ -1,9 +1,9 @@
 //! The artifact, `{"counts": {"seller": n}}`, and its rules. A seller that is not named sells nothing.
 
 use super::Frozen;
-use crate::benchmarks::data_acquisition::market::{Market, cost, overshoot, sample};
-use crate::json::Json;
-use crate::rejection::{Reason, Reasons, Rejection, pointer, quote};
+use crate::data_acquisition::market::{Market, cost, overshoot, sample};
+use dataperf::json::Json;
+use dataperf::{Reason, Reasons, Rejection, pointer, quote};
 
 const COUNTS: &str = "counts";
 

@@ -1,20 +1,20 @@
 //! Curation.
 
-use dataperf::benchmarks::own_data::curation::{Curation, Kind, Parameters, START, read_images, read_rows};
+use crate::own_data::curation::numerals::zip_of_images;
+use crate::own_data::curation::{Curation, Kind, Parameters, START, read_images, read_rows};
 use dataperf::dataset::Dataset;
 use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::ports::bucket::Bucket;
 use dataperf::progress::Progress;
 use dataperf::{Benchmark, Rejection};
-use dataperf_datasets::numerals::zip_of_images;
 use ndarray::Array2;
 use serde_json::json;
 
-use crate::curation::{Images, augmented, balanced, doubts};
-use crate::method::no_such_method;
-use crate::speech::cleanlab::out_of_sample;
-use crate::speech::confident_learning::flagged;
-use crate::{BaselineError, Baselines, Made, Method};
+use crate::own_data::curation::methods::{Images, augmented, balanced, doubts};
+use dataperf_baselines::no_such_method;
+use dataperf_baselines::speech::cleanlab::out_of_sample;
+use dataperf_baselines::speech::confident_learning::flagged;
+use dataperf_baselines::{BaselineError, Baselines, Made, Method};
 
 impl Baselines for Curation {
     const METHODS: &'static [Method] = &[

@@ -10,14 +10,14 @@ use rayon::prelude::*;
 use super::images::decode_png;
 use super::submission::{Content, Image, Row};
 use super::{Board, Kind, Model, Parameters, Submission};
-use crate::benchmarks::own_data::eval_set::to_score;
-use crate::benchmarks::own_data::scoring::repeats;
-use crate::benchmarks::own_data::table::{FEATURES, features_file, whole};
-use crate::benchmarks::own_data::{EVAL, EvalSet, Scoring};
-use crate::evidence::{Evidence, EvidenceError, Repeats, UnitEvidence, Weights};
-use crate::frozen::{Dtype, FrozenError, Manifest, slice};
-use crate::rejection::{Reason, Reasons, Rejection, quote};
-use crate::verdict::Scorecard;
+use crate::own_data::eval_set::to_score;
+use crate::own_data::scoring::repeats;
+use crate::own_data::table::{FEATURES, features_file, whole};
+use crate::own_data::{EVAL, EvalSet, Scoring};
+use dataperf::Scorecard;
+use dataperf::evidence::{Evidence, EvidenceError, Repeats, UnitEvidence, Weights};
+use dataperf::frozen::{Dtype, FrozenError, Manifest, slice};
+use dataperf::{Reason, Reasons, Rejection, quote};
 
 /// What scoring keeps in memory for a board: the eval set.
 #[derive(Debug)]

@@ -9,8 +9,14 @@
 //! # Source
 //! The Data-Centric AI competition (Ng, 2021), paper 2.1.
 
+#[cfg(feature = "baselines")]
+mod baselines;
 mod evaluation;
 mod images;
+#[cfg(feature = "baselines")]
+pub mod methods;
+#[cfg(feature = "import")]
+pub mod numerals;
 mod submission;
 
 use std::collections::BTreeMap;
@@ -25,15 +31,15 @@ pub use images::decode_png;
 pub use submission::Submission;
 
 use super::{About, EvalSet, Scoring};
-use crate::benchmark::{Benchmark, Leaderboard, RowRequest};
-use crate::evidence::{Evidence, EvidenceError, Weights};
-use crate::feedback::Feedback;
-use crate::frozen::{FrozenError, Manifest, ReadRows};
-use crate::quote;
-use crate::rank::Direction;
-use crate::rejection::Rejection;
-use crate::scorecard::{Form, Metric};
-use crate::verdict::Scorecard;
+use dataperf::Direction;
+use dataperf::Feedback;
+use dataperf::Rejection;
+use dataperf::Scorecard;
+use dataperf::benchmark::{Benchmark, Leaderboard, RowRequest};
+use dataperf::evidence::{Evidence, EvidenceError, Weights};
+use dataperf::frozen::{FrozenError, Manifest, ReadRows};
+use dataperf::quote;
+use dataperf::scorecard::{Form, Metric};
 
 /// The set that participants begin with, without the ending of its file's name.
 pub const START: &str = "public/start";

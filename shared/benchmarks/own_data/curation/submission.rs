@@ -1,8 +1,8 @@
 //! The artifact: a zip of images, `CLASS/name.png`, or a CSV with the columns `label` and one for each number of a row.
 
 use super::MAX_EXAMPLES;
-use crate::archive::{Bounds, Entry, is_zip, unpack_folders, without_mark};
-use crate::rejection::{Reason, Reasons, Rejection, quote};
+use dataperf::archive::{Bounds, Entry, is_zip, unpack_folders, without_mark};
+use dataperf::{Reason, Reasons, Rejection, quote};
 
 /// What an archive of images may be: the artifact's limit again, since PNG is compressed already.
 const BOUNDS: Bounds = Bounds {

@@ -9,12 +9,12 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use super::{Checked, Extent, Parameters, TRAIN, TRUTH};
-use crate::benchmarks::own_data::eval_set::to_score;
-use crate::benchmarks::own_data::table::{Examples, ID, LABEL, examples_file, features, features_file};
-use crate::benchmarks::own_data::{EVAL, EvalSet, Scoring};
-use crate::evidence::{Evidence, EvidenceError, Fixes, Repeats, UnitEvidence, Weights};
-use crate::frozen::{FrozenError, Manifest};
-use crate::verdict::Scorecard;
+use crate::own_data::eval_set::to_score;
+use crate::own_data::table::{Examples, ID, LABEL, examples_file, features, features_file};
+use crate::own_data::{EVAL, EvalSet, Scoring};
+use dataperf::Scorecard;
+use dataperf::evidence::{Evidence, EvidenceError, Fixes, Repeats, UnitEvidence, Weights};
+use dataperf::frozen::{FrozenError, Manifest};
 use dataperf_numerics::learner::{FitError, Prepared};
 use dataperf_numerics::metrics::ItemWeights;
 

@@ -20,15 +20,15 @@ pub use validation::{Checked, Submission};
 
 use super::table::{examples_file, features_file};
 use super::{About, Board, EvalSet, Scoring};
-use crate::benchmark::{Benchmark, Leaderboard, RowRequest};
-pub use crate::benchmarks::vision_debugging::{Extent, TARGET_SHARE};
-use crate::evidence::{Evidence, EvidenceError, Weights};
-use crate::feedback::Feedback;
-use crate::frozen::{FrozenError, Manifest, ReadRows};
-use crate::rank::Direction;
-use crate::rejection::Rejection;
-use crate::scorecard::{Form, Metric};
-use crate::verdict::Scorecard;
+pub use crate::vision_debugging::{Extent, TARGET_SHARE};
+use dataperf::Direction;
+use dataperf::Feedback;
+use dataperf::Rejection;
+use dataperf::Scorecard;
+use dataperf::benchmark::{Benchmark, Leaderboard, RowRequest};
+use dataperf::evidence::{Evidence, EvidenceError, Weights};
+use dataperf::frozen::{FrozenError, Manifest, ReadRows};
+use dataperf::scorecard::{Form, Metric};
 
 /// The table of the training set, with the labels that are given.
 pub const TRAIN: &str = "public/train";

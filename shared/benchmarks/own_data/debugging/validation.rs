@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::Frozen;
-use crate::json::Json;
-use crate::rejection::{Reason, Reasons, Rejection, pointer, quote};
+use dataperf::json::Json;
+use dataperf::{Reason, Reasons, Rejection, pointer, quote};
 
 const ORDER: &str = "order";
 /// Ids that a message names; of more it says the number.

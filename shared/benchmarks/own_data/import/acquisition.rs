@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use dataperf::benchmarks::own_data::Board;
-use dataperf::benchmarks::own_data::acquisition::{
+use crate::own_data::Board;
+use crate::own_data::acquisition::{
     Acquisition, MARKET_FILE, N_TRIALS, Parameters, SEED, SELLERS, Seller, summary_file,
 };
-use dataperf::benchmarks::own_data::table::{FEATURES, examples_file, features_file};
+use crate::own_data::table::{FEATURES, examples_file, features_file};
 use dataperf::dataset::{Dataset, DatasetError};
 use dataperf::offer;
 use dataperf::ports::bucket::Bucket;
@@ -21,9 +21,9 @@ use super::problems::{Problems, within};
 use super::source::{Files, Opened, Source};
 use super::yaml::{Node, Value};
 use super::{Evals, casts, freeze_picture, members, read, refused, to_json};
-use crate::import::{Import, ImportError, Progress};
-use crate::seller_summary::Features;
-use crate::writer::DatasetWriter;
+use crate::data_acquisition::seller_summary::Features;
+use dataperf_datasets::DatasetWriter;
+use dataperf_datasets::{Import, ImportError, Progress};
 
 const KEYS: &[&str] = &["sellers", "prices", "budget", "trials", "seed"];
 const BOARD_KEYS: &[&str] = &["name", "about"];

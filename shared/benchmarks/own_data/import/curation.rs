@@ -4,14 +4,14 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
-use dataperf::Benchmark;
-use dataperf::Rejection;
-use dataperf::benchmarks::own_data::curation::{
+use crate::own_data::curation::{
     Board, Curation, FixedNetwork, Kind, LABEL_BOOK, MAX_EXAMPLES, Model, Parameters, ReadImages, START,
     read_images, read_rows,
 };
-use dataperf::benchmarks::own_data::table::{FEATURES, examples_file, features_file};
-use dataperf::benchmarks::own_data::{EVAL, PUBLIC_EVAL, ScoreMetric, Scoring};
+use crate::own_data::table::{FEATURES, examples_file, features_file};
+use crate::own_data::{EVAL, PUBLIC_EVAL, ScoreMetric, Scoring};
+use dataperf::Benchmark;
+use dataperf::Rejection;
 use dataperf::dataset::{Dataset, DatasetError};
 use dataperf::frozen::Dtype;
 use dataperf::ports::bucket::Bucket;
@@ -23,9 +23,9 @@ use super::features::hash;
 use super::problems::{MAX_OF_FILE, Problems, within};
 use super::yaml::{At, Value};
 use super::{Evals, freeze_picture, members, read, refused, to_json};
-use crate::import::{Import, ImportError, Progress};
-use crate::numerals::zip_of_images;
-use crate::writer::{DatasetWriter, Planned};
+use crate::own_data::curation::numerals::zip_of_images;
+use dataperf_datasets::{DatasetWriter, Planned};
+use dataperf_datasets::{Import, ImportError, Progress};
 
 const KEYS: &[&str] = &["images", "start", "label_book"];
 const BOARD_KEYS: &[&str] = &["name", "about", "max_examples", "max_bytes"];

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use dataperf::benchmarks::own_data::Board;
-use dataperf::benchmarks::own_data::debugging::{Debugging, Extent, Parameters, TARGET_SHARE, TRAIN, TRUTH};
-use dataperf::benchmarks::own_data::table::{ID, examples_file, read as read_table};
+use crate::own_data::Board;
+use crate::own_data::debugging::{Debugging, Extent, Parameters, TARGET_SHARE, TRAIN, TRUTH};
+use crate::own_data::table::{ID, examples_file, read as read_table};
 use dataperf::dataset::{Dataset, DatasetError};
 use dataperf::ports::bucket::Bucket;
 use serde_json::json;
@@ -13,8 +13,8 @@ use super::document::Reader;
 use super::examples::Wanted;
 use super::problems::Problems;
 use super::{Evals, casts, freeze_picture, members, read, refused, to_json};
-use crate::import::{Import, ImportError, Progress};
-use crate::writer::DatasetWriter;
+use dataperf_datasets::DatasetWriter;
+use dataperf_datasets::{Import, ImportError, Progress};
 
 const KEYS: &[&str] = &["train", "target_share", "curve"];
 const BOARD_KEYS: &[&str] = &["name", "about"];

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use dataperf::benchmarks::own_data::{About, MAX_CLASSES, ScoreMetric, Scoring};
+use crate::own_data::{About, MAX_CLASSES, ScoreMetric, Scoring};
 use dataperf::{SubmitterName, offer};
 
 use super::problems::Problems;

@@ -6,7 +6,7 @@ use std::path::Path;
 use dataperf::offer;
 
 use super::problems::OfFile;
-use crate::embeddings;
+use dataperf_datasets::embeddings;
 
 /// The longest id, group or class.
 pub(super) const MAX_NAME_CHARS: usize = 200;

@@ -4,15 +4,15 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::path::PathBuf;
 
-use dataperf::benchmarks::own_data::table::{FEATURES, features_file};
+use crate::own_data::table::{FEATURES, features_file};
 use dataperf::frozen::Dtype;
 use dataperf_numerics::numbers::Encoding;
 
-use super::npy::{self, Kind};
 use super::problems::OfFile;
-use crate::embeddings;
-use crate::import::ImportError;
-use crate::writer::{DatasetWriter, Planned};
+use dataperf_datasets::ImportError;
+use dataperf_datasets::embeddings;
+use dataperf_datasets::npy::{self, Kind};
+use dataperf_datasets::{DatasetWriter, Planned};
 
 /// The fewest and the most numbers of a row.
 pub(super) const MAX_FEATURES: usize = 4096;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::document::FILE;
-use crate::import::ImportError;
+use dataperf_datasets::ImportError;
 
 /// The schema's file beside the document.
 const SCHEMA_FILE: &str = "task.schema.json";

@@ -8,7 +8,6 @@ mod duplicates;
 mod examples;
 mod features;
 mod init;
-pub(crate) mod npy;
 mod problems;
 mod scoring;
 mod selection;
@@ -18,8 +17,8 @@ mod yaml;
 use std::fs;
 use std::path::Path;
 
-use dataperf::benchmarks::own_data::table::examples_file;
-use dataperf::benchmarks::own_data::{EVAL, PUBLIC_EVAL, ScoreMetric, Scoring};
+use crate::own_data::table::examples_file;
+use crate::own_data::{EVAL, PUBLIC_EVAL, ScoreMetric, Scoring};
 
 pub use init::{TASKS, init, schema};
 
@@ -28,8 +27,8 @@ use self::examples::Wanted;
 use self::problems::{Problems, within};
 use self::source::{Opened, Source};
 use self::yaml::{At, Node};
-use crate::import::ImportError;
-use crate::writer::DatasetWriter;
+use dataperf_datasets::DatasetWriter;
+use dataperf_datasets::ImportError;
 
 /// The columns of an eval set's examples.
 const EVAL_COLUMNS: Wanted = Wanted {

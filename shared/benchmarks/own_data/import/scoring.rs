@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use dataperf::benchmarks::own_data::ScoreMetric;
+use crate::own_data::ScoreMetric;
 use dataperf::offer;
 use dataperf_numerics::learner::{Kernel, Learner};
 use serde_json::json;

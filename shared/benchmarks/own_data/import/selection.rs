@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use dataperf::benchmarks::own_data::selection::{Board, LabelSource, POOL, Parameters, Selection};
-use dataperf::benchmarks::own_data::table::{
-    FEATURES, ID, LABEL, examples_file, features_file, read as read_table,
-};
+use crate::own_data::selection::{Board, LabelSource, POOL, Parameters, Selection};
+use crate::own_data::table::{FEATURES, ID, LABEL, examples_file, features_file, read as read_table};
 use dataperf::dataset::{Dataset, DatasetError};
 use dataperf::ports::bucket::Bucket;
 use serde_json::json;
@@ -15,8 +13,8 @@ use super::document::Reader;
 use super::examples::Wanted;
 use super::problems::Problems;
 use super::{Evals, casts, freeze_picture, members, read, refused, to_json};
-use crate::import::{Import, ImportError, Progress};
-use crate::writer::DatasetWriter;
+use dataperf_datasets::DatasetWriter;
+use dataperf_datasets::{Import, ImportError, Progress};
 
 const KEYS: &[&str] = &["pool", "labels"];
 const BOARD_KEYS: &[&str] = &["name", "about", "max_examples"];

@@ -6,12 +6,12 @@ use bytes::Bytes;
 use ndarray::Array2;
 
 use super::{Checked, LabelSource, POOL, Parameters};
-use crate::benchmarks::own_data::eval_set::to_score;
-use crate::benchmarks::own_data::table::{self, Examples, ID, LABEL, examples_file, features_file};
-use crate::benchmarks::own_data::{EVAL, EvalSet, Scoring};
-use crate::evidence::{Evidence, EvidenceError, UnitEvidence, Weights};
-use crate::frozen::{FrozenError, Manifest, ReadRows};
-use crate::verdict::Scorecard;
+use crate::own_data::eval_set::to_score;
+use crate::own_data::table::{self, Examples, ID, LABEL, examples_file, features_file};
+use crate::own_data::{EVAL, EvalSet, Scoring};
+use dataperf::Scorecard;
+use dataperf::evidence::{Evidence, EvidenceError, UnitEvidence, Weights};
+use dataperf::frozen::{FrozenError, Manifest, ReadRows};
 use dataperf_numerics::numbers::{Encoding, Stored};
 
 /// What scoring keeps in memory for a board: the pool's ids and labels, and the eval set.

@@ -20,15 +20,15 @@ pub use validation::Checked;
 
 use super::table::{FEATURES, examples_file, features_file};
 use super::{About, EvalSet, Scoring};
-use crate::benchmark::{Benchmark, Leaderboard, RowRequest};
-use crate::evidence::{Evidence, EvidenceError, Weights};
-use crate::feedback::Feedback;
-use crate::frozen::{FrozenError, Manifest, ReadRows};
-use crate::quote;
-use crate::rank::Direction;
-use crate::rejection::Rejection;
-use crate::scorecard::{Form, Metric};
-use crate::verdict::Scorecard;
+use dataperf::Direction;
+use dataperf::Feedback;
+use dataperf::Rejection;
+use dataperf::Scorecard;
+use dataperf::benchmark::{Benchmark, Leaderboard, RowRequest};
+use dataperf::evidence::{Evidence, EvidenceError, Weights};
+use dataperf::frozen::{FrozenError, Manifest, ReadRows};
+use dataperf::quote;
+use dataperf::scorecard::{Form, Metric};
 
 /// The table of the pool.
 pub const POOL: &str = "public/pool";

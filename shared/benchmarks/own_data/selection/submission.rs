@@ -1,8 +1,8 @@
 //! The artifact: `{"ids": ["a", "b"]}`, `{"labels": {"a": "normal"}}`, or a CSV with the columns `id` and perhaps `label`.
 
-use crate::archive::without_mark;
-use crate::json::Json;
-use crate::rejection::{Reason, Reasons, Rejection, pointer, quote};
+use dataperf::archive::without_mark;
+use dataperf::json::Json;
+use dataperf::{Reason, Reasons, Rejection, pointer, quote};
 
 const IDS: &str = "ids";
 const LABELS: &str = "labels";

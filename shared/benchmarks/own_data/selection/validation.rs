@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::submission::Selected;
 use super::{Frozen, LabelSource, Submission};
-use crate::rejection::{Reason, Reasons, Rejection, quote};
+use dataperf::{Reason, Reasons, Rejection, quote};
 
 /// A submission that obeys the rules: the rows to train on, in the artifact's order, and the class of each.
 #[derive(Debug)]

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use dataperf::benchmarks::vision_selection::{examples_of_csv, train_set_file};
+use crate::vision_selection::{examples_of_csv, train_set_file};
 use serde_json::json;
 
-use crate::import::{ImportError, named};
-use crate::writer::DatasetWriter;
+use dataperf_datasets::DatasetWriter;
+use dataperf_datasets::{ImportError, named};
 
 /// A training set's files by concept.
 type Files = BTreeMap<String, PathBuf>;

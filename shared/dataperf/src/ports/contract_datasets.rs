@@ -56,8 +56,7 @@ pub(super) async fn datasets(table: &impl Maintenance, benchmark: &str) -> Outco
         verdict: story.verdict(Some(0.625)),
         ..second
     };
-    let revised = table
-        .revise(&again, &HOSTED, Ranking::Best, &run.id).await?;
+    let revised = table.revise(&again, &HOSTED, Ranking::Best, &run.id).await?;
     assert_eq!(revised, Revised::Recorded);
     assert_eq!(
         story.top().await?,

@@ -1,7 +1,7 @@
 //! More images, made of those that are there.
 
 use super::Images;
-use crate::random::Random;
+use dataperf_baselines::random::Random;
 
 /// Standard deviation of the tangent of half the angle by which images are turned: some 10 degrees.
 const HALF_TANGENT: f64 = 0.09;

@@ -1,7 +1,7 @@
 //! The same number of images of each class.
 
 use super::Images;
-use crate::random::Random;
+use dataperf_baselines::random::Random;
 
 /// As many images of each class as the largest has, or as `max_images` leaves room for: images of smaller classes are
 /// repeated, each about as often as another, and of larger ones some are drawn. A class without an image stays without.

@@ -5,9 +5,9 @@ use dataperf_numerics::network::{Network, train};
 use ndarray::Array2;
 
 use super::Images;
-use crate::BaselineError;
-use crate::speech::confident_learning::{flagged, label_quality};
-use crate::splits::stratified_folds;
+use dataperf_baselines::BaselineError;
+use dataperf_baselines::speech::confident_learning::{flagged, label_quality};
+use dataperf_baselines::splits::stratified_folds;
 
 /// Folds of the out-of-sample probabilities: each is a training of the network.
 const N_FOLDS: usize = 5;
@@ -49,7 +49,7 @@ impl Doubts {
 /// [`BaselineError`] when no class has an image for each fold, or the network can't be trained.
 ///
 /// # Source
-/// As of [`crate::speech::confident_learning`].
+/// As of [`dataperf_baselines::speech::confident_learning`].
 pub fn doubts(images: &Images, seed: u32, progress: &dyn Progress) -> Result<Doubts, BaselineError> {
     let n_images = images.classes.len();
     let folds = stratified_folds(&images.classes, N_FOLDS, seed)?;

@@ -49,11 +49,11 @@ impl Images {
 
 #[cfg(test)]
 mod tests {
+    use crate::own_data::curation::numerals::{NUMERALS, SIDE, START_SEED, start_set};
     use dataperf::progress::Silent;
-    use dataperf_datasets::numerals::{NUMERALS, SIDE, START_SEED, start_set};
 
     use super::*;
-    use crate::random::Random;
+    use dataperf_baselines::random::Random;
 
     /// The first numerals of the demo's start set.
     fn numerals(n: usize) -> Images {
