@@ -192,7 +192,15 @@ fn assert_pure(package: &str) {
 
 /// The crates that `package` is compiled with, without those of its tests.
 fn needed(package: &str) -> BTreeSet<String> {
-    let tree = cargo(&["tree", "--package", package, "--edges", "normal", "--prefix", "none"]);
+    let tree = cargo(&[
+        "tree",
+        "--package",
+        package,
+        "--edges",
+        "normal",
+        "--prefix",
+        "none",
+    ]);
     let names = tree.lines().filter_map(|line| line.split(' ').next());
     let names: BTreeSet<String> = names.map(str::to_owned).collect();
     assert!(names.contains(package), "{tree}");
@@ -217,7 +225,10 @@ fn what_is_shared_knows_no_benchmark() {
     );
     for shared in ["dataperf-datasets", "dataperf-baselines"] {
         let known = ["dataperf", "dataperf-numerics", shared];
-        assert!(ours(shared).iter().all(|name| known.contains(&name.as_str())), "{shared}");
+        assert!(
+            ours(shared).iter().all(|name| known.contains(&name.as_str())),
+            "{shared}"
+        );
     }
 }
 
@@ -226,8 +237,17 @@ fn what_is_shared_knows_no_benchmark() {
 fn functions_import_nothing_and_have_no_baselines() {
     for function in functions() {
         let needed = needed(&function);
-        for foreign in ["parquet", "serde-saphyr", "smartcore", "dataperf-datasets", "dataperf-baselines"] {
-            assert!(!needed.contains(foreign), "`{function}` is compiled with `{foreign}`");
+        for foreign in [
+            "parquet",
+            "serde-saphyr",
+            "smartcore",
+            "dataperf-datasets",
+            "dataperf-baselines",
+        ] {
+            assert!(
+                !needed.contains(foreign),
+                "`{function}` is compiled with `{foreign}`"
+            );
         }
     }
 }

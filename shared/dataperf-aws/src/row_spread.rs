@@ -149,7 +149,10 @@ mod tests {
 
     #[test]
     fn a_row_keeps_the_spread_and_the_level_that_shows_it() {
-        let of_seeds = RowSpread::of(&scored(&json!({ "per_seed": [0.25, 0.75], "seeds": [1, 2] })), &HOSTED);
+        let of_seeds = RowSpread::of(
+            &scored(&json!({ "per_seed": [0.25, 0.75], "seeds": [1, 2] })),
+            &HOSTED,
+        );
         let (level, spread) = of_seeds.shown_at.clone().expect("a spread");
         assert_eq!(
             (level, spread.values.as_slice()),
