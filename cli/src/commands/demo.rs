@@ -17,13 +17,14 @@ use super::baseline::{MakeTask, Methods, make_into};
 use super::dataset::{ImportTask, Switch, leaderboards, open, publish};
 use super::demo_nibbler::{self, play, prepare};
 use super::leaderboard::{boards, document, print};
-use super::local::{FunctionArgs, config, organizer_token, start, stopped, with_token};
+use super::local::{FunctionArgs, IMAGES, config, organizer_token, start, with_token};
 use super::submit::{receipt, upload};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
 use crate::output::{Format, print_json, table};
 use crate::progress;
 use crate::registry::with_benchmark;
+use crate::stop::stopped;
 
 const UPLOADS_AT_ONCE: usize = 8;
 const POLL: Duration = Duration::from_millis(250);
@@ -112,7 +113,13 @@ pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
     let has_nibbler = data.join(dataperf_nibbler::BENCHMARK).is_dir();
     if has_nibbler {
         let shipped = data.join(dataperf_nibbler::BENCHMARK);
-        prepare(&cloud, local.images_endpoint(), &shipped, scratch.path()).await?;
+        prepare(
+            &cloud,
+            local.outside(IMAGES).unwrap_or_default(),
+            &shipped,
+            scratch.path(),
+        )
+        .await?;
         shown.push(dataperf_nibbler::BENCHMARK);
     }
     let all = async {

@@ -1,9 +1,10 @@
 //! A service that makes images, as they are reached over the Internet: `POST /v1/images/generations`. It draws the prompt.
 //!
-//! Tests tell it how to behave; otherwise it is well.
+//! Whoever runs a cloud on one machine serves its [`router`](ImageService::router) there, in place of the services that an
+//! organizer of Adversarial Nibbler names. Tests tell it how to behave; otherwise it is well.
 
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::Router;
 use axum::body::Bytes;
@@ -16,8 +17,6 @@ use font8x8::UnicodeFonts as _;
 use http::{HeaderMap, StatusCode, header};
 use serde::Deserialize;
 use serde_json::{Value, json};
-
-use crate::database::{locked, now_ms};
 
 /// The key that callers show.
 pub const IMAGES_KEY: &str = "local-images-key";
@@ -93,7 +92,8 @@ impl ImageService {
         *locked(&self.inner.n_requests)
     }
 
-    pub(crate) fn router(&self) -> Router {
+    /// What answers requests.
+    pub fn router(&self) -> Router {
         Router::new()
             .route("/v1/images/generations", post(generate))
             .with_state(self.clone())
@@ -155,7 +155,18 @@ async fn generate(State(service): State<ImageService>, headers: HeaderMap, body:
         })
         .map(|png| json!({ "b64_json": STANDARD.encode(png) }))
         .collect();
-    axum::Json(json!({ "created": now_ms() / 1000, "data": images })).into_response()
+    axum::Json(json!({ "created": seconds_now(), "data": images })).into_response()
+}
+
+/// Unix time in seconds.
+fn seconds_now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.unwrap_or_default().as_secs()
+}
+
+/// What is behind the mutex. A panic while it was locked leaves it whole: it is replaced as a unit.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn refusal(status: StatusCode, code: &str, message: &str) -> Response {
