@@ -232,6 +232,31 @@ fn what_is_shared_knows_no_benchmark() {
     }
 }
 
+/// Who scores offline compiles no cloud, and a release can inject no faults.
+#[test]
+fn the_command_line_is_built_without_a_cloud_and_without_faults() {
+    let arguments = [
+        "tree",
+        "--package",
+        "dataperf-cli",
+        "--edges",
+        "normal",
+        "--prefix",
+        "none",
+    ];
+    let offline = cargo(&[&arguments[..], &["--no-default-features"]].concat());
+    for foreign in ["dataperf-local", "rusqlite", "s3s", "axum"] {
+        let is_it = |line: &str| line.starts_with(&format!("{foreign} "));
+        assert!(
+            !offline.lines().any(is_it),
+            "`{foreign}` is in the command line for offline use"
+        );
+    }
+    let whole = cargo(&[&arguments[..], &["--format", "{p} features:{f}"]].concat());
+    let local = whole.lines().find(|line| line.starts_with("dataperf-local "));
+    assert!(local.is_some_and(|line| !line.contains("faults")), "{local:?}");
+}
+
 /// A function evaluates artifacts: no importer, no reader of Parquet and no learner of a baseline is compiled into it.
 #[test]
 fn functions_import_nothing_and_have_no_baselines() {

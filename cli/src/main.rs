@@ -10,6 +10,7 @@ mod output;
 mod page;
 mod progress;
 mod registry;
+#[cfg(feature = "local")]
 mod secret_file;
 mod stop;
 

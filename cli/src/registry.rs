@@ -6,7 +6,7 @@ use dataperf_baselines::{Baselines, Method};
 use dataperf_datasets::Import;
 
 /// Something to do with a benchmark that is known by its id only when the program runs.
-pub(crate) trait Task {
+pub(crate) trait Action {
     /// What comes of it.
     type Output;
     /// Does it.
@@ -15,11 +15,11 @@ pub(crate) trait Task {
 
 macro_rules! dispatch {
     ($($benchmark:ty,)*) => {
-        /// Does `task` with the benchmark that `id` names.
-        pub(crate) async fn with_benchmark<T: Task>(id: &str, task: T) -> Result<T::Output> {
+        /// Does `action` with the benchmark that `id` names.
+        pub(crate) async fn with_benchmark<A: Action>(id: &str, action: A) -> Result<A::Output> {
             $(
                 if id == <$benchmark as dataperf::Benchmark>::ID {
-                    return task.run::<$benchmark>().await;
+                    return action.run::<$benchmark>().await;
                 }
             )*
             bail!("there is no benchmark `{id}`: choose one of `{}`", dataperf_benchmarks::IDS.join("`, `"))

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::access::{Admission, Callers, Guard};
-use crate::config::{AccessKey, Config, FunctionSpec, TableSpec};
+use crate::config::{AccessKey, Config, FunctionSpec, OutsideService};
 use crate::data_dir::DataDir;
 use crate::database::{Database, locked};
 use crate::error::{DatabaseError, InvokeError, StartError, WaitError};
@@ -75,8 +75,7 @@ impl LocalCloud {
         private::close_to_others(&data_dir);
         let ports = Ports::open(&config).await?;
 
-        let partition_keys = config.table.as_ref().map(TableSpec::partition_keys);
-        let throttling = Arc::new(Throttling::new(partition_keys.unwrap_or_default()));
+        let throttling = Arc::new(Throttling::new(config.table.as_ref()));
         let faults = Arc::new(Faults::new());
         let callers = Arc::new(Callers::new(&config));
         let guard = Guard::new(&callers);
@@ -129,12 +128,8 @@ impl LocalCloud {
             &faults,
             &stop_servers,
         ));
-        // no storm of the cloud's reaches them: they are others', and have faults of their own
-        let mut outside = BTreeMap::new();
-        for ((name, port), service) in ports.outside.into_iter().zip(config.outside) {
-            outside.insert(name, port.endpoint.clone());
-            servers.push(spawn(port, None, service.router, &faults, &stop_servers));
-        }
+        let others = ports.outside.into_iter().zip(config.outside);
+        let outside = spawn_outside(others, &mut servers, &faults, &stop_servers);
         let context = HostContext {
             queue: Arc::clone(&queue),
             faults: Arc::clone(&faults),
@@ -341,6 +336,21 @@ impl LocalCloud {
         locked(&self.inner.http).take();
         self.inner.data_dir.unlock();
     }
+}
+
+/// Serves services of others; their addresses by their names. No storm of the cloud's reaches them: they are others'.
+fn spawn_outside(
+    others: impl Iterator<Item = ((&'static str, Port), OutsideService)>,
+    servers: &mut Vec<JoinHandle<()>>,
+    faults: &Arc<Faults>,
+    stop: &CancellationToken,
+) -> BTreeMap<&'static str, String> {
+    let mut endpoints = BTreeMap::new();
+    for ((name, port), service) in others {
+        endpoints.insert(name, port.endpoint.clone());
+        servers.push(spawn(port, None, service.router, faults, stop));
+    }
+    endpoints
 }
 
 /// Serves what is a router to programs; `service` names it to the faults that may strike it.

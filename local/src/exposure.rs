@@ -20,6 +20,10 @@ pub(crate) struct EventFate {
 }
 
 /// What a function's new processes run out of; `None` leaves it as plenty as the machine has.
+#[cfg_attr(
+    not(feature = "faults"),
+    expect(unreachable_pub, reason = "of the feature's interface")
+)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shortage {
     /// The most bytes of memory that a process may have; one that asks for more ends.

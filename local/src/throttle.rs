@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use serde_json::Value;
 
+use crate::config::TableSpec;
 use crate::database::locked;
 
 const UNIT_BYTES: usize = 1024;
@@ -29,9 +30,9 @@ pub(crate) struct Throttling {
 
 impl Throttling {
     /// Off at first.
-    pub(crate) fn new(partition_keys: Vec<String>) -> Self {
+    pub(crate) fn new(table: Option<&TableSpec>) -> Self {
         Self {
-            partition_keys,
+            partition_keys: table.map(TableSpec::partition_keys).unwrap_or_default(),
             throttle: Mutex::default(),
             n_throttled: AtomicUsize::new(0),
         }

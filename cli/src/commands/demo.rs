@@ -13,8 +13,8 @@ use dataperf_benchmarks::IDS;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
 
-use super::baseline::{MakeTask, Methods, make_into};
-use super::dataset::{ImportTask, Switch, leaderboards, open, publish};
+use super::baseline::{MakeBaseline, Methods, make_into};
+use super::dataset::{ImportSource, Switch, leaderboards, open, publish};
 use super::demo_nibbler::{self, play, prepare};
 use super::leaderboard::{boards, document, print};
 use super::local::{FunctionArgs, IMAGES, config, organizer_token, start, with_token};
@@ -99,7 +99,7 @@ pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
         let (from, out) = (data.join(benchmark), scratch.path().join(benchmark));
         with_benchmark(
             benchmark,
-            ImportTask {
+            ImportSource {
                 from: &from,
                 out: &out,
             },
@@ -220,7 +220,7 @@ async fn plan_baselines(benchmark: &'static str, dataset: &Path, scratch: &Path)
     let mut planned = Vec::new();
     for leaderboard in boards.into_iter().map(|board| board.name) {
         for method in &methods {
-            let task = MakeTask {
+            let task = MakeBaseline {
                 dataset,
                 leaderboard: &leaderboard,
                 method: method.name,

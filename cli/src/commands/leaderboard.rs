@@ -152,6 +152,7 @@ pub(crate) struct Shown {
 }
 
 /// The boards with their first rows.
+#[cfg(feature = "local")]
 pub(crate) async fn boards(
     cloud: &Cloud,
     benchmark: &str,

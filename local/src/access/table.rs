@@ -10,14 +10,14 @@ use crate::config::{ACCOUNT_ID, REGION};
 
 /// One thing that is asked for.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Wanted {
+pub(crate) struct AccessNeeded {
     action: String,
     resource: String,
     /// The partition keys it concerns, if they can be told.
     keys: Option<Vec<String>>,
 }
 
-impl Wanted {
+impl AccessNeeded {
     pub(crate) fn request(&self) -> Request<'_> {
         let keys = self.keys.clone().map(|keys| ("dynamodb:LeadingKeys", keys));
         Request {
@@ -30,7 +30,7 @@ impl Wanted {
 
 /// Everything a request wants: each operation of a transaction counts by itself. `names` are the partition keys of the table, and
 /// then of its indexes.
-pub(crate) fn wanted(parts: &Parts, body: &[u8], names: &[String]) -> Vec<Wanted> {
+pub(crate) fn wanted(parts: &Parts, body: &[u8], names: &[String]) -> Vec<AccessNeeded> {
     let target = parts
         .headers
         .get("x-amz-target")
@@ -46,7 +46,7 @@ pub(crate) fn wanted(parts: &Parts, body: &[u8], names: &[String]) -> Vec<Wanted
     }
 }
 
-fn transaction(items: &Value, names: &[String]) -> Vec<Wanted> {
+fn transaction(items: &Value, names: &[String]) -> Vec<AccessNeeded> {
     let operations = items
         .as_array()
         .into_iter()
@@ -64,7 +64,7 @@ fn transaction(items: &Value, names: &[String]) -> Vec<Wanted> {
     wanted.collect()
 }
 
-fn batch(operation: &str, tables: &Value, names: &[String]) -> Vec<Wanted> {
+fn batch(operation: &str, tables: &Value, names: &[String]) -> Vec<AccessNeeded> {
     let tables = tables.as_object().into_iter().flatten();
     let wanted = tables.map(|(table, requests)| {
         let gets = requests["Keys"].as_array().into_iter().flatten();
@@ -73,7 +73,7 @@ fn batch(operation: &str, tables: &Value, names: &[String]) -> Vec<Wanted> {
                 .pointer("/PutRequest/Item")
                 .or_else(|| request.pointer("/DeleteRequest/Key"))
         });
-        Wanted {
+        AccessNeeded {
             action: format!("dynamodb:{operation}"),
             resource: arn(table, None),
             keys: gets
@@ -85,10 +85,10 @@ fn batch(operation: &str, tables: &Value, names: &[String]) -> Vec<Wanted> {
     wanted.collect()
 }
 
-fn one(operation: &str, body: &Value, names: &[String]) -> Wanted {
+fn one(operation: &str, body: &Value, names: &[String]) -> AccessNeeded {
     let item = ["Key", "Item"].iter().find_map(|name| body.get(name));
     let key = item.map_or_else(|| queried_key(body, names), |item| partition_key(item, names));
-    Wanted {
+    AccessNeeded {
         action: format!("dynamodb:{operation}"),
         resource: arn(
             body["TableName"].as_str().unwrap_or_default(),
@@ -140,7 +140,7 @@ mod tests {
         ["pk", "board"].map(str::to_owned).into()
     }
 
-    fn keys(wanted: &Wanted) -> Option<Vec<&str>> {
+    fn keys(wanted: &AccessNeeded) -> Option<Vec<&str>> {
         wanted
             .keys
             .as_ref()

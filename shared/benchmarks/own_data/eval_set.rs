@@ -125,6 +125,6 @@ impl EvalSet {
 ///
 /// # Errors
 /// [`FrozenError::ForParticipants`].
-pub(super) fn to_score(eval: Option<&EvalSet>) -> Result<&EvalSet, FrozenError> {
+pub(super) fn scoring_eval_set(eval: Option<&EvalSet>) -> Result<&EvalSet, FrozenError> {
     eval.ok_or(FrozenError::ForParticipants { missing: "eval set" })
 }

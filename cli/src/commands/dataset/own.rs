@@ -9,7 +9,7 @@ use dataperf_benchmarks::own_data::TASKS;
 use serde_json::json;
 
 use super::trial::{Trial, try_all};
-use super::{ImportTask, leaderboards, open};
+use super::{ImportSource, leaderboards, open};
 use crate::Done;
 use crate::output::{Format, align_right, print_json, table};
 use crate::registry::with_benchmark;
@@ -69,7 +69,7 @@ pub(crate) struct CheckArgs {
 pub(super) async fn check(args: CheckArgs, format: Format) -> Result<Done> {
     let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
     let out = scratch.path().join("frozen");
-    let task = ImportTask {
+    let task = ImportSource {
         from: &args.from,
         out: &out,
     };

@@ -1,7 +1,7 @@
 //! Curation.
 
 use crate::own_data::curation::numerals::zip_of_images;
-use crate::own_data::curation::{Curation, Kind, Parameters, START, read_images, read_rows};
+use crate::own_data::curation::{Curation, ExampleKind, Parameters, START, read_images, read_rows};
 use dataperf::dataset::Dataset;
 use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::ports::bucket::Bucket;
@@ -48,7 +48,7 @@ impl Baselines for Curation {
     /// Of tables there are fewer.
     fn methods(manifest: &Manifest) -> Result<Vec<&'static Method>, FrozenError> {
         let parameters: Parameters = manifest.parameters()?;
-        let is_table = matches!(parameters.examples, Kind::Table { .. });
+        let is_table = matches!(parameters.examples, ExampleKind::Table { .. });
         let works = |method: &&Method| !is_table || ["as-it-is", "cleanlab"].contains(&method.name);
         Ok(Self::METHODS.iter().filter(works).collect())
     }
@@ -70,7 +70,7 @@ impl Baselines for Curation {
             .find(|board| board.name == leaderboard);
         let max_examples = board.map_or(0, |board| board.max_examples);
         let artifact = match parameters.examples {
-            Kind::Images { height, width } => {
+            ExampleKind::Images { height, width } => {
                 let start = dataset.file(&format!("{START}.zip")).await?;
                 let read = read_images(&start, &parameters.scoring.classes, height, width)
                     .map_err(|found| unusable(&found))?;
@@ -90,7 +90,7 @@ impl Baselines for Curation {
                 };
                 packed(&made, &parameters.scoring.classes, max_examples)?
             }
-            Kind::Table { .. } => {
+            ExampleKind::Table { .. } => {
                 let start = dataset.file(&format!("{START}.csv")).await?;
                 match method {
                     "as-it-is" => start.to_vec(),

@@ -9,8 +9,8 @@ use rayon::prelude::*;
 
 use super::images::decode_png;
 use super::submission::{Content, Image, Row};
-use super::{Board, Kind, Model, Parameters, Submission};
-use crate::own_data::eval_set::to_score;
+use super::{Board, ExampleKind, Model, Parameters, Submission};
+use crate::own_data::eval_set::scoring_eval_set;
 use crate::own_data::scoring::repeats;
 use crate::own_data::table::{FEATURES, features_file, whole};
 use crate::own_data::{EVAL, EvalSet, Scoring};
@@ -23,7 +23,7 @@ use dataperf::{Reason, Reasons, Rejection, quote};
 #[derive(Debug)]
 pub struct Frozen {
     scoring: Scoring<Model>,
-    examples: Kind,
+    examples: ExampleKind,
     board: Board,
     eval: Option<EvalSet>,
     /// `(n_items, height * width)` grey levels of the eval set, where examples are images.
@@ -42,8 +42,8 @@ impl Frozen {
         let mut eval_images = Bytes::new();
         let eval = match (parameters.examples, EvalSet::table_in(manifest)) {
             (_, None) => None,
-            (Kind::Table { .. }, Some(_)) => EvalSet::decode(manifest, files, &scoring)?,
-            (Kind::Images { height, width }, Some(table)) => {
+            (ExampleKind::Table { .. }, Some(_)) => EvalSet::decode(manifest, files, &scoring)?,
+            (ExampleKind::Images { height, width }, Some(table)) => {
                 let path = features_file(table);
                 let tensor = manifest.tensor(&path, FEATURES, Dtype::U8, 2)?;
                 if tensor.shape[1] != height * width {
@@ -135,20 +135,20 @@ impl Checked {
             }
         };
         let training = match (content, frozen.examples) {
-            (Content::Images(images), Kind::Images { height, width }) => {
+            (Content::Images(images), ExampleKind::Images { height, width }) => {
                 // What is too much is not unpacked.
                 let wanted = &images[..images.len().min(max_examples)];
                 Training::Images(pixels(wanted, height, width, &mut reasons))
             }
-            (Content::Rows(rows), Kind::Table { n_features }) => {
+            (Content::Rows(rows), ExampleKind::Table { n_features }) => {
                 Training::Table(table(&rows, n_features, frozen, &mut reasons))
             }
-            (Content::Images(_), Kind::Table { .. }) => {
+            (Content::Images(_), ExampleKind::Table { .. }) => {
                 let message = "the file is a zip, and this contest is on tables: send a CSV, `label` and then the numbers";
                 reasons.add(Reason::new("wrong_form", "", message));
                 Training::Images(Vec::new())
             }
-            (Content::Rows(_), Kind::Images { .. }) => {
+            (Content::Rows(_), ExampleKind::Images { .. }) => {
                 let message =
                     "the file is a CSV, and this contest is on images: send a zip of `CLASS/name.png`";
                 reasons.add(Reason::new("wrong_form", "", message));
@@ -293,7 +293,7 @@ fn table(rows: &[Row], n_features: usize, frozen: &Frozen, reasons: &mut Reasons
 /// What the model of each seed says of every item.
 pub(super) fn evidence(checked: &Checked, frozen: &Frozen) -> Result<Evidence, FrozenError> {
     let damaged = |why: String| FrozenError::damaged(&features_file(EVAL), why);
-    let eval = to_score(frozen.eval.as_ref())?;
+    let eval = scoring_eval_set(frozen.eval.as_ref())?;
     let Scoring {
         classes,
         model,
@@ -302,7 +302,7 @@ pub(super) fn evidence(checked: &Checked, frozen: &Frozen) -> Result<Evidence, F
     } = &frozen.scoring;
     let (kind, predicted) = match (&checked.training, model) {
         (Training::Images(pixels), Model::Network(_)) => {
-            let Kind::Images { height, width } = frozen.examples else {
+            let ExampleKind::Images { height, width } = frozen.examples else {
                 return Err(damaged("the network is for images".into()));
             };
             let of_seed = |&seed: &u32| {
@@ -336,7 +336,7 @@ pub(super) fn scorecard(
     evidence: &Evidence,
     weights: &Weights,
 ) -> Result<Scorecard, EvidenceError> {
-    let eval = to_score(frozen.eval.as_ref()).map_err(|error| EvidenceError::OtherData {
+    let eval = scoring_eval_set(frozen.eval.as_ref()).map_err(|error| EvidenceError::OtherData {
         why: error.to_string(),
     })?;
     let unit = eval.unit(evidence, &frozen.scoring)?;

@@ -55,7 +55,7 @@ pub struct Parameters {
     /// What people are told.
     pub about: About,
     /// What an example is.
-    pub examples: Kind,
+    pub examples: ExampleKind,
     /// How a training set becomes a score.
     pub scoring: Scoring<Model>,
     /// The boards, which share the eval set.
@@ -65,7 +65,7 @@ pub struct Parameters {
 /// What an example is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Kind {
+pub enum ExampleKind {
     /// A grey image.
     Images {
         /// Pixels.

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use super::{Checked, Extent, Parameters, TRAIN, TRUTH};
-use crate::own_data::eval_set::to_score;
+use crate::own_data::eval_set::scoring_eval_set;
 use crate::own_data::table::{Examples, ID, LABEL, examples_file, features, features_file};
 use crate::own_data::{EVAL, EvalSet, Scoring};
 use dataperf::Scorecard;
@@ -101,7 +101,7 @@ impl Frozen {
 
     /// The right classes and the eval set, where the data set is whole.
     fn hidden(&self) -> Result<(&[u8], &EvalSet), FrozenError> {
-        let eval = to_score(self.eval.as_ref())?;
+        let eval = scoring_eval_set(self.eval.as_ref())?;
         let truth = self.truth.as_deref();
         let truth = truth.ok_or(FrozenError::ForParticipants {
             missing: "right labels",

@@ -15,7 +15,7 @@ use dataperf::ports::bucket::Bucket;
 use serde_json::json;
 
 use super::document::{FILE, Members, Reader};
-use super::examples::{Examples, Wanted, csv_of};
+use super::examples::{Examples, ExpectedColumns, csv_of};
 use super::features::freeze_all;
 use super::problems::{Problems, within};
 use super::source::{Files, Opened, Source};
@@ -27,11 +27,11 @@ use dataperf_datasets::{Import, ImportError, Progress};
 
 const KEYS: &[&str] = &["sellers", "prices", "budget", "trials", "seed"];
 const BOARD_KEYS: &[&str] = &["name", "about"];
-const LABELLED: Wanted = Wanted {
+const LABELLED: ExpectedColumns = ExpectedColumns {
     required: &["label"],
     optional: &["id"],
 };
-const PRICED: Wanted = Wanted {
+const PRICED: ExpectedColumns = ExpectedColumns {
     required: &["seller", "price"],
     optional: &[],
 };

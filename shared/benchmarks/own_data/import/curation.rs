@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use crate::own_data::curation::{
-    Board, Curation, FixedNetwork, Kind, LABEL_BOOK, MAX_EXAMPLES, Model, Parameters, ReadImages, START,
-    read_images, read_rows,
+    Board, Curation, ExampleKind, FixedNetwork, LABEL_BOOK, MAX_EXAMPLES, Model, Parameters, ReadImages,
+    START, read_images, read_rows,
 };
 use crate::own_data::table::{FEATURES, examples_file, features_file};
 use crate::own_data::{EVAL, PUBLIC_EVAL, ScoreMetric, Scoring};
@@ -72,7 +72,7 @@ impl Import for Curation {
                     writer,
                     &mut problems,
                 )?;
-                Some(Kind::Images {
+                Some(ExampleKind::Images {
                     height: size.0,
                     width: size.1,
                 })
@@ -133,21 +133,21 @@ impl Import for Curation {
             .file(&format!("{START}.{}", ending(parameters.examples)))
             .await?;
         Ok(match parameters.examples {
-            Kind::Images { height, width } => {
+            ExampleKind::Images { height, width } => {
                 let Ok(images) = read_images(&start, &parameters.scoring.classes, height, width) else {
                     return Ok(None);
                 };
                 largest_zip(&images, (height, width), &parameters.scoring.classes, board)
             }
-            Kind::Table { .. } => Some(largest_csv(&start, board)),
+            ExampleKind::Table { .. } => Some(largest_csv(&start, board)),
         })
     }
 }
 
-fn ending(examples: Kind) -> &'static str {
+fn ending(examples: ExampleKind) -> &'static str {
     match examples {
-        Kind::Images { .. } => "zip",
-        Kind::Table { .. } => "csv",
+        ExampleKind::Images { .. } => "zip",
+        ExampleKind::Table { .. } => "csv",
     }
 }
 
@@ -407,7 +407,7 @@ fn freeze_rows(
     book: Option<&NamedFile>,
     writer: &mut DatasetWriter,
     notes: &mut Vec<String>,
-) -> Result<Option<Kind>, ImportError> {
+) -> Result<Option<ExampleKind>, ImportError> {
     let eval = members.get("eval").and_then(|node| reader.source(node, "eval"));
     let public = members
         .get("public_eval")
@@ -469,5 +469,5 @@ fn freeze_rows(
         notes.extend(super::casts(evals.hidden.iter().chain(&evals.public)));
         evals.freeze(writer)?;
     }
-    Ok(n_features.map(|n_features| Kind::Table { n_features }))
+    Ok(n_features.map(|n_features| ExampleKind::Table { n_features }))
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use dataperf::offer;
 
-use super::problems::OfFile;
+use super::problems::RowProblems;
 use dataperf_datasets::embeddings;
 
 /// The longest id, group or class.
@@ -23,17 +23,17 @@ pub(super) struct Examples {
 }
 
 /// The columns that are read, and whether there have to be some of them.
-pub(super) struct Wanted {
+pub(super) struct ExpectedColumns {
     pub(super) required: &'static [&'static str],
     pub(super) optional: &'static [&'static str],
 }
 
 impl Examples {
-    /// Reads the wanted columns of a CSV or Parquet file.
+    /// Reads the expected columns of a CSV or Parquet file.
     ///
     /// # Errors
     /// Sentences: not readable, a column missing, a line with another number of fields, an empty or long field.
-    pub(super) fn read(name: &str, path: &Path, wanted: &Wanted) -> Result<Self, Vec<String>> {
+    pub(super) fn read(name: &str, path: &Path, expected: &ExpectedColumns) -> Result<Self, Vec<String>> {
         let is_parquet = path
             .extension()
             .is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"));
@@ -41,11 +41,11 @@ impl Examples {
             return Err(vec![format!("`{name}` is no file")]);
         }
         let mut examples = if is_parquet {
-            Self::of_parquet(name, path, wanted)?
+            Self::of_parquet(name, path, expected)?
         } else {
-            Self::of_csv(name, path, wanted)?
+            Self::of_csv(name, path, expected)?
         };
-        let missing = wanted
+        let missing = expected
             .required
             .iter()
             .filter(|column| !examples.columns.contains_key(**column));
@@ -54,7 +54,7 @@ impl Examples {
             return Err(vec![format!(
                 "`{name}` has no column {}: give it the columns {}",
                 missing.join(", "),
-                listed(wanted)
+                listed(expected)
             )]);
         }
         examples.check_fields()?;
@@ -67,7 +67,7 @@ impl Examples {
         Ok(examples)
     }
 
-    fn of_csv(name: &str, path: &Path, wanted: &Wanted) -> Result<Self, Vec<String>> {
+    fn of_csv(name: &str, path: &Path, expected: &ExpectedColumns) -> Result<Self, Vec<String>> {
         let about = |why: String| vec![format!("`{name}`: {why}")];
         let reader = csv::ReaderBuilder::new().flexible(true).from_path(path);
         let mut reader = reader.map_err(|error| about(error.to_string()))?;
@@ -76,9 +76,9 @@ impl Examples {
             .iter()
             .map(|name| name.trim().trim_start_matches('\u{feff}').to_owned())
             .collect();
-        let mut problems = OfFile::default();
+        let mut problems = RowProblems::default();
         let mut columns: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for known in wanted.required.iter().chain(wanted.optional) {
+        for known in expected.required.iter().chain(expected.optional) {
             match names.iter().filter(|name| name == known).count() {
                 0 => {}
                 1 => drop(columns.insert((*known).to_owned(), Vec::new())),
@@ -118,9 +118,9 @@ impl Examples {
         })
     }
 
-    fn of_parquet(name: &str, path: &Path, wanted: &Wanted) -> Result<Self, Vec<String>> {
+    fn of_parquet(name: &str, path: &Path, expected: &ExpectedColumns) -> Result<Self, Vec<String>> {
         let mut columns = BTreeMap::new();
-        for column in wanted.required.iter().chain(wanted.optional) {
+        for column in expected.required.iter().chain(expected.optional) {
             if let Some(texts) = embeddings::read_texts(path, column)? {
                 columns.insert((*column).to_owned(), texts);
             }
@@ -143,7 +143,7 @@ impl Examples {
     }
 
     fn check_fields(&self) -> Result<(), Vec<String>> {
-        let mut problems = OfFile::default();
+        let mut problems = RowProblems::default();
         for (column, fields) in &self.columns {
             for (row, field) in fields.iter().enumerate() {
                 let place = self.place(row);
@@ -176,14 +176,14 @@ impl Examples {
         self.columns.get(name).map(Vec::as_slice)
     }
 
-    /// A column of [`Wanted::required`].
+    /// A column of [`ExpectedColumns::required`].
     pub(super) fn required(&self, name: &str) -> &[String] {
         self.column(name).unwrap_or_default()
     }
 
     /// Ids that stand there twice.
     pub(super) fn check_ids(&self) -> Vec<String> {
-        let (mut first, mut problems) = (HashMap::new(), OfFile::default());
+        let (mut first, mut problems) = (HashMap::new(), RowProblems::default());
         for (row, id) in self.required("id").iter().enumerate() {
             if let Some(first) = first.insert(id, row) {
                 problems.add(|| {
@@ -201,7 +201,7 @@ impl Examples {
     /// Labels that are no class.
     pub(super) fn check_classes(&self, column: &str, classes: &[String]) -> Vec<String> {
         let known: Vec<&str> = classes.iter().map(String::as_str).collect();
-        let mut problems = OfFile::default();
+        let mut problems = RowProblems::default();
         for (row, label) in self.required(column).iter().enumerate() {
             if !known.contains(&label.as_str()) {
                 problems.add(|| {
@@ -256,8 +256,11 @@ pub(super) fn csv_of<'a>(
     writer.into_inner().unwrap_or_default()
 }
 
-fn listed(wanted: &Wanted) -> String {
-    let required = wanted.required.iter().map(|column| format!("`{column}`"));
-    let optional = wanted.optional.iter().map(|column| format!("perhaps `{column}`"));
+fn listed(expected: &ExpectedColumns) -> String {
+    let required = expected.required.iter().map(|column| format!("`{column}`"));
+    let optional = expected
+        .optional
+        .iter()
+        .map(|column| format!("perhaps `{column}`"));
     required.chain(optional).collect::<Vec<_>>().join(", ")
 }

@@ -8,7 +8,7 @@ use crate::own_data::table::{FEATURES, features_file};
 use dataperf::frozen::Dtype;
 use dataperf_numerics::numbers::Encoding;
 
-use super::problems::OfFile;
+use super::problems::RowProblems;
 use dataperf_datasets::ImportError;
 use dataperf_datasets::embeddings;
 use dataperf_datasets::npy::{self, Kind};
@@ -89,7 +89,7 @@ impl FeatureFile {
     pub(super) fn scan(&self) -> Result<Scanned, Vec<String>> {
         let name = &self.name;
         let about = |why: String| vec![format!("`{name}`: {why}")];
-        let mut problems = OfFile::default();
+        let mut problems = RowProblems::default();
         let (mut n_rows, mut n_features) = (0, 0);
         let (mut is_whole, mut is_exact, mut is_narrow) = (true, true, true);
         let mut row_hashes = Vec::new();

@@ -23,7 +23,7 @@ use crate::own_data::{EVAL, PUBLIC_EVAL, ScoreMetric, Scoring};
 pub use init::{TASKS, init, schema};
 
 use self::document::{Common, FILE, Members, Reader};
-use self::examples::Wanted;
+use self::examples::ExpectedColumns;
 use self::problems::{Problems, within};
 use self::source::{Opened, Source};
 use self::yaml::{At, Node};
@@ -31,7 +31,7 @@ use dataperf_datasets::DatasetWriter;
 use dataperf_datasets::ImportError;
 
 /// The columns of an eval set's examples.
-const EVAL_COLUMNS: Wanted = Wanted {
+const EVAL_COLUMNS: ExpectedColumns = ExpectedColumns {
     required: &["label"],
     optional: &["id", "group", "cluster"],
 };

@@ -41,12 +41,12 @@ impl Problems {
 
 /// The problems of the rows of one file: the first few in full, then their number.
 #[derive(Debug, Default)]
-pub(super) struct OfFile {
+pub(super) struct RowProblems {
     first: Vec<String>,
     n: usize,
 }
 
-impl OfFile {
+impl RowProblems {
     pub(super) fn add(&mut self, problem: impl FnOnce() -> String) {
         self.n += 1;
         if self.first.len() < MAX_OF_FILE {

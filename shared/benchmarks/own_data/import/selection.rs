@@ -10,7 +10,7 @@ use dataperf::ports::bucket::Bucket;
 use serde_json::json;
 
 use super::document::Reader;
-use super::examples::Wanted;
+use super::examples::ExpectedColumns;
 use super::problems::Problems;
 use super::{Evals, casts, freeze_picture, members, read, refused, to_json};
 use dataperf_datasets::DatasetWriter;
@@ -18,11 +18,11 @@ use dataperf_datasets::{Import, ImportError, Progress};
 
 const KEYS: &[&str] = &["pool", "labels"];
 const BOARD_KEYS: &[&str] = &["name", "about", "max_examples"];
-const LABELLED: Wanted = Wanted {
+const LABELLED: ExpectedColumns = ExpectedColumns {
     required: &["id", "label"],
     optional: &["group"],
 };
-const UNLABELLED: Wanted = Wanted {
+const UNLABELLED: ExpectedColumns = ExpectedColumns {
     required: &["id"],
     optional: &["group"],
 };

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::examples::{Examples, Wanted};
+use super::examples::{Examples, ExpectedColumns};
 use super::features::{FeatureFile, Scanned};
 use super::problems::{Problems, within};
 use super::yaml::At;
@@ -31,7 +31,12 @@ pub(super) struct Opened {
 
 impl Source {
     /// Reads the source, and notes everything that is wrong with it.
-    pub(super) fn open(&self, from: &Path, wanted: &Wanted, problems: &mut Problems) -> Option<Opened> {
+    pub(super) fn open(
+        &self,
+        from: &Path,
+        expected: &ExpectedColumns,
+        problems: &mut Problems,
+    ) -> Option<Opened> {
         let (features, examples) = match &self.files {
             Files::Pair { features, examples } => (features, examples),
             Files::Table(table) => (table, table),
@@ -44,7 +49,7 @@ impl Source {
             }
         };
         let (features_path, examples_path) = (path(features), path(examples));
-        let read = examples_path.map(|path| Examples::read(examples, &path, wanted));
+        let read = examples_path.map(|path| Examples::read(examples, &path, expected));
         let examples = read.and_then(|read| read.map_err(|found| problems.extend(found)).ok());
         let file = features_path.map(|path| FeatureFile::new(features, path));
         let file = file.and_then(|file| file.map_err(|why| problems.add(why)).ok())?;

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use ndarray::Array2;
 
 use super::{Checked, LabelSource, POOL, Parameters};
-use crate::own_data::eval_set::to_score;
+use crate::own_data::eval_set::scoring_eval_set;
 use crate::own_data::table::{self, Examples, ID, LABEL, examples_file, features_file};
 use crate::own_data::{EVAL, EvalSet, Scoring};
 use dataperf::Scorecard;
@@ -100,7 +100,7 @@ pub(super) fn evidence(
     chosen: &ReadRows,
 ) -> Result<Evidence, FrozenError> {
     let damaged = |why: String| FrozenError::damaged(&features_file(POOL), why);
-    let eval = to_score(frozen.eval.as_ref())?;
+    let eval = scoring_eval_set(frozen.eval.as_ref())?;
     let scoring = &frozen.scoring;
     let mut numbers = Stored::with_capacity(frozen.encoding, checked.rows().len() * frozen.n_features);
     (0..chosen.len()).for_each(|idx| numbers.extend(chosen.row(idx)));
@@ -127,7 +127,7 @@ pub(super) fn scorecard(
     weights: &Weights,
 ) -> Result<Scorecard, EvidenceError> {
     let scoring = &frozen.scoring;
-    let eval = to_score(frozen.eval.as_ref()).map_err(|error| EvidenceError::OtherData {
+    let eval = scoring_eval_set(frozen.eval.as_ref()).map_err(|error| EvidenceError::OtherData {
         why: error.to_string(),
     })?;
     let unit = eval.unit(evidence, scoring)?;
