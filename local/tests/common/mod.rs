@@ -10,7 +10,7 @@ use axum::routing::post;
 use dataperf_local::{Bucket, Config, FunctionSpec, LocalCloud, OutsideService, TableSpec, Trigger};
 use serde_json::Value;
 
-/// A service of others.
+/// A service of others, which answers at `/draw`.
 pub(crate) const OUTSIDE: &str = "outside";
 /// How long a test waits before it fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -24,7 +24,7 @@ pub(crate) fn config(dir: &Path) -> Config {
         name: OUTSIDE,
         port: 0,
         option: "port",
-        router: Router::new().route("/", post(async || "drawn")),
+        router: Router::new().route("/draw", post(async || "drawn")),
     }];
     config.retry_backoff = vec![Duration::from_millis(50), Duration::from_millis(100)];
     config

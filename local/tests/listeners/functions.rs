@@ -46,7 +46,7 @@ async fn secrets_are_read_by_programs_only() {
 async fn services_of_others_answer_programs_only() {
     let (_dir, cloud) = start().await;
     let endpoint = cloud.outside(OUTSIDE).unwrap();
-    let ask = |_: &str| Request::new("POST", "/").body("a horse");
+    let ask = |_: &str| Request::new("POST", "/draw").body("a horse");
     assert_closed_to_browsers(endpoint, ask).await;
     let answer = ask("").send(endpoint).await;
     assert_eq!((answer.status, answer.body.as_str()), (200, "drawn"));
