@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::process::Command;
 
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
-use dataperf::benchmarks::speech_selection::SpeechSelection;
 use dataperf::ports::leaderboard::Leaderboards;
 use dataperf::{Ending, Upload};
 use dataperf_aws::{Clients, Evaluators, with_causes};
+use dataperf_benchmarks::speech_selection::SpeechSelection;
 use dataperf_local::{Config, Identity, Policy};
 use serde_json::json;
 

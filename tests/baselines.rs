@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use dataperf::benchmarks::IDS;
+use dataperf_benchmarks::IDS;
 use serde_json::Value;
 
 use crate::project::{dataperf, root};

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use dataperf::benchmarks::IDS;
 use dataperf::challenge::BASELINE_PREFIX;
+use dataperf_benchmarks::IDS;
 use serde_json::Value;
 
 use crate::project::{dataperf, root};

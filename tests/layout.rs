@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use dataperf::Digest;
-use dataperf::benchmarks::speech_selection::SpeechSelection;
+use dataperf_benchmarks::speech_selection::SpeechSelection;
 use dataperf_datasets::{ImportError, Silent, import};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, FloatType};
 use parquet::file::writer::SerializedFileWriter;

@@ -19,7 +19,7 @@ use dataperf_datasets::{DirectoryBucket, Import, Silent, import};
 use safetensors::SafeTensors;
 use serde_json::Value;
 
-use crate::project::root;
+use crate::project::{hosted, root};
 
 const LEVELS: [Feedback; 3] = [Feedback::Score, Feedback::Metrics, Feedback::Full];
 
@@ -51,7 +51,7 @@ impl<B: Import> Target<B> {
     async fn score(&self, leaderboard: &str, artifact: &Value) -> Verdict {
         let verdict = self.judge(leaderboard, artifact.to_string().as_bytes()).await;
         assert_eq!(verdict.status, Ending::Scored, "{:?}", verdict.reasons);
-        let described = dataperf::scorecard::metrics_of(B::ID);
+        let described = hosted(B::ID).metrics;
         for leaf in dataperf::scorecard::leaves(described, &verdict.metrics) {
             assert!(leaf.metric.is_some(), "`{}` has no description", leaf.name());
         }
@@ -68,7 +68,7 @@ impl<B: Import> Target<B> {
 
 /// What its submitter reads of a verdict.
 fn read(verdict: &Verdict, level: Feedback) -> Value {
-    serde_json::to_value(verdict.shown(level)).unwrap()
+    serde_json::to_value(verdict.shown(level, hosted(&verdict.benchmark))).unwrap()
 }
 
 /// Artifacts with what their submitter reads of them.

@@ -7,11 +7,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use dataperf::benchmarks::speech_selection::SpeechSelection;
+use dataperf::Descriptor;
+use dataperf_benchmarks::speech_selection::SpeechSelection;
 use dataperf_datasets::{ImportError, Silent, import};
 use serde_json::Value;
 
 pub(crate) const BENCHMARK: &str = "speech-selection";
+
+/// What a benchmark says of itself.
+pub(crate) fn hosted(id: &str) -> &'static Descriptor {
+    dataperf_hosted::hosted(id).expect("it is hosted")
+}
 
 /// The project's directory.
 pub(crate) fn root() -> &'static Path {

@@ -30,7 +30,7 @@ async fn rush(n_submitters: usize) {
         config.retry_backoff = vec![Duration::from_secs(1), Duration::from_secs(2)];
     })
     .await;
-    world.cloud.faults().throttle_table(Some(units()));
+    world.cloud.throttle_table(Some(units()));
     let uploads = (0..n_uploads()).map(|n| {
         let world = &world;
         async move {
@@ -44,11 +44,8 @@ async fn rush(n_submitters: usize) {
         .collect()
         .await;
     world.settle().await;
-    assert!(
-        world.cloud.faults().n_throttled() > 0,
-        "the table had enough of it"
-    );
-    world.cloud.faults().throttle_table(None); // what follows only reads
+    assert!(world.cloud.n_throttled() > 0, "the table had enough of it");
+    world.cloud.throttle_table(None); // what follows only reads
     let receipts = world.receipts(&sent).await;
     let n_scored = receipts
         .values()

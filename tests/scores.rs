@@ -7,7 +7,7 @@ use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::{Ending, Feedback, Receipt};
 use serde_json::{Value, json};
 
-use crate::project::{BENCHMARK, Demo, Ran, dataperf, demo_submissions, floats, frozen, good, score};
+use crate::project::{BENCHMARK, Demo, Ran, dataperf, demo_submissions, floats, frozen, good, hosted, score};
 use crate::world::{PATIENCE, Sent, World};
 
 const TOLERANCE: f64 = 1e-9;
@@ -180,7 +180,10 @@ async fn the_command_line_submits_and_shows() {
     let shown = world.command(&["status", BENCHMARK, &id]);
     let whole: Receipt = serde_json::from_str(&shown.stdout).unwrap();
     assert_eq!(
-        (shown.code, whole.shown(Feedback::Score)),
+        (
+            shown.code,
+            whole.shown(Feedback::Score, hosted(&whole.verdict.benchmark))
+        ),
         (0, receipt.unsigned()),
         "the table keeps everything, and the receipt in the bucket shows the score"
     );

@@ -1,10 +1,11 @@
 //! The project keeps its own conventions.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use dataperf::benchmarks::IDS;
+use dataperf_benchmarks::IDS;
 use dataperf_nibbler::{BENCHMARK as ADVERSARIAL_NIBBLER, DESCRIPTOR};
 
 use crate::project::root;
@@ -49,18 +50,23 @@ fn every_benchmark_has_one_name_everywhere() {
         ] {
             assert!(root().join(&path).exists(), "`{id}` has no `{path}`");
         }
-        let own = format!("shared/dataperf/src/benchmarks/own_data/{id}");
+        let own = format!("shared/benchmarks/own_data/{id}");
         if root().join(&own).is_dir() {
             assert!(root().join(format!("{own}/mod.rs")).is_file(), "`{id}`");
             let document = format!("demo/{id}/task.yaml");
             assert!(root().join(&document).is_file(), "`{id}` has no `{document}`");
             the_trial_knows_what_the_function_has(id, &template);
         } else {
-            for file in ["mod", "submission", "validation", "model", "metric"] {
-                let path = format!(
-                    "shared/dataperf/src/benchmarks/{}/{file}.rs",
-                    id.replace('-', "_")
-                );
+            for file in [
+                "mod",
+                "submission",
+                "validation",
+                "model",
+                "metric",
+                "import",
+                "baselines",
+            ] {
+                let path = format!("shared/benchmarks/{}/{file}.rs", id.replace('-', "_"));
                 assert!(root().join(&path).is_file(), "`{id}` has no `{path}`");
             }
         }
@@ -110,11 +116,6 @@ fn every_benchmark_has_one_name_everywhere() {
             );
         }
     }
-    let mut functions: Vec<String> = fs::read_dir(root().join("functions"))
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    functions.sort();
     let of_nibbler = DESCRIPTOR
         .kinds
         .iter()
@@ -123,9 +124,20 @@ fn every_benchmark_has_one_name_everywhere() {
     let mut known: Vec<String> = others.chain(of_nibbler).collect();
     known.sort_unstable();
     assert_eq!(
-        functions, known,
+        functions(),
+        known,
         "each function is a registered benchmark's, or serves all of them"
     );
+}
+
+/// The packages of the functions, ascending.
+fn functions() -> Vec<String> {
+    let mut functions: Vec<String> = fs::read_dir(root().join("functions"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    functions.sort();
+    functions
 }
 
 /// Asks cargo what it knows without a network: on a machine that has only built the project, that is of this target alone.
@@ -146,7 +158,12 @@ fn cargo(args: &[&str]) -> String {
 
 #[test]
 fn the_pure_crates_know_no_cloud_and_no_runtime() {
-    for package in ["dataperf", "dataperf-numerics", "dataperf-nibbler"] {
+    for package in [
+        "dataperf",
+        "dataperf-benchmarks",
+        "dataperf-numerics",
+        "dataperf-nibbler",
+    ] {
         assert_pure(package);
     }
 }
@@ -173,21 +190,91 @@ fn assert_pure(package: &str) {
     }
 }
 
-/// The core needs the models; the models need no crate of this project.
-#[test]
-fn the_models_know_no_benchmark() {
+/// The crates that `package` is compiled with, without those of its tests.
+fn needed(package: &str) -> BTreeSet<String> {
     let tree = cargo(&[
         "tree",
         "--package",
-        "dataperf-numerics",
+        package,
         "--edges",
         "normal",
         "--prefix",
         "none",
     ]);
     let names = tree.lines().filter_map(|line| line.split(' ').next());
-    let ours: Vec<&str> = names.filter(|name| name.starts_with("dataperf")).collect();
-    assert_eq!(ours, ["dataperf-numerics"]);
+    let names: BTreeSet<String> = names.map(str::to_owned).collect();
+    assert!(names.contains(package), "{tree}");
+    names
+}
+
+/// The crates of this project that `package` is compiled with.
+fn ours(package: &str) -> Vec<String> {
+    let names = needed(package).into_iter();
+    names.filter(|name| name.starts_with("dataperf")).collect()
+}
+
+/// The core needs the models, and benchmarks need both; the models need no crate of this project. What importers and baselines
+/// share knows no benchmark.
+#[test]
+fn what_is_shared_knows_no_benchmark() {
+    assert_eq!(ours("dataperf-numerics"), ["dataperf-numerics"]);
+    assert_eq!(ours("dataperf"), ["dataperf", "dataperf-numerics"]);
+    assert_eq!(
+        ours("dataperf-benchmarks"),
+        ["dataperf", "dataperf-benchmarks", "dataperf-numerics"]
+    );
+    for shared in ["dataperf-datasets", "dataperf-baselines"] {
+        let known = ["dataperf", "dataperf-numerics", shared];
+        assert!(
+            ours(shared).iter().all(|name| known.contains(&name.as_str())),
+            "{shared}"
+        );
+    }
+}
+
+/// Who scores offline compiles no cloud, and a release can inject no faults.
+#[test]
+fn the_command_line_is_built_without_a_cloud_and_without_faults() {
+    let arguments = [
+        "tree",
+        "--package",
+        "dataperf-cli",
+        "--edges",
+        "normal",
+        "--prefix",
+        "none",
+    ];
+    let offline = cargo(&[&arguments[..], &["--no-default-features"]].concat());
+    for foreign in ["dataperf-local", "rusqlite", "s3s", "axum"] {
+        let is_it = |line: &str| line.starts_with(&format!("{foreign} "));
+        assert!(
+            !offline.lines().any(is_it),
+            "`{foreign}` is in the command line for offline use"
+        );
+    }
+    let whole = cargo(&[&arguments[..], &["--format", "{p} features:{f}"]].concat());
+    let local = whole.lines().find(|line| line.starts_with("dataperf-local "));
+    assert!(local.is_some_and(|line| !line.contains("faults")), "{local:?}");
+}
+
+/// A function evaluates artifacts: no importer, no reader of Parquet and no learner of a baseline is compiled into it.
+#[test]
+fn functions_import_nothing_and_have_no_baselines() {
+    for function in functions() {
+        let needed = needed(&function);
+        for foreign in [
+            "parquet",
+            "serde-saphyr",
+            "smartcore",
+            "dataperf-datasets",
+            "dataperf-baselines",
+        ] {
+            assert!(
+                !needed.contains(foreign),
+                "`{function}` is compiled with `{foreign}`"
+            );
+        }
+    }
 }
 
 fn manifests() -> Vec<PathBuf> {

@@ -9,10 +9,12 @@ use dataperf::ports::bucket::{Bucket as _, Got};
 use dataperf::ports::leaderboard::{Board, OPEN_ROUND};
 use dataperf::signature::Keys;
 use dataperf::{Receipt, SubmissionId, Timestamp};
-use dataperf_aws::{Clients, KmsKey, S3Bucket, Table};
+use dataperf_aws::{Clients, KmsKey, RANKING_INDEX, S3Bucket, TABLE_KEYS, Table};
 use dataperf_local::{
-    ACCESS_KEY_ID, Bucket, Config, FunctionSpec, LocalCloud, SECRET_ACCESS_KEY, TableSpec, Trigger,
+    ACCESS_KEY_ID, Bucket, Config, FunctionSpec, LocalCloud, OutsideService, SECRET_ACCESS_KEY, TableSpec,
+    Trigger,
 };
+use dataperf_nibbler_drawer::ImageService;
 use serde_json::{Value, json};
 
 use crate::access::deployed;
@@ -27,11 +29,16 @@ pub(crate) const SIGNING_KEY: &str = "alias/dataperf-receipts";
 /// The bucket of the sample events in `events/`.
 pub(crate) const SAMPLE_BUCKET: &str = "dataperf-submissions-111122223333-eu-central-1";
 
+/// What the service that makes images is called.
+pub(crate) const IMAGES: &str = "image service";
+
 /// The cloud on one machine, as `dataperf local` configures it, with short waits before retries.
 pub(crate) struct World {
     dir: tempfile::TempDir,
     config: Config,
     pub(crate) cloud: LocalCloud,
+    /// The service that makes images, to be told how to behave.
+    pub(crate) images: ImageService,
     pub(crate) clients: Clients,
 }
 
@@ -54,7 +61,8 @@ fn config(dir: &Path) -> Config {
     config.buckets = ["submissions", SAMPLE_BUCKET, "datasets", "results"]
         .map(Bucket::versioned)
         .into();
-    config.table = Some(TableSpec::dataperf("dataperf"));
+    let ([partition, sort], [index, of_index, order]) = (TABLE_KEYS, RANKING_INDEX);
+    config.table = Some(TableSpec::new("dataperf", partition, sort).indexed(index, of_index, order));
     config.retry_backoff = vec![Duration::from_millis(30), Duration::from_millis(60)];
     config.signing_alias = Some(SIGNING_KEY.into());
     config.http_port = Some(0);
@@ -138,12 +146,20 @@ impl World {
     pub(crate) async fn without_dataset(change: impl FnOnce(&mut Config)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let mut config = config(dir.path());
+        let images = ImageService::default();
+        config.outside = vec![OutsideService {
+            name: IMAGES,
+            port: 0,
+            option: "port",
+            router: images.router(),
+        }];
         change(&mut config);
         let (cloud, clients) = start(&config).await;
         Self {
             dir,
             config,
             cloud,
+            images,
             clients,
         }
     }

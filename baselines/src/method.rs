@@ -39,7 +39,10 @@ pub struct Made {
 
 impl Made {
     /// The artifact as compact JSON.
-    pub(crate) fn new(artifact: &impl Serialize, details: Value) -> Result<Self, BaselineError> {
+    ///
+    /// # Errors
+    /// [`BaselineError::Learner`] when it can't be written as JSON.
+    pub fn new(artifact: &impl Serialize, details: Value) -> Result<Self, BaselineError> {
         let artifact =
             serde_json::to_vec(artifact).map_err(|error| BaselineError::Learner(error.to_string()))?;
         Ok(Self { artifact, details })
@@ -118,7 +121,7 @@ pub trait Baselines: Benchmark {
 }
 
 /// The error for a name that is none of the benchmark's.
-pub(crate) fn no_such_method<B: Baselines>(method: &str) -> BaselineError {
+pub fn no_such_method<B: Baselines>(method: &str) -> BaselineError {
     let names: Vec<String> = B::METHODS
         .iter()
         .map(|known| format!("`{}`", known.name))
@@ -132,4 +135,13 @@ pub(crate) fn no_such_method<B: Baselines>(method: &str) -> BaselineError {
             names.join(", ")
         },
     }
+}
+
+/// The lines of a frozen text file.
+///
+/// # Errors
+/// [`FrozenError`] when it is not UTF-8.
+pub fn lines<'a>(path: &str, bytes: &'a [u8]) -> Result<Vec<&'a str>, FrozenError> {
+    let text = std::str::from_utf8(bytes).map_err(|_| FrozenError::damaged(path, "it is not UTF-8"))?;
+    Ok(text.lines().collect())
 }

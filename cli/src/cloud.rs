@@ -9,16 +9,44 @@ use dataperf::challenge::{Challenge, Ranking};
 use dataperf::ports::leaderboard::Board;
 use dataperf::ports::maintenance::Order;
 use dataperf_aws::{Clients, Evaluators, KmsKey, S3Bucket, Service, Table};
-use dataperf_local::{AccessKey, LocalCloud};
+#[cfg(feature = "local")]
+use dataperf_local::LocalCloud;
 
 use crate::registry::descriptor;
+
+/// The key of a cloud on one machine.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct AccessKey {
+    /// What requests name.
+    pub(crate) id: String,
+    /// What they are signed with.
+    pub(crate) secret: String,
+}
+
+impl Default for AccessKey {
+    /// The key that everybody knows.
+    fn default() -> Self {
+        let known = || "local".to_owned();
+        Self {
+            id: known(),
+            secret: known(),
+        }
+    }
+}
+
+impl std::fmt::Debug for AccessKey {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("AccessKey")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
 
 /// The ports that `dataperf local` opens unless told otherwise.
 pub(crate) const S3_PORT: u16 = 9000;
 pub(crate) const DYNAMODB_PORT: u16 = 8000;
 pub(crate) const LAMBDA_PORT: u16 = 9001;
-pub(crate) const HTTP_PORT: u16 = 8080;
-pub(crate) const IMAGES_PORT: u16 = 9002;
 /// The name of the table, and of the buckets, in the cloud on this machine.
 pub(crate) const TABLE: &str = "dataperf";
 pub(crate) const SUBMISSIONS: &str = "submissions";
@@ -69,13 +97,17 @@ pub(crate) struct CloudArgs {
 
 impl CloudArgs {
     /// A cloud that this program runs.
+    #[cfg(feature = "local")]
     pub(crate) fn of(cloud: &LocalCloud) -> Self {
         Self {
             local: true,
             s3_endpoint: Some(cloud.s3_endpoint().into()),
             dynamodb_endpoint: Some(cloud.dynamodb_endpoint().into()),
             lambda_endpoint: Some(cloud.lambda_endpoint().into()),
-            local_key: Some(cloud.organizer().clone()),
+            local_key: Some(AccessKey {
+                id: cloud.organizer().id.clone(),
+                secret: cloud.organizer().secret.clone(),
+            }),
             functions_prefix: None,
             submissions_bucket: SUBMISSIONS.into(),
             datasets_bucket: DATASETS.into(),

@@ -6,10 +6,13 @@ mod figure;
 mod in_force;
 mod known;
 mod output;
+#[cfg(feature = "local")]
 mod page;
 mod progress;
 mod registry;
+#[cfg(feature = "local")]
 mod secret_file;
+mod stop;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -38,6 +41,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    #[cfg(feature = "local")]
     /// Show everything on this machine: submissions dropped into a bucket, scored, and ranked
     Demo(commands::demo::DemoArgs),
     /// Judge an artifact offline, exactly as the cloud does
@@ -78,6 +82,7 @@ enum Command {
     /// Adversarial Nibbler: ask for images, submit pairs, judge them
     #[command(subcommand)]
     Nibbler(commands::nibbler::NibblerCommand),
+    #[cfg(feature = "local")]
     /// Run the whole cloud on this machine: S3, DynamoDB and the functions
     Local(commands::local::LocalArgs),
     /// Print a shell's completion script, e.g. `dataperf completions bash > ~/.local/share/bash-completion/completions/dataperf`
@@ -150,6 +155,7 @@ async fn run(cli: Cli) -> anyhow::Result<Done> {
     match cli.command {
         Command::Leaderboard(args) => commands::leaderboard::run(args, rows).await,
 
+        #[cfg(feature = "local")]
         Command::Demo(args) => commands::demo::run(args, format).await,
         Command::Score(args) => commands::score::score(args, format).await,
         Command::Validate(args) => commands::score::validate(args, format).await,
@@ -166,6 +172,7 @@ async fn run(cli: Cli) -> anyhow::Result<Done> {
         Command::Withdraw(args) => commands::withdraw::run(args, format).await,
         Command::Rescore(args) => commands::rescore::run(args, format).await,
         Command::Nibbler(command) => commands::nibbler::run(command, format).await,
+        #[cfg(feature = "local")]
         Command::Local(args) => commands::local::run(args, format).await,
         Command::Completions { shell } => {
             let mut script = Vec::new();
@@ -196,7 +203,7 @@ fn one_line_each(error: &anyhow::Error) -> String {
     lines.join("\n  because: ")
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "local"))]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use std::fs;

@@ -81,7 +81,7 @@ pub(crate) fn print_verdict(verdict: &Verdict) {
         (Ending::Scored, Some(number)) => {
             println!("{board}: scored {}", score(number));
             let metrics_of = dataperf_hosted::hosted(&verdict.benchmark).map(|hosted| hosted.metrics);
-            let figures = Figures::described(verdict, metrics_of.unwrap_or_default());
+            let figures = Figures::of(verdict, metrics_of.unwrap_or_default());
             println!("{}", metrics(verdict, &figures));
             for of in figures.tables.iter().filter(|of| of.columns.len() > 1) {
                 println!("\n{}", breakdown(of, &figures));

@@ -6,7 +6,7 @@ use dataperf_baselines::{Baselines, Method};
 use dataperf_datasets::Import;
 
 /// Something to do with a benchmark that is known by its id only when the program runs.
-pub(crate) trait Task {
+pub(crate) trait Action {
     /// What comes of it.
     type Output;
     /// Does it.
@@ -15,14 +15,14 @@ pub(crate) trait Task {
 
 macro_rules! dispatch {
     ($($benchmark:ty,)*) => {
-        /// Does `task` with the benchmark that `id` names.
-        pub(crate) async fn with_benchmark<T: Task>(id: &str, task: T) -> Result<T::Output> {
+        /// Does `action` with the benchmark that `id` names.
+        pub(crate) async fn with_benchmark<A: Action>(id: &str, action: A) -> Result<A::Output> {
             $(
                 if id == <$benchmark as dataperf::Benchmark>::ID {
-                    return task.run::<$benchmark>().await;
+                    return action.run::<$benchmark>().await;
                 }
             )*
-            bail!("there is no benchmark `{id}`: choose one of `{}`", dataperf::benchmarks::IDS.join("`, `"))
+            bail!("there is no benchmark `{id}`: choose one of `{}`", dataperf_benchmarks::IDS.join("`, `"))
         }
 
         /// Each benchmark's baselines.
@@ -33,13 +33,13 @@ macro_rules! dispatch {
         /// What each benchmark's importer expects, for `--help`.
         pub(crate) fn layouts() -> String {
             let layouts = [$((<$benchmark as dataperf::Benchmark>::ID, <$benchmark as Import>::LAYOUT)),*];
-            let layouts = layouts.into_iter().chain([(dataperf_nibbler::BENCHMARK, dataperf_datasets::NIBBLER_LAYOUT)]);
+            let layouts = layouts.into_iter().chain([(dataperf_nibbler::BENCHMARK, dataperf_nibbler::NIBBLER_LAYOUT)]);
             let layouts: Vec<String> = layouts.map(|(id, layout)| format!("{id} expects {layout}.")).collect();
             layouts.join("\n\n")
         }
     };
 }
-dataperf::for_each_benchmark!(dispatch);
+dataperf_benchmarks::for_each_benchmark!(dispatch);
 
 /// What a benchmark says of itself.
 pub(crate) fn descriptor(id: &str) -> Result<&'static Descriptor> {

@@ -19,9 +19,11 @@ const BATCH_ROWS: usize = 1024;
 
 /// The columns that matter.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Columns {
-    pub(crate) id: &'static str,
-    pub(crate) vector: &'static str,
+pub struct Columns {
+    /// The column of ids.
+    pub id: &'static str,
+    /// The column of vectors.
+    pub vector: &'static str,
 }
 
 /// Problems of one file's rows that are listed before the rest is given up.
@@ -32,7 +34,7 @@ const MAX_PROBLEMS: usize = 20;
 /// # Errors
 /// Sentences about the file: unreadable, a column missing or of another type, a null, a number that is not finite
 /// or does not fit into 32 bits; and those of `each`.
-pub(crate) fn read(
+pub fn read(
     path: &Path,
     columns: Columns,
     mut each: impl FnMut(&str, &[f32]) -> Result<(), String>,
@@ -82,7 +84,7 @@ pub(crate) fn read(
 ///
 /// # Errors
 /// As [`read`].
-pub(crate) fn read_ids(path: &Path, id: &str, mut each: impl FnMut(&str)) -> Result<(), Vec<String>> {
+pub fn read_ids(path: &Path, id: &str, mut each: impl FnMut(&str)) -> Result<(), Vec<String>> {
     let table = Table::open(path)?;
     let leaf = table.texts(id)?;
     table.each::<ByteArrayType>(leaf, id, |text| {
@@ -95,7 +97,7 @@ pub(crate) fn read_ids(path: &Path, id: &str, mut each: impl FnMut(&str)) -> Res
 ///
 /// # Errors
 /// As [`read`], and when a label is something else.
-pub(crate) fn read_labels(path: &Path, name: &str) -> Result<Vec<u8>, Vec<String>> {
+pub fn read_labels(path: &Path, name: &str) -> Result<Vec<u8>, Vec<String>> {
     let table = Table::open(path)?;
     let label = |text: String| match text.as_str() {
         "0" => Ok(0),
@@ -109,7 +111,7 @@ pub(crate) fn read_labels(path: &Path, name: &str) -> Result<Vec<u8>, Vec<String
 ///
 /// # Errors
 /// As [`read`].
-pub(crate) fn is_narrow(path: &Path, column: &str) -> Result<bool, Vec<String>> {
+pub fn is_narrow(path: &Path, column: &str) -> Result<bool, Vec<String>> {
     let table = Table::open(path)?;
     let (leaf, _) = table.vectors(column)?;
     let schema = table.0.metadata().file_metadata().schema_descr();
@@ -120,7 +122,7 @@ pub(crate) fn is_narrow(path: &Path, column: &str) -> Result<bool, Vec<String>> 
 ///
 /// # Errors
 /// As [`read`], but for numbers that are not finite or wide, which `each` gets.
-pub(crate) fn read_wide(path: &Path, column: &str, mut each: impl FnMut(&[f64])) -> Result<(), Vec<String>> {
+pub fn read_wide(path: &Path, column: &str, mut each: impl FnMut(&[f64])) -> Result<(), Vec<String>> {
     let table = Table::open(path)?;
     let leaf = table.vectors(column)?;
     let mut n_read = 0_usize;
@@ -146,7 +148,7 @@ pub(crate) fn read_wide(path: &Path, column: &str, mut each: impl FnMut(&[f64]))
 ///
 /// # Errors
 /// As [`read`].
-pub(crate) fn read_texts(path: &Path, name: &str) -> Result<Option<Vec<String>>, Vec<String>> {
+pub fn read_texts(path: &Path, name: &str) -> Result<Option<Vec<String>>, Vec<String>> {
     let table = Table::open(path)?;
     if table.find(name).is_err() {
         return Ok(None);

@@ -60,12 +60,14 @@ fn list(problems: &[String]) -> String {
 }
 
 impl ImportError {
-    pub(crate) fn io(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+    /// That reading or writing failed while `what` was being done to `path`.
+    pub fn io(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { what, path, source }
     }
 
-    pub(crate) fn refused(from: &Path, problem: impl Into<String>) -> Self {
+    /// That a directory has one problem.
+    pub fn refused(from: &Path, problem: impl Into<String>) -> Self {
         Self::Refused {
             from: from.to_owned(),
             problems: vec![problem.into()],
@@ -74,11 +76,10 @@ impl ImportError {
 }
 
 /// The files of a directory whose names begin and end so, by what stands between. A missing directory has none.
-pub(crate) fn named(
-    directory: &Path,
-    prefix: &str,
-    suffix: &str,
-) -> Result<BTreeMap<String, PathBuf>, ImportError> {
+///
+/// # Errors
+/// [`ImportError::Io`] when the directory can't be listed.
+pub fn named(directory: &Path, prefix: &str, suffix: &str) -> Result<BTreeMap<String, PathBuf>, ImportError> {
     let mut found = BTreeMap::new();
     if !directory.is_dir() {
         return Ok(found);
@@ -97,7 +98,10 @@ pub(crate) fn named(
 }
 
 /// An optional file of the layout; `None` when it is not there.
-pub(crate) fn text_if_there(path: &Path) -> Result<Option<String>, String> {
+///
+/// # Errors
+/// In words, when the file is there and can't be read.
+pub fn text_if_there(path: &Path) -> Result<Option<String>, String> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),

@@ -10,14 +10,18 @@ use crate::writer::{DatasetWriter, Hashing};
 const BUFFER_BYTES: usize = 1 << 20;
 
 /// A file of numbers in the making.
-pub(crate) struct Spool {
+pub struct Spool {
     file: BufWriter<File>,
     /// The first thing that went wrong. Nothing is written after that.
     failed: Option<io::Error>,
 }
 
 impl Spool {
-    pub(crate) fn new(writer: &DatasetWriter) -> Result<Self, ImportError> {
+    /// An empty one beside the data set that is being written.
+    ///
+    /// # Errors
+    /// [`ImportError::Io`] when no temporary file can be made.
+    pub fn new(writer: &DatasetWriter) -> Result<Self, ImportError> {
         Ok(Self {
             file: BufWriter::with_capacity(BUFFER_BYTES, writer.temporary_file()?),
             failed: None,
@@ -25,7 +29,7 @@ impl Spool {
     }
 
     /// Appends numbers. Whether they could be written, [`Self::copy_to`] says.
-    pub(crate) fn push(&mut self, numbers: &[f32]) {
+    pub fn push(&mut self, numbers: &[f32]) {
         if self.failed.is_none() {
             let written = if cfg!(target_endian = "little") {
                 self.file.write_all(bytemuck::cast_slice(numbers))
@@ -41,7 +45,7 @@ impl Spool {
     ///
     /// # Errors
     /// [`ImportError::Io`], of earlier writing too.
-    pub(crate) fn copy_to(self, out: &mut Hashing) -> Result<(), ImportError> {
+    pub fn copy_to(self, out: &mut Hashing) -> Result<(), ImportError> {
         let failed = || ImportError::io("can't write beside", Path::new("the data set"));
         if let Some(error) = self.failed {
             return Err(failed()(error));

@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
 use crate::import::ImportError;
-use crate::own_data::npy::header;
+use crate::npy::header;
 
 /// Headers end at a multiple of this, so that mapped tensors are aligned for any vector unit.
 const ALIGNMENT: usize = 64;

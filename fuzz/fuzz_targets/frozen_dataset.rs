@@ -7,10 +7,10 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use dataperf::benchmarks::data_acquisition::DataAcquisition;
-use dataperf::benchmarks::speech_selection::SpeechSelection;
-use dataperf::benchmarks::vision_debugging::VisionDebugging;
-use dataperf::benchmarks::vision_selection::VisionSelection;
+use dataperf_benchmarks::data_acquisition::DataAcquisition;
+use dataperf_benchmarks::speech_selection::SpeechSelection;
+use dataperf_benchmarks::vision_debugging::VisionDebugging;
+use dataperf_benchmarks::vision_selection::VisionSelection;
 use dataperf::frozen::Manifest;
 use dataperf::{Benchmark, Digest};
 use libfuzzer_sys::fuzz_target;

@@ -2,7 +2,7 @@
 //! what is in it. A good submission then has a score, or the data set is to blame; nothing panics.
 #![no_main]
 
-use dataperf::benchmarks::speech_selection::SpeechSelection;
+use dataperf_benchmarks::speech_selection::SpeechSelection;
 use dataperf::dataset::{Dataset, Integrity};
 use dataperf::evaluate::evaluate;
 use dataperf::frozen::MANIFEST;

@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use dataperf::benchmarks::speech_selection::SpeechSelection;
+use dataperf_benchmarks::speech_selection::SpeechSelection;
 use dataperf::dataset::Dataset;
 use dataperf::evaluate::evaluate;
 use dataperf::ports::memory::MemoryBucket;

@@ -1,7 +1,7 @@
 //! Arbitrary bytes as an artifact, JSON or zip: parsed, or refused with reasons, never a panic.
 #![no_main]
 
-use dataperf::benchmarks::vision_selection::VisionSelection;
+use dataperf_benchmarks::vision_selection::VisionSelection;
 use dataperf::{Benchmark, MAX_LISTED_REASONS};
 use libfuzzer_sys::fuzz_target;
 

@@ -13,7 +13,7 @@ use dataperf_local::{Bucket, Config, FunctionSpec, LocalCloud, TableSpec, Trigge
 fn config(dir: &Path) -> std::io::Result<Config> {
     let mut config = Config::new(dir);
     config.buckets = vec![Bucket::versioned("submissions")];
-    config.table = Some(TableSpec::dataperf("dataperf"));
+    config.table = Some(TableSpec::new("dataperf", "pk", "sk").indexed("ranking", "board", "rank"));
     config.functions = vec![FunctionSpec {
         name: "echo".into(),
         binary: std::env::current_exe()?.with_file_name("echo_function"),

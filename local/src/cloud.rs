@@ -1,5 +1,6 @@
 //! Starting, watching and stopping the whole.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -12,14 +13,14 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::access::{Admission, Callers, Guard};
-use crate::config::{AccessKey, Config, FunctionSpec};
+use crate::config::{AccessKey, Config, FunctionSpec, OutsideService};
 use crate::data_dir::DataDir;
 use crate::database::{Database, locked};
 use crate::error::{DatabaseError, InvokeError, StartError, WaitError};
+use crate::exposure::Service;
 use crate::faults::{Faults, Gate};
 use crate::host::{self, Host, HostContext};
 use crate::http_function;
-use crate::images::ImageService;
 use crate::kms::SigningKeys;
 use crate::on_failure::OnFailureRecord;
 use crate::private;
@@ -27,7 +28,7 @@ use crate::queue::Queue;
 use crate::schedule::scheduled_event;
 use crate::serve::{Port, Ports, serve};
 use crate::status::{Snapshot, Status};
-use crate::storm::Service;
+use crate::throttle::Throttling;
 
 /// A running local cloud; clones are handles to the same one.
 ///
@@ -43,13 +44,15 @@ struct Inner {
     s3_endpoint: String,
     dynamodb_endpoint: String,
     lambda_endpoint: String,
-    images_endpoint: String,
-    images: ImageService,
+    /// The addresses of services of others, by their names.
+    outside: BTreeMap<&'static str, String>,
     http_endpoint: Option<String>,
     http: Mutex<Option<Port>>,
     organizer: AccessKey,
     queue: Arc<Queue>,
     status: Arc<Status>,
+    throttling: Arc<Throttling>,
+    #[cfg(feature = "faults")]
     faults: Arc<Faults>,
     host: Host,
     shutdown_grace: Duration,
@@ -72,6 +75,7 @@ impl LocalCloud {
         private::close_to_others(&data_dir);
         let ports = Ports::open(&config).await?;
 
+        let throttling = Arc::new(Throttling::new(config.table.as_ref()));
         let faults = Arc::new(Faults::new());
         let callers = Arc::new(Callers::new(&config));
         let guard = Guard::new(&callers);
@@ -92,8 +96,7 @@ impl LocalCloud {
 
         warn_of_strangers(&queue, &data_dir).await?;
         let stop_servers = CancellationToken::new();
-        let images = ImageService::default();
-        let table = crate::dynamodb::router(tables, &faults, &status, guard.clone());
+        let table = crate::dynamodb::router(tables, &faults, &throttling, &status, guard.clone());
         let page = ports.http.as_ref().map(|port| port.hosts.clone());
         let s3_endpoint = ports.s3.endpoint.clone();
         let dynamodb_endpoint = ports.dynamodb.endpoint.clone();
@@ -125,9 +128,8 @@ impl LocalCloud {
             &faults,
             &stop_servers,
         ));
-        // no storm of the cloud's reaches it: it is another's, and has its own moods
-        let (images_endpoint, router) = (ports.images.endpoint.clone(), images.router());
-        servers.push(spawn(ports.images, None, router, &faults, &stop_servers));
+        let others = ports.outside.into_iter().zip(config.outside);
+        let outside = spawn_outside(others, &mut servers, &faults, &stop_servers);
         let context = HostContext {
             queue: Arc::clone(&queue),
             faults: Arc::clone(&faults),
@@ -148,13 +150,14 @@ impl LocalCloud {
             s3_endpoint,
             dynamodb_endpoint,
             lambda_endpoint,
-            images_endpoint,
-            images,
+            outside,
             http_endpoint: ports.http.as_ref().map(|port| port.endpoint.clone()),
             http: Mutex::new(ports.http),
             organizer: config.organizer,
             queue,
             status,
+            throttling,
+            #[cfg(feature = "faults")]
             faults,
             host: Host::start(context, config.functions, config.schedules),
             shutdown_grace: config.shutdown_grace,
@@ -181,14 +184,9 @@ impl LocalCloud {
         &self.inner.organizer
     }
 
-    /// The service that makes images, to be told how to behave.
-    pub fn images(&self) -> &ImageService {
-        &self.inner.images
-    }
-
-    /// The URL of the service that makes images, without its path.
-    pub fn images_endpoint(&self) -> &str {
-        &self.inner.images_endpoint
+    /// The URL of a service of others, without its path; `None` when [`Config::outside`] has none of this name.
+    pub fn outside(&self, name: &str) -> Option<&str> {
+        self.inner.outside.get(name).map(String::as_str)
     }
 
     /// The URL of Lambda, of which there is Invoke, and of Secrets Manager and KMS.
@@ -207,8 +205,20 @@ impl LocalCloud {
     }
 
     /// The switches for faults.
+    #[cfg(feature = "faults")]
     pub fn faults(&self) -> &Faults {
         &self.inner.faults
+    }
+
+    /// Lets each partition of the table and of its indexes take `units_per_second` of writes, as `DynamoDB` does with 1,000;
+    /// `None` ends it. What is above is refused as `DynamoDB` refuses it.
+    pub fn throttle_table(&self, units_per_second: Option<u32>) {
+        self.inner.throttling.set(units_per_second);
+    }
+
+    /// How many requests to the table were refused because a partition had taken all it may.
+    pub fn n_throttled(&self) -> usize {
+        self.inner.throttling.n_throttled()
     }
 
     /// Serves `page` on the web page's port, and the counters and the functions' metrics as `/metrics.json`; whether there was
@@ -326,6 +336,21 @@ impl LocalCloud {
         locked(&self.inner.http).take();
         self.inner.data_dir.unlock();
     }
+}
+
+/// Serves services of others; their addresses by their names. No storm of the cloud's reaches them: they are others'.
+fn spawn_outside(
+    others: impl Iterator<Item = ((&'static str, Port), OutsideService)>,
+    servers: &mut Vec<JoinHandle<()>>,
+    faults: &Arc<Faults>,
+    stop: &CancellationToken,
+) -> BTreeMap<&'static str, String> {
+    let mut endpoints = BTreeMap::new();
+    for ((name, port), service) in others {
+        endpoints.insert(name, port.endpoint.clone());
+        servers.push(spawn(port, None, service.router, faults, stop));
+    }
+    endpoints
 }
 
 /// Serves what is a router to programs; `service` names it to the faults that may strike it.

@@ -51,7 +51,7 @@ pub struct Config {
     /// Where objects, the table, logs and the queue live; made if missing. A directory that holds anything else is refused.
     pub data_dir: PathBuf,
     /// The address that the ports are opened on. One that other machines can reach needs an [`Self::organizer`] of its own;
-    /// the service that makes images, which only functions use, then stays on the loopback address.
+    /// services of others, which only functions use, then stay on the loopback address.
     pub host: IpAddr,
     /// The names beside `127.0.0.1`, `localhost`, `[::1]` and [`Self::host`] by which requests may reach the ports, with a
     /// port where it is not the one that is listened on. Requests by another name are refused.
@@ -66,8 +66,8 @@ pub struct Config {
     pub http_port: Option<u16>,
     /// The port of Lambda's Invoke; 0 takes any free one.
     pub lambda_port: u16,
-    /// The port of the service that makes images; 0 takes any free one.
-    pub images_port: u16,
+    /// Services of others that functions reach over the Internet, and here on this machine.
+    pub outside: Vec<OutsideService>,
     /// Buckets that exist from the start.
     pub buckets: Vec<Bucket>,
     /// The table that exists from the start.
@@ -108,7 +108,7 @@ impl Config {
             dynamodb_port: 0,
             http_port: None,
             lambda_port: 0,
-            images_port: 0,
+            outside: Vec::new(),
             buckets: Vec::new(),
             table: None,
             functions: Vec::new(),
@@ -122,6 +122,19 @@ impl Config {
             shutdown_grace: Duration::from_secs(2),
         }
     }
+}
+
+/// A service of others, which stands on this machine for one on the Internet.
+#[derive(Clone, Debug)]
+pub struct OutsideService {
+    /// What it is called, by which [`LocalCloud::outside`](crate::LocalCloud::outside) gives its address.
+    pub name: &'static str,
+    /// Its port; 0 takes any free one.
+    pub port: u16,
+    /// The option that changes the port, for the error when it is in use.
+    pub option: &'static str,
+    /// What answers requests.
+    pub router: axum::Router,
 }
 
 /// A bucket that is made at the start when it does not exist.
@@ -178,24 +191,49 @@ pub struct IndexSpec {
 }
 
 impl TableSpec {
-    /// The table of this project: keys `pk` and `sk`, index `ranking` on `board` and `rank`.
+    /// A table without indexes.
     ///
     /// ```
-    /// let table = dataperf_local::TableSpec::dataperf("dataperf");
-    /// assert_eq!(table.indexes[0].name, "ranking");
+    /// let table = dataperf_local::TableSpec::new("books", "author", "title").indexed("by year", "year", "title");
+    /// assert_eq!(table.indexes[0].partition_key, "year");
     /// ```
     #[must_use]
-    pub fn dataperf(name: impl Into<String>) -> Self {
+    pub fn new(
+        name: impl Into<String>,
+        partition_key: impl Into<String>,
+        sort_key: impl Into<String>,
+    ) -> Self {
         Self {
             name: name.into(),
-            partition_key: "pk".into(),
-            sort_key: "sk".into(),
-            indexes: vec![IndexSpec {
-                name: "ranking".into(),
-                partition_key: "board".into(),
-                sort_key: "rank".into(),
-            }],
+            partition_key: partition_key.into(),
+            sort_key: sort_key.into(),
+            indexes: Vec::new(),
         }
+    }
+
+    /// The same with one more global secondary index.
+    #[must_use]
+    pub fn indexed(
+        mut self,
+        name: impl Into<String>,
+        partition_key: impl Into<String>,
+        sort_key: impl Into<String>,
+    ) -> Self {
+        self.indexes.push(IndexSpec {
+            name: name.into(),
+            partition_key: partition_key.into(),
+            sort_key: sort_key.into(),
+        });
+        self
+    }
+
+    /// The attributes that are a partition's key, of the table and of its indexes.
+    pub(crate) fn partition_keys(&self) -> Vec<String> {
+        let of_indexes = self.indexes.iter().map(|index| &index.partition_key);
+        std::iter::once(&self.partition_key)
+            .chain(of_indexes)
+            .cloned()
+            .collect()
     }
 }
 

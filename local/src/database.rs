@@ -14,7 +14,7 @@ use crate::sqlite_file;
 const SCHEMA: &str = "
 CREATE TABLE IF NOT EXISTS bucket (
     name TEXT PRIMARY KEY,
-    versioning TEXT NOT NULL,              -- '' (never), 'Enabled' or 'Suspended'
+    versioning TEXT NOT NULL,              -- '' (never) or 'Enabled'
     created_ms INTEGER NOT NULL
 ) STRICT;
 CREATE TABLE IF NOT EXISTS version (

@@ -17,6 +17,7 @@ use crate::error::StartError;
 use crate::faults::Faults;
 use crate::sqlite_file;
 use crate::status::Status;
+use crate::throttle::Throttling;
 
 /// The largest request, as in AWS.
 const MAX_REQUEST_BYTES: usize = 16 << 20;
@@ -112,15 +113,23 @@ fn create_table(spec: &TableSpec) -> Value {
 struct Front {
     engine: Engine,
     faults: Arc<Faults>,
+    throttling: Arc<Throttling>,
     guard: Guard,
     status: Arc<Status>,
 }
 
 /// The service: hands the engine what its caller has signed and may do.
-pub(crate) fn router(database: Database, faults: &Arc<Faults>, status: &Arc<Status>, guard: Guard) -> Router {
+pub(crate) fn router(
+    database: Database,
+    faults: &Arc<Faults>,
+    throttling: &Arc<Throttling>,
+    status: &Arc<Status>,
+    guard: Guard,
+) -> Router {
     Router::new().fallback(answer).with_state(Front {
         engine: Engine::new(database),
         faults: Arc::clone(faults),
+        throttling: Arc::clone(throttling),
         status: Arc::clone(status),
         guard,
     })
@@ -144,7 +153,7 @@ async fn answer(State(front): State<Front>, request: Request) -> Response {
     if front.faults.table_writes_are_refused() && WRITES.contains(&operation) {
         return refusal();
     }
-    if let Some(refused) = front.faults.throttled(operation, &body) {
+    if let Some(refused) = front.throttling.refused(operation, &body) {
         return throttled(operation, &refused);
     }
     let answer = front.engine.answer(operation, body).await;

@@ -8,16 +8,16 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use http::Request;
 use hyper::service::Service;
 use tokio::sync::broadcast;
 
 use crate::database::locked;
+use crate::exposure::{EventFate, Service as Which, Shortage};
 use crate::spoil::Spoil;
-use crate::storm::{Blow, EventFate, Service as Which, Storm, Weather};
-use crate::throttle::{self, Throttle};
+use crate::storm::{Blow, Storm, Weather};
 
 /// What tells the requests of one process from all others: the session token of its credentials, in a header, or in the
 /// query of a presigned request.
@@ -37,8 +37,6 @@ pub enum Moment {
 #[derive(Debug)]
 pub struct Faults {
     refuse_table_writes: AtomicBool,
-    throttle: Mutex<Option<Throttle>>,
-    n_throttled: AtomicUsize,
     n_deliveries: AtomicUsize,
     event_delay_ms: AtomicU64,
     events_held: AtomicBool,
@@ -46,15 +44,6 @@ pub struct Faults {
     kills: broadcast::Sender<Kill>,
     weather: Weather,
     shortages: Mutex<BTreeMap<String, Shortage>>,
-}
-
-/// What a function's new processes run out of; `None` leaves it as plenty as the machine has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Shortage {
-    /// The most bytes of memory that a process may have; one that asks for more ends.
-    pub memory_bytes: Option<u64>,
-    /// The most bytes that a process may write to a file: 0 is a full disk.
-    pub file_bytes: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -86,8 +75,6 @@ impl Faults {
     pub(crate) fn new() -> Self {
         Self {
             refuse_table_writes: AtomicBool::new(false),
-            throttle: Mutex::default(),
-            n_throttled: AtomicUsize::new(0),
             n_deliveries: AtomicUsize::new(1),
             event_delay_ms: AtomicU64::new(0),
             events_held: AtomicBool::new(false),
@@ -101,28 +88,6 @@ impl Faults {
     /// Answers every write to a table with `ProvisionedThroughputExceededException`, which clients retry.
     pub fn refuse_table_writes(&self, refuse: bool) {
         self.refuse_table_writes.store(refuse, Ordering::SeqCst);
-    }
-
-    /// Lets each partition of the table and of its index take `units_per_second` of writes, as `DynamoDB` does with 1,000; `None`
-    /// ends it. What is above is refused as `DynamoDB` refuses it.
-    pub fn throttle_table(&self, units_per_second: Option<u32>) {
-        *locked(&self.throttle) = units_per_second.map(Throttle::new);
-    }
-
-    /// How many writes were refused because a partition had taken all it may.
-    pub fn n_throttled(&self) -> usize {
-        self.n_throttled.load(Ordering::SeqCst)
-    }
-
-    /// Which operations of a request to the table are above what their partitions take; `None` when it may pass.
-    pub(crate) fn throttled(&self, operation: &str, body: &[u8]) -> Option<Vec<bool>> {
-        let mut throttle = locked(&self.throttle);
-        let throttle = throttle.as_mut()?;
-        let refused = throttle
-            .take(&throttle::writes(operation, body), Instant::now())
-            .err()?;
-        self.n_throttled.fetch_add(1, Ordering::SeqCst);
-        Some(refused)
     }
 
     /// Delivers each event of a new object `n_deliveries` times, as separate invocations; 1 is the normal state.
@@ -268,11 +233,6 @@ impl Faults {
         }
         passage
     }
-}
-
-/// The session token in the credentials of a process.
-pub(crate) fn token(function: &str, process: &str) -> String {
-    format!("{function}/{process}")
 }
 
 /// The session token that a request comes with.

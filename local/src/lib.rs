@@ -17,7 +17,7 @@
 //! let dir = tempfile::tempdir()?;
 //! let mut config = Config::new(dir.path());
 //! config.buckets = vec![Bucket::versioned("submissions")];
-//! config.table = Some(TableSpec::dataperf("dataperf"));
+//! config.table = Some(TableSpec::new("books", "author", "title"));
 //! let cloud = LocalCloud::start(config).await?;
 //! assert!(cloud.s3_endpoint().starts_with("http://127.0.0.1:"));
 //! assert_eq!(cloud.snapshot().await?.n_waiting, 0);
@@ -35,11 +35,15 @@ mod dynamodb;
 mod engine;
 mod error;
 mod events;
+mod exposure;
+#[cfg(feature = "faults")]
+mod faults;
+#[cfg(not(feature = "faults"))]
+#[path = "no_faults.rs"]
 mod faults;
 mod host;
 mod http_function;
 mod ids;
-mod images;
 mod kms;
 mod lambda;
 mod on_failure;
@@ -49,9 +53,11 @@ mod s3;
 mod schedule;
 mod secrets;
 mod serve;
+#[cfg(feature = "faults")]
 mod spoil;
 mod sqlite_file;
 mod status;
+#[cfg(feature = "faults")]
 mod storm;
 mod targets;
 mod throttle;
@@ -59,12 +65,15 @@ mod throttle;
 pub use access::{Identity, Policy, PolicyError};
 pub use cloud::LocalCloud;
 pub use config::{
-    ACCESS_KEY_ID, ACCOUNT_ID, AccessKey, Bucket, Config, FunctionSpec, IndexSpec, REGION, SECRET_ACCESS_KEY,
-    Schedule, TableSpec, Trigger,
+    ACCESS_KEY_ID, ACCOUNT_ID, AccessKey, Bucket, Config, FunctionSpec, IndexSpec, OutsideService, REGION,
+    SECRET_ACCESS_KEY, Schedule, TableSpec, Trigger,
 };
 pub use error::{DatabaseError, InvokeError, StartError, WaitError};
-pub use faults::{Faults, Moment, Shortage};
-pub use images::{IMAGES_KEY, ImageService, Mood};
+#[cfg(feature = "faults")]
+pub use exposure::Shortage;
+#[cfg(feature = "faults")]
+pub use faults::{Faults, Moment};
 pub use on_failure::OnFailureRecord;
 pub use status::{FunctionSnapshot, Metric, Snapshot, Times};
+#[cfg(feature = "faults")]
 pub use storm::Storm;

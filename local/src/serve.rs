@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::access::{Admission, Hosts};
-use crate::config::{Config, SECRET_ACCESS_KEY};
+use crate::config::{Config, OutsideService, SECRET_ACCESS_KEY};
 use crate::error::StartError;
 
 /// How long open requests may take to end once the server stops.
@@ -57,7 +57,8 @@ pub(crate) struct Ports {
     pub(crate) s3: Port,
     pub(crate) dynamodb: Port,
     pub(crate) lambda: Port,
-    pub(crate) images: Port,
+    /// By the name of the service of others.
+    pub(crate) outside: Vec<(&'static str, Port)>,
     pub(crate) http: Option<Port>,
 }
 
@@ -71,19 +72,25 @@ impl Ports {
                 access_key: config.organizer.id.clone(),
             });
         }
-        // only functions use the images, and their key is known
+        // only functions use them, and who plays them may have a key that is known
         let inside = if host.is_loopback() {
             host
         } else {
             Ipv4Addr::LOCALHOST.into()
         };
-        let images = (config.images_port, "the image service", "--images-port");
+        let mut outside = Vec::with_capacity(config.outside.len());
+        for OutsideService {
+            name, port, option, ..
+        } in &config.outside
+        {
+            outside.push((*name, Port::open(inside, *port, name, option, &[]).await?));
+        }
         let http = async |port| Port::open(host, port, "the web page", "--http-port", names).await;
         Ok(Self {
             s3: Port::open(host, config.s3_port, "S3", "--s3-port", names).await?,
             dynamodb: Port::open(host, config.dynamodb_port, "DynamoDB", "--dynamodb-port", names).await?,
             lambda: Port::open(host, config.lambda_port, "Lambda", "--lambda-port", names).await?,
-            images: Port::open(inside, images.0, images.1, images.2, &[]).await?,
+            outside,
             http: match config.http_port {
                 Some(port) => Some(http(port).await?),
                 None => None,

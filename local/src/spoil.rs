@@ -10,7 +10,8 @@ use http::{Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 
-use crate::storm::{Blow, Service};
+use crate::exposure::Service;
+use crate::storm::Blow;
 
 /// How late a slow answer comes.
 const SLOW: Duration = Duration::from_millis(30);

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::database::locked;
-use crate::faults::Shortage;
+use crate::exposure::{EventFate, Service, Shortage};
 
 /// How many of a thousand requests, events or processes meet which fault; all 0 is fine weather.
 #[derive(Clone, Debug, Default)]
@@ -56,14 +56,6 @@ pub struct Storm {
     pub disk_full: u32,
 }
 
-/// Which service a request is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Service {
-    S3,
-    Table,
-    Lambda,
-}
-
 /// What a storm does to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Blow {
@@ -79,14 +71,6 @@ pub(crate) enum Blow {
     LoseAnswer,
     Slow,
     Cut,
-}
-
-/// What a storm does to an event.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct EventFate {
-    /// When each delivery is due, from now; none if it is dropped.
-    pub(crate) deliveries: Vec<Duration>,
-    pub(crate) skew_ms: i64,
 }
 
 /// A storm that goes on, with counters.

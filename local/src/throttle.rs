@@ -5,20 +5,63 @@
 //! partition did not use is kept for one second only, while `DynamoDB` may be kinder.
 
 use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use serde_json::Value;
 
+use crate::config::TableSpec;
+use crate::database::locked;
+
 const UNIT_BYTES: usize = 1024;
-/// The attributes whose values name a partition, of this project's table and of its index.
-const PARTITION_KEYS: [&str; 2] = ["pk", "board"];
 
 /// What one operation of a request writes: partitions, and the units in each.
 type Writes = Vec<(String, f64)>;
 
+/// Whether the table throttles, and how often it has.
+#[derive(Debug)]
+pub(crate) struct Throttling {
+    /// The attributes whose values name a partition, of the table and then of its indexes.
+    partition_keys: Vec<String>,
+    throttle: Mutex<Option<Throttle>>,
+    n_throttled: AtomicUsize,
+}
+
+impl Throttling {
+    /// Off at first.
+    pub(crate) fn new(table: Option<&TableSpec>) -> Self {
+        Self {
+            partition_keys: table.map(TableSpec::partition_keys).unwrap_or_default(),
+            throttle: Mutex::default(),
+            n_throttled: AtomicUsize::new(0),
+        }
+    }
+
+    /// Lets each partition take so many units of writes a second; `None` ends it.
+    pub(crate) fn set(&self, units_per_second: Option<u32>) {
+        *locked(&self.throttle) = units_per_second.map(Throttle::new);
+    }
+
+    /// How many requests were refused.
+    pub(crate) fn n_throttled(&self) -> usize {
+        self.n_throttled.load(Ordering::SeqCst)
+    }
+
+    /// Which operations of a request to the table are above what their partitions take; `None` when it may pass.
+    pub(crate) fn refused(&self, operation: &str, body: &[u8]) -> Option<Vec<bool>> {
+        let mut throttle = locked(&self.throttle);
+        let throttle = throttle.as_mut()?;
+        let writes = writes(operation, body, &self.partition_keys);
+        let refused = throttle.take(&writes, Instant::now()).err()?;
+        self.n_throttled.fetch_add(1, Ordering::SeqCst);
+        Some(refused)
+    }
+}
+
 /// How much each partition has left.
 #[derive(Debug)]
-pub(crate) struct Throttle {
+struct Throttle {
     units_per_second: f64,
     buckets: BTreeMap<String, Bucket>,
 }
@@ -31,7 +74,7 @@ struct Bucket {
 
 impl Throttle {
     /// A table whose partitions take so many units a second.
-    pub(crate) fn new(units_per_second: u32) -> Self {
+    fn new(units_per_second: u32) -> Self {
         Self {
             units_per_second: f64::from(units_per_second),
             buckets: BTreeMap::new(),
@@ -40,7 +83,7 @@ impl Throttle {
 
     /// Takes what the operations of a request need, or nothing where one of their partitions has too little: then which
     /// operations those are.
-    pub(crate) fn take(&mut self, operations: &[Writes], at: Instant) -> Result<(), Vec<bool>> {
+    fn take(&mut self, operations: &[Writes], at: Instant) -> Result<(), Vec<bool>> {
         let mut left: BTreeMap<&str, f64> = BTreeMap::new();
         let mut refused = Vec::with_capacity(operations.len());
         for writes in operations {
@@ -75,29 +118,32 @@ impl Throttle {
     }
 }
 
-/// What a request writes, operation by operation; nothing where it reads.
-pub(crate) fn writes(operation: &str, body: &[u8]) -> Vec<Writes> {
+/// What a request writes, operation by operation; nothing where it reads. `names` are the attributes whose values name a
+/// partition, of the table and then of its indexes.
+fn writes(operation: &str, body: &[u8], names: &[String]) -> Vec<Writes> {
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
     match operation {
-        "PutItem" | "UpdateItem" | "DeleteItem" => vec![of_one(&body, 1.0)],
+        "PutItem" | "UpdateItem" | "DeleteItem" => vec![of_one(&body, 1.0, names)],
         "TransactWriteItems" => {
             let items = body["TransactItems"].as_array().into_iter().flatten();
             let operations = items.filter_map(Value::as_object).flat_map(|item| item.values());
-            operations.map(|operation| of_one(operation, 2.0)).collect()
+            operations
+                .map(|operation| of_one(operation, 2.0, names))
+                .collect()
         }
         "BatchWriteItem" => {
             let tables = body["RequestItems"].as_object().into_iter().flatten();
             let requests = tables.flat_map(|(_, requests)| requests.as_array().into_iter().flatten());
             requests
                 .filter_map(|request| request.get("PutRequest").or_else(|| request.get("DeleteRequest")))
-                .map(|request| of_one(request, 1.0))
+                .map(|request| of_one(request, 1.0, names))
                 .collect()
         }
         _ => Vec::new(),
     }
 }
 
-fn of_one(operation: &Value, factor: f64) -> Writes {
+fn of_one(operation: &Value, factor: f64, names: &[String]) -> Writes {
     let values = [
         &operation["Item"],
         &operation["Key"],
@@ -105,11 +151,9 @@ fn of_one(operation: &Value, factor: f64) -> Writes {
     ];
     let n_bytes: usize = values.iter().map(|value| value.to_string().len()).sum();
     let units = n_bytes.div_ceil(UNIT_BYTES).max(1) as f64;
-    let [table, index] = PARTITION_KEYS.map(|name| key(operation, name));
-    let own = table.map(|partition| (partition, units * factor));
-    own.into_iter()
-        .chain(index.map(|partition| (partition, units)))
-        .collect()
+    let factors = std::iter::once(factor).chain(std::iter::repeat(1.0));
+    let of_partition = |(name, factor): (&String, f64)| Some((key(operation, name)?, units * factor));
+    names.iter().zip(factors).filter_map(of_partition).collect()
 }
 
 /// The value of an attribute in an item or a key, or that an update gives it.
@@ -152,6 +196,7 @@ mod tests {
 
     #[test]
     fn units_are_counted_by_partition_and_size() {
+        let keys = ["pk", "board"].map(str::to_owned);
         let item =
             json!({ "pk": { "S": "a" }, "sk": { "S": "x" }, "board": { "S": "b" }, "rank": { "S": "1" } });
         let large = json!({ "pk": { "S": "a" }, "data": { "S": "x".repeat(3000) } });
@@ -160,7 +205,11 @@ mod tests {
             "ExpressionAttributeValues": { ":x": { "S": "v" }, ":set_board": { "S": "d" } } });
         let transaction = json!({ "TransactItems": [{ "Put": { "Item": item } }, { "Update": update }, { "Delete": { "Key": { "pk": { "S": "e" } } } }] });
         assert_eq!(
-            names(&writes("TransactWriteItems", transaction.to_string().as_bytes())),
+            names(&writes(
+                "TransactWriteItems",
+                transaction.to_string().as_bytes(),
+                &keys
+            )),
             [
                 vec![("pk a", 2.0), ("board b", 1.0)],
                 vec![("pk c", 2.0), ("board d", 1.0)],
@@ -169,10 +218,10 @@ mod tests {
         );
         let put = json!({ "Item": large });
         assert_eq!(
-            names(&writes("PutItem", put.to_string().as_bytes())),
+            names(&writes("PutItem", put.to_string().as_bytes(), &keys)),
             [vec![("pk a", 3.0)]]
         );
-        assert_eq!(writes("Query", b"{}"), Vec::<Writes>::new());
+        assert_eq!(writes("Query", b"{}", &keys), Vec::<Writes>::new());
     }
 
     #[test]

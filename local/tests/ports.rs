@@ -56,7 +56,7 @@ async fn no_port_is_left_unguarded() {
     put(&s3(&cloud), "submissions", "echo/a", "{}").await;
     cloud.wait_idle(PATIENCE).await.unwrap();
     let ports = listening();
-    let n_named = 5; // S3, the table, Lambda, images, the page
+    let n_named = 5; // S3, the table, Lambda, the service of others, the page
     assert!(ports.len() > n_named, "the runtime API is found too: {ports:?}");
     let scan = Request::new("POST", "/")
         .with("content-type", "application/x-amz-json-1.0")

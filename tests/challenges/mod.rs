@@ -14,7 +14,7 @@ use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::leaderboard::Leaderboards;
 use serde_json::{Value, json};
 
-use crate::project::{BENCHMARK, Ran, good};
+use crate::project::{BENCHMARK, Ran, good, hosted};
 use crate::world::{SAMPLE_BUCKET, Sent, World};
 
 /// Publishes a challenge with these rounds.
@@ -47,7 +47,10 @@ pub(crate) async fn receipt(world: &World, sent: &Sent) -> Receipt {
         .unwrap();
     let receipt = submission.receipt.expect("it has ended");
     let stored = stored(world, &receipt.object_key()).await.expect("it is written");
-    assert_eq!(stored.unsigned(), receipt.shown(stored.feedback.unwrap()));
+    assert_eq!(
+        stored.unsigned(),
+        receipt.shown(stored.feedback.unwrap(), hosted(&receipt.verdict.benchmark))
+    );
     receipt
 }
 

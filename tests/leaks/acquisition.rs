@@ -1,15 +1,16 @@
 //! Data Acquisition: hidden are the sellers' rows and labels. The draws are public, so that whether a sample has both labels
 //! tells something about known rows; and markets are scored one by one.
 
+use crate::project::hosted;
 use dataperf::artifact_judge::{ArtifactJudge, Evaluator};
-use dataperf::benchmarks::data_acquisition::DataAcquisition;
 use dataperf::challenge::{Challenge, Terms};
 use dataperf::evaluate::evaluate;
 use dataperf::ports::bucket::Bucket as _;
 use dataperf::ports::leaderboard::Submission;
 use dataperf::ports::memory::{MemoryBucket, MemoryLeaderboards, MemorySigner};
 use dataperf::workflow::{Ports, WorkflowError, settle};
-use dataperf::{Benchmark, Feedback, Receipt, Timestamp, Upload, Verdict};
+use dataperf::{Benchmark, Descriptor, Feedback, Receipt, Timestamp, Upload, Verdict};
+use dataperf_benchmarks::data_acquisition::DataAcquisition;
 use serde_json::{Value, json};
 
 use super::selection::recombined;
@@ -136,8 +137,8 @@ async fn asking_for_labels_by_rejections_costs_what_a_score_costs() {
 }
 
 impl Evaluator for Target<DataAcquisition> {
-    fn benchmark(&self) -> &str {
-        DataAcquisition::ID
+    fn hosted(&self) -> &'static Descriptor {
+        hosted(DataAcquisition::ID)
     }
 
     fn max_artifact_bytes(&self) -> u64 {

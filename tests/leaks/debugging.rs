@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use dataperf::Feedback;
-use dataperf::benchmarks::vision_debugging::{LABELS, VisionDebugging, train_file, truth_file};
+use dataperf_benchmarks::vision_debugging::{LABELS, VisionDebugging, train_file, truth_file};
 use serde_json::{Value, json};
 
 use super::{Draws, LEVELS, Target, of_each, read};

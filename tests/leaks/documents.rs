@@ -2,12 +2,12 @@
 
 use dataperf::ports::bucket::{Bucket as _, Got};
 use dataperf::ports::leaderboard::Leaderboards as _;
-use dataperf::scorecard::{leaves, metrics_of};
+use dataperf::scorecard::leaves;
 use dataperf::{Feedback, Receipt};
 use serde_json::{Value, json};
 
 use super::LEVELS;
-use crate::project::{BENCHMARK, dataperf, frozen, good};
+use crate::project::{BENCHMARK, dataperf, frozen, good, hosted};
 use crate::read_api::{ADA, ANONYMOUS, BO, ORGANIZER, Reading};
 use crate::world::{Sent, World};
 
@@ -42,7 +42,7 @@ fn answers(reading: &Reading, who: &str, receipt: &Receipt) -> Vec<(String, Stri
 /// The numbers of a verdict that need a higher level, as JSON writes them. Whole numbers are left out: others are equal to them.
 fn secrets(receipt: &Receipt, level: Feedback) -> Vec<String> {
     let verdict = &receipt.verdict;
-    let leaves = leaves(metrics_of(BENCHMARK), &verdict.metrics);
+    let leaves = leaves(hosted(BENCHMARK).metrics, &verdict.metrics);
     let above = leaves.iter().filter(|leaf| leaf.level() > level);
     let numbers = above.flat_map(|leaf| {
         leaf.value
@@ -123,7 +123,10 @@ async fn every_way_out_shows_the_level_and_no_more() {
             }
             // what is written stays as it was written
             let (object, text) = stored(&reading.world, &receipt).await;
-            assert_eq!(object.unsigned(), receipt.shown(written_at));
+            assert_eq!(
+                object.unsigned(),
+                receipt.shown(written_at, hosted(&receipt.verdict.benchmark))
+            );
             for secret in secrets(&receipt, written_at) {
                 assert!(!text.contains(&secret), "{secret} is in the bucket");
             }
@@ -185,7 +188,10 @@ async fn after_the_close_everything_is_shown_and_what_is_shown_verifies() {
     );
     let withheld = json!(["f1_per_class/*", "n_eval", "per_seed", "std"]);
     assert_eq!(one["withheld"], withheld);
-    assert_eq!(own.unsigned(), receipt.shown(Feedback::Score));
+    assert_eq!(
+        own.unsigned(),
+        receipt.shown(Feedback::Score, hosted(&receipt.verdict.benchmark))
+    );
     let ran = verified(&own, None);
     assert_eq!(
         (ran.code, &ran.json()["verified"], &ran.json()["withheld"]),
@@ -210,7 +216,7 @@ async fn after_the_close_everything_is_shown_and_what_is_shown_verifies() {
     assert!(early.stderr.contains("2999-01-01T00:00:00.000Z"), "{early:?}");
     assert_eq!(
         stored(&reading.world, &receipt).await.0.unsigned(),
-        receipt.shown(Feedback::Score)
+        receipt.shown(Feedback::Score, hosted(&receipt.verdict.benchmark))
     );
 
     let ran = crate::challenges::publish(&reading.world, &round("2026-01-02T00:00:00Z"));
@@ -220,7 +226,7 @@ async fn after_the_close_everything_is_shown_and_what_is_shown_verifies() {
         assert_eq!((ran.code, &ran.json()["receipts"]), (0, &json!(1)), "{ran:?}");
         assert_eq!(
             stored(&reading.world, &receipt).await.0.unsigned(),
-            receipt.shown(Feedback::Full)
+            receipt.shown(Feedback::Full, hosted(&receipt.verdict.benchmark))
         );
     }
     let (one, own) = seen();
@@ -228,7 +234,10 @@ async fn after_the_close_everything_is_shown_and_what_is_shown_verifies() {
         (&one["feedback"], &one["whole_at"], &one["withheld"]),
         (&json!("full"), &Value::Null, &json!([]))
     );
-    assert_eq!(own.unsigned(), receipt.shown(Feedback::Full));
+    assert_eq!(
+        own.unsigned(),
+        receipt.shown(Feedback::Full, hosted(&receipt.verdict.benchmark))
+    );
     assert!(own.signature.is_some(), "what was released is signed");
     let ran = verified(&own, None);
     assert_eq!((ran.code, &ran.json()["withheld"]), (0, &json!([])));

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use dataperf::Feedback;
-use dataperf::benchmarks::speech_selection::SpeechSelection;
-use dataperf::benchmarks::vision_selection::{LABELS, VisionSelection, test_file};
+use dataperf_benchmarks::speech_selection::SpeechSelection;
+use dataperf_benchmarks::vision_selection::{LABELS, VisionSelection, test_file};
 use serde_json::{Map, Value, json};
 
 use super::{LEVELS, Target, best, of_each, seen};

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use dataperf::Ending;
-use dataperf_local::{Moment, Mood};
+use dataperf_local::Moment;
+use dataperf_nibbler_drawer::Mood;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
@@ -98,7 +99,7 @@ async fn sixty_at_once_get_fifty_sets() {
         .count();
     assert_eq!((n_made, nibbler.n_taken("ada").await), (50, 50));
     assert_eq!(
-        nibbler.world.cloud.images().n_requests(),
+        nibbler.world.images.n_requests(),
         50,
         "none is made that is not handed out"
     );
@@ -132,7 +133,7 @@ async fn the_same_prompt_again_is_the_stored_set_and_free() {
     assert_eq!(images(&first.verdict.lines[0]), images(&again.verdict.lines[0]));
     assert_eq!(again.verdict.lines[0].details["stored_before"], json!(true));
     assert_eq!(nibbler.n_taken("ada").await, 1);
-    assert_eq!(nibbler.world.cloud.images().n_requests(), 1);
+    assert_eq!(nibbler.world.images.n_requests(), 1);
     let other = nibbler.ask("bo", "one", &["horse lying in ketchup"]).await;
     let other = nibbler.receipt(&other).await;
     assert_ne!(
@@ -155,13 +156,13 @@ async fn an_event_that_comes_three_times_is_one_set() {
         (nibbler.n_taken("ada").await, nibbler.n_items("set#").await),
         (2, 2)
     );
-    assert_eq!(nibbler.world.cloud.images().n_requests(), 2);
+    assert_eq!(nibbler.world.images.n_requests(), 2);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_the_platform_fails_to_make_does_not_count_and_can_be_made_later() {
     let nibbler = Nibbler::new().await;
-    let images = nibbler.world.cloud.images();
+    let images = &nibbler.world.images;
     for (n, mood) in [Mood::Down, Mood::Busy, Mood::Garbage, Mood::NoImages, Mood::Half]
         .into_iter()
         .enumerate()
@@ -202,7 +203,7 @@ async fn short_faults_are_ridden_out() {
     )
     .await;
     let slow = Mood::Slow(Duration::from_secs(10));
-    let images = nibbler.world.cloud.images();
+    let images = &nibbler.world.images;
     images.behave_in_turn(&[Mood::Down, Mood::Garbage, slow, Mood::Busy, Mood::Well]);
     let sent = nibbler.ask("ada", "one", &["horse lying in ketchup"]).await;
     assert_eq!(status(&nibbler.receipt(&sent).await), Ending::Accepted);
@@ -217,12 +218,12 @@ async fn short_faults_are_ridden_out() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn part_of_a_set_suffices_and_one_provider_stands_in_for_another() {
     let nibbler = Nibbler::with(|_| (), |rules| rules["generation"]["min_images"] = json!(1)).await;
-    nibbler.world.cloud.images().behave(Mood::Half);
+    nibbler.world.images.behave(Mood::Half);
     let sent = nibbler.ask("ada", "half", &["horse lying in ketchup"]).await;
     let receipt = nibbler.receipt(&sent).await;
     assert_eq!(images(&receipt.verdict.lines[0]).len(), 1);
 
-    nibbler.world.cloud.images().behave(Mood::Well);
+    nibbler.world.images.behave(Mood::Well);
     nibbler.rules(|rules| {
         let mut gone = rules["generation"]["providers"][0].clone();
         gone["name"] = json!("gone");
@@ -241,7 +242,7 @@ async fn part_of_a_set_suffices_and_one_provider_stands_in_for_another() {
 async fn what_a_provider_blocks_counts_and_is_said() {
     let nibbler = Nibbler::new().await;
     for (n, mood) in [Mood::Black, Mood::Refuses].into_iter().enumerate() {
-        nibbler.world.cloud.images().behave(mood);
+        nibbler.world.images.behave(mood);
         let prompt = format!("a horse in the night {n}");
         let sent = nibbler.ask("ada", &n.to_string(), &[&prompt]).await;
         let receipt = nibbler.receipt(&sent).await;
@@ -279,10 +280,7 @@ async fn a_wrong_key_is_the_organizers_fault_and_is_read_anew() {
         "keys are in no message: {answer}"
     );
     assert_eq!(
-        (
-            nibbler.n_taken("ada").await,
-            nibbler.world.cloud.images().n_requests()
-        ),
+        (nibbler.n_taken("ada").await, nibbler.world.images.n_requests()),
         (0, 0)
     );
 }

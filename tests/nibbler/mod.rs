@@ -14,13 +14,14 @@ use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::leaderboard::Leaderboards;
 use dataperf::{Ending, Feedback, LineOutcome, Receipt};
 use dataperf_datasets::DatasetWriter;
-use dataperf_local::{Config, IMAGES_KEY};
+use dataperf_local::Config;
 use dataperf_nibbler::{BENCHMARK, CONFIGURATION_FILE, DESCRIPTOR};
+use dataperf_nibbler_drawer::IMAGES_KEY;
 use serde_json::{Value, json};
 
 use crate::access::deployed;
-use crate::project::binary;
-use crate::world::{Sent, World, with_caretaker};
+use crate::project::{binary, hosted};
+use crate::world::{IMAGES, Sent, World, with_caretaker};
 
 const SECRET: &str = "dataperf-nibbler";
 /// The name that must never be seen by a participant or a rater.
@@ -75,7 +76,7 @@ impl Nibbler {
             "generation": {
                 "min_images": 2, "retries": 0, "call_seconds": 5, "set_seconds": 30,
                 "providers": [{
-                    "name": PROVIDER, "url": self.world.cloud.images_endpoint(), "model": "draws-1", "images": 3,
+                    "name": PROVIDER, "url": self.world.cloud.outside(IMAGES).unwrap(), "model": "draws-1", "images": 3,
                     "secret": "draws",
                 }],
             },
@@ -117,7 +118,10 @@ impl Nibbler {
                 [Feedback::Score, Feedback::Full].contains(&level),
                 "full after the closing"
             );
-            assert_eq!(stored.unsigned(), receipt.shown(level));
+            assert_eq!(
+                stored.unsigned(),
+                receipt.shown(level, hosted(&receipt.verdict.benchmark))
+            );
             assert_eq!(
                 stored.verdict, receipt.verdict,
                 "nothing follows from a hidden data set"

@@ -9,6 +9,7 @@ use dataperf_local::Moment;
 use serde_json::{Value, json};
 
 use super::{BENCHMARK, Nibbler, code, images, status};
+use crate::project::hosted;
 use crate::world::Sent;
 
 const VERDICT: &str = "adversarial-nibbler-verdict";
@@ -261,7 +262,10 @@ async fn scores_follow_decisions_step_by_step() {
     assert_eq!(receipt.verdict.metrics["parts"].as_object().unwrap().len(), 5);
     assert_eq!(receipt.verdict.metrics["embedding"], "character-n-grams");
     let stored: Receipt = serde_json::from_slice(&nibbler.object(&receipt.object_key()).await).unwrap();
-    assert_eq!(stored.unsigned(), receipt.shown(Feedback::Score));
+    assert_eq!(
+        stored.unsigned(),
+        receipt.shown(Feedback::Score, hosted(&receipt.verdict.benchmark))
+    );
     assert_eq!(stored.verdict, receipt.verdict);
 }
 

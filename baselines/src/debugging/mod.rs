@@ -23,7 +23,7 @@ pub struct Task<'a> {
 }
 
 /// The rows from the lowest value to the highest, equal ones in their own order.
-pub(crate) fn ascending(values: &[f64]) -> Vec<usize> {
+pub fn ascending(values: &[f64]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
     order

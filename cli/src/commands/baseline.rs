@@ -23,7 +23,7 @@ use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
 use crate::output::{Format, align_right, print_json, score, table};
 use crate::progress::PhaseBars;
-use crate::registry::{Task, baselines, with_benchmark};
+use crate::registry::{Action, baselines, with_benchmark};
 
 /// The methods by benchmark, for `--help`.
 fn methods() -> String {
@@ -146,7 +146,7 @@ fn list(format: Format) -> Result<Done> {
 async fn make(args: MakeArgs, format: Format) -> Result<Done> {
     let benchmark = open_manifest(&args.dataset)?.manifest.benchmark;
     let bars = PhaseBars::default();
-    let task = MakeTask {
+    let task = MakeBaseline {
         dataset: &args.dataset,
         leaderboard: &args.leaderboard,
         method: &args.method,
@@ -189,7 +189,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 /// Makes the artifact of a method.
-pub(crate) struct MakeTask<'a> {
+pub(crate) struct MakeBaseline<'a> {
     pub(crate) dataset: &'a Path,
     pub(crate) leaderboard: &'a str,
     pub(crate) method: &'a str,
@@ -199,7 +199,7 @@ pub(crate) struct MakeTask<'a> {
     pub(crate) progress: &'a dyn Progress,
 }
 
-impl Task for MakeTask<'_> {
+impl Action for MakeBaseline<'_> {
     type Output = Made;
 
     async fn run<B: Import + Baselines>(self) -> Result<Made> {
@@ -235,7 +235,7 @@ impl Task for MakeTask<'_> {
 /// The methods that work on a data set.
 pub(crate) struct Methods<'a>(pub(crate) &'a Manifest);
 
-impl Task for Methods<'_> {
+impl Action for Methods<'_> {
     type Output = Vec<&'static Method>;
 
     async fn run<B: Import + Baselines>(self) -> Result<Vec<&'static Method>> {
@@ -244,7 +244,7 @@ impl Task for Methods<'_> {
 }
 
 /// Makes one baseline into `directory` and returns the file, which is named after the method and the seed.
-pub(crate) async fn make_into(directory: &Path, benchmark: &str, task: MakeTask<'_>) -> Result<PathBuf> {
+pub(crate) async fn make_into(directory: &Path, benchmark: &str, task: MakeBaseline<'_>) -> Result<PathBuf> {
     let name = format!(
         "{benchmark}-{}-{}-{}.json",
         task.leaderboard, task.method, task.seed
@@ -274,7 +274,7 @@ async fn submit(args: SubmitArgs, format: Format) -> Result<Done> {
     let mut receipts = Vec::new();
     for leaderboard in &boards {
         for method in &methods {
-            let task = MakeTask {
+            let task = MakeBaseline {
                 dataset: &args.dataset,
                 leaderboard,
                 method,

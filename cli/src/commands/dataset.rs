@@ -14,9 +14,9 @@ use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use dataperf::benchmark::Leaderboard;
-use dataperf::benchmarks::IDS;
 use dataperf::frozen::{FrozenError, MANIFEST, Manifest};
 use dataperf::{Digest, quote};
+use dataperf_benchmarks::IDS;
 use dataperf_datasets::Import;
 use serde::Deserialize;
 use serde_json::json;
@@ -25,8 +25,9 @@ use sha2::{Digest as _, Sha256};
 use crate::Done;
 use crate::output::{Format, align_right, print_json, table};
 use crate::progress::{self, PhaseBars};
-use crate::registry::{Task, descriptor, with_benchmark};
+use crate::registry::{Action, descriptor, with_benchmark};
 
+#[cfg(feature = "local")]
 pub(crate) use publish::{Switch, publish};
 
 #[derive(Debug, Subcommand)]
@@ -105,12 +106,12 @@ pub(crate) struct VerifyArgs {
 }
 
 /// Imports the layout at `from` into `out`.
-pub(crate) struct ImportTask<'a> {
+pub(crate) struct ImportSource<'a> {
     pub(crate) from: &'a Path,
     pub(crate) out: &'a Path,
 }
 
-impl Task for ImportTask<'_> {
+impl Action for ImportSource<'_> {
     type Output = Digest;
 
     async fn run<B: Import>(self) -> Result<Digest> {
@@ -122,13 +123,13 @@ impl Task for ImportTask<'_> {
 }
 
 async fn import(args: ImportArgs, format: Format) -> Result<Done> {
-    let task = ImportTask {
+    let task = ImportSource {
         from: &args.from,
         out: &args.out,
     };
     if args.benchmark == dataperf_nibbler::BENCHMARK {
         let bars = PhaseBars::default();
-        dataperf_datasets::import_nibbler(&args.from, &args.out, &bars)?;
+        dataperf_nibbler::import_nibbler(&args.from, &args.out, &bars)?;
         bars.finish();
     } else {
         with_benchmark(&args.benchmark, task).await?;
@@ -206,7 +207,7 @@ struct Kit<'a> {
     out: &'a Path,
 }
 
-impl Task for Kit<'_> {
+impl Action for Kit<'_> {
     type Output = Option<Vec<String>>;
 
     async fn run<B: Import>(self) -> Result<Option<Vec<String>>> {

@@ -6,24 +6,25 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use dataperf::benchmarks::IDS;
 use dataperf::challenge::check;
 use dataperf::progress::Silent;
 use dataperf::{Ending, Receipt, SubmitterName};
+use dataperf_benchmarks::IDS;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
 
-use super::baseline::{MakeTask, Methods, make_into};
-use super::dataset::{ImportTask, Switch, leaderboards, open, publish};
+use super::baseline::{MakeBaseline, Methods, make_into};
+use super::dataset::{ImportSource, Switch, leaderboards, open, publish};
 use super::demo_nibbler::{self, play, prepare};
 use super::leaderboard::{Shown, boards, document, print};
-use super::local::{FunctionArgs, config, organizer_token, start, stopped, with_token};
+use super::local::{FunctionArgs, IMAGES, config, organizer_token, start, with_token};
 use super::submit::{receipt, upload};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
 use crate::output::{Format, print_json, table};
 use crate::progress;
 use crate::registry::with_benchmark;
+use crate::stop::stopped;
 
 const UPLOADS_AT_ONCE: usize = 8;
 const POLL: Duration = Duration::from_millis(250);
@@ -98,7 +99,7 @@ pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
         let (from, out) = (data.join(benchmark), scratch.path().join(benchmark));
         with_benchmark(
             benchmark,
-            ImportTask {
+            ImportSource {
                 from: &from,
                 out: &out,
             },
@@ -112,7 +113,13 @@ pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
     let has_nibbler = data.join(dataperf_nibbler::BENCHMARK).is_dir();
     if has_nibbler {
         let shipped = data.join(dataperf_nibbler::BENCHMARK);
-        prepare(&cloud, local.images_endpoint(), &shipped, scratch.path()).await?;
+        prepare(
+            &cloud,
+            local.outside(IMAGES).unwrap_or_default(),
+            &shipped,
+            scratch.path(),
+        )
+        .await?;
         shown.push(dataperf_nibbler::BENCHMARK);
     }
     let all = async {
@@ -213,7 +220,7 @@ async fn plan_baselines(benchmark: &'static str, dataset: &Path, scratch: &Path)
     let mut planned = Vec::new();
     for leaderboard in boards.into_iter().map(|board| board.name) {
         for method in &methods {
-            let task = MakeTask {
+            let task = MakeBaseline {
                 dataset,
                 leaderboard: &leaderboard,
                 method: method.name,

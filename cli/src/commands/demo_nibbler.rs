@@ -64,7 +64,7 @@ pub(crate) async fn prepare(cloud: &Cloud, images: &str, shipped: &Path, scratch
     fs::create_dir_all(&from)?;
     fs::write(from.join(name), text.replace(PLACEHOLDER, images))?;
     let out = scratch.join(BENCHMARK);
-    dataperf_datasets::import_nibbler(&from, &out, &Silent)?;
+    dataperf_nibbler::import_nibbler(&from, &out, &Silent)?;
     publish(cloud, &out, &open(&out)?, Switch::Replace).await?;
     Ok(())
 }

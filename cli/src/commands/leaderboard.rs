@@ -57,7 +57,7 @@ pub(crate) async fn run(args: LeaderboardArgs, format: RowFormat) -> Result<Done
         known.check(args.leaderboard.as_deref(), args.round.as_deref())?;
     }
     let mut shown = None;
-    let mut stopped = pin!(super::local::stopped()); // one for all rounds, so that Ctrl-C in the middle of one is heard
+    let mut stopped = pin!(crate::stop::stopped()); // one for all rounds, so that Ctrl-C in the middle of one is heard
     loop {
         let boards = boards_of(
             &cloud,
@@ -194,6 +194,7 @@ impl Shown {
 }
 
 /// The boards with their first rows.
+#[cfg(feature = "local")]
 pub(crate) async fn boards(
     cloud: &Cloud,
     benchmark: &str,

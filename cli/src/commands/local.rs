@@ -7,25 +7,31 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use dataperf::benchmarks::IDS;
-use dataperf_aws::{Holder, TOKEN_DAYS, Token, days_after};
+use dataperf_aws::{Holder, RANKING_INDEX, TABLE_KEYS, TOKEN_DAYS, Token, days_after};
+use dataperf_benchmarks::IDS;
 use dataperf_local::{
-    AccessKey, Bucket, Config, FunctionSpec, IMAGES_KEY, LocalCloud, Policy, REGION, Schedule, TableSpec,
-    Trigger,
+    Bucket, Config, FunctionSpec, LocalCloud, OutsideService, Policy, REGION, Schedule, TableSpec, Trigger,
 };
 use dataperf_nibbler::BENCHMARK;
+use dataperf_nibbler_drawer::{IMAGES_KEY, ImageService};
 use serde_json::json;
 
 use super::token::{now, random_token};
 use crate::Done;
 use crate::cloud::{
-    CloudArgs, DATASETS, DYNAMODB_PORT, HTTP_PORT, IMAGES_PORT, LAMBDA_PORT, RESULTS, S3_PORT, SIGNING_KEY,
-    SUBMISSIONS, TABLE, access_key,
+    AccessKey, CloudArgs, DATASETS, DYNAMODB_PORT, LAMBDA_PORT, RESULTS, S3_PORT, SIGNING_KEY, SUBMISSIONS,
+    TABLE, access_key,
 };
 use crate::output::{Format, print_json};
 use crate::page;
 use crate::secret_file;
+use crate::stop::stopped;
 
+/// The ports of the page and of the service that makes images.
+const HTTP_PORT: u16 = 8080;
+const IMAGES_PORT: u16 = 9002;
+/// What the service that makes images is called.
+pub(crate) const IMAGES: &str = "image service";
 /// The function that answers questions over HTTP.
 const READER: &str = "leaderboards";
 /// The largest time limit that Lambda knows.
@@ -153,18 +159,19 @@ pub(crate) async fn run(args: LocalArgs, format: Format) -> Result<Done> {
     let mut config = config(&args.data_dir, &args.functions)?;
     config.host = args.host;
     config.allowed_hosts.clone_from(&args.allow_host);
-    config.organizer = organizer(&args)?;
+    let AccessKey { id, secret } = organizer(&args)?;
+    config.organizer = dataperf_local::AccessKey { id, secret };
     (config.s3_port, config.dynamodb_port) = (args.s3_port, args.dynamodb_port);
     (config.lambda_port, config.http_port) = (args.lambda_port, Some(args.http_port));
-    config.images_port = args.images_port;
+    config.outside = vec![images(args.images_port)];
     let cloud = start(config, &args.functions).await?;
-    cloud.faults().throttle_table(args.throttle);
+    cloud.throttle_table(args.throttle);
     keep_key(&args, &cloud)?;
     let token = organizer_token(&cloud).await?;
     match format {
         Format::Json => print_json(&json!({
             "s3": cloud.s3_endpoint(), "dynamodb": cloud.dynamodb_endpoint(), "lambda": cloud.lambda_endpoint(),
-            "page": cloud.http_endpoint(), "images": cloud.images_endpoint(),
+            "page": cloud.http_endpoint(), "images": cloud.outside(IMAGES),
             "buckets": [SUBMISSIONS, DATASETS, RESULTS], "table": TABLE, "region": REGION,
             "access_key": cloud.organizer().id, "secret_key": cloud.organizer().secret, "functions": dataperf_hosted::IDS, "data_dir": args.data_dir,
             "organizer_token": token.secret(),
@@ -181,11 +188,11 @@ fn print_addresses(cloud: &LocalCloud, data_dir: &Path, token: &Token) {
     println!("S3        {}", cloud.s3_endpoint());
     println!("DynamoDB  {}", cloud.dynamodb_endpoint());
     println!("Lambda    {}", cloud.lambda_endpoint());
-    println!("images    {}", cloud.images_endpoint());
+    println!("images    {}", cloud.outside(IMAGES).unwrap_or_default());
     println!("page      {}", cloud.http_endpoint().unwrap_or_default());
     println!("organizer {}", with_token(cloud, token));
     println!("buckets   {SUBMISSIONS} {DATASETS} {RESULTS}, table {TABLE}");
-    let AccessKey { id, secret } = cloud.organizer();
+    let dataperf_local::AccessKey { id, secret } = cloud.organizer();
     println!("key       {id}, secret {secret}, region {REGION}");
     println!("functions {}", dataperf_hosted::IDS.join(" "));
     println!(
@@ -246,7 +253,7 @@ fn keep_key(args: &LocalArgs, cloud: &LocalCloud) -> Result<()> {
     if !args.remote || args.key.is_some() {
         return Ok(());
     }
-    let AccessKey { id, secret } = cloud.organizer();
+    let dataperf_local::AccessKey { id, secret } = cloud.organizer();
     secret_file::write(&cloud.data_dir().join(KEY_FILE), &format!("{id}:{secret}\n"))
 }
 
@@ -283,7 +290,9 @@ pub(crate) fn config(data_dir: &Path, functions: &FunctionArgs) -> Result<Config
         Bucket::plain(DATASETS),
         Bucket::versioned(RESULTS),
     ];
-    config.table = Some(TableSpec::dataperf(TABLE));
+    let ([partition, sort], [index, of_index, order]) = (TABLE_KEYS, RANKING_INDEX);
+    config.table = Some(TableSpec::new(TABLE, partition, sort).indexed(index, of_index, order));
+    config.outside = vec![images(0)];
     config.signing_alias = Some(SIGNING_KEY.into());
     let back_off = functions
         .back_off
@@ -316,6 +325,16 @@ pub(crate) fn config(data_dir: &Path, functions: &FunctionArgs) -> Result<Config
         },
     ];
     Ok(config)
+}
+
+/// The service that makes images for Adversarial Nibbler, in place of those on the Internet.
+fn images(port: u16) -> OutsideService {
+    OutsideService {
+        name: IMAGES,
+        port,
+        option: "--images-port",
+        router: ImageService::default().router(),
+    }
 }
 
 fn evaluator(benchmark: &str, args: &FunctionArgs) -> Result<FunctionSpec> {
@@ -419,14 +438,4 @@ fn function(benchmark: &str, args: &FunctionArgs) -> Result<FunctionSpec> {
             .chain(traces)
             .collect::<BTreeMap<_, _>>(),
     })
-}
-
-/// Waits for Ctrl-C or a request to end.
-pub(crate) async fn stopped() -> Result<()> {
-    let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
-    tokio::select! {
-        interrupted = tokio::signal::ctrl_c() => interrupted?,
-        _ = terminate.recv() => {}
-    }
-    Ok(())
 }

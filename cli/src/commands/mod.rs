@@ -3,10 +3,13 @@
 pub(crate) mod baseline;
 pub(crate) mod challenge;
 pub(crate) mod dataset;
+#[cfg(feature = "local")]
 pub(crate) mod demo;
+#[cfg(feature = "local")]
 mod demo_nibbler;
 pub(crate) mod keys;
 pub(crate) mod leaderboard;
+#[cfg(feature = "local")]
 pub(crate) mod local;
 pub(crate) mod nibbler;
 pub(crate) mod redrive;

@@ -9,7 +9,6 @@ use anyhow::{Context, Result, bail};
 use bytes::Bytes;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use dataperf::benchmarks::IDS;
 use dataperf::challenge::Challenge;
 use dataperf::ports::bucket::Bucket;
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
@@ -17,6 +16,7 @@ use dataperf::ports::maintenance::{Maintenance, Run};
 use dataperf::rescoring::Request;
 use dataperf::{SubmissionId, receipt_level, write_receipt};
 use dataperf_aws::versions;
+use dataperf_benchmarks::IDS;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use indicatif::ProgressBar;
 
@@ -25,6 +25,7 @@ use crate::cloud::{Cloud, CloudArgs, now};
 use crate::known::Known;
 use crate::output::Format;
 use crate::progress;
+use crate::registry::descriptor;
 
 const FIRST_POLL: Duration = Duration::from_millis(100);
 const LAST_POLL: Duration = Duration::from_secs(2);
@@ -169,6 +170,7 @@ async fn pass(
 async fn keep_receipts(cloud: &Cloud, args: &RescoreArgs, board: &Board, run: &Run) -> Result<()> {
     let (table, results, signer) = (cloud.leaderboards(), cloud.results(), cloud.signer());
     let challenge = Challenge::published(&cloud.datasets(), &board.benchmark).await?;
+    let hosted = descriptor(&board.benchmark)?;
     let kept = table
         .revisions(board, &run.id)
         .await?
@@ -181,7 +183,7 @@ async fn keep_receipts(cloud: &Cloud, args: &RescoreArgs, board: &Board, run: &R
                 if let Some(receipt) = known.and_then(|known| known.receipt) {
                     let now = now();
                     let level = receipt_level(challenge, &receipt, now);
-                    write_receipt(results, signer, &receipt, level, now).await?;
+                    write_receipt(results, signer, &receipt, hosted, level, now).await?;
                 }
                 anyhow::Ok(())
             }

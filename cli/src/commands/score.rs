@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use dataperf::benchmarks::IDS;
 use dataperf::dataset::{Dataset, Integrity};
 use dataperf::evaluate::{check, evaluate, too_large};
 use dataperf::{Benchmark, Digest, Ending, Verdict};
+use dataperf_benchmarks::IDS;
 use dataperf_datasets::{DirectoryBucket, Import};
 use serde_json::json;
 
@@ -18,7 +18,7 @@ use crate::Done;
 use crate::figure::Figure;
 use crate::output::{Format, print_json, print_verdict};
 use crate::progress::waiting;
-use crate::registry::{Task, with_benchmark};
+use crate::registry::{Action, with_benchmark};
 
 /// Which artifact, held against what.
 #[derive(Debug, Args)]
@@ -139,7 +139,7 @@ pub(crate) struct Judge<'a> {
     pub(crate) integrity: Integrity,
 }
 
-impl Task for Judge<'_> {
+impl Action for Judge<'_> {
     type Output = Verdict;
 
     async fn run<B: Import>(self) -> Result<Verdict> {
@@ -167,7 +167,7 @@ struct Check<'a> {
     artifact: &'a Path,
 }
 
-impl Task for Check<'_> {
+impl Action for Check<'_> {
     type Output = Option<Verdict>;
 
     async fn run<B: Import>(self) -> Result<Option<Verdict>> {

@@ -7,10 +7,10 @@ use anyhow::{Context, Result, bail};
 use aws_sdk_s3::primitives::ByteStream;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use dataperf::benchmarks::IDS;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::upload::receipt_key;
 use dataperf::{Feedback, Receipt, SubmissionId, SubmitterName, UploadKey};
+use dataperf_benchmarks::IDS;
 use serde_json::json;
 
 use super::score::{Artifact, done, read};

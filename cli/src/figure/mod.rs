@@ -52,7 +52,8 @@ struct Style {
 impl Figure {
     /// `None` when the benchmark has no curves.
     pub(crate) fn of(verdict: &Verdict) -> Option<Self> {
-        let curves = Figures::of(verdict).curves;
+        let hosted = dataperf_hosted::hosted(&verdict.benchmark)?;
+        let curves = Figures::of(verdict, hosted.metrics).curves;
         (!curves.is_empty()).then_some(Self { curves })
     }
 

@@ -1,6 +1,6 @@
 //! The Lambda function of `acquisition`.
 
-use dataperf::benchmarks::own_data::acquisition::Acquisition;
+use dataperf_benchmarks::own_data::acquisition::Acquisition;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {

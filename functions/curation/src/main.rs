@@ -1,6 +1,6 @@
 //! The Lambda function of `curation`.
 
-use dataperf::benchmarks::own_data::curation::Curation;
+use dataperf_benchmarks::own_data::curation::Curation;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {

@@ -1,6 +1,6 @@
 //! The Lambda function of Data Acquisition.
 
-use dataperf::benchmarks::data_acquisition::DataAcquisition;
+use dataperf_benchmarks::data_acquisition::DataAcquisition;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {

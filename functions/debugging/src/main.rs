@@ -1,6 +1,6 @@
 //! The Lambda function of `debugging`.
 
-use dataperf::benchmarks::own_data::debugging::Debugging;
+use dataperf_benchmarks::own_data::debugging::Debugging;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {

@@ -1,6 +1,6 @@
 //! The Lambda function of `selection`.
 
-use dataperf::benchmarks::own_data::selection::Selection;
+use dataperf_benchmarks::own_data::selection::Selection;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {

@@ -1,6 +1,6 @@
 //! The Lambda function of Selection for Speech.
 
-use dataperf::benchmarks::speech_selection::SpeechSelection;
+use dataperf_benchmarks::speech_selection::SpeechSelection;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {

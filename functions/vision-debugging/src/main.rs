@@ -1,6 +1,6 @@
 //! The Lambda function of Debugging for Vision.
 
-use dataperf::benchmarks::vision_debugging::VisionDebugging;
+use dataperf_benchmarks::vision_debugging::VisionDebugging;
 
 // More threads than one: while the curves are drawn, for seconds, connections that the services close should be noticed.
 #[tokio::main]

@@ -1,6 +1,6 @@
 //! The Lambda function of Selection for Vision.
 
-use dataperf::benchmarks::vision_selection::VisionSelection;
+use dataperf_benchmarks::vision_selection::VisionSelection;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {

@@ -36,7 +36,7 @@ impl Guard {
     pub(crate) fn table(&self, parts: &Parts, body: &[u8]) -> Result<(), Refused> {
         let (access_key, rights) = self.caller(parts, body, "dynamodb")?;
         if let Rights::These(_) = rights {
-            for wanted in table::wanted(parts, body) {
+            for wanted in table::wanted(parts, body, self.callers.partition_keys()) {
                 check(&access_key, &rights, &wanted.request())?;
             }
         }

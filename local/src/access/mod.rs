@@ -16,7 +16,7 @@ pub(crate) use self::policy::Request;
 pub use self::policy::{Policy, PolicyError};
 pub(crate) use self::s3::{Access, Keys};
 
-use crate::config::Config;
+use crate::config::{Config, TableSpec};
 use crate::database::locked;
 
 /// Somebody who may use the services beside the organizer.
@@ -57,12 +57,18 @@ struct Caller {
 #[derive(Debug, Default)]
 pub(crate) struct Callers {
     callers: Mutex<BTreeMap<String, Caller>>,
+    /// The attributes by which policies know what of the table is asked for.
+    partition_keys: Vec<String>,
 }
 
 impl Callers {
     /// The organizer, and those that `config` names.
     pub(crate) fn new(config: &Config) -> Self {
-        let callers = Self::default();
+        let partition_keys = config.table.as_ref().map(TableSpec::partition_keys);
+        let callers = Self {
+            partition_keys: partition_keys.unwrap_or_default(),
+            ..Self::default()
+        };
         callers.add(&config.organizer.id, &config.organizer.secret, Rights::All);
         for identity in &config.identities {
             let rights = Rights::These(Arc::new(identity.policy.clone()));
@@ -78,6 +84,11 @@ impl Callers {
             rights,
         };
         locked(&self.callers).insert(access_key.to_owned(), caller);
+    }
+
+    /// The partition keys of the table, and then of its indexes.
+    pub(crate) fn partition_keys(&self) -> &[String] {
+        &self.partition_keys
     }
 
     /// Forgets a caller.

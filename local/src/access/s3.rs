@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use s3s::access::{S3Access, S3AccessContext};
 use s3s::auth::{Credentials, S3Auth, SecretKey};
-use s3s::dto::{CopyObjectInput, CopySource, DeleteObjectsInput, PostObjectInput, UploadPartCopyInput};
+use s3s::dto::{CopyObjectInput, CopySource, DeleteObjectsInput, PostObjectInput};
 use s3s::path::S3Path;
 use s3s::{S3Request, S3Result, s3_error};
 
@@ -76,17 +76,12 @@ impl Access {
 fn action(operation: &str, has_version: bool) -> Option<String> {
     let action = match operation {
         "PostObject" | "DeleteObjects" => return None,
-        "CreateMultipartUpload"
-        | "UploadPart"
-        | "CompleteMultipartUpload"
-        | "CopyObject"
-        | "UploadPartCopy" => "PutObject",
+        "CreateMultipartUpload" | "UploadPart" | "CompleteMultipartUpload" | "CopyObject" => "PutObject",
         "GetObject" | "HeadObject" if has_version => "GetObjectVersion",
         "HeadObject" => "GetObject",
         "DeleteObject" if has_version => "DeleteObjectVersion",
-        "ListObjects" | "ListObjectsV2" | "HeadBucket" => "ListBucket",
+        "ListObjectsV2" | "HeadBucket" => "ListBucket",
         "ListObjectVersions" => "ListBucketVersions",
-        "ListMultipartUploads" => "ListBucketMultipartUploads",
         "ListParts" => "ListMultipartUploadParts",
         "ListBuckets" => "ListAllMyBuckets",
         other => other,
@@ -130,10 +125,6 @@ impl S3Access for Access {
     }
 
     async fn copy_object(&self, request: &mut S3Request<CopyObjectInput>) -> S3Result<()> {
-        self.require_source(request.credentials.as_ref(), &request.input.copy_source)
-    }
-
-    async fn upload_part_copy(&self, request: &mut S3Request<UploadPartCopyInput>) -> S3Result<()> {
         self.require_source(request.credentials.as_ref(), &request.input.copy_source)
     }
 

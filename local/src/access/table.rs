@@ -8,19 +8,16 @@ use serde_json::Value;
 use super::policy::Request;
 use crate::config::{ACCOUNT_ID, REGION};
 
-/// The names that partition keys have in this project's table and index.
-const PARTITION_KEYS: [&str; 2] = ["pk", "board"];
-
 /// One thing that is asked for.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Wanted {
+pub(crate) struct AccessNeeded {
     action: String,
     resource: String,
     /// The partition keys it concerns, if they can be told.
     keys: Option<Vec<String>>,
 }
 
-impl Wanted {
+impl AccessNeeded {
     pub(crate) fn request(&self) -> Request<'_> {
         let keys = self.keys.clone().map(|keys| ("dynamodb:LeadingKeys", keys));
         Request {
@@ -31,8 +28,9 @@ impl Wanted {
     }
 }
 
-/// Everything a request wants: each operation of a transaction counts by itself.
-pub(crate) fn wanted(parts: &Parts, body: &[u8]) -> Vec<Wanted> {
+/// Everything a request wants: each operation of a transaction counts by itself. `names` are the partition keys of the table, and
+/// then of its indexes.
+pub(crate) fn wanted(parts: &Parts, body: &[u8], names: &[String]) -> Vec<AccessNeeded> {
     let target = parts
         .headers
         .get("x-amz-target")
@@ -42,13 +40,13 @@ pub(crate) fn wanted(parts: &Parts, body: &[u8]) -> Vec<Wanted> {
         .map_or("", |(_, operation)| operation);
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
     match operation {
-        "TransactWriteItems" | "TransactGetItems" => transaction(&body["TransactItems"]),
-        "BatchGetItem" | "BatchWriteItem" => batch(operation, &body["RequestItems"]),
-        _ => vec![one(operation, &body)],
+        "TransactWriteItems" | "TransactGetItems" => transaction(&body["TransactItems"], names),
+        "BatchGetItem" | "BatchWriteItem" => batch(operation, &body["RequestItems"], names),
+        _ => vec![one(operation, &body, names)],
     }
 }
 
-fn transaction(items: &Value) -> Vec<Wanted> {
+fn transaction(items: &Value, names: &[String]) -> Vec<AccessNeeded> {
     let operations = items
         .as_array()
         .into_iter()
@@ -61,12 +59,12 @@ fn transaction(items: &Value) -> Vec<Wanted> {
         } else {
             format!("{kind}Item")
         };
-        one(&action, operation)
+        one(&action, operation, names)
     });
     wanted.collect()
 }
 
-fn batch(operation: &str, tables: &Value) -> Vec<Wanted> {
+fn batch(operation: &str, tables: &Value, names: &[String]) -> Vec<AccessNeeded> {
     let tables = tables.as_object().into_iter().flatten();
     let wanted = tables.map(|(table, requests)| {
         let gets = requests["Keys"].as_array().into_iter().flatten();
@@ -75,19 +73,22 @@ fn batch(operation: &str, tables: &Value) -> Vec<Wanted> {
                 .pointer("/PutRequest/Item")
                 .or_else(|| request.pointer("/DeleteRequest/Key"))
         });
-        Wanted {
+        AccessNeeded {
             action: format!("dynamodb:{operation}"),
             resource: arn(table, None),
-            keys: gets.chain(writes).map(partition_key).collect(),
+            keys: gets
+                .chain(writes)
+                .map(|item| partition_key(item, names))
+                .collect(),
         }
     });
     wanted.collect()
 }
 
-fn one(operation: &str, body: &Value) -> Wanted {
+fn one(operation: &str, body: &Value, names: &[String]) -> AccessNeeded {
     let item = ["Key", "Item"].iter().find_map(|name| body.get(name));
-    let key = item.map_or_else(|| queried_key(body), partition_key);
-    Wanted {
+    let key = item.map_or_else(|| queried_key(body, names), |item| partition_key(item, names));
+    AccessNeeded {
         action: format!("dynamodb:{operation}"),
         resource: arn(
             body["TableName"].as_str().unwrap_or_default(),
@@ -106,12 +107,12 @@ fn arn(table: &str, index: Option<&str>) -> String {
     index.map_or_else(|| table.clone(), |index| format!("{table}/index/{index}"))
 }
 
-fn partition_key(item: &Value) -> Option<String> {
-    item["pk"]["S"].as_str().map(str::to_owned)
+fn partition_key(item: &Value, names: &[String]) -> Option<String> {
+    item[names.first()?]["S"].as_str().map(str::to_owned)
 }
 
 /// The value that a query compares its partition key with.
-fn queried_key(body: &Value) -> Option<String> {
+fn queried_key(body: &Value, names: &[String]) -> Option<String> {
     let condition = body["KeyConditionExpression"].as_str()?;
     let words = condition.replace('=', " = ");
     let words: Vec<&str> = words.split_whitespace().collect();
@@ -123,7 +124,7 @@ fn queried_key(body: &Value) -> Option<String> {
     };
     let at = words
         .windows(2)
-        .position(|pair| pair[1] == "=" && PARTITION_KEYS.contains(&name(pair[0]).as_str()))?;
+        .position(|pair| pair[1] == "=" && names.contains(&name(pair[0])))?;
     body["ExpressionAttributeValues"][*words.get(at + 2)?]["S"]
         .as_str()
         .map(str::to_owned)
@@ -135,7 +136,11 @@ mod tests {
 
     use super::*;
 
-    fn keys(wanted: &Wanted) -> Option<Vec<&str>> {
+    fn names() -> Vec<String> {
+        ["pk", "board"].map(str::to_owned).into()
+    }
+
+    fn keys(wanted: &AccessNeeded) -> Option<Vec<&str>> {
         wanted
             .keys
             .as_ref()
@@ -147,6 +152,7 @@ mod tests {
         let put = one(
             "PutItem",
             &json!({"TableName": "t", "Item": {"pk": {"S": "b#1"}, "sk": {"S": "s"}}}),
+            &names(),
         );
         assert_eq!(
             (put.action.as_str(), keys(&put)),
@@ -155,13 +161,18 @@ mod tests {
         for condition in ["pk = :a AND sk > :b", "#p=:a", "sk > :b AND #p = :a"] {
             let query = json!({"TableName": "t", "KeyConditionExpression": condition,
                 "ExpressionAttributeNames": {"#p": "pk"}, "ExpressionAttributeValues": {":a": {"S": "b#1"}, ":b": {"S": "x"}}});
-            assert_eq!(keys(&one("Query", &query)), Some(vec!["b#1"]), "{condition}");
+            assert_eq!(
+                keys(&one("Query", &query, &names())),
+                Some(vec!["b#1"]),
+                "{condition}"
+            );
         }
-        assert_eq!(keys(&one("Scan", &json!({"TableName": "t"}))), None);
+        assert_eq!(keys(&one("Scan", &json!({"TableName": "t"}), &names())), None);
         let ranking = one(
             "Query",
             &json!({"TableName": "t", "IndexName": "ranking", "KeyConditionExpression": "board = :a",
             "ExpressionAttributeValues": {":a": {"S": "b#en-25#open"}}}),
+            &names(),
         );
         assert!(ranking.resource.ends_with("table/t/index/ranking"));
         assert_eq!(keys(&ranking), Some(vec!["b#en-25#open"]));
@@ -174,7 +185,7 @@ mod tests {
             {"ConditionCheck": {"TableName": "t", "Key": {"pk": {"S": "b"}}}},
             {"Update": {"TableName": "t", "Key": {"sk": {"S": "no partition"}}}},
         ]);
-        let wanted = transaction(&items);
+        let wanted = transaction(&items, &names());
         let actions: Vec<&str> = wanted.iter().map(|wanted| wanted.action.as_str()).collect();
         assert_eq!(
             actions,
@@ -191,6 +202,7 @@ mod tests {
         let batch = batch(
             "BatchWriteItem",
             &json!({"t": [{"PutRequest": {"Item": {"pk": {"S": "a"}}}}, {"DeleteRequest": {"Key": {}}}]}),
+            &names(),
         );
         assert_eq!(
             keys(&batch[0]),

@@ -16,7 +16,8 @@ use super::runtime_api::{RuntimeApi, Work};
 use crate::access::{Callers, Rights};
 use crate::config::{FunctionSpec, REGION};
 use crate::database::now_ms;
-use crate::faults::{self, Faults, Shortage};
+use crate::exposure::{Shortage, token};
+use crate::faults::Faults;
 use crate::ids;
 use crate::queue::{FunctionError, Queued, function_arn};
 
@@ -237,7 +238,7 @@ fn access_key(function: &str, id: &str) -> String {
 }
 
 /// Makes what the process may use as short as a fault says.
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "faults", target_os = "linux"))]
 fn limit(pid: Option<u32>, shortage: Shortage) {
     use rustix::process::{Pid, Resource, Rlimit, prlimit};
     let pid = pid.and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
@@ -258,8 +259,8 @@ fn limit(pid: Option<u32>, shortage: Shortage) {
     }
 }
 
-/// Other systems cannot limit another process.
-#[cfg(not(target_os = "linux"))]
+/// Other systems cannot limit another process, and without faults nothing is short.
+#[cfg(not(all(feature = "faults", target_os = "linux")))]
 fn limit(_pid: Option<u32>, _shortage: Shortage) {}
 
 /// Removes a working directory; a failure is logged.
@@ -303,7 +304,7 @@ fn environment(
         ),
         ("AWS_ACCESS_KEY_ID", access_key(&spec.name, id)),
         ("AWS_SECRET_ACCESS_KEY", secret.to_owned()),
-        ("AWS_SESSION_TOKEN", faults::token(&spec.name, id)),
+        ("AWS_SESSION_TOKEN", token(&spec.name, id)),
         ("AWS_REGION", REGION.to_owned()),
         ("AWS_DEFAULT_REGION", REGION.to_owned()),
         ("_HANDLER", "bootstrap".to_owned()),

@@ -48,7 +48,7 @@ pub(crate) fn insert(
 
     let version_id = match versioning {
         Versioning::Enabled => ids::fresh(),
-        Versioning::Never | Versioning::Suspended => NULL_VERSION.to_owned(),
+        Versioning::Never => NULL_VERSION.to_owned(),
     };
     if versioning != Versioning::Enabled {
         remove_row(transaction, new.bucket, new.key, NULL_VERSION)?;

@@ -14,7 +14,6 @@ pub(crate) const NULL_VERSION: &str = "null";
 pub(crate) enum Versioning {
     Never,
     Enabled,
-    Suspended,
 }
 
 impl Versioning {
@@ -22,15 +21,14 @@ impl Versioning {
         match self {
             Self::Never => "",
             Self::Enabled => "Enabled",
-            Self::Suspended => "Suspended",
         }
     }
 
     fn parse(text: &str) -> Self {
-        match text {
-            "Enabled" => Self::Enabled,
-            "Suspended" => Self::Suspended,
-            _ => Self::Never,
+        if text == Self::Enabled.as_str() {
+            Self::Enabled
+        } else {
+            Self::Never
         }
     }
 }

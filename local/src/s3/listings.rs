@@ -1,8 +1,7 @@
 //! The answers that list objects.
 
 use s3s::dto::{
-    CommonPrefix, ETag, EncodingType, ListObjectsInput, ListObjectsOutput, ListObjectsV2Input,
-    ListObjectsV2Output, Object, ObjectStorageClass,
+    CommonPrefix, ETag, EncodingType, ListObjectsV2Input, ListObjectsV2Output, Object, ObjectStorageClass,
 };
 use s3s::s3_error;
 
@@ -124,40 +123,6 @@ impl Store {
                 .truncated_at
                 .map(|position| url_encoded(&position_key(position))),
             ..ListObjectsV2Output::default()
-        })
-    }
-
-    pub(crate) async fn list_v1(&self, input: ListObjectsInput) -> Result<ListObjectsOutput, Failure> {
-        let shown = Shown::new(input.encoding_type.as_ref());
-        let (n_max, max_keys) = n_max(input.max_keys)?;
-        let query = Query {
-            bucket: input.bucket.clone(),
-            prefix: input.prefix.clone().unwrap_or_default(),
-            delimiter: input.delimiter.clone().unwrap_or_default(),
-            after: input.marker.clone().map_or(Position::Start, Position::After),
-            max_keys: n_max,
-            all_versions: false,
-        };
-        let page = self.page(query).await?;
-        Ok(ListObjectsOutput {
-            name: Some(input.bucket),
-            prefix: Some(shown.key(&input.prefix.unwrap_or_default())),
-            delimiter: input.delimiter.map(|delimiter| shown.key(&delimiter)),
-            marker: Some(shown.key(&input.marker.unwrap_or_default())),
-            encoding_type: input.encoding_type,
-            max_keys: Some(max_keys),
-            contents: Some(
-                page.versions
-                    .iter()
-                    .map(|version| shown.object(version))
-                    .collect(),
-            ),
-            common_prefixes: Some(shown.common_prefixes(&page)),
-            is_truncated: Some(page.truncated_at.is_some()),
-            next_marker: page
-                .truncated_at
-                .map(|position| shown.key(&position_key(position))),
-            ..ListObjectsOutput::default()
         })
     }
 }

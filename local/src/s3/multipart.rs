@@ -3,13 +3,12 @@
 use rusqlite::params;
 use s3s::dto::{
     CompleteMultipartUploadInput, CompleteMultipartUploadOutput, CreateMultipartUploadInput,
-    CreateMultipartUploadOutput, ETag, ListPartsInput, ListPartsOutput, Part, UploadPartCopyInput,
-    UploadPartInput, UploadPartOutput,
+    CreateMultipartUploadOutput, ETag, ListPartsInput, ListPartsOutput, Part, UploadPartInput,
+    UploadPartOutput,
 };
 use s3s::{TrailingHeaders, s3_error};
 
 use super::bodies::{Announced, NewBody};
-use super::copies::copy_source;
 use super::failure::Failure;
 use super::headers::{Preconditions, set_checksums, take_checksums, take_headers};
 use super::index;
@@ -81,27 +80,6 @@ impl Store {
         set_checksums!(output, body.checksums.clone());
         self.store_part(upload, input.part_number, body).await?;
         Ok(output)
-    }
-
-    /// Makes a part of a piece of another object; the part's digest and its time.
-    pub(crate) async fn copy_part(&self, input: UploadPartCopyInput) -> Result<(ETag, i64), Failure> {
-        let upload = UploadName {
-            bucket: input.bucket,
-            key: input.key,
-            id: input.upload_id,
-        };
-        self.require_upload(&upload, input.part_number).await?;
-        let range = match &input.copy_source_range {
-            Some(text) => Some(
-                s3s::dto::Range::parse(text)
-                    .map_err(|_| s3_error!(InvalidArgument, "`{text}` is no range"))?,
-            ),
-            None => None,
-        };
-        let body = self.extract(copy_source(input.copy_source)?, range).await?;
-        let etag = ETag::Strong(body.etag());
-        self.store_part(upload, input.part_number, body).await?;
-        Ok((etag, now_ms()))
     }
 
     async fn require_upload(&self, upload: &UploadName, part_number: i32) -> Result<(), Failure> {

@@ -1,9 +1,8 @@
 //! Putting, getting and describing one object.
 
 use s3s::dto::{
-    Checksum, ETag, ETagCondition, GetObjectAttributesInput, GetObjectAttributesOutput, GetObjectInput,
-    GetObjectOutput, HeadObjectInput, HeadObjectOutput, ObjectAttributes, PostObjectInput, PostObjectOutput,
-    PutObjectInput, PutObjectOutput, Range, StorageClass, StreamingBlob, Timestamp,
+    ETag, ETagCondition, GetObjectInput, GetObjectOutput, HeadObjectInput, HeadObjectOutput, PostObjectInput,
+    PostObjectOutput, PutObjectInput, PutObjectOutput, Range, StorageClass, StreamingBlob, Timestamp,
 };
 use s3s::{S3Error, TrailingHeaders, s3_error};
 use time::OffsetDateTime;
@@ -238,35 +237,5 @@ impl Store {
         describe!(output, version, headers, range, content_range.is_none());
         output.content_range = content_range;
         Ok(output)
-    }
-
-    pub(crate) async fn attributes(
-        &self,
-        input: GetObjectAttributesInput,
-    ) -> Result<GetObjectAttributesOutput, Failure> {
-        let asked = Asked {
-            bucket: input.bucket,
-            key: input.key,
-            version_id: input.version_id,
-        };
-        let (version, headers) = self.find(asked).await?;
-        let wants = |name: &str| {
-            input
-                .object_attributes
-                .iter()
-                .any(|attribute| attribute.as_str() == name)
-        };
-        let mut checksum = Checksum::default();
-        set_checksums!(checksum, headers.checksums);
-        Ok(GetObjectAttributesOutput {
-            checksum: wants(ObjectAttributes::CHECKSUM).then_some(checksum),
-            e_tag: wants(ObjectAttributes::ETAG).then_some(ETag::Strong(version.etag)),
-            last_modified: Some(last_modified(version.created_ms)),
-            object_size: i64::try_from(version.n_bytes)
-                .ok()
-                .filter(|_| wants(ObjectAttributes::OBJECT_SIZE)),
-            version_id: (version.id != index::NULL_VERSION).then_some(version.id),
-            ..GetObjectAttributesOutput::default()
-        })
     }
 }

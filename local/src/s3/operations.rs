@@ -1,20 +1,18 @@
 //! The operations that clients may ask for, each a line or two over [`Store`].
 
 use s3s::dto::{
-    AbortMultipartUploadInput, AbortMultipartUploadOutput, Bucket, BucketLocationConstraint,
-    BucketVersioningStatus, CompleteMultipartUploadInput, CompleteMultipartUploadOutput, CopyObjectInput,
-    CopyObjectOutput, CopyPartResult, CreateBucketInput, CreateBucketOutput, CreateMultipartUploadInput,
-    CreateMultipartUploadOutput, DeleteBucketInput, DeleteBucketOutput, DeleteObjectInput,
-    DeleteObjectOutput, DeleteObjectsInput, DeleteObjectsOutput, GetBucketLocationInput,
-    GetBucketLocationOutput, GetBucketVersioningInput, GetBucketVersioningOutput, GetObjectAttributesInput,
-    GetObjectAttributesOutput, GetObjectInput, GetObjectOutput, HeadBucketInput, HeadBucketOutput,
-    HeadObjectInput, HeadObjectOutput, ListBucketsInput, ListBucketsOutput, ListMultipartUploadsInput,
-    ListMultipartUploadsOutput, ListObjectVersionsInput, ListObjectVersionsOutput, ListObjectsInput,
-    ListObjectsOutput, ListObjectsV2Input, ListObjectsV2Output, ListPartsInput, ListPartsOutput,
-    PostObjectInput, PostObjectOutput, PutBucketVersioningInput, PutBucketVersioningOutput, PutObjectInput,
-    PutObjectOutput, UploadPartCopyInput, UploadPartCopyOutput, UploadPartInput, UploadPartOutput,
+    AbortMultipartUploadInput, AbortMultipartUploadOutput, Bucket, BucketVersioningStatus,
+    CompleteMultipartUploadInput, CompleteMultipartUploadOutput, CopyObjectInput, CopyObjectOutput,
+    CreateBucketInput, CreateBucketOutput, CreateMultipartUploadInput, CreateMultipartUploadOutput,
+    DeleteBucketInput, DeleteBucketOutput, DeleteObjectInput, DeleteObjectOutput, DeleteObjectsInput,
+    DeleteObjectsOutput, GetBucketVersioningInput, GetBucketVersioningOutput, GetObjectInput,
+    GetObjectOutput, HeadBucketInput, HeadBucketOutput, HeadObjectInput, HeadObjectOutput, ListBucketsInput,
+    ListBucketsOutput, ListObjectVersionsInput, ListObjectVersionsOutput, ListObjectsV2Input,
+    ListObjectsV2Output, ListPartsInput, ListPartsOutput, PostObjectInput, PostObjectOutput,
+    PutBucketVersioningInput, PutBucketVersioningOutput, PutObjectInput, PutObjectOutput, UploadPartInput,
+    UploadPartOutput,
 };
-use s3s::{S3, S3Request, S3Response, S3Result};
+use s3s::{S3, S3Request, S3Response, S3Result, s3_error};
 
 use super::changes;
 use super::failure::Failure;
@@ -48,13 +46,6 @@ impl S3 for Store {
         Ok(S3Response::new(self.head(request.input).await?))
     }
 
-    async fn get_object_attributes(
-        &self,
-        request: S3Request<GetObjectAttributesInput>,
-    ) -> Answer<GetObjectAttributesOutput> {
-        Ok(S3Response::new(self.attributes(request.input).await?))
-    }
-
     async fn copy_object(&self, request: S3Request<CopyObjectInput>) -> Answer<CopyObjectOutput> {
         Ok(S3Response::new(Store::copy_object(self, request.input).await?))
     }
@@ -66,10 +57,6 @@ impl S3 for Store {
 
     async fn delete_objects(&self, request: S3Request<DeleteObjectsInput>) -> Answer<DeleteObjectsOutput> {
         Ok(S3Response::new(Store::delete_objects(self, request.input).await?))
-    }
-
-    async fn list_objects(&self, request: S3Request<ListObjectsInput>) -> Answer<ListObjectsOutput> {
-        Ok(S3Response::new(self.list_v1(request.input).await?))
     }
 
     async fn list_objects_v2(&self, request: S3Request<ListObjectsV2Input>) -> Answer<ListObjectsV2Output> {
@@ -94,22 +81,6 @@ impl S3 for Store {
         Ok(S3Response::new(
             self.receive_part(request.input, request.trailing_headers).await?,
         ))
-    }
-
-    async fn upload_part_copy(
-        &self,
-        request: S3Request<UploadPartCopyInput>,
-    ) -> Answer<UploadPartCopyOutput> {
-        let (etag, created_ms) = self.copy_part(request.input).await?;
-        let copied = CopyPartResult {
-            e_tag: Some(etag),
-            last_modified: Some(last_modified(created_ms)),
-            ..CopyPartResult::default()
-        };
-        Ok(S3Response::new(UploadPartCopyOutput {
-            copy_part_result: Some(copied),
-            ..UploadPartCopyOutput::default()
-        }))
     }
 
     async fn complete_multipart_upload(
@@ -138,13 +109,6 @@ impl S3 for Store {
 
     async fn list_parts(&self, request: S3Request<ListPartsInput>) -> Answer<ListPartsOutput> {
         Ok(S3Response::new(self.list_upload_parts(request.input).await?))
-    }
-
-    async fn list_multipart_uploads(
-        &self,
-        request: S3Request<ListMultipartUploadsInput>,
-    ) -> Answer<ListMultipartUploadsOutput> {
-        Ok(S3Response::new(self.list_uploads(request.input).await?))
     }
 
     async fn list_buckets(&self, _request: S3Request<ListBucketsInput>) -> Answer<ListBucketsOutput> {
@@ -201,16 +165,6 @@ impl S3 for Store {
         }))
     }
 
-    async fn get_bucket_location(
-        &self,
-        request: S3Request<GetBucketLocationInput>,
-    ) -> Answer<GetBucketLocationOutput> {
-        self.require_bucket(&request.input.bucket).await?;
-        // the first region is told by an empty constraint
-        let location_constraint = Some(BucketLocationConstraint::from_static(""));
-        Ok(S3Response::new(GetBucketLocationOutput { location_constraint }))
-    }
-
     async fn get_bucket_versioning(
         &self,
         request: S3Request<GetBucketVersioningInput>,
@@ -237,16 +191,14 @@ impl S3 for Store {
             .versioning_configuration
             .status
             .is_some_and(|status| status.as_str() == BucketVersioningStatus::ENABLED);
-        let versioning = if is_enabled {
-            Versioning::Enabled
-        } else {
-            Versioning::Suspended
-        };
+        if !is_enabled {
+            return Err(s3_error!(NotImplemented, "versions can't be suspended here"));
+        }
         self.database
             .write(move |transaction| {
                 index::versioning(transaction, &input.bucket)?;
                 let sql = "UPDATE bucket SET versioning = ? WHERE name = ?";
-                transaction.execute(sql, [versioning.as_str(), &input.bucket])?;
+                transaction.execute(sql, [Versioning::Enabled.as_str(), &input.bucket])?;
                 Ok::<_, Failure>(())
             })
             .await?;

@@ -12,7 +12,7 @@ use rusqlite::{Connection, Transaction};
 use s3s::dto::StreamingBlob;
 use s3s::{Body, s3_error};
 
-use super::bodies::{Announced, Bodies, NewBody};
+use super::bodies::{Bodies, NewBody};
 use super::changes::{self, NewVersion, Written};
 use super::failure::Failure;
 use super::headers::{ObjectHeaders, Preconditions};
@@ -267,26 +267,6 @@ impl Store {
                 Err(error) => return Err(error.into()),
             }
         }
-    }
-
-    /// Copies the bytes `range` of a version to a new body.
-    pub(crate) async fn extract(
-        &self,
-        asked: Asked,
-        range: Option<s3s::dto::Range>,
-    ) -> Result<NewBody, Failure> {
-        let choose = move |version: &Version| match range {
-            Some(range) => {
-                let checked = range.check(version.n_bytes);
-                Ok((checked.map_err(|_| invalid_range(version.n_bytes))?, ()))
-            }
-            None => Ok((0..version.n_bytes, ())),
-        };
-        let opened = self.open(asked, choose).await?;
-        opened.found.headers.check_readable(None)?;
-        self.bodies
-            .receive(Some(opened.body()?), Announced::default())
-            .await
     }
 }
 

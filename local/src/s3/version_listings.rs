@@ -1,12 +1,12 @@
 //! The answers that list versions and uploads under way.
 
 use s3s::dto::{
-    DeleteMarkerEntry, ETag, ListMultipartUploadsInput, ListMultipartUploadsOutput, ListObjectVersionsInput,
-    ListObjectVersionsOutput, MultipartUpload, ObjectVersion, ObjectVersionStorageClass,
+    DeleteMarkerEntry, ETag, ListObjectVersionsInput, ListObjectVersionsOutput, ObjectVersion,
+    ObjectVersionStorageClass,
 };
 
 use super::failure::Failure;
-use super::index::{self, Version};
+use super::index::Version;
 use super::list::{Position, Query};
 use super::listings::{Shown, n_max, position_key};
 use super::objects::last_modified;
@@ -70,44 +70,6 @@ impl Store {
             next_key_marker,
             next_version_id_marker,
             ..ListObjectVersionsOutput::default()
-        })
-    }
-
-    pub(crate) async fn list_uploads(
-        &self,
-        input: ListMultipartUploadsInput,
-    ) -> Result<ListMultipartUploadsOutput, Failure> {
-        let shown = Shown::new(input.encoding_type.as_ref());
-        let bucket = input.bucket.clone();
-        let prefix = input.prefix.clone().unwrap_or_default();
-        let uploads = self
-            .database
-            .read(move |connection| {
-                index::versioning(connection, &bucket)?;
-                let sql =
-                    "SELECT key, id, created_ms FROM upload WHERE bucket = ? ORDER BY key, created_ms, id";
-                let mut statement = connection.prepare_cached(sql)?;
-                let rows =
-                    statement.query_map([&bucket], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-                Ok::<_, Failure>(rows.collect::<rusqlite::Result<Vec<(String, String, i64)>>>()?)
-            })
-            .await?;
-        let entries = uploads
-            .into_iter()
-            .filter(|(key, _, _)| key.starts_with(&prefix))
-            .map(|(key, id, created_ms)| MultipartUpload {
-                initiated: Some(last_modified(created_ms)),
-                key: Some(shown.key(&key)),
-                upload_id: Some(id),
-                ..MultipartUpload::default()
-            });
-        Ok(ListMultipartUploadsOutput {
-            uploads: Some(entries.collect()),
-            bucket: Some(input.bucket),
-            prefix: input.prefix.map(|prefix| shown.key(&prefix)),
-            encoding_type: input.encoding_type,
-            is_truncated: Some(false),
-            ..ListMultipartUploadsOutput::default()
         })
     }
 }

@@ -5,9 +5,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use dataperf_local::{Bucket, Config, FunctionSpec, LocalCloud, TableSpec, Trigger};
+use axum::Router;
+use axum::routing::post;
+use dataperf_local::{Bucket, Config, FunctionSpec, LocalCloud, OutsideService, TableSpec, Trigger};
 use serde_json::Value;
 
+/// A service of others, which answers at `/draw`.
+pub(crate) const OUTSIDE: &str = "outside";
 /// How long a test waits before it fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -15,7 +19,13 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) fn config(dir: &Path) -> Config {
     let mut config = Config::new(dir.join("cloud"));
     config.buckets = vec![Bucket::versioned("submissions"), Bucket::plain("results")];
-    config.table = Some(TableSpec::dataperf("dataperf"));
+    config.table = Some(TableSpec::new("dataperf", "pk", "sk").indexed("ranking", "board", "rank"));
+    config.outside = vec![OutsideService {
+        name: OUTSIDE,
+        port: 0,
+        option: "port",
+        router: Router::new().route("/draw", post(async || "drawn")),
+    }];
     config.retry_backoff = vec![Duration::from_millis(50), Duration::from_millis(100)];
     config
 }

@@ -1,9 +1,8 @@
-//! Lambda, Secrets Manager and the service that makes images.
+//! Lambda, Secrets Manager and services of others.
 
-use dataperf_local::IMAGES_KEY;
 use serde_json::json;
 
-use crate::common::{PATIENCE, attempts};
+use crate::common::{OUTSIDE, PATIENCE, attempts};
 use crate::wire::{Request, authority};
 use crate::{assert_closed_to_browsers, start};
 
@@ -44,16 +43,13 @@ async fn secrets_are_read_by_programs_only() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn images_are_drawn_for_programs_only() {
+async fn services_of_others_answer_programs_only() {
     let (_dir, cloud) = start().await;
-    let endpoint = cloud.images_endpoint();
-    let draw = |_: &str| {
-        Request::new("POST", "/v1/images/generations")
-            .with("authorization", &format!("Bearer {IMAGES_KEY}"))
-            .body(json!({"prompt": "a horse"}).to_string())
-    };
-    assert_closed_to_browsers(endpoint, draw).await;
-    assert_eq!(cloud.images().n_requests(), 0);
-    assert_eq!(draw("").send(endpoint).await.status, 200);
+    let endpoint = cloud.outside(OUTSIDE).unwrap();
+    let ask = |_: &str| Request::new("POST", "/draw").body("a horse");
+    assert_closed_to_browsers(endpoint, ask).await;
+    let answer = ask("").send(endpoint).await;
+    assert_eq!((answer.status, answer.body.as_str()), (200, "drawn"));
+    assert_eq!(cloud.outside("another"), None);
     cloud.shutdown().await;
 }

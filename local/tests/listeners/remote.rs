@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use dataperf_local::{AccessKey, LocalCloud, StartError};
 
-use crate::common::config;
+use crate::common::{OUTSIDE, config};
 use crate::wire::{Request, rebound};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -37,7 +37,7 @@ async fn the_known_key_is_for_this_machine_alone() {
     let answer = put(&rebound).send_as(endpoint, &rebound).await;
     assert!(answer.body.contains("AccessDenied"), "{answer:?}");
     // an address is a host where all of them are listened on, and this one is on the loopback address alone
-    let images = cloud.images_endpoint();
+    let images = cloud.outside(OUTSIDE).unwrap();
     let elsewhere = format!("10.1.2.3:{}", images.rsplit_once(':').unwrap().1);
     let answer = Request::new("POST", "/").send_as(images, &elsewhere).await;
     assert_eq!(answer.status, 403, "{answer:?}");

@@ -97,29 +97,27 @@ async fn a_delete_marker_hides_an_object_until_it_is_deleted_itself() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn suspended_versions_replace_only_what_was_written_while_suspended() {
+async fn versions_can_not_be_suspended() {
     let (_dir, cloud, client) = start().await;
-    let kept = put(&client, "submissions", "key", "kept").await.unwrap();
     let suspended = aws_sdk_s3::types::VersioningConfiguration::builder()
         .status(aws_sdk_s3::types::BucketVersioningStatus::Suspended)
         .build();
     let suspend = client.put_bucket_versioning().bucket("submissions");
-    suspend.versioning_configuration(suspended).send().await.unwrap();
-    for body in ["one", "two"] {
-        assert_eq!(
-            put(&client, "submissions", "key", body).await.as_deref(),
-            Some("null")
-        );
-    }
-    assert_eq!(get(&client, "submissions", "key").await, b"two");
-    assert_eq!(get_version(&client, "submissions", "key", "null").await, b"two");
-    assert_eq!(get_version(&client, "submissions", "key", &kept).await, b"kept");
-    let versions = client
-        .list_object_versions()
+    let refused = suspend
+        .versioning_configuration(suspended)
+        .send()
+        .await
+        .unwrap_err();
+    assert_eq!(code(&refused), "NotImplemented");
+    let versioning = client
+        .get_bucket_versioning()
         .bucket("submissions")
         .send()
         .await
         .unwrap();
-    assert_eq!(versions.versions().len(), 2);
+    assert_eq!(
+        versioning.status(),
+        Some(&aws_sdk_s3::types::BucketVersioningStatus::Enabled)
+    );
     cloud.shutdown().await;
 }

@@ -173,7 +173,7 @@ async fn end(caretaker: &Caretaker, given_up_event: &GivenUp, request_id: &str) 
         }
         let reason = given_up_event.cause.reason(&given_up_event.request_id);
         (caretaker.release)(&table, benchmark, upload).await?;
-        let ended = give_up(benchmark, upload, reason, &table, &results, &signer).await?;
+        let ended = give_up(hosted, upload, reason, &table, &results, &signer).await?;
         let receipt = &ended.receipt;
         tracing::warn!(
             request_id,

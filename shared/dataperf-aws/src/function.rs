@@ -11,7 +11,7 @@ use dataperf::ports::leaderboard::{Board, Submission};
 use dataperf::replicates::Replicates;
 use dataperf::warm::Warm;
 use dataperf::workflow::{Settled, WorkflowError};
-use dataperf::{Benchmark, Digest, Direction, Ending, Rejection, SubmissionId, Upload, Verdict};
+use dataperf::{Benchmark, Descriptor, Digest, Ending, Rejection, SubmissionId, Upload, Verdict};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use lambda_runtime::Context;
@@ -131,12 +131,8 @@ impl<B: Benchmark> Function for BenchmarkFunction<B> {
 }
 
 impl<B: Benchmark> Evaluator for BenchmarkFunction<B> {
-    fn benchmark(&self) -> &str {
-        B::ID
-    }
-
-    fn direction(&self) -> Direction {
-        B::DIRECTION
+    fn hosted(&self) -> &'static Descriptor {
+        &const { Descriptor::of::<B>() }
     }
 
     fn max_artifact_bytes(&self) -> u64 {

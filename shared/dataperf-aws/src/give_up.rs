@@ -3,7 +3,7 @@
 use dataperf::failure::FailureJudge;
 use dataperf::ports::PortError;
 use dataperf::workflow::{Ports, Settled, WorkflowError, settle};
-use dataperf::{Reason, Upload};
+use dataperf::{Descriptor, Reason, Upload};
 use futures_util::future::LocalBoxFuture;
 
 use crate::runtime::now;
@@ -19,7 +19,7 @@ pub type Release = for<'a> fn(
 
 /// Settles an upload as failed, unless it has ended.
 pub(crate) async fn give_up(
-    benchmark: &str,
+    hosted: &'static Descriptor,
     upload: &Upload,
     reason: Reason,
     leaderboards: &Table,
@@ -32,5 +32,5 @@ pub(crate) async fn give_up(
         signer,
         now: &now,
     };
-    settle(upload, FailureJudge { benchmark, reason }, ports).await
+    settle(upload, FailureJudge { hosted, reason }, ports).await
 }

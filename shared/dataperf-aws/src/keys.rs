@@ -4,8 +4,13 @@ use dataperf::SubmissionId;
 use dataperf::ports::leaderboard::{Board, Entry};
 use serde::{Deserialize, Serialize};
 
-use crate::items::{Item, text};
+use crate::items::{Item, RANKING, text};
 use crate::unfinished;
+
+/// The attributes of the table's key: the partition, and the place in it.
+pub const TABLE_KEYS: [&str; 2] = ["pk", "sk"];
+/// The index that ranks, with the attributes of its key: the partition, and the place in it.
+pub const RANKING_INDEX: [&str; 3] = [RANKING, "board", "rank"];
 
 /// A partition and sort key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,13 +8,14 @@ use dataperf::ports::leaderboard::{
 };
 use dataperf::ports::maintenance::Order;
 use dataperf::ports::{PortError, async_trait};
-use dataperf::{Direction, Ending, Receipt, SubmissionId, Timestamp};
+use dataperf::{Descriptor, Ending, Receipt, SubmissionId, Timestamp};
 
 use crate::items::{self, BASELINE, count, entry_item, text};
 use crate::keys::{self, Key};
 use crate::query::Partition;
 use crate::reader;
 use crate::retry::Retry;
+use crate::row_spread::RowSpread;
 use crate::rows;
 use crate::table::{Cancelled, Change, Condition, Operation, Step, Table};
 
@@ -121,8 +122,14 @@ impl Table {
     }
 
     /// Counts a submission that counts against limits, unless that is one too many.
-    fn counting(&self, receipt: &Receipt, entry: &Entry, terms: &Terms) -> Vec<Operation> {
-        let Some(limits) = terms.limits.filter(|_| receipt.verdict.is_counted()) else {
+    fn counting(
+        &self,
+        receipt: &Receipt,
+        hosted: &Descriptor,
+        entry: &Entry,
+        terms: &Terms,
+    ) -> Vec<Operation> {
+        let Some(limits) = terms.limits.filter(|_| receipt.verdict.is_counted(hosted)) else {
             return Vec::new();
         };
         let (board, submitter) = (&terms.counter(&entry.board), &entry.submitter);
@@ -234,20 +241,21 @@ impl Leaderboards for Table {
     async fn record(
         &self,
         receipt: &Receipt,
-        direction: Direction,
+        hosted: &Descriptor,
         terms: &Terms,
     ) -> Result<Recorded, PortError> {
         let json = receipt_json(receipt)?;
         let entry = ended(receipt, terms);
         let order = Order {
-            direction,
+            direction: hosted.direction,
             ranking: terms.ranking,
         };
+        let spread = RowSpread::of(&receipt.verdict, hosted);
         let mut retry = Retry::of(format!("submission `{}`", receipt.submission));
         loop {
             let mut operations = self.ending(receipt, &json, &entry).await?;
-            operations.extend(self.counting(receipt, &entry, terms));
-            operations.extend(rows::scored(self, &entry, &receipt.verdict, order).await?);
+            operations.extend(self.counting(receipt, hosted, &entry, terms));
+            operations.extend(rows::scored(self, &entry, Some(&spread), order).await?);
             match self.transact(operations).await {
                 Ok(()) => return Ok(Recorded::Now),
                 Err(Cancelled::Condition(Step::Submission)) => break,

@@ -59,7 +59,7 @@ pub use given_up::{GivenUp, given_up};
 pub use grants::{Access, Grant};
 pub use in_force::change_in_force;
 pub use items::{Item, SCHEMA, count, number, text};
-pub use keys::Key;
+pub use keys::{Key, RANKING_INDEX, TABLE_KEYS};
 pub use kms::KmsKey;
 pub use listing::{Place, Versions, versions};
 pub use logging::log_as_json;

@@ -1,9 +1,9 @@
 //! What an organizer changes in the table afterwards.
 
 use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, Submission};
-use dataperf::ports::maintenance::{Maintenance, Order, Revised, Revision, Run, Withdrawn};
+use dataperf::ports::maintenance::{Maintenance, Order, Ranking, Revised, Revision, Run, Withdrawn};
 use dataperf::ports::{PortError, async_trait};
-use dataperf::{Receipt, SubmissionId, Timestamp};
+use dataperf::{Descriptor, Receipt, SubmissionId, Timestamp};
 
 use crate::items::{self, entry_item, text};
 use crate::keys::{Key, revisions_partition};
@@ -11,6 +11,7 @@ use crate::leaderboards::receipt_json;
 use crate::query::Partition;
 use crate::reader;
 use crate::retry::Retry;
+use crate::row_spread::RowSpread;
 use crate::rows;
 use crate::table::{Cancelled, Change, Condition, Operation, Step, Table};
 
@@ -30,6 +31,7 @@ impl Table {
         old: &Receipt,
         entry: &Entry,
         receipt: &Receipt,
+        spread: Option<&RowSpread>,
         order: Order,
     ) -> Result<Vec<Operation>, PortError> {
         let mut line = vec![(
@@ -86,7 +88,7 @@ impl Table {
             (Step::Other, table.update(Key::history(entry), history)),
             (Step::Other, series),
         ];
-        operations.extend(rows::changed(table, entry, &receipt.verdict, order).await?);
+        operations.extend(rows::changed(table, entry, spread, order).await?);
         Ok(operations)
     }
 
@@ -126,7 +128,7 @@ impl Maintenance for Table {
             };
             submission.withdrawn_at = Some(at);
             let operations = self
-                .changed(&receipt, &submission.entry(), &receipt, order)
+                .changed(&receipt, &submission.entry(), &receipt, None, order)
                 .await?;
             match self.transact(operations).await {
                 Ok(()) => return Ok(Withdrawn::Now(submission)),
@@ -192,7 +194,18 @@ impl Maintenance for Table {
         }
     }
 
-    async fn revise(&self, receipt: &Receipt, order: Order, run: &str) -> Result<Revised, PortError> {
+    async fn revise(
+        &self,
+        receipt: &Receipt,
+        hosted: &Descriptor,
+        ranking: Ranking,
+        run: &str,
+    ) -> Result<Revised, PortError> {
+        let direction = hosted.direction;
+        let (order, spread) = (
+            Order { direction, ranking },
+            RowSpread::of(&receipt.verdict, hosted),
+        );
         let (benchmark, id) = (&receipt.verdict.benchmark, &receipt.submission);
         let mut retry = Retry::of(format!("submission `{id}`"));
         loop {
@@ -211,7 +224,7 @@ impl Maintenance for Table {
                 ..known
             };
             let entry = revised.entry();
-            let mut operations = self.changed(&old, &entry, receipt, order).await?;
+            let mut operations = self.changed(&old, &entry, receipt, Some(&spread), order).await?;
             let mark = items::revision_item(Key::revision(&entry.board, run, id), &revision);
             operations.push((Step::Revision, self.put(mark, Some(Condition::new_item()))));
             match self.transact(operations).await {

@@ -22,7 +22,7 @@ pub(crate) async fn rescore<E: Evaluator>(
     upload: &Upload,
     request_id: &str,
 ) -> Result<Option<(Option<Board>, usize)>, WorkflowError> {
-    let benchmark = evaluator.benchmark();
+    let benchmark = evaluator.hosted().id;
     if !Request::is_one(benchmark, upload) {
         return Ok(None);
     }

@@ -5,7 +5,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use dataperf::figures::Figures;
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Board, Entry};
-use dataperf::{Digest, Feedback, Verdict};
+use dataperf::{Descriptor, Digest, Feedback, Verdict};
 use serde::{Deserialize, Serialize};
 
 use crate::items::{Item, text};
@@ -54,10 +54,15 @@ pub struct BoardRow {
 }
 
 impl RowSpread {
-    /// Of a verdict, whole.
-    pub fn of(verdict: &Verdict) -> Self {
+    /// Of a verdict, whole; `hosted` describes its benchmark.
+    pub fn of(verdict: &Verdict, hosted: &Descriptor) -> Self {
         let levels = [Feedback::Score, Feedback::Metrics, Feedback::Full];
-        let at = |level| Some((level, Figures::of(&verdict.shown(level)).spread?));
+        let at = |level| {
+            Some((
+                level,
+                Figures::of(&verdict.shown(level, hosted), hosted.metrics).spread?,
+            ))
+        };
         let shown_at = levels.into_iter().find_map(at);
         Self {
             dataset: verdict.dataset,
@@ -125,9 +130,12 @@ pub(crate) fn without_key(row: Item) -> Vec<(String, AttributeValue)> {
 #[cfg(test)]
 mod tests {
     use dataperf::Scorecard;
+    use dataperf_benchmarks::speech_selection::SpeechSelection;
     use serde_json::json;
 
     use super::*;
+
+    const HOSTED: Descriptor = Descriptor::of::<SpeechSelection>();
 
     fn scored(metrics: &serde_json::Value) -> Verdict {
         let metrics = metrics.as_object().expect("an object").clone();
@@ -141,7 +149,10 @@ mod tests {
 
     #[test]
     fn a_row_keeps_the_spread_and_the_level_that_shows_it() {
-        let of_seeds = RowSpread::of(&scored(&json!({ "per_seed": [0.25, 0.75], "seeds": [1, 2] })));
+        let of_seeds = RowSpread::of(
+            &scored(&json!({ "per_seed": [0.25, 0.75], "seeds": [1, 2] })),
+            &HOSTED,
+        );
         let (level, spread) = of_seeds.shown_at.clone().expect("a spread");
         assert_eq!(
             (level, spread.values.as_slice()),
@@ -152,7 +163,7 @@ mod tests {
             serde_json::from_str::<RowSpread>(&json).expect("as written"),
             of_seeds
         );
-        let of_one = RowSpread::of(&scored(&json!({ "n_clips": 3 })));
+        let of_one = RowSpread::of(&scored(&json!({ "n_clips": 3 })), &HOSTED);
         assert_eq!(
             (of_one.shown_at, of_one.dataset),
             (None, Some(Digest::of(b"any")))

@@ -1,6 +1,5 @@
 //! Who stands on a board: the rows that change together with a submission.
 
-use dataperf::Verdict;
 use dataperf::challenge::Ranking;
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Entry, rank_key_of, standing};
@@ -17,31 +16,31 @@ use crate::table::{Change, Condition, Operation, Step, Table};
 /// which one stands can tell whether anything has changed meanwhile.
 const EDITION: &str = "edition";
 
-/// The operations on the board when a submission is scored for the first time.
+/// The operations on the board when a submission is scored for the first time; its row keeps `spread`.
 pub(crate) async fn scored(
     table: &Table,
     entry: &Entry,
-    verdict: &Verdict,
+    spread: Option<&RowSpread>,
     order: Order,
 ) -> Result<Vec<Operation>, PortError> {
     let Some(rank) = rank_key_of(entry, order.direction) else {
         return Ok(Vec::new());
     };
-    let spread = RowSpread::of(verdict).attribute()?;
+    let attribute = spread.map(RowSpread::attribute).transpose()?;
     if order.ranking == Ranking::All {
         let mut row = row_item(Key::own_row(entry), entry, &rank);
-        row.extend([spread]);
+        row.extend(attribute);
         return Ok(vec![(Step::Row, table.put(row, None))]);
     }
     let mut row = row_item(Key::row(entry), entry, &rank);
-    row.extend([spread]);
+    row.extend(attribute);
     let found = table.item(Key::row(entry)).await?;
     if order.ranking == Ranking::Best
         && found
             .as_ref()
             .is_some_and(|found| !is_of_same_dataset(&row, found))
     {
-        return changed(table, entry, verdict, order).await;
+        return changed(table, entry, spread, order).await;
     }
     let stands = found
         .as_ref()
@@ -123,11 +122,11 @@ fn comparison(row: &Item, ranking: Ranking, stands: bool) -> Condition {
 }
 
 /// The operations on the board when a submission that was scored before is `changed`: of its submitter's others one may
-/// stand now.
+/// stand now. Its row keeps `spread`.
 pub(crate) async fn changed(
     table: &Table,
     changed: &Entry,
-    verdict: &Verdict,
+    spread: Option<&RowSpread>,
     order: Order,
 ) -> Result<Vec<Operation>, PortError> {
     let rank = rank_key_of(changed, order.direction);
@@ -136,7 +135,7 @@ pub(crate) async fn changed(
         let own = match rank {
             Some(rank) => {
                 let mut row = row_item(key, changed, &rank);
-                row.extend([RowSpread::of(verdict).attribute()?]);
+                row.extend(spread.map(RowSpread::attribute).transpose()?);
                 table.put(row, None)
             }
             None => table.delete(key, None),
@@ -176,7 +175,7 @@ pub(crate) async fn changed(
             let mut row = row_item(key, line, &rank);
             row.insert(EDITION.into(), count(seen.unwrap_or(0) + 1));
             if line.id == changed.id {
-                row.extend([RowSpread::of(verdict).attribute()?]);
+                row.extend(spread.map(RowSpread::attribute).transpose()?);
             }
             table.put(row, Some(unchanged(seen)))
         }

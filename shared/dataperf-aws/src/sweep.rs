@@ -80,7 +80,7 @@ impl Swept {
 impl Sweep<'_> {
     /// Sweeps one benchmark, until a time: half of it for what is unfinished, and what that leaves for the listing. Where it
     /// stops the next sweep goes on.
-    pub(crate) async fn run(&self, hosted: &Descriptor, until: SystemTime) -> Swept {
+    pub(crate) async fn run(&self, hosted: &'static Descriptor, until: SystemTime) -> Swept {
         let mut swept = Swept::default();
         let loaded = load(&self.table, hosted.id).await;
         let mut state = match loaded {
@@ -110,7 +110,7 @@ impl Sweep<'_> {
     /// Objects that the table does not know; whether the listing came to its end.
     async fn unannounced(
         &self,
-        hosted: &Descriptor,
+        hosted: &'static Descriptor,
         state: &mut State,
         until: SystemTime,
         swept: &mut Swept,
@@ -149,7 +149,7 @@ impl Sweep<'_> {
     /// Has those of a page of objects evaluated that the table does not know and no event is going to announce any more.
     async fn look_after(
         &self,
-        hosted: &Descriptor,
+        hosted: &'static Descriptor,
         uploads: Vec<Upload>,
         state: &mut State,
         newest: Timestamp,
@@ -198,7 +198,7 @@ impl Sweep<'_> {
 
     pub(crate) async fn evaluate(
         &self,
-        hosted: &Descriptor,
+        hosted: &'static Descriptor,
         upload: &Upload,
         why: &str,
     ) -> Result<(), PortError> {

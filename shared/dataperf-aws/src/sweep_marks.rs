@@ -48,7 +48,7 @@ impl Sweep<'_> {
     /// Ends submissions that were begun and did not end, until a time; whether it came to all of them.
     pub(crate) async fn unfinished(
         &self,
-        hosted: &Descriptor,
+        hosted: &'static Descriptor,
         state: &mut State,
         until: SystemTime,
         swept: &mut Swept,
@@ -73,7 +73,7 @@ impl Sweep<'_> {
     /// next stretch is gone through.
     async fn stretch(
         &self,
-        hosted: &Descriptor,
+        hosted: &'static Descriptor,
         stretch: &Stretch,
         until: SystemTime,
         swept: &mut Swept,
@@ -116,7 +116,7 @@ impl Sweep<'_> {
         }
     }
 
-    async fn end(&self, hosted: &Descriptor, key: Key, entry: &Entry) -> Result<Became, PortError> {
+    async fn end(&self, hosted: &'static Descriptor, key: Key, entry: &Entry) -> Result<Became, PortError> {
         let (benchmark, age) = (hosted.id, age_millis(entry.received_at));
         let is_young = age < self.limits.quiet_seconds * 1000;
         if is_young && key == Key::unfinished(entry) {
@@ -132,7 +132,7 @@ impl Sweep<'_> {
             return Ok(Became::Cleared);
         }
         if age >= self.limits.patience_seconds * 1000 {
-            self.give_up(benchmark, entry, &submission.upload).await?;
+            self.give_up(hosted, entry, &submission.upload).await?;
             return Ok(Became::GivenUp);
         }
         if is_young {
@@ -160,20 +160,17 @@ impl Sweep<'_> {
         }
     }
 
-    async fn give_up(&self, benchmark: &str, entry: &Entry, upload: &Upload) -> Result<(), PortError> {
+    async fn give_up(
+        &self,
+        hosted: &'static Descriptor,
+        entry: &Entry,
+        upload: &Upload,
+    ) -> Result<(), PortError> {
+        let benchmark = hosted.id;
         let reason = Cause::Unfinished.reason(self.request_id);
         tracing::warn!(request_id = self.request_id, benchmark, submission = %entry.id, "given up by the sweep");
         (self.release)(&self.table, benchmark, upload).await?;
-        match give_up(
-            benchmark,
-            upload,
-            reason,
-            &self.table,
-            &self.results,
-            &self.signer,
-        )
-        .await
-        {
+        match give_up(hosted, upload, reason, &self.table, &self.results, &self.signer).await {
             Ok(_) => Ok(()),
             Err(WorkflowError::Port(error)) => Err(error),
             Err(error) => Err(PortError::Malformed {

@@ -49,7 +49,7 @@ impl Entry {
 }
 
 /// A text without a byte order mark.
-pub(crate) fn without_mark(text: &[u8]) -> &[u8] {
+pub fn without_mark(text: &[u8]) -> &[u8] {
     text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
 }
 

@@ -6,11 +6,11 @@ use bytes::Bytes;
 
 use crate::Timestamp;
 use crate::challenge::{Challenge, ChallengeError, Terms};
+use crate::descriptor::Descriptor;
 use crate::evaluate::too_large;
 use crate::ports::bucket::{Bucket, Got};
 use crate::ports::leaderboard::{Board, Leaderboards, Submission};
 use crate::ports::{PortError, Unreadable};
-use crate::rank::Direction;
 use crate::rejection::{Reason, Rejection};
 use crate::upload::{FiledUnder, Upload, UploadKey};
 use crate::verdict::Verdict;
@@ -18,13 +18,8 @@ use crate::workflow::{Judge, WorkflowError};
 
 /// Evaluates artifacts: a benchmark with its data sets, or whatever else takes artifacts.
 pub trait Evaluator {
-    /// The benchmark's id.
-    fn benchmark(&self) -> &str;
-
-    /// Which scores are better.
-    fn direction(&self) -> Direction {
-        Direction::HigherIsBetter
-    }
+    /// What the artifacts' benchmark says of itself.
+    fn hosted(&self) -> &'static Descriptor;
 
     /// The largest artifact that is read at all.
     fn max_artifact_bytes(&self) -> u64;
@@ -60,12 +55,8 @@ pub struct ArtifactJudge<'a, E> {
 }
 
 impl<E: Evaluator> Judge for ArtifactJudge<'_, E> {
-    fn benchmark(&self) -> &str {
-        self.evaluator.benchmark()
-    }
-
-    fn direction(&self) -> Direction {
-        self.evaluator.direction()
+    fn hosted(&self) -> &'static Descriptor {
+        self.evaluator.hosted()
     }
 
     fn terms(&self, key: &FiledUnder, at: Timestamp) -> Terms {
@@ -79,7 +70,7 @@ impl<E: Evaluator> Judge for ArtifactJudge<'_, E> {
 
     async fn judge(self, submission: &Submission, terms: &Terms) -> Result<Verdict, WorkflowError> {
         self.challenge?;
-        let benchmark = self.evaluator.benchmark();
+        let benchmark = self.evaluator.hosted().id;
         if let Err(misplaced) = UploadKey::parse(benchmark, &submission.upload.key) {
             return Ok(rejected(submission, &misplaced));
         }

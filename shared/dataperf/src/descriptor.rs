@@ -23,6 +23,11 @@ pub struct Descriptor {
     pub max_artifact_bytes: u64,
     /// What the metrics of a score are, and who sees them when.
     pub metrics: &'static [Metric],
+    /// Whether metrics follow from hidden data, so that a challenge can withhold them. Where they follow from something else, such
+    /// as people's verdicts, all of them are shown at every level.
+    pub has_hidden_data: bool,
+    /// The codes of rejections that follow from hidden data, and so count against a submitter's limits as a score does.
+    pub counted_rejections: &'static [&'static str],
     /// The kinds of artifacts: in keys they stand where others have the leaderboard. Empty where artifacts are of one kind and
     /// are uploaded to a leaderboard.
     pub kinds: &'static [&'static str],
@@ -58,7 +63,7 @@ impl Descriptor {
     /// What a benchmark's type says.
     ///
     /// ```
-    /// use dataperf::benchmarks::speech_selection::SpeechSelection;
+    /// use dataperf_benchmarks::speech_selection::SpeechSelection;
     /// let descriptor = dataperf::Descriptor::of::<SpeechSelection>();
     /// assert_eq!(descriptor.function_of("speech-selection/en-25/ada/x.json"), "speech-selection");
     /// ```
@@ -70,6 +75,8 @@ impl Descriptor {
             score_range: [*B::SCORE_RANGE.start(), *B::SCORE_RANGE.end()],
             max_artifact_bytes: B::MAX_ARTIFACT_BYTES,
             metrics: B::METRICS,
+            has_hidden_data: true,
+            counted_rejections: B::COUNTED_REJECTIONS,
             kinds: &[],
             leaderboards: B::leaderboards,
             evaluations: B::evaluations,

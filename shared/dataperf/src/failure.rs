@@ -2,6 +2,7 @@
 
 use crate::Timestamp;
 use crate::challenge::Terms;
+use crate::descriptor::Descriptor;
 use crate::ports::leaderboard::Submission;
 use crate::rejection::Reason;
 use crate::upload::FiledUnder;
@@ -12,16 +13,16 @@ pub use crate::fault::{Cause, FaultKind, UnknownFault};
 
 /// The judge of an upload that the platform gives up: it has failed, whatever it holds. Its receipt is written like any
 /// other, and a later delivery of its event finds that it has ended.
-pub struct FailureJudge<'a> {
-    /// The benchmark's id.
-    pub benchmark: &'a str,
+pub struct FailureJudge {
+    /// The upload's benchmark.
+    pub hosted: &'static Descriptor,
     /// What the submitter reads, of [`Cause::reason`].
     pub reason: Reason,
 }
 
-impl Judge for FailureJudge<'_> {
-    fn benchmark(&self) -> &str {
-        self.benchmark
+impl Judge for FailureJudge {
+    fn hosted(&self) -> &'static Descriptor {
+        self.hosted
     }
 
     fn terms(&self, key: &FiledUnder, _at: Timestamp) -> Terms {
@@ -31,6 +32,6 @@ impl Judge for FailureJudge<'_> {
 
     async fn judge(self, submission: &Submission, _terms: &Terms) -> Result<Verdict, WorkflowError> {
         let leaderboard = &submission.board.leaderboard;
-        Ok(Verdict::failed(self.benchmark, leaderboard, self.reason))
+        Ok(Verdict::failed(self.hosted.id, leaderboard, self.reason))
     }
 }

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::Timestamp;
-use crate::scorecard::{Leaf, has_hidden_data, leaves, metrics_of};
+use crate::descriptor::Descriptor;
+use crate::scorecard::{Leaf, leaves};
 use crate::verdict::{Receipt, Verdict};
 
 /// How much is shown. A higher level shows all that a lower one does.
@@ -55,15 +56,16 @@ impl Shown {
 }
 
 impl Verdict {
-    /// The verdict as `level` shows it. A metric that its benchmark does not describe is shown at [`Feedback::Full`] only.
+    /// The verdict as `level` shows it; `hosted` describes its benchmark. A metric that is not described is shown at
+    /// [`Feedback::Full`] only.
     #[must_use]
-    pub fn shown(&self, level: Feedback) -> Self {
+    pub fn shown(&self, level: Feedback, hosted: &Descriptor) -> Self {
         let mut shown = self.clone();
-        if level == Feedback::Full || !has_hidden_data(&self.benchmark) {
+        if level == Feedback::Full || !hosted.has_hidden_data {
             return shown;
         }
         let mut kept = Map::new();
-        for leaf in leaves(metrics_of(&self.benchmark), &self.metrics) {
+        for leaf in leaves(hosted.metrics, &self.metrics) {
             if leaf.level() <= level {
                 insert(&mut kept, &leaf);
             }
@@ -74,11 +76,11 @@ impl Verdict {
 
     /// The names of the metrics that `level` withholds, as their benchmark describes them: `*` stands for each concept,
     /// task or market.
-    pub fn withheld(&self, level: Feedback) -> Vec<String> {
-        if !has_hidden_data(&self.benchmark) {
+    pub fn withheld(&self, level: Feedback, hosted: &Descriptor) -> Vec<String> {
+        if !hosted.has_hidden_data {
             return Vec::new();
         }
-        let leaves = leaves(metrics_of(&self.benchmark), &self.metrics);
+        let leaves = leaves(hosted.metrics, &self.metrics);
         let withheld = leaves.iter().filter(|leaf| leaf.level() > level);
         let names: BTreeSet<String> = withheld.map(Leaf::name).collect();
         names.into_iter().collect()
@@ -86,12 +88,12 @@ impl Verdict {
 }
 
 impl Receipt {
-    /// The receipt as `level` shows it, which it says of itself.
+    /// The receipt as `level` shows it, which it says of itself; `hosted` describes its benchmark.
     #[must_use]
-    pub fn shown(&self, level: Feedback) -> Self {
+    pub fn shown(&self, level: Feedback, hosted: &Descriptor) -> Self {
         Self {
             feedback: Some(level),
-            verdict: self.verdict.shown(level),
+            verdict: self.verdict.shown(level, hosted),
             ..self.clone()
         }
     }
@@ -111,58 +113,4 @@ fn insert(into: &mut Map<String, Value>, leaf: &Leaf<'_>) {
         object = inner;
     }
     object.insert((*name).to_owned(), leaf.value.clone());
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::{Digest, Scorecard};
-
-    fn debugging() -> Verdict {
-        let metrics = json!({
-            "percent_of_fixes": 50.0, "target_share": 0.95, "unheard_of": 1,
-            "tasks": { "a/b": { "accuracy": [0.5, 0.75], "first_step": 1, "n_images": 2, "n_wrong": 1 } },
-        });
-        let metrics = metrics.as_object().expect("an object").clone();
-        let digest = Digest::of(b"any");
-        let card = Scorecard {
-            score: 0.5,
-            metrics: metrics.into_iter().collect(),
-        };
-        Verdict::scored("vision-debugging", "open", digest, digest, card)
-    }
-
-    #[test]
-    fn each_level_shows_what_the_one_below_does_and_more() {
-        let verdict = debugging();
-        let at = |level| serde_json::to_value(verdict.shown(level).metrics).expect("JSON");
-        let task =
-            |task: Value| json!({ "percent_of_fixes": 50.0, "target_share": 0.95, "tasks": { "a/b": task } });
-        assert_eq!(at(Feedback::Score), task(json!({ "n_images": 2 })));
-        assert_eq!(
-            at(Feedback::Metrics),
-            task(json!({ "n_images": 2, "first_step": 1 }))
-        );
-        assert_eq!(
-            verdict.shown(Feedback::Full),
-            verdict,
-            "also what nobody describes"
-        );
-        assert_eq!(
-            verdict.withheld(Feedback::Metrics),
-            ["tasks/*/accuracy", "tasks/*/n_wrong", "unheard_of"]
-        );
-        assert_eq!(verdict.withheld(Feedback::Score).len(), 4);
-        assert!(verdict.withheld(Feedback::Full).is_empty());
-    }
-
-    #[test]
-    fn the_rest_of_a_verdict_is_shown_at_every_level() {
-        let verdict = debugging();
-        let mut shown = verdict.shown(Feedback::Score);
-        shown.metrics.clone_from(&verdict.metrics);
-        assert_eq!(shown, verdict);
-    }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::scorecard::{EACH, Form, Leaf, Metric, leaves, metrics_of};
+use crate::scorecard::{EACH, Form, Leaf, Metric, leaves};
 use crate::verdict::Verdict;
 
 /// How a score spreads over seeds or trials.
@@ -114,13 +114,8 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// What can be drawn of a verdict, of which perhaps not everything is shown.
-    pub fn of(verdict: &Verdict) -> Self {
-        Self::described(verdict, metrics_of(&verdict.benchmark))
-    }
-
-    /// The same of a verdict whose metrics are described by `described`.
-    pub fn described(verdict: &Verdict, described: &'static [Metric]) -> Self {
+    /// What can be drawn of a verdict, of which perhaps not everything is shown; `described` describes its metrics.
+    pub fn of(verdict: &Verdict, described: &'static [Metric]) -> Self {
         let leaves = leaves(described, &verdict.metrics);
         let beside = |leaf: &Leaf<'_>, name: &str| {
             let way = &leaf.place[..leaf.place.len() - 1];
@@ -289,117 +284,4 @@ fn words(value: &Value) -> Option<Vec<String>> {
         _ => None,
     };
     value.as_array()?.iter().map(text).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::{Digest, Feedback, Scorecard};
-
-    fn verdict(benchmark: &str, metrics: Value) -> Verdict {
-        let digest = Digest::of(b"any");
-        let metrics = serde_json::from_value(metrics).expect("an object");
-        Verdict::scored(
-            benchmark,
-            "open",
-            digest,
-            digest,
-            Scorecard { score: 0.5, metrics },
-        )
-    }
-
-    #[test]
-    fn seeds_are_trials_and_spread_the_score() {
-        let verdict = verdict(
-            "speech-selection",
-            json!({ "per_seed": [0.25, 0.75], "seeds": [5, 69], "std": 0.25, "n_clips": 2,
-                    "f1_per_class": { "a/b": 0.5, "c": 0.25 } }),
-        );
-        let found = Figures::of(&verdict);
-        assert_eq!(found.trials.len(), 1);
-        assert_eq!(
-            (found.trials[0].of.as_str(), found.trials[0].labels.join(" ")),
-            ("", "5 69".into())
-        );
-        let spread = found.spread.as_ref().expect("there are trials");
-        assert_eq!(
-            (spread.over, spread.std, spread.min, spread.max),
-            ("seed", 0.25, 0.25, 0.75)
-        );
-        assert!(found.curves.is_empty());
-        let facts = |figures: &Figures| -> Vec<String> {
-            figures.facts.iter().map(|fact| fact.name.clone()).collect()
-        };
-        assert_eq!(facts(&found), ["std", "n_clips"]);
-        assert_eq!(found.tables.len(), 1);
-        assert_eq!(found.tables[0].name, "f1_per_class");
-        assert_eq!(found.tables[0].columns[0].title, "F1 of each class");
-        assert_eq!(
-            (
-                found.tables[0].lines[0].label.as_str(),
-                &found.tables[0].lines[1].values
-            ),
-            ("a/b", &vec![Some(0.25)])
-        );
-        let score_alone = Figures::of(&verdict.shown(Feedback::Score));
-        assert_eq!(facts(&score_alone), ["n_clips"]);
-        assert_eq!(
-            score_alone,
-            Figures {
-                facts: score_alone.facts.clone(),
-                ..Figures::default()
-            }
-        );
-    }
-
-    #[test]
-    fn trials_of_parts_are_averaged_part_by_part() {
-        let part = |trials: [f64; 2]| json!({ "accuracy": 0.5, "per_trial": trials, "cost": 3 });
-        let verdict = verdict(
-            "data-acquisition",
-            json!({ "markets": { "0": part([0.25, 0.75]), "1": part([0.5, 0.5]) }, "buyer_model": "knn" }),
-        );
-        let found = Figures::of(&verdict);
-        let of: Vec<&str> = found.trials.iter().map(|trials| trials.of.as_str()).collect();
-        assert_eq!(of, ["markets / 0", "markets / 1"]);
-        assert_eq!(found.spread.map(|spread| spread.values), Some(vec![0.375, 0.625]));
-        let columns = |figures: &Figures| -> Vec<String> {
-            let columns = figures.tables[0].columns.iter();
-            columns.map(|column| column.name.clone()).collect()
-        };
-        assert_eq!(columns(&Figures::of(&verdict)), ["accuracy", "cost"]);
-        let score_alone = Figures::of(&verdict.shown(Feedback::Score));
-        assert_eq!(
-            (columns(&score_alone), score_alone.spread),
-            (vec!["cost".to_owned()], None)
-        );
-    }
-
-    #[test]
-    fn a_curve_knows_where_it_begins_and_what_it_has_to_reach() {
-        let verdict = verdict(
-            "vision-debugging",
-            json!({ "percent_of_fixes": 50.0, "tasks": {
-                "one": { "accuracy": [0.5, 0.75, 0.6], "accuracy_before": 0.5, "target": 0.7, "first_step": 1, "n_images": 3 },
-                "two": { "accuracy": [0.5], "n_images": 1 },
-            } }),
-        );
-        let found = Figures::of(&verdict);
-        let [one, two] = found.curves.as_slice() else {
-            panic!("{found:?}")
-        };
-        assert_eq!((one.of.as_str(), one.name.as_str()), ("tasks / one", "accuracy"));
-        assert_eq!(
-            (one.before, one.target, one.reached),
-            (Some(0.5), Some(0.7), Some(1))
-        );
-        assert_eq!(
-            (two.y.as_slice(), two.before, two.reached),
-            (&[0.5][..], None, None)
-        );
-        assert_eq!(found.tables[0].lines[1].values, [None, None, None, Some(1.0)]);
-        assert!(Figures::of(&verdict.shown(Feedback::Metrics)).curves.is_empty());
-    }
 }

@@ -1,4 +1,4 @@
-//! DataPerf's pure core: benchmarks of *data*, with the models frozen.
+//! DataPerf's pure core: what hosts benchmarks of *data* with frozen models, and knows none of them.
 //!
 //! A submitter hands in an artifact (a training set, an order, a plan), a [`Benchmark`] says what it must look
 //! like and what it is worth, and [`evaluate`](evaluate::evaluate) turns it into a [`Verdict`]. Nothing in here
@@ -7,7 +7,6 @@
 pub mod archive;
 pub mod artifact_judge;
 pub mod benchmark;
-pub mod benchmarks;
 mod board;
 pub mod challenge;
 pub mod comparison;

@@ -4,6 +4,7 @@ use bytes::Bytes;
 
 use crate::Timestamp;
 use crate::challenge::{Challenge, shown};
+use crate::descriptor::Descriptor;
 use crate::feedback::Feedback;
 use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got, PutIfAbsent};
@@ -19,7 +20,7 @@ pub fn receipt_level(challenge: Option<&Challenge>, receipt: &Receipt, at: Times
 /// The largest receipt that is read back.
 const MAX_RECEIPT_BYTES: u64 = 4 << 20;
 
-/// Writes a receipt as `level` shows it, signed in that form `at` a time, unless it is there: the table holds the same facts,
+/// Writes a receipt of what `hosted` describes as `level` shows it, signed in that form `at` a time, unless it is there: the table holds the same facts,
 /// so every delivery would write the same. It is replaced when it is of a failure, by what came of the submission when it was
 /// evaluated again, when more may be shown by now, and when it was not signed.
 ///
@@ -29,12 +30,13 @@ pub async fn write_receipt(
     results: &dyn Bucket,
     signer: &dyn Signer,
     receipt: &Receipt,
+    hosted: &Descriptor,
     level: Feedback,
     at: Timestamp,
 ) -> Result<(), PortError> {
     let shown = Receipt {
         schema: Receipt::SCHEMA,
-        ..receipt.shown(level)
+        ..receipt.shown(level, hosted)
     };
     let receipt = &signed(shown, signer, at).await?;
     let mut json = serde_json::to_vec_pretty(receipt).map_err(|error| PortError::Malformed {

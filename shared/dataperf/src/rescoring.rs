@@ -9,10 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::artifact_judge::{Evaluator, evaluated};
 use crate::challenge::{Challenge, Terms};
+use crate::descriptor::Descriptor;
 use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got};
 use crate::ports::leaderboard::{Board, Submission};
-use crate::ports::maintenance::{Maintenance, Order, Revised};
+use crate::ports::maintenance::{Maintenance, Revised};
 use crate::ports::signer::Signer;
 use crate::receipts::{receipt_level, write_receipt};
 use crate::upload::{SubmissionId, UNNAMED};
@@ -108,7 +109,8 @@ impl Pass<'_> {
         id: &SubmissionId,
         evaluator: &E,
     ) -> Result<Rescored, WorkflowError> {
-        let board = self.request.board(evaluator.benchmark());
+        let hosted = evaluator.hosted();
+        let board = self.request.board(hosted.id);
         let run = self.table.run(&board).await?;
         let is_current = run.is_some_and(|run| run.id == self.request.run && run.ended_at.is_none());
         let known = self.table.submission(&board.benchmark, id).await?;
@@ -117,7 +119,7 @@ impl Pass<'_> {
         };
         let done = self.table.revision(&board, &self.request.run, id).await?;
         if known.board != board || known.withdrawn_at.is_some() || done.is_some() {
-            self.write(&old).await?; // should the delivery before this one have broken off at it
+            self.write(&old, hosted).await?; // should the delivery before this one have broken off at it
             return Ok(Rescored::Settled);
         }
         let terms = Terms {
@@ -132,25 +134,23 @@ impl Pass<'_> {
             verdict,
             ..old
         };
-        let order = Order {
-            direction: evaluator.direction(),
-            ranking: self.challenge.map_or_else(Default::default, |challenge| {
-                challenge.ranking(&board.leaderboard)
-            }),
-        };
-        let revised = self.table.revise(&receipt, order, &self.request.run).await?;
+        let ranking = self.challenge.map_or_else(Default::default, |challenge| {
+            challenge.ranking(&board.leaderboard)
+        });
+        let run = &self.request.run;
+        let revised = self.table.revise(&receipt, hosted, ranking, run).await?;
         let (receipt, rescored) = match revised {
             Revised::Recorded => (receipt.clone(), Rescored::Recorded(receipt)),
             Revised::Settled(receipt) => (receipt, Rescored::Settled),
         };
-        self.write(&receipt).await?;
+        self.write(&receipt, hosted).await?;
         Ok(rescored)
     }
 
-    async fn write(&self, receipt: &Receipt) -> Result<(), PortError> {
+    async fn write(&self, receipt: &Receipt, hosted: &Descriptor) -> Result<(), PortError> {
         let now = (self.now)();
         let level = receipt_level(self.challenge, receipt, now);
-        write_receipt(self.results, self.signer, receipt, level, now).await
+        write_receipt(self.results, self.signer, receipt, hosted, level, now).await
     }
 
     /// The data set of the board's round, when the challenge pins one.

@@ -4,12 +4,9 @@
 //! benchmark ([`Benchmark::METRICS`](crate::Benchmark::METRICS)), from which everybody reads them: what is shown at which
 //! level, what the page and the command line print, what can be drawn.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
 use crate::feedback::Feedback;
-use crate::for_each_benchmark;
 
 /// Stands for every name at one step of a way: each concept, task, market or class.
 pub const EACH: &str = "*";
@@ -147,77 +144,5 @@ fn walk<'a>(
         place.push(name);
         walk(described, place, value, found);
         place.pop();
-    }
-}
-
-macro_rules! described {
-    ($($benchmark:ty,)*) => {
-        /// The description of the metrics of a benchmark with a frozen model; empty for any other.
-        pub fn metrics_of(benchmark: &str) -> &'static [Metric] {
-            let all: BTreeMap<&str, &'static [Metric]> = [
-                $((<$benchmark as $crate::Benchmark>::ID, <$benchmark as $crate::Benchmark>::METRICS),)*
-            ]
-            .into();
-            all.get(benchmark).copied().unwrap_or_default()
-        }
-
-        /// The codes of a benchmark's rejections that follow from hidden data, and so count as a score does.
-        pub(crate) fn counted_rejections(benchmark: &str) -> &'static [&'static str] {
-            let all: BTreeMap<&str, &'static [&'static str]> =
-                [$((<$benchmark as $crate::Benchmark>::ID, <$benchmark as $crate::Benchmark>::COUNTED_REJECTIONS)),*].into();
-            all.get(benchmark).copied().unwrap_or_default()
-        }
-    };
-}
-for_each_benchmark!(described);
-
-/// Whether a benchmark's metrics follow from hidden data: those of a benchmark with a frozen model do. Others, such as one whose
-/// scores follow from people's verdicts, show all of their metrics at every level.
-pub(crate) fn has_hidden_data(benchmark: &str) -> bool {
-    !metrics_of(benchmark).is_empty()
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-    use crate::benchmarks::IDS;
-
-    #[test]
-    fn every_description_is_of_one_metric_and_refers_to_others_that_there_are() {
-        for benchmark in IDS {
-            let described = metrics_of(benchmark);
-            assert!(!described.is_empty(), "{benchmark}");
-            let paths: BTreeSet<&str> = described.iter().map(|metric| metric.path).collect();
-            assert_eq!(paths.len(), described.len(), "{benchmark}");
-            for metric in described {
-                let beside = |name: &str| match metric.path.rsplit_once('/') {
-                    Some((way, _)) => format!("{way}/{name}"),
-                    None => name.to_owned(),
-                };
-                let refers = match metric.form {
-                    Form::Value | Form::Labels => vec![],
-                    Form::Trials { labels, .. } => labels.into_iter().collect(),
-                    Form::Curve {
-                        before,
-                        target,
-                        reached,
-                        n_steps,
-                        ..
-                    } => vec![before, target, reached, n_steps],
-                };
-                for name in refers {
-                    assert!(
-                        paths.contains(beside(name).as_str()),
-                        "{benchmark}: {} has no {name} beside it",
-                        metric.path
-                    );
-                }
-                if matches!(metric.form, Form::Curve { .. }) {
-                    assert_eq!(metric.level, Feedback::Full, "{benchmark}: {}", metric.path);
-                }
-            }
-        }
     }
 }

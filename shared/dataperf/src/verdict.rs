@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::board::Board;
+use crate::descriptor::Descriptor;
 use crate::feedback::Feedback;
 use crate::rejection::{MAX_LISTED_REASONS, Reason, Reasons, Rejection};
-use crate::scorecard::counted_rejections;
 use crate::signature::Signature;
 use crate::upload::{SubmissionId, receipt_key};
 use crate::{Digest, Timestamp};
@@ -238,9 +238,9 @@ impl Verdict {
     }
 
     /// Whether it counts against its submitter's limits: a score does, and so does a rejection that follows from hidden data.
-    pub fn is_counted(&self) -> bool {
-        let counted = counted_rejections(&self.benchmark);
-        let tells = |reason: &Reason| counted.contains(&reason.code.as_str());
+    /// `hosted` describes its benchmark.
+    pub fn is_counted(&self, hosted: &Descriptor) -> bool {
+        let tells = |reason: &Reason| hosted.counted_rejections.contains(&reason.code.as_str());
         match self.status {
             Ending::Scored => true,
             Ending::Rejected => self.reasons.iter().any(tells),

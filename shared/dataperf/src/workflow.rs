@@ -11,12 +11,12 @@ use tracing::{Instrument, info_span};
 use crate::Timestamp;
 use crate::challenge::{Challenge, ChallengeError, OverLimit, Terms};
 use crate::dataset::DatasetError;
+use crate::descriptor::Descriptor;
 use crate::fault::FaultKind;
 use crate::ports::PortError;
 use crate::ports::bucket::Bucket;
 use crate::ports::leaderboard::{Board, Known, Leaderboards, Received, Recorded, Submission};
 use crate::ports::signer::Signer;
-use crate::rank::Direction;
 use crate::receipts::{receipt_level, write_receipt};
 use crate::upload::{FiledUnder, Upload};
 use crate::verdict::{Ending, Receipt, Verdict};
@@ -24,13 +24,8 @@ use crate::verdict::{Ending, Receipt, Verdict};
 /// Decides what becomes of a submission: a benchmark by its artifact, the caretaker of one that the platform has failed to
 /// judge.
 pub trait Judge {
-    /// The benchmark's id.
-    fn benchmark(&self) -> &str;
-
-    /// Which scores are better.
-    fn direction(&self) -> Direction {
-        Direction::HigherIsBetter
-    }
+    /// What the upload's benchmark says of itself.
+    fn hosted(&self) -> &'static Descriptor;
 
     /// The terms of an upload with this key that was stored `at` a time.
     fn terms(&self, key: &FiledUnder, at: Timestamp) -> Terms;
@@ -128,7 +123,8 @@ pub struct Settled {
 /// The judge's, and [`WorkflowError`] when a bucket or the table returns an error. The submission is known and unfinished
 /// then, unless the table could not be asked at all.
 pub async fn settle<J: Judge>(upload: &Upload, judge: J, ports: Ports<'_>) -> Result<Settled, WorkflowError> {
-    let key = FiledUnder::of(judge.benchmark(), &upload.key);
+    let hosted = judge.hosted();
+    let key = FiledUnder::of(hosted.id, &upload.key);
     let received = received(upload, &judge, &key);
     let challenge = judge.challenge();
     let known = ports
@@ -138,19 +134,18 @@ pub async fn settle<J: Judge>(upload: &Upload, judge: J, ports: Ports<'_>) -> Re
         .await?;
     let submission = match known {
         Known::New(submission) | Known::Unfinished(submission) => submission,
-        Known::Ended(receipt) => return settled(receipt, false, challenge.as_ref(), ports).await,
+        Known::Ended(receipt) => return settled(receipt, false, hosted, challenge.as_ref(), ports).await,
     };
     let terms = judge.terms(&key, submission.received_at); // the first delivery's time stands
-    let direction = judge.direction();
     let verdict = judge.judge(&submission, &terms).await?;
-    record(&submission, verdict, &terms, direction, challenge.as_ref(), ports).await
+    record(&submission, verdict, &terms, hosted, challenge.as_ref(), ports).await
 }
 
 fn received(upload: &Upload, judge: &impl Judge, key: &FiledUnder) -> Received {
     let terms = judge.terms(key, upload.received_at);
     Received {
         board: Board {
-            benchmark: judge.benchmark().to_owned(),
+            benchmark: judge.hosted().id.to_owned(),
             leaderboard: key.leaderboard.clone(),
             round: terms.round,
         },
@@ -166,7 +161,7 @@ async fn record(
     submission: &Submission,
     verdict: Verdict,
     terms: &Terms,
-    direction: Direction,
+    hosted: &Descriptor,
     challenge: Option<&Challenge>,
     ports: Ports<'_>,
 ) -> Result<Settled, WorkflowError> {
@@ -176,9 +171,9 @@ async fn record(
         receipt.round.clone_from(&terms.round);
     }
     loop {
-        match ports.leaderboards.record(&receipt, direction, terms).await? {
-            Recorded::Now => return settled(receipt, true, challenge, ports).await,
-            Recorded::Before(other) => return settled(other, false, challenge, ports).await,
+        match ports.leaderboards.record(&receipt, hosted, terms).await? {
+            Recorded::Now => return settled(receipt, true, hosted, challenge, ports).await,
+            Recorded::Before(other) => return settled(other, false, hosted, challenge, ports).await,
             Recorded::OverLimit(over) => {
                 receipt.verdict = over_limit(submission, terms, over, &receipt.verdict);
             }
@@ -207,11 +202,12 @@ fn over_limit(submission: &Submission, terms: &Terms, over: OverLimit, scored: &
 async fn settled(
     receipt: Receipt,
     recorded: bool,
+    hosted: &Descriptor,
     challenge: Option<&Challenge>,
     ports: Ports<'_>,
 ) -> Result<Settled, WorkflowError> {
     let now = (ports.now)();
     let level = receipt_level(challenge, &receipt, now);
-    write_receipt(ports.results, ports.signer, &receipt, level, now).await?;
+    write_receipt(ports.results, ports.signer, &receipt, hosted, level, now).await?;
     Ok(Settled { receipt, recorded })
 }

@@ -8,10 +8,10 @@ use std::io::{Cursor, Write as _};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use dataperf::Benchmark;
-use dataperf::benchmarks::data_acquisition::DataAcquisition;
-use dataperf::benchmarks::speech_selection::SpeechSelection;
-use dataperf::benchmarks::vision_debugging::VisionDebugging;
-use dataperf::benchmarks::vision_selection::VisionSelection;
+use dataperf_benchmarks::data_acquisition::DataAcquisition;
+use dataperf_benchmarks::speech_selection::SpeechSelection;
+use dataperf_benchmarks::vision_debugging::VisionDebugging;
+use dataperf_benchmarks::vision_selection::VisionSelection;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 

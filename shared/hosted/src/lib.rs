@@ -1,5 +1,5 @@
 //! The list of everything that is hosted: **the** registration. A benchmark that implements
-//! [`Benchmark`] is registered by its line in [`dataperf::for_each_benchmark`]; anything else has its
+//! [`Benchmark`] is registered by its line in [`dataperf_benchmarks::for_each_benchmark`]; anything else has its
 //! descriptor here.
 
 use dataperf::{Benchmark, Descriptor};
@@ -12,7 +12,7 @@ macro_rules! hosted {
         pub const IDS: &[&str] = &[$(<$benchmark as Benchmark>::ID,)* dataperf_nibbler::BENCHMARK];
     };
 }
-dataperf::for_each_benchmark!(hosted);
+dataperf_benchmarks::for_each_benchmark!(hosted);
 
 /// What is hosted under an id.
 pub fn hosted(id: &str) -> Option<&'static Descriptor> {
@@ -22,6 +22,9 @@ pub fn hosted(id: &str) -> Option<&'static Descriptor> {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+
+    use dataperf::Feedback;
+    use dataperf::scorecard::Form;
 
     use super::*;
 
@@ -42,6 +45,41 @@ mod tests {
             let paths: BTreeSet<&str> = hosted.metrics.iter().map(|metric| metric.path).collect();
             assert!(!paths.is_empty(), "{}", hosted.id);
             assert_eq!(paths.len(), hosted.metrics.len(), "{}", hosted.id);
+        }
+    }
+
+    #[test]
+    fn every_description_is_of_one_metric_and_refers_to_others_that_there_are() {
+        for hosted in HOSTED {
+            let (benchmark, described) = (hosted.id, hosted.metrics);
+            let paths: BTreeSet<&str> = described.iter().map(|metric| metric.path).collect();
+            for metric in described {
+                let beside = |name: &str| match metric.path.rsplit_once('/') {
+                    Some((way, _)) => format!("{way}/{name}"),
+                    None => name.to_owned(),
+                };
+                let refers = match metric.form {
+                    Form::Value | Form::Labels => vec![],
+                    Form::Trials { labels, .. } => labels.into_iter().collect(),
+                    Form::Curve {
+                        before,
+                        target,
+                        reached,
+                        n_steps,
+                        ..
+                    } => vec![before, target, reached, n_steps],
+                };
+                for name in refers {
+                    assert!(
+                        paths.contains(beside(name).as_str()),
+                        "{benchmark}: {} has no {name} beside it",
+                        metric.path
+                    );
+                }
+                if matches!(metric.form, Form::Curve { .. }) {
+                    assert_eq!(metric.level, Feedback::Full, "{benchmark}: {}", metric.path);
+                }
+            }
         }
     }
 }

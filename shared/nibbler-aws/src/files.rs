@@ -8,9 +8,9 @@ use dataperf::challenge::{Challenge, Terms};
 use dataperf::ports::leaderboard::Submission;
 use dataperf::upload::FiledUnder;
 use dataperf::workflow::{Settled, WorkflowError};
-use dataperf::{Digest, LineOutcome, Reason, Rejection, Timestamp, Upload, Verdict};
+use dataperf::{Descriptor, Digest, LineOutcome, Reason, Rejection, Timestamp, Upload, Verdict};
 use dataperf_aws::{Fault, Resources, Table};
-use dataperf_nibbler::{Artifact, BENCHMARK, Board, Kind, Line, RANKING, read};
+use dataperf_nibbler::{Artifact, BENCHMARK, Board, DESCRIPTOR, Kind, Line, RANKING, read};
 use lambda_runtime::Context;
 use serde_json::{Value, json};
 
@@ -83,8 +83,8 @@ struct LineEvaluator<'a, F> {
 }
 
 impl<F: LineFunction> Evaluator for LineEvaluator<'_, F> {
-    fn benchmark(&self) -> &str {
-        BENCHMARK
+    fn hosted(&self) -> &'static Descriptor {
+        &DESCRIPTOR
     }
 
     fn max_artifact_bytes(&self) -> u64 {

@@ -70,7 +70,7 @@ impl Function for Generate {
 }
 
 /// What a line asks for.
-struct Wanted<'a> {
+struct ImageRequest<'a> {
     case: &'a Case<'a>,
     prompt: &'a str,
     set: SetId,
@@ -131,7 +131,7 @@ impl Generate {
     /// One prompt's set: the stored one, or a new one that counts.
     async fn one(&self, case: &Case<'_>, line: usize, prompt: &str) -> Result<Outcome, WorkflowError> {
         let submission = case.submission;
-        let wanted = Wanted {
+        let request = ImageRequest {
             case,
             prompt,
             set: SetId::of(&submission.submitter, prompt),
@@ -148,7 +148,7 @@ impl Generate {
                 submitter: &submission.submitter,
                 submission: &submission.id,
                 at: submission.received_at,
-                thing: wanted.set.as_str(),
+                thing: request.set.as_str(),
                 limit: generation.sets_a_day.into(),
                 worker: &case.context.request_id,
                 until: later(patience + RESERVE),
@@ -169,12 +169,12 @@ impl Generate {
                     return Ok(Outcome::Rejected(used_up(line, taking.limit, n_taken, at)));
                 }
             };
-            match self.make(&wanted, &taken_by, patience).await {
+            match self.make(&request, &taken_by, patience).await {
                 Ok(Some(set)) => return Ok(outcome(line, set, false)),
                 Ok(None) => {} // it was given back meanwhile: begin anew
                 Err(fault) => {
                     // Ours, so it does not count. When this fails too, whoever ends the submission gives it back.
-                    allowance.give_back(&taken_by, Some(wanted.set.as_str())).await?;
+                    allowance.give_back(&taken_by, Some(request.set.as_str())).await?;
                     return Err(fault);
                 }
             }
@@ -184,11 +184,11 @@ impl Generate {
     /// Has a set made, stores it, and records it; `None` when it was given back meanwhile.
     async fn make(
         &self,
-        wanted: &Wanted<'_>,
+        request: &ImageRequest<'_>,
         taken_by: &SubmissionId,
         patience: Duration,
     ) -> Result<Option<MadeSet>, WorkflowError> {
-        let generation = &wanted.case.rules.configuration.generation;
+        let generation = &request.case.rules.configuration.generation;
         let secrets = self.secrets().await?;
         let key = secrets.image_ids()?;
         let deadline = Instant::now() + patience;
@@ -198,7 +198,7 @@ impl Generate {
                 let key = secret?;
                 let ask = self
                     .services
-                    .ask((provider, key), wanted.prompt, generation, deadline, |given| {
+                    .ask((provider, key), request.prompt, generation, deadline, |given| {
                         seen(provider, given, generation)
                     });
                 Ok::<_, WorkflowError>(ask.await)
@@ -221,25 +221,25 @@ impl Generate {
             return Err(too_few(n_given, generation.min_images, &faults));
         }
         for fault in &faults {
-            tracing::warn!(set = %wanted.set, error = %fault, "a provider gave nothing, the others suffice");
+            tracing::warn!(set = %request.set, error = %fault, "a provider gave nothing, the others suffice");
         }
-        self.store(wanted, taken_by, &key, batches).await
+        self.store(request, taken_by, &key, batches).await
     }
 
     async fn store(
         &self,
-        wanted: &Wanted<'_>,
+        request: &ImageRequest<'_>,
         taken_by: &SubmissionId,
         key: &dataperf_nibbler::SecretKey,
         batches: Vec<Batch<'_>>,
     ) -> Result<Option<MadeSet>, WorkflowError> {
-        let submitter = &wanted.case.submission.submitter;
+        let submitter = &request.case.submission.submitter;
         let results = self.common.resources.results().await;
         let (mut images, mut origins, mut n_blocked) = (Vec::new(), Vec::new(), 0);
         for batch in batches {
             n_blocked += batch.n_blocked;
             for (idx, png) in batch.pngs.into_iter().enumerate() {
-                let id = ImageId::of(key, &wanted.set, &batch.provider.name, idx);
+                let id = ImageId::of(key, &request.set, &batch.provider.name, idx);
                 let key = image_key(submitter, &id);
                 images.push(Image {
                     id: id.clone(),
@@ -258,13 +258,13 @@ impl Generate {
         images.sort_by(|a, b| a.id.cmp(&b.id));
         let set = MadeSet { images, n_blocked };
         let making = Making {
-            id: &wanted.set,
+            id: &request.set,
             submitter,
-            prompt: wanted.prompt,
+            prompt: request.prompt,
             taken_by,
             made_at: now(),
         };
-        let is_recorded = sets::record(wanted.case.table, &making, &set, &origins).await?;
+        let is_recorded = sets::record(request.case.table, &making, &set, &origins).await?;
         Ok(is_recorded.then_some(set))
     }
 

@@ -4,8 +4,8 @@ use dataperf::challenge::Terms;
 use dataperf::ports::leaderboard::Submission;
 use dataperf::upload::FiledUnder;
 use dataperf::workflow::{Judge, Ports, Settled, WorkflowError, settle};
-use dataperf::{Digest, Scorecard, Timestamp, Upload, Verdict};
-use dataperf_nibbler::{BENCHMARK, RANKING};
+use dataperf::{Descriptor, Digest, Scorecard, Timestamp, Upload, Verdict};
+use dataperf_nibbler::{BENCHMARK, DESCRIPTOR, RANKING};
 
 use crate::pairs::{Decision, Pair, Score};
 
@@ -20,8 +20,8 @@ struct ScoreJudge<'a> {
 }
 
 impl Judge for ScoreJudge<'_> {
-    fn benchmark(&self) -> &str {
-        BENCHMARK
+    fn hosted(&self) -> &'static Descriptor {
+        &DESCRIPTOR
     }
 
     fn terms(&self, key: &FiledUnder, _at: Timestamp) -> Terms {

@@ -13,8 +13,12 @@ mod consensus;
 pub mod duplicates;
 mod embedding;
 pub mod export;
+#[cfg(feature = "import")]
+mod export_files;
 mod ids;
 pub mod images;
+#[cfg(feature = "import")]
+mod import;
 mod ngrams;
 pub mod prompt;
 pub mod prompt_filter;
@@ -29,7 +33,11 @@ pub use configuration::{
 };
 pub use consensus::{Consensus, consensus};
 pub use embedding::{Embed, EmbedError, Embedding};
+#[cfg(feature = "import")]
+pub use export_files::write_nibbler_export;
 pub use ids::{ImageId, InvalidId, PairId, SecretKey, SetId, WeakKey};
+#[cfg(feature = "import")]
+pub use import::{NIBBLER_LAYOUT, import_nibbler};
 pub use ngrams::{CharacterNgrams, WIDTH as NGRAM_WIDTH};
 pub use scores::{Standing, Tally, ValidatedPair};
 pub use vendi::vendi_score;
@@ -74,6 +82,8 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     score_range: [0.0, f64::MAX], // a sum of severities has no end
     max_artifact_bytes: <Submission as Artifact>::MAX_BYTES,
     metrics: METRICS,
+    has_hidden_data: false,
+    counted_rejections: &[],
     kinds: &["generate", "submit", "verdict"],
     leaderboards: |_| {
         let board = |board: Board| Leaderboard::new(board.as_str(), board.about());

@@ -3,16 +3,17 @@
 use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use dataperf::benchmarks::IDS;
 use dataperf::challenge::Challenge;
 use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, POST_ROUND};
 use dataperf::{Feedback, quote, write_receipt};
+use dataperf_benchmarks::IDS;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
 
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
 use crate::output::{Format, print_json};
+use crate::registry::descriptor;
 
 const AT_ONCE: usize = 8;
 
@@ -90,6 +91,8 @@ async fn write(cloud: &Cloud, challenge: &Challenge, entry: &Entry) -> Result<()
             shown.level.as_str()
         );
     }
-    write_receipt(&cloud.results(), &cloud.signer(), &receipt, shown.level, now()).await?;
+    let hosted = descriptor(&entry.board.benchmark)?;
+    let (results, signer) = (cloud.results(), cloud.signer());
+    write_receipt(&results, &signer, &receipt, hosted, shown.level, now()).await?;
     Ok(())
 }

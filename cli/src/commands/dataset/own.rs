@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use dataperf_datasets::TASKS;
+use dataperf_benchmarks::own_data::TASKS;
 use serde_json::json;
 
 use super::trial::{Trial, try_all};
-use super::{ImportTask, leaderboards, open};
+use super::{ImportSource, leaderboards, open};
 use crate::Done;
 use crate::output::{Format, align_right, print_json, table};
 use crate::registry::with_benchmark;
@@ -33,10 +33,13 @@ pub(crate) struct InitArgs {
 
 pub(super) fn init(args: &InitArgs, format: Format) -> Result<Done> {
     if args.schema {
-        print!("{}", dataperf_datasets::schema(&args.task).unwrap_or_default());
+        print!(
+            "{}",
+            dataperf_benchmarks::own_data::schema(&args.task).unwrap_or_default()
+        );
         return Ok(Done::Fine);
     }
-    let files = dataperf_datasets::init(&args.task, &args.out)?.unwrap_or_default();
+    let files = dataperf_benchmarks::own_data::init(&args.task, &args.out)?.unwrap_or_default();
     match format {
         Format::Json => print_json(&json!({ "task": args.task, "files": files }))?,
         Format::Text => {
@@ -66,7 +69,7 @@ pub(crate) struct CheckArgs {
 pub(super) async fn check(args: CheckArgs, format: Format) -> Result<Done> {
     let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
     let out = scratch.path().join("frozen");
-    let task = ImportTask {
+    let task = ImportSource {
         from: &args.from,
         out: &out,
     };

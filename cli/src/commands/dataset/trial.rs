@@ -7,17 +7,17 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use dataperf::benchmark::Leaderboard;
-use dataperf::benchmarks::IDS;
 use dataperf::dataset::Integrity;
 use dataperf::evaluate::evaluate;
 use dataperf::frozen::Manifest;
 use dataperf::{Ending, Verdict};
+use dataperf_benchmarks::IDS;
 use dataperf_datasets::Import;
 use serde::Serialize;
 
 use crate::commands::score::open;
 use crate::progress::waiting;
-use crate::registry::{Task, with_benchmark};
+use crate::registry::{Action, with_benchmark};
 
 /// What the functions of own data have in the template: seconds, and megabytes of memory.
 const FUNCTION_SECONDS: f64 = 300.0;
@@ -74,7 +74,7 @@ struct TryAll<'a> {
     manifest: &'a Manifest,
 }
 
-impl Task for TryAll<'_> {
+impl Action for TryAll<'_> {
     type Output = Vec<Trial>;
 
     async fn run<B: Import>(self) -> Result<Vec<Trial>> {
@@ -85,7 +85,7 @@ impl Task for TryAll<'_> {
                 continue;
             };
             drop(dataset); // what the trial takes is measured from nothing on
-            forget_peak();
+            reset_peak_memory();
             let began = Instant::now();
             let dataset = open::<B>(self.directory, &name, Integrity::Sizes).await?;
             let verdict = evaluate(&dataset, &name, &artifact).await?;
@@ -118,7 +118,7 @@ fn scored(leaderboard: &str, verdict: &Verdict) -> Result<f64> {
 }
 
 /// Lets the system count the peak of this process's memory anew, where it can (Linux).
-fn forget_peak() {
+fn reset_peak_memory() {
     let _ = fs::write("/proc/self/clear_refs", "5");
 }
 

@@ -7,9 +7,9 @@ use clap::Args;
 use dataperf::challenge::Challenge;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::leaderboard::OPEN_ROUND;
-use dataperf_datasets::write_nibbler_export;
 use dataperf_nibbler::BENCHMARK;
 use dataperf_nibbler::export::{About, Export, JudgedPair, Origin};
+use dataperf_nibbler::write_nibbler_export;
 use dataperf_nibbler_aws::{Kept, decided_in, pair, pair_image_key, pseudonym_key, verdicts_on};
 use serde_json::json;
 

@@ -20,6 +20,7 @@ use crate::cloud::Cloud;
 use crate::output::{Format, print_json, print_verdict};
 use crate::progress;
 
+#[cfg(feature = "local")]
 pub(crate) use participant::{ask, images_of};
 
 /// Where help is, for whoever needs it; said by every command that has to do with images.

@@ -176,7 +176,7 @@ impl Fields {
             };
             why.clone_into(&mut self.entry(name).how);
         }
-        let is_a_benchmark = dataperf::benchmarks::IDS.contains(&verdict.benchmark.as_str());
+        let is_a_benchmark = dataperf_benchmarks::IDS.contains(&verdict.benchmark.as_str());
         if verdict.status == Ending::Scored && is_a_benchmark {
             for name in ["artifact", "dataset"]
                 .into_iter()

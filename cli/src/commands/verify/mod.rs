@@ -18,7 +18,7 @@ use self::fields::{Fields, State};
 use super::score::Judge;
 use crate::Done;
 use crate::output::{Format, print_json, table};
-use crate::registry::with_benchmark;
+use crate::registry::{descriptor, with_benchmark};
 
 /// The codes of rejections that follow from the place, the time or the state of an upload and not from its bytes.
 const NOT_OF_THE_BYTES: [&str; 9] = [
@@ -76,8 +76,9 @@ pub(crate) async fn run(args: VerifyArgs, format: Format) -> Result<Done> {
             }
             (Some(dataset), None) => {
                 let whole = recomputed(&receipt.verdict, dataset, artifact).await?;
-                compare(&receipt.verdict, &whole.shown(feedback), &mut fields)?;
-                withheld = Some(whole.withheld(feedback));
+                let hosted = descriptor(&whole.benchmark)?;
+                compare(&receipt.verdict, &whole.shown(feedback, hosted), &mut fields)?;
+                withheld = Some(whole.withheld(feedback, hosted));
             }
             _ => check_artifact(&receipt.verdict, artifact, &mut fields)?,
         }
@@ -168,7 +169,7 @@ fn unrepeatable(verdict: &Verdict) -> Option<&'static str> {
         Ending::Rejected if verdict.reasons.iter().any(|reason| of_the_place(&reason.code)) => {
             Some("the rejection is for where, when or how often the artifact was uploaded, not for its bytes")
         }
-        Ending::Scored if !dataperf::benchmarks::IDS.contains(&verdict.benchmark.as_str()) => {
+        Ending::Scored if !dataperf_benchmarks::IDS.contains(&verdict.benchmark.as_str()) => {
             Some("the score follows from raters' verdicts")
         }
         Ending::Scored | Ending::Rejected => None,

@@ -241,13 +241,14 @@ async fn spreads(
     let silent = rows.iter().filter(|row| row.spread.is_none());
     let ids: Vec<SubmissionId> = silent.map(|row| row.entry.id.clone()).collect();
     let receipts = app.table().await.receipts(benchmark, &ids).await?;
+    let hosted = catalogue::benchmark(benchmark)?;
     let spread_of = |(id, receipt): (SubmissionId, Receipt)| {
         let level = if caller.is_organizer() {
             Feedback::Full
         } else {
             catalogue::now_shown(challenge.as_ref(), &receipt).level
         };
-        let spread = Figures::of(&receipt.verdict.shown(level)).spread?;
+        let spread = Figures::of(&receipt.verdict.shown(level, hosted), hosted.metrics).spread?;
         Some((id.to_string(), spread.into()))
     };
     spreads.extend(receipts.into_iter().filter_map(spread_of));

@@ -168,6 +168,7 @@ pub(super) async fn one(
         Some(receipt) => catalogue::shown(&app, &caller, receipt).await?,
         None => Shown::WHOLE,
     };
+    let hosted = catalogue::benchmark(&benchmark)?;
     let whole_at = shown.whole_at.filter(|_| shown.level < Feedback::Full);
     let document = OneSubmission {
         benchmark,
@@ -177,10 +178,10 @@ pub(super) async fn one(
         artifact: digest(|verdict| verdict.artifact),
         evaluator: verdict.map(|verdict| verdict.evaluator.clone()),
         metrics: verdict.map_or_else(Default::default, |verdict| {
-            verdict.shown(shown.level).metrics.into_iter().collect()
+            verdict.shown(shown.level, hosted).metrics.into_iter().collect()
         }),
         feedback: shown.level.into(),
-        withheld: verdict.map_or(Vec::new(), |verdict| verdict.withheld(shown.level)),
+        withheld: verdict.map_or(Vec::new(), |verdict| verdict.withheld(shown.level, hosted)),
         whole_at: whole_at.map(|at| at.to_string()),
         private,
     };
@@ -218,9 +219,9 @@ pub(super) async fn figures(
     let figures = match submission.receipt {
         Some(receipt) => {
             let shown = catalogue::shown(&app, &caller, &receipt).await?;
-            let metrics = dataperf_hosted::hosted(&benchmark).map(|hosted| hosted.metrics);
-            let verdict = receipt.verdict.shown(shown.level);
-            dataperf::figures::Figures::described(&verdict, metrics.unwrap_or_default())
+            let hosted = catalogue::benchmark(&benchmark)?;
+            let verdict = receipt.verdict.shown(shown.level, hosted);
+            dataperf::figures::Figures::of(&verdict, hosted.metrics)
         }
         None => dataperf::figures::Figures::default(),
     };

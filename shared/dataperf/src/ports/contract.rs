@@ -4,8 +4,10 @@ use bytes::Bytes;
 
 use super::PortError;
 use super::bucket::{Bucket, Got, PutIfAbsent};
+use super::contract_maintenance::HOSTED;
 use super::leaderboard::{Board, Entry, Known, Leaderboards, OPEN_ROUND, Received, Recorded, Reopened};
 use crate::challenge::{BASELINE_PREFIX, Terms};
+use crate::descriptor::Descriptor;
 use crate::rank::Direction;
 use crate::rejection::Reason;
 use crate::verdict::{Ending, Receipt, Scorecard, Verdict};
@@ -106,7 +108,11 @@ async fn many_ranges(bucket: &impl Bucket, digits: &str, prefix: &str) -> Outcom
 /// Records a receipt outside any challenge.
 async fn record(table: &impl Leaderboards, receipt: &Receipt) -> Result<Recorded, PortError> {
     let terms = Terms::outside_any_challenge(&receipt.submitter);
-    table.record(receipt, Direction::HigherIsBetter, &terms).await
+    let hosted = Descriptor {
+        direction: Direction::HigherIsBetter,
+        ..HOSTED
+    };
+    table.record(receipt, &hosted, &terms).await
 }
 
 /// One upload in a contract's story.

@@ -1,16 +1,37 @@
 //! What every table must do with rankings, baselines, limits, withdrawals and re-scoring.
 
+use std::collections::BTreeMap;
+
 use super::contract::Outcome;
 use super::leaderboard::{Board, Known, OPEN_ROUND, Received, Recorded, Usage};
 use super::maintenance::{Maintenance, Order, Revised, Withdrawn};
-use crate::benchmarks::data_acquisition::DataAcquisition;
 use crate::challenge::{BASELINE_PREFIX, Limits, OverLimit, Ranking, Terms, Together};
+use crate::descriptor::Descriptor;
 use crate::rank::Direction;
 use crate::rejection::Reason;
 use crate::verdict::{Ending, Receipt, Scorecard, Verdict};
-use crate::{Benchmark, Digest, Timestamp, Upload};
+use crate::{Digest, Timestamp, Upload};
 
 const DAY: i64 = 86_400_000;
+/// The code of a rejection that counts against a submitter's limits.
+const COUNTED: &str = "one_label";
+
+/// What a story's benchmark says of itself, whatever its id: less is better, and one of its rejections counts.
+pub(super) const HOSTED: Descriptor = Descriptor {
+    id: "story",
+    about: "what a table is tried with",
+    direction: Direction::LowerIsBetter,
+    score_range: [0.0, 1.0],
+    max_artifact_bytes: 1 << 20,
+    metrics: &[],
+    has_hidden_data: true,
+    counted_rejections: &[COUNTED],
+    kinds: &[],
+    leaderboards: |_| Ok(Vec::new()),
+    evaluations: |_| Ok(BTreeMap::new()),
+    function: |_| "story",
+    fixed: None,
+};
 
 /// Uploads to one board of one table.
 pub(super) struct Story<'a, T> {
@@ -42,7 +63,7 @@ impl<'a, T: Maintenance> Story<'a, T> {
 
     pub(super) fn order(&self) -> Order {
         Order {
-            direction: Direction::LowerIsBetter,
+            direction: HOSTED.direction,
             ranking: self.terms.ranking,
         }
     }
@@ -116,7 +137,7 @@ impl<'a, T: Maintenance> Story<'a, T> {
             is_baseline: receipt.submitter.starts_with(BASELINE_PREFIX),
             ..self.terms.clone()
         };
-        self.table.record(receipt, self.order().direction, &terms).await
+        self.table.record(receipt, &HOSTED, &terms).await
     }
 
     pub(super) async fn submit(
@@ -276,7 +297,7 @@ async fn limits(table: &impl Maintenance, benchmark: &str) -> Outcome {
 
 /// A rejection that follows from hidden data counts as a score does.
 async fn counted_rejections(table: &impl Maintenance, benchmark: &str) -> Outcome {
-    let mut story = Story::new(table, DataAcquisition::ID, benchmark, Ranking::Best);
+    let mut story = Story::new(table, benchmark, "counted", Ranking::Best);
     story.terms.limits = Some(Limits {
         daily: Some(2),
         total: None,
@@ -288,7 +309,7 @@ async fn counted_rejections(table: &impl Maintenance, benchmark: &str) -> Outcom
     });
     for (at, ended) in [(1, Recorded::Now), (2, Recorded::Now), (3, over)] {
         let mut receipt = story.receipt("ada", at, None).await?;
-        receipt.verdict.reasons[0].code = "one_label".into();
+        receipt.verdict.reasons[0].code = COUNTED.into();
         assert_eq!(story.end(&receipt).await?, ended);
         if at == 3 {
             receipt.verdict = story.verdict(None);
@@ -396,7 +417,7 @@ async fn withdrawals(table: &impl Maintenance, benchmark: &str) -> Outcome {
 
 async fn rescoring(table: &impl Maintenance, benchmark: &str, ranking: Ranking) -> Outcome {
     let story = Story::new(table, benchmark, &format!("again {ranking:?}"), ranking);
-    let (board, order) = (&story.board, story.order());
+    let board = &story.board;
     let first = story.submit("ada", 1, Some(0.5)).await?;
     let second = story.submit("ada", 2, Some(0.75)).await?;
     let third = story.submit("bo", 3, Some(0.625)).await?;
@@ -412,7 +433,7 @@ async fn rescoring(table: &impl Maintenance, benchmark: &str, ranking: Ranking) 
             ..old.clone()
         };
         table
-            .revise(&receipt, order, &run.id)
+            .revise(&receipt, &HOSTED, ranking, &run.id)
             .await
             .map(|revised| (receipt, revised))
     };

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use super::PortError;
 use crate::Timestamp;
 use crate::challenge::{OverLimit, Terms};
-use crate::rank::Direction;
+use crate::descriptor::Descriptor;
 use crate::upload::SubmissionId;
 use crate::verdict::Receipt;
 
@@ -58,14 +58,14 @@ pub trait Leaderboards: Send + Sync {
     async fn receive(&self, received: &Received) -> Result<Known, PortError>;
 
     /// Records how a received submission ended, once: the submission, its submitter's history and count, the series
-    /// and, when it is to stand on it, the board change together or not at all.
+    /// and, when it is to stand on it, the board change together or not at all. `hosted` describes the submission's benchmark.
     ///
     /// # Errors
     /// [`PortError`], also when the submission was never received.
     async fn record(
         &self,
         receipt: &Receipt,
-        direction: Direction,
+        hosted: &Descriptor,
         terms: &Terms,
     ) -> Result<Recorded, PortError>;
 

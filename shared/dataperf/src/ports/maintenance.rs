@@ -5,10 +5,11 @@ use async_trait::async_trait;
 use super::PortError;
 use super::leaderboard::{Board, Leaderboards, Submission};
 use crate::Timestamp;
+use crate::descriptor::Descriptor;
 use crate::upload::SubmissionId;
 use crate::verdict::{Ending, Receipt};
 
-pub use crate::board::Order;
+pub use crate::board::{Order, Ranking};
 
 /// What came of [`Maintenance::withdraw`].
 #[derive(Debug, Clone, PartialEq)]
@@ -97,11 +98,17 @@ pub trait Maintenance: Leaderboards {
     async fn end_run(&self, board: &Board, run: &Run, at: Timestamp) -> Result<(), PortError>;
 
     /// Replaces the verdict of a submission, once in a pass: submission, history, series and board change together or
-    /// not at all. `receipt` has the number of the revision.
+    /// not at all. `receipt` has the number of the revision; `hosted` describes its benchmark.
     ///
     /// # Errors
     /// [`PortError`], also when the submission has not ended.
-    async fn revise(&self, receipt: &Receipt, order: Order, run: &str) -> Result<Revised, PortError>;
+    async fn revise(
+        &self,
+        receipt: &Receipt,
+        hosted: &Descriptor,
+        ranking: Ranking,
+        run: &str,
+    ) -> Result<Revised, PortError>;
 
     /// What a pass did to one submission, if it has come to it.
     ///

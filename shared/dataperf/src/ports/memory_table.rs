@@ -12,7 +12,8 @@ use super::memory::lock;
 use super::{PortError, async_trait};
 use crate::Timestamp;
 use crate::challenge::{Ranking, Terms};
-use crate::rank::{Direction, RankKey};
+use crate::descriptor::Descriptor;
+use crate::rank::RankKey;
 use crate::upload::SubmissionId;
 use crate::verdict::{Ending, Receipt};
 
@@ -108,7 +109,7 @@ impl Leaderboards for MemoryLeaderboards {
     async fn record(
         &self,
         receipt: &Receipt,
-        direction: Direction,
+        hosted: &Descriptor,
         terms: &Terms,
     ) -> Result<Recorded, PortError> {
         let mut table = lock(&self.table);
@@ -125,7 +126,7 @@ impl Leaderboards for MemoryLeaderboards {
         submission.is_baseline = terms.is_baseline;
         let entry = submission.entry();
         let is_scored = receipt.verdict.status == Ending::Scored;
-        if receipt.verdict.is_counted() && terms.limits.is_some() {
+        if receipt.verdict.is_counted(hosted) && terms.limits.is_some() {
             let counter = terms.counter(&entry.board);
             let usage = table.usage(&counter, &entry.submitter, entry.received_at);
             if let Some(over) = terms.over_limit(usage) {
@@ -138,7 +139,7 @@ impl Leaderboards for MemoryLeaderboards {
         table.submissions.insert(key, submission);
         if is_scored {
             table.boards.insert(entry.board.clone());
-            let ranking = terms.ranking;
+            let (direction, ranking) = (hosted.direction, terms.ranking);
             table.rank(&entry, Order { direction, ranking });
         }
         Ok(Recorded::Now)
@@ -264,7 +265,13 @@ impl Maintenance for MemoryLeaderboards {
         Ok(())
     }
 
-    async fn revise(&self, receipt: &Receipt, order: Order, run: &str) -> Result<Revised, PortError> {
+    async fn revise(
+        &self,
+        receipt: &Receipt,
+        hosted: &Descriptor,
+        ranking: Ranking,
+        run: &str,
+    ) -> Result<Revised, PortError> {
         let mut table = lock(&self.table);
         let key = (receipt.verdict.benchmark.clone(), receipt.submission.clone());
         let known = table.submissions.get(&key).cloned();
@@ -285,7 +292,8 @@ impl Maintenance for MemoryLeaderboards {
         };
         let entry = revised.entry();
         table.submissions.insert(key, revised);
-        table.rank(&entry, order);
+        let direction = hosted.direction;
+        table.rank(&entry, Order { direction, ranking });
         Ok(Revised::Recorded)
     }
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use dataperf::Benchmark;
-use dataperf::benchmarks::speech_selection::SpeechSelection;
 use dataperf::evaluate::{Evaluated, evaluate, gather};
 use dataperf::evidence::{Evidence, EvidenceError, Repeat, Repeats, UnitEvidence, Weights};
+use dataperf_benchmarks::speech_selection::SpeechSelection;
 use dataperf_numerics::metrics::macro_f1;
 
 use crate::tiny;

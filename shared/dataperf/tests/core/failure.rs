@@ -36,7 +36,7 @@ impl World {
             now: &|| Timestamp::from_unix_millis(now),
         };
         let judge = FailureJudge {
-            benchmark: BENCHMARK,
+            hosted: &tiny::HOSTED,
             reason: Cause::TimeLimit.reason("request-1"),
         };
         pollster::block_on(settle(&self.upload, judge, ports))
@@ -58,7 +58,7 @@ fn an_upload_that_was_given_up_has_a_receipt_with_a_reason() {
         let given_up = world.give_up(&fuse(NEVER), false, 5_000).expect(key);
         assert!(given_up.recorded);
         let receipt = world.receipt(&given_up);
-        assert_eq!(receipt, given_up.receipt.shown(Feedback::Score));
+        assert_eq!(receipt, given_up.receipt.shown(Feedback::Score, &tiny::HOSTED));
         assert_eq!(
             (&receipt.submission, receipt.verdict.status),
             (&world.stored(), Ending::Failed)
@@ -71,7 +71,7 @@ fn an_upload_that_was_given_up_has_a_receipt_with_a_reason() {
         );
         assert_eq!(world.n_unfinished(), 0);
         let late = world.deliver(&fuse(NEVER), false).expect("a late delivery");
-        let late = (late.recorded, late.receipt.shown(Feedback::Score));
+        let late = (late.recorded, late.receipt.shown(Feedback::Score, &tiny::HOSTED));
         assert_eq!(late, (false, receipt), "changes nothing");
     }
 }
@@ -85,7 +85,10 @@ fn giving_up_ends_once_wherever_it_breaks_off() {
             let second = world
                 .give_up(&fuse(NEVER), false, 6_000)
                 .expect("the queue hands it out again");
-            assert_eq!(world.receipt(&second), second.receipt.shown(Feedback::Score));
+            assert_eq!(
+                world.receipt(&second),
+                second.receipt.shown(Feedback::Score, &tiny::HOSTED)
+            );
             assert_eq!(world.n_unfinished(), 0);
             let failed = pollster::block_on(world.leaderboards.failed(BENCHMARK)).expect("a table");
             assert_eq!(failed.len(), 1);
@@ -99,7 +102,10 @@ fn a_verdict_stands_when_the_event_is_given_up_later() {
     let scored = world.deliver(&fuse(NEVER), false).expect("scored");
     let given_up = world.give_up(&fuse(NEVER), false, 5_000).expect("known");
     assert_eq!((given_up.recorded, &given_up.receipt), (false, &scored.receipt));
-    assert_eq!(world.receipt(&given_up), scored.receipt.shown(Feedback::Score));
+    assert_eq!(
+        world.receipt(&given_up),
+        scored.receipt.shown(Feedback::Score, &tiny::HOSTED)
+    );
     assert!(matches!(world.reopen(), Reopened::Final(_)));
 }
 
@@ -116,7 +122,7 @@ fn a_failed_submission_is_evaluated_again_and_its_receipt_replaced() {
         let _ = world.deliver(&fuse(fail_at), late);
         let scored = world.deliver(&fuse(NEVER), false).expect("the next delivery");
         assert_eq!(scored.receipt.verdict.status, Ending::Scored);
-        let shown = scored.receipt.shown(Feedback::Score);
+        let shown = scored.receipt.shown(Feedback::Score, &tiny::HOSTED);
         assert_eq!(world.receipt(&scored), shown, "broken at call {fail_at}");
         assert_eq!(world.n_unfinished(), 0);
     }
@@ -129,5 +135,8 @@ fn a_second_failure_replaces_the_first_and_not_the_other_way() {
     world.reopen();
     let second = world.give_up(&fuse(NEVER), false, 9_000).expect("given up again");
     assert_ne!(first.receipt, second.receipt);
-    assert_eq!(world.receipt(&first), second.receipt.shown(Feedback::Score));
+    assert_eq!(
+        world.receipt(&first),
+        second.receipt.shown(Feedback::Score, &tiny::HOSTED)
+    );
 }

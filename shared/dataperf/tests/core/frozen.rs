@@ -3,12 +3,12 @@
 use bytes::Bytes;
 use dataperf::Digest;
 use dataperf::benchmark::RowRequest;
-use dataperf::benchmarks::speech_selection::SpeechSelection;
 use dataperf::dataset::{Dataset, DatasetError, Integrity};
 use dataperf::evaluate::evaluate;
 use dataperf::frozen::{FrozenError, MANIFEST, Manifest};
 use dataperf::ports::bucket::Bucket;
 use dataperf::ports::memory::MemoryBucket;
+use dataperf_benchmarks::speech_selection::SpeechSelection;
 
 use crate::tiny;
 

@@ -2,8 +2,11 @@
 #![allow(clippy::expect_used)] // helpers of tests are tests
 
 mod contract;
+mod documents;
 mod evidence;
 mod failure;
+mod feedback;
+mod figures;
 mod frozen;
 mod pipeline;
 mod reading;

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use dataperf::artifact_judge::{ArtifactJudge, Evaluator};
-use dataperf::benchmarks::speech_selection::SpeechSelection;
 use dataperf::challenge::{Challenge, ChallengeError, Terms};
 use dataperf::dataset::DatasetError;
 use dataperf::evaluate::evaluate;
@@ -19,8 +18,9 @@ use dataperf::ports::{PortError, async_trait};
 use dataperf::signature::Keys;
 use dataperf::workflow::{Ports, Settled, WorkflowError, settle};
 use dataperf::{
-    Benchmark, Digest, Direction, Ending, Feedback, Receipt, SubmissionId, Timestamp, Upload, Verdict,
+    Benchmark, Descriptor, Digest, Ending, Feedback, Receipt, SubmissionId, Timestamp, Upload, Verdict,
 };
+use dataperf_benchmarks::speech_selection::SpeechSelection;
 
 use crate::tiny;
 
@@ -92,10 +92,10 @@ impl<P: Leaderboards> Leaderboards for Fused<'_, P> {
     async fn record(
         &self,
         receipt: &Receipt,
-        direction: Direction,
+        hosted: &Descriptor,
         terms: &Terms,
     ) -> Result<Recorded, PortError> {
-        self.call(self.port.record(receipt, direction, terms)).await
+        self.call(self.port.record(receipt, hosted, terms)).await
     }
     async fn usage(&self, board: &Board, submitter: &str, at: Timestamp) -> Result<Usage, PortError> {
         self.call(self.port.usage(board, submitter, at)).await
@@ -135,11 +135,8 @@ struct TinyEvaluator<'a> {
 }
 
 impl Evaluator for TinyEvaluator<'_> {
-    fn benchmark(&self) -> &str {
-        SpeechSelection::ID
-    }
-    fn direction(&self) -> Direction {
-        SpeechSelection::DIRECTION
+    fn hosted(&self) -> &'static Descriptor {
+        &tiny::HOSTED
     }
     fn max_artifact_bytes(&self) -> u64 {
         SpeechSelection::MAX_ARTIFACT_BYTES
@@ -317,7 +314,10 @@ fn ends_once_wherever_the_first_delivery_breaks_off() {
                 .expect("a duplicate changes nothing");
             assert!(!third.recorded);
             assert_eq!(second.receipt, untroubled.receipt);
-            assert_eq!(world.receipt(&second), untroubled.receipt.shown(Feedback::Score));
+            assert_eq!(
+                world.receipt(&second),
+                untroubled.receipt.shown(Feedback::Score, &tiny::HOSTED)
+            );
             assert_eq!(world.n_unfinished(), 0);
             let board = board(round);
             let series = pollster::block_on(world.leaderboards.series(&board)).expect("a table");

@@ -7,9 +7,6 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use dataperf::benchmarks::vision_selection::{
-    EMBEDDINGS, LABELS, POOL_FILE, POOL_INDEX_FILE, VisionSelection, test_file,
-};
 use dataperf::dataset::{Dataset, Integrity};
 use dataperf::evaluate::evaluate;
 use dataperf::frozen::{Dtype, FORMAT, FileEntry, MANIFEST, Manifest, TensorEntry};
@@ -18,6 +15,9 @@ use dataperf::ports::bucket::{Bucket, Got, PutIfAbsent};
 use dataperf::ports::memory::MemoryBucket;
 use dataperf::ports::{PortError, async_trait};
 use dataperf::{Digest, Ending, Verdict};
+use dataperf_benchmarks::vision_selection::{
+    EMBEDDINGS, LABELS, POOL_FILE, POOL_INDEX_FILE, VisionSelection, test_file,
+};
 use serde_json::json;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;

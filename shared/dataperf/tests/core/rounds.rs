@@ -6,8 +6,10 @@ use dataperf::challenge::{Ranking, Terms};
 use dataperf::ports::leaderboard::{Board, Leaderboards, Received};
 use dataperf::ports::maintenance::{Maintenance, Order};
 use dataperf::ports::memory::MemoryLeaderboards;
-use dataperf::{Digest, Direction, Receipt, Scorecard, SubmissionId, Timestamp, Upload, Verdict};
+use dataperf::{Descriptor, Digest, Direction, Receipt, Scorecard, SubmissionId, Timestamp, Upload, Verdict};
 use proptest::prelude::*;
+
+use crate::tiny;
 
 /// One upload: by whom, when, its score, and whether it is withdrawn in the end.
 type Event = (u8, i64, f64, bool);
@@ -55,6 +57,10 @@ async fn play(events: &[Event], order: Order) -> MemoryLeaderboards {
         table.receive(&received).await.expect("received");
         let (digest, score) = (Digest::of(b""), event.2);
         let metrics = BTreeMap::new();
+        let hosted = Descriptor {
+            direction: order.direction,
+            ..tiny::HOSTED
+        };
         let receipt = Receipt {
             schema: Receipt::SCHEMA,
             signature: None,
@@ -70,10 +76,7 @@ async fn play(events: &[Event], order: Order) -> MemoryLeaderboards {
             feedback: None,
             verdict: Verdict::scored("b", "l", digest, digest, Scorecard { score, metrics }),
         };
-        table
-            .record(&receipt, order.direction, &terms)
-            .await
-            .expect("ended");
+        table.record(&receipt, &hosted, &terms).await.expect("ended");
     }
     for (n, event) in events.iter().enumerate().filter(|(_, event)| event.3) {
         let at = Timestamp::from_unix_millis(1);

@@ -1,8 +1,8 @@
 //! What a speech submission may be, and what its submitter is told.
 
-use dataperf::benchmarks::speech_selection::SpeechSelection;
 use dataperf::evaluate::evaluate;
 use dataperf::{Benchmark, Ending, Verdict};
+use dataperf_benchmarks::speech_selection::SpeechSelection;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

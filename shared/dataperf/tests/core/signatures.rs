@@ -6,6 +6,8 @@ use dataperf::signature::{Keys, SignatureError, signed, signed_message};
 use dataperf::{Digest, Feedback, Receipt, Scorecard, SubmissionId, Timestamp, Verdict, write_receipt};
 use serde_json::{Value, json};
 
+use crate::tiny;
+
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_unix_millis(seconds * 1000)
 }
@@ -190,7 +192,15 @@ fn what_is_released_is_signed_anew_and_what_was_not_signed_is_signed() {
     let signer = signer("k1");
     let (keys, receipt) = (keys(&[&signer]), receipt());
     let write = |results: &MemoryBucket, level, when| {
-        pollster::block_on(write_receipt(results, &signer, &receipt, level, when)).expect("written");
+        pollster::block_on(write_receipt(
+            results,
+            &signer,
+            &receipt,
+            &tiny::HOSTED,
+            level,
+            when,
+        ))
+        .expect("written");
         stored(results, &receipt)
     };
     let results = MemoryBucket::default();

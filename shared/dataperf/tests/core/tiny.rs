@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use dataperf::benchmarks::speech_selection::SpeechSelection;
 use dataperf::dataset::{Dataset, Integrity, dataset_prefix};
 use dataperf::frozen::{Dtype, FORMAT, FileEntry, MANIFEST, Manifest, TensorEntry};
 use dataperf::in_force::InForce;
 use dataperf::ports::bucket::Bucket;
 use dataperf::ports::memory::MemoryBucket;
-use dataperf::{Benchmark, Digest};
+use dataperf::{Benchmark, Descriptor, Digest};
+use dataperf_benchmarks::speech_selection::SpeechSelection;
 use serde_json::json;
+
+/// What the benchmark says of itself.
+pub(crate) static HOSTED: Descriptor = Descriptor::of::<SpeechSelection>();
 
 /// Training clips by row: `job` has 0 to 3, `route` 4 to 7, the nontargets `about` and `over` 8 to 11.
 pub(crate) const IDS: [&str; 12] = [

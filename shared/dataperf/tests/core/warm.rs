@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use dataperf::Digest;
-use dataperf::benchmarks::speech_selection::SpeechSelection;
 use dataperf::dataset::{Dataset, dataset_prefix};
 use dataperf::frozen::MANIFEST;
 use dataperf::ports::bucket::Bucket;
 use dataperf::ports::memory::MemoryBucket;
 use dataperf::warm::Warm;
+use dataperf_benchmarks::speech_selection::SpeechSelection;
 use serde_json::json;
 
 use crate::tiny;

@@ -1,0 +1,38 @@
+//! Where faults may strike: what the other parts of the cloud ask, whether or not this build has the feature `faults`.
+
+use std::time::Duration;
+
+/// Which service a request is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Service {
+    S3,
+    Table,
+    Lambda,
+}
+
+/// What becomes of the event of a new object.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct EventFate {
+    /// When each delivery is due, from now; none if it is dropped.
+    pub(crate) deliveries: Vec<Duration>,
+    /// How much the event's time is wrong.
+    pub(crate) skew_ms: i64,
+}
+
+/// What a function's new processes run out of; `None` leaves it as plenty as the machine has.
+#[cfg_attr(
+    not(feature = "faults"),
+    expect(unreachable_pub, reason = "of the feature's interface")
+)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shortage {
+    /// The most bytes of memory that a process may have; one that asks for more ends.
+    pub memory_bytes: Option<u64>,
+    /// The most bytes that a process may write to a file: 0 is a full disk.
+    pub file_bytes: Option<u64>,
+}
+
+/// The session token in the credentials of a process, which tells its requests from all others.
+pub(crate) fn token(function: &str, process: &str) -> String {
+    format!("{function}/{process}")
+}

@@ -1,0 +1,111 @@
+//! The baselines. They see a market at a time, and serve `acquisition` of own data too.
+
+use std::collections::BTreeMap;
+
+use crate::data_acquisition::{DataAcquisition, Parameters};
+use dataperf::Benchmark;
+use dataperf::dataset::Dataset;
+use dataperf::frozen::FrozenError;
+use dataperf::ports::bucket::Bucket;
+use dataperf::progress::Progress;
+use serde::Deserialize;
+use serde_json::json;
+
+use dataperf_baselines::acquisition::{Offer, price_per_gain, single_seller, uniform};
+use dataperf_baselines::no_such_method;
+use dataperf_baselines::random::Random;
+use dataperf_baselines::{BaselineError, Baselines, Made, Method};
+
+/// What is read of a seller's public summary.
+#[derive(Deserialize)]
+struct Summary {
+    features: Features,
+}
+
+#[derive(Deserialize)]
+struct Features {
+    correlation: Vec<Option<f64>>,
+}
+
+/// The methods.
+pub(crate) const METHODS: &[Method] = &[
+    Method {
+        name: "fixed-seller",
+        about: "as much as the budget buys from the first seller",
+        source: "paper, 2.3.4 and Table 3, FSS",
+    },
+    Method {
+        name: "random-seller",
+        about: "as much as the budget buys from one random seller a market",
+        source: "paper, 2.3.4 and Table 3, RSS",
+    },
+    Method {
+        name: "uniform",
+        about: "the same money for every seller",
+        source: "paper, 2.3.4 and Table 3, UNIFORM",
+    },
+    Method {
+        name: "price-per-gain",
+        about: "more money for sellers whose public summaries agree with the others'",
+        source: "own, on the public summaries",
+    },
+];
+
+/// What a method buys of the sellers of one market; `None` for what is no method.
+pub(crate) fn bought(method: &str, offers: &[Offer], budget: f64, random: &mut Random) -> Option<Vec<usize>> {
+    Some(match method {
+        "fixed-seller" => single_seller::fixed(offers, budget),
+        "random-seller" => single_seller::random(offers, budget, random),
+        "uniform" => uniform::buy(offers, budget),
+        "price-per-gain" => price_per_gain::buy(offers, budget),
+        _ => return None,
+    })
+}
+
+/// What the public summary of a seller says of it.
+pub(crate) async fn offer<B: Benchmark, S: Bucket>(
+    dataset: &Dataset<B, S>,
+    summary: &str,
+    n_rows: usize,
+    max_price: f64,
+) -> Result<Offer, BaselineError> {
+    let said: Summary = serde_json::from_slice(&dataset.file(summary).await?)
+        .map_err(|error| FrozenError::damaged(summary, error.to_string()))?;
+    let correlations = said.features.correlation.into_iter();
+    Ok(Offer {
+        n_rows,
+        max_price,
+        correlations: correlations.map(Option::unwrap_or_default).collect(),
+    })
+}
+
+impl Baselines for DataAcquisition {
+    const METHODS: &'static [Method] = METHODS;
+
+    async fn artifact<S: Bucket>(
+        dataset: &Dataset<Self, S>,
+        _leaderboard: &str,
+        method: &str,
+        seed: u32,
+        progress: &dyn Progress,
+    ) -> Result<Made, BaselineError> {
+        let parameters: Parameters = dataset.manifest().parameters()?;
+        let mut random = Random::new(seed);
+        let mut counts: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        let mut gains: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        progress.begin("markets", parameters.markets.len() as u64);
+        for (&number, market) in &parameters.markets {
+            let mut offers = Vec::new();
+            for (seller_idx, seller) in market.sellers.iter().enumerate() {
+                let summary = format!("public/{number}/{seller_idx}.json");
+                offers.push(offer(dataset, &summary, seller.n_rows, seller.max_price).await?);
+            }
+            let bought = bought(method, &offers, market.budget, &mut random);
+            let bought = bought.ok_or_else(|| no_such_method::<Self>(method))?;
+            counts.insert(number, bought);
+            gains.insert(number, price_per_gain::expected_gains(&offers));
+            progress.advance(1);
+        }
+        Made::new(&counts, json!({ "expected_gains": gains }))
+    }
+}

@@ -1,0 +1,182 @@
+//! Data Acquisition (paper 2.3.4): decide how many samples to buy from each seller of a market, seeing summaries only,
+//! so that a model trained on them does well on the buyer's data.
+//!
+//! The data set has for each market
+//! - `MARKET/features.safetensors`: `features`, `(n_rows, n_features)`: the sellers' rows, seller after seller, as 32-bit
+//!   floats or [`Decimals`](dataperf_numerics::numbers::Decimals) where these are the source's very numbers, else as 64-bit floats.
+//!   Hidden;
+//! - `MARKET/labels.safetensors`: `labels`, `(n_rows,)` bytes, 0 or 1. Hidden;
+//! - `MARKET/buyer.safetensors`: `features` and `labels` of the buyer's evaluation set. Hidden;
+//! - `public/MARKET/market.json` and `public/MARKET/SELLER.json`: what participants see.
+
+#[cfg(feature = "baselines")]
+pub(crate) mod baselines;
+#[cfg(feature = "import")]
+mod import;
+pub(crate) mod market;
+mod metric;
+mod model;
+#[cfg(feature = "import")]
+pub(crate) mod seller_summary;
+mod submission;
+mod validation;
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+pub use market::{Market, Seller};
+pub use model::{BuyerModel, Frozen};
+pub use submission::Submission;
+pub use validation::Checked;
+
+use dataperf::Direction;
+use dataperf::Feedback;
+use dataperf::Rejection;
+use dataperf::Scorecard;
+use dataperf::benchmark::{Benchmark, Leaderboard, RowRequest};
+use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights};
+use dataperf::frozen::{FrozenError, Manifest, ReadRows};
+use dataperf::scorecard::{Form, Metric};
+
+/// The name of the matrices.
+pub const FEATURES: &str = "features";
+/// The name of the labels.
+pub const LABELS: &str = "labels";
+/// The public challenge's seed: every market's trials begin with it.
+pub const SEED: u32 = 1111;
+/// The public challenge's number of sampled training sets a market.
+pub const N_TRIALS: usize = 10;
+const LEADERBOARD: &str = "open";
+/// The rejection of what leaves the model with one label: it follows from the sellers' hidden labels.
+const ONE_LABEL: &str = "one_label";
+
+/// The frozen file of the sellers' rows.
+pub fn features_file(market: u32) -> String {
+    format!("{market}/features.safetensors")
+}
+
+/// The frozen file of the sellers' labels.
+pub fn labels_file(market: u32) -> String {
+    format!("{market}/labels.safetensors")
+}
+
+/// The frozen file of the buyer's evaluation set.
+pub fn buyer_file(market: u32) -> String {
+    format!("{market}/buyer.safetensors")
+}
+
+/// The manifest's parameters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    /// The model that the buyer trains.
+    pub buyer_model: BuyerModel,
+    /// Seeds the sampling, in every market anew.
+    pub seed: u32,
+    /// Training sets that are sampled in each market.
+    pub n_trials: usize,
+    /// The markets by number.
+    pub markets: BTreeMap<u32, Market>,
+}
+
+/// The benchmark.
+pub struct DataAcquisition;
+
+impl Benchmark for DataAcquisition {
+    const ID: &'static str = "data-acquisition";
+    const ABOUT: &'static str =
+        "decide how many samples to buy from whom, within a budget and without seeing them";
+    const MAX_ARTIFACT_BYTES: u64 = 64 << 10;
+    const DIRECTION: Direction = Direction::HigherIsBetter;
+    const SCORE_RANGE: RangeInclusive<f64> = 0.0..=1.0;
+    const METRICS: &'static [Metric] = &[
+        Metric::value("markets/*/accuracy", "accuracy", Feedback::Metrics),
+        Metric::value("markets/*/per_trial", "accuracy of each trial", Feedback::Metrics).of(Form::Trials {
+            over: "trial",
+            labels: None,
+        }),
+        Metric::value(
+            "markets/*/std",
+            "standard deviation over the trials",
+            Feedback::Metrics,
+        ),
+        Metric::value("markets/*/cost", "cost", Feedback::Score),
+        Metric::value("markets/*/budget", "budget", Feedback::Score),
+        Metric::value("markets/*/n_bought", "samples of a trial", Feedback::Score),
+        Metric::value("buyer_model", "buyer's model", Feedback::Score),
+    ];
+    const COUNTED_REJECTIONS: &'static [&'static str] = &[ONE_LABEL];
+
+    type Frozen = Frozen;
+    type Submission = Submission;
+    type Checked = Checked;
+
+    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
+        let parameters: Parameters = manifest.parameters()?;
+        let (n, model) = (parameters.markets.len(), parameters.buyer_model.about());
+        let about = format!("{n} markets, each with its budget; the buyer trains {model}");
+        Ok(vec![Leaderboard::new(LEADERBOARD, about)])
+    }
+
+    fn whole_files(manifest: &Manifest, _leaderboard: &str) -> Result<Vec<String>, FrozenError> {
+        let parameters: Parameters = manifest.parameters()?;
+        Ok(parameters
+            .markets
+            .keys()
+            .flat_map(|&market| [labels_file(market), buyer_file(market)])
+            .collect())
+    }
+
+    fn decode(
+        manifest: &Manifest,
+        _leaderboard: &str,
+        files: &BTreeMap<String, Bytes>,
+    ) -> Result<Frozen, FrozenError> {
+        Frozen::decode(manifest, files)
+    }
+
+    fn parse(artifact: &[u8]) -> Result<Submission, Rejection> {
+        Submission::parse(artifact)
+    }
+
+    fn validate(submission: Submission, frozen: &Frozen, _found: &[ReadRows]) -> Result<Checked, Rejection> {
+        Checked::new(submission, frozen)
+    }
+
+    /// The markets, one after another: a market's rows may be hundreds of megabytes.
+    fn parts(checked: &Checked, _: &Frozen) -> Vec<Vec<RowRequest>> {
+        let request = |bought: &validation::Bought| {
+            let rows = bought.rows.iter().map(|&row| row as usize).collect();
+            vec![RowRequest {
+                file: features_file(bought.market),
+                tensor: FEATURES.into(),
+                rows,
+            }]
+        };
+        checked.markets().iter().map(request).collect()
+    }
+
+    fn run(
+        checked: &Checked,
+        frozen: &Frozen,
+        part_idx: usize,
+        rows: &[ReadRows],
+    ) -> Result<Evidence, FrozenError> {
+        model::evidence(&checked.markets()[part_idx], frozen, &rows[0])
+    }
+
+    fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {
+        metric::scorecard(frozen, evidence, weights)
+    }
+
+    fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+        metric::eval_items(frozen)
+    }
+
+    fn replicates(frozen: &Frozen, evidence: &Evidence, draws: &Draws) -> Result<Vec<f64>, EvidenceError> {
+        metric::replicates(frozen, evidence, draws)
+    }
+}

@@ -1,0 +1,184 @@
+//! `acquisition`: decide how many examples to buy from each seller of a market, within a budget and seeing summaries only, so
+//! that a model trained on them does well on the buyer's eval set.
+//!
+//! Beside the files of every task (see [`own_data`](super)) the data set has
+//! - `sellers.npy`: all sellers' features, `(n_rows, n_features)`, seller after seller in the document's order. Hidden;
+//! - `sellers.csv`: `label`, a line for each row. Hidden;
+//! - `public/market.json` and `public/sellers/NUMBER.json`: prices, budget and the sellers' summaries.
+
+#[cfg(feature = "baselines")]
+mod baselines;
+mod evaluation;
+mod validation;
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+pub use evaluation::Frozen;
+pub use validation::{Checked, Submission};
+
+use super::table::{FEATURES, examples_file, features_file};
+use super::{About, Board, EvalSet, Scoring};
+pub use crate::data_acquisition::{N_TRIALS, SEED};
+use dataperf::Direction;
+use dataperf::Feedback;
+use dataperf::Rejection;
+use dataperf::Scorecard;
+use dataperf::benchmark::{Benchmark, Leaderboard, RowRequest};
+use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights};
+use dataperf::frozen::{FrozenError, Manifest, ReadRows};
+use dataperf::scorecard::{Form, Metric};
+
+/// The table of the sellers' rows.
+pub const SELLERS: &str = "sellers";
+/// What participants see of the market as a whole.
+pub const MARKET_FILE: &str = "public/market.json";
+
+/// What participants see of the seller of this number, from 0.
+pub fn summary_file(seller_idx: usize) -> String {
+    format!("public/sellers/{seller_idx}.json")
+}
+
+/// The manifest's parameters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    /// What people are told.
+    pub about: About,
+    /// How a training set becomes a score.
+    pub scoring: Scoring,
+    /// What may be spent.
+    pub budget: f64,
+    /// Training sets that are sampled.
+    pub n_trials: usize,
+    /// Seeds the sampling.
+    pub seed: u32,
+    /// The sellers, in the document's order.
+    pub sellers: Vec<Seller>,
+    /// The boards.
+    pub leaderboards: Vec<Board>,
+}
+
+/// One seller. `k` of its rows cost `price * k / n_rows`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Seller {
+    /// Its name.
+    pub name: String,
+    /// Rows it has.
+    pub n_rows: usize,
+    /// The price of all of them.
+    pub price: f64,
+}
+
+/// The task.
+pub struct Acquisition;
+
+impl Benchmark for Acquisition {
+    const ID: &'static str = "acquisition";
+    const ABOUT: &'static str =
+        "decide how many examples to buy from each of an organizer's sellers, within a budget";
+    const MAX_ARTIFACT_BYTES: u64 = 1 << 20;
+    const DIRECTION: Direction = Direction::HigherIsBetter;
+    const SCORE_RANGE: RangeInclusive<f64> = 0.0..=1.0;
+    const METRICS: &'static [Metric] = &[
+        Metric::value("metric", "metric", Feedback::Score),
+        Metric::value("accuracy", "accuracy", Feedback::Metrics),
+        Metric::value("balanced_accuracy", "balanced accuracy", Feedback::Metrics),
+        Metric::value("macro_f1", "macro F1", Feedback::Metrics),
+        Metric::value("f1_per_class/*", "F1 of each class", Feedback::Metrics),
+        Metric::value(
+            "accuracy_per_group/*",
+            "accuracy of each group",
+            Feedback::Metrics,
+        ),
+        Metric::value("per_trial", "score of each trial", Feedback::Metrics).of(Form::Trials {
+            over: "trial",
+            labels: None,
+        }),
+        Metric::value("std", "standard deviation over the trials", Feedback::Metrics),
+        Metric::value("cost", "cost", Feedback::Score),
+        Metric::value("budget", "budget", Feedback::Score),
+        Metric::value("n_bought", "examples of a trial", Feedback::Score),
+        Metric::value("n_eval", "items of the eval set", Feedback::Metrics),
+        Metric::value("eval_set", "eval set", Feedback::Score),
+    ];
+
+    type Frozen = Frozen;
+    type Submission = Submission;
+    type Checked = Checked;
+
+    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
+        let Parameters {
+            about,
+            scoring,
+            budget,
+            sellers,
+            leaderboards,
+            ..
+        } = manifest.parameters()?;
+        let board = |board: Board| {
+            let own = || {
+                let metric = scoring.metric.about();
+                format!(
+                    "{}: {} sellers, a budget of {budget}; {metric}",
+                    about.title,
+                    sellers.len()
+                )
+            };
+            about.board(board.name.clone(), board.about.clone().unwrap_or_else(own))
+        };
+        Ok(leaderboards.into_iter().map(board).collect())
+    }
+
+    fn evaluations(manifest: &Manifest) -> Result<BTreeMap<String, String>, FrozenError> {
+        let boards = manifest.parameters::<Parameters>()?.leaderboards.into_iter();
+        Ok(super::one_eval_set(boards.map(|board| board.name)))
+    }
+
+    fn whole_files(manifest: &Manifest, _: &str) -> Result<Vec<String>, FrozenError> {
+        let mut files = EvalSet::files_in(manifest);
+        let labels = examples_file(SELLERS);
+        files.extend(manifest.files.contains_key(&labels).then_some(labels));
+        Ok(files)
+    }
+
+    fn decode(manifest: &Manifest, _: &str, files: &BTreeMap<String, Bytes>) -> Result<Frozen, FrozenError> {
+        Frozen::decode(manifest, files)
+    }
+
+    fn parse(artifact: &[u8]) -> Result<Submission, Rejection> {
+        Submission::parse(artifact)
+    }
+
+    fn validate(submission: Submission, frozen: &Frozen, _: &[ReadRows]) -> Result<Checked, Rejection> {
+        Checked::new(submission, frozen)
+    }
+
+    fn parts(checked: &Checked, _: &Frozen) -> Vec<Vec<RowRequest>> {
+        vec![vec![RowRequest {
+            file: features_file(SELLERS),
+            tensor: FEATURES.into(),
+            rows: checked.rows.iter().map(|&row| row as usize).collect(),
+        }]]
+    }
+
+    fn run(checked: &Checked, frozen: &Frozen, _: usize, rows: &[ReadRows]) -> Result<Evidence, FrozenError> {
+        evaluation::evidence(checked, frozen, &rows[0])
+    }
+
+    fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {
+        evaluation::scorecard(frozen, evidence, weights)
+    }
+
+    fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+        evaluation::eval_items(frozen)
+    }
+
+    fn replicates(frozen: &Frozen, evidence: &Evidence, draws: &Draws) -> Result<Vec<f64>, EvidenceError> {
+        evaluation::replicates(frozen, evidence, draws)
+    }
+}

@@ -1,0 +1,153 @@
+//! The artifact, `{"counts": {"seller": n}}`, and its rules. A seller that is not named sells nothing.
+
+use super::Frozen;
+use crate::data_acquisition::market::{Market, cost, overshoot, sample};
+use dataperf::json::Json;
+use dataperf::{Reason, Reasons, Rejection, pointer, quote};
+
+const COUNTS: &str = "counts";
+
+/// A parsed artifact. What is wrong with its form is carried along, so that the rules can add to it.
+#[derive(Debug)]
+pub struct Submission {
+    /// A count for each seller that is named.
+    counts: Vec<(String, u64)>,
+    has_counts: bool,
+    reasons: Reasons,
+}
+
+impl Submission {
+    /// Reads the artifact's form.
+    ///
+    /// # Errors
+    /// A [`Rejection`] when it is not JSON at all; a wrong form is reported together with broken rules.
+    pub fn parse(artifact: &[u8]) -> Result<Self, Rejection> {
+        let artifact = Json::parse(artifact)?;
+        let is_object = matches!(artifact, Json::Object(_));
+        let (mut reasons, mut counts, mut has_counts) = (Reasons::default(), Vec::new(), false);
+        for (key, value) in artifact.into_members("", &mut reasons) {
+            if key != COUNTS {
+                let message = format!("there is no {} here: the one key is `counts`", quote(&key));
+                reasons.add(Reason::new("unknown_key", pointer("", &key), message));
+                continue;
+            }
+            has_counts = true;
+            for (seller, value) in value.into_members("/counts", &mut reasons) {
+                let count = match &value {
+                    Json::Number(number) => number.as_u64(),
+                    _ => None,
+                };
+                if let Some(count) = count {
+                    counts.push((seller, count));
+                } else {
+                    let found = match &value {
+                        Json::Number(number) => number.to_string(),
+                        other => other.kind().to_owned(),
+                    };
+                    let message = format!("expected a whole number from 0 on, found {found}");
+                    reasons.add(Reason::new("wrong_type", pointer("/counts", &seller), message));
+                }
+            }
+        }
+        if is_object && !has_counts {
+            let message = "`counts` is missing: give a number of examples for each seller to buy from";
+            reasons.add(Reason::new("missing_key", "", message));
+        }
+        Ok(Self {
+            counts,
+            has_counts,
+            reasons,
+        })
+    }
+}
+
+/// A submission that obeys the rules.
+#[derive(Debug)]
+pub struct Checked {
+    /// The rows that each trial samples.
+    pub(super) trials: Vec<Vec<u32>>,
+    /// The rows of all trials, ascending, each once.
+    pub(super) rows: Vec<u32>,
+    pub(super) cost: f64,
+}
+
+impl Checked {
+    pub(super) fn new(submission: Submission, frozen: &Frozen) -> Result<Self, Rejection> {
+        let Submission {
+            counts,
+            has_counts,
+            mut reasons,
+        } = submission;
+        let market = frozen.market();
+        let mut of_sellers = vec![0; market.sellers.len()];
+        for (seller, count) in &counts {
+            let at = pointer("/counts", seller);
+            let Some(seller_idx) = frozen.seller_of(seller) else {
+                let names: Vec<String> = frozen.seller_names().map(quote).collect();
+                let message = format!(
+                    "{} is no seller: the sellers are {}",
+                    quote(seller),
+                    names.join(", ")
+                );
+                reasons.add(Reason::new("unknown_seller", at, message));
+                continue;
+            };
+            let n_rows = market.sellers[seller_idx].n_rows;
+            of_sellers[seller_idx] = (*count).min(n_rows as u64) as usize;
+            if *count > n_rows as u64 {
+                let message = format!(
+                    "{count} examples are wanted of {}, who has {n_rows}: want no more",
+                    quote(seller)
+                );
+                reasons.add(Reason::over(
+                    "more_than_seller_has",
+                    at,
+                    n_rows as u64,
+                    *count,
+                    message,
+                ));
+            }
+        }
+        check_sum(&of_sellers, market, has_counts, frozen, &mut reasons);
+        if !reasons.is_empty() {
+            return reasons.into_verdict(Self {
+                trials: Vec::new(),
+                rows: Vec::new(),
+                cost: 0.0,
+            });
+        }
+        let trials = sample(frozen.seed(), frozen.n_trials(), market, &of_sellers);
+        let mut rows = trials.concat();
+        rows.sort_unstable();
+        rows.dedup();
+        Ok(Self {
+            trials,
+            rows,
+            cost: cost(market, &of_sellers),
+        })
+    }
+}
+
+/// What all counts together have to be: something, enough for the model, and within the budget.
+fn check_sum(counts: &[usize], market: &Market, has_counts: bool, frozen: &Frozen, reasons: &mut Reasons) {
+    let n_bought: usize = counts.iter().sum();
+    if n_bought == 0 {
+        if has_counts && reasons.is_empty() {
+            let message = "nothing is bought: buy at least one example";
+            reasons.add(Reason::over("nothing_bought", "/counts", 1, 0, message));
+        }
+        return;
+    }
+    if let Err(error) = frozen.check_size(n_bought) {
+        let message = format!("the model can't be trained on {n_bought} examples: {error}");
+        reasons.add(Reason::new("unusable_size", "/counts", message));
+    }
+    if let Some(over) = overshoot(market, counts) {
+        let message = format!(
+            "the counts cost {:.6}, the budget is {}: spend {over:.6} less",
+            cost(market, counts),
+            market.budget
+        );
+        reasons.add(Reason::new("over_budget", "/counts", message));
+    }
+}

@@ -1,0 +1,364 @@
+//! The frozen part of a board, the rules, the model's answers and the score.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use dataperf_numerics::network::{Network, train};
+use ndarray::Array2;
+use rayon::prelude::*;
+
+use super::images::decode_png;
+use super::submission::{Content, Image, Row};
+use super::{Board, ExampleKind, Model, Parameters, Submission};
+use crate::own_data::eval_set::scoring_eval_set;
+use crate::own_data::scoring::repeats;
+use crate::own_data::table::{FEATURES, features_file, whole};
+use crate::own_data::{EVAL, EvalSet, Scoring};
+use dataperf::Scorecard;
+use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Repeats, UnitEvidence, Weights};
+use dataperf::frozen::{Dtype, FrozenError, Manifest, slice};
+use dataperf::{Reason, Reasons, Rejection, quote};
+
+/// What scoring keeps in memory for a board: the eval set.
+#[derive(Debug)]
+pub struct Frozen {
+    scoring: Scoring<Model>,
+    examples: ExampleKind,
+    board: Board,
+    eval: Option<EvalSet>,
+    /// `(n_items, height * width)` grey levels of the eval set, where examples are images.
+    eval_images: Bytes,
+}
+
+impl Frozen {
+    pub(super) fn decode(
+        manifest: &Manifest,
+        leaderboard: &str,
+        files: &BTreeMap<String, Bytes>,
+    ) -> Result<Self, FrozenError> {
+        let parameters: Parameters = manifest.parameters()?;
+        let board = parameters.board(leaderboard)?.clone();
+        let scoring = parameters.scoring;
+        let mut eval_images = Bytes::new();
+        let eval = match (parameters.examples, EvalSet::table_in(manifest)) {
+            (_, None) => None,
+            (ExampleKind::Table { .. }, Some(_)) => EvalSet::decode(manifest, files, &scoring)?,
+            (ExampleKind::Images { height, width }, Some(table)) => {
+                let path = features_file(table);
+                let tensor = manifest.tensor(&path, FEATURES, Dtype::U8, 2)?;
+                if tensor.shape[1] != height * width {
+                    let why = format!("its images have not {height} x {width} pixels");
+                    return Err(FrozenError::damaged(&path, why));
+                }
+                eval_images = slice(tensor, &path, whole(files, &path)?)?;
+                let none = Array2::zeros((tensor.n_rows(), 0));
+                Some(EvalSet::with_features(files, table, none, &scoring)?)
+            }
+        };
+        Ok(Self {
+            scoring,
+            examples: parameters.examples,
+            board,
+            eval,
+            eval_images,
+        })
+    }
+}
+
+/// A submission that obeys the rules: a training set.
+#[derive(Debug)]
+pub struct Checked {
+    training: Training,
+    classes: Vec<usize>,
+}
+
+#[derive(Debug)]
+enum Training {
+    /// `(n_examples, height, width)` grey levels.
+    Images(Vec<u8>),
+    /// `(n_examples, n_features)`
+    Table(Array2<f64>),
+}
+
+impl Checked {
+    pub(super) fn new(submission: Submission, frozen: &Frozen) -> Result<Self, Rejection> {
+        let Submission {
+            n_bytes,
+            content,
+            mut reasons,
+        } = submission;
+        let Board {
+            max_examples,
+            max_bytes,
+            ..
+        } = frozen.board;
+        if n_bytes > max_bytes {
+            let message = format!(
+                "the file has {n_bytes} bytes, this leaderboard allows {max_bytes}: send fewer or smaller examples"
+            );
+            reasons.add(Reason::over("too_large", "", max_bytes, n_bytes, message));
+        }
+        let n = match &content {
+            Content::Images(images) => images.len(),
+            Content::Rows(rows) => rows.len(),
+        };
+        if n > max_examples {
+            let message = format!(
+                "there are {n} examples, this leaderboard allows {max_examples}: remove {} of them",
+                n - max_examples
+            );
+            reasons.add(Reason::over(
+                "too_many_examples",
+                "",
+                max_examples as u64,
+                n as u64,
+                message,
+            ));
+        }
+        if n == 0 && reasons.is_empty() {
+            reasons.add(Reason::over(
+                "no_examples",
+                "",
+                1,
+                0,
+                "there is no example: send at least one",
+            ));
+        }
+        let classes: Vec<usize> = match &content {
+            Content::Images(images) => classes(
+                images.iter().map(|image| (&image.class, &image.at)),
+                frozen,
+                &mut reasons,
+            ),
+            Content::Rows(rows) => {
+                classes(rows.iter().map(|row| (&row.class, &row.at)), frozen, &mut reasons)
+            }
+        };
+        let training = match (content, frozen.examples) {
+            (Content::Images(images), ExampleKind::Images { height, width }) => {
+                // What is too much is not unpacked.
+                let wanted = &images[..images.len().min(max_examples)];
+                Training::Images(pixels(wanted, height, width, &mut reasons))
+            }
+            (Content::Rows(rows), ExampleKind::Table { n_features }) => {
+                Training::Table(table(&rows, n_features, frozen, &mut reasons))
+            }
+            (Content::Images(_), ExampleKind::Table { .. }) => {
+                let message = "the file is a zip, and this contest is on tables: send a CSV, `label` and then the numbers";
+                reasons.add(Reason::new("wrong_form", "", message));
+                Training::Images(Vec::new())
+            }
+            (Content::Rows(_), ExampleKind::Images { .. }) => {
+                let message =
+                    "the file is a CSV, and this contest is on images: send a zip of `CLASS/name.png`";
+                reasons.add(Reason::new("wrong_form", "", message));
+                Training::Images(Vec::new())
+            }
+        };
+        reasons.into_verdict(Self { training, classes })
+    }
+}
+
+fn classes<'a>(
+    examples: impl Iterator<Item = (&'a String, &'a String)>,
+    frozen: &Frozen,
+    reasons: &mut Reasons,
+) -> Vec<usize> {
+    let mut numbers = Vec::new();
+    for (class, at) in examples {
+        let number = frozen.scoring.class_of(class);
+        if number.is_none() {
+            let known: Vec<String> = frozen.scoring.classes.iter().map(|class| quote(class)).collect();
+            let message = format!(
+                "{} is no class: the classes are {}",
+                quote(class),
+                known.join(", ")
+            );
+            reasons.add(Reason::new("unknown_class", at, message));
+        }
+        numbers.extend(number);
+    }
+    numbers
+}
+
+/// The pixels and classes of a zip of images, and where each image is.
+///
+/// # Errors
+/// A [`Rejection`] with everything that is wrong with the zip and its images.
+pub fn read_images(
+    zip: &[u8],
+    classes: &[String],
+    height: usize,
+    width: usize,
+) -> Result<ReadImages, Rejection> {
+    let Submission {
+        content, mut reasons, ..
+    } = Submission::parse(zip)?;
+    let Content::Images(images) = content else {
+        return Err(Reason::new(
+            "wrong_form",
+            "",
+            "the file is no zip: pack images as `CLASS/name.png`",
+        )
+        .into());
+    };
+    let mut read = ReadImages {
+        pixels: pixels(&images, height, width, &mut reasons),
+        classes: Vec::new(),
+        names: Vec::new(),
+    };
+    for image in images {
+        if let Some(class) = classes.iter().position(|class| *class == image.class) {
+            read.classes.push(class);
+        } else {
+            let message = format!("{} is no class of the document", quote(&image.class));
+            reasons.add(Reason::new("unknown_class", &image.at, message));
+        }
+        read.names.push(image.at);
+    }
+    reasons.into_verdict(read)
+}
+
+/// Images of a zip.
+#[derive(Debug)]
+pub struct ReadImages {
+    /// `(n_images, height, width)` grey levels.
+    pub pixels: Vec<u8>,
+    /// `(n_images,)` class numbers.
+    pub classes: Vec<usize>,
+    /// Where each is: its name in the zip.
+    pub names: Vec<String>,
+}
+
+/// The rows of a CSV `label,...`: the class and the numbers of each.
+///
+/// # Errors
+/// A [`Rejection`] with everything that is wrong with its form.
+pub fn read_rows(csv: &[u8]) -> Result<Vec<(String, Vec<f64>)>, Rejection> {
+    let Submission { content, reasons, .. } = Submission::parse(csv)?;
+    let Content::Rows(rows) = content else {
+        return Err(Reason::new(
+            "wrong_form",
+            "",
+            "the file is a zip: send a CSV, `label` and then the numbers",
+        )
+        .into());
+    };
+    reasons.into_verdict(rows.into_iter().map(|row| (row.class, row.numbers)).collect())
+}
+
+fn pixels(images: &[Image], height: usize, width: usize, reasons: &mut Reasons) -> Vec<u8> {
+    let decoded: Vec<Result<Vec<u8>, String>> = images
+        .par_iter()
+        .map(|image| decode_png(&image.png, height, width))
+        .collect();
+    let mut pixels = Vec::with_capacity(images.len() * height * width);
+    for (image, decoded) in images.iter().zip(decoded) {
+        match decoded {
+            Ok(levels) => pixels.extend(levels),
+            Err(why) => reasons.add(Reason::new(
+                "bad_image",
+                &image.at,
+                format!("{}: {why}", quote(&image.at)),
+            )),
+        }
+    }
+    pixels
+}
+
+fn table(rows: &[Row], n_features: usize, frozen: &Frozen, reasons: &mut Reasons) -> Array2<f64> {
+    let mut numbers = Vec::with_capacity(rows.len() * n_features);
+    for row in rows {
+        if row.numbers.len() == n_features {
+            numbers.extend_from_slice(&row.numbers);
+            continue;
+        }
+        let (limit, actual) = (n_features as u64, row.numbers.len() as u64);
+        let message =
+            format!("the line has {actual} numbers, and the eval set's rows {limit}: give it as many");
+        reasons.add(Reason::over("wrong_width", &row.at, limit, actual, message));
+        break; // all lines are as long as the first
+    }
+    let n_classes = frozen.scoring.classes.len();
+    if let Model::Learner(learner) = &frozen.scoring.model
+        && let Err(error) = learner.check(rows.len(), n_features, n_classes)
+        && reasons.is_empty()
+    {
+        let message = format!("the model can't be trained on {} examples: {error}", rows.len());
+        reasons.add(Reason::new("unusable_size", "", message));
+    }
+    Array2::from_shape_vec((numbers.len() / n_features.max(1), n_features), numbers).unwrap_or_default()
+}
+
+/// What the model of each seed says of every item.
+pub(super) fn evidence(checked: &Checked, frozen: &Frozen) -> Result<Evidence, FrozenError> {
+    let damaged = |why: String| FrozenError::damaged(&features_file(EVAL), why);
+    let eval = scoring_eval_set(frozen.eval.as_ref())?;
+    let Scoring {
+        classes,
+        model,
+        seeds,
+        ..
+    } = &frozen.scoring;
+    let (kind, predicted) = match (&checked.training, model) {
+        (Training::Images(pixels), Model::Network(_)) => {
+            let ExampleKind::Images { height, width } = frozen.examples else {
+                return Err(damaged("the network is for images".into()));
+            };
+            let of_seed = |&seed: &u32| {
+                let network = Network {
+                    height,
+                    width,
+                    n_classes: classes.len(),
+                    seed,
+                };
+                train(pixels, &checked.classes, &network, &mut || {})
+                    .map(|trained| trained.predict(&frozen.eval_images))
+            };
+            let predicted = seeds.iter().map(of_seed).collect::<Result<Vec<_>, _>>();
+            (Repeats::Once, predicted)
+        }
+        (Training::Table(x), Model::Learner(learner)) => {
+            let prepared = learner.prepare(x.view(), eval.features.view());
+            let predicted = prepared.and_then(|prepared| prepared.predict_seeds(&checked.classes, seeds));
+            (repeats(learner, seeds), predicted)
+        }
+        _ => return Err(damaged("its model is for other examples".into())),
+    };
+    let predicted = predicted.map_err(|error| damaged(error.to_string()))?;
+    let unit = UnitEvidence::new(kind, eval.n_items(), classes.len(), predicted.concat());
+    let unit = frozen.scoring.count_examples(unit, &checked.classes);
+    Ok(Evidence::of_unit(EVAL, unit))
+}
+
+pub(super) fn scorecard(
+    frozen: &Frozen,
+    evidence: &Evidence,
+    weights: &Weights,
+) -> Result<Scorecard, EvidenceError> {
+    let eval = eval_set(frozen)?;
+    let unit = eval.unit(evidence, &frozen.scoring)?;
+    let item_weights = weights.unit(EVAL, eval.n_items())?;
+    let (score, mut metrics) = frozen.scoring.scored(eval, unit, item_weights);
+    metrics.extend(frozen.scoring.counted_examples(unit)?);
+    Ok(Scorecard { score, metrics })
+}
+
+fn eval_set(frozen: &Frozen) -> Result<&EvalSet, EvidenceError> {
+    scoring_eval_set(frozen.eval.as_ref()).map_err(|error| EvidenceError::OtherData {
+        why: error.to_string(),
+    })
+}
+
+pub(super) fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+    Ok(eval_set(frozen)?.items(&frozen.scoring))
+}
+
+pub(super) fn replicates(
+    frozen: &Frozen,
+    evidence: &Evidence,
+    draws: &Draws,
+) -> Result<Vec<f64>, EvidenceError> {
+    let (eval, scoring) = (eval_set(frozen)?, &frozen.scoring);
+    scoring.replicates(eval, eval.unit(evidence, scoring)?, draws)
+}

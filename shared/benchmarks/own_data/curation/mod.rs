@@ -1,0 +1,226 @@
+//! `curation`: the training set itself is competed on, with a fixed model. Images go to a network that is trained from scratch,
+//! tables to a model of the list.
+//!
+//! Beside the files of every task (see [`own_data`](super)) the data set has
+//! - `eval.npy` of images: `(n_items, height * width)` bytes, grey levels. Hidden;
+//! - `public/start.zip` or `public/start.csv`: the set that participants begin with, in the form of an artifact;
+//! - `public/label_book.zip` or `public/label_book.csv`: examples of each class, where there are some.
+//!
+//! # Source
+//! The Data-Centric AI competition (Ng, 2021), paper 2.1.
+
+#[cfg(feature = "baselines")]
+mod baselines;
+mod evaluation;
+mod images;
+#[cfg(feature = "baselines")]
+pub mod methods;
+#[cfg(feature = "import")]
+pub mod numerals;
+mod submission;
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use bytes::Bytes;
+use dataperf_numerics::learner::Learner;
+use serde::{Deserialize, Serialize};
+
+pub use evaluation::{Checked, Frozen, ReadImages, read_images, read_rows};
+pub use images::decode_png;
+pub use submission::Submission;
+
+use super::{About, EvalSet, Scoring};
+use dataperf::Direction;
+use dataperf::Feedback;
+use dataperf::Rejection;
+use dataperf::Scorecard;
+use dataperf::benchmark::{Benchmark, Leaderboard, RowRequest};
+use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights};
+use dataperf::frozen::{FrozenError, Manifest, ReadRows};
+use dataperf::quote;
+use dataperf::scorecard::{Form, Metric};
+
+/// The set that participants begin with, without the ending of its file's name.
+pub const START: &str = "public/start";
+/// Examples of each class, without the ending of its file's name.
+pub const LABEL_BOOK: &str = "public/label_book";
+/// The most examples that any board allows.
+pub const MAX_EXAMPLES: usize = 10_000;
+
+/// The manifest's parameters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    /// What people are told.
+    pub about: About,
+    /// What an example is.
+    pub examples: ExampleKind,
+    /// How a training set becomes a score.
+    pub scoring: Scoring<Model>,
+    /// The boards, which share the eval set.
+    pub leaderboards: Vec<Board>,
+}
+
+/// What an example is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum ExampleKind {
+    /// A grey image.
+    Images {
+        /// Pixels.
+        height: usize,
+        /// Pixels.
+        width: usize,
+    },
+    /// A row of numbers.
+    Table {
+        /// Numbers of a row.
+        n_features: usize,
+    },
+}
+
+/// The model that is trained on a submission.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Model {
+    /// Of images.
+    Network(FixedNetwork),
+    /// Of tables.
+    Learner(Learner),
+}
+
+/// The network of images, see docs/network.md.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum FixedNetwork {
+    /// The one there is; initial weights and order follow from the contest's seed.
+    Network {},
+}
+
+/// One board.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Board {
+    /// Its name.
+    pub name: String,
+    /// One line about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+    /// The most examples a submission may have.
+    pub max_examples: usize,
+    /// The most bytes a submission may have.
+    pub max_bytes: u64,
+}
+
+impl Parameters {
+    fn board(&self, name: &str) -> Result<&Board, FrozenError> {
+        let board = self.leaderboards.iter().find(|board| board.name == name);
+        board.ok_or_else(|| FrozenError::Manifest {
+            why: format!("it has no leaderboard {}", quote(name)),
+        })
+    }
+}
+
+/// The task.
+pub struct Curation;
+
+impl Benchmark for Curation {
+    const ID: &'static str = "curation";
+    const ABOUT: &'static str = "make the training set from which a fixed model learns best";
+    const MAX_ARTIFACT_BYTES: u64 = 32 << 20;
+    const DIRECTION: Direction = Direction::HigherIsBetter;
+    const SCORE_RANGE: RangeInclusive<f64> = 0.0..=1.0;
+    const METRICS: &'static [Metric] = &[
+        Metric::value("metric", "metric", Feedback::Score),
+        Metric::value("accuracy", "accuracy", Feedback::Metrics),
+        Metric::value("balanced_accuracy", "balanced accuracy", Feedback::Metrics),
+        Metric::value("macro_f1", "macro F1", Feedback::Metrics),
+        Metric::value("f1_per_class/*", "F1 of each class", Feedback::Metrics),
+        Metric::value(
+            "accuracy_per_group/*",
+            "accuracy of each group",
+            Feedback::Metrics,
+        ),
+        Metric::value("per_seed", "score of each seed", Feedback::Metrics).of(Form::Trials {
+            over: "seed",
+            labels: Some("seeds"),
+        }),
+        Metric::value("seeds", "seeds", Feedback::Score).of(Form::Labels),
+        Metric::value("std", "standard deviation over the seeds", Feedback::Metrics),
+        Metric::value("n_examples", "examples", Feedback::Score),
+        Metric::value("n_per_class/*", "examples of each class", Feedback::Score),
+        Metric::value("n_eval", "items of the eval set", Feedback::Metrics),
+        Metric::value("eval_set", "eval set", Feedback::Score),
+    ];
+
+    type Frozen = Frozen;
+    type Submission = Submission;
+    type Checked = Checked;
+
+    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
+        let Parameters {
+            about,
+            scoring,
+            leaderboards,
+            ..
+        } = manifest.parameters()?;
+        let board = |board: Board| {
+            let own = format!(
+                "{}: at most {} {}; {}",
+                about.title,
+                board.max_examples,
+                about.unit(),
+                scoring.metric.about()
+            );
+            about.board(board.name, board.about.unwrap_or(own))
+        };
+        Ok(leaderboards.into_iter().map(board).collect())
+    }
+
+    fn evaluations(manifest: &Manifest) -> Result<BTreeMap<String, String>, FrozenError> {
+        let boards = manifest.parameters::<Parameters>()?.leaderboards.into_iter();
+        Ok(super::one_eval_set(boards.map(|board| board.name)))
+    }
+
+    fn whole_files(manifest: &Manifest, _: &str) -> Result<Vec<String>, FrozenError> {
+        Ok(EvalSet::files_in(manifest))
+    }
+
+    fn decode(
+        manifest: &Manifest,
+        leaderboard: &str,
+        files: &BTreeMap<String, Bytes>,
+    ) -> Result<Frozen, FrozenError> {
+        Frozen::decode(manifest, leaderboard, files)
+    }
+
+    fn parse(artifact: &[u8]) -> Result<Submission, Rejection> {
+        Submission::parse(artifact)
+    }
+
+    fn validate(submission: Submission, frozen: &Frozen, _: &[ReadRows]) -> Result<Checked, Rejection> {
+        Checked::new(submission, frozen)
+    }
+
+    /// One part: the eval set is in memory, and the training set is the artifact.
+    fn parts(_: &Checked, _: &Frozen) -> Vec<Vec<RowRequest>> {
+        vec![Vec::new()]
+    }
+
+    fn run(checked: &Checked, frozen: &Frozen, _: usize, _: &[ReadRows]) -> Result<Evidence, FrozenError> {
+        evaluation::evidence(checked, frozen)
+    }
+
+    fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {
+        evaluation::scorecard(frozen, evidence, weights)
+    }
+
+    fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+        evaluation::eval_items(frozen)
+    }
+
+    fn replicates(frozen: &Frozen, evidence: &Evidence, draws: &Draws) -> Result<Vec<f64>, EvidenceError> {
+        evaluation::replicates(frozen, evidence, draws)
+    }
+}

@@ -1,0 +1,152 @@
+//! The artifact: a zip of images, `CLASS/name.png`, or a CSV with the columns `label` and one for each number of a row.
+
+use super::MAX_EXAMPLES;
+use dataperf::archive::{Bounds, Entry, is_zip, unpack_folders, without_mark};
+use dataperf::{Reason, Reasons, Rejection, quote};
+
+/// What an archive of images may be: the artifact's limit again, since PNG is compressed already.
+const BOUNDS: Bounds = Bounds {
+    max_entries: MAX_EXAMPLES,
+    max_unpacked_bytes: 64 << 20,
+    max_ratio: 200,
+};
+
+/// A parsed artifact. What is wrong with its form is carried along, so that the rules can add to it.
+#[derive(Debug)]
+pub struct Submission {
+    pub(super) n_bytes: u64,
+    pub(super) content: Content,
+    pub(super) reasons: Reasons,
+}
+
+/// The examples.
+#[derive(Debug)]
+pub(super) enum Content {
+    Images(Vec<Image>),
+    Rows(Vec<Row>),
+}
+
+/// One image, not decoded yet.
+#[derive(Debug)]
+pub(super) struct Image {
+    /// Where it is: its name in the archive.
+    pub(super) at: String,
+    pub(super) class: String,
+    pub(super) png: Vec<u8>,
+}
+
+/// One row of a table.
+#[derive(Debug)]
+pub(super) struct Row {
+    /// Where it is.
+    pub(super) at: String,
+    pub(super) class: String,
+    pub(super) numbers: Vec<f64>,
+}
+
+impl Submission {
+    /// Reads the artifact's form: a zip of images, or else a CSV.
+    ///
+    /// # Errors
+    /// A [`Rejection`] when it is neither; a wrong form is reported together with broken rules.
+    pub fn parse(artifact: &[u8]) -> Result<Self, Rejection> {
+        let n_bytes = artifact.len() as u64;
+        if is_zip(artifact) {
+            let images = unpack_folders(artifact, BOUNDS)?
+                .into_iter()
+                .map(Image::of)
+                .collect();
+            return Ok(Self {
+                n_bytes,
+                content: Content::Images(images),
+                reasons: Reasons::default(),
+            });
+        }
+        if artifact.starts_with(b"PAR1") {
+            let message = "the file is Parquet, which is not read here: save it as a CSV, `frame.to_csv(\"set.csv\", index=False)`";
+            return Err(Reason::new("not_csv", "", message).into());
+        }
+        let (rows, reasons) = rows(without_mark(artifact))?;
+        Ok(Self {
+            n_bytes,
+            content: Content::Rows(rows),
+            reasons,
+        })
+    }
+}
+
+impl Image {
+    fn of(entry: Entry) -> Self {
+        let class = entry.name.split('/').next().unwrap_or_default().to_owned();
+        Self {
+            class,
+            at: entry.name,
+            png: entry.bytes,
+        }
+    }
+}
+
+fn rows(artifact: &[u8]) -> Result<(Vec<Row>, Reasons), Rejection> {
+    if artifact.is_empty() {
+        let message = "the file is empty: send a zip of images or a CSV, as the contest asks";
+        return Err(Reason::new("empty", "", message).into());
+    }
+    if let Err(error) = std::str::from_utf8(artifact) {
+        let message =
+            "the file is neither a zip nor a CSV in UTF-8: send one of the two, as the contest asks";
+        return Err(Reason::new("not_utf8", format!("byte {}", error.valid_up_to()), message).into());
+    }
+    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(artifact);
+    let header = reader
+        .headers()
+        .map_err(|error| Reason::new("not_csv", "line 1", error.to_string()))?;
+    let (n_columns, first) = (header.len(), header.get(0).unwrap_or_default().trim().to_owned());
+    if first != "label" || n_columns < 2 {
+        let message = format!(
+            "the first line begins with {} and has {n_columns} columns: it has to be `label` and then a name for each number",
+            quote(&first)
+        );
+        return Err(Reason::new("wrong_form", "line 1", message).into());
+    }
+    let (mut reasons, mut rows) = (Reasons::default(), Vec::new());
+    for record in reader.records() {
+        let record = match record {
+            Ok(record) => record,
+            Err(error) => {
+                reasons.add(Reason::new("not_csv", "", error.to_string()));
+                break;
+            }
+        };
+        let at = format!("line {}", record.position().map_or(0, csv::Position::line));
+        if record.len() != n_columns {
+            let (limit, actual) = (n_columns as u64, record.len() as u64);
+            let message =
+                format!("the line has {actual} fields, the first line {limit}: give each column one");
+            reasons.add(Reason::over("wrong_number_of_fields", at, limit, actual, message));
+            continue;
+        }
+        let numbers = record.iter().skip(1).map(|field| {
+            field
+                .trim()
+                .parse::<f64>()
+                .ok()
+                .filter(|number| number.is_finite())
+        });
+        let numbers: Vec<Option<f64>> = numbers.collect();
+        if let Some(column) = numbers.iter().position(Option::is_none) {
+            let message = format!(
+                "column {}: {} is no finite number",
+                column + 2,
+                quote(&record[column + 1])
+            );
+            reasons.add(Reason::new("not_a_number", at, message));
+            continue;
+        }
+        rows.push(Row {
+            at,
+            class: record[0].trim().to_owned(),
+            numbers: numbers.into_iter().flatten().collect(),
+        });
+    }
+    Ok((rows, reasons))
+}

@@ -1,0 +1,300 @@
+//! The frozen part of a board, the course of fixes and the score.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::OnceLock;
+
+use bytes::Bytes;
+use ndarray::Array2;
+use rayon::prelude::*;
+use serde_json::json;
+
+use super::{Checked, Extent, Parameters, TRAIN, TRUTH};
+use crate::own_data::eval_set::scoring_eval_set;
+use crate::own_data::table::{Examples, ID, LABEL, examples_file, features, features_file};
+use crate::own_data::{EVAL, EvalSet, Scoring};
+use dataperf::Scorecard;
+use dataperf::evidence::{
+    Draws, EvalItems, Evidence, EvidenceError, Fixes, Repeats, UnitEvidence, Weights, per_lane,
+};
+use dataperf::frozen::{FrozenError, Manifest};
+use dataperf_numerics::bootstrap::{Answers, Course, ItemMetric, LANES, draws_of};
+use dataperf_numerics::learner::{FitError, Prepared};
+use dataperf_numerics::metrics::ItemWeights;
+
+/// Models fitted side by side before it is known whether the target is reached: a number that depends on nothing, so that
+/// evidence is the same with any number of threads.
+const MODELS_AT_ONCE: usize = 32;
+
+/// What scoring keeps in memory: the training set with both kinds of labels, and the eval set.
+#[derive(Debug)]
+pub struct Frozen {
+    scoring: Scoring,
+    target_share: f64,
+    extent: Extent,
+    ids: Vec<String>,
+    row_of: HashMap<String, u32>,
+    /// `(n_train, n_features)`
+    features: Array2<f64>,
+    given: Vec<u8>,
+    /// The right classes, where they are not hidden.
+    truth: Option<Vec<u8>>,
+    eval: Option<EvalSet>,
+    /// The features made ready for fitting, with the first submission.
+    prepared: OnceLock<Result<Prepared, FitError>>,
+}
+
+impl Frozen {
+    pub(super) fn decode(manifest: &Manifest, files: &BTreeMap<String, Bytes>) -> Result<Self, FrozenError> {
+        let parameters: Parameters = manifest.parameters()?;
+        let features = features(manifest, files, TRAIN)?;
+        let examples = Examples::read(files, TRAIN, features.nrows())?;
+        let ids = examples.required(ID)?.to_vec();
+        let row_of: HashMap<String, u32> = ids.iter().cloned().zip(0..).collect();
+        if row_of.len() != ids.len() {
+            return Err(FrozenError::damaged(
+                &examples_file(TRAIN),
+                "an id is there twice",
+            ));
+        }
+        let scoring = parameters.scoring;
+        let truth = if manifest.files.contains_key(&examples_file(TRUTH)) {
+            let examples = Examples::read(files, TRUTH, features.nrows())?;
+            if examples.required(ID)? != ids {
+                let why = "its ids are not those of the training set";
+                return Err(FrozenError::damaged(&examples_file(TRUTH), why));
+            }
+            Some(examples.classes(LABEL, &scoring.classes)?)
+        } else {
+            None
+        };
+        let eval = EvalSet::decode(manifest, files, &scoring)?;
+        if eval
+            .as_ref()
+            .is_some_and(|eval| eval.features.ncols() != features.ncols())
+        {
+            let why = "its rows have another number of features than the training set's";
+            return Err(FrozenError::damaged(&features_file(EVAL), why));
+        }
+        Ok(Self {
+            target_share: parameters.target_share,
+            extent: parameters.curve,
+            given: examples.classes(LABEL, &scoring.classes)?,
+            scoring,
+            ids,
+            row_of,
+            features,
+            truth,
+            eval,
+            prepared: OnceLock::new(),
+        })
+    }
+
+    /// Examples of the training set.
+    pub(super) fn n_examples(&self) -> usize {
+        self.ids.len()
+    }
+
+    pub(super) fn id_of(&self, row: usize) -> &str {
+        &self.ids[row]
+    }
+
+    pub(super) fn row_of(&self, id: &str) -> Option<usize> {
+        self.row_of.get(id).map(|&row| row as usize)
+    }
+
+    /// The right classes and the eval set, where the data set is whole.
+    fn hidden(&self) -> Result<(&[u8], &EvalSet), FrozenError> {
+        let eval = scoring_eval_set(self.eval.as_ref())?;
+        let truth = self.truth.as_deref();
+        let truth = truth.ok_or(FrozenError::ForParticipants {
+            missing: "right labels",
+        })?;
+        Ok((truth, eval))
+    }
+
+    fn prepared(&self, eval: &EvalSet) -> Result<&Prepared, FrozenError> {
+        let prepare = || {
+            self.scoring
+                .model
+                .prepare(self.features.view(), eval.features.view())
+        };
+        self.prepared.get_or_init(prepare).as_ref().map_err(damaged)
+    }
+}
+
+fn damaged(error: &FitError) -> FrozenError {
+    FrozenError::damaged(&features_file(TRAIN), error.to_string())
+}
+
+/// After how many fixes each model stands, in this order of inspecting: a fix that changes no label leaves the model as it was.
+fn changes(rows: &[usize], given: &[u8], truth: &[u8]) -> Vec<u32> {
+    let steps = rows.iter().zip(1..);
+    let changing = steps.filter(|(row, _)| given[**row] != truth[**row]);
+    [0].into_iter()
+        .chain(changing.map(|(_, n_fixes)| n_fixes))
+        .collect()
+}
+
+/// The answers of the models of a course of fixes: of all of them, or of those up to the target and the one of right labels.
+pub(super) fn evidence(checked: &Checked, frozen: &Frozen) -> Result<Evidence, FrozenError> {
+    let (truth, eval) = frozen.hidden()?;
+    let (prepared, scoring) = (frozen.prepared(eval)?, &frozen.scoring);
+    let seed = scoring.seeds.first().copied().unwrap_or(0);
+    let begins = changes(checked.rows(), &frozen.given, truth);
+    let labels_after = |n_fixes: u32| {
+        let mut labels: Vec<usize> = frozen.given.iter().map(|&class| class.into()).collect();
+        for &row in &checked.rows()[..n_fixes as usize] {
+            labels[row] = truth[row].into();
+        }
+        labels
+    };
+    let answers = |n_fixes: &u32| {
+        prepared
+            .predict(&labels_after(*n_fixes), seed)
+            .map_err(|error| damaged(&error))
+    };
+    let n_steps = checked.rows().len() as u32;
+    let (mut models, mut predicted) = (Vec::new(), Vec::new());
+    let mut n_known = n_steps;
+    match frozen.extent {
+        Extent::Whole => {
+            predicted = begins.par_iter().map(answers).collect::<Result<Vec<_>, _>>()?;
+            models = begins;
+        }
+        Extent::UntilTarget => {
+            let last = begins[begins.len() - 1];
+            let of_last = answers(&last)?;
+            let value = |predicted: &[u8]| scoring.value(eval, predicted, ItemWeights::Ones);
+            let target = frozen.target_share * value(&of_last);
+            'course: for some in begins[..begins.len() - 1].chunks(MODELS_AT_ONCE) {
+                let of_some = some.par_iter().map(answers).collect::<Result<Vec<_>, _>>()?;
+                for (&begin, answers) in some.iter().zip(of_some) {
+                    let is_reached = value(&answers) >= target;
+                    models.push(begin);
+                    predicted.push(answers);
+                    if is_reached {
+                        n_known = begin;
+                        break 'course;
+                    }
+                }
+            }
+            models.push(last);
+            predicted.push(of_last);
+        }
+    }
+    let repeats = Repeats::Fixes(Fixes { models, n_known });
+    let n_classes = scoring.classes.len();
+    let unit = UnitEvidence::new(repeats, eval.n_items(), n_classes, predicted.concat());
+    Ok(Evidence::of_unit(EVAL, unit))
+}
+
+pub(super) fn scorecard(
+    frozen: &Frozen,
+    evidence: &Evidence,
+    weights: &Weights,
+) -> Result<Scorecard, EvidenceError> {
+    let (truth, eval) = hidden(frozen)?;
+    let unit = eval.unit(evidence, &frozen.scoring)?;
+    let item_weights = weights.unit(EVAL, eval.n_items())?;
+    let fixes = unit.repeats().fixes()?;
+    let models = unit.each_repeat();
+    let of_models: Vec<f64> = models
+        .map(|predicted| frozen.scoring.value(eval, predicted, item_weights))
+        .collect();
+    let n_examples = frozen.n_examples();
+    let models = models_of_steps(fixes, n_examples);
+    let steps: Vec<f64> = models.map(|model| of_models[model]).collect();
+    let after = of_models[of_models.len() - 1];
+    let target = frozen.target_share * after;
+    let n_fixes = steps.iter().position(|&step| step >= target);
+    let n_fixes = n_fixes.ok_or_else(|| cut_off(fixes))?;
+    let score = n_fixes as f64 / n_examples as f64;
+    let n_shown = match frozen.extent {
+        Extent::Whole => steps.len(),
+        Extent::UntilTarget => n_fixes + 1,
+    };
+    let n_wrong = frozen
+        .given
+        .iter()
+        .zip(truth)
+        .filter(|(given, truth)| given != truth)
+        .count();
+    let mut metrics = BTreeMap::from([
+        ("metric".to_owned(), json!(frozen.scoring.metric.name())),
+        ("target_share".to_owned(), json!(frozen.target_share)),
+        ("n_fixes".to_owned(), json!(n_fixes)),
+        ("before".to_owned(), json!(steps[0])),
+        ("after".to_owned(), json!(after)),
+        ("target".to_owned(), json!(target)),
+        ("curve".to_owned(), json!(steps[1..n_shown])),
+        ("n_examples".to_owned(), json!(n_examples)),
+        ("n_wrong".to_owned(), json!(n_wrong)),
+        ("n_eval".to_owned(), json!(item_weights.total(eval.n_items()))),
+    ]);
+    if let Some(first_step) = n_fixes.checked_sub(1) {
+        metrics.insert("first_step".to_owned(), json!(first_step));
+    }
+    if eval.is_public {
+        metrics.insert("eval_set".to_owned(), json!("public"));
+    }
+    Ok(Scorecard { score, metrics })
+}
+
+fn hidden(frozen: &Frozen) -> Result<(&[u8], &EvalSet), EvidenceError> {
+    frozen.hidden().map_err(|error| EvidenceError::OtherData {
+        why: error.to_string(),
+    })
+}
+
+/// The model after each number of fixes from 0 on, as far as it is known.
+fn models_of_steps(fixes: &Fixes, n_examples: usize) -> impl Iterator<Item = usize> {
+    (0..=n_examples).map_while(|n_fixes| fixes.model_after(n_fixes as u32))
+}
+
+/// The target is reached later than the models are known.
+fn cut_off(fixes: &Fixes) -> EvidenceError {
+    EvidenceError::CutOff {
+        unit: EVAL.to_owned(),
+        n_known: fixes.n_known as usize,
+    }
+}
+
+pub(super) fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+    Ok(hidden(frozen)?.1.items(&frozen.scoring))
+}
+
+pub(super) fn replicates(
+    frozen: &Frozen,
+    evidence: &Evidence,
+    draws: &Draws,
+) -> Result<Vec<f64>, EvidenceError> {
+    let (_, eval) = hidden(frozen)?;
+    let unit = eval.unit(evidence, &frozen.scoring)?;
+    let fixes = unit.repeats().fixes()?;
+    let n_examples = frozen.n_examples();
+    let models: Vec<usize> = models_of_steps(fixes, n_examples).collect();
+    let metric = frozen.scoring.item_metric(eval);
+    let is_accuracy = metric == ItemMetric::Accuracy;
+    let course = Course::new(&eval.truth, unit.each_repeat().filter(|_| is_accuracy));
+    let others = unit.each_repeat().filter(|_| !is_accuracy);
+    let answers = Answers::new(metric, &eval.truth, others);
+    draws.scores(|batch| {
+        let weights = draws.batch(EVAL, batch)?;
+        let of_models: Vec<[f64; LANES]> = if is_accuracy {
+            let (n_right, total) = course.n_right(&weights);
+            let accuracy = |n_right: [u32; LANES]| {
+                per_lane(|lane| f64::from(n_right[lane]) / f64::from(total[lane].max(1)))
+            };
+            n_right.into_iter().map(accuracy).collect()
+        } else {
+            answers.values(&weights)
+        };
+        let mut fractions = [0.0; LANES];
+        for (lane, fraction) in fractions[..draws_of(batch).len()].iter_mut().enumerate() {
+            let target = frozen.target_share * of_models[of_models.len() - 1][lane];
+            let n_fixes = models.iter().position(|&model| of_models[model][lane] >= target);
+            *fraction = n_fixes.ok_or_else(|| cut_off(fixes))? as f64 / n_examples as f64;
+        }
+        Ok(fractions)
+    })
+}

@@ -1,0 +1,155 @@
+//! `debugging`: some labels of a training set are wrong; say in which order to inspect its examples so that a model that is
+//! trained again after each fix becomes good as soon as possible.
+//!
+//! Beside the files of every task (see [`own_data`](super)) the data set has
+//! - `public/train.npy`: the training set's features, `(n_train, n_features)`;
+//! - `public/train.csv`: `id,label`, a line for each row: the labels as they are given, some of them wrong;
+//! - `truth.csv`: `id,label`, the right ones. Hidden.
+
+mod evaluation;
+mod validation;
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+pub use evaluation::Frozen;
+pub use validation::{Checked, Submission};
+
+use super::table::{examples_file, features_file};
+use super::{About, Board, EvalSet, Scoring};
+pub use crate::vision_debugging::{Extent, TARGET_SHARE};
+use dataperf::Direction;
+use dataperf::Feedback;
+use dataperf::Rejection;
+use dataperf::Scorecard;
+use dataperf::benchmark::{Benchmark, Leaderboard, RowRequest};
+use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights};
+use dataperf::frozen::{FrozenError, Manifest, ReadRows};
+use dataperf::scorecard::{Form, Metric};
+
+/// The table of the training set, with the labels that are given.
+pub const TRAIN: &str = "public/train";
+/// The table of the right labels, which has no features of its own.
+pub const TRUTH: &str = "truth";
+/// The manifest's parameters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    /// What people are told.
+    pub about: About,
+    /// How a training set becomes a score.
+    pub scoring: Scoring,
+    /// The share of the metric of right labels that has to be reached.
+    pub target_share: f64,
+    /// How much of the curve is computed.
+    pub curve: Extent,
+    /// The boards.
+    pub leaderboards: Vec<Board>,
+}
+
+/// The task.
+pub struct Debugging;
+
+impl Benchmark for Debugging {
+    const ID: &'static str = "debugging";
+    const ABOUT: &'static str = "say in which order to inspect an organizer's mislabelled training set";
+    const MAX_ARTIFACT_BYTES: u64 = 16 << 20;
+    const DIRECTION: Direction = Direction::LowerIsBetter;
+    const SCORE_RANGE: RangeInclusive<f64> = 0.0..=1.0;
+    const METRICS: &'static [Metric] = &[
+        Metric::value("metric", "metric", Feedback::Score),
+        Metric::value("target_share", "share to be reached", Feedback::Score),
+        Metric::value("n_fixes", "examples inspected", Feedback::Score),
+        Metric::value("first_step", "first step at the target", Feedback::Metrics),
+        Metric::value("before", "metric before", Feedback::Metrics),
+        Metric::value("after", "metric with right labels", Feedback::Metrics),
+        Metric::value("target", "target", Feedback::Metrics),
+        Metric::value("curve", "metric on the eval set", Feedback::Full).of(Form::Curve {
+            x: "examples inspected",
+            before: "before",
+            target: "target",
+            reached: "first_step",
+            n_steps: "n_examples",
+        }),
+        Metric::value("n_examples", "examples", Feedback::Score),
+        Metric::value("n_wrong", "wrong labels", Feedback::Full),
+        Metric::value("n_eval", "items of the eval set", Feedback::Metrics),
+        Metric::value("eval_set", "eval set", Feedback::Score),
+    ];
+
+    type Frozen = Frozen;
+    type Submission = Submission;
+    type Checked = Checked;
+
+    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
+        let Parameters {
+            about,
+            scoring,
+            target_share,
+            leaderboards,
+            ..
+        } = manifest.parameters()?;
+        let board = |board: Board| {
+            let own = || {
+                format!(
+                    "{}: the share of the {} to inspect until {} % of the {} with right labels is reached; less is better",
+                    about.title,
+                    about.unit(),
+                    target_share * 100.0,
+                    scoring.metric.about()
+                )
+            };
+            about.board(board.name.clone(), board.about.clone().unwrap_or_else(own))
+        };
+        Ok(leaderboards.into_iter().map(board).collect())
+    }
+
+    fn evaluations(manifest: &Manifest) -> Result<BTreeMap<String, String>, FrozenError> {
+        let boards = manifest.parameters::<Parameters>()?.leaderboards.into_iter();
+        Ok(super::one_eval_set(boards.map(|board| board.name)))
+    }
+
+    fn whole_files(manifest: &Manifest, _: &str) -> Result<Vec<String>, FrozenError> {
+        let mut files = EvalSet::files_in(manifest);
+        files.extend([features_file(TRAIN), examples_file(TRAIN)]);
+        let truth = examples_file(TRUTH);
+        files.extend(manifest.files.contains_key(&truth).then_some(truth));
+        Ok(files)
+    }
+
+    fn decode(manifest: &Manifest, _: &str, files: &BTreeMap<String, Bytes>) -> Result<Frozen, FrozenError> {
+        Frozen::decode(manifest, files)
+    }
+
+    fn parse(artifact: &[u8]) -> Result<Submission, Rejection> {
+        Submission::parse(artifact)
+    }
+
+    fn validate(submission: Submission, frozen: &Frozen, _: &[ReadRows]) -> Result<Checked, Rejection> {
+        Checked::new(submission, frozen)
+    }
+
+    /// One part: all numbers are in memory.
+    fn parts(_: &Checked, _: &Frozen) -> Vec<Vec<RowRequest>> {
+        vec![Vec::new()]
+    }
+
+    fn run(checked: &Checked, frozen: &Frozen, _: usize, _: &[ReadRows]) -> Result<Evidence, FrozenError> {
+        evaluation::evidence(checked, frozen)
+    }
+
+    fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {
+        evaluation::scorecard(frozen, evidence, weights)
+    }
+
+    fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+        evaluation::eval_items(frozen)
+    }
+
+    fn replicates(frozen: &Frozen, evidence: &Evidence, draws: &Draws) -> Result<Vec<f64>, EvidenceError> {
+        evaluation::replicates(frozen, evidence, draws)
+    }
+}

@@ -1,0 +1,110 @@
+//! The artifact, `{"order": ["id", ...]}`, and its rules: every id of the training set once.
+
+use std::collections::HashMap;
+
+use super::Frozen;
+use dataperf::json::Json;
+use dataperf::{Reason, Reasons, Rejection, pointer, quote};
+
+const ORDER: &str = "order";
+/// Ids that a message names; of more it says the number.
+const MAX_NAMED: usize = 5;
+
+/// A parsed artifact. What is wrong with its form is carried along, so that the rules can add to it.
+#[derive(Debug)]
+pub struct Submission {
+    /// Each id with its place in the list; `None` when there is no list.
+    order: Option<Vec<(usize, String)>>,
+    reasons: Reasons,
+}
+
+impl Submission {
+    /// Reads the artifact's form.
+    ///
+    /// # Errors
+    /// A [`Rejection`] when it is not JSON at all; a wrong form is reported together with broken rules.
+    pub fn parse(artifact: &[u8]) -> Result<Self, Rejection> {
+        let artifact = Json::parse(artifact)?;
+        let is_object = matches!(artifact, Json::Object(_));
+        let (mut reasons, mut order) = (Reasons::default(), None);
+        for (key, value) in artifact.into_members("", &mut reasons) {
+            if key == ORDER {
+                order = Some(value.into_strings("/order", &mut reasons));
+            } else {
+                let message = format!("there is no {} here: the one key is `order`", quote(&key));
+                reasons.add(Reason::new("unknown_key", pointer("", &key), message));
+            }
+        }
+        if is_object && order.is_none() {
+            let message =
+                "`order` is missing: give the ids of all training examples in the order to inspect them";
+            reasons.add(Reason::new("missing_key", "", message));
+        }
+        Ok(Self { order, reasons })
+    }
+}
+
+/// A submission that obeys the rules: the rows of the training set in the order to inspect them, each once.
+#[derive(Debug)]
+pub struct Checked {
+    rows: Vec<usize>,
+}
+
+impl Checked {
+    pub(super) fn rows(&self) -> &[usize] {
+        &self.rows
+    }
+
+    pub(super) fn new(submission: Submission, frozen: &Frozen) -> Result<Self, Rejection> {
+        let Submission { order, mut reasons } = submission;
+        let Some(order) = order else {
+            return reasons.into_verdict(Self { rows: Vec::new() });
+        };
+        let mut first_seen: HashMap<&str, usize> = HashMap::new();
+        let mut is_listed = vec![false; frozen.n_examples()];
+        let mut rows = Vec::with_capacity(order.len());
+        for (idx, id) in &order {
+            let at = format!("/order/{idx}");
+            if let Some(first) = first_seen.get(id.as_str()) {
+                let message = format!(
+                    "{} is listed already at `/order/{first}`: remove one of the two",
+                    quote(id)
+                );
+                reasons.add(Reason::new("duplicate_id", at, message));
+                continue;
+            }
+            first_seen.insert(id, *idx);
+            if let Some(row) = frozen.row_of(id) {
+                is_listed[row] = true;
+                rows.push(row);
+            } else {
+                let message = format!(
+                    "{} is no id of the training set: use those of the training set",
+                    quote(id)
+                );
+                reasons.add(Reason::new("unknown_id", at, message));
+            }
+        }
+        let missing: Vec<usize> = (0..is_listed.len()).filter(|&row| !is_listed[row]).collect();
+        if !missing.is_empty() {
+            let named: Vec<String> = missing
+                .iter()
+                .take(MAX_NAMED)
+                .map(|&row| quote(frozen.id_of(row)))
+                .collect();
+            let more = missing.len().saturating_sub(MAX_NAMED);
+            let more = if more > 0 {
+                format!(" and {more} more")
+            } else {
+                String::new()
+            };
+            let message = format!(
+                "{}{more} are missing: list every id of the training set once",
+                named.join(", ")
+            );
+            let (limit, actual) = (is_listed.len() as u64, (is_listed.len() - missing.len()) as u64);
+            reasons.add(Reason::over("missing_ids", "/order", limit, actual, message));
+        }
+        reasons.into_verdict(Self { rows })
+    }
+}

@@ -1,0 +1,439 @@
+//! Imports `acquisition`: sellers with their prices, a budget and the buyer's eval set.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use crate::own_data::Board;
+use crate::own_data::acquisition::{
+    Acquisition, MARKET_FILE, N_TRIALS, Parameters, SEED, SELLERS, Seller, summary_file,
+};
+use crate::own_data::table::{FEATURES, examples_file, features_file};
+use dataperf::dataset::{Dataset, DatasetError};
+use dataperf::offer;
+use dataperf::ports::bucket::Bucket;
+use serde_json::json;
+
+use super::document::{FILE, Members, Reader};
+use super::examples::{Examples, ExpectedColumns, csv_of};
+use super::features::freeze_all;
+use super::problems::{Problems, within};
+use super::source::{Files, Opened, Source};
+use super::yaml::{Node, Value};
+use super::{Evals, casts, freeze_picture, members, read, refused, to_json};
+use crate::data_acquisition::seller_summary::Features;
+use dataperf_datasets::DatasetWriter;
+use dataperf_datasets::{Import, ImportError, Progress};
+
+const KEYS: &[&str] = &["sellers", "prices", "budget", "trials", "seed"];
+const BOARD_KEYS: &[&str] = &["name", "about"];
+const LABELLED: ExpectedColumns = ExpectedColumns {
+    required: &["label"],
+    optional: &["id"],
+};
+const PRICED: ExpectedColumns = ExpectedColumns {
+    required: &["seller", "price"],
+    optional: &[],
+};
+/// The most sellers of a market.
+const MAX_SELLERS: usize = 1000;
+/// The most training sets that are sampled.
+const MAX_TRIALS: f64 = 100.0;
+/// Rows of a seller that participants see.
+const N_SAMPLES: usize = 5;
+
+impl Import for Acquisition {
+    const LAYOUT: &'static str = "a directory with `task.yaml`, which names the sellers' files, their prices, the budget and the eval \
+        set; `dataperf dataset init acquisition` writes one with explanations";
+
+    fn import(
+        from: &Path,
+        writer: &mut DatasetWriter,
+        progress: &dyn Progress,
+    ) -> Result<serde_json::Value, ImportError> {
+        let document = read(from)?;
+        let mut problems = Problems::default();
+        let mut reader = Reader {
+            problems: &mut problems,
+        };
+        let Some(members) = members(&mut reader, &document, KEYS) else {
+            return Err(refused(from, problems));
+        };
+        let positive = |number: f64| number > 0.0 && number.is_finite();
+        let budget = reader
+            .required(members, "budget")
+            .and_then(|node| reader.number(node, "budget", "above 0", positive));
+        let n_trials = members.get("trials").map_or(Some(N_TRIALS as f64), |node| {
+            reader.whole(node, "trials", 1.0, MAX_TRIALS)
+        });
+        let seed = members.get("seed").map_or(Some(SEED.into()), |node| {
+            reader.whole(node, "seed", 0.0, u32::MAX.into())
+        });
+        let sources = reader
+            .required(members, "sellers")
+            .map(|node| sellers(&mut reader, from, node));
+        let sources = sources.unwrap_or_default();
+        let prices = prices(&mut reader, from, members, &sources);
+        let boards = reader.boards(members, BOARD_KEYS).into_iter();
+        let leaderboards: Vec<Board> = boards.map(|(name, about, _)| Board { name, about }).collect();
+        let common = reader.common(members, "acquisition", true);
+        progress.begin("reading own data", 0);
+        let opened = sources
+            .iter()
+            .map(|(name, source)| (name, source.open(from, &LABELLED, &mut problems)));
+        let opened: Vec<(&String, Option<Opened>)> = opened.collect();
+        let Some(mut common) = common else {
+            return Err(refused(from, problems));
+        };
+        let evals = Evals::open(from, &common, &mut problems);
+        let mut notes = Vec::new();
+        let sellers: Vec<(&String, &Opened)> = opened
+            .iter()
+            .filter_map(|(name, opened)| Some((*name, opened.as_ref()?)))
+            .collect();
+        check_sellers(&sellers, &common.scoring.classes, &mut problems);
+        let training: Vec<&Opened> = sellers.iter().map(|(_, opened)| *opened).collect();
+        evals.check(&training, &common, &mut problems, &mut notes);
+        let listed: Vec<Seller> = sellers
+            .iter()
+            .map(|(name, opened)| Seller {
+                name: (*name).clone(),
+                n_rows: opened.scanned.n_rows,
+                price: prices.get(*name).copied().unwrap_or(0.0),
+            })
+            .collect();
+        let cheapest = listed
+            .iter()
+            .map(|seller| seller.price / seller.n_rows as f64)
+            .fold(f64::INFINITY, f64::min);
+        if let Some(budget) = budget.filter(|&budget| problems.is_empty() && budget < cheapest) {
+            problems.add(format!(
+                "the budget {budget} buys nothing: the cheapest example costs {cheapest}"
+            ));
+        }
+        common.about.picture = freeze_picture(from, common.picture.as_ref(), &mut problems, writer)?;
+        if !problems.is_empty() {
+            return Err(refused(from, problems));
+        }
+        notes.extend(casts(
+            training.iter().copied().chain(&evals.hidden).chain(&evals.public),
+        ));
+        for note in &notes {
+            progress.note(note);
+        }
+        let files: Vec<_> = training
+            .iter()
+            .map(|opened| (&opened.features, &opened.scanned))
+            .collect();
+        freeze_all(&files, SELLERS, writer)?;
+        writer.row_digests(&features_file(SELLERS), FEATURES)?;
+        writer.bytes(&examples_file(SELLERS), &labels(&training))?;
+        let parameters = Parameters {
+            about: common.about.clone(),
+            scoring: common.scoring.clone(),
+            budget: budget.unwrap_or_default(),
+            n_trials: n_trials.unwrap_or_default() as usize,
+            seed: seed.unwrap_or_default() as u32,
+            sellers: listed,
+            leaderboards,
+        };
+        freeze_summaries(&parameters, &training, from, writer)?;
+        evals.freeze(writer)?;
+        to_json(from, &parameters)
+    }
+
+    /// As many examples as the budget buys, from the cheapest seller on.
+    async fn largest_artifact<S: Bucket>(
+        dataset: &Dataset<Self, S>,
+        _: &str,
+    ) -> Result<Option<Vec<u8>>, DatasetError> {
+        let parameters: Parameters = dataset.manifest().parameters()?;
+        let mut sellers: Vec<&Seller> = parameters.sellers.iter().collect();
+        sellers.sort_by(|a, b| (a.price / a.n_rows as f64).total_cmp(&(b.price / b.n_rows as f64)));
+        let mut left = parameters.budget * (1.0 - 1e-9); // sums of floats may be over the budget by their last digit
+        let mut counts = BTreeMap::new();
+        for seller in sellers {
+            let price = seller.price / seller.n_rows as f64;
+            let affordable = if price > 0.0 {
+                (left / price).floor()
+            } else {
+                seller.n_rows as f64
+            };
+            let count = affordable.min(seller.n_rows as f64);
+            left -= count * price;
+            counts.insert(&seller.name, count as usize);
+        }
+        Ok(Some(json!({ "counts": counts }).to_string().into_bytes()))
+    }
+}
+
+/// The sellers by name, in the document's order: a mapping, a list, or a folder with a file or folder for each.
+fn sellers(reader: &mut Reader<'_>, from: &Path, node: &Node) -> Vec<(String, Source)> {
+    let mut sellers: Vec<(String, Source)> = Vec::new();
+    match &node.value {
+        Value::Text(folder) => match within(from, folder).and_then(|path| in_folder(folder, &path)) {
+            Ok(found) => sellers.extend(
+                found
+                    .into_iter()
+                    .map(|(name, files)| (name, Source { at: node.at, files })),
+            ),
+            Err(why) => reader.wrong(node.at, why),
+        },
+        Value::List(list) => {
+            for item in list {
+                let Some(seller) = reader.object(
+                    item,
+                    "sellers",
+                    &["name", "price", "features", "examples", "table"],
+                ) else {
+                    continue;
+                };
+                let Some(name) = reader
+                    .required(seller, "name")
+                    .and_then(|node| reader.text(node, "name", 120))
+                else {
+                    continue;
+                };
+                let mut text = |key: &str| seller.get(key).and_then(|node| reader.text(node, key, 1000));
+                let files = match (text("table"), text("features"), text("examples")) {
+                    (Some(table), None, None) => Some(Files::Table(table)),
+                    (None, Some(features), Some(examples)) => Some(Files::Pair { features, examples }),
+                    _ => None,
+                };
+                match files {
+                    Some(files) => sellers.push((name, Source { at: item.at, files })),
+                    None => reader.wrong(
+                        item.at,
+                        format!("the seller `{name}` needs `table`, or `features` and `examples`"),
+                    ),
+                }
+            }
+        }
+        Value::Map(_) => {
+            for (name, node) in reader.members(node, "sellers").iter().flat_map(Members::iter) {
+                sellers.extend(reader.source(node, name).map(|source| (name.to_owned(), source)));
+            }
+        }
+        _ => reader.wrong(node.at, "`sellers` is a folder, or a mapping of names to files"),
+    }
+    if sellers.len() > MAX_SELLERS {
+        reader.wrong(
+            node.at,
+            format!("there are {} sellers, the limit is {MAX_SELLERS}", sellers.len()),
+        );
+    }
+    let mut names: Vec<&String> = sellers.iter().map(|(name, _)| name).collect();
+    names.sort();
+    let twice = names
+        .windows(2)
+        .find(|two| two[0] == two[1])
+        .map(|two| two[0].clone());
+    if let Some(name) = twice {
+        reader.wrong(
+            node.at,
+            format!("the seller `{name}` is there twice: names are distinct"),
+        );
+    }
+    sellers
+}
+
+/// A seller for each table, for each `.npy` file with a `.csv` of the same name, and for each folder with such files.
+fn in_folder(folder: &str, path: &Path) -> Result<Vec<(String, Files)>, String> {
+    let entries = fs::read_dir(path).map_err(|error| format!("`{folder}` can't be listed: {error}"))?;
+    let mut found = BTreeMap::new();
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| !name.starts_with('.'))
+        .collect();
+    names.sort();
+    for name in &names {
+        let inner = format!("{folder}/{name}");
+        if path.join(name).is_dir() {
+            let features = format!("{inner}/features.npy");
+            let examples = format!("{inner}/examples.csv");
+            found.insert(name.clone(), Files::Pair { features, examples });
+        } else if let Some(stem) = name.strip_suffix(".parquet") {
+            found.insert(stem.to_owned(), Files::Table(inner));
+        } else if let Some(stem) = name.strip_suffix(".npy") {
+            let examples = format!("{folder}/{stem}.csv");
+            found.insert(
+                stem.to_owned(),
+                Files::Pair {
+                    features: inner,
+                    examples,
+                },
+            );
+        } else if let Some(stem) = name.strip_suffix(".csv") {
+            found.entry(stem.to_owned()).or_insert(Files::Table(inner));
+        }
+    }
+    if found.is_empty() {
+        return Err(format!(
+            "`{folder}` has no seller: put a table `NAME.parquet` or `NAME.csv`, or `NAME.npy` and `NAME.csv`, there for each"
+        ));
+    }
+    Ok(found.into_iter().collect())
+}
+
+/// The price of each seller.
+fn prices(
+    reader: &mut Reader<'_>,
+    from: &Path,
+    members: Members<'_>,
+    sellers: &[(String, Source)],
+) -> BTreeMap<String, f64> {
+    let names: Vec<&str> = sellers.iter().map(|(name, _)| name.as_str()).collect();
+    let mut prices = BTreeMap::new();
+    let is_price = |price: f64| price >= 0.0 && price.is_finite();
+    if let Some(Value::List(list)) = members.get("sellers").map(|node| &node.value) {
+        for item in list {
+            // what is no seller was noted before
+            let Value::Map(_) = item.value else { continue };
+            let Some(seller) = reader.members(item, "sellers") else {
+                continue;
+            };
+            let name = seller.get("name").and_then(|node| reader.text(node, "name", 120));
+            let price = seller
+                .get("price")
+                .and_then(|node| reader.number(node, "price", "0 or above", is_price));
+            prices.extend(name.zip(price));
+        }
+    }
+    match members.get("prices") {
+        None => {}
+        Some(node) if matches!(node.value, Value::Text(_)) => {
+            let text = reader.text(node, "prices", 1000).unwrap_or_default();
+            let read = within(from, &text)
+                .map_err(|why| vec![why])
+                .and_then(|path| Examples::read(&text, &path, &PRICED));
+            match read {
+                Ok(table) => {
+                    for (row, (name, price)) in table
+                        .required("seller")
+                        .iter()
+                        .zip(table.required("price"))
+                        .enumerate()
+                    {
+                        match price.parse::<f64>().ok().filter(|&price| is_price(price)) {
+                            Some(price) => drop(prices.insert(name.clone(), price)),
+                            None => reader.problems.add(format!(
+                                "{}: `{price}` is no price of 0 or above",
+                                table.place(row)
+                            )),
+                        }
+                    }
+                }
+                Err(found) => reader.problems.extend(found),
+            }
+        }
+        Some(node) => {
+            for (name, node) in reader.members(node, "prices").iter().flat_map(Members::iter) {
+                let price = reader.number(node, name, "0 or above", is_price);
+                prices.extend(price.map(|price| (name.to_owned(), price)));
+            }
+        }
+    }
+    let unknown: Vec<&String> = prices
+        .keys()
+        .filter(|name| !names.contains(&name.as_str()))
+        .collect();
+    for name in unknown {
+        reader.problems.add(format!(
+            "`{FILE}`: `prices` has `{name}`, who is no seller: {}",
+            offer(name, &names)
+        ));
+    }
+    for name in names.iter().filter(|name| !prices.contains_key(**name)) {
+        reader.problems.add(format!(
+            "`{FILE}`: the seller `{name}` has no price: give it one in `prices`"
+        ));
+    }
+    prices
+}
+
+fn check_sellers(sellers: &[(&String, &Opened)], classes: &[String], problems: &mut Problems) {
+    for (_, opened) in sellers {
+        problems.extend(opened.examples.check_classes("label", classes));
+        if let Some((first_name, first)) = sellers.first()
+            && opened.scanned.n_features != first.scanned.n_features
+        {
+            problems.add(format!(
+                "the rows of `{}` have {} numbers, and those of the seller `{first_name}` {}: they need the same",
+                opened.features.name, opened.scanned.n_features, first.scanned.n_features
+            ));
+        }
+    }
+    let has = |class: &String| {
+        sellers
+            .iter()
+            .any(|(_, opened)| opened.examples.required("label").contains(class))
+    };
+    let missing: Vec<String> = classes
+        .iter()
+        .filter(|class| !has(class))
+        .map(|class| format!("`{class}`"))
+        .collect();
+    if !missing.is_empty() && !sellers.is_empty() {
+        problems.add(format!(
+            "no seller has an example of {}: take the class out of `classes`, or give a seller some",
+            missing.join(", ")
+        ));
+    }
+}
+
+/// The labels of all sellers' rows, as a CSV.
+fn labels(sellers: &[&Opened]) -> Vec<u8> {
+    let labels = sellers
+        .iter()
+        .flat_map(|opened| opened.examples.required("label"));
+    csv_of(&["label"], labels.map(|label| [label.as_str()]))
+}
+
+/// What participants see: the market, and of each seller what its columns look like, without its rows.
+fn freeze_summaries(
+    parameters: &Parameters,
+    sellers: &[&Opened],
+    from: &Path,
+    writer: &mut DatasetWriter,
+) -> Result<(), ImportError> {
+    let classes = &parameters.scoring.classes;
+    let json = |value: &serde_json::Value| {
+        serde_json::to_vec_pretty(value).map_err(|error| ImportError::refused(from, error.to_string()))
+    };
+    let market = json!({
+        "title": parameters.about.title, "budget": parameters.budget, "trials": parameters.n_trials, "seed": parameters.seed,
+        "classes": classes, "model": parameters.scoring.model, "metric": parameters.scoring.metric, "sellers": parameters.sellers,
+    });
+    writer.bytes(MARKET_FILE, &json(&market)?)?;
+    for (idx, (seller, opened)) in parameters.sellers.iter().zip(sellers).enumerate() {
+        let mut rows = Vec::with_capacity(opened.scanned.n_rows * opened.scanned.n_features);
+        let read = opened
+            .features
+            .each_row(&mut |row, _| rows.extend_from_slice(row));
+        read.map_err(|why| ImportError::refused(from, why))?;
+        let labels = opened.examples.required("label");
+        let numbers = labels
+            .iter()
+            .map(|label| classes.iter().position(|class| class == label).unwrap_or(0) as u8);
+        let numbers: Vec<u8> = numbers.collect();
+        let n_features = opened.scanned.n_features;
+        let sample = |k: usize| {
+            let row = k * seller.n_rows / N_SAMPLES;
+            json!({ "features": rows[row * n_features..][..n_features], "label": labels[row] })
+        };
+        let n_of_class = |class: &String| {
+            (
+                class.clone(),
+                labels.iter().filter(|label| *label == class).count(),
+            )
+        };
+        let summary = json!({
+            "seller": seller.name, "price": seller.price, "n_rows": seller.n_rows, "n_features": n_features,
+            "n_rows_by_label": classes.iter().map(n_of_class).collect::<BTreeMap<_, _>>(),
+            "features": Features::of(&rows, &numbers, classes.len()),
+            "samples": (0..N_SAMPLES.min(seller.n_rows)).map(sample).collect::<Vec<_>>(),
+        });
+        writer.bytes(&summary_file(idx), &json(&summary)?)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,473 @@
+//! Imports `curation`: an eval set of images or rows, and the set that participants begin with.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+
+use crate::own_data::curation::{
+    Board, Curation, ExampleKind, FixedNetwork, LABEL_BOOK, MAX_EXAMPLES, Model, Parameters, ReadImages,
+    START, read_images, read_rows,
+};
+use crate::own_data::table::{FEATURES, examples_file, features_file};
+use crate::own_data::{EVAL, PUBLIC_EVAL, ScoreMetric, Scoring};
+use dataperf::Benchmark;
+use dataperf::Rejection;
+use dataperf::dataset::{Dataset, DatasetError};
+use dataperf::frozen::Dtype;
+use dataperf::ports::bucket::Bucket;
+use dataperf_numerics::network::SIDES;
+
+use super::document::{FILE, Members, Parts, Reader};
+use super::examples::csv_of;
+use super::features::hash;
+use super::problems::{MAX_OF_FILE, Problems, within};
+use super::yaml::{At, Value};
+use super::{Evals, freeze_picture, members, read, refused, to_json};
+use crate::own_data::curation::numerals::zip_of_images;
+use dataperf_datasets::{DatasetWriter, Planned};
+use dataperf_datasets::{Import, ImportError, Progress};
+
+const KEYS: &[&str] = &["images", "start", "label_book"];
+const BOARD_KEYS: &[&str] = &["name", "about", "max_examples", "max_bytes"];
+
+impl Import for Curation {
+    const LAYOUT: &'static str = "a directory with `task.yaml`, which names the eval set, of images in zips of `CLASS/name.png` or of rows, \
+        and the set that participants begin with; `dataperf dataset init curation` writes one with explanations";
+
+    fn import(
+        from: &Path,
+        writer: &mut DatasetWriter,
+        progress: &dyn Progress,
+    ) -> Result<serde_json::Value, ImportError> {
+        let document = read(from)?;
+        let mut problems = Problems::default();
+        let mut reader = Reader {
+            problems: &mut problems,
+        };
+        let Some(members) = members(&mut reader, &document, KEYS) else {
+            return Err(refused(from, problems));
+        };
+        let leaderboards = boards(&mut reader, members);
+        let size = members.get("images").and_then(|node| size(&mut reader, node));
+        let is_images = members.get("images").is_some();
+        let parts = reader.parts(members, "curation", true);
+        let model = if is_images {
+            network(&mut reader, members)
+        } else {
+            learner(&mut reader, members, parts.as_ref())
+        };
+        let start = file(&mut reader, from, members, "start", true);
+        let book = file(&mut reader, from, members, "label_book", false);
+        progress.begin("reading own data", 0);
+        let mut notes = Vec::new();
+        let kind = match (&parts, size) {
+            (Some(parts), Some(size)) => {
+                let eval = file(&mut reader, from, members, "eval", true);
+                let public = file(&mut reader, from, members, "public_eval", false);
+                let sets = ImageSets { parts, size };
+                sets.freeze(
+                    [(EVAL, eval.as_ref()), (PUBLIC_EVAL, public.as_ref())],
+                    start.as_ref(),
+                    book.as_ref(),
+                    writer,
+                    &mut problems,
+                )?;
+                Some(ExampleKind::Images {
+                    height: size.0,
+                    width: size.1,
+                })
+            }
+            (Some(parts), None) if !is_images => freeze_rows(
+                &mut reader,
+                from,
+                members,
+                parts,
+                start.as_ref(),
+                book.as_ref(),
+                writer,
+                &mut notes,
+            )?,
+            _ => None,
+        };
+        let picture = parts.as_ref().and_then(|parts| parts.picture.as_ref());
+        let picture = freeze_picture(from, picture, &mut problems, writer)?;
+        let kind = kind.filter(|_| problems.is_empty());
+        let (Some(parts), Some((model, seeds)), Some(examples)) = (parts, model, kind) else {
+            return Err(refused(from, problems));
+        };
+        for note in &notes {
+            progress.note(note);
+        }
+        let mut about = parts.about;
+        about.picture = picture;
+        to_json(
+            from,
+            &Parameters {
+                about,
+                examples,
+                scoring: Scoring {
+                    classes: parts.classes,
+                    model,
+                    metric: parts.metric,
+                    seeds,
+                },
+                leaderboards,
+            },
+        )
+    }
+
+    /// The start set again and again, up to the board's limits.
+    async fn largest_artifact<S: Bucket>(
+        dataset: &Dataset<Self, S>,
+        leaderboard: &str,
+    ) -> Result<Option<Vec<u8>>, DatasetError> {
+        let parameters: Parameters = dataset.manifest().parameters()?;
+        let Some(board) = parameters
+            .leaderboards
+            .iter()
+            .find(|board| board.name == leaderboard)
+        else {
+            return Ok(None);
+        };
+        let start = dataset
+            .file(&format!("{START}.{}", ending(parameters.examples)))
+            .await?;
+        Ok(match parameters.examples {
+            ExampleKind::Images { height, width } => {
+                let Ok(images) = read_images(&start, &parameters.scoring.classes, height, width) else {
+                    return Ok(None);
+                };
+                largest_zip(&images, (height, width), &parameters.scoring.classes, board)
+            }
+            ExampleKind::Table { .. } => Some(largest_csv(&start, board)),
+        })
+    }
+}
+
+fn ending(examples: ExampleKind) -> &'static str {
+    match examples {
+        ExampleKind::Images { .. } => "zip",
+        ExampleKind::Table { .. } => "csv",
+    }
+}
+
+fn largest_zip(
+    images: &ReadImages,
+    (height, width): (usize, usize),
+    classes: &[String],
+    board: &Board,
+) -> Option<Vec<u8>> {
+    let all = images.pixels.chunks_exact(height * width).zip(&images.classes);
+    let all: Vec<(&str, &[u8])> = all
+        .map(|(image, &class)| (classes[class].as_str(), image))
+        .collect();
+    let mut n = board.max_examples;
+    loop {
+        let repeated = all.iter().cycle().take(n).copied();
+        let zip = zip_of_images(height as u32, width as u32, repeated).ok()?;
+        if zip.len() as u64 <= board.max_bytes.min(Curation::MAX_ARTIFACT_BYTES) || n <= 1 {
+            return Some(zip);
+        }
+        n = n * 9 / 10;
+    }
+}
+
+fn largest_csv(start: &[u8], board: &Board) -> Vec<u8> {
+    let mut lines = start.split_inclusive(|&byte| byte == b'\n');
+    let mut artifact = lines.next().unwrap_or_default().to_vec();
+    let rows: Vec<&[u8]> = lines.filter(|line| line.ends_with(b"\n")).collect();
+    let limit = board.max_bytes.min(Curation::MAX_ARTIFACT_BYTES) as usize;
+    for row in rows
+        .iter()
+        .cycle()
+        .take(if rows.is_empty() { 0 } else { board.max_examples })
+    {
+        if artifact.len() + row.len() > limit {
+            break;
+        }
+        artifact.extend_from_slice(row);
+    }
+    artifact
+}
+
+fn boards(reader: &mut Reader<'_>, members: Members<'_>) -> Vec<Board> {
+    let mut boards = Vec::new();
+    for (name, about, board) in reader.boards(members, BOARD_KEYS) {
+        let most = Curation::MAX_ARTIFACT_BYTES;
+        let max_examples = board
+            .get("max_examples")
+            .map_or(Some(MAX_EXAMPLES as f64), |node| {
+                reader.whole(node, "max_examples", 1.0, MAX_EXAMPLES as f64)
+            });
+        let max_bytes = board.get("max_bytes").map_or(Some(most as f64), |node| {
+            reader.whole(node, "max_bytes", 1.0, most as f64)
+        });
+        boards.extend(
+            max_examples
+                .zip(max_bytes)
+                .map(|(max_examples, max_bytes)| Board {
+                    name,
+                    about,
+                    max_examples: max_examples as usize,
+                    max_bytes: max_bytes as u64,
+                }),
+        );
+    }
+    boards
+}
+
+/// Height and width.
+fn size(reader: &mut Reader<'_>, node: &super::yaml::Node) -> Option<(usize, usize)> {
+    let images = reader.object(node, "images", &["width", "height"])?;
+    let (least, most) = (*SIDES.start() as f64, *SIDES.end() as f64);
+    let mut side = |name: &str| {
+        let node = reader.required(images, name)?;
+        reader.whole(node, name, least, most)
+    };
+    let (height, width) = (side("height"), side("width"));
+    Some((height? as usize, width? as usize))
+}
+
+/// The one model of images, and its seed.
+fn network(reader: &mut Reader<'_>, members: Members<'_>) -> Option<(Model, Vec<u32>)> {
+    let node = reader.required(members, "model")?;
+    let kind = match &node.value {
+        Value::Map(_) => {
+            let model = reader.object(node, "model", &["kind"])?;
+            reader.required(model, "kind")?
+        }
+        _ => node,
+    };
+    reader.choice(kind, "model", &["network"])?;
+    let seeds = reader.seeds(
+        members,
+        Some(&dataperf_numerics::learner::Learner::NearestCentroid {}),
+    )?;
+    Some((Model::Network(FixedNetwork::Network {}), seeds))
+}
+
+fn learner(
+    reader: &mut Reader<'_>,
+    members: Members<'_>,
+    parts: Option<&Parts>,
+) -> Option<(Model, Vec<u32>)> {
+    let model = reader.learner(members, parts.map(|parts| parts.classes.len()));
+    let seeds = reader.seeds(members, model.as_ref());
+    Some((Model::Learner(model?), seeds?))
+}
+
+/// A file that the document names, read whole.
+struct NamedFile {
+    name: String,
+    bytes: Vec<u8>,
+}
+
+fn file(
+    reader: &mut Reader<'_>,
+    from: &Path,
+    members: Members<'_>,
+    key: &str,
+    is_required: bool,
+) -> Option<NamedFile> {
+    let node = if is_required {
+        reader.required(members, key)?
+    } else {
+        members.get(key)?
+    };
+    if let Value::Map(_) = node.value {
+        return None; // features and examples: read as those of every task
+    }
+    let name = reader.text(node, key, 1000)?;
+    match bytes(from, &name, node.at) {
+        Ok(bytes) => Some(NamedFile { name, bytes }),
+        Err(why) => {
+            reader.problems.add(why);
+            None
+        }
+    }
+}
+
+fn bytes(from: &Path, name: &str, at: At) -> Result<Vec<u8>, String> {
+    let path = within(from, name).map_err(|why| format!("`{FILE}` {at}: {why}"))?;
+    let about = |why: String| format!("`{name}`: {why}");
+    let n_bytes = path.metadata().map_err(|error| about(error.to_string()))?.len();
+    let limit = Curation::MAX_ARTIFACT_BYTES;
+    if n_bytes > limit {
+        return Err(about(format!("it has {n_bytes} bytes, the limit is {limit}")));
+    }
+    fs::read(&path).map_err(|error| about(error.to_string()))
+}
+
+/// Sentences about a file from what an artifact of its form would be refused for.
+fn sentences(name: &str, rejection: &Rejection) -> Vec<String> {
+    let reasons = rejection.reasons().iter().take(MAX_OF_FILE);
+    let mut said: Vec<String> = reasons
+        .map(|reason| {
+            format!(
+                "`{name}`{}{}: {}",
+                if reason.at.is_empty() { "" } else { " " },
+                reason.at,
+                reason.message
+            )
+        })
+        .collect();
+    let n_more = rejection.n_reasons().saturating_sub(MAX_OF_FILE);
+    if n_more > 0 {
+        said.push(format!("`{name}`: {n_more} more such problems"));
+    }
+    said
+}
+
+/// The sets of a contest on images.
+struct ImageSets<'a> {
+    parts: &'a Parts,
+    size: (usize, usize),
+}
+
+impl ImageSets<'_> {
+    fn read(&self, file: &NamedFile, problems: &mut Problems) -> Option<ReadImages> {
+        let (height, width) = self.size;
+        let read = read_images(&file.bytes, &self.parts.classes, height, width);
+        read.map_err(|rejection| problems.extend(sentences(&file.name, &rejection)))
+            .ok()
+    }
+
+    fn freeze(
+        &self,
+        evals: [(&str, Option<&NamedFile>); 2],
+        start: Option<&NamedFile>,
+        book: Option<&NamedFile>,
+        writer: &mut DatasetWriter,
+        problems: &mut Problems,
+    ) -> Result<(), ImportError> {
+        let n_pixels = self.size.0 * self.size.1;
+        if self.parts.metric == ScoreMetric::WorstGroupAccuracy {
+            problems.add(
+                "`worst_group_accuracy` needs groups, and zips of images have none: choose another metric",
+            );
+        }
+        let mut known: HashSet<Vec<u8>> = HashSet::new();
+        for (table, file) in [(START, start), (LABEL_BOOK, book)] {
+            let Some(file) = file else { continue };
+            if let Some(images) = self.read(file, problems) {
+                known.extend(images.pixels.chunks_exact(n_pixels).map(<[u8]>::to_vec));
+                writer.bytes(&format!("{table}.zip"), &file.bytes)?;
+            }
+        }
+        for (table, file) in evals {
+            let Some(file) = file else { continue };
+            let Some(images) = self.read(file, problems) else {
+                continue;
+            };
+            let missing = (0..self.parts.classes.len()).filter(|class| !images.classes.contains(class));
+            let missing: Vec<String> = missing
+                .map(|class| format!("`{}`", self.parts.classes[class]))
+                .collect();
+            if !missing.is_empty() {
+                problems.add(format!("`{}` has no image of {}", file.name, missing.join(", ")));
+            }
+            let n_known = images
+                .pixels
+                .chunks_exact(n_pixels)
+                .filter(|image| known.contains(*image))
+                .count();
+            if n_known > 0 && !self.parts.allow_duplicates {
+                problems.add(format!(
+                    "{n_known} images of `{}` are in the start set or the label book as well: take them out of one of the two, or write \
+                     `allow_duplicates: true`",
+                    file.name
+                ));
+            }
+            let planned = Planned {
+                name: FEATURES,
+                dtype: Dtype::U8,
+                shape: vec![images.classes.len(), n_pixels],
+            };
+            writer.npy(&features_file(table), planned, |out| out.write(&images.pixels))?;
+            let labels = images.classes.iter().map(|&class| &self.parts.classes[class]);
+            let lines = images
+                .names
+                .iter()
+                .zip(labels)
+                .map(|(id, label)| [id.as_str(), label.as_str()]);
+            writer.bytes(&examples_file(table), &csv_of(&["id", "label"], lines))?;
+        }
+        Ok(())
+    }
+}
+
+/// The sets of a contest on rows; what its examples are.
+#[allow(clippy::too_many_arguments, reason = "each is a part of one document")]
+fn freeze_rows(
+    reader: &mut Reader<'_>,
+    from: &Path,
+    members: Members<'_>,
+    parts: &Parts,
+    start: Option<&NamedFile>,
+    book: Option<&NamedFile>,
+    writer: &mut DatasetWriter,
+    notes: &mut Vec<String>,
+) -> Result<Option<ExampleKind>, ImportError> {
+    let eval = members.get("eval").and_then(|node| reader.source(node, "eval"));
+    let public = members
+        .get("public_eval")
+        .and_then(|node| reader.source(node, "public_eval"));
+    let Some(eval) = eval else { return Ok(None) };
+    let evals = Evals::of(
+        (&eval, public.as_ref()),
+        from,
+        (&parts.classes, &parts.metric),
+        reader.problems,
+    );
+    let n_features = evals.hidden.as_ref().map(|eval| eval.scanned.n_features);
+    let hashes: HashSet<u64> = evals
+        .hidden
+        .iter()
+        .chain(&evals.public)
+        .flat_map(|eval| eval.scanned.row_hashes.iter().copied())
+        .collect();
+    for (table, file) in [(START, start), (LABEL_BOOK, book)] {
+        let Some(file) = file else { continue };
+        let rows = match read_rows(&file.bytes) {
+            Ok(rows) => rows,
+            Err(rejection) => {
+                reader.problems.extend(sentences(&file.name, &rejection));
+                continue;
+            }
+        };
+        let unknown = rows
+            .iter()
+            .filter(|(class, _)| !parts.classes.contains(class))
+            .count();
+        if unknown > 0 {
+            reader.problems.add(format!(
+                "`{}`: {unknown} rows have a label that is no class",
+                file.name
+            ));
+        }
+        let width = rows.first().map_or(0, |(_, numbers)| numbers.len());
+        if n_features.is_some_and(|n_features| n_features != width) {
+            let n_features = n_features.unwrap_or_default();
+            reader.problems.add(format!(
+                "the rows of `{}` have {width} numbers, and those of the eval set {n_features}",
+                file.name
+            ));
+        }
+        let n_known = rows
+            .iter()
+            .filter(|(_, numbers)| hashes.contains(&hash(numbers)))
+            .count();
+        if n_known > 0 && !parts.allow_duplicates {
+            reader.problems.add(format!(
+                "{n_known} rows of `{}` are in an eval set as well: take them out of one of the two, or write `allow_duplicates: true`",
+                file.name
+            ));
+        }
+        writer.bytes(&format!("{table}.csv"), &file.bytes)?;
+    }
+    if reader.problems.is_empty() {
+        notes.extend(super::casts(evals.hidden.iter().chain(&evals.public)));
+        evals.freeze(writer)?;
+    }
+    Ok(n_features.map(|n_features| ExampleKind::Table { n_features }))
+}

@@ -1,0 +1,143 @@
+//! Imports `debugging`: a training set with given and right labels, and an eval set.
+
+use std::path::Path;
+
+use crate::own_data::Board;
+use crate::own_data::debugging::{Debugging, Extent, Parameters, TARGET_SHARE, TRAIN, TRUTH};
+use crate::own_data::table::{ID, examples_file, read as read_table};
+use dataperf::dataset::{Dataset, DatasetError};
+use dataperf::ports::bucket::Bucket;
+use serde_json::json;
+
+use super::document::Reader;
+use super::examples::ExpectedColumns;
+use super::problems::Problems;
+use super::{Evals, casts, freeze_picture, members, read, refused, to_json};
+use dataperf_datasets::DatasetWriter;
+use dataperf_datasets::{Import, ImportError, Progress};
+
+const KEYS: &[&str] = &["train", "target_share", "curve"];
+const BOARD_KEYS: &[&str] = &["name", "about"];
+const LABELLED: ExpectedColumns = ExpectedColumns {
+    required: &["id", "given", "truth"],
+    optional: &["group"],
+};
+/// Predictions that the whole course of fixes of one submission may have.
+const MAX_PREDICTIONS: usize = 256 << 20;
+
+impl Import for Debugging {
+    const LAYOUT: &'static str = "a directory with `task.yaml`, which names the files of the training set, with the labels `given` \
+        and `truth`, and of the eval set; `dataperf dataset init debugging` writes one with explanations";
+
+    fn import(
+        from: &Path,
+        writer: &mut DatasetWriter,
+        progress: &dyn Progress,
+    ) -> Result<serde_json::Value, ImportError> {
+        let document = read(from)?;
+        let mut problems = Problems::default();
+        let mut reader = Reader {
+            problems: &mut problems,
+        };
+        let Some(members) = members(&mut reader, &document, KEYS) else {
+            return Err(refused(from, problems));
+        };
+        let target_share = members.get("target_share").map_or(Some(TARGET_SHARE), |node| {
+            reader.number(node, "target_share", "above 0 and at most 1", |share| {
+                share > 0.0 && share <= 1.0
+            })
+        });
+        let curve = members.get("curve").map_or(Some(Extent::Whole), |node| {
+            let curve = reader.choice(node, "curve", &["whole", "until_target"])?;
+            Some(if curve == "whole" {
+                Extent::Whole
+            } else {
+                Extent::UntilTarget
+            })
+        });
+        let train = reader
+            .required(members, "train")
+            .and_then(|node| reader.source(node, "train"));
+        let boards = reader.boards(members, BOARD_KEYS).into_iter();
+        let leaderboards: Vec<Board> = boards.map(|(name, about, _)| Board { name, about }).collect();
+        let common = reader.common(members, "debugging", false);
+        progress.begin("reading own data", 0);
+        let train = train.and_then(|train| train.open(from, &LABELLED, &mut problems));
+        let Some(mut common) = common else {
+            return Err(refused(from, problems));
+        };
+        let evals = Evals::open(from, &common, &mut problems);
+        let mut notes = Vec::new();
+        let scoring = &common.scoring;
+        if let Some(train) = &train {
+            let examples = &train.examples;
+            problems.extend(examples.check_ids());
+            for column in ["given", "truth"] {
+                problems.extend(examples.check_classes(column, &scoring.classes));
+            }
+            problems.extend(examples.check_every_class("truth", &scoring.classes));
+            if let Err(why) =
+                scoring
+                    .model
+                    .check(examples.n_rows, train.scanned.n_features, scoring.classes.len())
+            {
+                problems.add(format!(
+                    "`{}`: the model can't be trained on it: {why}",
+                    examples.name
+                ));
+            }
+            let labels = examples.required("given").iter().zip(examples.required("truth"));
+            let n_wrong = labels.filter(|(given, truth)| given != truth).count();
+            if n_wrong == 0 {
+                problems.add(format!(
+                    "`{}`: every `given` label is its `truth`: there is nothing to find",
+                    examples.name
+                ));
+            }
+            let n_items = evals.hidden.as_ref().map_or(0, |eval| eval.scanned.n_rows);
+            if (n_wrong + 1).saturating_mul(n_items) > MAX_PREDICTIONS {
+                problems.add(format!(
+                    "{n_wrong} wrong labels and {n_items} items of the eval set make too many predictions, the limit is {MAX_PREDICTIONS}: \
+                     take fewer of either"
+                ));
+            }
+            evals.check(&[train], &common, &mut problems, &mut notes);
+        }
+        common.about.picture = freeze_picture(from, common.picture.as_ref(), &mut problems, writer)?;
+        let Some(train) = train.filter(|_| problems.is_empty()) else {
+            return Err(refused(from, problems));
+        };
+        notes.extend(casts(
+            [&train].into_iter().chain(&evals.hidden).chain(&evals.public),
+        ));
+        for note in &notes {
+            progress.note(note);
+        }
+        train.features.freeze(TRAIN, &train.scanned, writer)?;
+        let given = [("id", "id"), ("label", "given"), ("group", "group")];
+        writer.bytes(&examples_file(TRAIN), &train.examples.to_csv(&given))?;
+        let truth = [("id", "id"), ("label", "truth")];
+        writer.bytes(&examples_file(TRUTH), &train.examples.to_csv(&truth))?;
+        evals.freeze(writer)?;
+        to_json(
+            from,
+            &Parameters {
+                about: common.about,
+                scoring: common.scoring,
+                target_share: target_share.unwrap_or(TARGET_SHARE),
+                curve: curve.unwrap_or(Extent::Whole),
+                leaderboards,
+            },
+        )
+    }
+
+    /// The training set's order from its end: every wrong label is a model of its own, whatever the order is.
+    async fn largest_artifact<S: Bucket>(
+        dataset: &Dataset<Self, S>,
+        _: &str,
+    ) -> Result<Option<Vec<u8>>, DatasetError> {
+        let train = read_table(dataset, TRAIN).await?;
+        let order: Vec<&String> = train.examples.required(ID)?.iter().rev().collect();
+        Ok(Some(json!({ "order": order }).to_string().into_bytes()))
+    }
+}

@@ -1,0 +1,266 @@
+//! Examples: a line for each row of features, with its id, its label and perhaps its group and cluster.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use dataperf::offer;
+
+use super::problems::RowProblems;
+use dataperf_datasets::embeddings;
+
+/// The longest id, group or class.
+pub(super) const MAX_NAME_CHARS: usize = 200;
+
+/// A file with examples, as far as it has been read.
+#[derive(Debug)]
+pub(super) struct Examples {
+    /// As the document names it.
+    pub(super) name: String,
+    columns: BTreeMap<String, Vec<String>>,
+    pub(super) n_rows: usize,
+    /// Whether rows are called lines, the first of which is 2.
+    is_csv: bool,
+}
+
+/// The columns that are read, and whether there have to be some of them.
+pub(super) struct ExpectedColumns {
+    pub(super) required: &'static [&'static str],
+    pub(super) optional: &'static [&'static str],
+}
+
+impl Examples {
+    /// Reads the expected columns of a CSV or Parquet file.
+    ///
+    /// # Errors
+    /// Sentences: not readable, a column missing, a line with another number of fields, an empty or long field.
+    pub(super) fn read(name: &str, path: &Path, expected: &ExpectedColumns) -> Result<Self, Vec<String>> {
+        let is_parquet = path
+            .extension()
+            .is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"));
+        if !path.is_file() {
+            return Err(vec![format!("`{name}` is no file")]);
+        }
+        let mut examples = if is_parquet {
+            Self::of_parquet(name, path, expected)?
+        } else {
+            Self::of_csv(name, path, expected)?
+        };
+        let missing = expected
+            .required
+            .iter()
+            .filter(|column| !examples.columns.contains_key(**column));
+        let missing: Vec<String> = missing.map(|column| format!("`{column}`")).collect();
+        if !missing.is_empty() {
+            return Err(vec![format!(
+                "`{name}` has no column {}: give it the columns {}",
+                missing.join(", "),
+                listed(expected)
+            )]);
+        }
+        examples.check_fields()?;
+        examples.n_rows = examples.columns.values().next().map_or(0, Vec::len);
+        if examples.n_rows == 0 {
+            return Err(vec![format!(
+                "`{name}` has no examples: give it a line for each row of features"
+            )]);
+        }
+        Ok(examples)
+    }
+
+    fn of_csv(name: &str, path: &Path, expected: &ExpectedColumns) -> Result<Self, Vec<String>> {
+        let about = |why: String| vec![format!("`{name}`: {why}")];
+        let reader = csv::ReaderBuilder::new().flexible(true).from_path(path);
+        let mut reader = reader.map_err(|error| about(error.to_string()))?;
+        let header = reader.headers().map_err(|error| about(error.to_string()))?;
+        let names: Vec<String> = header
+            .iter()
+            .map(|name| name.trim().trim_start_matches('\u{feff}').to_owned())
+            .collect();
+        let mut problems = RowProblems::default();
+        let mut columns: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for known in expected.required.iter().chain(expected.optional) {
+            match names.iter().filter(|name| name == known).count() {
+                0 => {}
+                1 => drop(columns.insert((*known).to_owned(), Vec::new())),
+                _ => {
+                    problems
+                        .add(|| format!("`{name}` line 1: the column `{known}` is there twice: keep one"));
+                }
+            }
+        }
+        for record in reader.records() {
+            let record = record.map_err(|error| about(error.to_string()))?;
+            let line = record.position().map_or(0, csv::Position::line);
+            if record.len() != names.len() {
+                problems.add(|| {
+                    format!(
+                        "`{name}` line {line}: it has {} fields, and the first line {}",
+                        record.len(),
+                        names.len()
+                    )
+                });
+                continue;
+            }
+            for (column, field) in names.iter().zip(&record) {
+                if let Some(column) = columns.get_mut(column) {
+                    column.push(field.trim().to_owned());
+                }
+            }
+        }
+        if !problems.is_empty() {
+            return Err(problems.report(name));
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            columns,
+            n_rows: 0,
+            is_csv: true,
+        })
+    }
+
+    fn of_parquet(name: &str, path: &Path, expected: &ExpectedColumns) -> Result<Self, Vec<String>> {
+        let mut columns = BTreeMap::new();
+        for column in expected.required.iter().chain(expected.optional) {
+            if let Some(texts) = embeddings::read_texts(path, column)? {
+                columns.insert((*column).to_owned(), texts);
+            }
+        }
+        let n_rows = columns.values().next().map_or(0, Vec::len);
+        if columns
+            .values()
+            .any(|column: &Vec<String>| column.len() != n_rows)
+        {
+            return Err(vec![format!(
+                "`{name}`: its columns have different numbers of rows"
+            )]);
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            columns,
+            n_rows,
+            is_csv: false,
+        })
+    }
+
+    fn check_fields(&self) -> Result<(), Vec<String>> {
+        let mut problems = RowProblems::default();
+        for (column, fields) in &self.columns {
+            for (row, field) in fields.iter().enumerate() {
+                let place = self.place(row);
+                if field.is_empty() {
+                    problems.add(|| format!("{place}, column `{column}`: it is empty"));
+                } else if field.chars().count() > MAX_NAME_CHARS || field.chars().any(char::is_control) {
+                    problems.add(|| {
+                        format!("{place}, column `{column}`: at most {MAX_NAME_CHARS} characters that can be printed are allowed")
+                    });
+                }
+            }
+        }
+        if problems.is_empty() {
+            Ok(())
+        } else {
+            Err(problems.report(&self.name))
+        }
+    }
+
+    /// Where a row is, for messages.
+    pub(super) fn place(&self, row: usize) -> String {
+        if self.is_csv {
+            format!("`{}` line {}", self.name, row + 2)
+        } else {
+            format!("`{}` row {}", self.name, row + 1)
+        }
+    }
+
+    pub(super) fn column(&self, name: &str) -> Option<&[String]> {
+        self.columns.get(name).map(Vec::as_slice)
+    }
+
+    /// A column of [`ExpectedColumns::required`].
+    pub(super) fn required(&self, name: &str) -> &[String] {
+        self.column(name).unwrap_or_default()
+    }
+
+    /// Ids that stand there twice.
+    pub(super) fn check_ids(&self) -> Vec<String> {
+        let (mut first, mut problems) = (HashMap::new(), RowProblems::default());
+        for (row, id) in self.required("id").iter().enumerate() {
+            if let Some(first) = first.insert(id, row) {
+                problems.add(|| {
+                    format!(
+                        "{}: the id `{id}` is there already, {}: ids are distinct",
+                        self.place(row),
+                        self.place(first)
+                    )
+                });
+            }
+        }
+        problems.report(&self.name)
+    }
+
+    /// Labels that are no class.
+    pub(super) fn check_classes(&self, column: &str, classes: &[String]) -> Vec<String> {
+        let known: Vec<&str> = classes.iter().map(String::as_str).collect();
+        let mut problems = RowProblems::default();
+        for (row, label) in self.required(column).iter().enumerate() {
+            if !known.contains(&label.as_str()) {
+                problems.add(|| {
+                    format!(
+                        "{}, column `{column}`: `{label}` is no class: {}",
+                        self.place(row),
+                        offer(label, &known)
+                    )
+                });
+            }
+        }
+        problems.report(&self.name)
+    }
+
+    /// Classes without an example in a column.
+    pub(super) fn check_every_class(&self, column: &str, classes: &[String]) -> Option<String> {
+        let labels = self.required(column);
+        let missing = classes.iter().filter(|class| !labels.contains(class));
+        let missing: Vec<String> = missing.map(|class| format!("`{class}`")).collect();
+        (!missing.is_empty()).then(|| {
+            format!(
+                "`{}` has no example of {}: give it some, or take the class out of `classes`",
+                self.name,
+                missing.join(", ")
+            )
+        })
+    }
+
+    /// These columns, as far as there are any, as a CSV; each by the name it has there and here.
+    pub(super) fn to_csv(&self, columns: &[(&str, &str)]) -> Vec<u8> {
+        let there: Vec<(&str, &[String])> = columns
+            .iter()
+            .filter_map(|(to, from)| Some((*to, self.column(from)?)))
+            .collect();
+        let header: Vec<&str> = there.iter().map(|(name, _)| *name).collect();
+        let lines = (0..self.n_rows).map(|row| there.iter().map(move |(_, column)| column[row].as_str()));
+        csv_of(&header, lines)
+    }
+}
+
+/// A CSV of a header and lines of fields.
+pub(super) fn csv_of<'a>(
+    header: &[&str],
+    lines: impl Iterator<Item: IntoIterator<Item = &'a str>>,
+) -> Vec<u8> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    // Writing into memory does not fail.
+    drop(writer.write_record(header));
+    for line in lines {
+        drop(writer.write_record(line));
+    }
+    writer.into_inner().unwrap_or_default()
+}
+
+fn listed(expected: &ExpectedColumns) -> String {
+    let required = expected.required.iter().map(|column| format!("`{column}`"));
+    let optional = expected
+        .optional
+        .iter()
+        .map(|column| format!("perhaps `{column}`"));
+    required.chain(optional).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,323 @@
+//! Features: a matrix of numbers in a `.npy` file, a CSV or a Parquet file, read block by block and frozen as `.npy`.
+
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::path::PathBuf;
+
+use crate::own_data::table::{FEATURES, features_file};
+use dataperf::frozen::Dtype;
+use dataperf_numerics::numbers::Encoding;
+
+use super::problems::RowProblems;
+use dataperf_datasets::ImportError;
+use dataperf_datasets::embeddings;
+use dataperf_datasets::npy::{self, Kind};
+use dataperf_datasets::{DatasetWriter, Planned};
+
+/// The fewest and the most numbers of a row.
+pub(super) const MAX_FEATURES: usize = 4096;
+/// Whole numbers up to here are 32-bit floats exactly.
+const MAX_EXACT: f64 = 16_777_216.0;
+/// The column of a Parquet file with the rows' numbers.
+pub(super) const COLUMN: &str = "features";
+/// Columns of a table that are no features.
+pub(super) const NO_FEATURES: [&str; 6] = ["id", "label", "group", "cluster", "given", "truth"];
+
+/// A file with features.
+#[derive(Debug, Clone)]
+pub(super) struct FeatureFile {
+    /// As the document names it.
+    pub(super) name: String,
+    path: PathBuf,
+    form: Form,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Npy,
+    Csv,
+    Parquet,
+}
+
+/// What a first reading says of the numbers.
+#[derive(Debug, Clone)]
+pub(super) struct Scanned {
+    pub(super) n_rows: usize,
+    pub(super) n_features: usize,
+    pub(super) dtype: Dtype,
+    /// What was changed about the numbers, said once.
+    pub(super) note: Option<String>,
+    /// A hash of the numbers of each row.
+    pub(super) row_hashes: Vec<u64>,
+}
+
+impl FeatureFile {
+    /// The file at `path`, whose form its name says.
+    ///
+    /// # Errors
+    /// A sentence when it is none of the forms.
+    pub(super) fn new(name: &str, path: PathBuf) -> Result<Self, String> {
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        let form = match extension.map(str::to_lowercase).as_deref() {
+            Some("npy") => Form::Npy,
+            Some("csv") => Form::Csv,
+            Some("parquet") => Form::Parquet,
+            _ => {
+                return Err(format!(
+                    "`{name}`: features are in a `.npy`, `.csv` or `.parquet` file, and this is none by its name"
+                ));
+            }
+        };
+        if !path.is_file() {
+            return Err(format!("`{name}` is no file"));
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            path,
+            form,
+        })
+    }
+
+    pub(super) fn is_table(&self) -> bool {
+        self.form != Form::Npy
+    }
+
+    /// Reads all numbers once.
+    ///
+    /// # Errors
+    /// Sentences: not readable, rows of different length, numbers that are not finite, too wide.
+    pub(super) fn scan(&self) -> Result<Scanned, Vec<String>> {
+        let name = &self.name;
+        let about = |why: String| vec![format!("`{name}`: {why}")];
+        let mut problems = RowProblems::default();
+        let (mut n_rows, mut n_features) = (0, 0);
+        let (mut is_whole, mut is_exact, mut is_narrow) = (true, true, true);
+        let mut row_hashes = Vec::new();
+        let source = self.kind().map_err(about)?;
+        self.each_row(&mut |row, place| {
+            if n_rows == 0 {
+                n_features = row.len();
+            }
+            n_rows += 1;
+            if row.len() != n_features {
+                problems.add(|| {
+                    format!(
+                        "`{name}` {place}: it has {} numbers, and the first row has {n_features}",
+                        row.len()
+                    )
+                });
+            }
+            if let Some(column) = row.iter().position(|number| !number.is_finite()) {
+                problems.add(|| {
+                    format!(
+                        "`{name}` {place}, column {}: it is {}, and a finite number is needed",
+                        column + 1,
+                        row[column]
+                    )
+                });
+            }
+            is_whole &= row.iter().all(|number| number.fract() == 0.0);
+            is_exact &= row.iter().all(|number| number.abs() < MAX_EXACT);
+            is_narrow &= row
+                .iter()
+                .all(|&number| f64::from(number as f32).total_cmp(&number).is_eq());
+            row_hashes.push(hash(row));
+        })
+        .map_err(about)?;
+        if !problems.is_empty() {
+            return Err(problems.report(name));
+        }
+        if n_rows == 0 || n_features == 0 {
+            return Err(about(
+                "it has no numbers: a row for each example is needed".into(),
+            ));
+        }
+        if n_features > MAX_FEATURES {
+            return Err(about(format!(
+                "its rows have {n_features} numbers, the limit is {MAX_FEATURES}: reduce them, for example by a principal component analysis"
+            )));
+        }
+        let (dtype, note) = frozen_as(source, is_whole && is_exact, is_narrow);
+        let note = note.map(|note| format!("`{name}`: {note}"));
+        Ok(Scanned {
+            n_rows,
+            n_features,
+            dtype,
+            note,
+            row_hashes,
+        })
+    }
+
+    /// What the file says its numbers are; `None` when its form says nothing.
+    fn kind(&self) -> Result<Option<Kind>, String> {
+        match self.form {
+            Form::Npy => {
+                let header = npy::Header::read(&self.path)?;
+                header.matrix()?;
+                Ok(Some(header.kind))
+            }
+            Form::Csv => Ok(None),
+            Form::Parquet => {
+                let is_narrow =
+                    embeddings::is_narrow(&self.path, COLUMN).map_err(|problems| problems.join("; "))?;
+                Ok(Some(if is_narrow { Kind::F32 } else { Kind::F64 }))
+            }
+        }
+    }
+
+    /// Calls `each` with every row and its place in words.
+    pub(super) fn each_row(
+        &self,
+        each: &mut dyn FnMut(&[f64], &dyn std::fmt::Display),
+    ) -> Result<(), String> {
+        match self.form {
+            Form::Npy => {
+                let header = npy::Header::read(&self.path)?;
+                let (_, n_columns) = header.matrix()?;
+                let mut row_idx = 0_usize;
+                header.each_block(&self.path, &mut |block| {
+                    for row in block.chunks_exact(n_columns) {
+                        row_idx += 1;
+                        each(row, &format_args!("row {row_idx}"));
+                    }
+                    Ok(())
+                })
+            }
+            Form::Csv => self.each_csv_row(each),
+            Form::Parquet => {
+                let mut row_idx = 0_usize;
+                embeddings::read_wide(&self.path, COLUMN, |row| {
+                    row_idx += 1;
+                    each(row, &format_args!("row {row_idx}"));
+                })
+                .map_err(|problems| problems.join("; "))
+            }
+        }
+    }
+
+    fn each_csv_row(&self, each: &mut dyn FnMut(&[f64], &dyn std::fmt::Display)) -> Result<(), String> {
+        let mut reader = csv::ReaderBuilder::new()
+            .flexible(true)
+            .from_path(&self.path)
+            .map_err(|error| error.to_string())?;
+        let header = reader.headers().map_err(|error| error.to_string())?.clone();
+        let is_feature: Vec<bool> = header
+            .iter()
+            .map(|name| !NO_FEATURES.contains(&name.trim().trim_start_matches('\u{feff}')))
+            .collect();
+        let mut record = csv::StringRecord::new();
+        let mut row = Vec::new();
+        if header.iter().all(|name| name.trim().parse::<f64>().is_ok()) {
+            return Err("its first line has numbers, and names of columns are needed there: write the file with a header".into());
+        }
+        while reader
+            .read_record(&mut record)
+            .map_err(|error| error.to_string())?
+        {
+            let line = record.position().map_or(0, csv::Position::line);
+            row.clear();
+            for (column, field) in record.iter().enumerate() {
+                if is_feature.get(column).copied().unwrap_or(true) {
+                    let number = field.trim().parse::<f64>().map_err(|_| {
+                        format!(
+                            "line {line}, column {}: `{}` is no number",
+                            column + 1,
+                            field.chars().take(40).collect::<String>()
+                        )
+                    })?;
+                    row.push(number);
+                }
+            }
+            each(&row, &format_args!("line {line}"));
+        }
+        Ok(())
+    }
+
+    /// Writes the numbers into the data set as the features of a table.
+    ///
+    /// # Errors
+    /// [`ImportError`], also when the file is another one by now.
+    pub(super) fn freeze(
+        &self,
+        table: &str,
+        scanned: &Scanned,
+        writer: &mut DatasetWriter,
+    ) -> Result<(), ImportError> {
+        freeze_all(&[(self, scanned)], table, writer)
+    }
+}
+
+/// Writes the numbers of several files, one after another, as the features of one table. They are stored as 32-bit floats when
+/// all files' numbers are such.
+///
+/// # Errors
+/// [`ImportError`].
+pub(super) fn freeze_all(
+    files: &[(&FeatureFile, &Scanned)],
+    table: &str,
+    writer: &mut DatasetWriter,
+) -> Result<(), ImportError> {
+    let is_narrow = files.iter().all(|(_, scanned)| scanned.dtype == Dtype::F32);
+    let dtype = if is_narrow { Dtype::F32 } else { Dtype::F64 };
+    let encoding = if is_narrow { Encoding::F32 } else { Encoding::F64 };
+    let n_rows = files.iter().map(|(_, scanned)| scanned.n_rows).sum();
+    let n_features = files.first().map_or(0, |(_, scanned)| scanned.n_features);
+    let planned = Planned {
+        name: FEATURES,
+        dtype,
+        shape: vec![n_rows, n_features],
+    };
+    writer.npy(&features_file(table), planned, |out| {
+        let mut bytes = Vec::new();
+        for (file, scanned) in files {
+            let mut failed = None;
+            let mut n_written = 0;
+            let read = file.each_row(&mut |row, _| {
+                if failed.is_none() && row.len() == scanned.n_features {
+                    n_written += 1;
+                    bytes.clear();
+                    encoding.encode(row, &mut bytes);
+                    failed = out.write(&bytes).err();
+                }
+            });
+            if let Some(error) = failed {
+                return Err(error);
+            }
+            if read.is_err() || n_written != scanned.n_rows {
+                let changed = std::io::Error::other("it has changed while it was read: import it again");
+                return Err(ImportError::io("can't read", &file.path)(changed));
+            }
+        }
+        Ok(())
+    })
+}
+
+/// What numbers are frozen as, and what to say about it.
+fn frozen_as(source: Option<Kind>, is_small_whole: bool, is_narrow: bool) -> (Dtype, Option<String>) {
+    let cast = |from: &str, to: &str| Some(format!("{from} become {to}"));
+    match source {
+        Some(Kind::F32) => (Dtype::F32, None),
+        Some(Kind::F16) => (Dtype::F32, cast("16-bit floats", "32-bit floats")),
+        Some(Kind::Bool) => (Dtype::F32, cast("truth values", "32-bit floats, 0 and 1")),
+        Some(Kind::Whole(..)) if is_small_whole => {
+            (Dtype::F32, cast("whole numbers below 2^24", "32-bit floats"))
+        }
+        Some(Kind::Whole(..)) => (
+            Dtype::F64,
+            cast("whole numbers, some from 2^24 on,", "64-bit floats"),
+        ),
+        // A text says nothing of its numbers' width: the narrowest that holds every number exactly.
+        None if is_small_whole || is_narrow => (Dtype::F32, None),
+        Some(Kind::F64) | None => (Dtype::F64, None),
+    }
+}
+
+/// A hash of the numbers of a row. Positive and negative zero are one number.
+pub(super) fn hash(row: &[f64]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    row.len().hash(&mut hasher);
+    for number in row {
+        (number + 0.0).to_bits().hash(&mut hasher);
+    }
+    hasher.finish()
+}

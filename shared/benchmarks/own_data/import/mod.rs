@@ -1,0 +1,239 @@
+//! Imports own data: a folder with `task.yaml`, features and labels, checked as a whole and frozen.
+
+mod acquisition;
+mod curation;
+mod debugging;
+mod document;
+mod duplicates;
+mod examples;
+mod features;
+mod init;
+mod problems;
+mod scoring;
+mod selection;
+mod source;
+mod yaml;
+
+use std::fs;
+use std::path::Path;
+
+use crate::own_data::table::examples_file;
+use crate::own_data::{EVAL, PUBLIC_EVAL, ScoreMetric, Scoring};
+
+pub use init::{TASKS, init, schema};
+
+use self::document::{Common, FILE, Members, Reader};
+use self::examples::ExpectedColumns;
+use self::problems::{Problems, within};
+use self::source::{Opened, Source};
+use self::yaml::{At, Node};
+use dataperf_datasets::DatasetWriter;
+use dataperf_datasets::ImportError;
+
+/// The columns of an eval set's examples.
+const EVAL_COLUMNS: ExpectedColumns = ExpectedColumns {
+    required: &["label"],
+    optional: &["id", "group", "cluster"],
+};
+/// The largest document.
+const MAX_DOCUMENT_BYTES: u64 = 1 << 20;
+/// The largest picture.
+const MAX_PICTURE_BYTES: u64 = 1 << 20;
+/// What a picture's bytes begin with, by the ending of its name.
+const PICTURES: &[(&str, &[u8])] = &[
+    ("png", b"\x89PNG\r\n\x1a\n"),
+    ("jpg", b"\xff\xd8\xff"),
+    ("jpeg", b"\xff\xd8\xff"),
+];
+
+/// Reads the document of a folder.
+///
+/// # Errors
+/// [`ImportError::Refused`] when there is none or it is no YAML.
+fn read(from: &Path) -> Result<Node, ImportError> {
+    let path = from.join(FILE);
+    let refused = |why: String| ImportError::refused(from, format!("`{FILE}`: {why}"));
+    let n_bytes = match path.metadata() {
+        Ok(metadata) => metadata.len(),
+        Err(error) => {
+            let remedy = "`dataperf dataset init TASK` writes one with explanations";
+            return Err(refused(format!("it can't be read: {error}; {remedy}")));
+        }
+    };
+    if n_bytes > MAX_DOCUMENT_BYTES {
+        return Err(refused(format!(
+            "it has {n_bytes} bytes, the limit is {MAX_DOCUMENT_BYTES}: put numbers into files of their own"
+        )));
+    }
+    let text = fs::read_to_string(&path).map_err(|error| refused(format!("it can't be read: {error}")))?;
+    Node::parse(&text).map_err(refused)
+}
+
+/// The keys of a task: those of every task and its own.
+fn keys(own: &[&'static str]) -> Vec<&'static str> {
+    document::COMMON_KEYS.iter().chain(own).copied().collect()
+}
+
+/// The eval sets, opened and held against each other and the training rows.
+struct Evals {
+    hidden: Option<Opened>,
+    public: Option<Opened>,
+}
+
+impl Evals {
+    fn open(from: &Path, common: &Common, problems: &mut Problems) -> Self {
+        let Scoring { classes, metric, .. } = &common.scoring;
+        Self::of(
+            (&common.eval, common.public_eval.as_ref()),
+            from,
+            (classes, metric),
+            problems,
+        )
+    }
+
+    /// The eval sets of two sources, the second of which participants may have.
+    fn of(
+        (eval, public): (&Source, Option<&Source>),
+        from: &Path,
+        (classes, metric): (&[String], &ScoreMetric),
+        problems: &mut Problems,
+    ) -> Self {
+        let needs_groups = *metric == ScoreMetric::WorstGroupAccuracy;
+        let mut open = |source: &Source| {
+            let opened = source.open(from, &EVAL_COLUMNS, problems)?;
+            if opened.examples.column("id").is_some() {
+                problems.extend(opened.examples.check_ids());
+            }
+            problems.extend(opened.examples.check_classes("label", classes));
+            problems.extend(opened.examples.check_every_class("label", classes));
+            if needs_groups && opened.examples.column("group").is_none() {
+                problems.add(format!(
+                    "`{}` has no column `group`: `worst_group_accuracy` needs one, or choose another metric",
+                    opened.examples.name
+                ));
+            }
+            Some(opened)
+        };
+        Self {
+            hidden: open(eval),
+            public: public.and_then(open),
+        }
+    }
+
+    /// Rows of another width than those of training, and rows that training has as well.
+    fn check(&self, training: &[&Opened], common: &Common, problems: &mut Problems, notes: &mut Vec<String>) {
+        for eval in self.hidden.iter().chain(&self.public) {
+            for train in training {
+                if eval.scanned.n_features != train.scanned.n_features {
+                    problems.add(format!(
+                        "the rows of `{}` have {} numbers, and those of `{}` {}: they need the same",
+                        eval.features.name,
+                        eval.scanned.n_features,
+                        train.features.name,
+                        train.scanned.n_features
+                    ));
+                }
+            }
+        }
+        if !problems.is_empty() {
+            return;
+        }
+        let sets = self.hidden.iter().chain(&self.public);
+        let mut pairs: Vec<(&Opened, &Opened)> = sets
+            .flat_map(|eval| training.iter().map(move |train| (eval, *train)))
+            .collect();
+        if let (Some(hidden), Some(public)) = (&self.hidden, &self.public) {
+            pairs.push((hidden, public));
+        }
+        for (eval, other) in pairs {
+            let found = duplicates::between(eval, other);
+            match found.exact {
+                Some(sentence) if common.allow_duplicates => notes.push(sentence),
+                Some(sentence) => problems.add(format!(
+                    "{sentence}: take them out of one of the two, or write `allow_duplicates: true`"
+                )),
+                None => {}
+            }
+            notes.extend(found.near);
+        }
+    }
+
+    fn freeze(&self, writer: &mut DatasetWriter) -> Result<(), ImportError> {
+        let columns = [
+            ("id", "id"),
+            ("label", "label"),
+            ("group", "group"),
+            ("cluster", "cluster"),
+        ];
+        for (table, opened) in [(EVAL, &self.hidden), (PUBLIC_EVAL, &self.public)] {
+            if let Some(opened) = opened {
+                opened.features.freeze(table, &opened.scanned, writer)?;
+                writer.bytes(&examples_file(table), &opened.examples.to_csv(&columns))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Freezes the picture, and gives its path in the data set.
+fn freeze_picture(
+    from: &Path,
+    picture: Option<&(String, At)>,
+    problems: &mut Problems,
+    writer: &mut DatasetWriter,
+) -> Result<Option<String>, ImportError> {
+    let Some((name, at)) = picture else {
+        return Ok(None);
+    };
+    let path = match within(from, name) {
+        Ok(path) => path,
+        Err(why) => {
+            problems.add(format!("`{FILE}` {at}: {why}"));
+            return Ok(None);
+        }
+    };
+    let extension = path
+        .extension()
+        .and_then(|extension| extension.to_str())
+        .unwrap_or_default()
+        .to_lowercase();
+    let form = PICTURES.iter().find(|(known, _)| *known == extension);
+    let n_bytes = path.metadata().map_or(0, |metadata| metadata.len());
+    let begins = |magic: &[u8]| fs::read(&path).is_ok_and(|bytes| bytes.starts_with(magic));
+    if n_bytes > MAX_PICTURE_BYTES || !form.is_some_and(|(_, magic)| begins(magic)) {
+        problems.add(format!(
+            "`{FILE}` {at}: `{name}` has {n_bytes} bytes, and a picture is a PNG or JPEG file of at most {MAX_PICTURE_BYTES} bytes"
+        ));
+        return Ok(None);
+    }
+    let frozen = format!("public/picture.{extension}");
+    let bytes = fs::read(&path).map_err(ImportError::io("can't read", &path))?;
+    writer.bytes(&frozen, &bytes)?;
+    Ok(Some(frozen))
+}
+
+/// The parameters as the manifest has them.
+fn to_json(from: &Path, parameters: &impl serde::Serialize) -> Result<serde_json::Value, ImportError> {
+    serde_json::to_value(parameters).map_err(|error| ImportError::refused(from, error.to_string()))
+}
+
+/// The refusal of a folder with everything that is wrong with it.
+fn refused(from: &Path, problems: Problems) -> ImportError {
+    ImportError::Refused {
+        from: from.to_owned(),
+        problems: problems.into_list(),
+    }
+}
+
+/// What of the numbers was changed.
+fn casts<'a>(opened: impl IntoIterator<Item = &'a Opened>) -> Vec<String> {
+    opened
+        .into_iter()
+        .filter_map(|opened| opened.scanned.note.clone())
+        .collect()
+}
+
+/// The members of the document, as far as it is keys with values that the task knows.
+fn members<'n>(reader: &mut Reader<'_>, node: &'n Node, own: &[&'static str]) -> Option<Members<'n>> {
+    reader.object(node, FILE, &keys(own))
+}

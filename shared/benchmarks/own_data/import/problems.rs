@@ -1,0 +1,98 @@
+//! Everything that is wrong with a folder, collected, so that one run tells it all.
+
+use std::path::{Component, Path, PathBuf};
+
+/// Problems that are kept; more are counted.
+const MAX_KEPT: usize = 200;
+/// Problems of the rows of one file that are kept, so that one file does not hide the others.
+pub(super) const MAX_OF_FILE: usize = 5;
+
+/// Sentences, each with the file and the place it is about.
+#[derive(Debug, Default)]
+pub(super) struct Problems {
+    kept: Vec<String>,
+    n_more: usize,
+}
+
+impl Problems {
+    pub(super) fn add(&mut self, problem: impl Into<String>) {
+        if self.kept.len() < MAX_KEPT {
+            self.kept.push(problem.into());
+        } else {
+            self.n_more += 1;
+        }
+    }
+
+    pub(super) fn extend(&mut self, problems: impl IntoIterator<Item = String>) {
+        problems.into_iter().for_each(|problem| self.add(problem));
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+
+    pub(super) fn into_list(mut self) -> Vec<String> {
+        if self.n_more > 0 {
+            self.kept.push(format!("and {} more problems", self.n_more));
+        }
+        self.kept
+    }
+}
+
+/// The problems of the rows of one file: the first few in full, then their number.
+#[derive(Debug, Default)]
+pub(super) struct RowProblems {
+    first: Vec<String>,
+    n: usize,
+}
+
+impl RowProblems {
+    pub(super) fn add(&mut self, problem: impl FnOnce() -> String) {
+        self.n += 1;
+        if self.first.len() < MAX_OF_FILE {
+            self.first.push(problem());
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.n == 0
+    }
+
+    /// What to say of the file called `name`.
+    pub(super) fn report(self, name: &str) -> Vec<String> {
+        let n_more = self.n - self.first.len();
+        let more = (n_more > 0).then(|| format!("`{name}`: {n_more} more rows have such problems"));
+        self.first.into_iter().chain(more).collect()
+    }
+}
+
+/// A file or folder that a document names: below the document's folder, and no link on the way.
+///
+/// # Errors
+/// A sentence.
+pub(super) fn within(from: &Path, name: &str) -> Result<PathBuf, String> {
+    let path = Path::new(name);
+    let is_plain = |component: Component<'_>| matches!(component, Component::Normal(_) | Component::CurDir);
+    if name.is_empty() || !path.components().all(is_plain) {
+        return Err(format!(
+            "`{name}` is no path below the folder of `task.yaml`: name a file in that folder, without `..`"
+        ));
+    }
+    let mut whole = from.to_path_buf();
+    for component in path
+        .components()
+        .filter(|component| matches!(component, Component::Normal(_)))
+    {
+        whole.push(component);
+        match whole.symlink_metadata() {
+            Ok(metadata) if metadata.is_symlink() => {
+                return Err(format!(
+                    "`{name}` is a symbolic link or below one: put the file itself there"
+                ));
+            }
+            Ok(_) => {}
+            Err(error) => return Err(format!("`{name}` can't be read: {error}")),
+        }
+    }
+    Ok(whole)
+}

@@ -1,0 +1,165 @@
+//! Imports `selection`: a pool and an eval set.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::own_data::selection::{Board, LabelSource, POOL, Parameters, Selection};
+use crate::own_data::table::{FEATURES, ID, LABEL, examples_file, features_file, read as read_table};
+use dataperf::dataset::{Dataset, DatasetError};
+use dataperf::ports::bucket::Bucket;
+use serde_json::json;
+
+use super::document::Reader;
+use super::examples::ExpectedColumns;
+use super::problems::Problems;
+use super::{Evals, casts, freeze_picture, members, read, refused, to_json};
+use dataperf_datasets::DatasetWriter;
+use dataperf_datasets::{Import, ImportError, Progress};
+
+const KEYS: &[&str] = &["pool", "labels"];
+const BOARD_KEYS: &[&str] = &["name", "about", "max_examples"];
+const LABELLED: ExpectedColumns = ExpectedColumns {
+    required: &["id", "label"],
+    optional: &["group"],
+};
+const UNLABELLED: ExpectedColumns = ExpectedColumns {
+    required: &["id"],
+    optional: &["group"],
+};
+
+impl Import for Selection {
+    const LAYOUT: &'static str = "a directory with `task.yaml`, which names the files of the pool and the eval set; \
+        `dataperf dataset init selection` writes one with explanations";
+
+    fn import(
+        from: &Path,
+        writer: &mut DatasetWriter,
+        progress: &dyn Progress,
+    ) -> Result<serde_json::Value, ImportError> {
+        let document = read(from)?;
+        let mut problems = Problems::default();
+        let mut reader = Reader {
+            problems: &mut problems,
+        };
+        let Some(members) = members(&mut reader, &document, KEYS) else {
+            return Err(refused(from, problems));
+        };
+        let labels = members.get("labels").map_or(Some(LabelSource::Pool), |node| {
+            let labels = reader.choice(node, "labels", &["pool", "submission"])?;
+            Some(if labels == "pool" {
+                LabelSource::Pool
+            } else {
+                LabelSource::Submission
+            })
+        });
+        let pool = reader
+            .required(members, "pool")
+            .and_then(|node| reader.source(node, "pool"));
+        let mut leaderboards = Vec::new();
+        for (name, about, board) in reader.boards(members, BOARD_KEYS) {
+            let max_examples = reader.required(board, "max_examples");
+            let max_examples = max_examples.and_then(|node| reader.whole(node, "max_examples", 1.0, 1e6));
+            leaderboards.extend(max_examples.map(|max_examples| Board {
+                name,
+                about,
+                max_examples: max_examples as usize,
+            }));
+        }
+        let common = reader.common(members, "selection", true);
+        progress.begin("reading own data", 0);
+        let labels = labels.unwrap_or_default();
+        let wanted = if labels == LabelSource::Pool {
+            &LABELLED
+        } else {
+            &UNLABELLED
+        };
+        let pool = pool.and_then(|pool| pool.open(from, wanted, &mut problems));
+        let Some(mut common) = common else {
+            return Err(refused(from, problems));
+        };
+        let evals = Evals::open(from, &common, &mut problems);
+        let mut notes = Vec::new();
+        let classes = &common.scoring.classes;
+        if let Some(pool) = &pool {
+            problems.extend(pool.examples.check_ids());
+            if labels == LabelSource::Pool {
+                problems.extend(pool.examples.check_classes("label", classes));
+                problems.extend(pool.examples.check_every_class("label", classes));
+            }
+            for board in &leaderboards {
+                let (n, least) = (board.max_examples, classes.len());
+                if n < least {
+                    problems.add(format!("the leaderboard `{}` allows {n} examples of {least} classes: allow at least one of each", board.name));
+                }
+                let size = n.min(pool.examples.n_rows);
+                if let Err(why) = common.scoring.model.check(size, pool.scanned.n_features, least) {
+                    problems.add(format!(
+                        "the leaderboard `{}`: the model can't be trained on {size} examples: {why}",
+                        board.name
+                    ));
+                }
+            }
+            evals.check(&[pool], &common, &mut problems, &mut notes);
+        }
+        common.about.picture = freeze_picture(from, common.picture.as_ref(), &mut problems, writer)?;
+        let Some(pool) = pool.filter(|_| problems.is_empty()) else {
+            return Err(refused(from, problems));
+        };
+        notes.extend(casts(
+            [&pool].into_iter().chain(&evals.hidden).chain(&evals.public),
+        ));
+        for note in &notes {
+            progress.note(note);
+        }
+        pool.features.freeze(POOL, &pool.scanned, writer)?;
+        writer.row_digests(&features_file(POOL), FEATURES)?;
+        let columns: &[(&str, &str)] = match labels {
+            LabelSource::Pool => &[("id", "id"), ("label", "label"), ("group", "group")],
+            LabelSource::Submission => &[("id", "id"), ("group", "group")],
+        };
+        writer.bytes(&examples_file(POOL), &pool.examples.to_csv(columns))?;
+        evals.freeze(writer)?;
+        to_json(
+            from,
+            &Parameters {
+                about: common.about,
+                scoring: common.scoring,
+                labels,
+                leaderboards,
+            },
+        )
+    }
+
+    /// One example of each class, then the pool's first ones.
+    async fn largest_artifact<S: Bucket>(
+        dataset: &Dataset<Self, S>,
+        leaderboard: &str,
+    ) -> Result<Option<Vec<u8>>, DatasetError> {
+        let parameters: Parameters = dataset.manifest().parameters()?;
+        let board = parameters
+            .leaderboards
+            .iter()
+            .find(|board| board.name == leaderboard);
+        let n = board.map_or(0, |board| board.max_examples);
+        let pool = read_table(dataset, POOL).await?;
+        let (ids, classes) = (pool.examples.required(ID)?, &parameters.scoring.classes);
+        if parameters.labels == LabelSource::Submission {
+            let labels: BTreeMap<&str, &str> = ids
+                .iter()
+                .take(n)
+                .zip(classes.iter().cycle())
+                .map(|(id, class)| (id.as_str(), class.as_str()))
+                .collect();
+            return Ok(Some(json!({ "labels": labels }).to_string().into_bytes()));
+        }
+        let labels = pool.examples.required(LABEL)?;
+        let mut rows: Vec<usize> = classes
+            .iter()
+            .filter_map(|class| labels.iter().position(|label| label == class))
+            .collect();
+        let others: Vec<usize> = (0..ids.len()).filter(|row| !rows.contains(row)).collect();
+        rows.extend(others.into_iter().take(n.saturating_sub(rows.len())));
+        let chosen: Vec<&str> = rows.iter().map(|&row| ids[row].as_str()).collect();
+        Ok(Some(json!({ "ids": chosen }).to_string().into_bytes()))
+    }
+}

@@ -1,0 +1,79 @@
+//! Features with their examples, as the document names them: two files, or one table.
+
+use std::path::Path;
+
+use super::examples::{Examples, ExpectedColumns};
+use super::features::{FeatureFile, Scanned};
+use super::problems::{Problems, within};
+use super::yaml::At;
+
+/// What the document names.
+#[derive(Debug, Clone)]
+pub(super) struct Source {
+    pub(super) at: At,
+    pub(super) files: Files,
+}
+
+/// Two files or one.
+#[derive(Debug, Clone)]
+pub(super) enum Files {
+    Pair { features: String, examples: String },
+    Table(String),
+}
+
+/// A source that has been read once.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub(super) features: FeatureFile,
+    pub(super) scanned: Scanned,
+    pub(super) examples: Examples,
+}
+
+impl Source {
+    /// Reads the source, and notes everything that is wrong with it.
+    pub(super) fn open(
+        &self,
+        from: &Path,
+        expected: &ExpectedColumns,
+        problems: &mut Problems,
+    ) -> Option<Opened> {
+        let (features, examples) = match &self.files {
+            Files::Pair { features, examples } => (features, examples),
+            Files::Table(table) => (table, table),
+        };
+        let mut path = |name: &str| match within(from, name) {
+            Ok(path) => Some(path),
+            Err(why) => {
+                problems.add(format!("`task.yaml` {}: {why}", self.at));
+                None
+            }
+        };
+        let (features_path, examples_path) = (path(features), path(examples));
+        let read = examples_path.map(|path| Examples::read(examples, &path, expected));
+        let examples = read.and_then(|read| read.map_err(|found| problems.extend(found)).ok());
+        let file = features_path.map(|path| FeatureFile::new(features, path));
+        let file = file.and_then(|file| file.map_err(|why| problems.add(why)).ok())?;
+        if matches!(self.files, Files::Table(_)) && !file.is_table() {
+            problems.add(format!(
+                "`task.yaml` {}: `{features}` has features only: name a Parquet file or CSV with the labels in it, or `{{features: \
+                 {features}, examples: FILE.csv}}`",
+                self.at
+            ));
+            return None;
+        }
+        let scanned = file.scan().map_err(|found| problems.extend(found)).ok();
+        let (scanned, examples) = (scanned?, examples?);
+        if scanned.n_rows != examples.n_rows {
+            problems.add(format!(
+                "`{features}` has {} rows, and `{}` has {} examples: they need one each",
+                scanned.n_rows, examples.name, examples.n_rows
+            ));
+            return None;
+        }
+        Some(Opened {
+            features: file,
+            scanned,
+            examples,
+        })
+    }
+}

@@ -1,0 +1,92 @@
+//! Own data: contests that an organizer declares by one document, `task.yaml`, beside features and labels.
+//!
+//! Four tasks share what is here: what people are told ([`About`]), the model, the metric and the classes ([`Scoring`]), the
+//! files of features and examples ([`table`](mod@table)) and the eval set ([`EvalSet`]). A task's boards come from its published data sets.
+//!
+//! Every data set of a task has
+//! - `eval.npy`: the eval set's features, `(n_items, n_features)`, 32- or 64-bit floats. Hidden;
+//! - `eval.csv`: `id,label`, and `group` and `cluster` where the document has them, a line for each row. Hidden;
+//! - `public/eval.npy` and `public/eval.csv`: a second eval set of the same form that participants may have, where there is one.
+//!
+//! What participants may have is a data set as well, without the hidden files: it is enough to hold an artifact against the
+//! rules, and with a public eval set to score it.
+
+pub mod acquisition;
+#[cfg(feature = "baselines")]
+mod baselines;
+pub mod curation;
+pub mod debugging;
+mod eval_set;
+#[cfg(feature = "import")]
+mod import;
+mod scoring;
+pub mod selection;
+pub mod table;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use dataperf::benchmark::Leaderboard;
+
+#[cfg(feature = "import")]
+pub use import::{TASKS, init, schema};
+
+pub use eval_set::{EVAL, EvalSet, PUBLIC_EVAL};
+pub use scoring::{MAX_CLASSES, ScoreMetric, Scoring};
+
+/// What people are told of a contest.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct About {
+    /// The contest's name.
+    pub title: String,
+    /// More about it, in Markdown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The path of a picture in the data set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub picture: Option<String>,
+    /// What the rows are, such as `recordings`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    /// Digits of a score behind the point that are shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digits: Option<u8>,
+}
+
+impl About {
+    /// What the rows are called.
+    pub fn unit(&self) -> &str {
+        self.unit.as_deref().unwrap_or("rows")
+    }
+
+    /// A board of the contest, as people see it.
+    fn board(&self, name: String, about: String) -> Leaderboard {
+        Leaderboard {
+            name,
+            about,
+            title: Some(self.title.clone()),
+            description: self.description.clone(),
+            picture: self.picture.clone(),
+            unit: self.unit.clone(),
+            digits: self.digits,
+        }
+    }
+}
+
+/// One board of a task whose boards differ in nothing but their names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Board {
+    /// Its name.
+    pub name: String,
+    /// One line about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+}
+
+/// The evaluation data of a contest's boards: all have the one eval set.
+fn one_eval_set(boards: impl Iterator<Item = String>) -> BTreeMap<String, String> {
+    boards.map(|name| (name, EVAL.to_owned())).collect()
+}

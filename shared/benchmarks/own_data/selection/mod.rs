@@ -1,0 +1,192 @@
+//! `selection`: choose at most so many examples of a pool that the model trained on them is the best.
+//!
+//! Beside the files of every task (see [`own_data`](super)) the data set has
+//! - `public/pool.npy`: the pool's features, `(n_pool, n_features)`;
+//! - `public/pool.csv`: `id,label`, a line for each row; without `label` where submitters label what they select.
+
+mod evaluation;
+mod submission;
+mod validation;
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+pub use evaluation::Frozen;
+pub use submission::Submission;
+pub use validation::Checked;
+
+use super::table::{FEATURES, examples_file, features_file};
+use super::{About, EvalSet, Scoring};
+use dataperf::Direction;
+use dataperf::Feedback;
+use dataperf::Rejection;
+use dataperf::Scorecard;
+use dataperf::benchmark::{Benchmark, Leaderboard, RowRequest};
+use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights};
+use dataperf::frozen::{FrozenError, Manifest, ReadRows};
+use dataperf::quote;
+use dataperf::scorecard::{Form, Metric};
+
+/// The table of the pool.
+pub const POOL: &str = "public/pool";
+
+/// The manifest's parameters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    /// What people are told.
+    pub about: About,
+    /// How a training set becomes a score.
+    pub scoring: Scoring,
+    /// Whose labels the model is trained with.
+    pub labels: LabelSource,
+    /// The boards, which share pool and eval set.
+    pub leaderboards: Vec<Board>,
+}
+
+/// Whose labels the model is trained with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LabelSource {
+    /// Those of the pool.
+    #[default]
+    Pool,
+    /// Those that the submitter gives to the examples it selects.
+    Submission,
+}
+
+/// One board.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Board {
+    /// Its name.
+    pub name: String,
+    /// One line about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+    /// The most examples a submission may select.
+    pub max_examples: usize,
+}
+
+impl Parameters {
+    fn board(&self, name: &str) -> Result<&Board, FrozenError> {
+        let board = self.leaderboards.iter().find(|board| board.name == name);
+        board.ok_or_else(|| FrozenError::Manifest {
+            why: format!("it has no leaderboard {}", quote(name)),
+        })
+    }
+}
+
+/// The task.
+pub struct Selection;
+
+impl Benchmark for Selection {
+    const ID: &'static str = "selection";
+    const ABOUT: &'static str = "choose the examples of an organizer's pool that train the best model";
+    const MAX_ARTIFACT_BYTES: u64 = 16 << 20;
+    const DIRECTION: Direction = Direction::HigherIsBetter;
+    const SCORE_RANGE: RangeInclusive<f64> = 0.0..=1.0;
+    const METRICS: &'static [Metric] = &[
+        Metric::value("metric", "metric", Feedback::Score),
+        Metric::value("accuracy", "accuracy", Feedback::Metrics),
+        Metric::value("balanced_accuracy", "balanced accuracy", Feedback::Metrics),
+        Metric::value("macro_f1", "macro F1", Feedback::Metrics),
+        Metric::value("f1_per_class/*", "F1 of each class", Feedback::Metrics),
+        Metric::value(
+            "accuracy_per_group/*",
+            "accuracy of each group",
+            Feedback::Metrics,
+        ),
+        Metric::value("per_seed", "score of each seed", Feedback::Metrics).of(Form::Trials {
+            over: "seed",
+            labels: Some("seeds"),
+        }),
+        Metric::value("seeds", "seeds", Feedback::Score).of(Form::Labels),
+        Metric::value("std", "standard deviation over the seeds", Feedback::Metrics),
+        Metric::value("n_examples", "examples selected", Feedback::Score),
+        Metric::value("n_per_class/*", "examples of each class", Feedback::Score),
+        Metric::value("n_eval", "items of the eval set", Feedback::Metrics),
+        Metric::value("eval_set", "eval set", Feedback::Score),
+    ];
+
+    type Frozen = Frozen;
+    type Submission = Submission;
+    type Checked = Checked;
+
+    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
+        let Parameters {
+            about,
+            scoring,
+            leaderboards,
+            ..
+        } = manifest.parameters()?;
+        let board = |board: Board| {
+            let own = || {
+                format!(
+                    "{}: at most {} {}; {}",
+                    about.title,
+                    board.max_examples,
+                    about.unit(),
+                    scoring.metric.about()
+                )
+            };
+            about.board(board.name.clone(), board.about.clone().unwrap_or_else(own))
+        };
+        Ok(leaderboards.into_iter().map(board).collect())
+    }
+
+    /// The boards differ in how much may be selected, not in what they are scored with.
+    fn evaluations(manifest: &Manifest) -> Result<BTreeMap<String, String>, FrozenError> {
+        let boards = manifest.parameters::<Parameters>()?.leaderboards.into_iter();
+        Ok(super::one_eval_set(boards.map(|board| board.name)))
+    }
+
+    fn whole_files(manifest: &Manifest, _: &str) -> Result<Vec<String>, FrozenError> {
+        let mut files = EvalSet::files_in(manifest);
+        files.push(examples_file(POOL));
+        Ok(files)
+    }
+
+    fn decode(
+        manifest: &Manifest,
+        leaderboard: &str,
+        files: &BTreeMap<String, Bytes>,
+    ) -> Result<Frozen, FrozenError> {
+        Frozen::decode(manifest, leaderboard, files)
+    }
+
+    fn parse(artifact: &[u8]) -> Result<Submission, Rejection> {
+        Submission::parse(artifact)
+    }
+
+    fn validate(submission: Submission, frozen: &Frozen, _: &[ReadRows]) -> Result<Checked, Rejection> {
+        Checked::new(submission, frozen)
+    }
+
+    fn parts(checked: &Checked, _: &Frozen) -> Vec<Vec<RowRequest>> {
+        vec![vec![RowRequest {
+            file: features_file(POOL),
+            tensor: FEATURES.into(),
+            rows: checked.rows().to_vec(),
+        }]]
+    }
+
+    fn run(checked: &Checked, frozen: &Frozen, _: usize, rows: &[ReadRows]) -> Result<Evidence, FrozenError> {
+        evaluation::evidence(checked, frozen, &rows[0])
+    }
+
+    fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {
+        evaluation::scorecard(frozen, evidence, weights)
+    }
+
+    fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+        evaluation::eval_items(frozen)
+    }
+
+    fn replicates(frozen: &Frozen, evidence: &Evidence, draws: &Draws) -> Result<Vec<f64>, EvidenceError> {
+        evaluation::replicates(frozen, evidence, draws)
+    }
+}

@@ -1,0 +1,161 @@
+//! The artifact: `{"ids": ["a", "b"]}`, `{"labels": {"a": "normal"}}`, or a CSV with the columns `id` and perhaps `label`.
+
+use dataperf::archive::without_mark;
+use dataperf::json::Json;
+use dataperf::{Reason, Reasons, Rejection, pointer, quote};
+
+const IDS: &str = "ids";
+const LABELS: &str = "labels";
+
+/// One selected example as the artifact has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Selected {
+    /// Where it stands.
+    pub(super) at: String,
+    pub(super) id: String,
+    /// The label that the submitter gives it.
+    pub(super) label: Option<String>,
+}
+
+/// A parsed artifact. What is wrong with its form is carried along, so that the rules can add to it.
+#[derive(Debug)]
+pub struct Submission {
+    /// In the artifact's order, which the training rows have too.
+    pub(super) selected: Vec<Selected>,
+    /// Whether it gives labels, as far as it says anything.
+    pub(super) has_labels: Option<bool>,
+    pub(super) reasons: Reasons,
+}
+
+impl Submission {
+    /// Reads the artifact's form: JSON when it begins with a brace, else a CSV.
+    ///
+    /// # Errors
+    /// A [`Rejection`] when it is neither; a wrong form is reported together with broken rules.
+    pub fn parse(artifact: &[u8]) -> Result<Self, Rejection> {
+        let first = artifact.iter().find(|byte| !byte.is_ascii_whitespace());
+        let looks_like_json = matches!(first, None | Some(b'{' | b'['));
+        if looks_like_json {
+            Self::of_json(artifact)
+        } else {
+            Self::of_csv(artifact)
+        }
+    }
+
+    fn of_json(artifact: &[u8]) -> Result<Self, Rejection> {
+        let mut reasons = Reasons::default();
+        let mut selected = Vec::new();
+        let artifact = Json::parse(artifact)?;
+        let is_object = matches!(artifact, Json::Object(_));
+        let members = artifact.into_members("", &mut reasons);
+        let has = |name: &str| members.iter().any(|(key, _)| key == name);
+        let (has_ids, has_labels) = (has(IDS), has(LABELS));
+        if is_object && has_ids == has_labels {
+            let found = if has_ids { "both are" } else { "neither is" };
+            let message = format!(
+                "{found} there: give `ids`, a list of ids, or `labels`, a label for each id, as the contest asks"
+            );
+            reasons.add(Reason::new("wrong_form", "", message));
+        }
+        for (key, value) in members {
+            match key.as_str() {
+                IDS => {
+                    let ids = value.into_strings("/ids", &mut reasons).into_iter();
+                    selected.extend(ids.map(|(idx, id)| Selected {
+                        at: format!("/ids/{idx}"),
+                        id,
+                        label: None,
+                    }));
+                }
+                LABELS => selected.extend(labelled(value, &mut reasons)),
+                _ => {
+                    let message = format!("there is no {} here: the keys are `ids` or `labels`", quote(&key));
+                    reasons.add(Reason::new("unknown_key", pointer("", &key), message));
+                }
+            }
+        }
+        Ok(Self {
+            selected,
+            has_labels: (has_ids != has_labels).then_some(has_labels),
+            reasons,
+        })
+    }
+
+    fn of_csv(artifact: &[u8]) -> Result<Self, Rejection> {
+        let bytes = without_mark(artifact);
+        if let Err(error) = std::str::from_utf8(bytes) {
+            let at = format!("byte {}", error.valid_up_to());
+            let message = "the file is neither JSON nor a CSV in UTF-8: save it in that encoding";
+            return Err(Reason::new("not_utf8", at, message).into());
+        }
+        let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(bytes);
+        let header: Vec<String> = match reader.headers() {
+            Ok(header) => header.iter().map(|name| name.trim().to_owned()).collect(),
+            Err(error) => return Err(Reason::new("not_csv", "line 1", error.to_string()).into()),
+        };
+        let columns: Vec<&str> = header.iter().map(String::as_str).collect();
+        let has_labels = match columns[..] {
+            ["id"] => false,
+            ["id", "label"] => true,
+            _ => {
+                let message = format!(
+                    "the first line is {} and has to be `id` or `id,label`: send JSON, or a CSV with these columns",
+                    quote(&columns.join(","))
+                );
+                return Err(Reason::new("wrong_form", "line 1", message).into());
+            }
+        };
+        let (mut reasons, mut selected) = (Reasons::default(), Vec::new());
+        for record in reader.records() {
+            let record = match record {
+                Ok(record) => record,
+                Err(error) => {
+                    reasons.add(Reason::new("not_csv", "", error.to_string()));
+                    break;
+                }
+            };
+            let at = format!("line {}", record.position().map_or(0, csv::Position::line));
+            if record.len() != columns.len() {
+                let (limit, actual) = (columns.len() as u64, record.len() as u64);
+                let message =
+                    format!("the line has {actual} fields, the first line {limit}: give each column one");
+                reasons.add(Reason::over("wrong_number_of_fields", at, limit, actual, message));
+                continue;
+            }
+            selected.push(Selected {
+                at,
+                id: record[0].trim().to_owned(),
+                label: has_labels.then(|| record[1].trim().to_owned()),
+            });
+        }
+        Ok(Self {
+            selected,
+            has_labels: Some(has_labels),
+            reasons,
+        })
+    }
+}
+
+/// The members of `labels`. A class may be a word or a number.
+fn labelled(value: Json, reasons: &mut Reasons) -> Vec<Selected> {
+    let mut selected = Vec::new();
+    for (id, value) in value.into_members("/labels", reasons) {
+        let at = pointer("/labels", &id);
+        let label = match value {
+            Json::String(label) => label,
+            Json::Number(number) => number.to_string(),
+            Json::Bool(bool) => bool.to_string(),
+            other => {
+                let message = format!("expected the name of a class here, found {}", other.kind());
+                reasons.add(Reason::new("wrong_type", at, message));
+                continue;
+            }
+        };
+        selected.push(Selected {
+            at,
+            id,
+            label: Some(label),
+        });
+    }
+    selected
+}

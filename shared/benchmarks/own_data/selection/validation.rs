@@ -1,0 +1,159 @@
+//! The rules.
+
+use std::collections::HashMap;
+
+use super::submission::Selected;
+use super::{Frozen, LabelSource, Submission};
+use dataperf::{Reason, Reasons, Rejection, quote};
+
+/// A submission that obeys the rules: the rows to train on, in the artifact's order, and the class of each.
+#[derive(Debug)]
+pub struct Checked {
+    rows: Vec<usize>,
+    classes: Vec<usize>,
+}
+
+impl Checked {
+    /// Rows of the pool.
+    pub(super) fn rows(&self) -> &[usize] {
+        &self.rows
+    }
+
+    /// The class of each row.
+    pub(super) fn classes(&self) -> &[usize] {
+        &self.classes
+    }
+
+    pub(super) fn new(submission: Submission, frozen: &Frozen) -> Result<Self, Rejection> {
+        let Submission {
+            selected,
+            has_labels,
+            mut reasons,
+        } = submission;
+        if let Some(reason) = has_labels.and_then(|has_labels| wrong_form(has_labels, frozen)) {
+            reasons.add(reason);
+        }
+        let (limit, n) = (frozen.max_examples(), selected.len());
+        if n > limit {
+            let message = format!(
+                "{n} examples are selected, this leaderboard allows {limit}: remove {} of them",
+                n - limit
+            );
+            reasons.add(Reason::over(
+                "too_many_examples",
+                "",
+                limit as u64,
+                n as u64,
+                message,
+            ));
+        }
+        let mut first_seen: HashMap<&str, &str> = HashMap::new();
+        let (mut rows, mut classes) = (Vec::with_capacity(n), Vec::with_capacity(n));
+        for example in &selected {
+            if let Some(first) = first_seen.insert(&example.id, &example.at) {
+                let message = format!(
+                    "{} is selected already at `{first}`: remove one of the two",
+                    quote(&example.id)
+                );
+                reasons.add(Reason::new("duplicate_id", &example.at, message));
+                continue;
+            }
+            let row = frozen.row_of(&example.id);
+            if row.is_none() {
+                let message = format!(
+                    "{} is no id of the pool: choose from the pool",
+                    quote(&example.id)
+                );
+                reasons.add(Reason::new("unknown_id", &example.at, message));
+            }
+            if let (Some(row), Some(class)) = (row, class_of(example, row, frozen, &mut reasons)) {
+                rows.push(row);
+                classes.push(class);
+            }
+        }
+        // Where an example is not known, neither is its class: nothing is said of classes then.
+        if reasons.is_empty() {
+            add_missing_classes(&classes, frozen, &mut reasons);
+        }
+        if reasons.is_empty()
+            && let Err(error) =
+                frozen
+                    .scoring()
+                    .model
+                    .check(rows.len(), frozen.n_features(), frozen.scoring().classes.len())
+        {
+            let message = format!("the model can't be trained on {} examples: {error}", rows.len());
+            reasons.add(Reason::new("unusable_size", "", message));
+        }
+        reasons.into_verdict(Self { rows, classes })
+    }
+}
+
+fn wrong_form(has_labels: bool, frozen: &Frozen) -> Option<Reason> {
+    let message = match (frozen.labels(), has_labels) {
+        (LabelSource::Pool, true) => {
+            "labels are given, and this contest trains with the pool's: send `{\"ids\": [...]}`, or a CSV with the column `id` only"
+        }
+        (LabelSource::Submission, false) => {
+            "no labels are given, and in this contest you label what you select: send `{\"labels\": {\"ID\": \"CLASS\", ...}}`, or a \
+             CSV with the columns `id,label`"
+        }
+        _ => return None,
+    };
+    Some(Reason::new("wrong_form", "", message))
+}
+
+/// The class that an example is trained with.
+fn class_of(example: &Selected, row: Option<usize>, frozen: &Frozen, reasons: &mut Reasons) -> Option<usize> {
+    let Some(label) = example
+        .label
+        .as_ref()
+        .filter(|_| frozen.labels() == LabelSource::Submission)
+    else {
+        return row.and_then(|row| frozen.pool_class(row));
+    };
+    let class = frozen.scoring().class_of(label);
+    if class.is_none() {
+        let classes: Vec<String> = frozen
+            .scoring()
+            .classes
+            .iter()
+            .map(|class| quote(class))
+            .collect();
+        let message = format!(
+            "{} is no class: the classes are {}",
+            quote(label),
+            classes.join(", ")
+        );
+        reasons.add(Reason::new("unknown_class", &example.at, message));
+    }
+    class
+}
+
+fn add_missing_classes(classes: &[usize], frozen: &Frozen, reasons: &mut Reasons) {
+    let missing: Vec<String> = frozen
+        .scoring()
+        .classes
+        .iter()
+        .enumerate()
+        .filter(|(class, _)| !classes.contains(class))
+        .map(|(_, name)| quote(name))
+        .collect();
+    if !missing.is_empty() {
+        let (limit, actual) = (
+            frozen.scoring().classes.len(),
+            frozen.scoring().classes.len() - missing.len(),
+        );
+        let message = format!(
+            "no example of {} is selected: select at least one of each class",
+            missing.join(", ")
+        );
+        reasons.add(Reason::over(
+            "missing_class",
+            "",
+            limit as u64,
+            actual as u64,
+            message,
+        ));
+    }
+}

@@ -1,0 +1,170 @@
+//! Frozen tables: features in a `.npy` file, and beside it a `.csv` file with a line for each row.
+//!
+//! Both are forms that participants' own programs read. The manifest says where in the `.npy` file the numbers begin.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use ndarray::Array2;
+
+use dataperf::benchmark::Benchmark;
+use dataperf::dataset::{Dataset, DatasetError};
+use dataperf::encoding::encoding;
+use dataperf::frozen::{FrozenError, Manifest, slice};
+use dataperf::ports::bucket::Bucket;
+use dataperf::quote;
+use dataperf_numerics::numbers::{Encoding, Stored};
+
+/// The name of the matrices.
+pub const FEATURES: &str = "features";
+/// The column with the rows' ids.
+pub const ID: &str = "id";
+/// The column with the rows' classes by name.
+pub const LABEL: &str = "label";
+
+/// The file of a table's features.
+pub fn features_file(table: &str) -> String {
+    format!("{table}.npy")
+}
+
+/// The file of a table's examples: ids and labels.
+pub fn examples_file(table: &str) -> String {
+    format!("{table}.csv")
+}
+
+/// The whole files of a data set that have been read, by path.
+pub(super) type Files = BTreeMap<String, Bytes>;
+
+/// A whole file.
+///
+/// # Errors
+/// [`FrozenError::Damaged`] when it was not read.
+pub(super) fn whole<'a>(files: &'a Files, path: &str) -> Result<&'a Bytes, FrozenError> {
+    files
+        .get(path)
+        .ok_or_else(|| FrozenError::damaged(path, "it was not read"))
+}
+
+/// The rows and columns of a table's features, and how their numbers are stored.
+///
+/// # Errors
+/// [`FrozenError::Damaged`] when there is no such file or it holds no matrix of floats.
+pub(super) fn shape(manifest: &Manifest, table: &str) -> Result<(usize, usize, Encoding), FrozenError> {
+    let path = features_file(table);
+    let tensor = manifest.any_tensor(&path, FEATURES)?;
+    let encoding = encoding(tensor.dtype, None);
+    let (&[n_rows, n_features], Some(encoding)) = (tensor.shape.as_slice(), encoding) else {
+        let why = format!(
+            "it holds {:?} {:?} and no matrix of floats",
+            tensor.dtype, tensor.shape
+        );
+        return Err(FrozenError::damaged(&path, why));
+    };
+    Ok((n_rows, n_features, encoding))
+}
+
+/// A table's features, `(n_rows, n_features)`, as 64-bit floats.
+///
+/// # Errors
+/// [`FrozenError::Damaged`] when the file is not what the manifest says, or a number is not finite.
+pub(super) fn features(manifest: &Manifest, files: &Files, table: &str) -> Result<Array2<f64>, FrozenError> {
+    let path = features_file(table);
+    let (n_rows, n_features, encoding) = shape(manifest, table)?;
+    let bytes = slice(manifest.any_tensor(&path, FEATURES)?, &path, whole(files, &path)?)?;
+    let mut stored = Stored::with_capacity(encoding, n_rows * n_features);
+    stored.extend(&bytes);
+    let numbers = stored.view().to_f64();
+    if numbers.iter().any(|number| !number.is_finite()) {
+        return Err(FrozenError::damaged(&path, "it has a number that is not finite"));
+    }
+    Array2::from_shape_vec((n_rows, n_features), numbers)
+        .map_err(|error| FrozenError::damaged(&path, error.to_string()))
+}
+
+/// A table, whole.
+pub struct Table {
+    /// `(n_rows, n_features)`
+    pub features: Array2<f64>,
+    /// What is said of each row.
+    pub examples: Examples,
+}
+
+/// Reads a table of a data set.
+///
+/// # Errors
+/// [`DatasetError`] when its files are missing or are not what the manifest says.
+pub async fn read<B: Benchmark, S: Bucket>(
+    dataset: &Dataset<B, S>,
+    table: &str,
+) -> Result<Table, DatasetError> {
+    let mut files = Files::new();
+    for path in [features_file(table), examples_file(table)] {
+        let bytes = dataset.file(&path).await?;
+        files.insert(path, bytes);
+    }
+    let features = features(dataset.manifest(), &files, table)?;
+    let examples = Examples::read(&files, table, features.nrows())?;
+    Ok(Table { features, examples })
+}
+
+/// The examples of a table: the named columns, a text for each row.
+pub struct Examples {
+    path: String,
+    columns: BTreeMap<String, Vec<String>>,
+}
+
+impl Examples {
+    /// Reads a table's examples, a line for each of `n_rows` rows of features.
+    ///
+    /// # Errors
+    /// [`FrozenError::Damaged`] when the file is no CSV or has another number of lines.
+    pub(super) fn read(files: &Files, table: &str, n_rows: usize) -> Result<Self, FrozenError> {
+        let path = examples_file(table);
+        let damaged = |why: String| FrozenError::damaged(&path, why);
+        let mut reader = csv::Reader::from_reader(&whole(files, &path)?[..]);
+        let header = reader.headers().map_err(|error| damaged(error.to_string()))?;
+        let names: Vec<String> = header.iter().map(str::to_owned).collect();
+        let mut columns = vec![Vec::with_capacity(n_rows); names.len()];
+        for record in reader.records() {
+            let record = record.map_err(|error| damaged(error.to_string()))?;
+            for (column, field) in columns.iter_mut().zip(&record) {
+                column.push(field.to_owned());
+            }
+        }
+        let n_lines = columns.first().map_or(0, Vec::len);
+        if n_lines != n_rows {
+            return Err(damaged(format!(
+                "it has {n_lines} lines for {n_rows} rows of features"
+            )));
+        }
+        let columns = names.into_iter().zip(columns).collect();
+        Ok(Self { path, columns })
+    }
+
+    /// A column, if there is one.
+    pub fn column(&self, name: &str) -> Option<&[String]> {
+        self.columns.get(name).map(Vec::as_slice)
+    }
+
+    /// A column that there has to be.
+    ///
+    /// # Errors
+    /// [`FrozenError::Damaged`].
+    pub fn required(&self, name: &str) -> Result<&[String], FrozenError> {
+        let missing = || FrozenError::damaged(&self.path, format!("it has no column `{name}`"));
+        self.column(name).ok_or_else(missing)
+    }
+
+    /// The class number of each row.
+    ///
+    /// # Errors
+    /// [`FrozenError::Damaged`] when the column is missing or a name in it is no class.
+    pub fn classes(&self, column: &str, classes: &[String]) -> Result<Vec<u8>, FrozenError> {
+        let number_of: BTreeMap<&str, u8> = classes.iter().map(String::as_str).zip(0..).collect();
+        let class = |name: &String| {
+            let unknown = || FrozenError::damaged(&self.path, format!("{} is no class", quote(name)));
+            number_of.get(name.as_str()).copied().ok_or_else(unknown)
+        };
+        self.required(column)?.iter().map(class).collect()
+    }
+}

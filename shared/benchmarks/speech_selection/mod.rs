@@ -1,0 +1,219 @@
+//! Selection for Speech (paper 2.3.1, A.3): choose at most 25 or 60 clips that train the best keyword spotter.
+//!
+//! The data set has for each language
+//! - `LANGUAGE/train.safetensors`: `embeddings`, `(n_train, 1024)` 32-bit floats, the allowed clips: each target
+//!   word's rows in the order of its source file, words in ascending order, then the nontargets;
+//! - `LANGUAGE/train.row_digests.safetensors`: `row_digests`, to check the rows that a submission chooses;
+//! - `LANGUAGE/train_ids.txt`: the clips' ids, one a line, in the same order;
+//! - `LANGUAGE/eval.safetensors`: `embeddings`, `(n_eval, 1024)`, and `classes`, `(n_eval,)` bytes: 0 is nontarget,
+//!   then the target words in ascending order.
+
+#[cfg(feature = "baselines")]
+mod baselines;
+#[cfg(feature = "import")]
+mod import;
+mod metric;
+mod model;
+mod submission;
+mod validation;
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+pub use model::Frozen;
+pub use submission::Submission;
+pub use validation::Checked;
+
+use dataperf::Direction;
+use dataperf::Feedback;
+use dataperf::Scorecard;
+use dataperf::benchmark::{Benchmark, Leaderboard, RowRequest};
+use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights};
+use dataperf::frozen::{FrozenError, Manifest, ReadRows};
+use dataperf::scorecard::{Form, Metric};
+use dataperf::{Rejection, quote};
+
+/// The name of the matrices in the frozen files.
+pub const EMBEDDINGS: &str = "embeddings";
+/// The name of the eval set's class numbers.
+pub const CLASSES: &str = "classes";
+/// The public challenge's seeds.
+pub const SEEDS: [u32; 10] = [5, 69, 98, 70, 95, 64, 37, 11, 4, 32];
+/// The public challenge's limits on the number of clips: a board each, in every language.
+pub const MAX_CLIPS: [usize; 2] = [25, 60];
+
+/// The frozen file of a language's allowed training clips.
+pub fn train_file(language: &str) -> String {
+    format!("{language}/train.safetensors")
+}
+
+/// The frozen file of the allowed training clips' ids.
+pub fn train_ids_file(language: &str) -> String {
+    format!("{language}/train_ids.txt")
+}
+
+/// The frozen file of a language's eval set.
+pub fn eval_file(language: &str) -> String {
+    format!("{language}/eval.safetensors")
+}
+
+/// The manifest's parameters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    /// The languages by their code.
+    pub languages: BTreeMap<String, Language>,
+    /// The boards by name.
+    pub leaderboards: BTreeMap<String, Limits>,
+    /// The seeds whose scores are averaged.
+    pub seeds: Vec<u32>,
+}
+
+/// Which rows of a language's training matrix belong to what.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Language {
+    /// The target words' rows. Class numbers follow the ascending order of the words, from 1.
+    pub targets: BTreeMap<String, Rows>,
+    /// The nontargets' rows.
+    pub nontargets: Rows,
+}
+
+/// Consecutive rows of the training matrix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rows {
+    /// The first row.
+    pub first: usize,
+    /// How many.
+    pub n: usize,
+}
+
+impl Rows {
+    /// Whether `row` is one of them.
+    pub fn contains(self, row: usize) -> bool {
+        row >= self.first && row - self.first < self.n
+    }
+}
+
+/// A board's language and limit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// The language's code.
+    pub language: String,
+    /// The most clips a submission may choose, targets and nontargets together.
+    pub max_clips: usize,
+}
+
+impl Parameters {
+    fn of(manifest: &Manifest) -> Result<Self, FrozenError> {
+        manifest.parameters()
+    }
+
+    fn limits(&self, leaderboard: &str) -> Result<&Limits, FrozenError> {
+        self.leaderboards
+            .get(leaderboard)
+            .ok_or_else(|| FrozenError::Manifest {
+                why: format!("it has no leaderboard {}", quote(leaderboard)),
+            })
+    }
+}
+
+/// The benchmark.
+pub struct SpeechSelection;
+
+impl Benchmark for SpeechSelection {
+    const ID: &'static str = "speech-selection";
+    const ABOUT: &'static str = "choose the clips that train the best keyword spotter";
+    const MAX_ARTIFACT_BYTES: u64 = 1 << 20;
+    const DIRECTION: Direction = Direction::HigherIsBetter;
+    const SCORE_RANGE: RangeInclusive<f64> = 0.0..=1.0;
+    const METRICS: &'static [Metric] = &[
+        Metric::value("per_seed", "score of each seed", Feedback::Metrics).of(Form::Trials {
+            over: "seed",
+            labels: Some("seeds"),
+        }),
+        Metric::value("seeds", "seeds", Feedback::Score).of(Form::Labels),
+        Metric::value("std", "standard deviation over the seeds", Feedback::Metrics),
+        Metric::value("f1_per_class/*", "F1 of each class", Feedback::Metrics),
+        Metric::value("n_clips", "clips", Feedback::Score),
+        Metric::value("n_nontargets", "nontarget clips", Feedback::Score),
+        Metric::value("n_eval", "eval clips", Feedback::Metrics),
+    ];
+
+    type Frozen = Frozen;
+    type Submission = Submission;
+    type Checked = Checked;
+
+    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
+        let about = |limits: &Limits| format!("at most {} clips of `{}`", limits.max_clips, limits.language);
+        let parameters = Parameters::of(manifest)?;
+        let boards = parameters.leaderboards.iter();
+        Ok(boards
+            .map(|(name, limits)| Leaderboard::new(name, about(limits)))
+            .collect())
+    }
+
+    /// A language has one eval set, however many clips its boards allow.
+    fn evaluations(manifest: &Manifest) -> Result<BTreeMap<String, String>, FrozenError> {
+        let boards = Parameters::of(manifest)?.leaderboards.into_iter();
+        Ok(boards.map(|(name, limits)| (name, limits.language)).collect())
+    }
+
+    fn whole_files(manifest: &Manifest, leaderboard: &str) -> Result<Vec<String>, FrozenError> {
+        let parameters = Parameters::of(manifest)?;
+        let language = &parameters.limits(leaderboard)?.language;
+        Ok(vec![eval_file(language), train_ids_file(language)])
+    }
+
+    fn decode(
+        manifest: &Manifest,
+        leaderboard: &str,
+        files: &BTreeMap<String, Bytes>,
+    ) -> Result<Frozen, FrozenError> {
+        Frozen::decode(manifest, leaderboard, files)
+    }
+
+    fn parse(artifact: &[u8]) -> Result<Submission, Rejection> {
+        Submission::parse(artifact)
+    }
+
+    fn validate(submission: Submission, frozen: &Frozen, _found: &[ReadRows]) -> Result<Checked, Rejection> {
+        Checked::new(submission, frozen)
+    }
+
+    fn parts(checked: &Checked, frozen: &Frozen) -> Vec<Vec<RowRequest>> {
+        let file = train_file(frozen.language());
+        vec![vec![RowRequest {
+            file,
+            tensor: EMBEDDINGS.into(),
+            rows: checked.rows().to_vec(),
+        }]]
+    }
+
+    fn run(checked: &Checked, frozen: &Frozen, _: usize, rows: &[ReadRows]) -> Result<Evidence, FrozenError> {
+        let [chosen] = rows else {
+            return Err(FrozenError::damaged(
+                &train_file(frozen.language()),
+                "its rows were not read",
+            ));
+        };
+        model::evidence(checked, frozen, chosen)
+    }
+
+    fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {
+        metric::scorecard(frozen, evidence, weights)
+    }
+
+    fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+        metric::eval_items(frozen)
+    }
+
+    fn replicates(frozen: &Frozen, evidence: &Evidence, draws: &Draws) -> Result<Vec<f64>, EvidenceError> {
+        metric::replicates(frozen, evidence, draws)
+    }
+}

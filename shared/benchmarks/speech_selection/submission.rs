@@ -1,0 +1,76 @@
+//! The artifact: `{"targets": {"job": ["job/1.wav", ...], ...}, "nontargets": ["about/2.wav", ...]}`.
+
+use dataperf::json::Json;
+use dataperf::{Reason, Reasons, Rejection, pointer, quote};
+
+/// One listed clip: its index in its list and its id.
+pub(super) type Listed = (usize, String);
+
+/// A parsed artifact. What is wrong with its form is carried along, so that the rules can add to it.
+#[derive(Debug)]
+pub struct Submission {
+    /// The words in the order of the artifact's keys: the rows of the training matrix follow it.
+    pub(super) targets: Option<Vec<(String, Vec<Listed>)>>,
+    pub(super) nontargets: Option<Vec<Listed>>,
+    pub(super) reasons: Reasons,
+}
+
+impl Submission {
+    /// Reads the artifact's form.
+    ///
+    /// # Errors
+    /// A [`Rejection`] when it is not JSON at all; a wrong form is reported together with broken rules.
+    pub fn parse(artifact: &[u8]) -> Result<Self, Rejection> {
+        let artifact = Json::parse(artifact)?;
+        let is_object = matches!(artifact, Json::Object(_));
+        let mut reasons = Reasons::default();
+        let (mut targets, mut nontargets) = (None, None);
+        for (key, value) in artifact.into_members("", &mut reasons) {
+            match key.as_str() {
+                "targets" => targets = Some(words(value, &mut reasons)),
+                "nontargets" => nontargets = Some(list(value, "/nontargets", &mut reasons)),
+                _ => {
+                    let message = format!(
+                        "the key {} has no meaning here: a submission has `targets` and `nontargets` only",
+                        quote(&key)
+                    );
+                    reasons.add(Reason::new("unknown_key", pointer("", &key), message));
+                }
+            }
+        }
+        if is_object {
+            for (key, is_missing) in [
+                ("targets", targets.is_none()),
+                ("nontargets", nontargets.is_none()),
+            ] {
+                if is_missing {
+                    let message = format!("the key `{key}` is missing: add it");
+                    reasons.add(Reason::new("missing_key", "", message));
+                }
+            }
+        }
+        Ok(Self {
+            targets: targets.flatten(),
+            nontargets: nontargets.flatten(),
+            reasons,
+        })
+    }
+}
+
+/// The lists by word; `None` when they are no object.
+fn words(value: Json, reasons: &mut Reasons) -> Option<Vec<(String, Vec<Listed>)>> {
+    let is_object = matches!(value, Json::Object(_));
+    let words = value.into_members("/targets", reasons).into_iter();
+    let words = words.map(|(word, clips)| {
+        let clips = clips.into_strings(&pointer("/targets", &word), reasons);
+        (word, clips)
+    });
+    let words = words.collect();
+    is_object.then_some(words)
+}
+
+fn list(value: Json, at: &str, reasons: &mut Reasons) -> Option<Vec<Listed>> {
+    let is_array = matches!(value, Json::Array(_));
+    let clips = value.into_strings(at, reasons);
+    is_array.then_some(clips)
+}

@@ -1,0 +1,292 @@
+//! A score is a pure function of evidence and weights: one law for every benchmark, on the demo's real data.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "helpers of tests")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use dataperf::dataset::{Dataset, Integrity};
+use dataperf::evaluate::{Evaluated, evaluate, gather};
+use dataperf::evidence::{Draws, Evidence, EvidenceError, Repeats, Weights};
+use dataperf::frozen::{MANIFEST, Manifest};
+use dataperf::{Benchmark, Digest, Ending, Scorecard, Verdict};
+use dataperf_benchmarks::vision_debugging::VisionDebugging;
+use dataperf_benchmarks::{data_acquisition, own_data, speech_selection, vision_debugging, vision_selection};
+use dataperf_datasets::{DirectoryBucket, Import, Silent, import};
+use dataperf_numerics::bootstrap::N_DRAWS;
+use dataperf_numerics::metrics::mean;
+use serde_json::{Value, json};
+
+fn demo(benchmark: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../demo")
+        .join(benchmark)
+}
+
+fn open<B: Benchmark>(directory: &Path) -> Dataset<B, DirectoryBucket> {
+    let bucket = DirectoryBucket::new(directory);
+    pollster::block_on(Dataset::open(bucket, String::new(), None, Integrity::Digests)).expect("a data set")
+}
+
+/// The demo's legal submissions: each board with each artifact and the score of the reference.
+fn submissions<B: Benchmark>() -> Vec<(String, Vec<u8>, f64)> {
+    let expected = fs::read(demo(B::ID).join("expected_scores.json")).expect("expected scores");
+    let expected: Value = serde_json::from_slice(&expected).expect("json");
+    let scored = expected["scored"].as_object().expect("scores by file").iter();
+    let read = |(name, of_file): (&String, &Value)| {
+        let (board, _) = name.split_once('/').expect("a board's folder");
+        let artifact = fs::read(demo(B::ID).join("submissions").join(name)).expect("a submission");
+        // where there are no measures beside it, the score alone is in the file
+        let score = of_file.as_f64().or_else(|| of_file["score"].as_f64());
+        (board.to_owned(), artifact, score.expect("a score"))
+    };
+    scored.map(read).collect()
+}
+
+fn gathered<B: Benchmark>(
+    dataset: &Dataset<B, DirectoryBucket>,
+    board: &str,
+    artifact: &[u8],
+) -> Evaluated<B> {
+    let gathered = pollster::block_on(gather(dataset, board, artifact)).expect("the data set is whole");
+    gathered.expect("the submission obeys the rules")
+}
+
+fn judged<B: Benchmark>(dataset: &Dataset<B, DirectoryBucket>, board: &str, artifact: &[u8]) -> Verdict {
+    let verdict = pollster::block_on(evaluate(dataset, board, artifact)).expect("the data set is whole");
+    assert_eq!(verdict.status, Ending::Scored, "{:?}", verdict.reasons);
+    verdict
+}
+
+fn assert_same(card: &Scorecard, verdict: &Verdict, about: &str) {
+    assert_eq!(
+        Some(card.score.to_bits()),
+        verdict.score.map(f64::to_bits),
+        "{about}"
+    );
+    assert_eq!(card.metrics, verdict.metrics, "{about}");
+}
+
+/// The frozen file of a unit's eval set.
+fn eval_file<B: Benchmark>(unit: &str) -> String {
+    match B::ID {
+        "speech-selection" => speech_selection::eval_file(unit),
+        "vision-selection" => vision_selection::test_file(unit),
+        "vision-debugging" => vision_debugging::test_file(unit),
+        "data-acquisition" => data_acquisition::buyer_file(unit.parse().expect("a market's number")),
+        "selection" | "debugging" | "acquisition" | "curation" => own_data::table::features_file(unit),
+        other => panic!("where are the eval sets of {other}?"),
+    }
+}
+
+/// Weights from 0 to 3 for each item, by no rule that follows from the items.
+fn multiplicities(evidence: &Evidence, seed: u32) -> BTreeMap<String, Vec<u32>> {
+    let mut state = seed;
+    let mut draw = |_| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state >> 30
+    };
+    let units = evidence.units().iter();
+    units
+        .map(|(name, unit)| (name.clone(), (0..unit.n_items()).map(&mut draw).collect()))
+        .collect()
+}
+
+/// The data set in which each item of the eval sets stands as often as its weight says.
+fn repeated<B: Benchmark>(from: &Path, to: &Path, weights: &BTreeMap<String, Vec<u32>>) {
+    let mut manifest =
+        Manifest::parse(&fs::read(from.join(MANIFEST)).expect("a manifest"), B::ID).expect("a manifest");
+    let weight_of: BTreeMap<String, &Vec<u32>> = weights
+        .iter()
+        .map(|(unit, weights)| (eval_file::<B>(unit), weights))
+        .collect();
+    for (path, entry) in &mut manifest.files {
+        let mut bytes = fs::read(from.join(path)).expect("a frozen file");
+        if let Some(weights) = weight_of.get(path) {
+            let mut repeated = Vec::new();
+            for tensor in entry.tensors.values_mut() {
+                assert_eq!(tensor.n_rows(), weights.len(), "{path}");
+                repeated.resize(repeated.len().next_multiple_of(64), 0);
+                let begin = repeated.len() as u64;
+                for (row, &weight) in weights.iter().enumerate() {
+                    let range = tensor.row_range(row).expect("a row");
+                    for _ in 0..weight {
+                        repeated.extend(&bytes[range.start as usize..range.end as usize]);
+                    }
+                }
+                tensor.begin = begin;
+                tensor.shape[0] = weights.iter().sum::<u32>() as usize;
+            }
+            bytes = repeated;
+            (entry.n_bytes, entry.digest) = (bytes.len() as u64, Digest::of(&bytes));
+        }
+        // own data has a line for each item beside the features
+        let features = path.strip_suffix(".csv").map(own_data::table::features_file);
+        if let Some(weights) = features.and_then(|features| weight_of.get(&features)) {
+            let text = String::from_utf8(bytes).expect("a CSV");
+            let (header, lines) = text.split_once('\n').expect("a header");
+            let lines = lines.lines().zip(weights.iter());
+            let repeated = lines.flat_map(|(line, &weight)| std::iter::repeat_n(line, weight as usize));
+            bytes = format!("{header}\n{}\n", repeated.collect::<Vec<_>>().join("\n")).into_bytes();
+            (entry.n_bytes, entry.digest) = (bytes.len() as u64, Digest::of(&bytes));
+        }
+        let path = to.join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, bytes).expect("a file");
+    }
+    fs::write(to.join(MANIFEST), manifest.to_bytes().expect("a manifest")).expect("a file");
+}
+
+/// What a draw makes of a score is the score of the draw's weights, to the last bit. Trials are drawn besides: there it is the
+/// mean over the trials that a draw takes, market by market.
+fn replicates_are_the_scores_of_their_weights<B: Import>(dataset: &Dataset<B, DirectoryBucket>) {
+    for (board, artifact, _) in submissions::<B>() {
+        let Evaluated { frozen, evidence, .. } = gathered(dataset, &board, &artifact);
+        let draws = Draws::new(B::eval_items(&frozen).expect("hidden items"));
+        let replicates = B::replicates(&frozen, &evidence, &draws).expect("whole evidence");
+        assert_eq!(replicates.len(), N_DRAWS);
+        for draw in [0, 1, 31, 32, 500, N_DRAWS - 1] {
+            let card = B::score(&frozen, &evidence, &draws.weights(draw)).expect("a score");
+            let units = evidence.units().iter();
+            let of_trials: Vec<f64> = units
+                .filter(|(_, unit)| matches!(unit.repeats(), Repeats::Trials(_)))
+                .map(|(name, unit)| {
+                    let of_unit = match card.metrics.get("markets") {
+                        Some(markets) => &markets[name]["per_trial"],
+                        None => &card.metrics["per_trial"],
+                    };
+                    let values: Vec<f64> = serde_json::from_value(of_unit.clone()).expect("numbers");
+                    let trials = draws.trials(name, unit.repeats().len()).expect("a unit");
+                    trials.mean(draw, &values)
+                })
+                .collect();
+            let expected = if of_trials.is_empty() {
+                card.score
+            } else {
+                mean(&of_trials)
+            };
+            let about = format!("{}, {board}, draw {draw}", B::ID);
+            assert_eq!(replicates[draw].to_bits(), expected.to_bits(), "{about}");
+        }
+        let spread = replicates.iter().fold(f64::MIN, |a, &b| a.max(b))
+            - replicates.iter().fold(f64::MAX, |a, &b| a.min(b));
+        assert!(spread > 0.0, "{}, {board}: the draws change nothing", B::ID);
+    }
+}
+
+/// With unit weights, however they are given and wherever the evidence has been, the score is the receipt's.
+fn unit_weights_give_the_receipts_score<B: Import>(dataset: &Dataset<B, DirectoryBucket>) {
+    for (board, artifact, expected) in submissions::<B>() {
+        let about = format!("{}, {board}", B::ID);
+        let verdict = judged(dataset, &board, &artifact);
+        let score = verdict.score.expect("a score");
+        assert!(
+            (score - expected).abs() < 1e-12,
+            "{about}: {score} and {expected}"
+        );
+        let Evaluated {
+            frozen,
+            evidence,
+            provenance,
+        } = gathered(dataset, &board, &artifact);
+        assert_eq!(Some(provenance.artifact), verdict.artifact);
+        let bytes = evidence.to_bytes(&provenance).expect("evidence of this size");
+        let (of, read) = Evidence::from_bytes(&bytes).expect("what was written");
+        assert_eq!((&of, &read), (&provenance, &evidence), "{about}");
+        let of_units = evidence.units().iter();
+        let ones = of_units
+            .map(|(name, unit)| (name.clone(), vec![1; unit.n_items()]))
+            .collect();
+        for (kind, weights) in [
+            ("implied", Weights::ones()),
+            ("spelled out", Weights::of_units(ones)),
+        ] {
+            let card = B::score(&frozen, &read, &weights).expect("a score");
+            assert_same(&card, &verdict, &format!("{about}, ones {kind}"));
+        }
+    }
+}
+
+/// A weight is the same as an item that stands so often in the eval set, or not at all.
+fn weights_are_multiplicities<B: Import>(dataset: &Dataset<B, DirectoryBucket>, directory: &Path) {
+    for (idx, (board, artifact, _)) in submissions::<B>().iter().enumerate().step_by(4) {
+        let Evaluated { frozen, evidence, .. } = gathered(dataset, board, artifact);
+        let weights = multiplicities(&evidence, idx as u32);
+        let to = directory.join(format!("repeated-{idx}"));
+        repeated::<B>(&directory.join("frozen"), &to, &weights);
+        let verdict = judged(&open::<B>(&to), board, artifact);
+        let card = B::score(&frozen, &evidence, &Weights::of_units(weights)).expect("a score");
+        assert_same(&card, &verdict, &format!("{}, {board}, submission {idx}", B::ID));
+        let ones = B::score(&frozen, &evidence, &Weights::ones()).expect("a score");
+        assert_ne!(card.metrics, ones.metrics, "the weights changed nothing");
+    }
+}
+
+fn law<B: Import>() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    import::<B>(&demo(B::ID), &directory.path().join("frozen"), &Silent).expect("the demo can be imported");
+    let dataset = open::<B>(&directory.path().join("frozen"));
+    unit_weights_give_the_receipts_score(&dataset);
+    replicates_are_the_scores_of_their_weights(&dataset);
+    weights_are_multiplicities(&dataset, directory.path());
+}
+
+#[test]
+fn every_score_is_a_function_of_evidence_and_weights() {
+    macro_rules! all {
+        ($($benchmark:ty,)*) => { $(law::<$benchmark>();)* };
+    }
+    dataperf_benchmarks::for_each_benchmark!(all);
+}
+
+/// A curve that was computed up to the target tells the score of weights that reach it as soon, and no other's.
+#[test]
+fn a_cut_curve_tells_only_what_it_knows() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (whole, cut) = (directory.path().join("frozen"), directory.path().join("cut"));
+    import::<VisionDebugging>(&demo(VisionDebugging::ID), &whole, &Silent).expect("the demo can be imported");
+    repeated::<VisionDebugging>(&whole, &cut, &BTreeMap::new());
+    let mut manifest: Value =
+        serde_json::from_slice(&fs::read(cut.join(MANIFEST)).expect("a manifest")).expect("json");
+    manifest["parameters"]["curves"] = json!("until_target");
+    fs::write(cut.join(MANIFEST), manifest.to_string()).expect("a manifest");
+    let (whole, cut) = (open::<VisionDebugging>(&whole), open::<VisionDebugging>(&cut));
+    let (mut n_known, mut n_unknown) = (0, 0);
+    for (board, artifact, _) in submissions::<VisionDebugging>() {
+        let whole = gathered(&whole, &board, &artifact);
+        let cut = gathered(&cut, &board, &artifact);
+        let n_models = |evidence: &Evidence| -> usize {
+            evidence.units().values().map(|unit| unit.repeats().len()).sum()
+        };
+        assert!(n_models(&cut.evidence) <= n_models(&whole.evidence));
+        for seed in 0..40 {
+            let weights = Weights::of_units(multiplicities(&whole.evidence, seed));
+            let expected = VisionDebugging::score(&whole.frozen, &whole.evidence, &weights).expect("a score");
+            let is_known = cut.evidence.units().iter().all(|(task, unit)| {
+                let first = expected.metrics["tasks"][task]["first_step"]
+                    .as_u64()
+                    .expect("a step");
+                let fixes = unit.repeats().fixes().expect("fixes");
+                // from the last model on every label is right, and that model is always there
+                first < u64::from(fixes.n_known) || fixes.n_known + 1 >= fixes.models[fixes.models.len() - 1]
+            });
+            match VisionDebugging::score(&cut.frozen, &cut.evidence, &weights) {
+                Ok(card) => {
+                    assert!(is_known);
+                    assert_eq!(card.score.to_bits(), expected.score.to_bits());
+                    n_known += 1;
+                }
+                Err(error) => {
+                    assert!(matches!(error, EvidenceError::CutOff { .. }), "{error}");
+                    assert!(!is_known, "{error}");
+                    n_unknown += 1;
+                }
+            }
+        }
+    }
+    assert!(
+        n_known > 0 && n_unknown > 0,
+        "{n_known} known, {n_unknown} unknown"
+    );
+}

@@ -1,0 +1,488 @@
+//! Folders of own data: what is imported, and everything that is refused, said at once.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
+
+use std::fs;
+use std::path::Path;
+
+use dataperf::Digest;
+use dataperf::dataset::{Dataset, Integrity};
+use dataperf::evaluate::{check, evaluate};
+use dataperf::frozen::Manifest;
+use dataperf_benchmarks::own_data::acquisition::Acquisition;
+use dataperf_benchmarks::own_data::debugging::Debugging;
+use dataperf_benchmarks::own_data::selection::Selection;
+use dataperf_datasets::{DirectoryBucket, Import, Silent, export_kit, import};
+use tempfile::TempDir;
+
+const DOCUMENT: &str = "schema: 1\n\
+    task: selection\n\
+    title: Two kinds\n\
+    leaderboards:\n\
+    \x20 - {name: few, max_examples: 4}\n\
+    classes: [a, b]\n\
+    pool: {features: pool.csv, examples: pool-labels.csv}\n\
+    eval: {features: eval.csv, examples: eval-labels.csv}\n\
+    model: {kind: nearest_centroid}\n\
+    metric: accuracy\n";
+
+/// A small contest of `selection`.
+fn contest() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    write(&folder, "task.yaml", DOCUMENT);
+    write(&folder, "pool.csv", "x,y\n0,0\n0.5,0\n5,5\n5.5,5\n6,5\n");
+    write(
+        &folder,
+        "pool-labels.csv",
+        "id,label\np1,a\np2,a\np3,b\np4,b\np5,b\n",
+    );
+    write(&folder, "eval.csv", "x,y\n0.1,0.1\n5.1,5.1\n4.9,5.2\n");
+    write(&folder, "eval-labels.csv", "label\na\nb\nb\n");
+    folder
+}
+
+fn write(folder: &TempDir, name: &str, text: &str) {
+    fs::write(folder.path().join(name), text).unwrap();
+}
+
+/// Changes the document.
+fn with(folder: &TempDir, from: &str, to: &str) {
+    let path = folder.path().join("task.yaml");
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.contains(from), "{from}");
+    fs::write(path, text.replace(from, to)).unwrap();
+}
+
+fn frozen<B: Import>(folder: &Path) -> (TempDir, Digest) {
+    let out = tempfile::tempdir().unwrap();
+    let digest = import::<B>(folder, &out.path().join("frozen"), &Silent).unwrap();
+    (out, digest)
+}
+
+/// What is refused, and that nothing is written.
+fn refused<B: Import>(folder: &TempDir) -> String {
+    let out = tempfile::tempdir().unwrap();
+    let error = import::<B>(folder.path(), &out.path().join("frozen"), &Silent).expect_err("refused");
+    assert_eq!(
+        fs::read_dir(out.path()).unwrap().count(),
+        0,
+        "something was written"
+    );
+    error.to_string()
+}
+
+fn verdict<B: Import>(folder: &Path, board: &str, artifact: &str) -> dataperf::Verdict {
+    let (out, _) = frozen::<B>(folder);
+    let bucket = DirectoryBucket::new(out.path().join("frozen"));
+    let dataset = Dataset::<B, _>::open(bucket, String::new(), None, Integrity::Digests);
+    let dataset = pollster::block_on(dataset).unwrap();
+    pollster::block_on(evaluate(&dataset, board, artifact.as_bytes())).unwrap()
+}
+
+fn codes(verdict: &dataperf::Verdict) -> Vec<(&str, &str)> {
+    verdict
+        .reasons
+        .iter()
+        .map(|reason| (reason.code.as_str(), reason.at.as_str()))
+        .collect()
+}
+
+#[test]
+fn a_contest_is_scored() {
+    let folder = contest();
+    let scored = verdict::<Selection>(folder.path(), "few", r#"{"ids": ["p1", "p3"]}"#);
+    assert_eq!(scored.score, Some(1.0), "{scored:?}");
+    assert_eq!(
+        scored.metrics["n_per_class"],
+        serde_json::json!({ "a": 1, "b": 1 })
+    );
+    let csv = verdict::<Selection>(folder.path(), "few", "id\np1\np3\n");
+    assert_eq!((csv.score, csv.metrics), (scored.score, scored.metrics));
+}
+
+#[test]
+fn every_broken_rule_of_a_selection_is_said() {
+    let folder = contest();
+    let ids = r#"{"ids": ["p1", "p9", "p1", "p2", "p3"], "more": 1}"#;
+    let rejected = verdict::<Selection>(folder.path(), "few", ids);
+    assert_eq!(
+        codes(&rejected),
+        [
+            ("unknown_key", "/more"),
+            ("too_many_examples", ""),
+            ("unknown_id", "/ids/1"),
+            ("duplicate_id", "/ids/2")
+        ]
+    );
+    let of = |artifact: &str| verdict::<Selection>(folder.path(), "few", artifact);
+    assert_eq!(codes(&of(r#"{"ids": ["p1", "p2"]}"#)), [("missing_class", "")]);
+    assert_eq!(codes(&of(r#"{"ids": []}"#)), [("missing_class", "")]);
+    assert_eq!(
+        codes(&of(r#"{"labels": {"p1": "a", "p3": "b"}}"#)),
+        [("wrong_form", "")]
+    );
+    assert_eq!(codes(&of("id,label\np1,a\n")), [("wrong_form", ""),]);
+    assert_eq!(
+        codes(&of("id\np1,a\np3\n")),
+        [("wrong_number_of_fields", "line 2")]
+    );
+    assert_eq!(codes(&of("name\np1\n")), [("wrong_form", "line 1")]);
+    assert_eq!(codes(&of("{}")), [("wrong_form", "")]);
+}
+
+#[test]
+fn submitters_label_what_they_select_where_the_document_says_so() {
+    let folder = contest();
+    with(
+        &folder,
+        "metric: accuracy",
+        "metric: accuracy\nlabels: submission",
+    );
+    write(&folder, "pool-labels.csv", "id\np1\np2\np3\np4\np5\n");
+    let of = |artifact: &str| verdict::<Selection>(folder.path(), "few", artifact);
+    assert_eq!(of(r#"{"labels": {"p1": "a", "p3": "b"}}"#).score, Some(1.0));
+    assert_eq!(
+        of(r#"{"labels": {"p1": "b", "p3": "a"}}"#).score,
+        Some(0.0),
+        "the submitter's labels count"
+    );
+    assert_eq!(
+        codes(&of(r#"{"labels": {"p1": "a", "p3": "c"}}"#)),
+        [("unknown_class", "/labels/p3")]
+    );
+    assert_eq!(codes(&of(r#"{"ids": ["p1", "p3"]}"#))[0], ("wrong_form", ""));
+}
+
+#[test]
+fn everything_wrong_with_a_folder_is_said_at_once() {
+    let folder = contest();
+    with(&folder, "schema: 1", "schema: 2\nmetrik: accuracy");
+    with(&folder, "max_examples: 4", "max_examples: four, abut: x");
+    with(&folder, "classes: [a, b]", "classes: [a, a]");
+    write(&folder, "pool.csv", "x,y\n0,NaN\n0.5,0\n5\n5.5,5\n6,5\n");
+    write(&folder, "pool-labels.csv", "id,label\np1,a\np1,a\np3,\n");
+    let said = refused::<Selection>(&folder);
+    for part in [
+        "line 1, column 9: `schema` is 2",
+        "line 2, column 1: there is no `metrik` here: did you mean `metric`",
+        "`abut`",
+        "`max_examples` is a number",
+        "the class `a` is there twice",
+        "`pool.csv` line 2, column 2: it is NaN",
+        "`pool.csv` line 4: it has 1 numbers",
+        "`pool-labels.csv` line 4, column `label`: it is empty",
+    ] {
+        assert!(said.contains(part), "{part} is not in {said}");
+    }
+}
+
+#[test]
+fn files_that_contradict_the_document_or_each_other_are_refused() {
+    let cases: [(&str, &str, &str); 9] = [
+        (
+            "pool-labels.csv",
+            "id,label\np1,a\np2,a\np3,b\np4,c\np5,b\n",
+            "line 5, column `label`: `c` is no class",
+        ),
+        (
+            "pool-labels.csv",
+            "id,label\np1,a\np2,a\np3,a\np4,a\np5,a\n",
+            "no example of `b`",
+        ),
+        (
+            "pool-labels.csv",
+            "id,label\np1,a\np2,a\np3,b\n",
+            "has 5 rows, and `pool-labels.csv` has 3 examples",
+        ),
+        (
+            "pool-labels.csv",
+            "id,label\np1,a\np2,a\np1,b\np4,b\np5,b\n",
+            "line 4: the id `p1` is there already",
+        ),
+        ("pool-labels.csv", "name,label\np1,a\n", "has no column `id`"),
+        (
+            "eval.csv",
+            "x\n0.1\n5.1\n4.9\n",
+            "the rows of `eval.csv` have 1 numbers, and those of `pool.csv` 2",
+        ),
+        (
+            "eval.csv",
+            "x,y\n0,0\n5.1,5.1\n4.9,5.2\n",
+            "1 rows of `eval.csv` are in `pool.csv` as well",
+        ),
+        ("eval.csv", "1,2\n0,0\n5.1,5.1\n", "its first line has numbers"),
+        ("eval.csv", "x,y\n0,abc\n", "`abc` is no number"),
+    ];
+    for (file, text, part) in cases {
+        let folder = contest();
+        write(&folder, file, text);
+        let said = refused::<Selection>(&folder);
+        assert!(said.contains(part), "{part} is not in {said}");
+    }
+    let folder = contest();
+    write(&folder, "eval.csv", "x,y\n0,0\n5.1,5.1\n4.9,5.2\n");
+    with(
+        &folder,
+        "metric: accuracy",
+        "metric: accuracy\nallow_duplicates: true",
+    );
+    frozen::<Selection>(folder.path());
+}
+
+#[test]
+fn paths_stay_within_the_folder() {
+    let outside = tempfile::tempdir().unwrap();
+    fs::write(outside.path().join("pool.csv"), "x,y\n0,0\n").unwrap();
+    for path in ["../pool.csv", "/etc/passwd", "a/../../pool.csv"] {
+        let folder = contest();
+        with(&folder, "features: pool.csv", &format!("features: {path}"));
+        let said = refused::<Selection>(&folder);
+        assert!(said.contains("no path below the folder"), "{said}");
+    }
+    let folder = contest();
+    fs::remove_file(folder.path().join("pool.csv")).unwrap();
+    std::os::unix::fs::symlink(outside.path().join("pool.csv"), folder.path().join("pool.csv")).unwrap();
+    assert!(refused::<Selection>(&folder).contains("symbolic link"));
+}
+
+#[test]
+fn a_folder_without_a_usable_document_is_refused() {
+    let folder = contest();
+    fs::remove_file(folder.path().join("task.yaml")).unwrap();
+    assert!(refused::<Selection>(&folder).contains("dataperf dataset init"));
+    for (text, part) in [
+        ("- a\n", "keys with values"),
+        ("a: [", "no YAML"),
+        ("", "keys with values"),
+        ("task: debugging\n", "`schema` is missing"),
+    ] {
+        write(&folder, "task.yaml", text);
+        let said = refused::<Selection>(&folder);
+        assert!(said.contains(part), "{text:?}: {said}");
+    }
+    write(
+        &folder,
+        "task.yaml",
+        &DOCUMENT.replace("task: selection", "task: debugging"),
+    );
+    assert!(
+        refused::<Selection>(&folder).contains("the task is `debugging`, and it is imported as `selection`")
+    );
+    let other_model = DOCUMENT.replace("nearest_centroid", "gradient_bosting");
+    write(&folder, "task.yaml", &other_model);
+    assert!(refused::<Selection>(&folder).contains("did you mean `gradient_boosting`"));
+    let seeds = DOCUMENT.replace("metric: accuracy", "metric: accuracy\nseeds: [1, 2]");
+    write(&folder, "task.yaml", &seeds);
+    assert!(refused::<Selection>(&folder).contains("only `soft_voting` draws"));
+    let k = DOCUMENT.replace("{kind: nearest_centroid}", "{kind: k_nearest, k: 5}");
+    write(&folder, "task.yaml", &k);
+    assert!(refused::<Selection>(&folder).contains("the model can't be trained on 4 examples"));
+}
+
+#[test]
+fn the_kit_validates_and_holds_nothing_hidden() {
+    let folder = contest();
+    let (out, _) = frozen::<Selection>(folder.path());
+    let from = out.path().join("frozen");
+    let manifest = Manifest::parse(&fs::read(from.join("manifest.json")).unwrap(), "selection").unwrap();
+    let kit = out.path().join("kit");
+    let files = export_kit::<Selection>(&from, &manifest, &kit)
+        .unwrap()
+        .expect("a kit");
+    assert!(files.iter().all(|file| file.starts_with("public/")), "{files:?}");
+    let bucket = DirectoryBucket::new(&kit);
+    let dataset = pollster::block_on(Dataset::<Selection, _>::open(
+        bucket,
+        String::new(),
+        None,
+        Integrity::Digests,
+    ))
+    .unwrap();
+    let valid = pollster::block_on(check(&dataset, "few", br#"{"ids": ["p1", "p3"]}"#)).unwrap();
+    assert!(valid.is_ok());
+    let scored = pollster::block_on(evaluate(&dataset, "few", br#"{"ids": ["p1", "p3"]}"#));
+    assert!(scored.is_err_and(|error| error.to_string().contains("no eval set")));
+}
+
+#[test]
+fn the_kit_scores_on_a_public_eval_set() {
+    let folder = contest();
+    write(&folder, "practice.csv", "x,y\n0.3,0.1\n5.3,5.1\n");
+    write(&folder, "practice-labels.csv", "label\na\nb\n");
+    with(
+        &folder,
+        "metric: accuracy",
+        "metric: accuracy\npublic_eval: {features: practice.csv, examples: practice-labels.csv}",
+    );
+    let (out, _) = frozen::<Selection>(folder.path());
+    let from = out.path().join("frozen");
+    let manifest = Manifest::parse(&fs::read(from.join("manifest.json")).unwrap(), "selection").unwrap();
+    let kit = out.path().join("kit");
+    export_kit::<Selection>(&from, &manifest, &kit)
+        .unwrap()
+        .expect("a kit");
+    let bucket = DirectoryBucket::new(&kit);
+    let dataset = pollster::block_on(Dataset::<Selection, _>::open(
+        bucket,
+        String::new(),
+        None,
+        Integrity::Digests,
+    ))
+    .unwrap();
+    let scored = pollster::block_on(evaluate(&dataset, "few", br#"{"ids": ["p1", "p3"]}"#)).unwrap();
+    assert_eq!(
+        (scored.score, &scored.metrics["eval_set"]),
+        (Some(1.0), &serde_json::json!("public"))
+    );
+}
+
+const DEBUGGING: &str = "schema: 1\n\
+    task: debugging\n\
+    title: Two kinds\n\
+    leaderboards: [{name: labels}]\n\
+    classes: [a, b]\n\
+    train: {features: pool.csv, examples: train.csv}\n\
+    eval: {features: eval.csv, examples: eval-labels.csv}\n\
+    model: {kind: k_nearest, k: 1}\n\
+    target_share: 1.0\n\
+    metric: accuracy\n";
+
+#[test]
+fn an_order_is_scored_by_the_first_step_that_reaches_the_target() {
+    let folder = contest();
+    write(&folder, "task.yaml", DEBUGGING);
+    write(
+        &folder,
+        "train.csv",
+        "id,given,truth\np1,a,a\np2,b,a\np3,a,b\np4,b,b\np5,b,b\n",
+    );
+    let of = |artifact: &str| verdict::<Debugging>(folder.path(), "labels", artifact);
+    // only p3 is the nearest to an item and wrong: with it first one step is enough, with it last all five are needed
+    assert_eq!(
+        of(r#"{"order": ["p3", "p1", "p2", "p4", "p5"]}"#).score,
+        Some(0.2)
+    );
+    let last = of(r#"{"order": ["p1", "p2", "p4", "p5", "p3"]}"#);
+    assert_eq!(
+        (last.score, &last.metrics["n_wrong"]),
+        (Some(1.0), &serde_json::json!(2))
+    );
+    assert_eq!(last.metrics["curve"].as_array().map(Vec::len), Some(5));
+    let rejected = of(r#"{"order": ["p3", "p3", "p9"]}"#);
+    assert_eq!(
+        codes(&rejected),
+        [
+            ("duplicate_id", "/order/1"),
+            ("unknown_id", "/order/2"),
+            ("missing_ids", "/order")
+        ]
+    );
+    with(
+        &folder,
+        "metric: accuracy",
+        "metric: accuracy\ncurve: until_target",
+    );
+    let cut = of(r#"{"order": ["p1", "p3", "p2", "p4", "p5"]}"#);
+    assert_eq!(
+        (cut.score, cut.metrics["curve"].as_array().map(Vec::len)),
+        (Some(0.4), Some(2))
+    );
+    write(
+        &folder,
+        "train.csv",
+        "id,given,truth\np1,a,a\np2,a,a\np3,b,b\np4,b,b\np5,b,b\n",
+    );
+    assert!(refused::<Debugging>(&folder).contains("there is nothing to find"));
+}
+
+#[test]
+fn a_target_that_is_reached_before_any_fix_scores_zero() {
+    let folder = contest();
+    write(&folder, "task.yaml", DEBUGGING);
+    write(
+        &folder,
+        "train.csv",
+        "id,given,truth\np1,a,a\np2,b,a\np3,b,b\np4,b,b\np5,b,b\n",
+    );
+    let verdict = verdict::<Debugging>(
+        folder.path(),
+        "labels",
+        r#"{"order": ["p1", "p2", "p4", "p5", "p3"]}"#,
+    );
+    assert_eq!(
+        (verdict.score, verdict.metrics.get("first_step")),
+        (Some(0.0), None)
+    );
+}
+
+const ACQUISITION: &str = "schema: 1\n\
+    task: acquisition\n\
+    title: Two kinds\n\
+    leaderboards: [{name: market}]\n\
+    classes: [a, b]\n\
+    sellers:\n\
+    \x20 zoe: {features: pool.csv, examples: pool-labels.csv}\n\
+    \x20 abe: {features: eval.csv, examples: eval-labels.csv}\n\
+    prices: {zoe: 10, abe: 0.3}\n\
+    budget: 4.1\n\
+    eval: {features: eval2.csv, examples: eval-labels.csv}\n\
+    model: {kind: nearest_centroid}\n\
+    metric: accuracy\n";
+
+#[test]
+fn counts_are_scored_within_the_budget() {
+    let folder = contest();
+    write(&folder, "task.yaml", ACQUISITION);
+    write(&folder, "eval2.csv", "x,y\n0.2,0.1\n5.3,5.1\n4.8,5.2\n");
+    let of = |artifact: &str| verdict::<Acquisition>(folder.path(), "market", artifact);
+    let scored = of(r#"{"counts": {"zoe": 2, "abe": 1}}"#);
+    assert_eq!(scored.metrics["n_bought"], serde_json::json!(3), "{scored:?}");
+    assert!(scored.score.is_some());
+    let rejected = of(r#"{"counts": {"zoe": 6, "bob": 1, "abe": 1.5}}"#);
+    assert_eq!(
+        codes(&rejected),
+        [
+            ("wrong_type", "/counts/abe"),
+            ("more_than_seller_has", "/counts/zoe"),
+            ("unknown_seller", "/counts/bob"),
+            ("over_budget", "/counts")
+        ]
+    );
+    assert_eq!(codes(&of(r#"{"counts": {}}"#)), [("nothing_bought", "/counts")]);
+    assert_eq!(
+        codes(&of(r#"{"counts": {"zoe": 2, "abe": 2}}"#)),
+        [("over_budget", "/counts")]
+    );
+    // one class in every trial: the model predicts it
+    let one_class = of(r#"{"counts": {"abe": 1}}"#);
+    assert!(one_class.score.is_some(), "{one_class:?}");
+    with(&folder, "budget: 4.1", "budget: 0.01");
+    assert!(refused::<Acquisition>(&folder).contains("buys nothing"));
+    with(
+        &folder,
+        "prices: {zoe: 10, abe: 0.3}",
+        "prices: {zoe: 10, ab: 0.3}",
+    );
+    let said = refused::<Acquisition>(&folder);
+    assert!(
+        said.contains("`prices` has `ab`, who is no seller: did you mean `abe`?")
+            && said.contains("`abe` has no price"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_seller_whose_files_are_in_a_folder_is_found_by_its_name() {
+    let folder = contest();
+    let document = ACQUISITION.replace(
+        "sellers:\n  zoe: {features: pool.csv, examples: pool-labels.csv}\n  abe: {features: eval.csv, examples: eval-labels.csv}\n",
+        "sellers: clinics\n",
+    );
+    write(&folder, "task.yaml", &document);
+    write(&folder, "eval2.csv", "x,y\n0.2,0.1\n5.3,5.1\n4.8,5.2\n");
+    fs::create_dir(folder.path().join("clinics")).unwrap();
+    write(&folder, "clinics/zoe.csv", "x,y,label\n0,0,a\n5,5,b\n");
+    write(&folder, "clinics/abe.csv", "label,x,y\nb,5,6\n");
+    let verdict = verdict::<Acquisition>(folder.path(), "market", r#"{"counts": {"abe": 1}}"#);
+    assert!(verdict.score.is_some(), "{verdict:?}");
+}

@@ -1,0 +1,239 @@
+//! The score: how soon 95 % of the cleaned set's accuracy is reached, as the mean over the tasks.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::model::N_CLASSES;
+use super::{Extent, Frozen};
+use dataperf::Scorecard;
+use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Fixes, UnitEvidence, Weights, per_lane};
+use dataperf_numerics::bootstrap::{Course, LANES, draws_of};
+use dataperf_numerics::metrics::{ItemWeights, mean, weighted_accuracy};
+
+/// How long the method took, where the submitter says.
+pub(super) const METHOD_SECONDS: &str = "method_seconds";
+
+/// How the accuracy on one task's test images grows with the fixes.
+#[derive(Debug, Clone, PartialEq)]
+struct Curve {
+    /// Before any fix.
+    before: f64,
+    /// When every label is right.
+    after: f64,
+    /// After each fix; ends with the step that reaches the target when no more was asked for.
+    accuracy: Vec<f64>,
+    /// What has to be reached, in rounded accuracy.
+    target: f64,
+    /// The first step that reaches it, counted from 0.
+    first: usize,
+}
+
+impl Curve {
+    /// `accuracy`: after each fix as far as it is known. `None` when no known step reaches the target.
+    fn new(before: f64, after: f64, accuracy: Vec<f64>, target_share: f64) -> Option<Self> {
+        let first = accuracy
+            .iter()
+            .position(|&step| reaches(step, after, target_share))?;
+        Some(Self {
+            before,
+            after,
+            target: target_share * rounded(after),
+            first,
+            accuracy,
+        })
+    }
+
+    /// The curve of one task of `n_images`.
+    fn of(
+        unit: &UnitEvidence,
+        truth: &[u8],
+        weights: ItemWeights<'_>,
+        n_images: usize,
+        target_share: f64,
+    ) -> Result<Option<Self>, EvidenceError> {
+        let fixes = unit.repeats().fixes()?;
+        let models = unit
+            .each_repeat()
+            .map(|predicted| weighted_accuracy(truth, predicted, weights));
+        let of_models: Vec<f64> = models.collect();
+        let accuracy = models_of_steps(fixes, n_images)
+            .map(|model| of_models[model])
+            .collect();
+        let (before, after) = (of_models[0], of_models[of_models.len() - 1]);
+        Ok(Self::new(before, after, accuracy, target_share))
+    }
+}
+
+/// The model of each step from the first, as far as they are known.
+fn models_of_steps(fixes: &Fixes, n_images: usize) -> impl Iterator<Item = usize> {
+    (1..=n_images).map_while(|n_fixes| fixes.model_after(n_fixes as u32))
+}
+
+/// The target is reached later than the models are known.
+fn cut_off(task: &str, fixes: &Fixes) -> EvidenceError {
+    EvidenceError::CutOff {
+        unit: task.to_owned(),
+        n_known: fixes.n_known as usize,
+    }
+}
+
+/// Whether an accuracy is the share of the cleaned set's, both rounded to two decimals, which is part of the score.
+pub(super) fn reaches(accuracy: f64, after: f64, target_share: f64) -> bool {
+    rounded(accuracy) >= target_share * rounded(after)
+}
+
+/// Rounds to two decimals by the exact value of the float, ties to even, as Python does.
+fn rounded(accuracy: f64) -> f64 {
+    format!("{accuracy:.2}").parse().unwrap_or(accuracy)
+}
+
+pub(super) fn scorecard(
+    frozen: &Frozen,
+    evidence: &Evidence,
+    weights: &Weights,
+) -> Result<Scorecard, EvidenceError> {
+    let mut fractions = Vec::new();
+    let mut tasks = Map::new();
+    for (task_idx, name) in frozen.tasks().enumerate() {
+        let (truth, n_images) = (frozen.test_labels(task_idx), frozen.n_images(task_idx));
+        let unit = evidence.unit(name, truth.len(), N_CLASSES)?;
+        let weights = weights.unit(name, truth.len())?;
+        let curve = Curve::of(unit, truth, weights, n_images, frozen.target_share())?;
+        let fixes = unit.repeats().fixes()?;
+        let mut curve = curve.ok_or_else(|| cut_off(name, fixes))?;
+        if frozen.extent() == Extent::UntilTarget {
+            curve.accuracy.truncate(curve.first + 1);
+        }
+        let fraction = curve.first as f64 / n_images as f64;
+        let mut of_task = json!({
+            "fraction_of_fixes": fraction, "first_step": curve.first,
+            "accuracy_before": curve.before, "accuracy_after": curve.after, "target": curve.target,
+            "accuracy": curve.accuracy, "n_images": n_images,
+            "n_wrong": frozen.n_wrong(task_idx), "n_test": weights.total(truth.len()),
+        });
+        if unit.facts().contains_key(METHOD_SECONDS) {
+            of_task[METHOD_SECONDS] = json!(unit.amount(METHOD_SECONDS)?);
+        }
+        fractions.push(fraction);
+        tasks.insert(name.to_owned(), of_task);
+    }
+    let score = mean(&fractions);
+    let metrics = BTreeMap::from([
+        ("percent_of_fixes".to_owned(), json!(score * 100.0)),
+        ("target_share".to_owned(), json!(frozen.target_share())),
+        ("tasks".to_owned(), Value::Object(tasks)),
+    ]);
+    Ok(Scorecard { score, metrics })
+}
+
+pub(super) fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+    let tasks = frozen.tasks().enumerate();
+    Ok(tasks
+        .map(|(task, name)| (name.to_owned(), EvalItems::of(frozen.test_labels(task))))
+        .collect())
+}
+
+/// A task as its draws are scored.
+struct Drawn<'a> {
+    name: &'a str,
+    fixes: &'a Fixes,
+    course: Course,
+    /// The model of each step.
+    models: Vec<usize>,
+    n_images: usize,
+    /// For each number of right answers the accuracy, rounded to two decimals: every draw has as many items.
+    rounded: Vec<f64>,
+}
+
+impl Drawn<'_> {
+    /// The fraction of fixes under one draw of which each model's right answers are known.
+    fn fraction(&self, n_right: &[[u32; LANES]], lane: usize, target_share: f64) -> Option<f64> {
+        let accuracy = |model: usize| self.rounded[n_right[model][lane] as usize];
+        let target = target_share * accuracy(n_right.len() - 1);
+        let first = self.models.iter().position(|&model| accuracy(model) >= target)?;
+        Some(first as f64 / self.n_images as f64)
+    }
+}
+
+pub(super) fn replicates(
+    frozen: &Frozen,
+    evidence: &Evidence,
+    draws: &Draws,
+) -> Result<Vec<f64>, EvidenceError> {
+    let mut tasks = Vec::new();
+    for (task_idx, name) in frozen.tasks().enumerate() {
+        let (truth, n_images) = (frozen.test_labels(task_idx), frozen.n_images(task_idx));
+        let unit = evidence.unit(name, truth.len(), N_CLASSES)?;
+        let fixes = unit.repeats().fixes()?;
+        tasks.push(Drawn {
+            name,
+            fixes,
+            course: Course::new(truth, unit.each_repeat()),
+            models: models_of_steps(fixes, n_images).collect(),
+            n_images,
+            rounded: (0..=truth.len())
+                .map(|n_right| rounded(n_right as f64 / truth.len().max(1) as f64))
+                .collect(),
+        });
+    }
+    draws.scores(|batch| {
+        let mut of_tasks = Vec::new();
+        for task in &tasks {
+            let (n_right, _) = task.course.n_right(&draws.batch(task.name, batch)?);
+            let mut fractions = [0.0; LANES];
+            for (lane, fraction) in fractions[..draws_of(batch).len()].iter_mut().enumerate() {
+                let found = task.fraction(&n_right, lane, frozen.target_share());
+                *fraction = found.ok_or_else(|| cut_off(task.name, task.fixes))?;
+            }
+            of_tasks.push(fractions);
+        }
+        Ok(per_lane(|lane| {
+            mean(
+                &of_tasks
+                    .iter()
+                    .map(|fractions| fractions[lane])
+                    .collect::<Vec<_>>(),
+            )
+        }))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounding_is_pythons() {
+        // round(x, 2) of Python 3.11
+        for (exact, two_decimals) in [
+            (0.845, 0.84),
+            (0.855, 0.85),
+            (0.125, 0.12),
+            (0.375, 0.38),
+            (0.675, 0.68),
+            (0.995, 0.99),
+            (0.842, 0.84),
+            (0.846, 0.85),
+            (1.0, 1.0),
+            (0.0, 0.0),
+        ] {
+            assert_eq!(rounded(exact).to_bits(), f64::to_bits(two_decimals), "{exact}");
+        }
+    }
+
+    #[test]
+    fn the_first_step_at_the_target_counts_even_if_later_ones_fall_back() {
+        let curve = Curve::new(0.5, 0.8, vec![0.5, 0.76, 0.6, 0.8], 0.95).expect("the target is reached");
+        assert_eq!(
+            (curve.first, curve.target.to_bits()),
+            (1, f64::to_bits(0.95 * 0.8))
+        );
+        let first = |after, accuracy| Curve::new(0.5, after, accuracy, 0.95).map(|curve| curve.first);
+        // 0.756 is below the target and its two decimals are not
+        assert_eq!(first(0.8, vec![0.754, 0.756, 0.8]), Some(1));
+        assert_eq!(first(0.0, vec![0.0, 0.0]), Some(0));
+        // a curve that was cut before it gets there
+        assert_eq!(first(0.8, vec![0.5, 0.6]), None);
+    }
+}

@@ -1,0 +1,196 @@
+//! Debugging for Vision (paper 2.3.3): some training labels of each task are wrong; say in which order to inspect the
+//! images so that a model retrained after each fix becomes good as soon as possible.
+//!
+//! The data set has for each task
+//! - `public/TASK/train.safetensors`: `embeddings`, `(n_train, n_features)` 32-bit floats, and `labels`, `(n_train,)`
+//!   bytes, 0 or 1: as participants see them, some of them wrong;
+//! - `public/TASK/train_images.txt`: the images' names, one a line: line i + 1 is the image i of a submission;
+//! - `public/TASK/validation.safetensors`: `embeddings` and right `labels`, where the source has some;
+//! - `TASK/truth.safetensors`: `labels`, `(n_train,)` bytes: the right ones. Hidden;
+//! - `TASK/test.safetensors`: `embeddings` and `labels` of the test images. Hidden.
+
+#[cfg(feature = "baselines")]
+mod baselines;
+#[cfg(feature = "import")]
+mod import;
+mod metric;
+mod model;
+mod submission;
+mod validation;
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+pub use model::Frozen;
+pub use submission::Submission;
+pub use validation::Checked;
+
+use dataperf::Direction;
+use dataperf::Feedback;
+use dataperf::Rejection;
+use dataperf::Scorecard;
+use dataperf::benchmark::{Benchmark, Leaderboard, RowRequest};
+use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights};
+use dataperf::frozen::{FrozenError, Manifest, ReadRows};
+use dataperf::scorecard::{Form, Metric};
+
+/// The name of the matrices.
+pub const EMBEDDINGS: &str = "embeddings";
+/// The name of the labels.
+pub const LABELS: &str = "labels";
+/// The public challenge's share of the cleaned set's accuracy that has to be reached.
+pub const TARGET_SHARE: f64 = 0.95;
+const LEADERBOARD: &str = "open";
+
+/// The frozen file of a task's training images.
+pub fn train_file(task: &str) -> String {
+    format!("public/{task}/train.safetensors")
+}
+
+/// The frozen file of the training images' names.
+pub fn train_images_file(task: &str) -> String {
+    format!("public/{task}/train_images.txt")
+}
+
+/// The frozen file of a task's validation images.
+pub fn validation_file(task: &str) -> String {
+    format!("public/{task}/validation.safetensors")
+}
+
+/// The frozen file of the training images' right labels.
+pub fn truth_file(task: &str) -> String {
+    format!("{task}/truth.safetensors")
+}
+
+/// The frozen file of a task's test images.
+pub fn test_file(task: &str) -> String {
+    format!("{task}/test.safetensors")
+}
+
+/// How much of a task's curve an evaluation computes. The score is the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Extent {
+    /// Every step, for the figure.
+    Whole,
+    /// Up to the step that reaches the target: about half the work.
+    UntilTarget,
+}
+
+/// The manifest's parameters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    /// The tasks, ascending: a submission orders the images of each.
+    pub tasks: Vec<String>,
+    /// Numbers of an embedding.
+    pub n_features: usize,
+    /// The share of the cleaned set's accuracy that has to be reached.
+    pub target_share: f64,
+    /// How much of the curves is computed.
+    pub curves: Extent,
+}
+
+/// The benchmark.
+pub struct VisionDebugging;
+
+impl Benchmark for VisionDebugging {
+    const ID: &'static str = "vision-debugging";
+    const ABOUT: &'static str =
+        "say in which order to inspect mislabelled images so that few fixes are enough";
+    const MAX_ARTIFACT_BYTES: u64 = 256 << 10;
+    const DIRECTION: Direction = Direction::LowerIsBetter;
+    const SCORE_RANGE: RangeInclusive<f64> = 0.0..=1.0;
+    const METRICS: &'static [Metric] = &[
+        Metric::value(
+            "percent_of_fixes",
+            "percent of the images inspected",
+            Feedback::Score,
+        ),
+        Metric::value("target_share", "share to be reached", Feedback::Score),
+        Metric::value(
+            "tasks/*/fraction_of_fixes",
+            "fraction inspected",
+            Feedback::Metrics,
+        ),
+        Metric::value(
+            "tasks/*/first_step",
+            "first step at the target",
+            Feedback::Metrics,
+        ),
+        Metric::value("tasks/*/accuracy_before", "accuracy before", Feedback::Metrics),
+        Metric::value("tasks/*/accuracy_after", "accuracy after", Feedback::Metrics),
+        Metric::value("tasks/*/target", "target", Feedback::Metrics),
+        Metric::value("tasks/*/accuracy", "accuracy on the test set", Feedback::Full).of(Form::Curve {
+            x: "images inspected",
+            before: "accuracy_before",
+            target: "target",
+            reached: "first_step",
+            n_steps: "n_images",
+        }),
+        Metric::value("tasks/*/n_images", "images", Feedback::Score),
+        Metric::value("tasks/*/n_wrong", "wrong labels", Feedback::Full),
+        Metric::value("tasks/*/n_test", "test images", Feedback::Metrics),
+        Metric::value("tasks/*/method_seconds", "seconds of the method", Feedback::Score),
+    ];
+
+    type Frozen = Frozen;
+    type Submission = Submission;
+    type Checked = Checked;
+
+    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
+        let parameters: Parameters = manifest.parameters()?;
+        let about = format!(
+            "the share of images to inspect, mean of {} tasks, until {} % of the cleaned set's accuracy is reached; less is better",
+            parameters.tasks.len(),
+            parameters.target_share * 100.0
+        );
+        Ok(vec![Leaderboard::new(LEADERBOARD, about)])
+    }
+
+    fn whole_files(manifest: &Manifest, _leaderboard: &str) -> Result<Vec<String>, FrozenError> {
+        let parameters: Parameters = manifest.parameters()?;
+        let of_task = |task: &String| [train_file(task), truth_file(task), test_file(task)];
+        Ok(parameters.tasks.iter().flat_map(of_task).collect())
+    }
+
+    fn decode(
+        manifest: &Manifest,
+        _leaderboard: &str,
+        files: &BTreeMap<String, Bytes>,
+    ) -> Result<Frozen, FrozenError> {
+        Frozen::decode(manifest, files)
+    }
+
+    fn parse(artifact: &[u8]) -> Result<Submission, Rejection> {
+        Submission::parse(artifact)
+    }
+
+    fn validate(submission: Submission, frozen: &Frozen, _found: &[ReadRows]) -> Result<Checked, Rejection> {
+        Checked::new(submission, frozen)
+    }
+
+    /// One part: all of a data set's numbers are in memory, and the tasks share the cores.
+    fn parts(_: &Checked, _: &Frozen) -> Vec<Vec<RowRequest>> {
+        vec![Vec::new()]
+    }
+
+    fn run(checked: &Checked, frozen: &Frozen, _: usize, _: &[ReadRows]) -> Result<Evidence, FrozenError> {
+        model::evidence(checked, frozen)
+    }
+
+    fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {
+        metric::scorecard(frozen, evidence, weights)
+    }
+
+    fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+        metric::eval_items(frozen)
+    }
+
+    fn replicates(frozen: &Frozen, evidence: &Evidence, draws: &Draws) -> Result<Vec<f64>, EvidenceError> {
+        metric::replicates(frozen, evidence, draws)
+    }
+}

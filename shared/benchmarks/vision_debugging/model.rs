@@ -1,0 +1,288 @@
+//! The frozen part, and the frozen model: boosted trees, fitted anew after every fix that changes a label.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use bytes::Bytes;
+use rayon::prelude::*;
+
+use super::metric::{METHOD_SECONDS, reaches};
+use super::validation::Inspection;
+use super::{Checked, EMBEDDINGS, Extent, LABELS, Parameters, test_file, train_file, truth_file};
+use dataperf::evidence::{Evidence, Fixes, Repeats, UnitEvidence};
+use dataperf::frozen::{Dtype, FrozenError, Manifest, Matrix, slice};
+use dataperf_numerics::metrics::accuracy;
+use dataperf_numerics::models::FitError;
+use dataperf_numerics::models::boosted_trees::{BoostedTrees, Columns, TrainingFeatures, fit_each};
+
+/// Labels are 0 and 1.
+pub(super) const N_CLASSES: usize = 2;
+/// Fits that one thread does side by side, at least: they fill the search's lanes.
+const MIN_FITS: usize = 16;
+
+/// What scoring keeps in memory: every task's images, those for training sorted.
+#[derive(Debug)]
+pub struct Frozen {
+    parameters: Parameters,
+    tasks: Vec<Task>,
+}
+
+#[derive(Debug)]
+struct Task {
+    name: String,
+    features: TrainingFeatures,
+    /// As participants see them.
+    labels: Vec<bool>,
+    truth: Vec<bool>,
+    tests: Columns,
+    /// `(n_test,)`, 0 or 1
+    test_labels: Vec<u8>,
+}
+
+impl Frozen {
+    pub(super) fn decode(manifest: &Manifest, files: &BTreeMap<String, Bytes>) -> Result<Self, FrozenError> {
+        let parameters: Parameters = manifest.parameters()?;
+        let refuse = |why: &str| FrozenError::Manifest {
+            why: format!("parameters: {why}"),
+        };
+        if !parameters.tasks.is_sorted_by(|a, b| a < b) || parameters.tasks.is_empty() {
+            return Err(refuse("the tasks are none, or not distinct and ascending"));
+        }
+        if !(0.0..=1.0).contains(&parameters.target_share) {
+            return Err(refuse("the share to be reached is not between 0 and 1"));
+        }
+        let source = Source { manifest, files };
+        let tasks = parameters.tasks.par_iter();
+        let tasks = tasks.map(|task| Task::decode(&source, task, parameters.n_features));
+        Ok(Self {
+            tasks: tasks.collect::<Result<_, _>>()?,
+            parameters,
+        })
+    }
+
+    /// The tasks' names, ascending.
+    pub fn tasks(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.parameters.tasks.iter().map(String::as_str)
+    }
+
+    /// How many training images a task has.
+    pub fn n_images(&self, task: usize) -> usize {
+        self.tasks[task].labels.len()
+    }
+
+    /// How many of a task's training labels are wrong before any fix.
+    pub fn n_wrong(&self, task: usize) -> usize {
+        let Task { labels, truth, .. } = &self.tasks[task];
+        labels
+            .iter()
+            .zip(truth)
+            .filter(|(label, truth)| label != truth)
+            .count()
+    }
+
+    /// The labels of a task's test images, `(n_test,)`.
+    pub(super) fn test_labels(&self, task: usize) -> &[u8] {
+        &self.tasks[task].test_labels
+    }
+
+    /// How much of the curves is computed and shown.
+    pub(super) fn extent(&self) -> Extent {
+        self.parameters.curves
+    }
+
+    /// The share of the cleaned set's accuracy that has to be reached.
+    pub fn target_share(&self) -> f64 {
+        self.parameters.target_share
+    }
+}
+
+struct Source<'a> {
+    manifest: &'a Manifest,
+    files: &'a BTreeMap<String, Bytes>,
+}
+
+impl Source<'_> {
+    fn whole(&self, path: &str) -> Result<&Bytes, FrozenError> {
+        let whole = self.files.get(path);
+        whole.ok_or_else(|| FrozenError::damaged(path, "it was not read"))
+    }
+
+    fn columns(&self, path: &str) -> Result<Columns, FrozenError> {
+        let matrix = Matrix::new(self.manifest, path, EMBEDDINGS, self.whole(path)?)?;
+        Ok(Columns::new(matrix.view()))
+    }
+
+    fn labels(&self, path: &str, n_rows: usize) -> Result<Vec<bool>, FrozenError> {
+        let tensor = self.manifest.tensor(path, LABELS, Dtype::U8, 1)?;
+        let labels = slice(tensor, path, self.whole(path)?)?;
+        if labels.len() != n_rows || labels.iter().any(|&label| label > 1) {
+            let why = format!("it has not {n_rows} labels of 0 or 1");
+            return Err(FrozenError::damaged(path, why));
+        }
+        Ok(labels.iter().map(|&label| label == 1).collect())
+    }
+}
+
+impl Task {
+    fn decode(source: &Source, name: &str, n_features: usize) -> Result<Self, FrozenError> {
+        let (train, truth, test) = (train_file(name), truth_file(name), test_file(name));
+        let (images, tests) = (source.columns(&train)?, source.columns(&test)?);
+        let n_rows = images.n_rows();
+        for (path, columns) in [(&train, &images), (&test, &tests)] {
+            if columns.n_features() != n_features || columns.n_rows() == 0 {
+                let why = format!("it has no rows of {n_features} floats");
+                return Err(FrozenError::damaged(path, why));
+            }
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            labels: source.labels(&train, n_rows)?,
+            truth: source.labels(&truth, n_rows)?,
+            test_labels: source
+                .labels(&test, tests.n_rows())?
+                .into_iter()
+                .map(u8::from)
+                .collect(),
+            features: TrainingFeatures::new(images)
+                .map_err(|error| FrozenError::damaged(&train, error.to_string()))?,
+            tests,
+        })
+    }
+
+    /// What a model says of the test images, `(n_test,)`.
+    fn predicted(&self, model: &BoostedTrees) -> Vec<u8> {
+        model.predict(&self.tests).into_iter().map(u8::from).collect()
+    }
+
+    fn damaged(&self) -> impl Fn(FitError) -> FrozenError {
+        |error| FrozenError::damaged(&train_file(&self.name), error.to_string())
+    }
+}
+
+/// The models that one task's order asks for: labels that a fix leaves as they were give the same model again.
+struct Steps {
+    /// The labels of each model; the first before any fix, the last when all are right.
+    label_sets: Vec<Vec<bool>>,
+    /// After how many fixes each model stands.
+    models: Vec<u32>,
+    /// As many as there are images.
+    n_fixes: u32,
+}
+
+impl Steps {
+    fn new(task: &Task, inspection: &Inspection) -> Self {
+        let mut label_sets = vec![task.labels.clone()];
+        let mut models = vec![0];
+        for (&image, n_fixes) in inspection.order.iter().zip(1..) {
+            let last = &label_sets[label_sets.len() - 1];
+            if last[image] != task.truth[image] {
+                let mut fixed = last.clone();
+                fixed[image] = task.truth[image];
+                label_sets.push(fixed);
+                models.push(n_fixes);
+            }
+        }
+        Self {
+            label_sets,
+            models,
+            n_fixes: inspection.order.len() as u32,
+        }
+    }
+
+    /// Every model is known up to so many fixes.
+    fn fixes(&self, n_known: u32) -> Fixes {
+        Fixes {
+            models: self.models.clone(),
+            n_known,
+        }
+    }
+}
+
+/// What each task's models say of every test image: the course of its fixes. The fits are independent: they are spread
+/// over the cores, and each core does many side by side.
+pub(super) fn evidence(checked: &Checked, frozen: &Frozen) -> Result<Evidence, FrozenError> {
+    let tasks = frozen.tasks.par_iter().zip(checked.tasks());
+    let share = frozen.parameters.target_share;
+    let units = tasks.map(|(task, inspection)| {
+        let steps = Steps::new(task, inspection);
+        let (fixes, predicted) = match frozen.parameters.curves {
+            Extent::Whole => (steps.fixes(steps.n_fixes), whole(task, &steps)?),
+            Extent::UntilTarget => until_target(task, &steps, share)?,
+        };
+        let repeats = Repeats::Fixes(fixes);
+        let mut unit = UnitEvidence::new(repeats, task.test_labels.len(), N_CLASSES, predicted.concat());
+        if let Some(seconds) = inspection.seconds {
+            unit = unit.with_amount(METHOD_SECONDS, seconds);
+        }
+        Ok((task.name.clone(), unit))
+    });
+    units
+        .collect::<Result<Vec<_>, FrozenError>>()
+        .map(Evidence::from_iter)
+}
+
+/// The predictions of every model.
+fn whole(task: &Task, steps: &Steps) -> Result<Vec<Vec<u8>>, FrozenError> {
+    let n_sets = steps.label_sets.len();
+    let n_chunks = rayon::current_num_threads().min(n_sets.div_ceil(MIN_FITS));
+    let chunks = steps.label_sets.par_chunks(n_sets.div_ceil(n_chunks));
+    let chunks: Result<Vec<Vec<Vec<u8>>>, FrozenError> = chunks
+        .map(|label_sets| {
+            let mut predicted = vec![Vec::new(); label_sets.len()];
+            let fitted = fit_each(&task.features, label_sets, |set, model| {
+                predicted[set] = task.predicted(&model);
+                ControlFlow::Continue(())
+            });
+            fitted.map_err(task.damaged()).map(|()| predicted)
+        })
+        .collect();
+    chunks.map(|chunks| chunks.concat())
+}
+
+/// Fits in the order of the steps, and no further than the first that reaches the target. The predictions are those of the
+/// models up to there, and of the last one.
+fn until_target(task: &Task, steps: &Steps, target_share: f64) -> Result<(Fixes, Vec<Vec<u8>>), FrozenError> {
+    // the target is known only when everything is right, so that comes first
+    let mut label_sets = steps.label_sets.clone();
+    label_sets.rotate_right(1);
+    let n_sets = label_sets.len();
+    let all = steps.fixes(steps.n_fixes);
+    let mut predicted = vec![Vec::new(); n_sets];
+    let mut accuracies: Vec<Option<f64>> = vec![None; n_sets];
+    // after how many fixes the target is reached, once that can be told
+    let n_needed = |accuracies: &[Option<f64>]| {
+        let after = accuracies[n_sets - 1]?;
+        accuracies[0]?;
+        for n_fixes in 1..=steps.n_fixes {
+            let accuracy = accuracies[all.model_after(n_fixes)?]?;
+            if reaches(accuracy, after, target_share) {
+                return Some(n_fixes);
+            }
+        }
+        None
+    };
+    let fitted = fit_each(&task.features, &label_sets, |place, model| {
+        let set = (place + n_sets - 1) % n_sets;
+        predicted[set] = task.predicted(&model);
+        accuracies[set] = Some(accuracy(&task.test_labels, &predicted[set]));
+        match n_needed(&accuracies) {
+            Some(_) => ControlFlow::Break(()),
+            None => ControlFlow::Continue(()),
+        }
+    });
+    fitted.map_err(task.damaged())?;
+    let n_known = n_needed(&accuracies).unwrap_or(steps.n_fixes);
+    // what was fitted beyond by the way depends on the number of lanes
+    let is_kept = |set: &usize| all.models[*set] <= n_known || set + 1 == n_sets;
+    let kept: Vec<usize> = (0..n_sets).filter(is_kept).collect();
+    let fixes = Fixes {
+        models: kept.iter().map(|&set| all.models[set]).collect(),
+        n_known,
+    };
+    Ok((
+        fixes,
+        kept.into_iter()
+            .map(|set| std::mem::take(&mut predicted[set]))
+            .collect(),
+    ))
+}

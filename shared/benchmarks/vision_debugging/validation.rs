@@ -1,0 +1,153 @@
+//! The rules: every task, each image of it exactly once.
+
+use super::model::Frozen;
+use super::submission::{Name, Order, Submission};
+use dataperf::{Reason, Reasons, Rejection, quote};
+
+/// Images that a message lists by their numbers.
+const MAX_LISTED: usize = 5;
+
+/// A submission that obeys the rules.
+#[derive(Debug)]
+pub struct Checked {
+    /// In the order of the tasks.
+    tasks: Vec<Inspection>,
+}
+
+/// How one task's images are inspected.
+#[derive(Debug, Clone, Default)]
+pub struct Inspection {
+    /// Each image once.
+    pub(super) order: Vec<usize>,
+    /// How long the method took, where the submitter says.
+    pub(super) seconds: Option<f64>,
+}
+
+impl Checked {
+    /// How each task's images are inspected.
+    pub fn tasks(&self) -> &[Inspection] {
+        &self.tasks
+    }
+
+    pub(super) fn new(submission: Submission, frozen: &Frozen) -> Result<Self, Rejection> {
+        let Submission {
+            orders,
+            times,
+            reasons,
+        } = submission;
+        let mut rules = Rules { frozen, reasons };
+        let mut tasks = vec![Inspection::default(); frozen.tasks().len()];
+        let mut first_at: Vec<Option<String>> = vec![None; tasks.len()];
+        for order in orders {
+            if let Some(task) = rules.task(&order.at, &order.task, "duplicate_task", &mut first_at) {
+                tasks[task].order = rules.order(task, &order);
+            }
+        }
+        let mut time_at = vec![None; tasks.len()];
+        for time in times {
+            if let Some(task) = rules.task(&time.at, &time.task, "duplicate_time", &mut time_at) {
+                tasks[task].seconds = time.seconds;
+            }
+        }
+        for (task, _) in frozen.tasks().zip(&first_at).filter(|(_, at)| at.is_none()) {
+            let message = format!(
+                "the task {} is missing: add it, the tasks are {}",
+                quote(task),
+                rules.names()
+            );
+            rules.reasons.add(Reason::new("missing_task", "", message));
+        }
+        rules.reasons.into_verdict(Self { tasks })
+    }
+}
+
+struct Rules<'a> {
+    frozen: &'a Frozen,
+    reasons: Reasons,
+}
+
+impl Rules<'_> {
+    /// The task that is named, if it has not been before.
+    fn task(&mut self, at: &str, name: &Name, twice: &str, first_at: &mut [Option<String>]) -> Option<usize> {
+        let tasks = self.frozen.tasks().enumerate();
+        let found = match name {
+            Name::Is(name) => tasks.filter(|(_, task)| name == task).last(),
+            Name::BeginsWith(name) => tasks
+                .filter(|(_, task)| {
+                    let rest = name.strip_prefix(task);
+                    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+                })
+                .max_by_key(|(_, task)| task.len()),
+        };
+        let Some((task_idx, task)) = found else {
+            let (Name::Is(name) | Name::BeginsWith(name)) = name;
+            let message = format!("there is no task {}: the tasks are {}", quote(name), self.names());
+            self.reasons.add(Reason::new("unknown_task", at, message));
+            return None;
+        };
+        if let Some(first) = &first_at[task_idx] {
+            let message = format!(
+                "the task {} is in `{first}` already: keep one of the two",
+                quote(task)
+            );
+            self.reasons.add(Reason::new(twice, at, message));
+            return None;
+        }
+        first_at[task_idx] = Some(at.to_owned());
+        Some(task_idx)
+    }
+
+    /// The images in their order; what makes it no permutation is noted.
+    fn order(&mut self, task: usize, order: &Order) -> Vec<usize> {
+        let Some(indices) = &order.indices else {
+            return Vec::new();
+        };
+        let n_images = self.frozen.n_images(task);
+        let mut first_at: Vec<Option<usize>> = vec![None; n_images];
+        let mut images = Vec::with_capacity(n_images);
+        for (idx, value) in indices.iter().enumerate() {
+            let Some(value) = *value else { continue };
+            let image = usize::try_from(value).ok().filter(|&image| image < n_images);
+            let Some(image) = image else {
+                let message = format!(
+                    "there is no image `{value}`: the images are 0 to {}",
+                    n_images - 1
+                );
+                self.reasons
+                    .add(Reason::new("index_out_of_range", order.at(idx), message));
+                continue;
+            };
+            if let Some(first) = first_at[image] {
+                let first = order.at(first);
+                let message = format!("the image `{image}` is at `{first}` already: name each once");
+                self.reasons
+                    .add(Reason::new("duplicate_index", order.at(idx), message));
+                continue;
+            }
+            first_at[image] = Some(idx);
+            images.push(image);
+        }
+        let missing: Vec<usize> = (0..n_images).filter(|&image| first_at[image].is_none()).collect();
+        if !missing.is_empty() {
+            let listed: Vec<String> = missing.iter().take(MAX_LISTED).map(usize::to_string).collect();
+            let more = if missing.len() > MAX_LISTED { ", ..." } else { "" };
+            let message = format!(
+                "{} of {n_images} images are not in the order: add {}{more}; it must name all of them",
+                missing.len(),
+                listed.join(", ")
+            );
+            self.reasons.add(Reason::over(
+                "missing_images",
+                &order.at,
+                n_images as u64,
+                images.len() as u64,
+                message,
+            ));
+        }
+        images
+    }
+
+    fn names(&self) -> String {
+        self.frozen.tasks().map(quote).collect::<Vec<_>>().join(", ")
+    }
+}

@@ -1,0 +1,109 @@
+//! The CSV form of training sets: what a participant of the public challenge trains on. Each becomes an artifact.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::vision_selection::{examples_of_csv, train_set_file};
+use serde_json::json;
+
+use dataperf_datasets::DatasetWriter;
+use dataperf_datasets::{ImportError, named};
+
+/// A training set's files by concept.
+type Files = BTreeMap<String, PathBuf>;
+
+/// Writes each training set of `train_sets` as an artifact; gives what is wrong with their form. Whether they keep the
+/// rules is told when they are scored.
+pub(super) fn freeze(
+    from: &Path,
+    concepts: &[String],
+    writer: &mut DatasetWriter,
+) -> Result<Vec<String>, ImportError> {
+    let mut problems = Vec::new();
+    let found = named(&from.join("train_sets"), "", ".csv")?;
+    for (name, files) in by_name(found, concepts, &mut problems) {
+        let missing: Vec<String> = concepts
+            .iter()
+            .filter(|concept| !files.contains_key(*concept))
+            .map(|concept| format!("`{concept}_{name}.csv`"))
+            .collect();
+        if !missing.is_empty() {
+            problems.push(format!(
+                "the training set `{name}` in `train_sets` lacks {}",
+                missing.join(", ")
+            ));
+            continue;
+        }
+        match artifact(&files) {
+            Ok(artifact) => writer.lines(&train_set_file(&name), &[artifact])?,
+            Err(found) => problems.extend(found),
+        }
+    }
+    Ok(problems)
+}
+
+/// Files by the name of their training set. One that begins with no concept serves all of them.
+///
+/// A training set that is there in both ways is a problem.
+fn by_name(
+    found: BTreeMap<String, PathBuf>,
+    concepts: &[String],
+    problems: &mut Vec<String>,
+) -> BTreeMap<String, Files> {
+    let mut sets: BTreeMap<String, Files> = BTreeMap::new();
+    let mut shared = BTreeMap::new();
+    for (stem, path) in found {
+        let is_of = |concept: &&String| {
+            stem.strip_prefix(concept.as_str())
+                .is_some_and(|rest| rest.starts_with('_'))
+        };
+        // of concepts that begin alike the one with the longest name
+        let concept = concepts.iter().filter(is_of).max_by_key(|concept| concept.len());
+        if let Some(concept) = concept {
+            let name = stem[concept.len() + 1..].to_owned();
+            sets.entry(name).or_default().insert(concept.clone(), path);
+        } else {
+            shared.insert(stem, path);
+        }
+    }
+    for (name, path) in shared {
+        if sets.contains_key(&name) {
+            problems.push(format!(
+                "the training set `{name}` in `train_sets` is there as `{name}.csv` and as files of concepts: keep one form"
+            ));
+        }
+        let all = concepts.iter().map(|concept| (concept.clone(), path.clone()));
+        sets.insert(name, all.collect());
+    }
+    sets
+}
+
+/// The JSON form, images in the order of the files: models are fitted in it.
+fn artifact(files: &Files) -> Result<String, Vec<String>> {
+    let (mut members, mut problems) = (Vec::new(), Vec::new());
+    for (concept, path) in files {
+        let name = path.display().to_string();
+        let about = |why: String| format!("`{name}`: {why}");
+        let examples = fs::read(path)
+            .map_err(|error| vec![about(error.to_string())])
+            .and_then(|bytes| examples_of_csv(&name, &bytes))
+            .unwrap_or_else(|found| {
+                problems.extend(found);
+                Vec::new()
+            });
+        let mut seen = BTreeSet::new();
+        let twice = examples.iter().filter(|(id, _)| !seen.insert(id));
+        problems.extend(twice.map(|(id, _)| about(format!("`{id}` is there twice"))));
+        let labels: Vec<String> = examples
+            .iter()
+            .map(|(id, label)| format!("{}: {label}", json!(id)))
+            .collect();
+        members.push(format!("{}: {{{}}}", json!(concept), labels.join(", ")));
+    }
+    if problems.is_empty() {
+        Ok(format!("{{{}}}", members.join(", ")))
+    } else {
+        Err(problems)
+    }
+}

@@ -1,0 +1,83 @@
+//! The score: the mean of the concepts' F1, with accuracy, precision and recall beside it.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::Frozen;
+use super::model::N_CLASSES;
+use dataperf::Scorecard;
+use dataperf::evidence::{
+    Draws, EvalItems, Evidence, EvidenceError, Repeat, Weights, mean_over_repeats, per_lane,
+};
+use dataperf_numerics::bootstrap::{Answers, ItemMetric};
+use dataperf_numerics::metrics::{ClassCounts, mean, weighted_accuracy};
+
+/// The class of an image that shows the concept.
+const POSITIVE: u8 = 1;
+/// How many images of a concept are labelled.
+pub(super) const N_EXAMPLES: &str = "n_examples";
+/// How many of them are said to show it.
+pub(super) const N_POSITIVE: &str = "n_positive";
+
+pub(super) fn scorecard(
+    frozen: &Frozen,
+    evidence: &Evidence,
+    weights: &Weights,
+) -> Result<Scorecard, EvidenceError> {
+    let mut of_concepts = Vec::new();
+    let mut concepts = Map::new();
+    let mut n_examples = 0;
+    for (concept, truth) in frozen.tests() {
+        let unit = evidence.unit(concept, truth.len(), N_CLASSES)?;
+        let weights = weights.unit(concept, truth.len())?;
+        let predicted = unit.predicted(Repeat::Only)?;
+        let positive = ClassCounts::of(truth, predicted, &POSITIVE, weights);
+        of_concepts.push(positive.f1());
+        n_examples += unit.count(N_EXAMPLES)?;
+        let of_concept = json!({
+            "f1": positive.f1(), "accuracy": weighted_accuracy(truth, predicted, weights),
+            "precision": positive.precision(), "recall": positive.recall(),
+            "n_examples": unit.count(N_EXAMPLES)?, "n_positive": unit.count(N_POSITIVE)?,
+            "n_test": weights.total(truth.len()),
+        });
+        concepts.insert(concept.to_owned(), of_concept);
+    }
+    let score = mean(&of_concepts);
+    let metrics = BTreeMap::from([
+        ("concepts".to_owned(), Value::Object(concepts)),
+        ("n_examples".to_owned(), json!(n_examples)),
+    ]);
+    Ok(Scorecard { score, metrics })
+}
+
+pub(super) fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+    let tests = frozen.tests();
+    Ok(tests
+        .map(|(concept, truth)| (concept.to_owned(), EvalItems::of(truth)))
+        .collect())
+}
+
+pub(super) fn replicates(
+    frozen: &Frozen,
+    evidence: &Evidence,
+    draws: &Draws,
+) -> Result<Vec<f64>, EvidenceError> {
+    let mut concepts = Vec::new();
+    for (concept, truth) in frozen.tests() {
+        let unit = evidence.unit(concept, truth.len(), N_CLASSES)?;
+        concepts.push((
+            concept,
+            Answers::new(ItemMetric::F1(POSITIVE), truth, unit.each_repeat()),
+        ));
+    }
+    draws.scores(|batch| {
+        let mut of_concepts = Vec::new();
+        for (concept, answers) in &concepts {
+            of_concepts.push(mean_over_repeats(answers, &draws.batch(concept, batch)?));
+        }
+        Ok(per_lane(|lane| {
+            mean(&of_concepts.iter().map(|f1| f1[lane]).collect::<Vec<_>>())
+        }))
+    })
+}

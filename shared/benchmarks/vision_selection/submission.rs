@@ -1,0 +1,312 @@
+//! The artifact: `{"Cupcake": {"0002643773a76876": 0, ...}, ...}`, or a zip of `Cupcake.csv`, ... with the columns
+//! `ImageID` and `Confidence`.
+
+use dataperf::archive::{Bounds, Entry, is_zip, unpack, without_mark};
+use dataperf::json::Json;
+use dataperf::{Reason, Reasons, Rejection, pointer, quote};
+
+const BOUNDS: Bounds = Bounds {
+    max_entries: 1_000,
+    max_unpacked_bytes: 1 << 20,
+    max_ratio: 200,
+};
+const ID: &str = "ImageID";
+const LABEL: &str = "Confidence";
+
+/// One labelled image.
+#[derive(Debug)]
+pub(super) struct Example {
+    /// Its line in a CSV file, from 1; `None` in JSON, where its place follows from its id.
+    line: Option<u32>,
+    pub(super) id: String,
+    /// `None` when it is neither 0 nor 1, which has been noted.
+    pub(super) label: Option<u8>,
+}
+
+/// The examples of one concept, in the order of the artifact: the model is fitted in it.
+#[derive(Debug)]
+pub(super) struct Listed {
+    pub(super) at: String,
+    pub(super) concept: String,
+    /// `None` when they are in no form that can be read, which has been noted.
+    pub(super) examples: Option<Vec<Example>>,
+}
+
+impl Listed {
+    /// Where one of its examples stands in the artifact. Not kept: an artifact may have 250,000 of them.
+    pub(super) fn at(&self, example: &Example) -> String {
+        match example.line {
+            Some(line) => line_of(&self.at, line),
+            None => pointer(&self.at, &example.id),
+        }
+    }
+}
+
+fn line_of(file: &str, line: u32) -> String {
+    format!("{file} line {line}")
+}
+
+/// A parsed artifact. What is wrong with its form is carried along, so that the rules can add to it.
+#[derive(Debug)]
+pub struct Submission {
+    pub(super) concepts: Vec<Listed>,
+    pub(super) reasons: Reasons,
+}
+
+impl Submission {
+    /// Reads the artifact's form.
+    ///
+    /// # Errors
+    /// A [`Rejection`] when it is neither JSON nor a zip that can be unpacked; a wrong form is reported together with
+    /// broken rules.
+    pub fn parse(artifact: &[u8]) -> Result<Self, Rejection> {
+        let mut reasons = Reasons::default();
+        let concepts = if is_zip(artifact) {
+            let files = unpack(artifact, BOUNDS)?;
+            files
+                .iter()
+                .filter_map(|file| of_csv(file, &mut reasons))
+                .collect()
+        } else {
+            let concepts = Json::parse(artifact)?.into_members("", &mut reasons).into_iter();
+            concepts
+                .map(|(concept, labels)| of_json(concept, labels, &mut reasons))
+                .collect()
+        };
+        Ok(Self { concepts, reasons })
+    }
+
+    /// How many images are labelled, in all concepts together.
+    pub(super) fn n_examples(&self) -> usize {
+        let listed = self.concepts.iter();
+        listed
+            .map(|listed| listed.examples.as_ref().map_or(0, Vec::len))
+            .sum()
+    }
+}
+
+fn of_json(concept: String, labels: Json, reasons: &mut Reasons) -> Listed {
+    let at = pointer("", &concept);
+    let examples = if let Json::Object(members) = labels {
+        let mut examples = Vec::with_capacity(members.len());
+        for (id, label) in members {
+            let shown = match &label {
+                Json::Number(number) => format!("`{number}`"),
+                other => other.kind().to_owned(),
+            };
+            let label = match label {
+                Json::Number(number) => number.as_u64().and_then(|label| u8::try_from(label).ok()),
+                _ => None,
+            };
+            examples.push(Example {
+                label: checked(label, || pointer(&at, &id), &shown, reasons),
+                line: None,
+                id,
+            });
+        }
+        Some(examples)
+    } else {
+        let message = format!(
+            "expected an object of labels by image id here, found {}",
+            labels.kind()
+        );
+        reasons.add(Reason::new("wrong_type", &at, message));
+        None
+    };
+    Listed {
+        at,
+        concept,
+        examples,
+    }
+}
+
+fn checked(label: Option<u8>, at: impl FnOnce() -> String, shown: &str, reasons: &mut Reasons) -> Option<u8> {
+    let label = label.filter(|&label| label <= 1);
+    if label.is_none() {
+        let message = format!("the label is {shown}: it must be 1 (shows the concept) or 0 (does not)");
+        reasons.add(Reason::new("bad_label", at(), message));
+    }
+    label
+}
+
+fn of_csv(file: &Entry, reasons: &mut Reasons) -> Option<Listed> {
+    let name = &file.name;
+    let Some(concept) = name.strip_suffix(".csv") else {
+        let message = format!(
+            "{} has no meaning here: the zip holds a file `CONCEPT.csv` for each concept",
+            quote(name)
+        );
+        reasons.add(Reason::new("unknown_file", name, message));
+        return None;
+    };
+    Some(Listed {
+        at: name.clone(),
+        concept: concept.to_owned(),
+        examples: read_csv(name, &file.bytes, reasons),
+    })
+}
+
+/// The images and labels of a training set in the CSV form, in its order. `name` is the file's, for messages.
+///
+/// # Errors
+/// A sentence for each line that is not of this form.
+pub fn examples_of_csv(name: &str, bytes: &[u8]) -> Result<Vec<(String, u8)>, Vec<String>> {
+    let mut reasons = Reasons::default();
+    let examples = read_csv(name, bytes, &mut reasons).unwrap_or_default();
+    let examples = examples
+        .into_iter()
+        .filter_map(|example| Some((example.id, example.label?)));
+    reasons.into_verdict(examples.collect()).map_err(|rejection| {
+        let reasons = rejection.reasons().iter();
+        reasons
+            .map(|reason| format!("`{}`: {}", reason.at, reason.message))
+            .collect()
+    })
+}
+
+fn read_csv(name: &str, bytes: &[u8], reasons: &mut Reasons) -> Option<Vec<Example>> {
+    let bytes = without_mark(bytes);
+    let mut lines = Lines::new(bytes);
+    let mut line_at = |position: Option<&csv::Position>| {
+        let begin = position.map_or(0, csv::Position::byte) as usize;
+        u32::try_from(lines.of(begin)).unwrap_or(u32::MAX)
+    };
+    let mut examples = Vec::new();
+    let mut reader = csv::Reader::from_reader(bytes);
+    let columns = reader.headers().ok().and_then(columns);
+    let Some((id_idx, label_idx)) = columns else {
+        let message = format!(
+            "the first line of {} must be `{ID},{LABEL}`, in UTF-8",
+            quote(name)
+        );
+        reasons.add(Reason::new("bad_header", format!("{name} line 1"), message));
+        return None;
+    };
+    for record in reader.records() {
+        match record {
+            Ok(record) => {
+                let line = line_at(record.position());
+                let label = record[label_idx].trim();
+                let label = checked(label.parse().ok(), || line_of(name, line), &quote(label), reasons);
+                examples.push(Example {
+                    line: Some(line),
+                    id: record[id_idx].trim().to_owned(),
+                    label,
+                });
+            }
+            Err(error) => {
+                let at = line_of(name, line_at(error.position()));
+                let message = format!("the line is not `{ID},{LABEL}`: it needs two fields, in UTF-8");
+                reasons.add(Reason::new("bad_line", at, message));
+            }
+        }
+    }
+    Some(examples)
+}
+
+/// Tells the lines of a text by places that ascend. The reader's own numbers are those of where the record before ended,
+/// which is a line early after `\r\n` and after blank lines.
+struct Lines<'a> {
+    text: &'a [u8],
+    seen: usize,
+    line: usize,
+}
+
+impl<'a> Lines<'a> {
+    fn new(text: &'a [u8]) -> Self {
+        Self {
+            text,
+            seen: 0,
+            line: 1,
+        }
+    }
+
+    /// The line of the first text from `place` on, from 1.
+    fn of(&mut self, place: usize) -> usize {
+        let rest = self.text.get(place..).unwrap_or_default();
+        let n_ends = rest.iter().take_while(|byte| b"\r\n".contains(byte)).count();
+        let begin = place.min(self.text.len()) + n_ends;
+        for at in self.seen..begin {
+            let is_end = match self.text[at] {
+                b'\n' => true,
+                b'\r' => self.text.get(at + 1) != Some(&b'\n'),
+                _ => false,
+            };
+            self.line += usize::from(is_end);
+        }
+        self.seen = begin.max(self.seen);
+        self.line
+    }
+}
+
+/// Where the two columns stand, if they are the only ones.
+fn columns(header: &csv::StringRecord) -> Option<(usize, usize)> {
+    let names: Vec<&str> = header.iter().map(str::trim).collect();
+    match names.as_slice() {
+        [ID, LABEL] => Some((0, 1)),
+        [LABEL, ID] => Some((1, 0)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Cursor, Write};
+
+    use zip::ZipWriter;
+    use zip::write::SimpleFileOptions;
+
+    use super::*;
+
+    fn parsed(csv: &str) -> Submission {
+        let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+        writer
+            .start_file("Hawk.csv", SimpleFileOptions::default())
+            .expect("a name");
+        writer.write_all(csv.as_bytes()).expect("memory");
+        Submission::parse(writer.finish().expect("memory").get_ref()).expect("a zip of the form")
+    }
+
+    #[test]
+    fn lines_are_those_that_an_editor_shows() {
+        for (end, csv) in [("\\n", "\n"), ("\\r\\n", "\r\n"), ("\\r", "\r")] {
+            let text = [
+                "ImageID,Confidence",
+                "a,1",
+                "",
+                "",
+                "b,7",
+                "\"c",
+                "d\",7",
+                "e",
+                "f,0",
+                "g,7",
+            ]
+            .join(csv);
+            for text in [text.clone(), format!("{text}{csv}"), format!("\u{feff}{text}")] {
+                let submission = parsed(&text);
+                let examples = submission.concepts[0].examples.as_ref().expect("a header");
+                let listed = &submission.concepts[0];
+                let places: Vec<String> = examples.iter().map(|example| listed.at(example)).collect();
+                let lines = [2, 5, 6, 9, 10].map(|line| format!("Hawk.csv line {line}"));
+                assert_eq!(places, lines, "{end}");
+                let rejection = submission.reasons.into_verdict(()).expect_err("bad labels");
+                let places: Vec<&str> = rejection
+                    .reasons()
+                    .iter()
+                    .map(|reason| reason.at.as_str())
+                    .collect();
+                let lines = [5, 6, 8, 10].map(|line| format!("Hawk.csv line {line}"));
+                assert_eq!(places, lines, "{end}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_without_its_header_has_no_examples_that_could_be_missed() {
+        let submission = parsed("id,label\na,1\n");
+        assert!(submission.concepts[0].examples.is_none());
+        let rejection = submission.reasons.into_verdict(()).expect_err("refused");
+        assert_eq!(rejection.reasons()[0].code, "bad_header");
+    }
+}

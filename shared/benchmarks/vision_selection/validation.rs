@@ -1,0 +1,207 @@
+//! The rules: every concept, ids of the pool, none twice in a concept, both labels, within the limit.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+
+use super::model::Frozen;
+use super::submission::{Example, Listed, Submission};
+use dataperf::frozen::ReadRows;
+use dataperf::{Reason, Reasons, Rejection, quote};
+
+/// A submission that obeys the rules.
+#[derive(Debug)]
+pub struct Checked {
+    /// In the order of the concepts.
+    concepts: Vec<Chosen>,
+}
+
+/// One concept's training set, in the artifact's order.
+#[derive(Debug, Default)]
+pub struct Chosen {
+    /// `(n_examples, n_features)`, row after row, as the pool has them.
+    pub(super) features: Vec<f32>,
+    /// `(n_examples,)`: 1 where the image is said to show the concept, else 0.
+    pub(super) labels: Vec<usize>,
+}
+
+/// Whether a submission is so small that its ids are looked up. Counting needs no look-up: it comes first.
+fn is_looked_up(submission: &Submission, frozen: &Frozen) -> bool {
+    submission.n_examples() <= frozen.max_examples()
+}
+
+/// The distinct ids of a submission, as they come, each with the rows of the pool that may be its own; none of one that has
+/// too many.
+pub(super) fn candidates<'a>(submission: &'a Submission, frozen: &Frozen) -> Vec<(&'a str, Range<usize>)> {
+    if !is_looked_up(submission, frozen) {
+        return Vec::new();
+    }
+    let mut seen = std::collections::HashSet::new();
+    let examples = submission
+        .concepts
+        .iter()
+        .flat_map(|listed| listed.examples.iter().flatten());
+    let distinct = examples.filter(|example| seen.insert(example.id.as_str()));
+    distinct
+        .map(|example| (example.id.as_str(), frozen.pool().candidates(&example.id)))
+        .collect()
+}
+
+impl Checked {
+    /// The training sets, in the order of the concepts.
+    pub fn concepts(&self) -> &[Chosen] {
+        &self.concepts
+    }
+
+    /// `found` are the records of [`candidates`], one after another.
+    pub(super) fn new(submission: &Submission, frozen: &Frozen, found: &ReadRows) -> Result<Self, Rejection> {
+        let mut vector_of = HashMap::new();
+        let mut found_idx = 0;
+        for (id, rows) in candidates(submission, frozen) {
+            for _ in rows {
+                if let Some(vector) = frozen.pool().vector(found.row(found_idx), id) {
+                    vector_of.insert(id, vector);
+                }
+                found_idx += 1;
+            }
+        }
+        let mut rules = Rules {
+            frozen,
+            vector_of: is_looked_up(submission, frozen).then_some(vector_of),
+            reasons: Reasons::default(),
+        };
+        let mut concepts: BTreeMap<&str, Chosen> = BTreeMap::new();
+        for listed in &submission.concepts {
+            let chosen = rules.chosen(listed);
+            concepts.insert(&listed.concept, chosen);
+        }
+        let chosen = frozen
+            .concepts()
+            .iter()
+            .map(|concept| rules.present(concept, &mut concepts))
+            .collect();
+        let (n_examples, limit) = (submission.n_examples(), frozen.max_examples());
+        if n_examples > limit {
+            let message = format!(
+                "{n_examples} images are labelled in all concepts together, {limit} are allowed: remove {} of them; whether \
+                 they are images of the pool is checked then",
+                n_examples - limit
+            );
+            rules.reasons.add(Reason::over(
+                "too_many_examples",
+                "",
+                limit as u64,
+                n_examples as u64,
+                message,
+            ));
+        }
+        let mut reasons = submission.reasons.clone();
+        reasons.append(rules.reasons);
+        reasons.into_verdict(Self { concepts: chosen })
+    }
+}
+
+struct Rules<'a> {
+    frozen: &'a Frozen,
+    /// The vectors of the pool's ids; `None` where nothing was looked up.
+    vector_of: Option<HashMap<&'a str, &'a [u8]>>,
+    reasons: Reasons,
+}
+
+impl Rules<'_> {
+    fn chosen(&mut self, listed: &Listed) -> Chosen {
+        let Listed {
+            at,
+            concept,
+            examples,
+        } = listed;
+        let mut chosen = Chosen::default();
+        if !self.frozen.concepts().contains(concept) {
+            let message = format!(
+                "{} is no concept here: the concepts are {}",
+                quote(concept),
+                self.names()
+            );
+            self.reasons.add(Reason::new("unknown_concept", at, message));
+            return chosen;
+        }
+        let Some(examples) = examples else {
+            return chosen;
+        };
+        if self.vector_of.is_some() {
+            let n_numbers = examples.len() * self.frozen.n_features();
+            chosen.features.reserve_exact(n_numbers);
+        }
+        let mut first_seen: HashMap<&str, &Example> = HashMap::new();
+        let mut n_of_label = [0u64; 2];
+        for example in examples {
+            if let Some(first) = first_seen.insert(&example.id, example) {
+                let message = format!(
+                    "{} is labelled already at `{}`: keep one of the two",
+                    quote(&example.id),
+                    listed.at(first)
+                );
+                self.reasons
+                    .add(Reason::new("duplicate_image", listed.at(example), message));
+                continue;
+            }
+            let vector = match self.vector_of.as_ref().map(|of| of.get(example.id.as_str())) {
+                Some(Some(vector)) => *vector,
+                Some(None) => {
+                    let message = format!(
+                        "{} is not an image of the pool: choose from the candidates",
+                        quote(&example.id)
+                    );
+                    self.reasons
+                        .add(Reason::new("unknown_image", listed.at(example), message));
+                    continue;
+                }
+                None => &[],
+            };
+            let Some(label) = example.label else { continue };
+            n_of_label[usize::from(label)] += 1;
+            chosen.labels.push(label.into());
+            chosen
+                .features
+                .extend(vector.as_chunks().0.iter().map(|&four| f32::from_le_bytes(four)));
+        }
+        if examples.is_empty() {
+            let message = format!(
+                "{} has no examples: label at least one image 1 and one 0",
+                quote(concept)
+            );
+            self.reasons.add(Reason::over("no_examples", at, 2, 0, message));
+        } else if let Some(absent) = n_of_label
+            .iter()
+            .position(|&n| n == 0)
+            .filter(|_| examples.iter().all(|e| e.label.is_some()))
+        {
+            let message = format!(
+                "no image of the pool is labelled {absent} for {}: a model needs both labels",
+                quote(concept)
+            );
+            self.reasons.add(Reason::over("one_label", at, 2, 1, message));
+        }
+        chosen
+    }
+
+    fn present(&mut self, concept: &str, concepts: &mut BTreeMap<&str, Chosen>) -> Chosen {
+        concepts.remove(concept).unwrap_or_else(|| {
+            let message = format!(
+                "the concept {} is missing: add it, the concepts are {}",
+                quote(concept),
+                self.names()
+            );
+            self.reasons.add(Reason::new("missing_concept", "", message));
+            Chosen::default()
+        })
+    }
+
+    fn names(&self) -> String {
+        self.frozen
+            .concepts()
+            .iter()
+            .map(|concept| quote(concept))
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+}

@@ -1,0 +1,157 @@
+//! The organizer's document of a challenge.
+
+use std::collections::BTreeMap;
+
+use dataperf::challenge::Challenge;
+use dataperf::{Descriptor, Feedback, Reason, Rejection};
+use dataperf_benchmarks::speech_selection::SpeechSelection;
+use dataperf_benchmarks::vision_selection::VisionSelection;
+use serde_json::{Value, json};
+
+fn check(document: &Value) -> Result<BTreeMap<String, Challenge>, Rejection> {
+    let hosted = [
+        Descriptor::of::<SpeechSelection>(),
+        Descriptor::of::<VisionSelection>(),
+    ];
+    dataperf::challenge::check(document, &hosted)
+}
+
+fn with_rounds(rounds: &Value) -> Value {
+    json!({ "schema": 1, "title": "t", "benchmarks": { "speech-selection": { "rounds": rounds } } })
+}
+
+fn codes(document: &Value) -> Vec<(String, String)> {
+    let rejection = check(document).expect_err("something is wrong");
+    let code = |reason: &Reason| (reason.code.clone(), reason.at.clone());
+    rejection.reasons().iter().map(code).collect()
+}
+
+#[test]
+fn finds_everything_at_once() {
+    let found = codes(&json!({
+        "schema": 2, "colour": "red", "feedback": "all", "benchmarks": {
+            "speech-selecton": { "ranking": "worst" },
+            "vision-selection": { "feedback": true, "leaderboards": { "a#b": {}, "open": { "rank": 1, "feedback": "none" } }, "rounds": [
+                { "id": "Open!", "opens": "today", "daily_limit": 0, "total_limit": "many", "artifacts": 7, "feedback": 1 },
+                { "id": "open", "opens": "2026-03-02T00:00:00Z", "closes": "2026-03-01T00:00:00Z",
+                  "dataset": "sha256:12", "daily_limit": 6, "total_limit": 5, "baselines": ["x", "x", 3],
+                  "messages": { "during": "now" } },
+                {}, [],
+            ] },
+        },
+    }));
+    let round = |idx: usize, key: &str| format!("/benchmarks/vision-selection/rounds/{idx}/{key}");
+    for (code, at) in [
+        ("wrong_schema", "/schema".to_owned()),
+        ("unknown_key", "/colour".into()),
+        ("unknown_value", "/feedback".into()),
+        ("unknown_value", "/benchmarks/vision-selection/feedback".into()),
+        (
+            "unknown_value",
+            "/benchmarks/vision-selection/leaderboards/open/feedback".into(),
+        ),
+        ("unknown_value", round(0, "feedback")),
+        ("missing_key", "/title".into()),
+        ("unknown_benchmark", "/benchmarks/speech-selecton".into()),
+        ("unknown_value", "/benchmarks/speech-selecton/ranking".into()),
+        (
+            "unusable_name",
+            "/benchmarks/vision-selection/leaderboards/a#b".into(),
+        ),
+        (
+            "unknown_key",
+            "/benchmarks/vision-selection/leaderboards/open/rank".into(),
+        ),
+        ("bad_round_id", round(0, "id")),
+        ("wrong_type", round(0, "opens")),
+        ("bad_limit", round(0, "daily_limit")),
+        ("bad_limit", round(0, "total_limit")),
+        ("unknown_value", round(0, "artifacts")),
+        ("bad_round_id", round(1, "id")),
+        ("closes_before_opening", round(1, "closes")),
+        ("wrong_type", round(1, "dataset")),
+        ("bad_limit", round(1, "daily_limit")),
+        ("duplicate_name", round(1, "baselines/1")),
+        ("wrong_type", round(1, "baselines/2")),
+        ("unknown_key", round(1, "messages/during")),
+        ("missing_key", round(2, "id")),
+        ("missing_key", round(2, "opens")),
+        ("wrong_type", "/benchmarks/vision-selection/rounds/3".into()),
+    ] {
+        assert!(
+            found.contains(&(code.to_owned(), at.clone())),
+            "{code} {at}: {found:#?}"
+        );
+    }
+}
+
+#[test]
+fn at_any_moment_a_leaderboard_has_one_round() {
+    let round = |id: &str, leaderboards: &[&str], opens: u8, closes: u8| {
+        json!({ "id": id, "leaderboards": leaderboards, "opens": format!("2026-03-{opens:02}T00:00:00Z"),
+                "closes": format!("2026-03-{closes:02}T00:00:00Z") })
+    };
+    let fits = json!([
+        round("a", &["x"], 1, 5),
+        round("b", &["x"], 5, 9),
+        round("c", &["y"], 1, 9)
+    ]);
+    assert!(check(&with_rounds(&fits)).is_ok());
+    let overlaps = json!([
+        round("a", &["x"], 1, 5),
+        round("b", &["x", "y"], 4, 9),
+        round("b", &[], 9, 12)
+    ]);
+    let at = |idx: usize, key: &str| format!("/benchmarks/speech-selection/rounds/{idx}/{key}");
+    assert_eq!(
+        codes(&with_rounds(&overlaps)),
+        [
+            ("overlapping_rounds".into(), at(1, "opens")),
+            ("duplicate_round".into(), at(2, "id"))
+        ]
+    );
+    let unending = json!([{ "id": "a", "opens": "2026-03-01T00:00:00Z" }, { "id": "b", "opens": "2026-04-01T00:00:00Z" }]);
+    assert_eq!(codes(&with_rounds(&unending)).len(), 1);
+}
+
+#[test]
+fn what_is_published_reads_back() {
+    let round = json!({ "id": "a", "opens": "2026-03-01T00:00:00Z", "division": "closed", "artifacts": "public",
+                        "feedback": "metrics", "messages": { "open": "Welcome" } });
+    let challenges = check(&with_rounds(&json!([round]))).expect("nothing is wrong");
+    let challenge = &challenges["speech-selection"];
+    let json = challenge.to_json().expect("JSON");
+    assert_eq!(
+        serde_json::from_slice::<Challenge>(&json).expect("a challenge"),
+        *challenge
+    );
+}
+
+#[test]
+fn what_is_said_of_all_benchmarks_holds_for_those_that_say_nothing() {
+    let document = json!({ "schema": 1, "title": "t", "feedback": "full", "benchmarks": {
+        "speech-selection": {}, "vision-selection": { "feedback": "metrics", "leaderboards": { "open": { "feedback": "score" } } },
+    } });
+    let challenges = check(&document).expect("nothing is wrong");
+    assert_eq!(challenges["speech-selection"].feedback, Feedback::Full);
+    let vision = &challenges["vision-selection"];
+    assert_eq!(vision.feedback, Feedback::Metrics);
+    assert_eq!(vision.leaderboards["open"].feedback, Some(Feedback::Score));
+    let silent = json!({ "schema": 1, "title": "t", "benchmarks": { "speech-selection": {} } });
+    let silent = check(&silent).expect("nothing is wrong");
+    assert_eq!(silent["speech-selection"].feedback, Feedback::Score);
+}
+
+#[test]
+fn any_json_is_an_answer() {
+    for document in [
+        json!(null),
+        json!([]),
+        json!("x"),
+        json!({}),
+        json!({ "benchmarks": [] }),
+        with_rounds(&json!({})),
+    ] {
+        assert!(check(&document).is_err(), "{document}");
+    }
+}

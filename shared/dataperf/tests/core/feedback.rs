@@ -1,0 +1,53 @@
+//! How much of a verdict is shown at each level.
+
+use dataperf::{Descriptor, Digest, Feedback, Scorecard, Verdict};
+use dataperf_benchmarks::vision_debugging::VisionDebugging;
+use serde_json::{Value, json};
+
+const HOSTED: Descriptor = Descriptor::of::<VisionDebugging>();
+
+fn debugging() -> Verdict {
+    let metrics = json!({
+        "percent_of_fixes": 50.0, "target_share": 0.95, "unheard_of": 1,
+        "tasks": { "a/b": { "accuracy": [0.5, 0.75], "first_step": 1, "n_images": 2, "n_wrong": 1 } },
+    });
+    let metrics = metrics.as_object().expect("an object").clone();
+    let digest = Digest::of(b"any");
+    let card = Scorecard {
+        score: 0.5,
+        metrics: metrics.into_iter().collect(),
+    };
+    Verdict::scored("vision-debugging", "open", digest, digest, card)
+}
+
+#[test]
+fn each_level_shows_what_the_one_below_does_and_more() {
+    let verdict = debugging();
+    let at = |level| serde_json::to_value(verdict.shown(level, &HOSTED).metrics).expect("JSON");
+    let task =
+        |task: Value| json!({ "percent_of_fixes": 50.0, "target_share": 0.95, "tasks": { "a/b": task } });
+    assert_eq!(at(Feedback::Score), task(json!({ "n_images": 2 })));
+    assert_eq!(
+        at(Feedback::Metrics),
+        task(json!({ "n_images": 2, "first_step": 1 }))
+    );
+    assert_eq!(
+        verdict.shown(Feedback::Full, &HOSTED),
+        verdict,
+        "also what nobody describes"
+    );
+    assert_eq!(
+        verdict.withheld(Feedback::Metrics, &HOSTED),
+        ["tasks/*/accuracy", "tasks/*/n_wrong", "unheard_of"]
+    );
+    assert_eq!(verdict.withheld(Feedback::Score, &HOSTED).len(), 4);
+    assert!(verdict.withheld(Feedback::Full, &HOSTED).is_empty());
+}
+
+#[test]
+fn the_rest_of_a_verdict_is_shown_at_every_level() {
+    let verdict = debugging();
+    let mut shown = verdict.shown(Feedback::Score, &HOSTED);
+    shown.metrics.clone_from(&verdict.metrics);
+    assert_eq!(shown, verdict);
+}

@@ -1,0 +1,267 @@
+//! A service that makes images, as they are reached over the Internet: `POST /v1/images/generations`. It draws the prompt.
+//!
+//! Whoever runs a cloud on one machine serves its [`router`](ImageService::router) there, in place of the services that an
+//! organizer of Adversarial Nibbler names. Tests tell it how to behave; otherwise it is well.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use font8x8::UnicodeFonts as _;
+use http::{HeaderMap, StatusCode, header};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// The key that callers show.
+pub const IMAGES_KEY: &str = "local-images-key";
+const SIDE: usize = 256;
+const GLYPH: usize = 8;
+const SCALE: usize = 2;
+const MARGIN: usize = 8;
+
+/// How the service behaves.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Mood {
+    /// It answers with all images.
+    #[default]
+    Well,
+    /// It answers 503.
+    Down,
+    /// It answers so much later.
+    Slow(Duration),
+    /// It asks to come again later, with 429.
+    Busy,
+    /// It answers with half of the images, rounded down.
+    Half,
+    /// It answers 200 with what is no JSON.
+    Garbage,
+    /// It answers 200 with base 64 of what is no image.
+    NoImages,
+    /// All its images are black, as those of services that hide what they have made.
+    Black,
+    /// It refuses the prompt by its policy.
+    Refuses,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    mood: Mutex<Vec<Mood>>,
+    n_requests: Mutex<u64>,
+}
+
+/// The service, and how it is told to behave. Clones are the same one.
+#[derive(Debug, Clone, Default)]
+pub struct ImageService {
+    inner: Arc<Inner>,
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    prompt: String,
+    #[serde(default = "one")]
+    n: usize,
+    #[serde(default)]
+    model: String,
+}
+
+fn one() -> usize {
+    1
+}
+
+impl ImageService {
+    /// Behaves so from now on.
+    pub fn behave(&self, mood: Mood) {
+        *locked(&self.inner.mood) = vec![mood];
+    }
+
+    /// Behaves as each of `moods` for one request, in their order, and goes on with the last.
+    pub fn behave_in_turn(&self, moods: &[Mood]) {
+        let mut moods = moods.to_vec();
+        moods.reverse();
+        *locked(&self.inner.mood) = moods;
+    }
+
+    /// How many requests it has had, with the right key.
+    pub fn n_requests(&self) -> u64 {
+        *locked(&self.inner.n_requests)
+    }
+
+    /// What answers requests.
+    pub fn router(&self) -> Router {
+        Router::new()
+            .route("/v1/images/generations", post(generate))
+            .with_state(self.clone())
+    }
+
+    fn next_mood(&self) -> Mood {
+        let mut moods = locked(&self.inner.mood);
+        match moods.len() {
+            0 => Mood::Well,
+            1 => moods[0],
+            _ => moods.pop().unwrap_or_default(),
+        }
+    }
+}
+
+async fn generate(State(service): State<ImageService>, headers: HeaderMap, body: Bytes) -> Response {
+    let shown = headers
+        .get(header::AUTHORIZATION)
+        .and_then(|value| value.to_str().ok());
+    if shown != Some(&format!("Bearer {IMAGES_KEY}")) {
+        return refusal(StatusCode::UNAUTHORIZED, "invalid_api_key", "the key is wrong");
+    }
+    *locked(&service.inner.n_requests) += 1;
+    let mood = service.next_mood();
+    let Ok(asked) = serde_json::from_slice::<Asked>(&body) else {
+        return refusal(
+            StatusCode::BAD_REQUEST,
+            "invalid_request",
+            "a prompt is needed, as JSON",
+        );
+    };
+    let n = match mood {
+        Mood::Down => return refusal(StatusCode::SERVICE_UNAVAILABLE, "overloaded", "out of service"),
+        Mood::Busy => {
+            let refusal = refusal(
+                StatusCode::TOO_MANY_REQUESTS,
+                "rate_limit_exceeded",
+                "come again later",
+            );
+            return ([(header::RETRY_AFTER, "0")], refusal).into_response();
+        }
+        Mood::Garbage => return "<html>all is well</html>".into_response(),
+        Mood::Refuses => {
+            let message = "the prompt is refused by the policy";
+            return refusal(StatusCode::BAD_REQUEST, "content_policy_violation", message);
+        }
+        Mood::Slow(delay) => {
+            tokio::time::sleep(delay).await;
+            asked.n
+        }
+        Mood::Half => asked.n / 2,
+        Mood::Well | Mood::NoImages | Mood::Black => asked.n,
+    };
+    let images: Vec<Value> = (0..n)
+        .map(|idx| match mood {
+            Mood::NoImages => b"this is no image".to_vec(),
+            Mood::Black => encode(&vec![0; SIDE * SIDE * 3]),
+            _ => encode(&draw(&asked.prompt, &asked.model, idx)),
+        })
+        .map(|png| json!({ "b64_json": STANDARD.encode(png) }))
+        .collect();
+    axum::Json(json!({ "created": seconds_now(), "data": images })).into_response()
+}
+
+/// Unix time in seconds.
+fn seconds_now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.unwrap_or_default().as_secs()
+}
+
+/// What is behind the mutex. A panic while it was locked leaves it whole: it is replaced as a unit.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn refusal(status: StatusCode, code: &str, message: &str) -> Response {
+    let error = json!({ "error": { "code": code, "message": message, "type": "error" } });
+    (status, axum::Json(error)).into_response()
+}
+
+/// The prompt and the image's number in dark letters on a light ground, whose colour is the model's and the number's, in
+/// RGB. The model is not named: participants see the picture and must not learn who made it.
+fn draw(prompt: &str, model: &str, idx: usize) -> Vec<u8> {
+    let style: usize = model.bytes().map(usize::from).sum();
+    let tint = |channel: usize| 255 - ((style * 17 + idx * 53 + channel * 31) % 90) as u8;
+    let ground = [tint(0), tint(1), tint(2)];
+    let mut pixels: Vec<u8> = ground.repeat(SIDE * SIDE);
+    let per_line = (SIDE - 2 * MARGIN) / (GLYPH * SCALE);
+    let letters: Vec<char> = prompt.chars().collect();
+    let lines = letters.chunks(per_line).map(<[char]>::to_vec);
+    let most = (SIDE - 2 * MARGIN) / (GLYPH * SCALE) - 1;
+    for (row, line) in lines
+        .take(most)
+        .chain([(idx + 1).to_string().chars().collect()])
+        .enumerate()
+    {
+        for (col, letter) in line.into_iter().enumerate() {
+            let (x, y) = (MARGIN + col * GLYPH * SCALE, MARGIN + row * GLYPH * SCALE);
+            letter_at(&mut pixels, letter, x, y);
+        }
+    }
+    pixels
+}
+
+fn letter_at(pixels: &mut [u8], letter: char, x: usize, y: usize) {
+    let glyph = font8x8::BASIC_FONTS
+        .get(letter)
+        .or_else(|| font8x8::LATIN_FONTS.get(letter))
+        .or_else(|| font8x8::BASIC_FONTS.get('?'))
+        .unwrap_or_default();
+    for (dy, bits) in glyph.iter().enumerate() {
+        for dx in (0..GLYPH).filter(|dx| bits >> dx & 1 == 1) {
+            for (sy, sx) in (0..SCALE * SCALE).map(|n| (n / SCALE, n % SCALE)) {
+                let at = ((y + dy * SCALE + sy) * SIDE + x + dx * SCALE + sx) * 3;
+                pixels[at..at + 3].copy_from_slice(&[20, 20, 40]);
+            }
+        }
+    }
+}
+
+/// RGB pixels of a square as PNG.
+fn encode(pixels: &[u8]) -> Vec<u8> {
+    let mut png = Vec::new();
+    let mut encoder = png::Encoder::new(&mut png, SIDE as u32, SIDE as u32);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_depth(png::BitDepth::Eight);
+    let written = encoder
+        .write_header()
+        .and_then(|mut writer| writer.write_image_data(pixels));
+    if let Err(error) = written {
+        tracing::error!(%error, "an image can't be written"); // writing into memory does not fail
+    }
+    png
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drawing_shows_its_prompt_and_no_two_are_the_same() {
+        let one = draw("horse lying in ketchup", "m", 0);
+        assert!(
+            one.chunks(3).any(|pixel| pixel == [20, 20, 40]),
+            "there are letters"
+        );
+        let light = one.iter().filter(|&&channel| channel > 100).count();
+        assert!(light > one.len() / 2, "on a light ground");
+        let others = [
+            ("horse lying in ketchup", "m", 1),
+            ("horse lying in ketchup", "n", 0),
+            ("horse", "m", 0),
+        ];
+        for (prompt, model, idx) in others {
+            assert_ne!(one, draw(prompt, model, idx));
+        }
+        assert!(
+            draw(&"x".repeat(10_000), "m", 0).len() == one.len(),
+            "a long one is cut"
+        );
+    }
+
+    #[test]
+    fn moods_take_turns_and_the_last_stays() {
+        let service = ImageService::default();
+        service.behave_in_turn(&[Mood::Down, Mood::Busy, Mood::Well]);
+        let moods: Vec<Mood> = (0..4).map(|_| service.next_mood()).collect();
+        assert_eq!(moods, [Mood::Down, Mood::Busy, Mood::Well, Mood::Well]);
+    }
+}

@@ -1,0 +1,105 @@
+//! Imports what an organizer of Adversarial Nibbler decides, and the weights that embed prompts where he has them.
+
+use std::fs::{self, File};
+use std::path::Path;
+
+use crate::{
+    BENCHMARK, CONFIGURATION_FILE, Configuration, EmbeddingKind, MODEL_DIRECTORY, MODEL_FILES, PUBLIC_FILE,
+    Parameters,
+};
+use dataperf::{Digest, Rejection};
+
+use dataperf_datasets::DatasetWriter;
+use dataperf_datasets::{ImportError, Progress};
+
+/// What the importer expects, for `--help`.
+pub const NIBBLER_LAYOUT: &str = "a directory with `configuration.yaml` or `configuration.json`; where its `embedding` is \
+    `all-MiniLM-L6-v2`, also the directory `model` of the original package, of which `config.json`, `tokenizer.json` and \
+    `model.safetensors` are taken";
+const CONFIGURATIONS: [&str; 2] = ["configuration.yaml", CONFIGURATION_FILE];
+const MODEL_SOURCE: &str = "model";
+
+/// Imports the layout at `from` into a new frozen data set at `out`, all or nothing. The same source gives the same
+/// bytes, and so the same digest.
+///
+/// # Errors
+/// [`ImportError`] with everything that is wrong with the configuration and missing of the weights.
+pub fn import_nibbler(from: &Path, out: &Path, progress: &dyn Progress) -> Result<Digest, ImportError> {
+    let configuration = configuration(from)?;
+    let mut writer = DatasetWriter::create(out)?;
+    let frozen = |error: serde_json::Error| ImportError::refused(from, error.to_string());
+    writer.bytes(CONFIGURATION_FILE, &json(&configuration).map_err(frozen)?)?;
+    let parameters = Parameters::of(&configuration);
+    writer.bytes(PUBLIC_FILE, &json(&parameters).map_err(frozen)?)?;
+    if configuration.embedding == EmbeddingKind::MiniLm {
+        copy_model(&from.join(MODEL_SOURCE), &mut writer, progress)?;
+    }
+    writer.finish(BENCHMARK, serde_json::to_value(&parameters).map_err(frozen)?)
+}
+
+fn json<T: serde::Serialize>(value: &T) -> Result<Vec<u8>, serde_json::Error> {
+    let mut bytes = serde_json::to_vec_pretty(value)?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+fn configuration(from: &Path) -> Result<Configuration, ImportError> {
+    let Some(path) = CONFIGURATIONS
+        .map(|name| from.join(name))
+        .into_iter()
+        .find(|path| path.is_file())
+    else {
+        return Err(ImportError::refused(
+            from,
+            format!("it has no configuration; expected {NIBBLER_LAYOUT}"),
+        ));
+    };
+    let text = fs::read_to_string(&path).map_err(ImportError::io("can't read", &path))?;
+    // JSON is YAML
+    let document: serde_json::Value = serde_saphyr::from_str(&text)
+        .map_err(|error| ImportError::refused(from, format!("`{}` is no YAML: {error}", path.display())))?;
+    let checked = Configuration::parse(document.to_string().as_bytes());
+    checked.map_err(|rejection| ImportError::Refused {
+        from: path,
+        problems: problems(&rejection),
+    })
+}
+
+fn problems(rejection: &Rejection) -> Vec<String> {
+    let sentence = |reason: &dataperf::Reason| match reason.at.as_str() {
+        "" => reason.message.clone(),
+        at => format!("{at}: {}", reason.message),
+    };
+    rejection.reasons().iter().map(sentence).collect()
+}
+
+fn copy_model(from: &Path, writer: &mut DatasetWriter, progress: &dyn Progress) -> Result<(), ImportError> {
+    let sources = MODEL_FILES.map(|name| (name, from.join(name)));
+    let missing: Vec<String> = sources
+        .iter()
+        .filter(|(_, path)| !path.is_file())
+        .map(|(name, _)| {
+            format!(
+                "there is no `{name}`, which the embedding `{}` needs",
+                EmbeddingKind::MiniLm.as_str()
+            )
+        })
+        .collect();
+    if !missing.is_empty() {
+        return Err(ImportError::Refused {
+            from: from.to_owned(),
+            problems: missing,
+        });
+    }
+    let n_bytes = |path: &Path| path.metadata().map_or(0, |metadata| metadata.len());
+    progress.begin(
+        "importing bytes of weights",
+        sources.iter().map(|(_, path)| n_bytes(path)).sum(),
+    );
+    for (name, path) in &sources {
+        let file = File::open(path).map_err(ImportError::io("can't open", path))?;
+        writer.copy(&format!("{MODEL_DIRECTORY}/{name}"), file)?;
+        progress.advance(n_bytes(path));
+    }
+    Ok(())
+}
