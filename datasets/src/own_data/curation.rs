@@ -22,7 +22,7 @@ use super::examples::csv_of;
 use super::features::hash;
 use super::problems::{MAX_OF_FILE, Problems, within};
 use super::yaml::{At, Value};
-use super::{Evals, freeze_picture, members, read, refused, to_json};
+use super::{Evals, freeze_picture, members, parquet_set, read, refused, to_json};
 use crate::import::{Import, ImportError, Progress};
 use crate::numerals::zip_of_images;
 use crate::writer::{DatasetWriter, Planned};
@@ -141,6 +141,15 @@ impl Import for Curation {
             }
             Kind::Table { .. } => Some(largest_csv(&start, board)),
         })
+    }
+
+    /// Parquet becomes a CSV.
+    fn artifact_of(name: &str, file: Vec<u8>) -> Result<Vec<u8>, Vec<String>> {
+        if parquet_set::is_parquet(&file) {
+            parquet_set::to_csv(name, file)
+        } else {
+            Ok(file)
+        }
     }
 }
 
@@ -428,7 +437,14 @@ fn freeze_rows(
         .collect();
     for (table, file) in [(START, start), (LABEL_BOOK, book)] {
         let Some(file) = file else { continue };
-        let rows = match read_rows(&file.bytes) {
+        let csv = match Curation::artifact_of(&file.name, file.bytes.clone()) {
+            Ok(csv) => csv,
+            Err(found) => {
+                reader.problems.extend(found);
+                continue;
+            }
+        };
+        let rows = match read_rows(&csv) {
             Ok(rows) => rows,
             Err(rejection) => {
                 reader.problems.extend(sentences(&file.name, &rejection));
@@ -463,7 +479,7 @@ fn freeze_rows(
                 file.name
             ));
         }
-        writer.bytes(&format!("{table}.csv"), &file.bytes)?;
+        writer.bytes(&format!("{table}.csv"), &csv)?;
     }
     if reader.problems.is_empty() {
         notes.extend(super::casts(evals.hidden.iter().chain(&evals.public)));

@@ -9,6 +9,7 @@ mod examples;
 mod features;
 mod init;
 pub(crate) mod npy;
+mod parquet_set;
 mod problems;
 mod scoring;
 mod selection;
