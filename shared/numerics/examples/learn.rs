@@ -15,6 +15,9 @@ use ndarray::Array2;
 use rayon::prelude::*;
 use serde::Deserialize;
 
+/// Label vectors that are fitted together.
+const AT_ONCE: usize = 8;
+
 #[derive(Deserialize)]
 struct Case {
     learner: Learner,
@@ -37,10 +40,22 @@ impl Case {
         let n_classes = labels.iter().collect::<BTreeSet<_>>().len();
         self.learner.check(train.nrows(), train.ncols(), n_classes)?;
         let prepared = self.learner.prepare(train.view(), items.view())?;
-        let vectors = labels.par_chunks(train.nrows());
-        let predicted: Result<Vec<_>, _> = vectors
-            .map(|labels| prepared.predict_seeds(labels, &self.seeds))
-            .collect();
+        let predicted: Result<Vec<_>, _> = match self.seeds[..] {
+            [seed] => {
+                let some = labels.par_chunks(AT_ONCE * train.nrows());
+                some.map(|labels| {
+                    let vectors: Vec<_> = labels.chunks(train.nrows()).map(<[usize]>::to_vec).collect();
+                    prepared.predict_all(&vectors, seed)
+                })
+                .collect()
+            }
+            _ => {
+                let vectors = labels.par_chunks(train.nrows());
+                vectors
+                    .map(|labels| prepared.predict_seeds(labels, &self.seeds))
+                    .collect()
+            }
+        };
         Ok(fs::write(&self.predictions, predicted?.concat().concat())?)
     }
 
