@@ -38,7 +38,11 @@ fn the_demos_numerals_are_a_contest() {
 #[test]
 fn parquet_stands_for_a_csv_of_the_same_numbers() {
     let csv = Curation::artifact_of("curated.parquet", fixture("curated")).unwrap();
-    assert!(csv.starts_with(b"label,x,y,n,u\n"), "{}", String::from_utf8_lossy(&csv));
+    assert!(
+        csv.starts_with(b"label,x,y,n,u\n"),
+        "{}",
+        String::from_utf8_lossy(&csv)
+    );
     let rows = read_rows(&csv).unwrap();
     let labels: Vec<&str> = rows.iter().map(|(label, _)| label.as_str()).collect();
     assert_eq!(labels, ["b", "a", "b, with a comma"]);
@@ -65,18 +69,21 @@ fn parquet_of_something_else_is_refused_with_its_columns() {
     for (name, expected) in [
         ("curated_null", "`curated_null`: a `y` is null"),
         ("curated_alone", "it has no column of numbers beside `label`"),
-        ("plain", "it has no column `label`, only `ImageID`, `embedding`, `Confidence`"),
+        (
+            "plain",
+            "it has no column `label`, only `ImageID`, `embedding`, `Confidence`",
+        ),
     ] {
         assert!(said(name).contains(expected), "{}", said(name));
     }
     let text = said("curated_text");
-    assert!(
-        text.contains("the column `x` is String, not numbers"),
-        "{text}"
-    );
+    assert!(text.contains("the column `x` is String, not numbers"), "{text}");
     let whole = fixture("curated");
     for n in 4..whole.len() {
-        assert!(Curation::artifact_of("cut", whole[..n].to_vec()).is_err(), "{n} bytes");
+        assert!(
+            Curation::artifact_of("cut", whole[..n].to_vec()).is_err(),
+            "{n} bytes"
+        );
     }
 }
 

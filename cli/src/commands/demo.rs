@@ -149,7 +149,9 @@ pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
     match format {
         Format::Json => print_outcomes_json(&cloud, &shown, &outcomes, &nibbled).await?,
         Format::Text => {
-            demo_nibbler::print(&nibbled);
+            if has_nibbler {
+                demo_nibbler::print(&nibbled);
+            }
             print_outcomes(&cloud, &shown, &outcomes).await?;
             let kept = args.data_dir.as_deref().filter(|_| !args.keep_running);
             print_next_steps(&local, args.keep_running, kept).await?;
@@ -345,7 +347,6 @@ async fn print_outcomes(cloud: &Cloud, shown: &[&str], outcomes: &[Outcome]) -> 
     for benchmark in shown {
         boards(cloud, benchmark, None, 20).await?.iter().for_each(print);
     }
-    println!("\nrejected, with every reason:");
     let mut rejected = table(&["leaderboard", "submitter", "code", "at", "what to change"]);
     for Outcome { planned, receipt, .. } in outcomes {
         for reason in &receipt.verdict.reasons {
@@ -358,7 +359,9 @@ async fn print_outcomes(cloud: &Cloud, shown: &[&str], outcomes: &[Outcome]) -> 
             ]);
         }
     }
-    println!("{rejected}");
+    if !rejected.is_empty() {
+        println!("\nrejected, with every reason:\n{rejected}");
+    }
     let slowest = outcomes.iter().map(|outcome| outcome.seconds).fold(0.0, f64::max);
     println!(
         "{} submissions ended; the slowest took {slowest:.2} s from upload to receipt",

@@ -48,6 +48,8 @@ pub fn write_contest(folder: &Path) -> Result<()> {
 }
 
 fn zipped(set: &[Numeral]) -> Result<Vec<u8>> {
-    let images = set.iter().map(|numeral| (NUMERALS[numeral.class], &numeral.pixels[..]));
+    let images = set
+        .iter()
+        .map(|numeral| (NUMERALS[numeral.class], &numeral.pixels[..]));
     zip_of_images(SIDE as u32, SIDE as u32, images)
 }

@@ -8,6 +8,7 @@ mod duplicates;
 mod examples;
 mod features;
 mod init;
+mod lines;
 pub(crate) mod npy;
 mod parquet_set;
 mod problems;

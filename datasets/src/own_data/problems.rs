@@ -58,6 +58,11 @@ impl OfFile {
         self.n == 0
     }
 
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.n
+    }
+
     /// What to say of the file called `name`.
     pub(super) fn report(self, name: &str) -> Vec<String> {
         let n_more = self.n - self.first.len();

@@ -40,21 +40,16 @@ impl Case {
         let n_classes = labels.iter().collect::<BTreeSet<_>>().len();
         self.learner.check(train.nrows(), train.ncols(), n_classes)?;
         let prepared = self.learner.prepare(train.view(), items.view())?;
-        let predicted: Result<Vec<_>, _> = match self.seeds[..] {
-            [seed] => {
-                let some = labels.par_chunks(AT_ONCE * train.nrows());
-                some.map(|labels| {
-                    let vectors: Vec<_> = labels.chunks(train.nrows()).map(<[usize]>::to_vec).collect();
-                    prepared.predict_all(&vectors, seed)
-                })
-                .collect()
-            }
-            _ => {
-                let vectors = labels.par_chunks(train.nrows());
-                vectors
-                    .map(|labels| prepared.predict_seeds(labels, &self.seeds))
-                    .collect()
-            }
+        let n_rows = train.nrows();
+        let predicted: Result<Vec<_>, _> = if let [seed] = self.seeds[..] {
+            let of_some = |labels: &[usize]| {
+                let vectors: Vec<_> = labels.chunks(n_rows).map(<[usize]>::to_vec).collect();
+                prepared.predict_all(&vectors, seed)
+            };
+            labels.par_chunks(AT_ONCE * n_rows).map(of_some).collect()
+        } else {
+            let of_one = |labels| prepared.predict_seeds(labels, &self.seeds);
+            labels.par_chunks(n_rows).map(of_one).collect()
         };
         Ok(fs::write(&self.predictions, predicted?.concat().concat())?)
     }

@@ -319,7 +319,8 @@ impl Prepared {
             return Ok(vec![vec![first as u8; self.rows.nrows()]; seeds.len()]);
         }
         if let Model::SoftVoting(settings, gram) = &self.model {
-            let vote = SoftVoting::fit_with(settings, gram, self.x().to_owned(), class_idx, MAX_CLASSES, seeds)?;
+            let vote =
+                SoftVoting::fit_with(settings, gram, self.x().to_owned(), class_idx, MAX_CLASSES, seeds)?;
             let predicted = vote.predict(self.rows.view());
             return Ok(predicted.outer_iter().map(|of_seed| of_seed.to_vec()).collect());
         }

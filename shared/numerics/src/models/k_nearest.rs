@@ -71,7 +71,11 @@ impl Neighbors {
         assert_eq!(rows.ncols(), x.ncols(), "features of rows and training set");
         let (x, rows) = (x.as_standard_layout(), rows.as_standard_layout());
         let n_features = x.ncols();
-        let columns = if n_features <= NARROW { side_by_side(&x) } else { Vec::new() };
+        let columns = if n_features <= NARROW {
+            side_by_side(&x)
+        } else {
+            Vec::new()
+        };
         let chunk = |rows| Chunk {
             x: x.as_slice().unwrap_or_default(),
             columns: &columns,
@@ -234,8 +238,10 @@ impl Chunk<'_> {
                 let distances = squared_distances::<M>(columns, wanted);
                 let farthest = nearest.last().filter(|_| nearest.len() == n_neighbors);
                 let limit = farthest.map_or(f64::INFINITY, |last| last.squared_distance);
-                let is_near = distances.iter().fold(false, |any, distance| any | (*distance < limit));
-                if !is_near && farthest.is_some() {
+                let least = distances
+                    .iter()
+                    .fold(f64::INFINITY, |least, distance| least.min(*distance));
+                if farthest.is_some() && least >= limit {
                     continue;
                 }
                 for (row, squared_distance) in (first..).zip(distances) {
@@ -265,7 +271,8 @@ impl WithSimd for Chunk<'_> {
             n_features,
             n_neighbors,
         } = self;
-        let mut nearest: Vec<Vec<Candidate>> = vec![Vec::with_capacity(n_neighbors + 1); rows.len() / n_features];
+        let mut nearest: Vec<Vec<Candidate>> =
+            vec![Vec::with_capacity(n_neighbors + 1); rows.len() / n_features];
         if !columns.is_empty() {
             match n_features {
                 0..=4 => self.offer_columns::<4>(&mut nearest),

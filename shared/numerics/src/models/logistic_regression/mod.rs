@@ -148,7 +148,9 @@ impl LogisticRegression {
         let (n_rows, n_features) = x.dim();
         let standard = x.as_standard_layout();
         let numbers = Numbers::F64(standard.as_slice().unwrap_or_default());
-        let checked = labels.iter().map(|labels| check_labels(n_rows, n_features, labels));
+        let checked = labels
+            .iter()
+            .map(|labels| check_labels(n_rows, n_features, labels));
         let mut checked: Vec<Labels> = checked.collect::<Result<_, _>>()?;
         check_finite(numbers, n_features)?;
         let is_flat = |gradient: &[f64]| max_abs(gradient) <= settings.tol;
@@ -316,8 +318,9 @@ impl<F: Fn(&[f64]) -> bool> Fit<F> {
     fn fitted(self, n_features: usize) -> LogisticRegression {
         let minimum = self.minimizer.end();
         let stride = n_features + 1;
-        let coefficients =
-            Array2::from_shape_fn((minimum.x.len() / stride, n_features), |(v, k)| minimum.x[v * stride + k]);
+        let coefficients = Array2::from_shape_fn((minimum.x.len() / stride, n_features), |(v, k)| {
+            minimum.x[v * stride + k]
+        });
         LogisticRegression {
             classes: self.labels.classes,
             coefficients,

@@ -78,9 +78,7 @@ impl Objective<'_> {
             for (chunk_losses, chunk_gradients) in &partial {
                 let n = chunk_losses.len() / n_points;
                 losses.extend_from_slice(&chunk_losses[nth * n..][..n]);
-                let of_point = chunk_gradients
-                    .chunks_exact(pitch)
-                    .skip(nth * self.n_vectors);
+                let of_point = chunk_gradients.chunks_exact(pitch).skip(nth * self.n_vectors);
                 for (sums, of_chunk) in point.gradient.chunks_exact_mut(stride).zip(of_point) {
                     sums.iter_mut().zip(of_chunk).for_each(|(sum, g)| *sum += g);
                 }

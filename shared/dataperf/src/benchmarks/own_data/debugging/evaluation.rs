@@ -150,7 +150,9 @@ pub(super) fn evidence(checked: &Checked, frozen: &Frozen) -> Result<Evidence, F
     };
     let answers = |n_fixes: &[u32]| {
         let labels: Vec<Vec<usize>> = n_fixes.iter().copied().map(labels_after).collect();
-        prepared.predict_all(&labels, seed).map_err(|error| damaged(&error))
+        prepared
+            .predict_all(&labels, seed)
+            .map_err(|error| damaged(&error))
     };
     let all_answers = |n_fixes: &[u32]| {
         let some = n_fixes.par_chunks(MODELS_TOGETHER).map(answers);
