@@ -299,7 +299,11 @@ fn file(
 fn bytes(from: &Path, name: &str, at: At) -> Result<Vec<u8>, String> {
     let path = within(from, name).map_err(|why| format!("`{FILE}` {at}: {why}"))?;
     let about = |why: String| format!("`{name}`: {why}");
-    let n_bytes = path.metadata().map_err(|error| about(error.to_string()))?.len();
+    let metadata = path.metadata().map_err(|error| about(error.to_string()))?;
+    if !metadata.is_file() {
+        return Err(about("it is no file".into()));
+    }
+    let n_bytes = metadata.len();
     let limit = Curation::MAX_ARTIFACT_BYTES;
     if n_bytes > limit {
         return Err(about(format!("it has {n_bytes} bytes, the limit is {limit}")));

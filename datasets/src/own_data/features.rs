@@ -96,8 +96,8 @@ impl FeatureFile {
         let (mut n_rows, mut n_features) = (0, 0);
         let (mut is_whole, mut is_exact, mut is_narrow) = (true, true, true);
         let mut row_hashes = Vec::new();
-        let source = self.kind().map_err(about)?;
-        self.each_row(&mut |row, place| {
+        let source = self.kind()?;
+        let read = self.each_row(&mut |row, place| {
             if n_rows == 0 {
                 n_features = row.len();
             }
@@ -125,9 +125,11 @@ impl FeatureFile {
                 .iter()
                 .all(|&number| f64::from(number as f32).total_cmp(&number).is_eq());
             row_hashes.push(hash(row));
-        })?;
-        if !problems.is_empty() {
-            return Err(problems.report(name));
+        });
+        let mut found = read.err().unwrap_or_default();
+        found.extend(problems.report(name));
+        if !found.is_empty() {
+            return Err(found);
         }
         if n_rows == 0 || n_features == 0 {
             return Err(about(
@@ -147,18 +149,18 @@ impl FeatureFile {
     }
 
     /// What the file says its numbers are; `None` when its form says nothing.
-    fn kind(&self) -> Result<Option<Kind>, String> {
+    fn kind(&self) -> Result<Option<Kind>, Vec<String>> {
+        let about = |why: String| vec![format!("`{}`: {why}", self.name)];
         match self.form {
             Form::Npy => {
-                let header = npy::Header::read(&self.path)?;
-                let (n_rows, n_features) = header.matrix()?;
-                check_shape(n_rows, n_features)?; // before a row is read
+                let header = npy::Header::read(&self.path).map_err(about)?;
+                let (n_rows, n_features) = header.matrix().map_err(about)?;
+                check_shape(n_rows, n_features).map_err(about)?; // before a row is read
                 Ok(Some(header.kind))
             }
             Form::Csv => Ok(None),
             Form::Parquet => {
-                let is_narrow =
-                    embeddings::is_narrow(&self.path, COLUMN).map_err(|problems| problems.join("; "))?;
+                let is_narrow = embeddings::is_narrow(&self.path, COLUMN)?;
                 Ok(Some(if is_narrow { Kind::F32 } else { Kind::F64 }))
             }
         }
@@ -195,7 +197,6 @@ impl FeatureFile {
                     row_idx += 1;
                     each(row, &format_args!("row {row_idx}"));
                 })
-                .map_err(|problems| about(problems.join("; ")))
             }
         }
     }

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use super::images::decode_png;
 use super::submission::{Content, Image, Row};
 use super::{Board, Kind, Model, Parameters, Submission};
+use crate::archive::is_zip;
 use crate::benchmarks::own_data::eval_set::to_score;
 use crate::benchmarks::own_data::scoring::repeats;
 use crate::benchmarks::own_data::table::{FEATURES, features_file, whole};
@@ -191,16 +192,21 @@ pub fn read_images(
     height: usize,
     width: usize,
 ) -> Result<ReadImages, Rejection> {
-    let Submission {
-        content, mut reasons, ..
-    } = Submission::parse(zip)?;
-    let Content::Images(images) = content else {
-        return Err(Reason::new(
+    let no_zip = || {
+        Reason::new(
             "wrong_form",
             "",
             "the file is no zip: pack images as `CLASS/name.png`",
         )
-        .into());
+    };
+    if !is_zip(zip) {
+        return Err(no_zip().into());
+    }
+    let Submission {
+        content, mut reasons, ..
+    } = Submission::parse(zip)?;
+    let Content::Images(images) = content else {
+        return Err(no_zip().into());
     };
     let mut read = ReadImages {
         pixels: pixels(&images, height, width, &mut reasons),
