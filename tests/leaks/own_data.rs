@@ -125,7 +125,8 @@ async fn steps_of_debugging_tell_wrong_labels_to_those_who_see_curves_alone() {
         n_missed += usize::from(!is_told && wrong.contains(id));
     }
     println!(
-        "own debugging by the scores of 13 submissions: {n_wrong} of 12 are told to be wrong, {n_missed} wrong ones are missed"
+        "own debugging by the scores of {} submissions: {n_wrong} labels are told to be wrong, {n_missed} wrong ones are missed",
+        N_PUT_LAST + 1
     );
     assert!(n_wrong > 0, "what the score itself says");
 }
