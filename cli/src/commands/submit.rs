@@ -22,8 +22,8 @@ use crate::registry::with_benchmark;
 
 const POLL: Duration = Duration::from_millis(250);
 const MAX_RECEIPT_BYTES: u64 = 4 << 20;
-/// More than any benchmark takes.
-const MAX_READ_BYTES: u64 = 16 << 20;
+/// As much as any benchmark takes.
+const MAX_READ_BYTES: u64 = 32 << 20;
 
 #[derive(Debug, Args)]
 #[command(
