@@ -146,7 +146,8 @@ async fn sets_of_one_class_tell_how_many_of_each_there_are() {
         let chosen = lines
             .filter(|(at, line)| *at == 0 || line.starts_with(&of_class))
             .take(3);
-        let artifact: String = chosen.map(|(_, line)| format!("{line}\n")).collect();
+        let chosen: Vec<&str> = chosen.map(|(_, line)| line).collect();
+        let artifact = chosen.join("\n");
         let verdict = target.judge(&board, artifact.as_bytes()).await;
         let score = read(&verdict, Feedback::Score)["score"].as_f64().unwrap();
         let n = (score * truth.len() as f64).round() as usize; // how many items there are is public
@@ -169,7 +170,8 @@ fn rows(path: &Path, n_features: usize) -> Vec<Vec<u8>> {
     bytes[begin..].chunks_exact(width).map(<[u8]>::to_vec).collect()
 }
 
-async fn kit_has_nothing_hidden<B: Import>(hidden: &[&str]) {
+/// How many hidden rows were looked for, in vain.
+async fn hidden_rows_outside_of_the_kit<B: Import>(hidden: &[&str]) -> usize {
     let target = Target::<B>::new().await;
     let manifest = target.dataset.manifest();
     let out = target.frozen.with_extension("kit");
@@ -201,18 +203,18 @@ async fn kit_has_nothing_hidden<B: Import>(hidden: &[&str]) {
             assert!(!all.windows(row.len()).any(|window| window == row), "{}", B::ID);
         }
     }
-    println!(
-        "kit of {}: {} files, none of {n_searched} hidden rows in them",
-        B::ID,
-        kit.len()
-    );
-    assert!(n_searched > 20);
+    n_searched
 }
 
 #[tokio::test]
 async fn kits_have_nothing_hidden() {
-    kit_has_nothing_hidden::<Selection>(&["eval.npy", "eval.csv"]).await;
-    kit_has_nothing_hidden::<Debugging>(&["eval.npy", "eval.csv", "truth.csv"]).await;
-    kit_has_nothing_hidden::<Acquisition>(&["eval.npy", "eval.csv"]).await;
-    kit_has_nothing_hidden::<Curation>(&["eval.npy", "eval.csv"]).await;
+    let eval = ["eval.npy", "eval.csv"];
+    let n_searched = [
+        hidden_rows_outside_of_the_kit::<Selection>(&eval).await,
+        hidden_rows_outside_of_the_kit::<Debugging>(&["eval.npy", "eval.csv", "truth.csv"]).await,
+        hidden_rows_outside_of_the_kit::<Acquisition>(&eval).await,
+        hidden_rows_outside_of_the_kit::<Curation>(&eval).await,
+    ];
+    println!("own data's kits: hidden rows that are not in them: {n_searched:?}");
+    assert!(n_searched.iter().all(|&n| n > 20));
 }
