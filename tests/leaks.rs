@@ -6,6 +6,7 @@
 mod acquisition;
 mod debugging;
 mod documents;
+mod own_data;
 mod selection;
 
 use std::collections::BTreeMap;

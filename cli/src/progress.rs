@@ -67,7 +67,12 @@ impl PhaseBars {
 impl Progress for PhaseBars {
     fn begin(&self, what: &str, n_steps: u64) {
         self.finish();
-        self.with(|current| *current = Some(counting(n_steps, what)));
+        let bar = if n_steps == 0 {
+            waiting(what) // nobody knows how much there is
+        } else {
+            counting(n_steps, what)
+        };
+        self.with(|current| *current = Some(bar));
     }
 
     fn advance(&self, n: u64) {

@@ -9,7 +9,7 @@ use std::path::Path;
 use parquet::basic::Type as Physical;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, FloatType, Int32Type, Int64Type};
 use parquet::errors::Result as ParquetResult;
-use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use parquet::file::reader::{ChunkReader, FileReader, RowGroupReader, SerializedFileReader};
 use parquet::schema::types::Type;
 
 use crate::parquet_columns::{self as columns, ListLevels, Lists, Row, Singles};
@@ -156,18 +156,34 @@ pub fn read_texts(path: &Path, name: &str) -> Result<Option<Vec<String>>, Vec<St
     table.words(name).map(Some)
 }
 
-/// A file, opened. The library panics on some damaged files.
-struct Table<'a>(SerializedFileReader<File>, &'a Path);
+/// A file, opened, and what it is called. The library panics on some damaged files.
+pub struct Table<'a, R: ChunkReader + 'static = File>(SerializedFileReader<R>, &'a Path);
 
 impl<'a> Table<'a> {
     fn open(path: &'a Path) -> Result<Self, Vec<String>> {
-        let about = |why: String| vec![format!("`{}`: {why}", path.display())];
-        let file = File::open(path).map_err(|error| about(error.to_string()))?;
-        let reader = unless_damaged(|| SerializedFileReader::new(file)).map_err(about)?;
+        let file = File::open(path).map_err(|error| vec![format!("`{}`: {error}", path.display())])?;
+        Self::of(file, path)
+    }
+}
+
+impl<'a, R: ChunkReader + 'static> Table<'a, R> {
+    /// A table in a file or in memory that is called `path` in messages.
+    ///
+    /// # Errors
+    /// A sentence: it is no Parquet file.
+    pub fn of(file: R, path: &'a Path) -> Result<Self, Vec<String>> {
+        let reader = unless_damaged(|| SerializedFileReader::new(file));
+        let reader = reader.map_err(|why| vec![format!("`{}`: {why}", path.display())])?;
         Ok(Self(reader, path))
     }
 
-    fn about(&self, why: impl std::fmt::Display) -> Vec<String> {
+    /// The names and types of the columns.
+    pub fn columns(&self) -> &[std::sync::Arc<Type>] {
+        self.0.metadata().file_metadata().schema().get_fields()
+    }
+
+    /// A sentence about the file.
+    pub fn about(&self, why: impl std::fmt::Display) -> Vec<String> {
         vec![format!("`{}`: {why}", self.1.display())]
     }
 
@@ -181,9 +197,12 @@ impl<'a> Table<'a> {
     }
 
     /// A column of strings or whole numbers, as texts.
-    fn words(&self, name: &str) -> Result<Vec<String>, Vec<String>> {
+    ///
+    /// # Errors
+    /// As [`read`].
+    pub fn words(&self, name: &str) -> Result<Vec<String>, Vec<String>> {
         let (leaf, kind) = self.find(name)?;
-        let mut words = Vec::new();
+        let (mut words, is_unsigned) = (Vec::new(), columns::is_unsigned(kind));
         if !columns::is_whole(kind) {
             let leaf = self.texts(name)?;
             self.each::<ByteArrayType>(leaf, name, |text| {
@@ -191,17 +210,53 @@ impl<'a> Table<'a> {
                 Ok(())
             })?;
         } else if kind.get_physical_type() == Physical::INT32 {
-            self.each::<Int32Type>(leaf, name, |number| {
-                words.push(number.to_string());
+            self.each::<Int32Type>(leaf, name, |&number| {
+                words.push(if is_unsigned {
+                    number.cast_unsigned().to_string()
+                } else {
+                    number.to_string()
+                });
                 Ok(())
             })?;
         } else {
-            self.each::<Int64Type>(leaf, name, |number| {
-                words.push(number.to_string());
+            self.each::<Int64Type>(leaf, name, |&number| {
+                words.push(if is_unsigned {
+                    number.cast_unsigned().to_string()
+                } else {
+                    number.to_string()
+                });
                 Ok(())
             })?;
         }
         Ok(words)
+    }
+
+    /// A column of numbers, one a row.
+    ///
+    /// # Errors
+    /// As [`read`].
+    pub fn numbers(&self, name: &str) -> Result<Vec<f64>, Vec<String>> {
+        let (leaf, kind) = self.find(name)?;
+        let mut numbers = Vec::new();
+        if columns::is_whole(kind) {
+            let words = self.words(name)?;
+            return Ok(words.iter().filter_map(|word| word.parse().ok()).collect());
+        }
+        match kind.is_primitive().then(|| kind.get_physical_type()) {
+            Some(Physical::FLOAT) => self.each::<FloatType>(leaf, name, |&number| {
+                numbers.push(number.into());
+                Ok(())
+            })?,
+            Some(Physical::DOUBLE) => self.each::<DoubleType>(leaf, name, |&number| {
+                numbers.push(number);
+                Ok(())
+            })?,
+            _ => {
+                let kind = columns::described(kind);
+                return Err(self.about(format!("the column `{name}` is {kind}, not numbers")));
+            }
+        }
+        Ok(numbers)
     }
 
     /// The leaf of a column of strings.
@@ -256,7 +311,7 @@ impl<'a> Table<'a> {
     }
 
     /// Calls `each` for every value of a column without nulls.
-    fn each<T: DataType>(
+    pub fn each<T: DataType>(
         &self,
         leaf: usize,
         name: &str,

@@ -89,6 +89,18 @@ pub(crate) fn is_whole(kind: &Type) -> bool {
     says && kind.is_primitive() && is_stored(kind) && !is_repeated(kind)
 }
 
+/// Whether a column of whole numbers has none below 0.
+pub(crate) fn is_unsigned(kind: &Type) -> bool {
+    let info = kind.get_basic_info();
+    match info.logical_type_ref() {
+        Some(logical) => matches!(logical, LogicalType::Integer(whole) if !whole.is_signed),
+        None => matches!(
+            info.converted_type(),
+            ConvertedType::UINT_8 | ConvertedType::UINT_16 | ConvertedType::UINT_32 | ConvertedType::UINT_64
+        ),
+    }
+}
+
 /// The levels of a column of lists, and the type of the lists' elements. `None` for anything else.
 ///
 /// # Source

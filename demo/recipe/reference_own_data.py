@@ -8,6 +8,7 @@ It is written from docs/own-data.md and shares no code with the project."""
 import argparse
 import csv
 import json
+import os
 import sys
 import warnings
 from pathlib import Path
@@ -76,6 +77,8 @@ def fit_predict(spec, x, y, rows, seed=0):
     kind = spec if isinstance(spec, str) else spec["kind"]
     if kind == "gradient_boosting":
         x, rows = x.astype(np.float32), rows.astype(np.float32)
+    if "REVERSED" in os.environ:  # a peer asks whether the order of the training rows decides, which it does between neighbours at one distance
+        x, y = x[::-1], y[::-1]
     return learner(spec, seed).fit(x, y).predict(rows)
 
 

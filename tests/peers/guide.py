@@ -36,7 +36,7 @@ def main():
                 first = [line for line in block.splitlines() if line.startswith("dataperf ")] or block.splitlines()
                 first = first[0]
                 checks(f"`{first[:100]}`", ran.returncode == 0, (ran.stderr or ran.stdout)[-1500:] if ran.returncode else "")
-            for task, board, round_id in [("selection", "my-digits-50", "digits-autumn"), ("debugging", "my-tissue", "open"), ("selection", "my-wine-9", "open")]:
+            for task, board, round_id in [("selection", "my-digits-50", "digits-autumn"), ("debugging", "my-tissue", "open"), ("selection", "my-wine-9", "wine-autumn")]:
                 url = f"{cloud['page']}/api/v1/benchmarks/{task}/leaderboards/{board}?round={round_id}"
                 with urllib.request.urlopen(url) as answer:
                     rows = json.load(answer)["rows"]

@@ -26,6 +26,7 @@ use crate::in_force::Boards;
 use crate::output::{Format, print_json, reasons, table};
 use crate::registry::descriptor;
 
+const MAX_CHALLENGE_BYTES: u64 = 1 << 20;
 const EXAMPLE: &str = "A document, in YAML:\n
   schema: 1
   title: Spring challenge
@@ -86,6 +87,9 @@ pub(crate) struct CheckArgs {
 pub(crate) struct PublishArgs {
     /// The document
     file: PathBuf,
+    /// Leave what is published for leaderboards that the document does not name as it is: they are those of other organizers
+    #[arg(long)]
+    beside: bool,
     #[command(flatten)]
     cloud: CloudArgs,
 }
@@ -195,6 +199,14 @@ async fn publish(args: PublishArgs, format: Format) -> Result<Done> {
     };
     let cloud = args.cloud.connect().await;
     let mut reasons = Reasons::default();
+    let mut tags = BTreeMap::new();
+    if args.beside {
+        tags = put_beside(&cloud, &mut challenges, &mut reasons).await?;
+    }
+    if let Err(rejection) = reasons.into_verdict(()) {
+        return refused(&rejection, format);
+    }
+    let mut reasons = Reasons::default();
     for (benchmark, challenge) in &mut challenges {
         let task = AgainstData {
             cloud: &cloud,
@@ -211,13 +223,55 @@ async fn publish(args: PublishArgs, format: Format) -> Result<Done> {
         return refused(&rejection, format);
     }
     for (benchmark, challenge) in &challenges {
-        challenge.publish(&cloud.datasets(), benchmark).await?;
+        match tags.get(benchmark) {
+            None => challenge.publish(&cloud.datasets(), benchmark).await?,
+            Some(tag) => replace(&cloud, benchmark, challenge, tag).await?,
+        }
     }
     accepted(
         &challenges,
         format,
         "in force from now on, for every upload by its own time",
     )
+}
+
+/// Puts each challenge beside what is published for other leaderboards. Gives the entity tags of what was published.
+async fn put_beside(
+    cloud: &Cloud,
+    challenges: &mut BTreeMap<String, Challenge>,
+    reasons: &mut Reasons,
+) -> Result<BTreeMap<String, String>> {
+    let (datasets, mut tags) = (cloud.datasets(), BTreeMap::new());
+    for (benchmark, challenge) in challenges {
+        // the tag first: what is published after it does not have it
+        let found = datasets
+            .get_tagged(&Challenge::key(benchmark), MAX_CHALLENGE_BYTES)
+            .await?;
+        tags.extend(found.map(|found| (benchmark.clone(), found.tag)));
+        let Some(published) = Challenge::published(&datasets, benchmark).await? else {
+            continue;
+        };
+        match challenge.clone().beside(published) {
+            Ok(both) => *challenge = both,
+            Err(rejection) => {
+                let under = pointer("/benchmarks", benchmark);
+                for reason in rejection.reasons() {
+                    let at = format!("{under}{}", reason.at);
+                    reasons.add(Reason { at, ..reason.clone() });
+                }
+            }
+        }
+    }
+    Ok(tags)
+}
+
+/// Puts a challenge in place of the one with this tag.
+async fn replace(cloud: &Cloud, benchmark: &str, challenge: &Challenge, tag: &str) -> Result<()> {
+    let (datasets, key) = (cloud.datasets(), Challenge::key(benchmark));
+    if !datasets.put_if(&key, challenge.to_json()?, Some(tag)).await? {
+        bail!("somebody else has published a challenge of {benchmark} at this moment: publish again");
+    }
+    Ok(())
 }
 
 /// Holds a challenge against the data sets it is scored with, and notes which evaluation data their leaderboards have.

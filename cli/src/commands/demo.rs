@@ -8,8 +8,10 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use dataperf::challenge::check;
 use dataperf::progress::Silent;
-use dataperf::{Ending, Receipt, SubmitterName};
+use dataperf::{Benchmark as _, Ending, Receipt, SubmitterName};
 use dataperf_benchmarks::IDS;
+use dataperf_benchmarks::own_data::curation::Curation;
+use dataperf_benchmarks::own_data::curation::numerals::write_contest;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
 
@@ -32,9 +34,14 @@ const POLL: Duration = Duration::from_millis(250);
 #[derive(Debug, Args)]
 #[command(
     after_help = "The demo imports the shipped data sets, starts S3, DynamoDB and the functions on free ports, drops good and bad \
-    submissions into the bucket, the baselines of each benchmark among them, and prints what became of them. Nothing leaves this machine."
+    submissions into the bucket, the baselines of each benchmark among them, and prints what became of them. Nothing leaves this machine.\n\n\
+    `dataperf demo curation` draws 3,570 Roman numerals instead, publishes a contest on them, and submits its baselines. It trains \
+    the network 15 times: a few minutes of four cores."
 )]
 pub(crate) struct DemoArgs {
+    /// Another demo: of `curation`, on images of Roman numerals
+    #[arg(value_parser = [Curation::ID], conflicts_with = "data")]
+    of: Option<String>,
     /// The demo data's directory; by default the one that ships with the project
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
@@ -71,7 +78,12 @@ struct Outcome {
 }
 
 pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
-    let data = args.data.map_or_else(shipped_data, Ok)?;
+    let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
+    let data = match (args.of, args.data) {
+        (Some(_), _) => drawn_data(&scratch.path().join("drawn"))?,
+        (None, Some(data)) => data,
+        (None, None) => shipped_data()?,
+    };
     if !IDS
         .iter()
         .chain([&dataperf_nibbler::BENCHMARK])
@@ -82,7 +94,6 @@ pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
             data.display()
         );
     }
-    let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
     let data_dir = args
         .data_dir
         .clone()
@@ -145,7 +156,9 @@ pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
     match format {
         Format::Json => print_outcomes_json(&cloud, &shown, &outcomes, &nibbled).await?,
         Format::Text => {
-            demo_nibbler::print(&nibbled);
+            if has_nibbler {
+                demo_nibbler::print(&nibbled);
+            }
             print_outcomes(&cloud, &shown, &outcomes).await?;
             let kept = args.data_dir.as_deref().filter(|_| !args.keep_running);
             print_next_steps(&local, args.keep_running, kept).await?;
@@ -174,6 +187,16 @@ async fn show_everything(cloud: &Cloud, benchmark: &str) -> Result<()> {
         challenge.publish(&cloud.datasets(), benchmark).await?;
     }
     Ok(())
+}
+
+/// A directory like `demo/` with one contest in it, on drawn Roman numerals, and without submissions but baselines.
+fn drawn_data(directory: &Path) -> Result<PathBuf> {
+    let contest = directory.join(Curation::ID);
+    let spinner = progress::waiting("drawing Roman numerals");
+    fs::create_dir_all(contest.join("submissions"))?;
+    write_contest(&contest).with_context(|| format!("can't write `{}`", contest.display()))?;
+    spinner.finish_and_clear();
+    Ok(directory.to_owned())
 }
 
 /// `demo/` of the project: beside the working directory, or above this program.
@@ -220,6 +243,7 @@ async fn plan_baselines(benchmark: &'static str, dataset: &Path, scratch: &Path)
     let mut planned = Vec::new();
     for leaderboard in boards.into_iter().map(|board| board.name) {
         for method in &methods {
+            bar.set_message(format!("{benchmark} by {}", method.name));
             let task = MakeBaseline {
                 dataset,
                 leaderboard: &leaderboard,
@@ -353,7 +377,6 @@ async fn print_outcomes(cloud: &Cloud, shown: &[&str], outcomes: &[Outcome]) -> 
     for benchmark in shown {
         boards(cloud, benchmark, None, 20).await?.iter().for_each(print);
     }
-    println!("\nrejected, with every reason:");
     let mut rejected = table(&["leaderboard", "submitter", "code", "at", "what to change"]);
     for Outcome { planned, receipt, .. } in outcomes {
         for reason in &receipt.verdict.reasons {
@@ -366,7 +389,9 @@ async fn print_outcomes(cloud: &Cloud, shown: &[&str], outcomes: &[Outcome]) -> 
             ]);
         }
     }
-    println!("{rejected}");
+    if !rejected.is_empty() {
+        println!("\nrejected, with every reason:\n{rejected}");
+    }
     let slowest = outcomes.iter().map(|outcome| outcome.seconds).fold(0.0, f64::max);
     println!(
         "{} submissions ended; the slowest took {slowest:.2} s from upload to receipt",

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use dataperf::dataset::{Dataset, Integrity};
@@ -144,7 +144,7 @@ impl Action for Judge<'_> {
 
     async fn run<B: Import>(self) -> Result<Verdict> {
         let dataset = open::<B>(self.dataset, self.leaderboard, self.integrity).await?;
-        match read(self.artifact, B::MAX_ARTIFACT_BYTES)? {
+        match read_for::<B>(self.artifact)? {
             Artifact::Bytes(bytes) => Ok(evaluate(&dataset, self.leaderboard, &bytes).await?),
             Artifact::TooLarge { n_bytes } => {
                 let rejection = too_large(B::MAX_ARTIFACT_BYTES, n_bytes);
@@ -172,7 +172,7 @@ impl Action for Check<'_> {
 
     async fn run<B: Import>(self) -> Result<Option<Verdict>> {
         let dataset = open::<B>(self.dataset, self.leaderboard, Integrity::Sizes).await?;
-        let (outcome, artifact) = match read(self.artifact, B::MAX_ARTIFACT_BYTES)? {
+        let (outcome, artifact) = match read_for::<B>(self.artifact)? {
             Artifact::TooLarge { n_bytes } => (Err(too_large(B::MAX_ARTIFACT_BYTES, n_bytes)), None),
             Artifact::Bytes(bytes) => {
                 let checked = check(&dataset, self.leaderboard, &bytes).await?;
@@ -218,6 +218,39 @@ pub(crate) async fn open<B: Benchmark>(
 pub(super) enum Artifact {
     Bytes(Vec<u8>),
     TooLarge { n_bytes: u64 },
+}
+
+/// Reads the artifact that a file stands for: the file, or what functions read instead of its form.
+fn read_for<B: Import>(path: &Path) -> Result<Artifact> {
+    let file = match read(path, B::MAX_ARTIFACT_BYTES)? {
+        Artifact::Bytes(file) => file,
+        too_large @ Artifact::TooLarge { .. } => return Ok(too_large),
+    };
+    let bytes = converted::<B>(path, file)?;
+    if bytes.len() as u64 > B::MAX_ARTIFACT_BYTES {
+        let n_bytes = bytes.len() as u64;
+        return Ok(Artifact::TooLarge { n_bytes });
+    }
+    Ok(Artifact::Bytes(bytes))
+}
+
+fn converted<B: Import>(path: &Path, file: Vec<u8>) -> Result<Vec<u8>> {
+    let name = path.display().to_string();
+    B::artifact_of(&name, file).map_err(|problems| anyhow!("{}", problems.join("; ")))
+}
+
+/// Makes of a file's bytes the artifact that the file stands for.
+pub(super) struct Convert<'a> {
+    pub(super) path: &'a Path,
+    pub(super) file: Vec<u8>,
+}
+
+impl Action for Convert<'_> {
+    type Output = Vec<u8>;
+
+    async fn run<B: Import>(self) -> Result<Vec<u8>> {
+        converted::<B>(self.path, self.file)
+    }
 }
 
 /// Reads a file of at most `max_bytes`; of a larger one nothing but its size.

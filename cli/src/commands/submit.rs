@@ -9,20 +9,21 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::upload::receipt_key;
-use dataperf::{Feedback, Receipt, SubmissionId, SubmitterName, UploadKey};
+use dataperf::{Digest, Feedback, Receipt, SubmissionId, SubmitterName, UploadKey};
 use dataperf_benchmarks::IDS;
 use serde_json::json;
 
-use super::score::{Artifact, done, read};
+use super::score::{Artifact, Convert, done, read};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
 use crate::output::{Format, print_json, print_verdict};
 use crate::progress;
+use crate::registry::with_benchmark;
 
 const POLL: Duration = Duration::from_millis(250);
 const MAX_RECEIPT_BYTES: u64 = 4 << 20;
-/// More than any benchmark takes.
-const MAX_READ_BYTES: u64 = 16 << 20;
+/// As much as any benchmark takes.
+const MAX_READ_BYTES: u64 = 32 << 20;
 
 #[derive(Debug, Args)]
 #[command(
@@ -124,8 +125,7 @@ pub(crate) async fn upload(
     submitter: &SubmitterName,
     artifact: &Path,
 ) -> Result<Submitted> {
-    let name = artifact.file_name().and_then(|name| name.to_str());
-    let name = name.with_context(|| format!("`{}` has no name that a key can have", artifact.display()))?;
+    let (name, body) = named_body(benchmark, artifact).await?;
     let key = format!("{benchmark}/{leaderboard}/{submitter}/{name}");
     match UploadKey::parse(benchmark, &key) {
         Ok(of_key) if of_key.leaderboard == leaderboard && of_key.submitter == *submitter => {}
@@ -139,7 +139,6 @@ pub(crate) async fn upload(
             bail!("{}", messages.join("; "));
         }
     }
-    let body = body(artifact).await?;
     let bucket = &cloud.names.submissions_bucket;
     let sent = cloud
         .clients
@@ -160,11 +159,24 @@ pub(crate) async fn upload(
     Ok(Submitted { id, key, receipt_key })
 }
 
-/// What is uploaded. It is read first, because a pipe for one has no size; a file that is too large is the cloud's to refuse.
-async fn body(artifact: &Path) -> Result<ByteStream> {
+/// What is uploaded, and under which name. It is read first, because a pipe for one has no size; a file that is too large is the
+/// cloud's to refuse. What functions don't read becomes what they do, with that ending.
+async fn named_body(benchmark: &str, artifact: &Path) -> Result<(String, ByteStream)> {
+    let name = artifact.file_name().and_then(|name| name.to_str());
+    let name = name.with_context(|| format!("`{}` has no name that a key can have", artifact.display()))?;
     match read(artifact, MAX_READ_BYTES)? {
-        Artifact::Bytes(bytes) => Ok(bytes.into()),
-        Artifact::TooLarge { .. } if artifact.is_file() => Ok(ByteStream::from_path(artifact).await?),
+        Artifact::Bytes(file) if IDS.contains(&benchmark) => {
+            let digest = Digest::of(&file);
+            let path = artifact;
+            let bytes = with_benchmark(benchmark, Convert { path, file }).await?;
+            let is_same = Digest::of(&bytes) == digest;
+            let csv = Path::new(name).with_extension("csv").display().to_string();
+            Ok((if is_same { name.to_owned() } else { csv }, bytes.into()))
+        }
+        Artifact::Bytes(bytes) => Ok((name.to_owned(), bytes.into())),
+        Artifact::TooLarge { .. } if artifact.is_file() => {
+            Ok((name.to_owned(), ByteStream::from_path(artifact).await?))
+        }
         Artifact::TooLarge { .. } => bail!(
             "`{}` goes on after {MAX_READ_BYTES} bytes: no artifact is that large",
             artifact.display()

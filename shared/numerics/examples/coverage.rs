@@ -11,7 +11,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use dataperf_numerics::bootstrap::{
-    Course, ItemMetric, LANES, N_BATCHES, N_DRAWS, Resampler, Trials, draws_of,
+    Answers, Course, ItemMetric, LANES, N_BATCHES, N_DRAWS, Resampler, Trials, draws_of,
 };
 use dataperf_numerics::metrics::{ItemWeights, mean};
 use dataperf_numerics::ranks::{Entry, compare, rank_percentiles};

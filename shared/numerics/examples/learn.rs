@@ -15,6 +15,9 @@ use ndarray::Array2;
 use rayon::prelude::*;
 use serde::Deserialize;
 
+/// Label vectors that are fitted together.
+const AT_ONCE: usize = 8;
+
 #[derive(Deserialize)]
 struct Case {
     learner: Learner,
@@ -37,10 +40,17 @@ impl Case {
         let n_classes = labels.iter().collect::<BTreeSet<_>>().len();
         self.learner.check(train.nrows(), train.ncols(), n_classes)?;
         let prepared = self.learner.prepare(train.view(), items.view())?;
-        let vectors = labels.par_chunks(train.nrows());
-        let predicted: Result<Vec<_>, _> = vectors
-            .map(|labels| prepared.predict_seeds(labels, &self.seeds))
-            .collect();
+        let n_rows = train.nrows();
+        let predicted: Result<Vec<_>, _> = if let [seed] = self.seeds[..] {
+            let of_some = |labels: &[usize]| {
+                let vectors: Vec<_> = labels.chunks(n_rows).map(<[usize]>::to_vec).collect();
+                prepared.predict_all(&vectors, seed)
+            };
+            labels.par_chunks(AT_ONCE * n_rows).map(of_some).collect()
+        } else {
+            let of_one = |labels| prepared.predict_seeds(labels, &self.seeds);
+            labels.par_chunks(n_rows).map(of_one).collect()
+        };
         Ok(fs::write(&self.predictions, predicted?.concat().concat())?)
     }
 

@@ -20,6 +20,7 @@ use crate::models::svc::{Gram, Svc};
 pub use crate::models::svc::{Kernel, SvcSettings};
 use crate::models::{check_finite, check_labels};
 use crate::numbers::Numbers;
+use crate::simd::aligned::Aligned;
 
 /// Classes that a prediction can name.
 pub const MAX_CLASSES: usize = 256;
@@ -216,7 +217,12 @@ impl Learner {
             Self::KNearest { k } => Model::KNearest(Neighbors::find(x.view(), rows.view(), k)?),
             Self::NearestCentroid {} => Model::NearestCentroid,
         };
-        Ok(Prepared { x, rows, model })
+        Ok(Prepared {
+            x: Aligned::copy_of(x.as_slice().unwrap_or_default()),
+            shape: x.dim(),
+            rows,
+            model,
+        })
     }
 }
 
@@ -256,8 +262,10 @@ fn narrow(rows: &Array2<f64>) -> Columns {
 /// A learner with its training rows and the rows to predict.
 #[derive(Debug)]
 pub struct Prepared {
+    /// `(n_rows, n_features)`, beginning with a line of the cache.
+    x: Aligned,
     /// `(n_rows, n_features)`
-    x: Array2<f64>,
+    shape: (usize, usize),
     /// `(n_items, n_features)`
     rows: Array2<f64>,
     model: Model,
@@ -275,6 +283,11 @@ enum Model {
 }
 
 impl Prepared {
+    fn x(&self) -> ArrayView2<'_, f64> {
+        // it has as many numbers as the shape says
+        ArrayView2::from_shape(self.shape, &self.x).unwrap_or(ndarray::aview2::<f64, 1>(&[]))
+    }
+
     /// Fits the model to one label a training row and predicts the class of every item, `(n_items,)`.
     ///
     /// # Shapes and units
@@ -294,9 +307,10 @@ impl Prepared {
     /// As [`predict`](Self::predict).
     pub fn predict_seeds(&self, class_idx: &[usize], seeds: &[u32]) -> Result<Vec<Vec<u8>>, FitError> {
         check_classes(class_idx, MAX_CLASSES)?;
-        if class_idx.len() != self.x.nrows() {
+        let n_rows = self.shape.0;
+        if class_idx.len() != n_rows {
             return Err(FitError::LabelCount {
-                n_rows: self.x.nrows(),
+                n_rows,
                 n_labels: class_idx.len(),
             });
         }
@@ -305,21 +319,39 @@ impl Prepared {
             return Ok(vec![vec![first as u8; self.rows.nrows()]; seeds.len()]);
         }
         if let Model::SoftVoting(settings, gram) = &self.model {
-            let vote = SoftVoting::fit_with(settings, gram, self.x.clone(), class_idx, MAX_CLASSES, seeds)?;
+            let vote =
+                SoftVoting::fit_with(settings, gram, self.x().to_owned(), class_idx, MAX_CLASSES, seeds)?;
             let predicted = vote.predict(self.rows.view());
             return Ok(predicted.outer_iter().map(|of_seed| of_seed.to_vec()).collect());
         }
-        let predicted: Vec<u8> = self
-            .classes(class_idx)?
-            .into_iter()
-            .map(|class| class as u8)
-            .collect();
-        Ok(vec![predicted; seeds.len()])
+        Ok(vec![narrowed(self.classes(class_idx)?); seeds.len()])
+    }
+
+    /// As [`predict`](Self::predict) for several label vectors, with one prediction vector each. Logistic regressions take less time
+    /// together than one after another.
+    ///
+    /// # Errors
+    /// As [`predict`](Self::predict), for the first label vector that can't be used.
+    pub fn predict_all(&self, labels: &[Vec<usize>], seed: u32) -> Result<Vec<Vec<u8>>, FitError> {
+        let has_several = |labels: &Vec<usize>| labels.iter().any(|class| *class != labels[0]);
+        let is_usable = |labels: &Vec<usize>| labels.len() == self.shape.0 && has_several(labels);
+        match &self.model {
+            Model::LogisticRegression(settings) if labels.iter().all(is_usable) => {
+                for labels in labels {
+                    check_classes(labels, MAX_CLASSES)?;
+                }
+                let labels: Vec<&[usize]> = labels.iter().map(Vec::as_slice).collect();
+                let fitted = LogisticRegression::fit_all(*settings, self.x(), &labels)?;
+                let predicted = fitted.iter().map(|model| model.predict(self.rows.view()));
+                Ok(predicted.map(narrowed).collect())
+            }
+            _ => labels.iter().map(|labels| self.predict(labels, seed)).collect(),
+        }
     }
 
     /// The predictions of a model without a seed, for labels of two classes or more.
     fn classes(&self, class_idx: &[usize]) -> Result<Vec<usize>, FitError> {
-        let (x, rows) = (self.x.view(), self.rows.view());
+        let (x, rows) = (self.x(), self.rows.view());
         match &self.model {
             Model::LogisticRegression(settings) => {
                 Ok(LogisticRegression::fit_with(*settings, x, class_idx)?.predict(rows))
@@ -331,6 +363,11 @@ impl Prepared {
             Model::SoftVoting(..) => Ok(Vec::new()), // has seeds
         }
     }
+}
+
+/// Classes below [`MAX_CLASSES`] as bytes.
+fn narrowed(classes: Vec<usize>) -> Vec<u8> {
+    classes.into_iter().map(|class| class as u8).collect()
 }
 
 /// The training rows of boosted trees.

@@ -15,7 +15,7 @@ use dataperf::{Digest, Ending, Feedback, Receipt, SubmissionId, Verdict};
 use serde_json::{Value, json};
 
 use self::fields::{Fields, State};
-use super::score::Judge;
+use super::score::{Convert, Judge};
 use crate::Done;
 use crate::output::{Format, print_json, table};
 use crate::registry::{descriptor, with_benchmark};
@@ -80,7 +80,7 @@ pub(crate) async fn run(args: VerifyArgs, format: Format) -> Result<Done> {
                 compare(&receipt.verdict, &whole.shown(feedback, hosted), &mut fields)?;
                 withheld = Some(whole.withheld(feedback, hosted));
             }
-            _ => check_artifact(&receipt.verdict, artifact, &mut fields)?,
+            _ => check_artifact(&receipt.verdict, artifact, &mut fields).await?,
         }
     }
     fields.explain_the_rest(&args, &receipt.verdict);
@@ -186,9 +186,13 @@ async fn recomputed(claimed: &Verdict, dataset: &Path, artifact: &Path) -> Resul
     with_benchmark(&claimed.benchmark, judge).await
 }
 
-fn check_artifact(claimed: &Verdict, artifact: &Path, fields: &mut Fields) -> Result<()> {
-    let bytes =
+async fn check_artifact(claimed: &Verdict, artifact: &Path, fields: &mut Fields) -> Result<()> {
+    let mut bytes =
         fs::read(artifact).with_context(|| format!("can't read the artifact `{}`", artifact.display()))?;
+    if dataperf_benchmarks::IDS.contains(&claimed.benchmark.as_str()) {
+        let (path, file) = (artifact, bytes);
+        bytes = with_benchmark(&claimed.benchmark, Convert { path, file }).await?;
+    }
     fields.compare(
         "artifact",
         &json!(Digest::of(&bytes)),

@@ -152,7 +152,9 @@ fn undoubted(
     let x = x.map_err(|error| BaselineError::Learner(error.to_string()))?;
     let probabilities = out_of_sample(x.view(), &labels, classes.len(), seed, progress)?;
     let is_flagged = flagged(&labels, probabilities.view());
-    let mut lines = start.split_inclusive(|&byte| byte == b'\n');
+    // as a reader of CSV does, without empty lines: the others are a row each
+    let lines = start.split_inclusive(|&byte| byte == b'\n');
+    let mut lines = lines.filter(|line| !line.trim_ascii().is_empty());
     let mut artifact = lines.next().unwrap_or_default().to_vec();
     for (line, is_flagged) in lines.zip(is_flagged) {
         if !is_flagged {

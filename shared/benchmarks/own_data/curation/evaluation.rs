@@ -15,6 +15,7 @@ use crate::own_data::scoring::repeats;
 use crate::own_data::table::{FEATURES, features_file, whole};
 use crate::own_data::{EVAL, EvalSet, Scoring};
 use dataperf::Scorecard;
+use dataperf::archive::is_zip;
 use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Repeats, UnitEvidence, Weights};
 use dataperf::frozen::{Dtype, FrozenError, Manifest, slice};
 use dataperf::{Reason, Reasons, Rejection, quote};
@@ -191,16 +192,21 @@ pub fn read_images(
     height: usize,
     width: usize,
 ) -> Result<ReadImages, Rejection> {
-    let Submission {
-        content, mut reasons, ..
-    } = Submission::parse(zip)?;
-    let Content::Images(images) = content else {
-        return Err(Reason::new(
+    let no_zip = || {
+        Reason::new(
             "wrong_form",
             "",
             "the file is no zip: pack images as `CLASS/name.png`",
         )
-        .into());
+    };
+    if !is_zip(zip) {
+        return Err(no_zip().into());
+    }
+    let Submission {
+        content, mut reasons, ..
+    } = Submission::parse(zip)?;
+    let Content::Images(images) = content else {
+        return Err(no_zip().into());
     };
     let mut read = ReadImages {
         pixels: pixels(&images, height, width, &mut reasons),

@@ -63,7 +63,8 @@ impl Submission {
             });
         }
         if artifact.starts_with(b"PAR1") {
-            let message = "the file is Parquet, which is not read here: save it as a CSV, `frame.to_csv(\"set.csv\", index=False)`";
+            let message = "the file is Parquet, which functions don't read: send it by `dataperf submit`, which makes a CSV of it, or save \
+                it as a CSV, `frame.to_csv(\"set.csv\", index=False)`";
             return Err(Reason::new("not_csv", "", message).into());
         }
         let (rows, reasons) = rows(without_mark(artifact))?;

@@ -25,6 +25,9 @@ use dataperf_numerics::metrics::ItemWeights;
 /// evidence is the same with any number of threads.
 const MODELS_AT_ONCE: usize = 32;
 
+/// Models that one thread fits together.
+const MODELS_TOGETHER: usize = 8;
+
 /// What scoring keeps in memory: the training set with both kinds of labels, and the eval set.
 #[derive(Debug)]
 pub struct Frozen {
@@ -148,26 +151,31 @@ pub(super) fn evidence(checked: &Checked, frozen: &Frozen) -> Result<Evidence, F
         }
         labels
     };
-    let answers = |n_fixes: &u32| {
+    let answers = |n_fixes: &[u32]| {
+        let labels: Vec<Vec<usize>> = n_fixes.iter().copied().map(labels_after).collect();
         prepared
-            .predict(&labels_after(*n_fixes), seed)
+            .predict_all(&labels, seed)
             .map_err(|error| damaged(&error))
+    };
+    let all_answers = |n_fixes: &[u32]| {
+        let some = n_fixes.par_chunks(MODELS_TOGETHER).map(answers);
+        Ok::<_, FrozenError>(some.collect::<Result<Vec<_>, _>>()?.concat())
     };
     let n_steps = checked.rows().len() as u32;
     let (mut models, mut predicted) = (Vec::new(), Vec::new());
     let mut n_known = n_steps;
     match frozen.extent {
         Extent::Whole => {
-            predicted = begins.par_iter().map(answers).collect::<Result<Vec<_>, _>>()?;
+            predicted = all_answers(&begins)?;
             models = begins;
         }
         Extent::UntilTarget => {
             let last = begins[begins.len() - 1];
-            let of_last = answers(&last)?;
+            let of_last = answers(&[last])?.concat();
             let value = |predicted: &[u8]| scoring.value(eval, predicted, ItemWeights::Ones);
             let target = frozen.target_share * value(&of_last);
             'course: for some in begins[..begins.len() - 1].chunks(MODELS_AT_ONCE) {
-                let of_some = some.par_iter().map(answers).collect::<Result<Vec<_>, _>>()?;
+                let of_some = all_answers(some)?;
                 for (&begin, answers) in some.iter().zip(of_some) {
                     let is_reached = value(&answers) >= target;
                     models.push(begin);

@@ -410,7 +410,7 @@ fn freeze_summaries(
         let read = opened
             .features
             .each_row(&mut |row, _| rows.extend_from_slice(row));
-        read.map_err(|why| ImportError::refused(from, why))?;
+        read.map_err(|why| ImportError::refused(from, why.join("; ")))?;
         let labels = opened.examples.required("label");
         let numbers = labels
             .iter()

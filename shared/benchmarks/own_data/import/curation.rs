@@ -22,7 +22,7 @@ use super::examples::csv_of;
 use super::features::hash;
 use super::problems::{MAX_OF_FILE, Problems, within};
 use super::yaml::{At, Value};
-use super::{Evals, freeze_picture, members, read, refused, to_json};
+use super::{Evals, freeze_picture, members, parquet_set, read, refused, to_json};
 use crate::own_data::curation::numerals::zip_of_images;
 use dataperf_datasets::{DatasetWriter, Planned};
 use dataperf_datasets::{Import, ImportError, Progress};
@@ -141,6 +141,15 @@ impl Import for Curation {
             }
             ExampleKind::Table { .. } => Some(largest_csv(&start, board)),
         })
+    }
+
+    /// Parquet becomes a CSV.
+    fn artifact_of(name: &str, file: Vec<u8>) -> Result<Vec<u8>, Vec<String>> {
+        if parquet_set::is_parquet(&file) {
+            parquet_set::to_csv(name, file)
+        } else {
+            Ok(file)
+        }
     }
 }
 
@@ -290,7 +299,11 @@ fn file(
 fn bytes(from: &Path, name: &str, at: At) -> Result<Vec<u8>, String> {
     let path = within(from, name).map_err(|why| format!("`{FILE}` {at}: {why}"))?;
     let about = |why: String| format!("`{name}`: {why}");
-    let n_bytes = path.metadata().map_err(|error| about(error.to_string()))?.len();
+    let metadata = path.metadata().map_err(|error| about(error.to_string()))?;
+    if !metadata.is_file() {
+        return Err(about("it is no file".into()));
+    }
+    let n_bytes = metadata.len();
     let limit = Curation::MAX_ARTIFACT_BYTES;
     if n_bytes > limit {
         return Err(about(format!("it has {n_bytes} bytes, the limit is {limit}")));
@@ -428,7 +441,14 @@ fn freeze_rows(
         .collect();
     for (table, file) in [(START, start), (LABEL_BOOK, book)] {
         let Some(file) = file else { continue };
-        let rows = match read_rows(&file.bytes) {
+        let csv = match Curation::artifact_of(&file.name, file.bytes.clone()) {
+            Ok(csv) => csv,
+            Err(found) => {
+                reader.problems.extend(found);
+                continue;
+            }
+        };
+        let rows = match read_rows(&csv) {
             Ok(rows) => rows,
             Err(rejection) => {
                 reader.problems.extend(sentences(&file.name, &rejection));
@@ -463,7 +483,7 @@ fn freeze_rows(
                 file.name
             ));
         }
-        writer.bytes(&format!("{table}.csv"), &file.bytes)?;
+        writer.bytes(&format!("{table}.csv"), &csv)?;
     }
     if reader.problems.is_empty() {
         notes.extend(super::casts(evals.hidden.iter().chain(&evals.public)));

@@ -154,6 +154,18 @@ impl Reader<'_> {
             );
             return None;
         }
+        let is_long = max_chars == MAX_DESCRIPTION_CHARS;
+        if let Some(hidden) = text
+            .chars()
+            .find(|&c| is_hidden(c) && !(is_long && "\n\t".contains(c)))
+        {
+            let code = u32::from(hidden);
+            let message = format!(
+                "`{name}` has the character U+{code:04X}, which makes text look like something else: take it out"
+            );
+            self.wrong(node.at, message);
+            return None;
+        }
         Some(text)
     }
 
@@ -421,4 +433,12 @@ impl Reader<'_> {
         }
         boards
     }
+}
+
+/// Whether a terminal obeys a character, or it turns the direction of text, instead of showing it.
+fn is_hidden(c: char) -> bool {
+    let turns = ['\u{61c}', '\u{200e}', '\u{200f}'].contains(&c)
+        || ('\u{202a}'..='\u{202e}').contains(&c)
+        || ('\u{2066}'..='\u{2069}').contains(&c);
+    c.is_control() || turns
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ndarray::{Array2, Axis};
+use ndarray::{Array1, Array2, Axis};
 use rayon::prelude::*;
 
 use super::source::Opened;
@@ -73,34 +73,37 @@ fn near(eval: &Opened, other: &Opened) -> Option<String> {
     let mut rows = read(eval)?;
     let mean = rows.mean_axis(Axis(0))?;
     normalize(&mut rows, &mean);
-    let mut others = read(other)?;
-    normalize(&mut others, &mean);
-    let exact: HashSet<u64> = other.scanned.row_hashes.iter().copied().collect();
-    let blocks: Vec<usize> = (0..rows.nrows()).step_by(BLOCK_ROWS).collect();
-    let found: Vec<(usize, usize)> = blocks
-        .into_par_iter()
-        .flat_map_iter(|first| {
-            let block = rows.slice(ndarray::s![first..(first + BLOCK_ROWS).min(rows.nrows()), ..]);
-            let mut best: Vec<(f32, usize)> = vec![(0.0, 0); block.nrows()];
-            for second in (0..others.nrows()).step_by(BLOCK_ROWS) {
-                let part = others.slice(ndarray::s![second..(second + BLOCK_ROWS).min(others.nrows()), ..]);
-                let similarities = block.dot(&part.t());
-                for (best, row) in best.iter_mut().zip(similarities.rows()) {
-                    for (column, &similarity) in row.iter().enumerate() {
-                        if similarity > best.0 {
-                            *best = (similarity, second + column);
-                        }
-                    }
-                }
+    let mut nearest = Nearest {
+        rows,
+        mean,
+        best: vec![(0.0, 0); eval.scanned.n_rows],
+    };
+    // the others are as many as they like: they are read block by block
+    let (mut block, mut n_compared) = (Vec::new(), 0);
+    let block_numbers = BLOCK_ROWS * other.scanned.n_features;
+    let mut compare = |block: &mut Vec<f32>| {
+        let n = nearest.compare(n_compared, std::mem::take(block));
+        n_compared += n.unwrap_or(0);
+    };
+    other
+        .features
+        .each_row(&mut |row, _| {
+            block.extend(row.iter().map(|&number| number as f32));
+            if block.len() >= block_numbers {
+                compare(&mut block);
             }
-            let near = best
-                .into_iter()
-                .enumerate()
-                .filter(|(_, (similarity, _))| *similarity >= NEAR);
-            near.map(|(row, (_, of_other))| (first + row, of_other))
-                .collect::<Vec<_>>()
         })
-        .filter(|(row, _)| !exact.contains(&eval.scanned.row_hashes[*row]))
+        .ok()?;
+    compare(&mut block);
+    let exact: HashSet<u64> = other.scanned.row_hashes.iter().copied().collect();
+    let found: Vec<(usize, usize)> = nearest
+        .best
+        .into_iter()
+        .enumerate()
+        .filter(|(row, (similarity, _))| {
+            *similarity >= NEAR && !exact.contains(&eval.scanned.row_hashes[*row])
+        })
+        .map(|(row, (_, of_other))| (row, of_other))
         .collect();
     (!found.is_empty()).then(|| {
         format!(
@@ -109,6 +112,37 @@ fn near(eval: &Opened, other: &Opened) -> Option<String> {
             named(&found, eval, other)
         )
     })
+}
+
+/// For each row the most similar one among those that it has been compared with.
+struct Nearest {
+    /// `(n_rows, n_features)`, of length 1 about the mean.
+    rows: Array2<f32>,
+    mean: Array1<f32>,
+    /// Similarity and number of the most similar row.
+    best: Vec<(f32, usize)>,
+}
+
+impl Nearest {
+    /// Compares with a block of rows, which are numbered from `first` on; how many they are.
+    fn compare(&mut self, first: usize, block: Vec<f32>) -> Option<usize> {
+        let n_features = self.mean.len();
+        let mut block = Array2::from_shape_vec((block.len() / n_features, n_features), block).ok()?;
+        normalize(&mut block, &self.mean);
+        let rows = self.rows.axis_chunks_iter(Axis(0), BLOCK_ROWS).into_par_iter();
+        rows.zip(self.best.par_chunks_mut(BLOCK_ROWS))
+            .for_each(|(rows, best)| {
+                let similarities = rows.dot(&block.t());
+                for (best, row) in best.iter_mut().zip(similarities.rows()) {
+                    for (column, &similarity) in row.iter().enumerate() {
+                        if similarity > best.0 {
+                            *best = (similarity, first + column);
+                        }
+                    }
+                }
+            });
+        Some(block.nrows())
+    }
 }
 
 fn read(opened: &Opened) -> Option<Array2<f32>> {
@@ -121,7 +155,7 @@ fn read(opened: &Opened) -> Option<Array2<f32>> {
 }
 
 /// Moves rows by the mean and scales them to length 1; those of length 0 stay.
-fn normalize(rows: &mut Array2<f32>, mean: &ndarray::Array1<f32>) {
+fn normalize(rows: &mut Array2<f32>, mean: &Array1<f32>) {
     rows.axis_iter_mut(Axis(0)).into_par_iter().for_each(|mut row| {
         row -= mean;
         let length = row.dot(&row).sqrt();

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use dataperf::offer;
 
+use super::features::MAX_ROWS;
+use super::lines::csv_reader;
 use super::problems::RowProblems;
 use dataperf_datasets::embeddings;
 
@@ -69,8 +71,7 @@ impl Examples {
 
     fn of_csv(name: &str, path: &Path, expected: &ExpectedColumns) -> Result<Self, Vec<String>> {
         let about = |why: String| vec![format!("`{name}`: {why}")];
-        let reader = csv::ReaderBuilder::new().flexible(true).from_path(path);
-        let mut reader = reader.map_err(|error| about(error.to_string()))?;
+        let mut reader = csv_reader(path).map_err(|error| about(error.to_string()))?;
         let header = reader.headers().map_err(|error| about(error.to_string()))?;
         let names: Vec<String> = header
             .iter()
@@ -88,8 +89,13 @@ impl Examples {
                 }
             }
         }
-        for record in reader.records() {
+        for (n_before, record) in reader.records().enumerate() {
             let record = record.map_err(|error| about(error.to_string()))?;
+            if n_before == MAX_ROWS {
+                return Err(about(format!(
+                    "it has more than {MAX_ROWS} lines: take a part of them"
+                )));
+            }
             let line = record.position().map_or(0, csv::Position::line);
             if record.len() != names.len() {
                 problems.add(|| {
@@ -103,7 +109,8 @@ impl Examples {
             }
             for (column, field) in names.iter().zip(&record) {
                 if let Some(column) = columns.get_mut(column) {
-                    column.push(field.trim().to_owned());
+                    // longer ones are refused
+                    column.push(field.trim().chars().take(MAX_NAME_CHARS + 1).collect());
                 }
             }
         }

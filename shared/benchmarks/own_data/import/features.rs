@@ -8,6 +8,7 @@ use crate::own_data::table::{FEATURES, features_file};
 use dataperf::frozen::Dtype;
 use dataperf_numerics::numbers::Encoding;
 
+use super::lines::csv_reader;
 use super::problems::RowProblems;
 use dataperf_datasets::ImportError;
 use dataperf_datasets::embeddings;
@@ -16,6 +17,8 @@ use dataperf_datasets::{DatasetWriter, Planned};
 
 /// The fewest and the most numbers of a row.
 pub(super) const MAX_FEATURES: usize = 4096;
+/// The most rows of a file.
+pub(super) const MAX_ROWS: usize = 10_000_000;
 /// Whole numbers up to here are 32-bit floats exactly.
 const MAX_EXACT: f64 = 16_777_216.0;
 /// The column of a Parquet file with the rows' numbers.
@@ -93,8 +96,8 @@ impl FeatureFile {
         let (mut n_rows, mut n_features) = (0, 0);
         let (mut is_whole, mut is_exact, mut is_narrow) = (true, true, true);
         let mut row_hashes = Vec::new();
-        let source = self.kind().map_err(about)?;
-        self.each_row(&mut |row, place| {
+        let source = self.kind()?;
+        let read = self.each_row(&mut |row, place| {
             if n_rows == 0 {
                 n_features = row.len();
             }
@@ -122,21 +125,18 @@ impl FeatureFile {
                 .iter()
                 .all(|&number| f64::from(number as f32).total_cmp(&number).is_eq());
             row_hashes.push(hash(row));
-        })
-        .map_err(about)?;
-        if !problems.is_empty() {
-            return Err(problems.report(name));
+        });
+        let mut found = read.err().unwrap_or_default();
+        found.extend(problems.report(name));
+        if !found.is_empty() {
+            return Err(found);
         }
         if n_rows == 0 || n_features == 0 {
             return Err(about(
                 "it has no numbers: a row for each example is needed".into(),
             ));
         }
-        if n_features > MAX_FEATURES {
-            return Err(about(format!(
-                "its rows have {n_features} numbers, the limit is {MAX_FEATURES}: reduce them, for example by a principal component analysis"
-            )));
-        }
+        check_shape(n_rows, n_features).map_err(about)?;
         let (dtype, note) = frozen_as(source, is_whole && is_exact, is_narrow);
         let note = note.map(|note| format!("`{name}`: {note}"));
         Ok(Scanned {
@@ -149,39 +149,46 @@ impl FeatureFile {
     }
 
     /// What the file says its numbers are; `None` when its form says nothing.
-    fn kind(&self) -> Result<Option<Kind>, String> {
+    fn kind(&self) -> Result<Option<Kind>, Vec<String>> {
+        let about = |why: String| vec![format!("`{}`: {why}", self.name)];
         match self.form {
             Form::Npy => {
-                let header = npy::Header::read(&self.path)?;
-                header.matrix()?;
+                let header = npy::Header::read(&self.path).map_err(about)?;
+                let (n_rows, n_features) = header.matrix().map_err(about)?;
+                check_shape(n_rows, n_features).map_err(about)?; // before a row is read
                 Ok(Some(header.kind))
             }
             Form::Csv => Ok(None),
             Form::Parquet => {
-                let is_narrow =
-                    embeddings::is_narrow(&self.path, COLUMN).map_err(|problems| problems.join("; "))?;
+                let is_narrow = embeddings::is_narrow(&self.path, COLUMN)?;
                 Ok(Some(if is_narrow { Kind::F32 } else { Kind::F64 }))
             }
         }
     }
 
     /// Calls `each` with every row and its place in words.
+    ///
+    /// # Errors
+    /// Sentences: not readable, fields that are no finite numbers.
     pub(super) fn each_row(
         &self,
         each: &mut dyn FnMut(&[f64], &dyn std::fmt::Display),
-    ) -> Result<(), String> {
+    ) -> Result<(), Vec<String>> {
+        let about = |why: String| vec![format!("`{}`: {why}", self.name)];
         match self.form {
             Form::Npy => {
-                let header = npy::Header::read(&self.path)?;
-                let (_, n_columns) = header.matrix()?;
+                let header = npy::Header::read(&self.path).map_err(about)?;
+                let (_, n_columns) = header.matrix().map_err(about)?;
                 let mut row_idx = 0_usize;
-                header.each_block(&self.path, &mut |block| {
-                    for row in block.chunks_exact(n_columns) {
-                        row_idx += 1;
-                        each(row, &format_args!("row {row_idx}"));
-                    }
-                    Ok(())
-                })
+                header
+                    .each_block(&self.path, &mut |block| {
+                        for row in block.chunks_exact(n_columns) {
+                            row_idx += 1;
+                            each(row, &format_args!("row {row_idx}"));
+                        }
+                        Ok(())
+                    })
+                    .map_err(about)
             }
             Form::Csv => self.each_csv_row(each),
             Form::Parquet => {
@@ -190,47 +197,58 @@ impl FeatureFile {
                     row_idx += 1;
                     each(row, &format_args!("row {row_idx}"));
                 })
-                .map_err(|problems| problems.join("; "))
             }
         }
     }
 
-    fn each_csv_row(&self, each: &mut dyn FnMut(&[f64], &dyn std::fmt::Display)) -> Result<(), String> {
-        let mut reader = csv::ReaderBuilder::new()
-            .flexible(true)
-            .from_path(&self.path)
-            .map_err(|error| error.to_string())?;
-        let header = reader.headers().map_err(|error| error.to_string())?.clone();
+    fn each_csv_row(&self, each: &mut dyn FnMut(&[f64], &dyn std::fmt::Display)) -> Result<(), Vec<String>> {
+        let name = &self.name;
+        let about = |why: String| vec![format!("`{name}`: {why}")];
+        let mut reader = csv_reader(&self.path).map_err(|error| about(error.to_string()))?;
+        let header = reader.headers().map_err(|error| about(error.to_string()))?;
         let is_feature: Vec<bool> = header
             .iter()
             .map(|name| !NO_FEATURES.contains(&name.trim().trim_start_matches('\u{feff}')))
             .collect();
-        let mut record = csv::StringRecord::new();
-        let mut row = Vec::new();
         if header.iter().all(|name| name.trim().parse::<f64>().is_ok()) {
-            return Err("its first line has numbers, and names of columns are needed there: write the file with a header".into());
+            return Err(about("its first line has numbers, and names of columns are needed there: write the file with a header".into()));
         }
+        let (mut record, mut row, mut n_rows) = (csv::StringRecord::new(), Vec::new(), 0);
+        let mut problems = RowProblems::default();
         while reader
             .read_record(&mut record)
-            .map_err(|error| error.to_string())?
+            .map_err(|error| about(error.to_string()))?
         {
             let line = record.position().map_or(0, csv::Position::line);
+            let n_before = problems.len();
             row.clear();
             for (column, field) in record.iter().enumerate() {
-                if is_feature.get(column).copied().unwrap_or(true) {
-                    let number = field.trim().parse::<f64>().map_err(|_| {
-                        format!(
-                            "line {line}, column {}: `{}` is no number",
-                            column + 1,
-                            field.chars().take(40).collect::<String>()
-                        )
-                    })?;
-                    row.push(number);
+                if !is_feature.get(column).copied().unwrap_or(true) {
+                    continue;
+                }
+                let column = column + 1;
+                match field.trim().parse::<f64>() {
+                    Ok(number) if number.is_finite() => row.push(number),
+                    Ok(number) => problems.add(|| {
+                        format!("`{name}` line {line}, column {column}: it is {number}, and a finite number is needed")
+                    }),
+                    Err(_) => problems.add(|| {
+                        let field: String = field.chars().take(40).collect();
+                        format!("`{name}` line {line}, column {column}: `{field}` is no number")
+                    }),
                 }
             }
-            each(&row, &format_args!("line {line}"));
+            n_rows += 1;
+            check_shape(n_rows, row.len()).map_err(about)?;
+            if problems.len() == n_before {
+                each(&row, &format_args!("line {line}"));
+            }
         }
-        Ok(())
+        if problems.is_empty() {
+            Ok(())
+        } else {
+            Err(problems.report(name))
+        }
     }
 
     /// Writes the numbers into the data set as the features of a table.
@@ -245,6 +263,19 @@ impl FeatureFile {
     ) -> Result<(), ImportError> {
         freeze_all(&[(self, scanned)], table, writer)
     }
+}
+
+/// The limits of a file's rows and of their numbers.
+fn check_shape(n_rows: usize, n_features: usize) -> Result<(), String> {
+    if n_features > MAX_FEATURES {
+        return Err(format!(
+            "its rows have {n_features} numbers, the limit is {MAX_FEATURES}: reduce them, for example by a principal component analysis"
+        ));
+    }
+    if n_rows > MAX_ROWS {
+        return Err(format!("it has more than {MAX_ROWS} rows: take a part of them"));
+    }
+    Ok(())
 }
 
 /// Writes the numbers of several files, one after another, as the features of one table. They are stored as 32-bit floats when

@@ -8,6 +8,8 @@ mod duplicates;
 mod examples;
 mod features;
 mod init;
+mod lines;
+mod parquet_set;
 mod problems;
 mod scoring;
 mod selection;
@@ -54,6 +56,7 @@ fn read(from: &Path) -> Result<Node, ImportError> {
     let path = from.join(FILE);
     let refused = |why: String| ImportError::refused(from, format!("`{FILE}`: {why}"));
     let n_bytes = match path.metadata() {
+        Ok(metadata) if !metadata.is_file() => return Err(refused("it is no file".into())),
         Ok(metadata) => metadata.len(),
         Err(error) => {
             let remedy = "`dataperf dataset init TASK` writes one with explanations";
@@ -200,7 +203,7 @@ fn freeze_picture(
     let form = PICTURES.iter().find(|(known, _)| *known == extension);
     let n_bytes = path.metadata().map_or(0, |metadata| metadata.len());
     let begins = |magic: &[u8]| fs::read(&path).is_ok_and(|bytes| bytes.starts_with(magic));
-    if n_bytes > MAX_PICTURE_BYTES || !form.is_some_and(|(_, magic)| begins(magic)) {
+    if !path.is_file() || n_bytes > MAX_PICTURE_BYTES || !form.is_some_and(|(_, magic)| begins(magic)) {
         problems.add(format!(
             "`{FILE}` {at}: `{name}` has {n_bytes} bytes, and a picture is a PNG or JPEG file of at most {MAX_PICTURE_BYTES} bytes"
         ));

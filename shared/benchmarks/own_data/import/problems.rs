@@ -16,8 +16,12 @@ pub(super) struct Problems {
 
 impl Problems {
     pub(super) fn add(&mut self, problem: impl Into<String>) {
+        let problem = problem.into();
+        if self.kept.contains(&problem) {
+            return; // of a file that is both features and examples
+        }
         if self.kept.len() < MAX_KEPT {
-            self.kept.push(problem.into());
+            self.kept.push(problem);
         } else {
             self.n_more += 1;
         }
@@ -56,6 +60,11 @@ impl RowProblems {
 
     pub(super) fn is_empty(&self) -> bool {
         self.n == 0
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.n
     }
 
     /// What to say of the file called `name`.

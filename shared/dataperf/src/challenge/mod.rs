@@ -2,6 +2,7 @@
 //!
 //! Time alone opens and closes a round: an upload belongs to the round that was open when it was stored.
 
+mod beside;
 mod document;
 mod evaluations;
 mod fields;

@@ -11,6 +11,10 @@ use crate::simd::vector::inline::squared_distance;
 
 /// Rows to be classified that walk over the training set together: they stay in the cache.
 const CHUNK_ROWS: usize = 16;
+/// Features up to which training rows lie side by side: a sum over so few has no use for registers of its own.
+const NARROW: usize = 32;
+/// Training rows that lie side by side.
+const SIDE_BY_SIDE: usize = 8;
 
 /// A training set to look neighbours up in.
 ///
@@ -66,14 +70,21 @@ impl Neighbors {
     fn among(x: ArrayView2<f64>, rows: ArrayView2<f64>, n_neighbors: usize) -> Self {
         assert_eq!(rows.ncols(), x.ncols(), "features of rows and training set");
         let (x, rows) = (x.as_standard_layout(), rows.as_standard_layout());
+        let n_features = x.ncols();
+        let columns = if n_features <= NARROW {
+            side_by_side(&x)
+        } else {
+            Vec::new()
+        };
         let chunk = |rows| Chunk {
             x: x.as_slice().unwrap_or_default(),
+            columns: &columns,
             rows,
-            n_features: x.ncols(),
+            n_features,
             n_neighbors,
         };
         let rows = rows.as_slice().unwrap_or_default();
-        let chunks = rows.par_chunks(CHUNK_ROWS * x.ncols());
+        let chunks = rows.par_chunks(CHUNK_ROWS * n_features);
         let rows = chunks.flat_map_iter(|rows| Arch::new().dispatch(chunk(rows)));
         Self {
             n_neighbors,
@@ -151,6 +162,42 @@ impl KNearest {
     }
 }
 
+/// Blocks of `(n_features, SIDE_BY_SIDE)` training rows, the last filled up with rows that are infinitely far.
+fn side_by_side(x: &ndarray::CowArray<'_, f64, ndarray::Ix2>) -> Vec<[f64; SIDE_BY_SIDE]> {
+    let n_blocks = x.nrows().div_ceil(SIDE_BY_SIDE);
+    let columns = (0..n_blocks).flat_map(|block| (0..x.ncols()).map(move |feature| (block, feature)));
+    let lanes = |(block, feature): (usize, usize)| {
+        std::array::from_fn(|lane| {
+            let row = block * SIDE_BY_SIDE + lane;
+            x.get((row, feature)).copied().unwrap_or(f64::INFINITY)
+        })
+    };
+    columns.map(lanes).collect()
+}
+
+/// The squared distances of training rows that lie side by side, each with the bits of [`squared_distance`]: the squares are added in
+/// the same order. `M` is a power of two, and there are at most so many features.
+#[inline(always)]
+fn squared_distances<const M: usize>(columns: &[[f64; SIDE_BY_SIDE]], row: &[f64]) -> [f64; SIDE_BY_SIDE] {
+    let mut sums = [[0.0; SIDE_BY_SIDE]; M];
+    for ((sum, column), wanted) in sums.iter_mut().zip(columns).zip(row) {
+        for (sum, value) in sum.iter_mut().zip(column) {
+            *sum = (value - wanted) * (value - wanted);
+        }
+    }
+    let mut n_sums = M;
+    while n_sums > 1 {
+        n_sums /= 2;
+        let (low, high) = sums.split_at_mut(n_sums);
+        for (low, high) in low.iter_mut().zip(high) {
+            for (low, high) in low.iter_mut().zip(high) {
+                *low += *high;
+            }
+        }
+    }
+    sums[0]
+}
+
 /// Keeps the nearest ones, ascending.
 fn offer(nearest: &mut Vec<Candidate>, n_neighbors: usize, candidate: Candidate) {
     let is_farther = |last: &Candidate| candidate.squared_distance >= last.squared_distance;
@@ -165,9 +212,51 @@ fn offer(nearest: &mut Vec<Candidate>, n_neighbors: usize, candidate: Candidate)
 /// Some rows to be classified, one after another.
 struct Chunk<'a> {
     x: &'a [f64],
+    /// As [`side_by_side`] gives them, where there are few features.
+    columns: &'a [[f64; SIDE_BY_SIDE]],
     rows: &'a [f64],
     n_features: usize,
     n_neighbors: usize,
+}
+
+impl Chunk<'_> {
+    /// Offers every training row, of which `M` features or fewer lie side by side.
+    #[inline(always)]
+    fn offer_columns<const M: usize>(&self, nearest: &mut [Vec<Candidate>]) {
+        let Self {
+            columns,
+            rows,
+            n_features,
+            n_neighbors,
+            ..
+        } = *self;
+        for (first, columns) in (0u32..)
+            .step_by(SIDE_BY_SIDE)
+            .zip(columns.chunks_exact(n_features))
+        {
+            for (nearest, wanted) in nearest.iter_mut().zip(rows.chunks_exact(n_features)) {
+                let distances = squared_distances::<M>(columns, wanted);
+                let farthest = nearest.last().filter(|_| nearest.len() == n_neighbors);
+                let limit = farthest.map_or(f64::INFINITY, |last| last.squared_distance);
+                let least = distances
+                    .iter()
+                    .fold(f64::INFINITY, |least, distance| least.min(*distance));
+                if farthest.is_some() && least >= limit {
+                    continue;
+                }
+                for (row, squared_distance) in (first..).zip(distances) {
+                    offer(
+                        nearest,
+                        n_neighbors,
+                        Candidate {
+                            squared_distance,
+                            row,
+                        },
+                    );
+                }
+            }
+        }
+    }
 }
 
 impl WithSimd for Chunk<'_> {
@@ -177,11 +266,22 @@ impl WithSimd for Chunk<'_> {
     fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
         let Self {
             x,
+            columns,
             rows,
             n_features,
             n_neighbors,
         } = self;
-        let mut nearest = vec![Vec::with_capacity(n_neighbors + 1); rows.len() / n_features];
+        let mut nearest: Vec<Vec<Candidate>> =
+            vec![Vec::with_capacity(n_neighbors + 1); rows.len() / n_features];
+        if !columns.is_empty() {
+            match n_features {
+                0..=4 => self.offer_columns::<4>(&mut nearest),
+                5..=8 => self.offer_columns::<8>(&mut nearest),
+                9..=16 => self.offer_columns::<16>(&mut nearest),
+                _ => self.offer_columns::<NARROW>(&mut nearest),
+            }
+            return nearest.iter().flatten().map(|candidate| candidate.row).collect();
+        }
         for (row, candidate) in (0u32..).zip(x.chunks_exact(n_features)) {
             for (nearest, wanted) in nearest.iter_mut().zip(rows.chunks_exact(n_features)) {
                 let squared_distance = squared_distance(simd, candidate, wanted);
@@ -196,5 +296,44 @@ impl WithSimd for Chunk<'_> {
             }
         }
         nearest.iter().flatten().map(|candidate| candidate.row).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::models::mt19937::Mt19937;
+    use crate::simd::architectures;
+
+    /// Rows of few and of many values, so that there are ties.
+    fn rows(n: usize, n_features: usize, n_values: u32, seed: u32) -> Vec<f64> {
+        let mut generator = Mt19937::new(seed);
+        (0..n * n_features)
+            .map(|_| f64::from(generator.below(n_values)) / 7.0 - 3.1)
+            .collect()
+    }
+
+    #[test]
+    fn rows_side_by_side_have_the_neighbours_of_rows_one_after_another() {
+        for n_features in 1..=NARROW {
+            for (n, n_neighbors, n_values) in [(5, 5, 3), (8, 1, 100), (61, 4, 2), (403, 5, 1_000_000)] {
+                let x = rows(n, n_features, n_values, 1);
+                let wanted = rows(20, n_features, n_values, 2);
+                let table = Array2::from_shape_vec((n, n_features), x.clone()).expect("a matrix");
+                let columns = side_by_side(&table.view().as_standard_layout());
+                for arch in architectures() {
+                    let of = |columns: &[[f64; SIDE_BY_SIDE]]| {
+                        arch.dispatch(Chunk {
+                            x: &x,
+                            columns,
+                            rows: &wanted,
+                            n_features,
+                            n_neighbors,
+                        })
+                    };
+                    assert_eq!(of(&columns), of(&[]), "{n} rows of {n_features} numbers");
+                }
+            }
+        }
     }
 }

@@ -8,7 +8,6 @@
 //! of speech submissions 2e-11 in the coefficients and 2e-9 in the intercepts (geometric means; at
 //! worst 5e-9 and 4e-7), in the same number of iterations.
 
-use std::cell::Cell;
 use std::collections::VecDeque;
 
 use super::line_search::{Outcome, Search};
@@ -134,125 +133,177 @@ pub fn minimize(
 
 /// As [`minimize`], but `is_flat` says of a gradient whether to stop there: its largest component depends on the
 /// coordinates, and nothing else here does.
-pub(super) fn minimize_until(
+fn minimize_until(
     is_flat: impl Fn(&[f64]) -> bool,
     start: Vec<f64>,
     stopping: Stopping,
     mut evaluate: impl FnMut(&[f64], &mut [f64]) -> f64,
 ) -> Minimum {
-    let n_evaluations = Cell::new(0);
-    let mut evaluate = |x: &[f64], gradient: &mut [f64]| {
-        n_evaluations.set(n_evaluations.get() + 1);
-        evaluate(x, gradient)
-    };
-    let mut x = start;
-    let mut gradient = vec![0.0; x.len()];
-    let mut value = evaluate(&x, &mut gradient);
-    let mut memory = Memory::default();
-    let mut n_iter = 0;
-    if is_flat(&gradient) {
-        return Minimum { x, value, n_iter };
-    }
+    let mut gradient = vec![0.0; start.len()];
+    let mut minimizer = Minimizer::new(is_flat, start, stopping);
     loop {
-        let mut direction = memory.direction(&gradient);
-        let first_step = if n_iter == 0 {
-            (1.0 / dot(&direction, &direction).sqrt()).min(MAX_STEP)
-        } else {
-            1.0
-        };
-        let line = Line {
-            x: &x,
-            gradient: &gradient,
-            value,
-            direction: &direction,
-        };
-        let Some(found) = line.search(first_step, &mut evaluate) else {
-            // no acceptable step: forget the curvature once, then give up
-            if memory.corrections.is_empty() {
-                return Minimum { x, value, n_iter };
-            }
-            memory = Memory::default();
-            continue;
-        };
-        n_iter += 1;
-        let before = std::mem::replace(&mut value, found.value);
-        x = found.x;
-        let decrease = before - value;
-        if n_iter >= stopping.max_iterations
-            || n_evaluations.get() > stopping.max_evaluations
-            || is_flat(&found.gradient)
-            || decrease <= stopping.value_tolerance * before.abs().max(value.abs()).max(1.0)
-        {
-            return Minimum { x, value, n_iter };
+        let value = evaluate(minimizer.point(), &mut gradient);
+        if minimizer.advance(value, &gradient) {
+            return minimizer.end();
         }
-        let mut change = std::mem::replace(&mut gradient, found.gradient);
+    }
+}
+
+/// A minimisation that asks for one evaluation after another, so that several can go on side by side.
+pub(super) struct Minimizer<F> {
+    is_flat: F,
+    stopping: Stopping,
+    /// Where it stands, with the value and the gradient there.
+    x: Vec<f64>,
+    value: f64,
+    gradient: Vec<f64>,
+    memory: Memory,
+    /// The search that is going on; none before the first evaluation.
+    line: Option<Line>,
+    point: Vec<f64>,
+    n_iter: usize,
+    n_evaluations: usize,
+}
+
+/// A search along a ray from where the minimisation stands.
+struct Line {
+    direction: Vec<f64>,
+    first_slope: f64,
+    search: Search,
+    n_tried: usize,
+}
+
+impl<F: Fn(&[f64]) -> bool> Minimizer<F> {
+    pub(super) fn new(is_flat: F, start: Vec<f64>, stopping: Stopping) -> Self {
+        Self {
+            is_flat,
+            stopping,
+            x: start.clone(),
+            value: 0.0,
+            gradient: vec![0.0; start.len()],
+            memory: Memory::default(),
+            line: None,
+            point: start,
+            n_iter: 0,
+            n_evaluations: 0,
+        }
+    }
+
+    /// Where the function's value and gradient are wanted.
+    pub(super) fn point(&self) -> &[f64] {
+        &self.point
+    }
+
+    /// Takes the value and the gradient at [`Self::point`]. Whether the minimisation has ended.
+    pub(super) fn advance(&mut self, value: f64, gradient: &[f64]) -> bool {
+        self.n_evaluations += 1;
+        let Some(mut line) = self.line.take() else {
+            self.value = value;
+            self.gradient.copy_from_slice(gradient);
+            return (self.is_flat)(gradient) || self.begin_line();
+        };
+        let (step, slope) = (line.search.step(), dot(gradient, &line.direction));
+        if line.search.advance(value, slope) == Outcome::Accepted {
+            return self.accept(line, step, (value, slope), gradient) || self.begin_line();
+        }
+        line.n_tried += 1;
+        if line.n_tried == MAX_LINE_SEARCH {
+            return self.forget() || self.begin_line();
+        }
+        self.try_along(line);
+        false
+    }
+
+    /// Where it stands.
+    pub(super) fn end(self) -> Minimum {
+        Minimum {
+            x: self.x,
+            value: self.value,
+            n_iter: self.n_iter,
+        }
+    }
+
+    /// Begins to search along the quasi-Newton direction. Whether there is none.
+    fn begin_line(&mut self) -> bool {
+        loop {
+            let direction = self.memory.direction(&self.gradient);
+            let first_step = if self.n_iter == 0 {
+                (1.0 / dot(&direction, &direction).sqrt()).min(MAX_STEP)
+            } else {
+                1.0
+            };
+            let first_slope = dot(&self.gradient, &direction);
+            if first_slope >= 0.0 {
+                if self.forget() {
+                    return true;
+                }
+                continue;
+            }
+            self.try_along(Line {
+                search: Search::new(self.value, first_slope, first_step, MAX_STEP),
+                direction,
+                first_slope,
+                n_tried: 0,
+            });
+            return false;
+        }
+    }
+
+    /// Asks for the point at the search's step.
+    fn try_along(&mut self, line: Line) {
+        let step = line.search.step();
+        let along = self.x.iter().zip(&line.direction);
+        self.point
+            .iter_mut()
+            .zip(along)
+            .for_each(|(point, (x, d))| *point = step * d + x);
+        self.line = Some(line);
+    }
+
+    /// No acceptable step: forgets the curvature once, then gives up. Whether it does.
+    fn forget(&mut self) -> bool {
+        if self.memory.corrections.is_empty() {
+            return true;
+        }
+        self.memory = Memory::default();
+        false
+    }
+
+    /// Moves to the point of a step, and remembers the curvature on the way. Whether the minimisation has ended there.
+    fn accept(&mut self, line: Line, step: f64, (value, slope): (f64, f64), gradient: &[f64]) -> bool {
+        self.n_iter += 1;
+        let before = std::mem::replace(&mut self.value, value);
+        self.x.copy_from_slice(&self.point);
+        let decrease = before - value;
+        if self.n_iter >= self.stopping.max_iterations
+            || self.n_evaluations > self.stopping.max_evaluations
+            || (self.is_flat)(gradient)
+            || decrease <= self.stopping.value_tolerance * before.abs().max(value.abs()).max(1.0)
+        {
+            return true;
+        }
+        let mut change = std::mem::replace(&mut self.gradient, gradient.to_vec());
         change
             .iter_mut()
-            .zip(&gradient)
+            .zip(gradient)
             .for_each(|(old, new)| *old = new - *old);
-        let curvature = (found.slope - found.first_slope) * found.step;
-        if curvature > f64::EPSILON * -found.first_slope * found.step {
+        let Line {
+            mut direction,
+            first_slope,
+            ..
+        } = line;
+        let curvature = (slope - first_slope) * step;
+        if curvature > f64::EPSILON * -first_slope * step {
             for d in &mut direction {
-                *d *= found.step;
+                *d *= step;
             }
-            memory.push(Correction {
+            self.memory.push(Correction {
                 step: direction,
                 change,
                 curvature,
             });
         }
-    }
-}
-
-/// A ray from the current point.
-struct Line<'a> {
-    x: &'a [f64],
-    gradient: &'a [f64],
-    value: f64,
-    direction: &'a [f64],
-}
-
-/// The point that a line search settles on.
-struct Found {
-    x: Vec<f64>,
-    gradient: Vec<f64>,
-    value: f64,
-    step: f64,
-    slope: f64,
-    first_slope: f64,
-}
-
-impl Line<'_> {
-    /// Returns an acceptable point, or `None` if the ray goes uphill or none is found in time.
-    fn search(&self, first_step: f64, evaluate: &mut impl FnMut(&[f64], &mut [f64]) -> f64) -> Option<Found> {
-        let first_slope = dot(self.gradient, self.direction);
-        if first_slope >= 0.0 {
-            return None;
-        }
-        let mut search = Search::new(self.value, first_slope, first_step, MAX_STEP);
-        let mut gradient = vec![0.0; self.x.len()];
-        for _ in 0..MAX_LINE_SEARCH {
-            let step = search.step();
-            let x: Vec<f64> = self
-                .x
-                .iter()
-                .zip(self.direction)
-                .map(|(x, d)| step * d + x)
-                .collect();
-            let value = evaluate(&x, &mut gradient);
-            let slope = dot(&gradient, self.direction);
-            if search.advance(value, slope) == Outcome::Accepted {
-                return Some(Found {
-                    x,
-                    gradient,
-                    value,
-                    step,
-                    slope,
-                    first_slope,
-                });
-            }
-        }
-        None
+        false
     }
 }
 

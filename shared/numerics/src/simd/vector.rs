@@ -8,7 +8,7 @@ use pulp::{Arch, Simd, WithSimd};
 /// Partial sums of a reduction: four registers of eight on the widest processors.
 const LANES: usize = 32;
 /// Numbers in the widest registers; they fill narrower ones too.
-const REGISTER: usize = 8;
+pub(crate) const REGISTER: usize = 8;
 
 /// Functions for code that is already compiled for the instruction set in use.
 pub(crate) mod inline {

@@ -3,11 +3,13 @@
 //! A start set that needs work, a hidden set, and a label book that shows what each class looks like. They are drawn from a
 //! seed and not stored: every stroke is a curve of our own, and every image has a hand, a paper and a pen of its own.
 
+mod contest;
 mod faults;
 mod hand;
 mod pen;
 mod zipped;
 
+pub use contest::write_contest;
 pub use faults::Fault;
 use hand::{Variety, write};
 use pen::{Chance, Paper};

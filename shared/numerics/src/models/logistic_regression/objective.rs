@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use crate::numbers::Numbers;
 use crate::simd::aligned::Aligned;
 use crate::simd::vector::inline::{add_scaled_rows, dot_rows};
-use crate::simd::vector::pairwise_sum;
+use crate::simd::vector::{REGISTER, pairwise_sum};
 use crate::simd::{exp, vector};
 
 /// Rows whose loss and gradient are added up by one task; fixed, so that the number of threads
@@ -17,74 +17,101 @@ const MIN_CHUNKS: usize = 4;
 /// Rows that are multiplied together: of the features there are mostly, they stay in the first-level cache.
 const ROWS_AT_ONCE: usize = 4;
 
-/// The penalised loss and its gradient.
+/// The penalised losses and gradients of one or more fits to the same rows.
 ///
 /// Parameters are vector after vector, the intercept last in each.
 pub(super) struct Objective<'a> {
     /// `(n_rows, n_features)`
     pub(super) features: Numbers<'a>,
     pub(super) n_features: usize,
-    pub(super) targets: &'a [usize],
     pub(super) n_vectors: usize,
     /// The factor of the penalty, 1/C.
     pub(super) penalty: f64,
 }
 
+/// A point of one fit at which its loss and gradient are wanted.
+pub(super) struct Point<'a> {
+    /// `(n_rows,)`
+    pub(super) targets: &'a [usize],
+    /// The parameters.
+    pub(super) w: &'a [f64],
+    /// Is overwritten.
+    pub(super) gradient: &'a mut [f64],
+    /// Is overwritten.
+    pub(super) value: f64,
+}
+
 impl Objective<'_> {
-    /// The value at the parameters `w`; overwrites the gradient.
-    pub(super) fn evaluate(&self, w: &[f64], gradient: &mut [f64]) -> f64 {
-        let chunks = self
-            .targets
-            .par_chunks(CHUNK_ROWS)
-            .with_min_len(MIN_CHUNKS)
-            .enumerate();
-        let stride = self.n_features + 1;
+    /// Computes the value and the gradient at every point, each with the bits that it has alone. The rows are read once for all.
+    pub(super) fn evaluate(&self, points: &mut [Point<'_>]) {
+        let (n_features, stride) = (self.n_features, self.n_features + 1);
         // Decimals go into the sums as the whole numbers they are stored as. To multiply the weights by their unit, and the
         // gradient, is the same up to rounding, which the order of a sum touches as well.
         let unit = self.features.unit();
-        let mut w_copy = Aligned::copy_of(w);
-        for w in w_copy.chunks_exact_mut(stride) {
-            w[..self.n_features].iter_mut().for_each(|w| *w *= unit);
+        let pitch = self.pitch();
+        let mut all_w = Aligned::zeros(points.len() * self.n_vectors * pitch);
+        let vectors = points.iter().flat_map(|point| point.w.chunks_exact(stride));
+        for (to, w) in all_w.chunks_exact_mut(pitch).zip(vectors) {
+            to[..stride].copy_from_slice(w);
+            to[..n_features].iter_mut().for_each(|w| *w *= unit);
         }
+        let targets: Vec<&[usize]> = points.iter().map(|point| point.targets).collect();
+        let n_rows = targets.first().map_or(0, |targets| targets.len());
+        let chunks = (0..n_rows.div_ceil(CHUNK_ROWS)).into_par_iter();
         let partial: Vec<(Vec<f64>, Aligned)> = chunks
-            .map(|(chunk, targets)| {
+            .with_min_len(MIN_CHUNKS)
+            .map(|chunk| {
                 let first_row = chunk * CHUNK_ROWS;
                 Arch::new().dispatch(Chunk {
                     objective: self,
-                    w: &w_copy,
+                    w: &all_w,
                     first_row,
-                    targets,
+                    n_rows: CHUNK_ROWS.min(n_rows - first_row),
+                    targets: &targets,
                 })
             })
             .collect();
-        gradient.fill(0.0);
-        let mut losses = Vec::with_capacity(self.targets.len());
-        for (chunk_losses, chunk_gradient) in &partial {
-            losses.extend_from_slice(chunk_losses);
-            gradient
-                .iter_mut()
-                .zip(chunk_gradient.iter())
-                .for_each(|(sum, g)| *sum += g);
+        let n_points = points.len();
+        for (nth, point) in points.iter_mut().enumerate() {
+            point.gradient.fill(0.0);
+            let mut losses = Vec::with_capacity(n_rows);
+            for (chunk_losses, chunk_gradients) in &partial {
+                let n = chunk_losses.len() / n_points;
+                losses.extend_from_slice(&chunk_losses[nth * n..][..n]);
+                let of_point = chunk_gradients.chunks_exact(pitch).skip(nth * self.n_vectors);
+                for (sums, of_chunk) in point.gradient.chunks_exact_mut(stride).zip(of_point) {
+                    sums.iter_mut().zip(of_chunk).for_each(|(sum, g)| *sum += g);
+                }
+            }
+            let mut squared_norm = 0.0;
+            let vectors = point.w.chunks_exact(stride);
+            for (w, gradient) in vectors.zip(point.gradient.chunks_exact_mut(stride)) {
+                let w = &w[..n_features];
+                squared_norm += vector::dot(w, w);
+                gradient
+                    .iter_mut()
+                    .zip(w)
+                    .for_each(|(g, w)| *g = *g * unit + self.penalty * w);
+            }
+            point.value = pairwise_sum(&losses) + 0.5 * self.penalty * squared_norm;
         }
-        let mut squared_norm = 0.0;
-        for (w, gradient) in w.chunks_exact(stride).zip(gradient.chunks_exact_mut(stride)) {
-            let w = &w[..self.n_features];
-            squared_norm += vector::dot(w, w);
-            gradient
-                .iter_mut()
-                .zip(w)
-                .for_each(|(g, w)| *g = *g * unit + self.penalty * w);
-        }
-        pairwise_sum(&losses) + 0.5 * self.penalty * squared_norm
+    }
+
+    /// Numbers from the beginning of one vector to that of the next in the working memory: all begin as a register does.
+    fn pitch(&self) -> usize {
+        (self.n_features + 1).next_multiple_of(REGISTER)
     }
 }
 
-/// Some rows, whose losses and sum of gradients are wanted, without the penalty.
+/// Some rows, whose losses and sums of gradients are wanted, without the penalty.
 struct Chunk<'a> {
     objective: &'a Objective<'a>,
+    /// `(n_points, n_vectors, pitch)`
     w: &'a [f64],
     first_row: usize,
-    targets: &'a [usize],
+    n_rows: usize,
+    /// Of each point.
+    targets: &'a [&'a [usize]],
 }
 
 impl WithSimd for Chunk<'_> {
@@ -92,33 +119,39 @@ impl WithSimd for Chunk<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
+        let n_points = self.targets.len();
         let mut sums = Sums {
-            gradient: Aligned::zeros(self.w.len()),
-            losses: Vec::with_capacity(self.targets.len()),
-            scores: vec![0.0; ROWS_AT_ONCE * self.objective.n_vectors],
+            gradients: Aligned::zeros(self.w.len()),
+            losses: vec![0.0; n_points * self.n_rows],
+            scores: vec![0.0; ROWS_AT_ONCE * n_points * self.objective.n_vectors],
         };
-        let n_whole = self.targets.len() - self.targets.len() % ROWS_AT_ONCE;
+        let n_whole = self.n_rows - self.n_rows % ROWS_AT_ONCE;
         for row in (0..n_whole).step_by(ROWS_AT_ONCE) {
             self.add::<S, ROWS_AT_ONCE>(simd, row, &mut sums);
         }
-        for row in n_whole..self.targets.len() {
+        for row in n_whole..self.n_rows {
             self.add::<S, 1>(simd, row, &mut sums);
         }
         if self.objective.n_vectors == 1 {
             // all at once, since nothing waits for them
-            for (score, &target) in sums.losses.iter_mut().zip(self.targets) {
-                *score = binary_loss(*score, target as f64);
+            for (losses, targets) in sums.losses.chunks_exact_mut(self.n_rows).zip(self.targets) {
+                let targets = &targets[self.first_row..][..self.n_rows];
+                for (score, &target) in losses.iter_mut().zip(targets) {
+                    *score = binary_loss(*score, target as f64);
+                }
             }
         }
-        (sums.losses, sums.gradient)
+        (sums.losses, sums.gradients)
     }
 }
 
 /// What a chunk adds up, and its working memory.
 struct Sums {
-    gradient: Aligned,
+    /// As the weights.
+    gradients: Aligned,
+    /// `(n_points, n_rows)`
     losses: Vec<f64>,
-    /// `(N, n_vectors)`
+    /// `(n_points, N, n_vectors)`
     scores: Vec<f64>,
 }
 
@@ -135,7 +168,7 @@ impl Chunk<'_> {
         }
     }
 
-    /// As [`add`](Self::add), for rows that are stored as `T`. They come from memory once, and the weights and the gradient from the
+    /// As [`add`](Self::add), for rows that are stored as `T`. They come from memory once, and the weights and the gradients from the
     /// cache once for all of them; each row's sums are those of a row on its own.
     #[inline(always)]
     fn add_numbers<S: Simd, T: Copy + Into<f64>, const N: usize>(
@@ -150,28 +183,39 @@ impl Chunk<'_> {
             n_vectors,
             ..
         } = *self.objective;
-        let stride = n_features + 1;
+        let pitch = self.objective.pitch();
         let rows: [&[T]; N] = std::array::from_fn(|r| &features[r * n_features..][..n_features]);
-        for (v, w) in self.w.chunks_exact(stride).enumerate() {
+        for (v, w) in self.w.chunks_exact(pitch).enumerate() {
             let products = dot_rows(simd, rows, &w[..n_features]);
+            let first = v / n_vectors * N * n_vectors + v % n_vectors;
             for (r, product) in products.into_iter().enumerate() {
-                sums.scores[r * n_vectors + v] = product + w[n_features];
+                sums.scores[first + r * n_vectors] = product + w[n_features];
             }
         }
         // the scores become the gradients by the scores
-        let targets = &self.targets[row..row + N];
-        if n_vectors == 1 {
-            sums.losses.extend_from_slice(&sums.scores[..N]); // see `with_simd`
-            for (score, &target) in sums.scores.iter_mut().zip(targets) {
-                *score = binary_slope(*score, target as f64);
-            }
-        } else {
-            for (scores, &target) in sums.scores.chunks_exact_mut(n_vectors).zip(targets) {
-                sums.losses.push(multinomial_loss(scores, target));
+        let losses = sums.losses.chunks_exact_mut(self.n_rows);
+        for ((scores, losses), targets) in sums
+            .scores
+            .chunks_exact_mut(N * n_vectors)
+            .zip(losses)
+            .zip(self.targets)
+        {
+            let (losses, targets) = (&mut losses[row..row + N], &targets[self.first_row + row..][..N]);
+            if n_vectors == 1 {
+                losses.copy_from_slice(scores); // see `with_simd`
+                for (score, &target) in scores.iter_mut().zip(targets) {
+                    *score = binary_slope(*score, target as f64);
+                }
+            } else {
+                let of_rows = scores.chunks_exact_mut(n_vectors).zip(losses);
+                for ((scores, loss), &target) in of_rows.zip(targets) {
+                    *loss = multinomial_loss(scores, target);
+                }
             }
         }
-        for (v, gradient) in sums.gradient.chunks_exact_mut(stride).enumerate() {
-            let slopes: [f64; N] = std::array::from_fn(|r| sums.scores[r * n_vectors + v]);
+        for (v, gradient) in sums.gradients.chunks_exact_mut(pitch).enumerate() {
+            let first = v / n_vectors * N * n_vectors + v % n_vectors;
+            let slopes: [f64; N] = std::array::from_fn(|r| sums.scores[first + r * n_vectors]);
             add_scaled_rows(simd, &mut gradient[..n_features], slopes, rows);
             for slope in slopes {
                 gradient[n_features] += slope;

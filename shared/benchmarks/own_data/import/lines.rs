@@ -1,0 +1,51 @@
+//! CSV files whose lines have a limit, so that a file without an end of a line is not read into memory whole.
+
+use std::fs::File;
+use std::io::{BufReader, Error, Read, Result};
+use std::path::Path;
+
+/// Bytes of a line: 4,096 numbers with all their digits are a fortieth.
+const MAX_LINE_BYTES: usize = 4 << 20;
+
+/// A reader of a file's records, which may differ in length.
+pub(super) fn csv_reader(path: &Path) -> Result<csv::Reader<Lines<BufReader<File>>>> {
+    let file = Lines {
+        inner: BufReader::new(File::open(path)?),
+        n_bytes: 0,
+        is_quoted: false,
+    };
+    Ok(csv::ReaderBuilder::new().flexible(true).from_reader(file))
+}
+
+/// Fails in a line that goes on for too long. A quoted field may have ends of lines in it, and is a part of its line.
+pub(super) struct Lines<R> {
+    inner: R,
+    /// Of the line so far.
+    n_bytes: usize,
+    is_quoted: bool,
+}
+
+impl<R: Read> Read for Lines<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> Result<usize> {
+        let n = self.inner.read(bytes)?;
+        for &byte in &bytes[..n] {
+            self.n_bytes += 1;
+            match byte {
+                b'"' => self.is_quoted = !self.is_quoted,
+                b'\n' if !self.is_quoted => self.n_bytes = 0,
+                _ => {}
+            }
+            if self.n_bytes > MAX_LINE_BYTES {
+                let why = if self.is_quoted {
+                    ": is a quotation mark missing?"
+                } else {
+                    ""
+                };
+                return Err(Error::other(format!(
+                    "a line has more than {MAX_LINE_BYTES} bytes{why}"
+                )));
+            }
+        }
+        Ok(n)
+    }
+}

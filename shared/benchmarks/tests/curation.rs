@@ -1,0 +1,112 @@
+//! `curation`: the demo's contest, and training sets in Parquet files.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
+
+use std::fs;
+use std::path::Path;
+
+use dataperf::frozen::Manifest;
+use dataperf_benchmarks::own_data::curation::numerals::write_contest;
+use dataperf_benchmarks::own_data::curation::{Curation, Parameters, read_rows};
+use dataperf_datasets::{Import, Silent, import};
+
+fn fixture(name: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/fixtures/parquet/{name}.parquet"));
+    fs::read(path).unwrap()
+}
+
+#[test]
+fn the_demos_numerals_are_a_contest() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("frozen");
+    write_contest(folder.path()).unwrap();
+    import::<Curation>(folder.path(), &out, &Silent).unwrap();
+    let manifest = fs::read(out.join("manifest.json")).unwrap();
+    let manifest = Manifest::parse(&manifest, "curation").unwrap();
+    let parameters: Parameters = manifest.parameters().unwrap();
+    assert_eq!(parameters.scoring.classes.len(), 10);
+    let eval = manifest.any_tensor("eval.npy", "features").unwrap();
+    assert_eq!(eval.shape, [520, 32 * 32]);
+    let public = manifest.files.keys().filter(|path| path.starts_with("public/"));
+    assert_eq!(
+        public.collect::<Vec<_>>(),
+        ["public/label_book.zip", "public/start.zip"]
+    );
+}
+
+/// The numbers that pandas has stored, to the bit: as 64-bit floats, in the order of the file, and without the index.
+#[test]
+fn parquet_stands_for_a_csv_of_the_same_numbers() {
+    let csv = Curation::artifact_of("curated.parquet", fixture("curated")).unwrap();
+    assert!(
+        csv.starts_with(b"label,x,y,n,u\n"),
+        "{}",
+        String::from_utf8_lossy(&csv)
+    );
+    let rows = read_rows(&csv).unwrap();
+    let labels: Vec<&str> = rows.iter().map(|(label, _)| label.as_str()).collect();
+    assert_eq!(labels, ["b", "a", "b, with a comma"]);
+    let numbers: Vec<Vec<f64>> = rows.into_iter().map(|(_, numbers)| numbers).collect();
+    let two = |power: i32| 2f64.powi(power);
+    assert_eq!(
+        numbers,
+        [
+            vec![f64::from(0.1f32), 0.1, two(53) + 2.0, two(64)],
+            vec![-1.5, 1e300, -7.0, 3.0],
+            vec![f64::from(3e-8f32), 5e-324, 0.0, two(63)],
+        ]
+    );
+    let same = Curation::artifact_of("set.csv", csv.clone()).unwrap();
+    assert_eq!(same, csv, "other files are what they are");
+}
+
+#[test]
+fn parquet_of_something_else_is_refused_with_its_columns() {
+    let said = |name: &str| {
+        let refused = Curation::artifact_of(name, fixture(name)).expect_err("refused");
+        refused.join("; ")
+    };
+    for (name, expected) in [
+        ("curated_null", "`curated_null`: a `y` is null"),
+        ("curated_alone", "it has no column of numbers beside `label`"),
+        (
+            "plain",
+            "it has no column `label`, only `ImageID`, `embedding`, `Confidence`",
+        ),
+    ] {
+        assert!(said(name).contains(expected), "{}", said(name));
+    }
+    let text = said("curated_text");
+    assert!(text.contains("the column `x` is String, not numbers"), "{text}");
+    let whole = fixture("curated");
+    for n in 4..whole.len() {
+        assert!(
+            Curation::artifact_of("cut", whole[..n].to_vec()).is_err(),
+            "{n} bytes"
+        );
+    }
+}
+
+#[test]
+fn a_start_set_in_parquet_is_frozen_as_a_csv() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
+    write(
+        "task.yaml",
+        b"schema: 1\ntask: curation\ntitle: A set\nleaderboards: [{name: board}]\n\
+        classes: [a, b, \"b, with a comma\"]\nstart: start.parquet\n\
+        eval: {features: eval.csv, examples: eval.csv}\nmodel: nearest_centroid\nmetric: accuracy\n",
+    );
+    write("start.parquet", &fixture("curated"));
+    write(
+        "eval.csv",
+        b"label,x,y,n,u\na,1,2,3,4\nb,2,3,4,5\n\"b, with a comma\",1,1,1,1\n",
+    );
+    let out = folder.path().join("frozen");
+    import::<Curation>(folder.path(), &out, &Silent).unwrap();
+    let start = fs::read(out.join("public/start.csv")).unwrap();
+    assert_eq!(
+        start,
+        Curation::artifact_of("start.parquet", fixture("curated")).unwrap()
+    );
+}
