@@ -72,6 +72,9 @@ impl World {
             let page = request.clone().send().await.unwrap();
             for version in page.versions() {
                 let key = version.key().unwrap();
+                if key.contains("/_/_replicates/") || key.contains("/_/_ranks/") {
+                    continue; // what boards are compared by
+                }
                 let object = s3.get_object().bucket("results").key(key);
                 let object = object
                     .version_id(version.version_id().unwrap())

@@ -311,7 +311,7 @@ impl<'a, R: ChunkReader + 'static> Table<'a, R> {
     }
 
     /// Calls `each` for every value of a column without nulls.
-    pub fn each<T: DataType>(
+    pub(crate) fn each<T: DataType>(
         &self,
         leaf: usize,
         name: &str,

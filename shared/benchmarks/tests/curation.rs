@@ -11,7 +11,8 @@ use dataperf_benchmarks::own_data::curation::{Curation, Parameters, read_rows};
 use dataperf_datasets::{Import, Silent, import};
 
 fn fixture(name: &str) -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/fixtures/parquet/{name}.parquet"));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join(format!("../../datasets/tests/fixtures/parquet/{name}.parquet"));
     fs::read(path).unwrap()
 }
 

@@ -21,7 +21,7 @@ use tempfile::TempDir;
 
 fn demo(benchmark: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../demo")
+        .join("../../demo")
         .join(benchmark)
 }
 

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::ops::Range;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -34,6 +35,9 @@ const TRIES: usize = 3;
 const MAX_KEPT_BYTES: usize = 128 << 20;
 /// The index that lists a board's rows is this long behind the table at most, normally.
 const INDEX_LAG: Duration = Duration::from_millis(100);
+
+/// The header and the deviations.
+const HEAD: Range<u64> = 0..HEAD_BYTES as u64;
 
 /// How long a board is not compared again: comparing many rows takes seconds.
 fn interval(n_rows: usize) -> Duration {
@@ -281,7 +285,7 @@ async fn read(
             Got::Missing | Got::TooLarge { .. } => None,
         }
     } else {
-        let head = results.get_ranges(&key, &[0..HEAD_BYTES as u64]).await;
+        let head = results.get_ranges(&key, &[HEAD]).await;
         match head {
             Err(PortError::Malformed { .. }) => None,
             head => head?.and_then(|ranges| ranges.into_iter().next()),

@@ -40,7 +40,7 @@ impl Evaluators {
     /// # Errors
     /// [`PortError`] when Lambda does not take it.
     pub async fn evaluate(&self, hosted: &Descriptor, upload: &Upload) -> Result<(), PortError> {
-        self.invoke(&hosted.function_of(&upload.key), announcement(upload))
+        self.invoke(hosted.function_of(&upload.key), announcement(upload))
             .await
     }
 
@@ -54,7 +54,7 @@ impl Evaluators {
             round: board.round.clone(),
         };
         let event = serde_json::json!({ "compare": request });
-        self.invoke(&hosted.function_of(&format!("{}/", hosted.id)), event)
+        self.invoke(hosted.function_of(&format!("{}/", hosted.id)), event)
             .await
     }
 

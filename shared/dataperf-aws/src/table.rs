@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::SdkError;
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{AttributeValue, ConditionCheck, Delete, Put, TransactWriteItem, Update};
 use dataperf::ports::PortError;
@@ -171,7 +172,7 @@ impl Table {
             Err(error)
                 if error
                     .as_service_error()
-                    .is_some_and(|error| error.is_conditional_check_failed_exception()) =>
+                    .is_some_and(PutItemError::is_conditional_check_failed_exception) =>
             {
                 Ok(false)
             }

@@ -121,11 +121,11 @@ impl Comparison {
             .collect();
         let found: Vec<Option<&Arc<Replicates>>> = of_board.iter().map(|row| rows.found(row)).collect();
         let draws = commonest(found.iter().flatten().map(|found| found.header.draws));
-        let usable = |found: &Option<&Arc<Replicates>>| {
+        let usable = |found: Option<&Arc<Replicates>>| {
             found.is_some_and(|found| Some(found.header.draws) == draws && found.header.missing.is_none())
         };
         let places: Vec<usize> = (0..of_board.len())
-            .filter(|&place| usable(&found[place]))
+            .filter(|&place| usable(found[place]))
             .collect();
         let compared: Vec<&Arc<Replicates>> = places.iter().filter_map(|&place| found[place]).collect();
         let why_none = why_none(&found, &compared);
@@ -134,7 +134,7 @@ impl Comparison {
             Direction::LowerIsBetter => -1.0,
         };
         let n_ranked = of_board.iter().filter(|row| !row.entry.is_baseline).count();
-        let missing = |place: &usize| !of_board[*place].entry.is_baseline && !usable(&found[*place]);
+        let missing = |place: &usize| !of_board[*place].entry.is_baseline && !usable(found[*place]);
         let n_missing = (0..of_board.len()).filter(missing).count();
         let mut lines: Vec<(SubmissionId, Line)> = of_board.iter().map(|row| rows.line(row)).collect();
         let (mut resolution, mut n_best) = (None, 0);
@@ -188,6 +188,8 @@ pub struct Read {
     lines: BTreeMap<SubmissionId, Line>,
 }
 
+/// The summary and the first lines.
+const FIRST: Range<u64> = 0..FIRST_BYTES as u64;
 /// Rows that have come or gone since a board was compared move the others; so many lines around a row's place are read as well.
 const AROUND: usize = 64;
 
@@ -202,7 +204,7 @@ impl Read {
         places: Range<usize>,
     ) -> Result<Option<Self>, PortError> {
         let key = Comparison::key(board);
-        let beginning = results.get_ranges(&key, &[0..FIRST_BYTES as u64]).await?;
+        let beginning = results.get_ranges(&key, &[FIRST]).await?;
         let Some(beginning) = beginning.and_then(|ranges| ranges.into_iter().next()) else {
             return Ok(None);
         };

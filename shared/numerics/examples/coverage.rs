@@ -7,6 +7,14 @@
 //!
 //! Arguments: the number of runs (2000), and a word that the scenarios' names have to contain.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::too_many_lines,
+    clippy::type_complexity,
+    clippy::unused_self,
+    reason = "a program that prints a table, run by hand"
+)]
+
 use std::io::Write as _;
 use std::path::PathBuf;
 

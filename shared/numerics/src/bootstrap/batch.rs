@@ -44,7 +44,7 @@ impl Batch {
                 some.iter().all(|cells| cells.len() == self.weights.len()),
                 "one cell for each item"
             );
-            if self.max_total <= usize::from(u16::MAX) {
+            if u16::try_from(self.max_total).is_ok() {
                 let sums = Arch::new().dispatch(Sums::<u16>::new(&self.weights, some, n_cells));
                 let widened = sums.into_iter().map(|sum| sum.map(u32::from)).collect::<Vec<_>>();
                 all.extend(widened.chunks(n_cells + 1).map(|sums| sums[..n_cells].to_vec()));

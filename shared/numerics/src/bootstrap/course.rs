@@ -58,6 +58,7 @@ impl Course {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "exact values are expected")]
 mod tests {
     use super::*;
     use crate::bootstrap::Resampler;

@@ -9,6 +9,11 @@
 //! Efron, B. (1979), "Bootstrap methods: another look at the jackknife", Annals of Statistics 7. Clusters: Davison, A. C. and
 //! Hinkley, D. V. (1997), "Bootstrap Methods and their Application", section 3.8.
 
+#![allow(
+    clippy::inline_always,
+    reason = "code is only vectorised if it is inlined into the function that enables the instruction set"
+)]
+
 mod batch;
 mod course;
 mod resampler;

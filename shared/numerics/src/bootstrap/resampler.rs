@@ -201,6 +201,7 @@ impl Resampler {
     ) -> (Batch, usize) {
         let mut weights = vec![[0u8; LANES]; self.n_items];
         let mut n_redrawn = 0;
+        #[allow(clippy::needless_range_loop, reason = "a draw is a lane of every item")]
         for lane in 0..LANES {
             let mut times = vec![0u8; clusters.len()];
             for _ in 0..MAX_REDRAWS {

@@ -48,6 +48,7 @@ impl Trials {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "exact values are expected")]
 mod tests {
     use super::*;
 

@@ -230,6 +230,7 @@ fn each(of_lane: impl Fn(usize) -> f64) -> [f64; LANES] {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "exact values are expected")]
 mod tests {
     use proptest::prelude::*;
 

@@ -9,6 +9,11 @@
 //! Neighbourhoods and Academic Achievement across Countries", Review of Economic Studies 91: marginal confidence sets with
 //! stepping down, two one-sided sets instead of one of absolute values.
 
+#![allow(
+    clippy::inline_always,
+    reason = "code is only vectorised if it is inlined into the function that enables the instruction set"
+)]
+
 mod compare;
 mod kernels;
 mod percentiles;

@@ -57,6 +57,7 @@ pub fn rank_percentiles(entries: &[Entry<'_>]) -> Vec<(u32, u32)> {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "exact values are expected")]
 mod tests {
     use super::*;
 
