@@ -44,7 +44,8 @@ async fn nothing_scans() {
     world.leaderboards().series(&board).await.unwrap();
     let operations = world.cloud.snapshot().await.unwrap().table_operations;
     let used: Vec<&str> = operations.keys().map(String::as_str).collect();
-    assert_eq!(used, ["GetItem", "Query", "TransactWriteItems"], "{operations:?}");
+    let known = ["DeleteItem", "GetItem", "PutItem", "Query", "TransactWriteItems"];
+    assert!(used.iter().all(|name| known.contains(name)), "{operations:?}");
 }
 
 #[test]

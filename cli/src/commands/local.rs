@@ -39,7 +39,7 @@ const LONGEST_SECONDS: u64 = 900;
 /// The function that ends what the others could not.
 const CARETAKER: &str = "caretaker";
 /// How often boards are compared that have changed since they were; as in the template.
-const COMPARE_EVERY: Duration = Duration::from_secs(60);
+const COMPARE_EVERY: Duration = Duration::from_mins(1);
 /// The files of the data directory that hold the organizer's token and, for other machines, its key.
 const TOKEN_FILE: &str = "organizer-token";
 const KEY_FILE: &str = "organizer-key";

@@ -56,11 +56,11 @@ pub(super) fn scorecard(
     })
 }
 
-pub(super) fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+pub(super) fn eval_items(frozen: &Frozen) -> Vec<(String, EvalItems<'_>)> {
     let markets = frozen.markets().keys();
-    Ok(markets
+    markets
         .map(|&number| (number.to_string(), EvalItems::of(frozen.buyer_labels(number))))
-        .collect())
+        .collect()
 }
 
 /// Draws of the buyers' items, and of the trials.

@@ -52,11 +52,8 @@ pub(super) fn scorecard(
     Ok(Scorecard { score, metrics })
 }
 
-pub(super) fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
-    Ok(vec![(
-        frozen.language().to_owned(),
-        EvalItems::of(frozen.eval_classes()),
-    )])
+pub(super) fn eval_items(frozen: &Frozen) -> Vec<(String, EvalItems<'_>)> {
+    vec![(frozen.language().to_owned(), EvalItems::of(frozen.eval_classes()))]
 }
 
 pub(super) fn replicates(

@@ -210,7 +210,7 @@ impl Benchmark for SpeechSelection {
     }
 
     fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
-        metric::eval_items(frozen)
+        Ok(metric::eval_items(frozen))
     }
 
     fn replicates(frozen: &Frozen, evidence: &Evidence, draws: &Draws) -> Result<Vec<f64>, EvidenceError> {

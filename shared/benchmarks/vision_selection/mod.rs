@@ -167,7 +167,7 @@ impl Benchmark for VisionSelection {
     }
 
     fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
-        metric::eval_items(frozen)
+        Ok(metric::eval_items(frozen))
     }
 
     fn replicates(frozen: &Frozen, evidence: &Evidence, draws: &Draws) -> Result<Vec<f64>, EvidenceError> {

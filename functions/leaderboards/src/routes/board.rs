@@ -44,7 +44,7 @@ struct BoardPage {
     #[serde(flatten)]
     presentation: Presentation,
     /// What its ranks are worth; `null` before its rows have been compared.
-    comparison: Option<Compared>,
+    comparison: Option<BoardComparison>,
     /// The lines, best first.
     rows: Vec<Row>,
     /// The cursor of the next page; `null` at the end.
@@ -53,7 +53,7 @@ struct BoardPage {
 
 /// What comparing the rows of a board says of the board.
 #[derive(Serialize, ToSchema)]
-struct Compared {
+struct BoardComparison {
     /// When the rows were compared: rows that are newer have no interval yet.
     #[schema(format = DateTime)]
     compared_at: String,
@@ -71,7 +71,7 @@ struct Compared {
     why_none: Option<String>,
 }
 
-impl From<Summary> for Compared {
+impl From<Summary> for BoardComparison {
     fn from(summary: Summary) -> Self {
         Self {
             compared_at: summary.compared_at.to_string(),
