@@ -36,6 +36,7 @@ mod engine;
 mod error;
 mod events;
 mod faults;
+mod flush;
 mod host;
 mod http_function;
 mod ids;
