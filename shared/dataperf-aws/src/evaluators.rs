@@ -39,19 +39,24 @@ impl Evaluators {
     /// [`PortError`] when Lambda does not take it.
     pub async fn evaluate(&self, hosted: &Descriptor, upload: &Upload) -> Result<(), PortError> {
         let function = format!("{}{}", self.prefix, hosted.function_of(&upload.key));
-        let path_part = utf8_percent_encode(&function, RESERVED);
-        let invoke = Post {
-            operation: "Invoke",
-            path: format!("/2015-03-31/functions/{path_part}/invocations"),
-            headers: vec![
-                ("content-type", "application/octet-stream"),
-                ("x-amz-invocation-type", "Event"),
-            ],
-            body: announcement(upload).to_string(),
-        };
-        let invoked = self.lambda.post(invoke).await;
-        invoked
-            .map(drop)
-            .map_err(|error| port_error(format!("invoking the function `{function}`"), error))
+        announce(&self.lambda, &function, upload).await
     }
+}
+
+/// Hands the event of an upload to a function. Returns when Lambda has taken it.
+pub(crate) async fn announce(lambda: &Service, function: &str, upload: &Upload) -> Result<(), PortError> {
+    let path_part = utf8_percent_encode(function, RESERVED);
+    let invoke = Post {
+        operation: "Invoke",
+        path: format!("/2015-03-31/functions/{path_part}/invocations"),
+        headers: vec![
+            ("content-type", "application/octet-stream"),
+            ("x-amz-invocation-type", "Event"),
+        ],
+        body: announcement(upload).to_string(),
+    };
+    let invoked = lambda.post(invoke).await;
+    invoked
+        .map(drop)
+        .map_err(|error| port_error(format!("invoking the function `{function}`"), error))
 }

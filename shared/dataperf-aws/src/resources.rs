@@ -6,9 +6,11 @@ use dataperf::Upload;
 use dataperf::artifact_judge::{ArtifactJudge, Evaluator};
 use dataperf::challenge::Challenge;
 use dataperf::workflow::{Ports, Settled, WorkflowError, settle};
+use lambda_runtime::Context;
 use tokio::sync::OnceCell;
 use tracing::{Instrument, info_span};
 
+use crate::evaluators::announce;
 use crate::report::Meters;
 use crate::runtime::{now, variable};
 use crate::{Clients, KmsKey, S3Bucket, Table};
@@ -81,6 +83,15 @@ impl Resources {
     pub async fn leaderboards(&self) -> Table {
         let dynamodb = self.clients().await.dynamodb.clone();
         Table::new(dynamodb, &self.table).metered(&self.meters.table)
+    }
+
+    /// Has another run of the function that runs in `context` go on with an upload. What was begun is in the table by now.
+    ///
+    /// # Errors
+    /// [`WorkflowError`] when Lambda does not take the event.
+    pub async fn go_on(&self, upload: &Upload, context: &Context) -> Result<(), WorkflowError> {
+        let lambda = self.clients().await.lambda(None);
+        Ok(announce(&lambda, &context.env_config.function_name, upload).await?)
     }
 
     /// Settles an upload by evaluating its artifact.
