@@ -1,9 +1,10 @@
 //! The Lambda function of a benchmark: a function crate is a call of [`run`].
 
+use dataperf::admission::Admission;
 use dataperf::artifact_judge::Evaluator;
 use dataperf::challenge::Terms;
 use dataperf::dataset::DatasetError;
-use dataperf::evaluate::evaluate;
+use dataperf::evaluate::evaluate_admitted;
 use dataperf::failure::FaultKind;
 use dataperf::in_force::{InForce, Unscored};
 use dataperf::ports::leaderboard::Submission;
@@ -70,10 +71,10 @@ impl<B: Benchmark> Function for BenchmarkFunction<B> {
         &'a self,
         upload: &'a Upload,
         _context: &'a Context,
-    ) -> LocalBoxFuture<'a, Result<Settled, Fault>> {
+    ) -> LocalBoxFuture<'a, Result<Option<Settled>, Fault>> {
         let span = info_span!("submission", benchmark = B::ID, submission = %upload.id());
         let settled = self.resources.settle(upload, self).instrument(span);
-        async move { Ok(settled.await?) }.boxed_local()
+        async move { Ok(Some(settled.await?)) }.boxed_local()
     }
 
     fn rescore<'a>(
@@ -103,6 +104,7 @@ impl<B: Benchmark> Evaluator for BenchmarkFunction<B> {
         submission: &Submission,
         terms: &Terms,
         artifact: &[u8],
+        admission: &Admission<'_>,
     ) -> Result<Verdict, WorkflowError> {
         let leaderboard = &submission.board.leaderboard;
         let datasets = self.resources.datasets().await;
@@ -117,7 +119,7 @@ impl<B: Benchmark> Evaluator for BenchmarkFunction<B> {
             };
             let dataset = self.warm.dataset(datasets.clone(), digest, leaderboard);
             let dataset = dataset.instrument(info_span!("open data set")).await?;
-            let verdict = evaluate(&dataset, leaderboard, artifact).await?;
+            let verdict = evaluate_admitted(&dataset, leaderboard, artifact, admission).await?;
             if verdict.status != Ending::Scored {
                 return Ok(verdict);
             }

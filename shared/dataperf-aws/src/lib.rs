@@ -4,6 +4,7 @@
 mod bucket;
 mod caretaker;
 mod clients;
+mod counts;
 mod evaluators;
 mod event;
 mod fault;

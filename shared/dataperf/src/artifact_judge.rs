@@ -5,6 +5,7 @@ use std::future::Future;
 use bytes::Bytes;
 
 use crate::Timestamp;
+use crate::admission::Admission;
 use crate::challenge::{Challenge, ChallengeError, Terms};
 use crate::evaluate::too_large;
 use crate::ports::bucket::{Bucket, Got};
@@ -34,7 +35,7 @@ pub trait Evaluator {
         Terms::of(challenge, &key.leaderboard, &key.submitter, at)
     }
 
-    /// The verdict on an artifact.
+    /// The verdict on an artifact. Nothing is scored that is not admitted.
     ///
     /// # Errors
     /// [`WorkflowError`] when there can't be a verdict this time. A bad artifact is a verdict.
@@ -43,6 +44,7 @@ pub trait Evaluator {
         submission: &Submission,
         terms: &Terms,
         artifact: &[u8],
+        admission: &Admission<'_>,
     ) -> impl Future<Output = Result<Verdict, WorkflowError>>;
 }
 
@@ -86,7 +88,8 @@ impl<E: Evaluator> Judge for ArtifactJudge<'_, E> {
         if let Some(reason) = refusal(submission, terms, self.leaderboards).await? {
             return Ok(rejected(submission, &reason.into()));
         }
-        evaluated(self.evaluator, submission, terms, self.submissions).await
+        let admission = Admission::limited(self.leaderboards, submission, terms);
+        evaluated(self.evaluator, submission, terms, self.submissions, &admission).await
     }
 }
 
@@ -115,8 +118,13 @@ async fn refusal(
     let usage = leaderboards
         .usage(&terms.counter(&board), submitter, *received_at)
         .await?;
-    let over = terms.over_limit(usage);
-    Ok(over.map(|over| terms.limit_reason(over, &board.leaderboard, *received_at)))
+    if terms.over_limit(usage).is_none() {
+        return Ok(None);
+    }
+    // it may be this one that is counted, by a delivery that broke off
+    Admission::limited(leaderboards, submission, terms)
+        .refusal()
+        .await
 }
 
 /// Reads the artifact within its limit and evaluates it.
@@ -125,9 +133,10 @@ pub(crate) async fn evaluated<E: Evaluator>(
     submission: &Submission,
     terms: &Terms,
     submissions: &dyn Bucket,
+    admission: &Admission<'_>,
 ) -> Result<Verdict, WorkflowError> {
     match read_artifact(&submission.upload, submissions, evaluator.max_artifact_bytes()).await? {
-        Ok(artifact) => evaluator.evaluate(submission, terms, &artifact).await,
+        Ok(artifact) => evaluator.evaluate(submission, terms, &artifact, admission).await,
         Err(rejection) => Ok(rejected(submission, &rejection)),
     }
 }

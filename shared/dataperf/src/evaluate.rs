@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::Digest;
+use crate::admission::Admission;
 use crate::benchmark::Benchmark;
 use crate::dataset::{Dataset, DatasetError};
 use crate::evidence::{Evidence, Provenance, Weights};
@@ -18,13 +19,29 @@ use crate::verdict::{EVALUATOR, Verdict};
 ///
 /// # Panics
 /// If the benchmark does not accept its own evidence: a mistake in the program.
-#[tracing::instrument(name = "evaluate", skip_all)]
 pub async fn evaluate<B: Benchmark, S: Bucket>(
     dataset: &Dataset<B, S>,
     leaderboard: &str,
     artifact: &[u8],
 ) -> Result<Verdict, DatasetError> {
-    let evaluated = match gather(dataset, leaderboard, artifact).await? {
+    evaluate_admitted(dataset, leaderboard, artifact, &Admission::free()).await
+}
+
+/// [`evaluate`], where what obeys the rules is scored only if it is admitted.
+///
+/// # Errors
+/// As [`evaluate`], and when the table does not say whether it is admitted.
+///
+/// # Panics
+/// As [`evaluate`].
+#[tracing::instrument(name = "evaluate", skip_all)]
+pub async fn evaluate_admitted<B: Benchmark, S: Bucket>(
+    dataset: &Dataset<B, S>,
+    leaderboard: &str,
+    artifact: &[u8],
+    admission: &Admission<'_>,
+) -> Result<Verdict, DatasetError> {
+    let evaluated = match gather_admitted(dataset, leaderboard, artifact, admission).await? {
         Ok(evaluated) => evaluated,
         Err(rejection) => {
             let digest = Digest::of(artifact);
@@ -71,6 +88,16 @@ pub async fn gather<B: Benchmark, S: Bucket>(
     leaderboard: &str,
     artifact: &[u8],
 ) -> Result<Result<Evaluated<B>, Rejection>, DatasetError> {
+    gather_admitted(dataset, leaderboard, artifact, &Admission::free()).await
+}
+
+/// [`gather`], where the models are asked only if it is admitted.
+async fn gather_admitted<B: Benchmark, S: Bucket>(
+    dataset: &Dataset<B, S>,
+    leaderboard: &str,
+    artifact: &[u8],
+    admission: &Admission<'_>,
+) -> Result<Result<Evaluated<B>, Rejection>, DatasetError> {
     if let Err(rejection) = check_leaderboard::<B, S>(dataset, leaderboard)? {
         return Ok(Err(rejection));
     }
@@ -78,6 +105,9 @@ pub async fn gather<B: Benchmark, S: Bucket>(
         Ok(checked) => checked,
         Err(rejection) => return Ok(Err(rejection)),
     };
+    if let Some(refused) = admission.refusal().await? {
+        return Ok(Err(refused.into()));
+    }
     let mut evidence = Evidence::default();
     for (part_idx, requests) in B::parts(&checked, &frozen).iter().enumerate() {
         let rows = dataset.rows(requests).await?;
