@@ -92,7 +92,10 @@ impl Kind {
 
     /// Whether some of these may be scored: they are good, and only sent in a bad manner.
     fn may_be_scored(self) -> bool {
-        matches!(self, Self::SameKeyAgain | Self::Deleted | Self::Overtaking)
+        matches!(
+            self,
+            Self::StrangeKey | Self::SameKeyAgain | Self::Deleted | Self::Overtaking
+        )
     }
 
     async fn send(self, world: &World, n: usize) -> Sent {

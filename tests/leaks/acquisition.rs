@@ -1,6 +1,7 @@
 //! Data Acquisition: hidden are the sellers' rows and labels. The draws are public, so that whether a sample has both labels
 //! tells something about known rows; and markets are scored one by one.
 
+use dataperf::admission::Admission;
 use dataperf::artifact_judge::{ArtifactJudge, Evaluator};
 use dataperf::benchmarks::data_acquisition::DataAcquisition;
 use dataperf::challenge::{Challenge, Terms};
@@ -149,6 +150,7 @@ impl Evaluator for Target<DataAcquisition> {
         submission: &Submission,
         _: &Terms,
         artifact: &[u8],
+        _: &Admission<'_>,
     ) -> Result<Verdict, WorkflowError> {
         Ok(evaluate(&self.dataset, &submission.board.leaderboard, artifact).await?)
     }
