@@ -86,7 +86,7 @@ impl Table {
                 table.put(entry_item(Key::series(entry), entry), None),
             ));
             // Only where it is missing: an item that every submission to a board touched would be in every other's way.
-            if table.item(Key::board(&entry.board)).await?.is_none() {
+            if !table.lists(&entry.board).await? {
                 operations.push((Step::Other, table.put(items::board_item(&entry.board), None)));
             }
         }
