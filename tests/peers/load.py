@@ -93,7 +93,7 @@ def loop(s3, bodies: list[bytes], args: argparse.Namespace, cloud: dict) -> None
             path = sign("get_object", "results", receipt)
             sent = time.monotonic()
             while True:
-                time.sleep(0.02 if time.monotonic() - sent < 1 else 0.2)
+                time.sleep(0.1 if time.monotonic() - sent < 1 else 0.2)
                 answer, said = ask("GET", path)
                 if answer.status == 200:
                     break
