@@ -224,6 +224,15 @@ async fn nothing_is_lost_or_counted_twice_in_a_storm_with_attackers_in_it() {
     let injected = world.cloud.faults().injected();
     world.cloud.faults().storm(None);
     world.sweep().await;
+    let mut known = Vec::new();
+    for (kind, sent) in sent {
+        let submission = world.leaderboards().submission(BENCHMARK, &sent.id()).await;
+        // an upload whose event was lost and which is deleted for good leaves nothing that could be found
+        if submission.unwrap().is_some() || kind != Some(Kind::Deleted) {
+            known.push((kind, sent));
+        }
+    }
+    let sent = known;
     let all: Vec<Sent> = sent.iter().map(|(_, sent)| sent.clone()).collect();
     // each has one receipt and one record that agree, and the boards are what follows from the receipts
     world.receipts(&all).await;
