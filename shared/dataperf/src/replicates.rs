@@ -223,6 +223,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::float_cmp, reason = "the difference of these two is exact")]
     fn smaller_is_better_where_the_benchmark_says_so() {
         assert_eq!(better_by(0.25, 0.5, Direction::LowerIsBetter), 0.25);
         assert_eq!(better_by(0.25, 0.5, Direction::HigherIsBetter), -0.25);

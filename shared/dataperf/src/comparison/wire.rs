@@ -114,8 +114,8 @@ mod tests {
     fn comparison(n_rows: usize) -> Comparison {
         let line = |row: usize| {
             let line = Line {
-                ranks: (row % 3 > 0).then_some((row as u32, row as u32 + 2)),
-                interval: (row % 3 > 0).then_some((0.25, 0.5)),
+                ranks: (!row.is_multiple_of(3)).then_some((row as u32, row as u32 + 2)),
+                interval: (!row.is_multiple_of(3)).then_some((0.25, 0.5)),
                 n_submissions: row as u32,
                 is_above_baselines: [None, Some(true), Some(false)][row % 3],
             };
