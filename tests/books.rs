@@ -145,8 +145,8 @@ impl World {
         let items = self.items().await;
         for item in &items {
             let kind = text(item, "pk").split('#').nth(1).unwrap_or("?");
-            if kind == "sweep" {
-                continue; // how far the sweep has come
+            if ["sweep", "compare"].contains(&kind) {
+                continue; // how far the sweep has come, and boards that are compared within a minute
             }
             *n_items.entry(kind).or_default() += 1;
         }

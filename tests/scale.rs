@@ -134,6 +134,8 @@ fn fill(path: &Path, templates: &[HashMap<String, Sent>], n_submissions: usize) 
     database.disable_bulk_loading().unwrap();
 }
 
+const NEW_SUBMISSION: &str = "a new submission";
+
 /// What was asked, how many requests it took, how many rows came, and how long it took each time.
 struct Answer {
     question: &'static str,
@@ -220,7 +222,7 @@ async fn answers(n_submissions: usize, n_times: usize) -> Vec<Answer> {
             Ok(table.unfinished(BENCHMARK).await?.len())
         })
         .await,
-        ask(&world, "a new submission", n_times.min(20), async |n| {
+        ask(&world, NEW_SUBMISSION, n_times.min(20), async |n| {
             let sent = world
                 .put(&format!("{BENCHMARK}/en-25/new-{n}/x.json"), good(0))
                 .await;
@@ -238,7 +240,12 @@ async fn no_question_costs_more_on_a_larger_board() {
     let (small, large) = (answers(600, 3).await, answers(6_000, 3).await);
     for (small, large) in small.iter().zip(&large) {
         let cost = |answer: &Answer| (answer.n_requests, answer.n_rows);
-        assert_eq!(cost(small), cost(large), "{}", small.question);
+        if small.question == NEW_SUBMISSION {
+            // a small board is compared with each submission, a large one once a minute
+            assert!(cost(large) <= cost(small), "{:?} {:?}", cost(small), cost(large));
+        } else {
+            assert_eq!(cost(small), cost(large), "{}", small.question);
+        }
     }
     let costs: Vec<_> = large
         .iter()
