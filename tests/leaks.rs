@@ -5,7 +5,9 @@
 
 mod acquisition;
 mod debugging;
+mod digits;
 mod documents;
+mod hidden_labels;
 mod own_data;
 mod selection;
 
@@ -19,6 +21,7 @@ use dataperf::{Benchmark, Ending, Feedback, Verdict};
 use dataperf_datasets::{DirectoryBucket, Import, Silent, import};
 use safetensors::SafeTensors;
 use serde_json::Value;
+use tempfile::TempDir;
 
 use crate::project::{hosted, root};
 
@@ -27,20 +30,26 @@ const LEVELS: [Feedback; 3] = [Feedback::Score, Feedback::Metrics, Feedback::Ful
 /// A data set of the demo, with what is hidden of it.
 struct Target<B: Benchmark> {
     frozen: PathBuf,
+    _dir: TempDir,
     dataset: Dataset<B, DirectoryBucket>,
 }
 
 impl<B: Import> Target<B> {
     async fn new() -> Self {
-        let frozen = Path::new(env!("CARGO_TARGET_TMPDIR")).join("leaks").join(B::ID);
-        let _ = fs::remove_dir_all(&frozen); // of an earlier run
-        fs::create_dir_all(frozen.parent().unwrap()).unwrap();
-        import::<B>(&root().join("demo").join(B::ID), &frozen, &Silent).unwrap();
+        Self::of(&root().join("demo").join(B::ID)).await
+    }
+
+    /// Of another folder than the demo's.
+    async fn of(folder: &Path) -> Self {
+        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let frozen = dir.path().join("frozen");
+        import::<B>(folder, &frozen, &Silent).unwrap();
         let bucket = DirectoryBucket::new(&frozen);
         let dataset = Dataset::open(bucket, String::new(), None, Integrity::Sizes).await;
         Self {
             dataset: dataset.unwrap(),
             frozen,
+            _dir: dir,
         }
     }
 

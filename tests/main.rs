@@ -6,6 +6,7 @@
 
 mod access;
 mod artifacts;
+mod attackers;
 mod baselines;
 mod books;
 mod caretaking;

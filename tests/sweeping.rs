@@ -28,6 +28,11 @@ fn n_marks() -> usize {
     std::env::var("DATAPERF_MARKS").map_or(2000, |n| n.parse().unwrap())
 }
 
+/// Submissions that have to be ended. Thousands by hand: `DATAPERF_FORGOTTEN=5000 cargo test --workspace sweeping`.
+fn n_forgotten() -> usize {
+    std::env::var("DATAPERF_FORGOTTEN").map_or(24, |n| n.parse().unwrap())
+}
+
 fn mark(partition: &str, id: &SubmissionId, received_at: Timestamp) -> Item {
     let texts = [
         ("pk", partition.to_owned()),
@@ -115,7 +120,7 @@ async fn very_many_marks_are_swept_a_few_at_a_time_and_a_broken_one_stops_nothin
     world.settle().await;
     let old = Timestamp::from_unix_millis(now.unix_millis() - OLD);
     let mut waiting = Vec::new();
-    for n in 0..24 {
+    for n in 0..n_forgotten() {
         let received = forgotten(n, old);
         table.receive(&received).await.unwrap();
         waiting.push(received.upload.id());
@@ -141,7 +146,8 @@ async fn very_many_marks_are_swept_a_few_at_a_time_and_a_broken_one_stops_nothin
     world.sweep().await;
     let n_queries = world.n_queries().await - before;
     let of_others = 2 * N_PARTITIONS * dataperf_hosted::IDS.len(); // which have none
-    let most = N_PARTITIONS * 3 + n_marks().div_ceil(A_PAGE) + of_others;
+    let n_pages = (n_marks() + n_forgotten()).div_ceil(A_PAGE);
+    let most = N_PARTITIONS * 3 + n_pages + of_others;
     assert!(n_queries <= most, "{n_queries} instead of {most}");
     for id in &waiting {
         let known = table.submission(BENCHMARK, id).await.unwrap().unwrap();

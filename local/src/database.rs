@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::error::{DatabaseError, StartError};
+use crate::flush::Flush;
 use crate::sqlite_file;
 
 const SCHEMA: &str = "
@@ -51,7 +52,11 @@ CREATE TABLE IF NOT EXISTS part (
     checksums TEXT NOT NULL,
     PRIMARY KEY (upload_id, number)
 ) STRICT;
-CREATE TABLE IF NOT EXISTS removed_body (  -- files to remove, unless another row names them
+CREATE TABLE IF NOT EXISTS small_body (    -- bodies that are in no file, by their names
+    name TEXT PRIMARY KEY,
+    bytes BLOB NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS removed_body (  -- bodies to remove, unless another row names them
     name TEXT PRIMARY KEY
 ) STRICT;
 CREATE TRIGGER IF NOT EXISTS version_removed AFTER DELETE ON version WHEN OLD.body <> '' BEGIN
@@ -83,6 +88,7 @@ pub(crate) struct Database {
     writer: Mutex<Connection>,
     reader: Mutex<Connection>,
     n_commits: AtomicU64,
+    flush: Flush,
     path: PathBuf,
 }
 
@@ -105,8 +111,8 @@ impl Database {
     fn open_checked(path: &Path) -> Result<Self, DatabaseError> {
         let writer = Connection::open(path)?;
         writer.pragma_update(None, "journal_mode", "wal")?;
-        // a commit is on the disk before a client hears of it
-        writer.pragma_update(None, "synchronous", "full")?;
+        // `flush` brings a commit to the disk before a client hears of it
+        writer.pragma_update(None, "synchronous", "normal")?;
         writer.pragma_update(None, "foreign_keys", true)?;
         writer.execute_batch(SCHEMA)?;
         let reader = Connection::open(path)?;
@@ -118,6 +124,7 @@ impl Database {
             writer: Mutex::new(writer),
             reader: Mutex::new(reader),
             n_commits: AtomicU64::new(0),
+            flush: Flush::of(path)?,
             path: path.to_owned(),
         })
     }
@@ -127,8 +134,20 @@ impl Database {
         &self.path
     }
 
-    /// Runs `work` in one transaction that is committed if it returns `Ok`; writers wait for each other.
+    /// Runs `work` in one transaction that is committed if it returns `Ok`, and is on the disk then; writers wait for each
+    /// other, and share the disk's flushes.
     pub(crate) fn write_now<T, E: From<DatabaseError>>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let done = self.write_unflushed(work)?;
+        self.flush.wait().map_err(DatabaseError::from)?;
+        Ok(done)
+    }
+
+    /// [`Self::write_now`] for what may be forgotten when the machine loses its power: it is on the disk with the next write that
+    /// may not.
+    fn write_unflushed<T, E: From<DatabaseError>>(
         &self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
@@ -163,6 +182,19 @@ impl Database {
     {
         let database = Arc::clone(self);
         blocking(move || database.write_now(work)).await
+    }
+
+    /// [`Self::write_unflushed`] on a thread that may block.
+    pub(crate) async fn write_soon<T, E>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<DatabaseError> + Send + 'static,
+    {
+        let database = Arc::clone(self);
+        blocking(move || database.write_unflushed(work)).await
     }
 
     /// [`Self::read_now`] on a thread that may block.

@@ -37,7 +37,7 @@ const WRITES: [&str; 8] = [
 ///
 /// # Errors
 /// [`StartError::Lost`] when the file is missing, [`StartError::Damaged`], [`StartError::Table`].
-pub(crate) fn open(path: &Path, spec: Option<&TableSpec>, must_exist: bool) -> Result<Database, StartError> {
+pub(crate) fn open(path: &Path, spec: Option<&TableSpec>, must_exist: bool) -> Result<Engine, StartError> {
     if must_exist {
         // every file of tables has this one, which lists the others
         sqlite_file::check(path, "no board or submission is known", "_tables")?;
@@ -52,11 +52,11 @@ pub(crate) fn open(path: &Path, spec: Option<&TableSpec>, must_exist: bool) -> R
         ));
     };
     let database = Database::new(name).map_err(|error| failed(error.to_string()))?;
-    let Some(spec) = spec else { return Ok(database) };
-    if database
-        .get_table_metadata(&spec.name)
-        .map_err(|error| failed(error.to_string()))?
-        .is_none()
+    if let Some(spec) = spec
+        && database
+            .get_table_metadata(&spec.name)
+            .map_err(|error| failed(error.to_string()))?
+            .is_none()
     {
         let request =
             serde_json::from_value(create_table(spec)).map_err(|error| failed(error.to_string()))?;
@@ -64,7 +64,7 @@ pub(crate) fn open(path: &Path, spec: Option<&TableSpec>, must_exist: bool) -> R
             .create_table(request)
             .map_err(|error| failed(error.to_string()))?;
     }
-    Ok(database)
+    Engine::open(database, path).map_err(|error| failed(error.to_string()))
 }
 
 fn create_table(spec: &TableSpec) -> Value {
@@ -120,14 +120,14 @@ struct Front {
 
 /// The service: hands the engine what its caller has signed and may do.
 pub(crate) fn router(
-    database: Database,
+    engine: Engine,
     faults: &Arc<Faults>,
     throttling: &Arc<Throttling>,
     status: &Arc<Status>,
     guard: Guard,
 ) -> Router {
     Router::new().fallback(answer).with_state(Front {
-        engine: Engine::new(database),
+        engine,
         faults: Arc::clone(faults),
         throttling: Arc::clone(throttling),
         status: Arc::clone(status),

@@ -1,11 +1,17 @@
 //! The table engine, `dynoxide`, called as a function: an operation and its JSON go in, and what `DynamoDB` answers comes
 //! out. It has no port of its own: a request reaches it only through the one that checks signatures.
 
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
 use bytes::Bytes;
 use dynoxide::{Database, DynoxideError};
 use http::StatusCode;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+
+use crate::flush::Flush;
 
 const UNKNOWN_OPERATION: &str = r#"{"__type":"com.amazon.coral.service#UnknownOperationException"}"#;
 
@@ -17,21 +23,48 @@ pub(crate) struct Answer {
     pub(crate) body: String,
 }
 
+/// The operations that leave the file as it is.
+const READS: [&str; 11] = [
+    "GetItem",
+    "Query",
+    "Scan",
+    "BatchGetItem",
+    "TransactGetItems",
+    "DescribeTable",
+    "ListTables",
+    "DescribeTimeToLive",
+    "ListTagsOfResource",
+    "ListStreams",
+    "DescribeStream",
+];
+
 /// The engine on its file. Clones are the same one.
 #[derive(Clone)]
 pub(crate) struct Engine {
     database: Database,
+    flush: Arc<Flush>,
 }
 
 impl Engine {
-    pub(crate) fn new(database: Database) -> Self {
-        Self { database }
+    /// Of an open database at `path`.
+    ///
+    /// # Errors
+    /// When its `-wal` file can't be opened, or the engine refuses to commit without a flush.
+    pub(crate) fn open(database: Database, path: &Path) -> io::Result<Self> {
+        // The only way to `synchronous = NORMAL` that the engine has: its end of bulk loading sets that, and nothing else that
+        // is not as it was. What is written is on the disk before the client hears of it all the same: `flush` waits for it.
+        let settings = database
+            .enable_bulk_loading()
+            .and_then(|()| database.disable_bulk_loading());
+        settings.map_err(io::Error::other)?;
+        let flush = Arc::new(Flush::of(path)?);
+        Ok(Self { database, flush })
     }
 
     /// Does `operation` on a thread that may block, for writes wait for the disk and for each other.
     pub(crate) async fn answer(&self, operation: &str, body: Bytes) -> Answer {
-        let (database, operation) = (self.database.clone(), operation.to_owned());
-        let done = tokio::task::spawn_blocking(move || run(&database, &operation, &body)).await;
+        let (engine, operation) = (self.clone(), operation.to_owned());
+        let done = tokio::task::spawn_blocking(move || engine.run(&operation, &body)).await;
         let stopping = || DynoxideError::InternalServerError("the local cloud is stopping".into());
         match done.unwrap_or_else(|_| Some(Err(stopping()))) {
             Some(Ok(body)) => Answer {
@@ -47,6 +80,21 @@ impl Engine {
                 body: error.to_json(),
             },
         }
+    }
+}
+
+impl Engine {
+    /// Does an operation, and waits until what it wrote is on the disk.
+    fn run(&self, operation: &str, body: &[u8]) -> Option<dynoxide::Result<String>> {
+        let done = run(&self.database, operation, body)?;
+        if done.is_ok()
+            && !READS.contains(&operation)
+            && let Err(error) = self.flush.wait()
+        {
+            let message = format!("the disk does not take what was written: {error}");
+            return Some(Err(DynoxideError::InternalServerError(message)));
+        }
+        Some(done)
     }
 }
 

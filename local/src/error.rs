@@ -175,6 +175,9 @@ pub enum DatabaseError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// The disk did not take what was committed.
+    #[error("cannot bring the index of objects and events to the disk")]
+    Flush(#[from] std::io::Error),
     /// The work was given up because the runtime is stopping.
     #[error("the local cloud is stopping")]
     Stopping,

@@ -41,6 +41,7 @@ mod faults;
 #[cfg(not(feature = "faults"))]
 #[path = "no_faults.rs"]
 mod faults;
+mod flush;
 mod host;
 mod http_function;
 mod ids;

@@ -151,7 +151,8 @@ impl Queue {
             .await
     }
 
-    /// Takes a succeeded invocation off the queue; the caller announces it.
+    /// Takes a succeeded invocation off the queue; the caller announces it. When the machine loses its power just then the
+    /// invocation runs again, as it may in Lambda.
     pub(crate) async fn succeeded(&self, id: i64) -> Result<(), DatabaseError> {
         let remove = move |transaction: &Transaction<'_>| {
             transaction
@@ -159,7 +160,7 @@ impl Queue {
                 .execute([id])?;
             Ok(())
         };
-        self.database.write::<_, DatabaseError>(remove).await
+        self.database.write_soon::<_, DatabaseError>(remove).await
     }
 
     /// Counts a failed attempt: the invocation waits for its retry, or becomes a record of failure; the caller announces it.

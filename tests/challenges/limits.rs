@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
-use dataperf::Ending;
-use dataperf::ports::leaderboard::Leaderboards;
+use dataperf::challenge::{Challenge, Terms};
+use dataperf::ports::leaderboard::{Board, Known, Leaderboards, Received};
+use dataperf::{Ending, Timestamp, Upload};
 use serde_json::json;
 
 use super::{codes, key, publish, receipt, rush};
+use crate::access::as_deployed;
 use crate::project::{BENCHMARK, dataperf, frozen, good};
-use crate::world::{World, with_caretaker};
+use crate::world::{World, board, with_caretaker};
 
 /// The limit is the round's: a day may end while the test runs.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -221,4 +223,66 @@ async fn a_failure_does_not_count_until_it_is_evaluated_again() {
     assert_eq!(boards.as_array().unwrap().len(), 1, "{boards}");
     assert_eq!(boards[0]["round"], "ever");
     assert_eq!(boards[0]["places"].as_array().unwrap().len(), 2);
+}
+
+/// Two uploads are being evaluated at a limit of two: a third is refused before anything is computed. One of the two fails, under the
+/// rights that the caretaker is deployed with, and its place is the next one's.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_place_is_kept_while_its_upload_is_evaluated_and_given_back_when_that_fails() {
+    let world = World::with(|config| {
+        as_deployed(config);
+        let give_up = ("DATAPERF_GIVE_UP_AFTER_SECONDS".to_owned(), "0".to_owned());
+        for spec in &mut config.functions {
+            spec.environment.extend([give_up.clone()]);
+        }
+    })
+    .await;
+    let rounds = json!([{ "id": "ever", "opens": "2020-01-01T00:00:00Z", "total_limit": 2 }]);
+    assert_eq!(publish(&world, &rounds).code, 0);
+    let first = world.put(&key("ada", 0), good(0)).await;
+    world.settle().await;
+    assert_eq!(receipt(&world, &first).await.verdict.status, Ending::Scored);
+
+    // as a function leaves it that is killed while it computes
+    let table = world.leaderboards();
+    let challenge = Challenge::published(&world.bucket("datasets"), BENCHMARK).await;
+    let challenge = challenge.unwrap().unwrap();
+    let at = Timestamp::from_unix_millis(dataperf_aws::now().unix_millis() - 60_000);
+    let terms = Terms::of(Some(&challenge), "en-25", "ada", at);
+    let killed = Received {
+        board: Board {
+            round: terms.round.clone(),
+            ..board("en-25")
+        },
+        submitter: "ada".into(),
+        is_baseline: false,
+        upload: Upload {
+            bucket: "submissions".into(),
+            key: key("ada", 1),
+            version: Some("of one that was killed".into()),
+            e_tag: None,
+            received_at: at,
+        },
+    };
+    let Known::New(submission) = table.receive(&killed).await.unwrap() else {
+        panic!("nobody has received it")
+    };
+    assert_eq!(table.reserve(&submission, &terms).await.unwrap(), None);
+
+    let refused = world.put(&key("ada", 2), good(2)).await;
+    world.settle().await;
+    let refused = receipt(&world, &refused).await;
+    assert_eq!(codes(&refused), ["total_limit"]);
+    assert_eq!(refused.verdict.reasons[0].actual, Some(2));
+
+    world.sweep().await;
+    let known = table
+        .submission(BENCHMARK, &submission.id)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(known.receipt.unwrap().verdict.status, Ending::Failed);
+    let next = world.put(&key("ada", 3), good(3)).await;
+    world.settle().await;
+    assert_eq!(receipt(&world, &next).await.verdict.status, Ending::Scored);
 }

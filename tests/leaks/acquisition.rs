@@ -2,6 +2,7 @@
 //! tells something about known rows; and markets are scored one by one.
 
 use crate::project::hosted;
+use dataperf::admission::Admission;
 use dataperf::artifact_judge::{ArtifactJudge, Evaluator};
 use dataperf::challenge::{Challenge, Terms};
 use dataperf::evaluate::evaluate;
@@ -150,6 +151,7 @@ impl Evaluator for Target<DataAcquisition> {
         submission: &Submission,
         _: &Terms,
         artifact: &[u8],
+        _: &Admission<'_>,
     ) -> Result<Verdict, WorkflowError> {
         Ok(evaluate(&self.dataset, &submission.board.leaderboard, artifact).await?)
     }

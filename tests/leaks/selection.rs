@@ -45,7 +45,7 @@ pub(super) fn recombined(parts: &str, name: &str, seen: &[(Value, Value)]) -> Op
     Some(chosen.into())
 }
 
-fn submission(benchmark: &str, path: &str) -> Value {
+pub(super) fn submission(benchmark: &str, path: &str) -> Value {
     let path = root().join("demo").join(benchmark).join("submissions").join(path);
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }

@@ -76,6 +76,36 @@ async fn each_line_has_its_outcome_and_nobody_learns_who_made_the_images() {
     assert_eq!(nibbler.n_items("image#").await, 6, "the organizer knows them");
 }
 
+/// A run has time for one set, and no fault is tried again: the file goes on in events of its own.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_takes_longer_than_one_run_goes_on() {
+    let nibbler = Nibbler::with(
+        |config| {
+            config.functions[0].timeout = Duration::from_mins(2) + Duration::from_secs(15);
+            config.retry_backoff = Vec::new();
+        },
+        |rules| {
+            rules["generation"]["call_seconds"] = json!(120);
+            rules["generation"]["set_seconds"] = json!(120);
+        },
+    )
+    .await;
+    let prompts: Vec<String> = (0..6).map(|n| format!("a horse with {n} legs")).collect();
+    let prompts: Vec<&str> = prompts.iter().map(String::as_str).collect();
+    let sent = nibbler.ask("ada", "one", &prompts).await;
+    let receipt = nibbler.receipt(&sent).await;
+    let lines = &receipt.verdict.lines;
+    assert!(
+        lines.iter().all(|line| line.status == Ending::Accepted),
+        "{lines:?}"
+    );
+    assert_eq!((lines.len(), nibbler.n_taken("ada").await), (6, 6));
+    assert_eq!(nibbler.world.cloud.images().n_requests(), 6, "none is made twice");
+    let snapshot = nibbler.world.cloud.snapshot().await.unwrap();
+    let runs = &snapshot.functions[GENERATE];
+    assert_eq!(runs.n_succeeded, 6, "one for each set");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sixty_at_once_get_fifty_sets() {
     let patient = |rules: &mut Value| {

@@ -1,13 +1,19 @@
 #!/usr/bin/env python3
-"""Upload to `dataperf local` at a steady rate for a while, and say how long submitters waited for their receipts."""
+"""Upload to `dataperf local` for a while, and say how long submitters waited for their receipts.
+
+At a steady rate, or as `--clients` that each upload again as soon as they have their receipt.
+"""
 
 import argparse
+import hashlib
+import http.client
 import json
 import statistics
 import subprocess
 import tempfile
 import threading
 import time
+import urllib.parse
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
@@ -34,23 +40,72 @@ def main() -> None:
     parser.add_argument("--bin", type=Path, required=True)
     parser.add_argument("--rate", type=float, default=20, help="uploads a second")
     parser.add_argument("--seconds", type=float, default=30)
-    parser.add_argument("--concurrency", type=int, default=2, help="processes of the function")
+    parser.add_argument("--clients", type=int, help="instead of a rate: so many that wait for a receipt and upload again")
+    parser.add_argument("--board", default="en-25")
+    parser.add_argument("--concurrency", type=int, help="processes of the function, by default as `dataperf local` has it")
+    parser.add_argument("--cores", help="the cloud runs on these cores only, such as `0,1` (taskset)")
     args = parser.parse_args()
     demo = args.root / "demo" / "speech-selection"
-    bodies = [path.read_bytes() for path in sorted((demo / "submissions" / "en-25").glob("*/*.json"))]
+    bodies = [path.read_bytes() for path in sorted((demo / "submissions" / args.board).glob("*/*.json"))]
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
-        with local_cloud(args.bin / "dataperf", scratch / "cloud", "--concurrency", str(args.concurrency)) as cloud:
+        options = ["--concurrency", str(args.concurrency)] if args.concurrency else []
+        with local_cloud(args.bin / "dataperf", scratch / "cloud", *options, cores=args.cores) as cloud:
             run([args.bin / "dataperf", "dataset", "import", "speech-selection", "--from", demo, "--out", scratch / "frozen"])
             here = ["--s3-endpoint", cloud["s3"], "--dynamodb-endpoint", cloud["dynamodb"]]
             run([args.bin / "dataperf", "dataset", "publish", scratch / "frozen", *here])
             keys = {"aws_access_key_id": cloud["access_key"], "aws_secret_access_key": cloud["secret_key"], "region_name": cloud["region"]}
             s3 = boto3.client("s3", endpoint_url=cloud["s3"], config=Config(max_pool_connections=32), **keys)
-            load(s3, bodies, args, cloud)
+            (loop if args.clients else load)(s3, bodies, args, cloud)
 
 
 def run(command: list) -> None:
     subprocess.run(list(map(str, command)), check=True, capture_output=True)
+
+
+def loop(s3, bodies: list[bytes], args: argparse.Namespace, cloud: dict) -> None:
+    """Each client on a connection of its own, with presigned requests, so that little of the machine goes into asking."""
+    address = urllib.parse.urlsplit(cloud["s3"]).netloc
+    began = time.monotonic()
+    receipts: dict[str, dict] = {}
+
+    def sign(operation: str, bucket: str, key: str) -> str:
+        url = urllib.parse.urlsplit(s3.generate_presigned_url(operation, Params={"Bucket": bucket, "Key": key}, ExpiresIn=3600))
+        return f"{url.path}?{url.query}"
+
+    def client(number: int) -> None:
+        connection = http.client.HTTPConnection(address)
+
+        def ask(method: str, path: str, body: bytes | None = None) -> tuple[http.client.HTTPResponse, bytes]:
+            connection.request(method, path, body)
+            answer = connection.getresponse()
+            return answer, answer.read()
+
+        n = 0
+        while time.monotonic() - began < args.seconds:
+            key = f"speech-selection/{args.board}/s{number}/{n}.json"
+            answer, said = ask("PUT", sign("put_object", "submissions", key), bodies[(number + n) % len(bodies)])
+            if answer.status != 200:
+                raise SystemExit(f"error: {answer.status} for an upload: {said.decode()}")
+            version = answer.headers["x-amz-version-id"]
+            name = "".join(f"{len(part)}:{part}" for part in ("submissions", key, version))
+            receipt = f"speech-selection/{args.board}/s{number}/{hashlib.sha256(name.encode()).hexdigest()[:32]}.json"
+            path = sign("get_object", "results", receipt)
+            sent = time.monotonic()
+            while True:
+                time.sleep(0.1 if time.monotonic() - sent < 1 else 0.2)
+                answer, said = ask("GET", path)
+                if answer.status == 200:
+                    break
+                if answer.status != 404 or time.monotonic() - sent > PATIENCE_SECONDS:
+                    raise SystemExit(f"error: {answer.status} for a receipt: {said.decode()}")
+            receipts[receipt] = json.loads(said)
+            n += 1
+
+    with ThreadPoolExecutor(args.clients) as pool:
+        for done in [pool.submit(client, number) for number in range(args.clients)]:
+            done.result()
+    tell(receipts, cloud, {"uploads": len(receipts), "clients": args.clients})
 
 
 def load(s3, bodies: list[bytes], args: argparse.Namespace, cloud: dict) -> None:
@@ -78,6 +133,15 @@ def load(s3, bodies: list[bytes], args: argparse.Namespace, cloud: dict) -> None
             for item in page.get("Contents", []):
                 if item["Key"] not in receipts:
                     receipts[item["Key"]] = json.loads(s3.get_object(Bucket="results", Key=item["Key"])["Body"].read())
+    tell(
+        receipts,
+        cloud,
+        {"uploads": n_uploads, "asked_a_second": args.rate, "uploads_sent_a_second": round(n_uploads / (sent - began), 1)},
+    )
+
+
+def tell(receipts: dict[str, dict], cloud: dict, about: dict) -> None:
+    endings = [receipt["status"] for receipt in receipts.values()]
     waited = sorted(instant(receipt["finished_at"]) - instant(receipt["received_at"]) for receipt in receipts.values())
     last = max(instant(receipt["finished_at"]) for receipt in receipts.values())
     first = min(instant(receipt["received_at"]) for receipt in receipts.values())
@@ -86,10 +150,9 @@ def load(s3, bodies: list[bytes], args: argparse.Namespace, cloud: dict) -> None
     print(
         json.dumps(
             {
-                "uploads": n_uploads,
-                "asked_a_second": args.rate,
-                "uploads_sent_a_second": round(n_uploads / (sent - began), 1),
-                "ended_a_second": round(n_uploads / (last - first), 1),
+                **about,
+                "endings": {ending: endings.count(ending) for ending in sorted(set(endings))},
+                "ended_a_second": round(len(receipts) / (last - first), 1),
                 "seconds_to_verdict": {
                     "mean": round(statistics.mean(waited), 3),
                     **{f"p{int(100 * f)}": round(share(waited, f), 3) for f in (0.5, 0.9, 0.99)},

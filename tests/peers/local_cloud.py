@@ -9,10 +9,11 @@ from pathlib import Path
 
 
 @contextmanager
-def local_cloud(program: Path, data_dir: Path, *options: str) -> Iterator[dict]:
-    """`dataperf local` on free ports, as what it says of itself."""
+def local_cloud(program: Path, data_dir: Path, *options: str, cores: str | None = None) -> Iterator[dict]:
+    """`dataperf local` on free ports, as what it says of itself; on some cores only, where they are named."""
     ports = [word for name in ("s3", "dynamodb", "lambda", "http", "images") for word in (f"--{name}-port", "0")]
-    command = [program, "--format", "json", "local", "--data-dir", data_dir, *ports, *options]
+    pinned = ["taskset", "-c", cores] if cores else []
+    command = [*pinned, program, "--format", "json", "local", "--data-dir", data_dir, *ports, *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         text = ""

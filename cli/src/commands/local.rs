@@ -108,9 +108,9 @@ pub(crate) struct FunctionArgs {
     /// The directory of the function binaries; by default the one this program is in
     #[arg(long, value_name = "DIR")]
     functions_dir: Option<PathBuf>,
-    /// How many processes of one function may run at once
-    #[arg(long, default_value_t = 2)]
-    concurrency: usize,
+    /// How many processes of one function may run at once; by default two for each core, because each waits half of its time
+    #[arg(long)]
+    concurrency: Option<usize>,
     /// The time limit of one invocation: by default the longest that Lambda allows, because this machine may be slow or busy
     #[arg(long, value_name = "SECONDS", default_value_t = LONGEST_SECONDS)]
     time_limit: u64,
@@ -138,11 +138,16 @@ pub(crate) struct FunctionArgs {
     xray_daemon: Option<SocketAddr>,
 }
 
+/// Two processes for each core.
+fn usual_concurrency() -> usize {
+    2 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
 impl Default for FunctionArgs {
     fn default() -> Self {
         Self {
             functions_dir: None,
-            concurrency: 2,
+            concurrency: None,
             time_limit: LONGEST_SECONDS,
             back_off: vec![0.2, 0.4],
             idle_limit: 300,
@@ -431,7 +436,7 @@ fn function(benchmark: &str, args: &FunctionArgs) -> Result<FunctionSpec> {
         memory_mb: 1769,
         policy: Some(rights(benchmark)?),
         timeout: Duration::from_secs(args.time_limit),
-        concurrency: args.concurrency.max(1),
+        concurrency: args.concurrency.unwrap_or_else(usual_concurrency).max(1),
         environment: environment
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into_iter()

@@ -1,6 +1,7 @@
-//! The files that hold the bodies of objects and parts.
+//! The bodies of objects and parts.
 //!
-//! A body is written to a file whose name ends in `.partial` and forced to the disk. A row of the index makes it an object
+//! A small body of an object is in the index, with the row that names it: both are made durable by one flush of the disk. All others
+//! are files. A body is written to a file whose name ends in `.partial` and forced to the disk. A row of the index makes it an object
 //! or a part, and then, before the client hears of it, the file loses that ending. So a file with the ending that no row
 //! names is a write that never ended. `recovery` clears up what a crash left.
 
@@ -20,6 +21,8 @@ use super::failure::Failure;
 use super::headers::Checksums;
 use crate::ids;
 
+/// The most bytes of a body that is kept in the index.
+pub(crate) const SMALL_BYTES: usize = 32 << 10;
 /// How the name of a file ends until a row names the body.
 pub(crate) const UNFINISHED: &str = ".partial";
 
@@ -38,9 +41,11 @@ pub(crate) struct Announced {
     pub(crate) trailers: Option<TrailingHeaders>,
 }
 
-/// A body on the disk that is removed again unless it is kept.
+/// A body that goes into the index, or is on the disk and removed again unless it is kept.
 #[derive(Debug)]
 pub(crate) struct NewBody {
+    /// The bytes of a small body, for which there is no file.
+    pub(crate) small: Option<Vec<u8>>,
     pub(crate) name: String,
     pub(crate) n_bytes: u64,
     pub(crate) md5: [u8; 16],
@@ -58,6 +63,9 @@ impl NewBody {
     /// A row of the index names the body now.
     pub(crate) fn keep(mut self) {
         self.is_kept = true;
+        if self.small.is_some() {
+            return;
+        }
         // a body whose row was removed meanwhile is gone
         if let Err(error) = self.dir.finish(&self.name)
             && error.kind() != io::ErrorKind::NotFound
@@ -69,7 +77,7 @@ impl NewBody {
 
 impl Drop for NewBody {
     fn drop(&mut self) {
-        if !self.is_kept {
+        if !self.is_kept && self.small.is_none() {
             remove(&self.dir.unfinished_path(&self.name));
         }
     }
@@ -128,33 +136,57 @@ impl Bodies {
         remove(&self.path(name));
     }
 
-    /// Writes what the client sends to the disk and checks it against what the client announced.
+    /// Takes what the client sends and checks it against what the client announced. More than `most_in_index` bytes are written
+    /// to the disk.
     pub(crate) async fn receive(
         &self,
         sent: Option<StreamingBlob>,
         announced: Announced,
+        most_in_index: usize,
     ) -> Result<NewBody, Failure> {
         let mut body = self.unwritten();
         let mut hasher = hasher_for(&announced);
         let mut md5 = Md5::new();
-        let mut file = tokio::fs::File::create_new(self.unfinished_path(&body.name)).await?;
-        file.set_max_buf_size(1 << 20);
+        let mut in_memory = Vec::new();
+        let mut file = None;
         if let Some(mut sent) = sent {
             while let Some(chunk) = sent.next().await {
                 let chunk = chunk.map_err(|error| incomplete(&*error))?;
                 md5.update(&chunk);
                 hasher.update(&chunk);
                 body.n_bytes += chunk.len() as u64;
-                file.write_all(&chunk).await?;
+                if file.is_none() && body.n_bytes > most_in_index as u64 {
+                    file = Some(self.begin(&body.name, &in_memory).await?);
+                }
+                match &mut file {
+                    Some(file) => file.write_all(&chunk).await?,
+                    None => in_memory.extend_from_slice(&chunk),
+                }
             }
         }
-        file.flush().await?;
-        file.sync_all().await?;
+        if file.is_none() && most_in_index == 0 {
+            file = Some(self.begin(&body.name, &in_memory).await?);
+        }
+        match &mut file {
+            Some(file) => {
+                file.flush().await?;
+                file.sync_all().await?;
+            }
+            None => body.small = Some(in_memory),
+        }
         body.md5 = md5.finalize().into();
         let mut computed = hasher.finalize();
         body.checksums = super::headers::take_checksums!(computed);
         verify(&body, &announced)?;
         Ok(body)
+    }
+
+    /// The file of a body, with its first bytes.
+    async fn begin(&self, name: &str, first: &[u8]) -> io::Result<tokio::fs::File> {
+        let mut file = tokio::fs::File::create_new(self.unfinished_path(name)).await?;
+        file.set_max_buf_size(1 << 20);
+        file.write_all(first).await?;
+        Ok(file)
     }
 
     /// Writes the bodies called `parts`, one after the other, as one new body. Blocks.
@@ -170,6 +202,7 @@ impl Bodies {
 
     fn unwritten(&self) -> NewBody {
         NewBody {
+            small: None,
             name: ids::fresh(),
             n_bytes: 0,
             md5: [0; 16],

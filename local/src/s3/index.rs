@@ -3,6 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use s3s::{S3Error, s3_error};
 
+use super::bodies::SMALL_BYTES;
 use super::failure::Failure;
 use crate::database::now_ms;
 
@@ -143,6 +144,39 @@ fn marked(mut error: S3Error, version: &Version) -> S3Error {
     );
     error.set_headers(headers);
     error
+}
+
+/// Keeps a body that is in no file.
+pub(crate) fn insert_small_body(
+    transaction: &Transaction<'_>,
+    name: &str,
+    bytes: &[u8],
+) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO small_body (name, bytes) VALUES (?, ?)";
+    transaction.prepare_cached(sql)?.execute(params![name, bytes])?;
+    Ok(())
+}
+
+/// The body of a version, unless it is in a file.
+pub(crate) fn small_body(connection: &Connection, version: &Version) -> rusqlite::Result<Option<Vec<u8>>> {
+    if version.n_bytes > SMALL_BYTES as u64 {
+        return Ok(None);
+    }
+    connection
+        .prepare_cached("SELECT bytes FROM small_body WHERE name = ?")?
+        .query_row([&version.body], |row| row.get(0))
+        .optional()
+}
+
+/// Removes what the index has of a body that no row names any more.
+pub(crate) fn remove_body(transaction: &Transaction<'_>, name: &str) -> rusqlite::Result<()> {
+    for sql in [
+        "DELETE FROM small_body WHERE name = ?",
+        "DELETE FROM removed_body WHERE name = ?",
+    ] {
+        transaction.prepare_cached(sql)?.execute([name])?;
+    }
+    Ok(())
 }
 
 /// One version of a key by its id.

@@ -72,7 +72,7 @@ impl Store {
             id: input.upload_id,
         };
         self.require_upload(&upload, input.part_number).await?;
-        let body = self.bodies.receive(input.body.take(), announced).await?;
+        let body = self.bodies.receive(input.body.take(), announced, 0).await?;
         let mut output = UploadPartOutput {
             e_tag: Some(ETag::Strong(body.etag())),
             ..UploadPartOutput::default()

@@ -7,7 +7,7 @@ use s3s::dto::{
 use s3s::{S3Error, TrailingHeaders, s3_error};
 use time::OffsetDateTime;
 
-use super::bodies::Announced;
+use super::bodies::{Announced, SMALL_BYTES};
 use super::failure::Failure;
 use super::headers::{Checksums, Preconditions, matches, set_checksums, take_checksums, take_headers};
 use super::index::{self, Version};
@@ -179,7 +179,7 @@ impl Store {
         announced: Announced,
     ) -> Result<Stored, Failure> {
         self.require_bucket(&object.bucket).await?;
-        let body = self.bodies.receive(sent, announced).await?;
+        let body = self.bodies.receive(sent, announced, SMALL_BYTES).await?;
         let (etag, n_bytes, checksums) = (body.etag(), body.n_bytes, body.checksums.clone());
         object.headers.checksums = checksums.clone();
         let written = self.publish(object, body, etag.clone(), |_| Ok(())).await?;

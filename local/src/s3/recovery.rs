@@ -6,6 +6,7 @@ use std::io;
 use rusqlite::Connection;
 
 use super::bodies::{Bodies, UNFINISHED};
+use super::index as rows;
 use crate::database::Database;
 use crate::error::{DatabaseError, StartError};
 use crate::ids;
@@ -17,8 +18,10 @@ const N_NAMED: usize = 10;
 struct Index {
     /// A row names them.
     named: BTreeSet<String>,
-    /// The rows that named them were removed, so that their files are to go.
+    /// The rows that named them were removed, so that they are to go.
     removed: BTreeSet<String>,
+    /// Bodies that are named and in no file.
+    n_small: usize,
 }
 
 /// What the files are, by the names of their bodies.
@@ -63,14 +66,17 @@ pub(super) fn recover(bodies: &Bodies, database: &Database) -> Result<(), StartE
     }
     if !index.removed.is_empty() {
         let forget = |transaction: &rusqlite::Transaction<'_>| {
-            transaction.execute("DELETE FROM removed_body", [])?;
+            for name in &index.removed {
+                rows::remove_body(transaction, name)?;
+            }
+            transaction.execute("DELETE FROM removed_body", [])?; // those that are named again
             Ok(())
         };
         database
             .write_now::<_, DatabaseError>(forget)
             .map_err(index_failed)?;
     }
-    let n_missing = index.named.len().saturating_sub(files.n_named);
+    let n_missing = index.named.len().saturating_sub(files.n_named + index.n_small);
     if n_missing > 0 {
         tracing::error!(n_missing, "files of objects are missing; reading one is an error");
     }
@@ -94,7 +100,13 @@ fn read_index(connection: &Connection) -> Result<Index, DatabaseError> {
     let mut removed = names("SELECT name FROM removed_body")?;
     // an object that was copied onto itself lost a row and got another
     removed.retain(|name| !named.contains(name));
-    Ok(Index { named, removed })
+    let sql = "SELECT count(*) FROM small_body WHERE name IN (SELECT body FROM version)";
+    let n_small = connection.query_row(sql, [], |row| row.get(0))?;
+    Ok(Index {
+        named,
+        removed,
+        n_small,
+    })
 }
 
 /// Sorts the files of bodies; files of other names are not ours and stay.

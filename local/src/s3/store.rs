@@ -46,7 +46,13 @@ pub(crate) struct Recent {
 pub(crate) struct Found {
     pub(crate) version: Version,
     pub(crate) headers: ObjectHeaders,
-    file: File,
+    content: Content,
+}
+
+/// Where the bytes of a body are.
+enum Content {
+    File(File),
+    Index(Bytes),
 }
 
 /// An object that is about to be written.
@@ -93,6 +99,9 @@ impl Store {
             };
             let (written, n_queued) = store.database.write_now(|transaction| {
                 in_same_transaction(transaction)?;
+                if let Some(bytes) = &body.small {
+                    index::insert_small_body(transaction, &body.name, bytes)?;
+                }
                 store.insert(transaction, &new, &object.conditions, object.origin)
             })?;
             body.keep();
@@ -202,9 +211,8 @@ impl Store {
             self.bodies.remove(name);
         }
         self.database.write_now(|transaction| {
-            let mut statement = transaction.prepare_cached("DELETE FROM removed_body WHERE name = ?")?;
             for name in &unnamed {
-                statement.execute([name])?;
+                index::remove_body(transaction, name)?;
             }
             Ok(())
         })
@@ -251,13 +259,21 @@ impl Store {
     fn look_up(&self, asked: &Asked) -> Result<Found, Failure> {
         let mut missing = None;
         loop {
-            let (version, headers) = self.database.read_now(|connection| find(connection, asked))?;
-            match self.bodies.read(&version.body) {
-                Ok(file) => {
+            let (version, headers, small) = self.database.read_now(|connection| {
+                let (version, headers) = find(connection, asked)?;
+                let small = index::small_body(connection, &version)?;
+                Ok::<_, Failure>((version, headers, small))
+            })?;
+            let content = match small {
+                Some(bytes) => Ok(Content::Index(bytes.into())),
+                None => self.bodies.read(&version.body).map(Content::File),
+            };
+            match content {
+                Ok(content) => {
                     return Ok(Found {
                         version,
                         headers,
-                        file,
+                        content,
                     });
                 }
                 // replaced or deleted since the index was read: look again, once for each new row
@@ -319,8 +335,12 @@ impl<T> Opened<T> {
 impl Found {
     /// Reads bytes of the body without a place in the file that readers could move for each other.
     fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
+        let file = match &self.content {
+            Content::Index(bytes) => return Ok(bytes.slice(range.start as usize..range.end as usize)),
+            Content::File(file) => file,
+        };
         let mut bytes = vec![0; (range.end - range.start) as usize];
-        self.file.read_exact_at(&mut bytes, range.start)?;
+        file.read_exact_at(&mut bytes, range.start)?;
         Ok(bytes.into())
     }
 }

@@ -22,11 +22,16 @@ fn noise(n_bytes: usize) -> Vec<u8> {
     (0..n_bytes).map(|_| next()).collect()
 }
 
+/// What an object holds: too much for the index.
+fn kept() -> String {
+    "kept".repeat(10_000)
+}
+
 /// A stopped cloud with `n_objects` objects and an item for each.
 async fn filled(dir: &Path, n_objects: usize) {
     let cloud = LocalCloud::start(config(dir)).await.unwrap();
     for n in 0..n_objects {
-        put(&s3(&cloud), "results", &format!("key-{n}"), "kept").await;
+        put(&s3(&cloud), "results", &format!("key-{n}"), &kept()).await;
         let item = ["pk", "sk", "board", "rank"]
             .map(|name| (name.to_owned(), AttributeValue::S(format!("{name}-{n}"))));
         let put = dynamodb(&cloud).put_item().table_name("dataperf");
@@ -38,7 +43,10 @@ async fn filled(dir: &Path, n_objects: usize) {
 async fn holds_all(dir: &Path, n_objects: usize) {
     let cloud = LocalCloud::start(config(dir)).await.unwrap();
     for n in 0..n_objects {
-        assert_eq!(get(&s3(&cloud), "results", &format!("key-{n}")).await, b"kept");
+        assert_eq!(
+            get(&s3(&cloud), "results", &format!("key-{n}")).await,
+            kept().as_bytes()
+        );
     }
     let scan = dynamodb(&cloud)
         .scan()
@@ -184,7 +192,7 @@ async fn an_index_that_is_older_than_the_objects_or_of_another_directory_is_refu
     };
     assert_eq!(
         (n_files, n_bytes),
-        (3, 12),
+        (3, 120_000),
         "the first object was replaced, two are new"
     );
     std::fs::write(&index, content).unwrap();

@@ -78,11 +78,16 @@ async fn upload_parts(
     (upload_id, parts.build())
 }
 
+/// Bodies in files and in the index.
 fn n_bodies(dir: &tempfile::TempDir) -> usize {
     let shards = std::fs::read_dir(dir.path().join("cloud/objects")).unwrap();
-    shards
+    let n_files: usize = shards
         .map(|shard| std::fs::read_dir(shard.unwrap().path()).unwrap().count())
-        .sum()
+        .sum();
+    let index = rusqlite::Connection::open(dir.path().join("cloud/index.sqlite")).unwrap();
+    let count = "SELECT count(*) FROM small_body";
+    let n_small: usize = index.query_row(count, [], |row| row.get(0)).unwrap();
+    n_files + n_small
 }
 
 fn complete(

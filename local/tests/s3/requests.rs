@@ -157,7 +157,7 @@ async fn checksums_are_verified_and_given_back() {
         .key("wrong")
         .content_md5("1B2M2Y8AsgTpgAmY7PhCfg==");
     assert_eq!(
-        code(&wrong.body(b"body".to_vec().into()).send().await.unwrap_err()),
+        code(&wrong.body(vec![b'b'; 40_000].into()).send().await.unwrap_err()),
         "BadDigest"
     );
     assert_eq!(

@@ -40,8 +40,7 @@ impl Evaluators {
     /// # Errors
     /// [`PortError`] when Lambda does not take it.
     pub async fn evaluate(&self, hosted: &Descriptor, upload: &Upload) -> Result<(), PortError> {
-        self.invoke(hosted.function_of(&upload.key), announcement(upload))
-            .await
+        announce(&self.lambda, &self.function_of(hosted, &upload.key), upload).await
     }
 
     /// Has a board's rows compared by its benchmark's function.
@@ -54,25 +53,33 @@ impl Evaluators {
             round: board.round.clone(),
         };
         let event = serde_json::json!({ "compare": request });
-        self.invoke(hosted.function_of(&format!("{}/", hosted.id)), event)
-            .await
+        let function = self.function_of(hosted, &format!("{}/", hosted.id));
+        invoke(&self.lambda, &function, event).await
     }
 
-    async fn invoke(&self, function: &str, event: serde_json::Value) -> Result<(), PortError> {
-        let function = format!("{}{function}", self.prefix);
-        let path_part = utf8_percent_encode(&function, RESERVED);
-        let invoke = Post {
-            operation: "Invoke",
-            path: format!("/2015-03-31/functions/{path_part}/invocations"),
-            headers: vec![
-                ("content-type", "application/octet-stream"),
-                ("x-amz-invocation-type", "Event"),
-            ],
-            body: event.to_string(),
-        };
-        let invoked = self.lambda.post(invoke).await;
-        invoked
-            .map(drop)
-            .map_err(|error| port_error(format!("invoking the function `{function}`"), error))
+    fn function_of(&self, hosted: &Descriptor, key: &str) -> String {
+        format!("{}{}", self.prefix, hosted.function_of(key))
     }
+}
+
+/// Hands the event of an upload to a function. Returns when Lambda has taken it.
+pub(crate) async fn announce(lambda: &Service, function: &str, upload: &Upload) -> Result<(), PortError> {
+    invoke(lambda, function, announcement(upload)).await
+}
+
+async fn invoke(lambda: &Service, function: &str, event: serde_json::Value) -> Result<(), PortError> {
+    let path_part = utf8_percent_encode(function, RESERVED);
+    let invoke = Post {
+        operation: "Invoke",
+        path: format!("/2015-03-31/functions/{path_part}/invocations"),
+        headers: vec![
+            ("content-type", "application/octet-stream"),
+            ("x-amz-invocation-type", "Event"),
+        ],
+        body: event.to_string(),
+    };
+    let invoked = lambda.post(invoke).await;
+    invoked
+        .map(drop)
+        .map_err(|error| port_error(format!("invoking the function `{function}`"), error))
 }

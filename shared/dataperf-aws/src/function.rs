@@ -1,5 +1,6 @@
 //! The Lambda function of a benchmark: a function crate is a call of [`run`].
 
+use dataperf::admission::Admission;
 use dataperf::artifact_judge::Evaluator;
 use dataperf::challenge::Terms;
 use dataperf::dataset::DatasetError;
@@ -79,7 +80,7 @@ impl<B: Benchmark> Function for BenchmarkFunction<B> {
         &'a self,
         upload: &'a Upload,
         _context: &'a Context,
-    ) -> LocalBoxFuture<'a, Result<Settled, Fault>> {
+    ) -> LocalBoxFuture<'a, Result<Option<Settled>, Fault>> {
         let span = info_span!("submission", benchmark = B::ID, submission = %upload.id());
         let settled = self.resources.settle(upload, self).instrument(span);
         async move {
@@ -88,7 +89,7 @@ impl<B: Benchmark> Function for BenchmarkFunction<B> {
                 self.compare_after(&settled.receipt.board(), Some(&settled.receipt.submission))
                     .await?;
             }
-            Ok(settled)
+            Ok(Some(settled))
         }
         .boxed_local()
     }
@@ -144,6 +145,7 @@ impl<B: Benchmark> Evaluator for BenchmarkFunction<B> {
         submission: &Submission,
         terms: &Terms,
         artifact: &[u8],
+        admission: &Admission<'_>,
     ) -> Result<Verdict, WorkflowError> {
         let leaderboard = &submission.board.leaderboard;
         let datasets = self.resources.datasets().await;
@@ -158,7 +160,7 @@ impl<B: Benchmark> Evaluator for BenchmarkFunction<B> {
             };
             let dataset = self.warm.dataset(datasets.clone(), digest, leaderboard);
             let dataset = dataset.instrument(info_span!("open data set")).await?;
-            let (verdict, kept) = evaluate_to_compare(&dataset, leaderboard, artifact).await?;
+            let (verdict, kept) = evaluate_to_compare(&dataset, leaderboard, artifact, admission).await?;
             let Some(kept) = kept else {
                 return Ok(verdict);
             };

@@ -1,6 +1,5 @@
 //! The table's port on `DynamoDB`.
 
-use aws_sdk_dynamodb::types::AttributeValue;
 use dataperf::challenge::{OverLimit, Terms};
 use dataperf::ports::leaderboard::{
     Board, Entry, Known, Leaderboards, Ranked, Received, Recorded, Reopened, Submission, Usage,
@@ -10,6 +9,7 @@ use dataperf::ports::maintenance::Order;
 use dataperf::ports::{PortError, async_trait};
 use dataperf::{Descriptor, Ending, Receipt, SubmissionId, Timestamp};
 
+use crate::counts::{self, Counted};
 use crate::items::{self, BASELINE, count, entry_item, text};
 use crate::keys::{self, Key};
 use crate::query::Partition;
@@ -33,12 +33,14 @@ impl Table {
         self.with_datasets(entries?).await
     }
 
-    /// The operations that end a submission; the first one decides between two deliveries.
+    /// The operations that end a submission that is `counted` so far; the first one decides between two deliveries.
     async fn ending(
         &self,
         receipt: &Receipt,
         json: &str,
         entry: &Entry,
+        terms: &Terms,
+        counted: Option<&Counted>,
     ) -> Result<Vec<Operation>, PortError> {
         let mut line = vec![
             ("status".to_owned(), text(receipt.verdict.status.as_str())),
@@ -56,26 +58,25 @@ impl Table {
             ("receipt".to_owned(), text(json)),
             ("finished_at".to_owned(), text(receipt.finished_at.to_string())),
         ]);
-        let unended = Condition {
-            text: "#status = :received",
-            names: &["status"],
-            values: vec![("received", text(items::RECEIVED))],
+        let (counts, given_back) = self.ending_count(receipt, entry, terms, counted);
+        let end = Change {
+            set: whole,
+            remove: given_back.into_iter().collect(),
+            condition: Some(counts::unended(counted)?),
+            ..Change::default()
         };
-        let set = |set: Vec<(String, AttributeValue)>, condition| Change {
-            set,
-            condition,
+        let line = Change {
+            set: line,
             ..Change::default()
         };
         let table = self;
         let submission = Key::submission(&entry.board.benchmark, &entry.id);
         let mut operations = vec![
-            (
-                Step::Submission,
-                table.update(submission, set(whole, Some(unended))),
-            ),
-            (Step::Other, table.update(Key::history(entry), set(line, None))),
+            (Step::Submission, table.update(submission, end)),
+            (Step::Other, table.update(Key::history(entry), line)),
             (Step::Other, table.delete(Key::unfinished(entry), None)),
         ];
+        operations.extend(counts);
         if entry.ending == Some(Ending::Failed) {
             let mark = entry_item(Key::failed(entry), entry);
             operations.push((Step::Other, table.put(mark, None)));
@@ -86,7 +87,7 @@ impl Table {
                 table.put(entry_item(Key::series(entry), entry), None),
             ));
             // Only where it is missing: an item that every submission to a board touched would be in every other's way.
-            if table.item(Key::board(&entry.board)).await?.is_none() {
+            if !table.lists(&entry.board).await? {
                 operations.push((Step::Other, table.put(items::board_item(&entry.board), None)));
             }
         }
@@ -119,49 +120,6 @@ impl Table {
             (Step::Other, table.delete(Key::failed(entry), None)),
             (Step::Other, table.put(unfinished, None)),
         ]
-    }
-
-    /// Counts a submission that counts against limits, unless that is one too many.
-    fn counting(
-        &self,
-        receipt: &Receipt,
-        hosted: &Descriptor,
-        entry: &Entry,
-        terms: &Terms,
-    ) -> Vec<Operation> {
-        let Some(limits) = terms.limits.filter(|_| receipt.verdict.is_counted(hosted)) else {
-            return Vec::new();
-        };
-        let (board, submitter) = (&terms.counter(&entry.board), &entry.submitter);
-        let one_more = |key, limit: Option<u64>| {
-            let below = limit.map(|limit| Condition {
-                text: "attribute_not_exists(#n_scored) OR #n_scored < :limit",
-                names: &["n_scored"],
-                values: vec![("limit", count(limit))],
-            });
-            let change = Change {
-                set: vec![("schema".into(), count(items::SCHEMA.into()))],
-                add: Some(("n_scored", 1)),
-                condition: below,
-                ..Change::default()
-            };
-            self.update(key, change)
-        };
-        let day = Key::day_count(board, submitter, &entry.received_at.day());
-        vec![
-            (
-                Step::TotalCount,
-                one_more(Key::total_count(board, submitter), limits.total),
-            ),
-            (Step::DayCount, one_more(day, limits.daily)),
-        ]
-    }
-
-    async fn over_limit(&self, entry: &Entry, terms: &Terms) -> Result<Option<OverLimit>, PortError> {
-        let usage = self
-            .usage(&terms.counter(&entry.board), &entry.submitter, entry.received_at)
-            .await?;
-        Ok(terms.over_limit(usage))
     }
 
     async fn ended_before(&self, receipt: &Receipt) -> Result<Recorded, PortError> {
@@ -251,14 +209,23 @@ impl Leaderboards for Table {
             ranking: terms.ranking,
         };
         let spread = RowSpread::of(&receipt.verdict, hosted);
+        let mut counted = counts::expected(receipt, &entry, terms);
         let mut retry = Retry::of(format!("submission `{}`", receipt.submission));
         loop {
-            let mut operations = self.ending(receipt, &json, &entry).await?;
-            operations.extend(self.counting(receipt, hosted, &entry, terms));
+            let mut operations = self
+                .ending(receipt, &json, &entry, terms, counted.as_ref())
+                .await?;
             operations.extend(rows::scored(self, &entry, Some(&spread), order).await?);
             match self.transact(operations).await {
                 Ok(()) => return Ok(Recorded::Now),
-                Err(Cancelled::Condition(Step::Submission)) => break,
+                Err(Cancelled::Condition(Step::Submission)) => {
+                    let benchmark = &entry.board.benchmark;
+                    match self.unfinished_count(benchmark, &entry.id).await? {
+                        Some(there) if there != counted => counted = there,
+                        Some(_) => retry.changed().await?,
+                        None => break,
+                    }
+                }
                 Err(Cancelled::Condition(Step::DayCount | Step::TotalCount)) => {
                     if let Some(over) = self.over_limit(&entry, terms).await? {
                         return Ok(Recorded::OverLimit(over));
@@ -270,6 +237,10 @@ impl Leaderboards for Table {
             }
         }
         self.ended_before(receipt).await
+    }
+
+    async fn reserve(&self, submission: &Submission, terms: &Terms) -> Result<Option<OverLimit>, PortError> {
+        self.count_in(submission, terms).await
     }
 
     async fn usage(&self, board: &Board, submitter: &str, at: Timestamp) -> Result<Usage, PortError> {

@@ -5,6 +5,7 @@ mod bucket;
 mod caretaker;
 mod clients;
 mod comparisons;
+mod counts;
 mod evaluators;
 mod event;
 mod fault;

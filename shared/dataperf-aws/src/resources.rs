@@ -6,11 +6,14 @@ use dataperf::Upload;
 use dataperf::artifact_judge::{ArtifactJudge, Evaluator};
 use dataperf::challenge::Challenge;
 use dataperf::workflow::{Ports, Settled, WorkflowError, settle};
+use lambda_runtime::Context;
 use tokio::sync::OnceCell;
 use tracing::{Instrument, info_span};
 
+use crate::evaluators::announce;
 use crate::report::Meters;
 use crate::runtime::{now, variable};
+use crate::table::KnownBoards;
 use crate::{Clients, KmsKey, S3Bucket, Table};
 
 /// The clients of a function and the names of its buckets and its table, with a meter for each.
@@ -23,6 +26,7 @@ pub struct Resources {
     /// Made with the first event, not at the start: a cold start should be ready for it at once.
     clients: OnceCell<Clients>,
     pub(crate) meters: Meters,
+    boards: KnownBoards,
     /// Whether no event has been handled yet.
     pub(crate) is_cold: AtomicBool,
 }
@@ -40,6 +44,7 @@ impl Resources {
             signing_key: variable("DATAPERF_SIGNING_KEY")?,
             clients: OnceCell::new(),
             meters: Meters::default(),
+            boards: KnownBoards::default(),
             is_cold: AtomicBool::new(true),
         })
     }
@@ -80,7 +85,17 @@ impl Resources {
     /// The table.
     pub async fn leaderboards(&self) -> Table {
         let dynamodb = self.clients().await.dynamodb.clone();
-        Table::new(dynamodb, &self.table).metered(&self.meters.table)
+        let table = Table::new(dynamodb, &self.table);
+        table.metered(&self.meters.table).knowing(&self.boards)
+    }
+
+    /// Has another run of the function that runs in `context` go on with an upload. What was begun is in the table by now.
+    ///
+    /// # Errors
+    /// [`WorkflowError`] when Lambda does not take the event.
+    pub async fn go_on(&self, upload: &Upload, context: &Context) -> Result<(), WorkflowError> {
+        let lambda = self.clients().await.lambda(None);
+        Ok(announce(&lambda, &context.env_config.function_name, upload).await?)
     }
 
     /// Settles an upload by evaluating its artifact.

@@ -25,7 +25,8 @@ pub trait Function {
     /// Its clients, buckets and table.
     fn resources(&self) -> &Resources;
 
-    /// Settles one upload. Retries of one event have the same request id in their contexts.
+    /// Settles one upload; `None` when that takes longer than one run, and an event of its own goes on with it. Retries of one
+    /// event have the same request id in their contexts.
     ///
     /// # Errors
     /// [`Fault`], by which Lambda tries again.
@@ -33,7 +34,7 @@ pub trait Function {
         &'a self,
         upload: &'a Upload,
         context: &'a Context,
-    ) -> LocalBoxFuture<'a, Result<Settled, Fault>>;
+    ) -> LocalBoxFuture<'a, Result<Option<Settled>, Fault>>;
 
     /// Compares the rows of a board.
     ///
@@ -89,7 +90,7 @@ async fn each_upload(function: &dyn Function, event: LambdaEvent<Value>) -> Resu
         return Ok(serde_json::json!({ "compared": request }));
     }
     let mut fault = None;
-    let (mut n_recorded, mut n_repeated) = (0, 0);
+    let (mut n_recorded, mut n_repeated, mut n_handed_over) = (0, 0, 0);
     for upload in uploads(&event.payload)? {
         if upload.is_folder_marker() {
             tracing::info!(request_id, key = upload.key, outcome = "ignored", "folder marker");
@@ -107,7 +108,12 @@ async fn each_upload(function: &dyn Function, event: LambdaEvent<Value>) -> Resu
         };
         let phases = Phases::new(is_cold, began.elapsed(), &resources.meters, before);
         match settled {
-            Ok(settled) => {
+            Ok(None) => {
+                let (submission, seconds) = (upload.id(), began.elapsed().as_secs_f64());
+                tracing::info!(request_id, benchmark, %submission, outcome = "goes on", seconds, "another run goes on");
+                n_handed_over += 1;
+            }
+            Ok(Some(settled)) => {
                 report(&resources.table, request_id, &settled, &phases);
                 if settled.recorded {
                     n_recorded += 1;
@@ -122,7 +128,10 @@ async fn each_upload(function: &dyn Function, event: LambdaEvent<Value>) -> Resu
         }
     }
     fault.map_or_else(
-        || Ok(serde_json::json!({ "recorded": n_recorded, "repeated": n_repeated })),
+        || {
+            let (recorded, repeated) = (n_recorded, n_repeated);
+            Ok(serde_json::json!({ "recorded": recorded, "repeated": repeated, "handed_over": n_handed_over }))
+        },
         Err,
     )
 }

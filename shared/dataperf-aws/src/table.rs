@@ -1,7 +1,8 @@
 //! Reads and conditional writes of `DynamoDB`, with every attribute's name behind a placeholder: hundreds of words are
 //! reserved, `status`, `schema` and `round` among them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::SdkError;
@@ -9,6 +10,7 @@ use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{AttributeValue, ConditionCheck, Delete, Put, TransactWriteItem, Update};
 use dataperf::ports::PortError;
+use dataperf::ports::leaderboard::Board;
 
 use crate::items::Item;
 use crate::keys::Key;
@@ -21,6 +23,17 @@ pub struct Table {
     pub(crate) client: Client,
     pub(crate) name: String,
     pub(crate) meter: Meter,
+    pub(crate) boards: KnownBoards,
+}
+
+/// Boards that the table was seen to list. Nothing takes one off the list, so that whoever keeps this asks once for each.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct KnownBoards(Arc<Mutex<BTreeSet<Board>>>);
+
+impl KnownBoards {
+    fn locked(&self) -> MutexGuard<'_, BTreeSet<Board>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// What an operation of a transaction is about, to tell whose condition did not hold.
@@ -114,7 +127,26 @@ impl Table {
             client,
             name: name.into(),
             meter: Meter::default(),
+            boards: KnownBoards::default(),
         }
+    }
+
+    /// The same table, with the boards that are known.
+    pub(crate) fn knowing(mut self, boards: &KnownBoards) -> Self {
+        self.boards = boards.clone();
+        self
+    }
+
+    /// Whether the table lists a board.
+    pub(crate) async fn lists(&self, board: &Board) -> Result<bool, PortError> {
+        if self.boards.locked().contains(board) {
+            return Ok(true);
+        }
+        let is_listed = self.item(Key::board(board)).await?.is_some();
+        if is_listed {
+            self.boards.locked().insert(board.clone());
+        }
+        Ok(is_listed)
     }
 
     /// The same table, with its calls counted by `meter`.

@@ -5,6 +5,7 @@ use std::future::Future;
 use bytes::Bytes;
 
 use crate::Timestamp;
+use crate::admission::Admission;
 use crate::challenge::{Challenge, ChallengeError, Terms};
 use crate::descriptor::Descriptor;
 use crate::evaluate::too_large;
@@ -29,7 +30,7 @@ pub trait Evaluator {
         Terms::of(challenge, &key.leaderboard, &key.submitter, at)
     }
 
-    /// The verdict on an artifact.
+    /// The verdict on an artifact. Nothing is scored that is not admitted.
     ///
     /// # Errors
     /// [`WorkflowError`] when there can't be a verdict this time. A bad artifact is a verdict.
@@ -38,6 +39,7 @@ pub trait Evaluator {
         submission: &Submission,
         terms: &Terms,
         artifact: &[u8],
+        admission: &Admission<'_>,
     ) -> impl Future<Output = Result<Verdict, WorkflowError>>;
 }
 
@@ -77,7 +79,8 @@ impl<E: Evaluator> Judge for ArtifactJudge<'_, E> {
         if let Some(reason) = refusal(submission, terms, self.leaderboards).await? {
             return Ok(rejected(submission, &reason.into()));
         }
-        evaluated(self.evaluator, submission, terms, self.submissions).await
+        let admission = Admission::limited(self.leaderboards, submission, terms);
+        evaluated(self.evaluator, submission, terms, self.submissions, &admission).await
     }
 }
 
@@ -106,8 +109,13 @@ async fn refusal(
     let usage = leaderboards
         .usage(&terms.counter(&board), submitter, *received_at)
         .await?;
-    let over = terms.over_limit(usage);
-    Ok(over.map(|over| terms.limit_reason(over, &board.leaderboard, *received_at)))
+    if terms.over_limit(usage).is_none() {
+        return Ok(None);
+    }
+    // it may be this one that is counted, by a delivery that broke off
+    Admission::limited(leaderboards, submission, terms)
+        .refusal()
+        .await
 }
 
 /// Reads the artifact within its limit and evaluates it.
@@ -116,9 +124,10 @@ pub(crate) async fn evaluated<E: Evaluator>(
     submission: &Submission,
     terms: &Terms,
     submissions: &dyn Bucket,
+    admission: &Admission<'_>,
 ) -> Result<Verdict, WorkflowError> {
     match read_artifact(&submission.upload, submissions, evaluator.max_artifact_bytes()).await? {
-        Ok(artifact) => evaluator.evaluate(submission, terms, &artifact).await,
+        Ok(artifact) => evaluator.evaluate(submission, terms, &artifact, admission).await,
         Err(rejection) => Ok(rejected(submission, &rejection)),
     }
 }

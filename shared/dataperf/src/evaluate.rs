@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tracing::info_span;
 
 use crate::Digest;
+use crate::admission::Admission;
 use crate::benchmark::Benchmark;
 use crate::dataset::{Dataset, DatasetError};
 use crate::evidence::{Evidence, Provenance, Weights};
@@ -21,20 +22,19 @@ use crate::verdict::{EVALUATOR, Verdict};
 ///
 /// # Panics
 /// If the benchmark does not accept its own evidence: a mistake in the program.
-#[tracing::instrument(name = "evaluate", skip_all)]
 pub async fn evaluate<B: Benchmark, S: Bucket>(
     dataset: &Dataset<B, S>,
     leaderboard: &str,
     artifact: &[u8],
 ) -> Result<Verdict, DatasetError> {
-    Ok(scored(dataset, leaderboard, artifact).await?.0)
+    Ok(scored(dataset, leaderboard, artifact, &Admission::free()).await?.0)
 }
 
 /// As [`evaluate`], with what is kept of a scored submission so that it can be compared with others: the object that
-/// [`Replicates::key`] names.
+/// [`Replicates::key`] names. What obeys the rules is scored only if it is admitted.
 ///
 /// # Errors
-/// As [`evaluate`].
+/// As [`evaluate`], and when the table does not say whether it is admitted.
 ///
 /// # Panics
 /// As [`evaluate`].
@@ -43,8 +43,9 @@ pub async fn evaluate_to_compare<B: Benchmark, S: Bucket>(
     dataset: &Dataset<B, S>,
     leaderboard: &str,
     artifact: &[u8],
+    admission: &Admission<'_>,
 ) -> Result<(Verdict, Option<Vec<u8>>), DatasetError> {
-    let (verdict, evaluated) = scored(dataset, leaderboard, artifact).await?;
+    let (verdict, evaluated) = scored(dataset, leaderboard, artifact, admission).await?;
     let kept = evaluated.zip(verdict.score).map(|(evaluated, score)| {
         let replicates = info_span!("replicates").in_scope(|| Replicates::of(&evaluated, score));
         let evidence = evaluated.evidence.to_bytes(&evaluated.provenance);
@@ -63,8 +64,9 @@ async fn scored<B: Benchmark, S: Bucket>(
     dataset: &Dataset<B, S>,
     leaderboard: &str,
     artifact: &[u8],
+    admission: &Admission<'_>,
 ) -> Result<(Verdict, Option<Evaluated<B>>), DatasetError> {
-    let evaluated = match gather(dataset, leaderboard, artifact).await? {
+    let evaluated = match gather_admitted(dataset, leaderboard, artifact, admission).await? {
         Ok(evaluated) => evaluated,
         Err(rejection) => {
             let digest = Digest::of(artifact);
@@ -113,6 +115,16 @@ pub async fn gather<B: Benchmark, S: Bucket>(
     leaderboard: &str,
     artifact: &[u8],
 ) -> Result<Result<Evaluated<B>, Rejection>, DatasetError> {
+    gather_admitted(dataset, leaderboard, artifact, &Admission::free()).await
+}
+
+/// [`gather`], where the models are asked only if it is admitted.
+async fn gather_admitted<B: Benchmark, S: Bucket>(
+    dataset: &Dataset<B, S>,
+    leaderboard: &str,
+    artifact: &[u8],
+    admission: &Admission<'_>,
+) -> Result<Result<Evaluated<B>, Rejection>, DatasetError> {
     if let Err(rejection) = check_leaderboard::<B, S>(dataset, leaderboard)? {
         return Ok(Err(rejection));
     }
@@ -120,6 +132,9 @@ pub async fn gather<B: Benchmark, S: Bucket>(
         Ok(checked) => checked,
         Err(rejection) => return Ok(Err(rejection)),
     };
+    if let Some(refused) = admission.refusal().await? {
+        return Ok(Err(refused.into()));
+    }
     let mut evidence = Evidence::default();
     for (part_idx, requests) in B::parts(&checked, &frozen).iter().enumerate() {
         let rows = dataset.rows(requests).await?;

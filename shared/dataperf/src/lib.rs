@@ -4,6 +4,7 @@
 //! like and what it is worth, and [`evaluate`](evaluate::evaluate) turns it into a [`Verdict`]. Nothing in here
 //! knows AWS, a clock, an environment or a file system; what it needs from the world are the [`ports`].
 
+pub mod admission;
 pub mod archive;
 pub mod artifact_judge;
 pub mod benchmark;

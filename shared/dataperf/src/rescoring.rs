@@ -7,6 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::admission::Admission;
 use crate::artifact_judge::{Evaluator, evaluated};
 use crate::challenge::{Challenge, Terms};
 use crate::descriptor::Descriptor;
@@ -127,7 +128,7 @@ impl Pass<'_> {
             ..Terms::outside_any_challenge(&known.submitter)
         };
         let submissions = (self.submissions)(&old.bucket);
-        let verdict = evaluated(evaluator, &known, &terms, &*submissions).await?;
+        let verdict = evaluated(evaluator, &known, &terms, &*submissions, &Admission::free()).await?;
         let receipt = Receipt {
             revision: old.revision + 1,
             finished_at: (self.now)(),

@@ -71,6 +71,9 @@ pub enum WorkflowError {
     /// The challenge can't be read.
     #[error(transparent)]
     Challenge(#[from] ChallengeError),
+    /// A run's time is up, and some of the work is done that the next one need not do again.
+    #[error("the upload takes longer than one run: another goes on from here")]
+    GoesOn,
     /// A judge could not judge.
     #[error("{message}")]
     Judge {
@@ -98,6 +101,7 @@ impl WorkflowError {
             | Self::Challenge(ChallengeError::Port(port)) => port.is_transient(),
             Self::Dataset(DatasetError::Frozen(_))
             | Self::Challenge(ChallengeError::Malformed { .. } | ChallengeError::Gone { .. }) => false,
+            Self::GoesOn => true,
             Self::Judge { fault, .. } => return *fault,
         };
         if is_transient {

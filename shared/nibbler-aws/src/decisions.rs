@@ -1,6 +1,8 @@
 //! What follows from a pair's last verdict, in one transaction: the majority's decision, the pair's end in the queue, and the
 //! next edition of how its submitter stands.
 
+use std::collections::BTreeMap;
+
 use dataperf::Timestamp;
 use dataperf::ports::PortError;
 use dataperf_aws::{
@@ -32,38 +34,65 @@ fn agreement_partition(round: &str) -> String {
 }
 
 /// How a submitter stands in a round.
+#[derive(Clone)]
 struct Stands {
     edition: u64,
     at: Option<Timestamp>,
     validated: Vec<ValidatedPair>,
 }
 
-async fn stands(table: &Table, pair: &Pair) -> Result<Stands, PortError> {
-    // before the pairs: whoever adds one changes it
-    let edition = table.item(edition_key(pair)).await?;
-    let mut stands = Stands {
-        edition: 0,
-        at: None,
-        validated: Vec::new(),
-    };
-    if let Some(item) = &edition {
-        let reader = Reader { item };
-        stands.edition = reader.number("edition")?.unwrap_or_default();
-        stands.at = Some(reader.parsed("decided_at")?);
+/// How the submitters stand whose pairs a file decides, by the partitions of their pairs: all vectors of a submitter are read for
+/// its first decision, and not again for each of the next as long as nobody else decides on its pairs.
+#[derive(Default)]
+pub(crate) struct Standings(BTreeMap<String, Stands>);
+
+impl Standings {
+    async fn of(&mut self, table: &Table, pair: &Pair) -> Result<Stands, PortError> {
+        // before the pairs: whoever adds one changes it
+        let edition = table.item(edition_key(pair)).await?;
+        let (mut number, mut at) = (0, None);
+        if let Some(item) = &edition {
+            let reader = Reader { item };
+            number = reader.number("edition")?.unwrap_or_default();
+            at = Some(reader.parsed("decided_at")?);
+        }
+        let partition = standing_partition(&pair.round, &pair.submitter);
+        if let Some(kept) = self.0.get(&partition).filter(|kept| kept.edition == number) {
+            return Ok(kept.clone());
+        }
+        let mut validated = Vec::new();
+        for item in table.query(&Partition::of(&partition)).await? {
+            if item.contains_key("validated") {
+                validated.push(parsed(&Reader { item: &item }, "validated")?);
+            }
+        }
+        let stands = Stands {
+            edition: number,
+            at,
+            validated,
+        };
+        self.0.insert(partition, stands.clone());
+        Ok(stands)
     }
-    let partition = standing_partition(&pair.round, &pair.submitter);
-    for item in table.query(&Partition::of(partition)).await? {
-        if item.contains_key("validated") {
-            stands
-                .validated
-                .push(parsed(&Reader { item: &item }, "validated")?);
+
+    /// What a decision has changed.
+    fn follow(&mut self, pair: &Pair, decision: &Decision, validated: Option<ValidatedPair>) {
+        let partition = standing_partition(&pair.round, &pair.submitter);
+        if let Some(kept) = self.0.get_mut(&partition) {
+            kept.edition = decision.edition;
+            kept.at = Some(decision.at);
+            kept.validated.extend(validated);
         }
     }
-    Ok(stands)
 }
 
 /// Decides a pair that has all its verdicts, unless it is decided; gives it as it is then.
-pub(crate) async fn decide(table: &Table, id: &PairId, rules: &Rules) -> Result<Pair, PortError> {
+pub(crate) async fn decide(
+    table: &Table,
+    id: &PairId,
+    rules: &Rules,
+    standings: &mut Standings,
+) -> Result<Pair, PortError> {
     let what = format!("pair `{id}`");
     let malformed = |why: String| PortError::Malformed {
         what: what.clone(),
@@ -84,7 +113,7 @@ pub(crate) async fn decide(table: &Table, id: &PairId, rules: &Rules) -> Result<
         let consensus = consensus(&verdicts, usize::try_from(pair.n_raters).unwrap_or(usize::MAX));
         let consensus = consensus
             .ok_or_else(|| malformed(format!("it has {} verdicts of {}", verdicts.len(), pair.n_raters)))?;
-        let stands = stands(table, &pair).await?;
+        let stands = standings.of(table, &pair).await?;
         let validated = ValidatedPair::of(
             id.clone(),
             &pair.said,
@@ -98,6 +127,7 @@ pub(crate) async fn decide(table: &Table, id: &PairId, rules: &Rules) -> Result<
         let operations = operations(table, &pair, &decision, validated.as_ref(), &verdicts, seen)?;
         match table.transact(operations).await {
             Ok(()) => {
+                standings.follow(&pair, &decision, validated);
                 pair.decision = Some(decision);
                 return Ok(pair);
             }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
+use dataperf::admission::Admission;
 use dataperf::artifact_judge::Evaluator;
 use dataperf::challenge::{Challenge, Terms};
 use dataperf::ports::leaderboard::Submission;
@@ -54,6 +56,30 @@ pub(crate) struct Case<'a> {
     pub(crate) context: &'a Context,
 }
 
+/// A run that has less time left begins no further line: what it has begun needs the bucket and the table.
+pub(crate) const RESERVE: Duration = Duration::from_secs(15);
+
+impl Case<'_> {
+    /// How much of the run's time is left.
+    pub(crate) fn time_left(&self) -> Duration {
+        let deadline = self.context.deadline();
+        deadline.duration_since(SystemTime::now()).unwrap_or_default()
+    }
+
+    /// Whether the run has time for another line, which may take so long. If not, another run goes on after the lines that are done,
+    /// in an event of its own: the retries of this one are for faults. A run that has done no line anew, of `n_new`, tries
+    /// one whatever time is left, so that no file goes on for ever.
+    ///
+    /// # Errors
+    /// [`WorkflowError::GoesOn`] when it has not.
+    pub(crate) fn has_time(&self, line: Duration, n_new: usize) -> Result<(), WorkflowError> {
+        if n_new == 0 || self.time_left() >= line + RESERVE {
+            return Ok(());
+        }
+        Err(WorkflowError::GoesOn)
+    }
+}
+
 /// What is worth saying of an upload beside its lines.
 pub(crate) type Notes = BTreeMap<String, Value>;
 
@@ -70,10 +96,16 @@ pub(crate) async fn settle_lines<F: LineFunction>(
     function: &F,
     upload: &Upload,
     context: &Context,
-) -> Result<Settled, Fault> {
+) -> Result<Option<Settled>, Fault> {
     let evaluator = LineEvaluator { function, context };
-    let settled = function.common().resources.settle(upload, &evaluator).await?;
-    Ok(settled)
+    let resources = &function.common().resources;
+    match resources.settle(upload, &evaluator).await {
+        Err(WorkflowError::GoesOn) => {
+            resources.go_on(upload, context).await?;
+            Ok(None)
+        }
+        settled => Ok(Some(settled?)),
+    }
 }
 
 /// A function in one invocation, which has this context.
@@ -109,6 +141,7 @@ impl<F: LineFunction> Evaluator for LineEvaluator<'_, F> {
         submission: &Submission,
         terms: &Terms,
         artifact: &[u8],
+        _admission: &Admission<'_>, // nothing is counted against limits
     ) -> Result<Verdict, WorkflowError> {
         let Common { resources, kept } = self.function.common();
         let kind = &submission.board.leaderboard;

@@ -2,7 +2,7 @@
 //! providers; what they give is stored under names that don't say whose it is.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use dataperf::failure::FaultKind;
@@ -19,13 +19,11 @@ use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use crate::allowance::{Taken, Taking};
-use crate::files::{Case, Common, Judged, LineFunction, Notes, settle_lines};
+use crate::files::{Case, Common, Judged, LineFunction, Notes, RESERVE, settle_lines};
 use crate::provider::{Given, NotGiven, Services};
 use crate::secrets::Secrets;
 use crate::sets::{self, Image, MadeSet, Making, Origin, image_key};
 
-/// What a set needs beside the time that providers may take: for the bucket and the table.
-const RESERVE: Duration = Duration::from_secs(15);
 /// How often one looks whether another's set is made.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
@@ -64,7 +62,7 @@ impl Function for Generate {
         &'a self,
         upload: &'a Upload,
         context: &'a Context,
-    ) -> LocalBoxFuture<'a, Result<Settled, Fault>> {
+    ) -> LocalBoxFuture<'a, Result<Option<Settled>, Fault>> {
         settle_lines(self, upload, context).boxed_local()
     }
 }
@@ -102,10 +100,11 @@ impl LineFunction for Generate {
         lines: Vec<Line<GenerationRequest>>,
     ) -> Result<Judged, WorkflowError> {
         let mut outcomes = Vec::with_capacity(lines.len());
+        let mut n_new = 0;
         for line in lines {
             outcomes.push(match line.outcome {
                 Err(rejection) => LineOutcome::rejected(line.number, &rejection),
-                Ok(request) => match self.one(case, line.number, &request.prompt).await? {
+                Ok(request) => match self.one(case, line.number, &request.prompt, &mut n_new).await? {
                     Outcome::Rejected(reason) => LineOutcome::rejected(line.number, &reason.into()),
                     Outcome::Set { set, is_stored } => {
                         LineOutcome::accepted(line.number, details(&request.prompt, &set, is_stored))
@@ -129,7 +128,13 @@ impl LineFunction for Generate {
 
 impl Generate {
     /// One prompt's set: the stored one, or a new one that counts.
-    async fn one(&self, case: &Case<'_>, line: usize, prompt: &str) -> Result<Outcome, WorkflowError> {
+    async fn one(
+        &self,
+        case: &Case<'_>,
+        line: usize,
+        prompt: &str,
+        n_new: &mut usize,
+    ) -> Result<Outcome, WorkflowError> {
         let submission = case.submission;
         let request = ImageRequest {
             case,
@@ -139,11 +144,7 @@ impl Generate {
         let generation = &case.rules.configuration.generation;
         let patience = Duration::from_secs(generation.set_seconds);
         loop {
-            let left = case.context.deadline().duration_since(SystemTime::now());
-            if left.unwrap_or_default() < patience + RESERVE {
-                let what = "the file's sets take longer than one run: the next one goes on from here";
-                return Err(WorkflowError::judge(FaultKind::Transient, what));
-            }
+            case.has_time(patience, *n_new)?;
             let taking = Taking {
                 submitter: &submission.submitter,
                 submission: &submission.id,
@@ -170,7 +171,10 @@ impl Generate {
                 }
             };
             match self.make(&request, &taken_by, patience).await {
-                Ok(Some(set)) => return Ok(outcome(line, set, false)),
+                Ok(Some(set)) => {
+                    *n_new += 1;
+                    return Ok(outcome(line, set, false));
+                }
                 Ok(None) => {} // it was given back meanwhile: begin anew
                 Err(fault) => {
                     // Ours, so it does not count. When this fails too, whoever ends the submission gives it back.

@@ -1,6 +1,7 @@
 //! The function that takes pairs: each has to be of an image that was made for its submitter and prompt.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use dataperf::ports::PortError;
 use dataperf::ports::bucket::{Bucket, Got};
@@ -54,7 +55,7 @@ impl Function for Submit {
         &'a self,
         upload: &'a Upload,
         context: &'a Context,
-    ) -> LocalBoxFuture<'a, Result<Settled, Fault>> {
+    ) -> LocalBoxFuture<'a, Result<Option<Settled>, Fault>> {
         settle_lines(self, upload, context).boxed_local()
     }
 }
@@ -76,10 +77,12 @@ impl LineFunction for Submit {
             return Ok(Judged::Rejected(Reason::new("rater", "", message).into()));
         }
         let mut outcomes = Vec::with_capacity(lines.len());
+        let mut n_new = 0;
         for line in lines {
+            case.has_time(Duration::ZERO, n_new)?;
             let filed = match line.outcome {
                 Err(rejection) => Err(rejection),
-                Ok(said) => self.one(case, line.number, said).await?,
+                Ok(said) => self.one(case, line.number, said, &mut n_new).await?,
             };
             outcomes.push(match filed {
                 Err(rejection) => LineOutcome::rejected(line.number, &rejection),
@@ -100,6 +103,7 @@ impl Submit {
         case: &Case<'_>,
         line: usize,
         said: Submission,
+        n_new: &mut usize,
     ) -> Result<Result<Pair, Rejection>, WorkflowError> {
         let (table, submission) = (case.table, case.submission);
         let at = |member: &str| format!("line {line} /{member}");
@@ -141,6 +145,7 @@ impl Submit {
             let from = case.rules.configuration.near_duplicate_from;
             pair.duplicate = pairs::duplicate(table, &pair, from).await?;
             self.show_raters(&known.key, &pair.id).await?;
+            *n_new += 1;
             pairs::file(table, &pair).await?
         };
         Ok(match filed {

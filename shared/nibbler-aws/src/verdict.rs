@@ -2,6 +2,7 @@
 //! scores follow.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use dataperf::failure::FaultKind;
 use dataperf::ports::leaderboard::Submission as Filed;
@@ -14,7 +15,7 @@ use futures_util::future::LocalBoxFuture;
 use lambda_runtime::Context;
 use serde_json::{Value, json};
 
-use crate::decisions;
+use crate::decisions::{self, Standings};
 use crate::files::{Case, Common, Judged, LineFunction, Notes, settle_lines};
 use crate::pairs;
 use crate::raters::{is_participant, is_rater};
@@ -48,10 +49,10 @@ impl Function for JudgeFunction {
         &'a self,
         upload: &'a Upload,
         context: &'a Context,
-    ) -> LocalBoxFuture<'a, Result<Settled, Fault>> {
+    ) -> LocalBoxFuture<'a, Result<Option<Settled>, Fault>> {
         async move {
             if let Some(pair) = step_of_a_score(upload) {
-                return Ok(Box::pin(self.publish_again(upload, &pair)).await?);
+                return Ok(Some(Box::pin(self.publish_again(upload, &pair)).await?));
             }
             settle_lines(self, upload, context).await
         }
@@ -85,10 +86,15 @@ impl LineFunction for JudgeFunction {
             return Ok(Judged::Rejected(refused));
         }
         let mut outcomes = Vec::with_capacity(lines.len());
+        let (mut n_new, mut standings) = (0, Standings::default());
         for line in lines {
+            case.has_time(Duration::ZERO, n_new)?;
             let judged = match line.outcome {
                 Err(rejection) => Err(rejection),
-                Ok(verdict) => self.one(case, line.number, &verdict).await?,
+                Ok(verdict) => {
+                    let mut batch = (&mut n_new, &mut standings);
+                    self.one(case, line.number, &verdict, &mut batch).await?
+                }
             };
             outcomes.push(match judged {
                 Err(rejection) => LineOutcome::rejected(line.number, &rejection),
@@ -105,6 +111,7 @@ impl JudgeFunction {
         case: &Case<'_>,
         line: usize,
         verdict: &Verdict,
+        (n_new, standings): &mut (&mut usize, &mut Standings),
     ) -> Result<Result<BTreeMap<String, Value>, Rejection>, WorkflowError> {
         let Filed {
             submitter: rater, id, ..
@@ -129,9 +136,10 @@ impl JudgeFunction {
                 );
                 return refuse("enough_verdicts", message);
             }
-            Given::Counted { is_last } => {
+            Given::Counted { is_last, is_new } => {
+                **n_new += usize::from(is_new);
                 if is_last {
-                    let pair = decisions::decide(table, &verdict.submission, &case.rules).await?;
+                    let pair = decisions::decide(table, &verdict.submission, &case.rules, standings).await?;
                     self.publish(&pair).await?;
                 }
             }

@@ -18,8 +18,13 @@ const PREFIX: &str = "verdict#";
 /// What came of a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Given {
-    /// It counts; whether the pair has as many as it needs.
-    Counted { is_last: bool },
+    /// It counts.
+    Counted {
+        /// Whether the pair has as many as it needs.
+        is_last: bool,
+        /// Whether it counts since this call, and not since an earlier run.
+        is_new: bool,
+    },
     /// This rater has judged the pair in another upload or line.
     Before,
     /// The pair has as many as it needs.
@@ -56,7 +61,10 @@ pub(crate) async fn give(
                 there.text("submission")? == submission.as_str() && there.number("line")? == Some(line);
             let is_last = n_verdicts >= n_raters;
             return Ok(if is_this {
-                Given::Counted { is_last }
+                Given::Counted {
+                    is_last,
+                    is_new: false,
+                }
             } else {
                 Given::Before
             });
@@ -92,7 +100,10 @@ pub(crate) async fn give(
         match table.transact(operations).await {
             Ok(()) => {
                 let is_last = n_verdicts + 1 == n_raters;
-                return Ok(Given::Counted { is_last });
+                return Ok(Given::Counted {
+                    is_last,
+                    is_new: true,
+                });
             }
             Err(cancelled) => retry.cancelled(cancelled).await?,
         }

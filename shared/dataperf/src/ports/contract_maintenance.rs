@@ -132,7 +132,7 @@ impl<'a, T: Maintenance> Story<'a, T> {
         Verdict::scored(benchmark, leaderboard, self.dataset, digest, card)
     }
 
-    async fn end(&self, receipt: &Receipt) -> Result<Recorded, super::PortError> {
+    pub(super) async fn end(&self, receipt: &Receipt) -> Result<Recorded, super::PortError> {
         let terms = Terms {
             is_baseline: receipt.submitter.starts_with(BASELINE_PREFIX),
             ..self.terms.clone()
@@ -184,6 +184,7 @@ pub async fn maintenance(table: &impl Maintenance, benchmark: &str) -> Outcome {
     rankings(table, benchmark).await?;
     baselines(table, benchmark).await?;
     limits(table, benchmark).await?;
+    super::contract_limits::places(table, benchmark).await?;
     counted_rejections(table, benchmark).await?;
     shared_limits(table, benchmark).await?;
     withdrawals(table, benchmark).await?;

@@ -57,8 +57,16 @@ pub trait Leaderboards: Send + Sync {
     /// [`PortError`].
     async fn receive(&self, received: &Received) -> Result<Known, PortError>;
 
+    /// Counts a received submission against the limits of its terms before it is evaluated, once, unless that is one too many:
+    /// then what is used up. Nothing is done where there is no limit, or the submission has ended.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    async fn reserve(&self, submission: &Submission, terms: &Terms) -> Result<Option<OverLimit>, PortError>;
+
     /// Records how a received submission ended, once: the submission, its submitter's history and count, the series
-    /// and, when it is to stand on it, the board change together or not at all. `hosted` describes the submission's benchmark.
+    /// and, when it is to stand on it, the board change together or not at all. `hosted` describes the submission's benchmark. What
+    /// counts is counted unless it was [before](Self::reserve), and what does not count is counted no longer.
     ///
     /// # Errors
     /// [`PortError`], also when the submission was never received.
@@ -69,7 +77,7 @@ pub trait Leaderboards: Send + Sync {
         terms: &Terms,
     ) -> Result<Recorded, PortError>;
 
-    /// What counts against a submitter's limits on a board, or on what it is [counted](Terms::counter) with, for uploads of the
+    /// What counts against a submitter's limits, what is being evaluated included, on a board, or on what it is [counted](Terms::counter) with, for uploads of the
     /// day of `at`.
     ///
     /// # Errors

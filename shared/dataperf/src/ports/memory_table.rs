@@ -11,7 +11,7 @@ use super::maintenance::{Maintenance, Order, Revised, Revision, Run, Withdrawn};
 use super::memory::lock;
 use super::{PortError, async_trait};
 use crate::Timestamp;
-use crate::challenge::{Ranking, Terms};
+use crate::challenge::{OverLimit, Ranking, Terms};
 use crate::descriptor::Descriptor;
 use crate::rank::RankKey;
 use crate::upload::SubmissionId;
@@ -31,6 +31,8 @@ struct Table {
     boards: BTreeSet<Board>,
     /// By board and submitter: the days of the uploads that were scored.
     counted: BTreeMap<(Board, String), Vec<String>>,
+    /// Where submissions were counted before they were evaluated.
+    reserved: BTreeMap<(String, SubmissionId), Board>,
     runs: BTreeMap<Board, Run>,
     revisions: BTreeMap<(Board, String), Vec<Revision>>,
 }
@@ -53,6 +55,17 @@ impl Table {
         Usage {
             day: days.iter().filter(|&other| *other == day).count() as u64,
             total: days.len() as u64,
+        }
+    }
+
+    /// Counts an upload, or one that was counted no longer.
+    fn count(&mut self, counter: &Board, submitter: &str, at: Timestamp, is_more: bool) {
+        let counted = (counter.clone(), submitter.to_owned());
+        let days = self.counted.entry(counted).or_default();
+        if is_more {
+            days.push(at.day());
+        } else if let Some(one) = days.iter().position(|day| *day == at.day()) {
+            days.remove(one);
         }
     }
 
@@ -106,6 +119,41 @@ impl Leaderboards for MemoryLeaderboards {
         Ok(Known::New(submission))
     }
 
+    async fn reserve(&self, submission: &Submission, terms: &Terms) -> Result<Option<OverLimit>, PortError> {
+        let mut table = lock(&self.table);
+        let Submission {
+            board,
+            submitter,
+            received_at,
+            ..
+        } = submission;
+        let key = (board.benchmark.clone(), submission.id.clone());
+        let is_unfinished = |known: &Submission| known.receipt.is_none();
+        let limits = terms
+            .limits
+            .filter(|limits| limits.daily.or(limits.total).is_some());
+        if limits.is_none() || !table.submissions.get(&key).is_some_and(is_unfinished) {
+            return Ok(None);
+        }
+        let counter = terms.counter(&Board {
+            round: terms.round.clone(),
+            ..board.clone()
+        });
+        let reserved = table.reserved.get(&key).cloned();
+        if reserved.as_ref() == Some(&counter) {
+            return Ok(None);
+        }
+        if let Some(over) = terms.over_limit(table.usage(&counter, submitter, *received_at)) {
+            return Ok(Some(over));
+        }
+        if let Some(other) = reserved {
+            table.count(&other, submitter, *received_at, false);
+        }
+        table.count(&counter, submitter, *received_at, true);
+        table.reserved.insert(key, counter);
+        Ok(None)
+    }
+
     async fn record(
         &self,
         receipt: &Receipt,
@@ -126,16 +174,23 @@ impl Leaderboards for MemoryLeaderboards {
         submission.is_baseline = terms.is_baseline;
         let entry = submission.entry();
         let is_scored = receipt.verdict.status == Ending::Scored;
-        if receipt.verdict.is_counted(hosted) && terms.limits.is_some() {
-            let counter = terms.counter(&entry.board);
-            let usage = table.usage(&counter, &entry.submitter, entry.received_at);
-            if let Some(over) = terms.over_limit(usage) {
+        let counts = receipt.verdict.is_counted(hosted) && terms.limits.is_some();
+        let counter = counts.then(|| terms.counter(&entry.board));
+        let reserved = table.reserved.get(&key).cloned();
+        let (submitter, at) = (&entry.submitter, entry.received_at);
+        if counter != reserved {
+            let usage = |counter: &Board| table.usage(counter, submitter, at);
+            let over = counter.as_ref().and_then(|to| terms.over_limit(usage(to)));
+            if let Some(over) = over {
                 return Ok(Recorded::OverLimit(over));
             }
-            let counted = (counter, entry.submitter.clone());
-            let days = table.counted.entry(counted).or_default();
-            days.push(entry.received_at.day());
+            for (counter, is_more) in [(reserved, false), (counter, true)] {
+                if let Some(counter) = counter {
+                    table.count(&counter, submitter, at, is_more);
+                }
+            }
         }
+        table.reserved.remove(&key);
         table.submissions.insert(key, submission);
         if is_scored {
             table.boards.insert(entry.board.clone());

@@ -4,10 +4,11 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
+use dataperf::admission::Admission;
 use dataperf::artifact_judge::{ArtifactJudge, Evaluator};
-use dataperf::challenge::{Challenge, ChallengeError, Terms};
+use dataperf::challenge::{Challenge, ChallengeError, OverLimit, Terms};
 use dataperf::dataset::DatasetError;
-use dataperf::evaluate::evaluate;
+use dataperf::evaluate::evaluate_to_compare;
 use dataperf::ports::bucket::{Bucket, Got, PutIfAbsent};
 use dataperf::ports::leaderboard::{
     Board, Entry, Known, Leaderboards, OPEN_ROUND, Ranked, Received, Recorded, Reopened, Submission, Usage,
@@ -89,6 +90,9 @@ impl<P: Leaderboards> Leaderboards for Fused<'_, P> {
     async fn receive(&self, received: &Received) -> Result<Known, PortError> {
         self.call(self.port.receive(received)).await
     }
+    async fn reserve(&self, submission: &Submission, terms: &Terms) -> Result<Option<OverLimit>, PortError> {
+        self.call(self.port.reserve(submission, terms)).await
+    }
     async fn record(
         &self,
         receipt: &Receipt,
@@ -146,11 +150,15 @@ impl Evaluator for TinyEvaluator<'_> {
         submission: &Submission,
         terms: &Terms,
         artifact: &[u8],
+        admission: &Admission<'_>,
     ) -> Result<Verdict, WorkflowError> {
         self.fuse.burn().map_err(DatasetError::Port)?;
         assert_eq!(terms.dataset, self.pinned);
         (self.meanwhile)();
-        Ok(evaluate(&tiny::dataset(), &submission.board.leaderboard, artifact).await?)
+        let (dataset, board) = (tiny::dataset(), &submission.board.leaderboard);
+        Ok(evaluate_to_compare(&dataset, board, artifact, admission)
+            .await?
+            .0)
     }
 }
 

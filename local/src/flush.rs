@@ -1,0 +1,92 @@
+//! Commits that wait for the disk at the same time share one flush.
+//!
+//! A flush takes longer than the work before it, and one makes everything durable that is in the file by then. So `SQLite` commits
+//! to its `-wal` file without a flush (`synchronous = NORMAL`: the file stays whole whatever happens), and whoever has to know that
+//! a commit is on the disk waits here.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::database::locked;
+
+/// The `-wal` file of a database that commits without a flush.
+pub(crate) struct Flush {
+    wal: File,
+    /// Commits that had to be on the disk.
+    n_commits: AtomicU64,
+    /// How many of them are. Held while the disk works: who comes meanwhile finds its own commit flushed, or flushes all.
+    n_flushed: Mutex<u64>,
+    n_flushes: AtomicU64,
+}
+
+impl Flush {
+    /// Of an open database in WAL mode.
+    ///
+    /// # Errors
+    /// When its `-wal` file can't be opened.
+    pub(crate) fn of(database: &Path) -> io::Result<Self> {
+        let mut wal = database.as_os_str().to_owned();
+        wal.push("-wal");
+        Ok(Self {
+            wal: File::open(wal)?,
+            n_commits: AtomicU64::new(0),
+            n_flushed: Mutex::new(0),
+            n_flushes: AtomicU64::new(0),
+        })
+    }
+
+    /// Returns when all that was committed before this call is on the disk. Blocks.
+    ///
+    /// # Errors
+    /// When the disk does not take it: then nobody may be told of the commit.
+    pub(crate) fn wait(&self) -> io::Result<()> {
+        let mine = self.n_commits.fetch_add(1, Ordering::SeqCst) + 1;
+        let mut n_flushed = locked(&self.n_flushed);
+        if *n_flushed >= mine {
+            return Ok(());
+        }
+        std::thread::yield_now(); // whoever is about to commit shares the flush
+        let all = self.n_commits.load(Ordering::SeqCst); // these are in the file, whoever made them
+        self.wal.sync_data()?;
+        self.n_flushes.fetch_add(1, Ordering::Relaxed);
+        *n_flushed = all;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn all_who_wait_share_a_flush_and_the_next_has_its_own() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("db-wal"), "").unwrap();
+        let flush = Flush::of(&dir.path().join("db")).unwrap();
+        let n_flushes = || flush.n_flushes.load(Ordering::SeqCst);
+        std::thread::scope(|scope| {
+            let disk_works = locked(&flush.n_flushed);
+            for _ in 0..8 {
+                scope.spawn(|| flush.wait().unwrap());
+            }
+            while flush.n_commits.load(Ordering::SeqCst) < 8 {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            assert_eq!(
+                (*disk_works, n_flushes()),
+                (0, 0),
+                "nobody goes on before the disk has it"
+            );
+            drop(disk_works);
+        });
+        assert_eq!((*locked(&flush.n_flushed), n_flushes()), (8, 1));
+        flush.wait().unwrap();
+        assert_eq!((*locked(&flush.n_flushed), n_flushes()), (9, 2));
+    }
+}

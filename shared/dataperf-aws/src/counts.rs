@@ -1,0 +1,230 @@
+//! What counts against a submitter's limits. A submission that obeys the rules is counted before it is evaluated, so that a rush is
+//! not computed only to be refused, and no longer when no score comes of it.
+
+use dataperf::challenge::{Limits, OverLimit, Terms};
+use dataperf::ports::PortError;
+use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, Submission};
+use dataperf::{Descriptor, Ending, Receipt, SubmissionId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::items::{self, Item, count, text};
+use crate::keys::Key;
+use crate::retry::Retry;
+use crate::table::{Cancelled, Change, Condition, Operation, Step, Table};
+
+/// The attribute of a submission that says where it is counted.
+const COUNTED: &str = "counted";
+
+/// Where a submission is counted, in the days and rounds of its submitter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Counted {
+    leaderboard: String,
+    round: String,
+}
+
+impl Counted {
+    fn by(terms: &Terms, board: &Board) -> Self {
+        let counter = terms.counter(board);
+        Self {
+            leaderboard: counter.leaderboard,
+            round: counter.round,
+        }
+    }
+
+    fn text(&self) -> Result<String, PortError> {
+        serde_json::to_string(self).map_err(|error| PortError::Malformed {
+            what: format!("the count of `{}`", self.leaderboard),
+            why: error.to_string(),
+        })
+    }
+
+    fn board(&self, benchmark: &str) -> Board {
+        Board {
+            benchmark: benchmark.to_owned(),
+            leaderboard: self.leaderboard.clone(),
+            round: self.round.clone(),
+        }
+    }
+}
+
+/// The limits of terms that have a number.
+fn limits(terms: &Terms) -> Option<Limits> {
+    terms
+        .limits
+        .filter(|limits| limits.daily.or(limits.total).is_some())
+}
+
+/// Where a submission is counted that is about to be recorded, as far as its receipt tells.
+pub(crate) fn expected(receipt: &Receipt, entry: &Entry, terms: &Terms) -> Option<Counted> {
+    let is_reserved = receipt.verdict.status == Ending::Scored && limits(terms).is_some();
+    is_reserved.then(|| Counted::by(terms, &entry.board))
+}
+
+/// The condition that a submission is unfinished and counted there, or nowhere.
+pub(crate) fn unended(counted: Option<&Counted>) -> Result<Condition, PortError> {
+    let mut condition = Condition {
+        text: "#status = :received AND attribute_not_exists(#counted)",
+        names: &["status", COUNTED],
+        values: vec![("received", text(items::RECEIVED))],
+    };
+    if let Some(counted) = counted {
+        condition.text = "#status = :received AND #counted = :counted";
+        condition.values.push(("counted", text(counted.text()?)));
+    }
+    Ok(condition)
+}
+
+/// Whose submission is counted.
+struct Whose<'a> {
+    benchmark: &'a str,
+    submitter: &'a str,
+    received_at: Timestamp,
+}
+
+impl Table {
+    /// Counts one more, unless that is one too many, or one less.
+    fn counting(&self, whose: &Whose<'_>, counted: &Counted, n: i64, limits: Limits) -> [Operation; 2] {
+        let board = &counted.board(whose.benchmark);
+        let one = |key, limit: Option<u64>| {
+            let below = limit.map(|limit| Condition {
+                text: "attribute_not_exists(#n_scored) OR #n_scored < :limit",
+                names: &["n_scored"],
+                values: vec![("limit", count(limit))],
+            });
+            let change = Change {
+                set: vec![("schema".into(), count(items::SCHEMA.into()))],
+                add: Some(("n_scored", n)),
+                condition: below,
+                ..Change::default()
+            };
+            self.update(key, change)
+        };
+        let day = Key::day_count(board, whose.submitter, &whose.received_at.day());
+        let total = Key::total_count(board, whose.submitter);
+        [
+            (Step::TotalCount, one(total, limits.total)),
+            (Step::DayCount, one(day, limits.daily)),
+        ]
+    }
+
+    /// From where a submission is counted to where it is to be counted.
+    fn recounting(
+        &self,
+        whose: &Whose<'_>,
+        from: Option<&Counted>,
+        to: Option<(&Counted, Limits)>,
+    ) -> Vec<Operation> {
+        if from == to.map(|(to, _)| to) {
+            return Vec::new();
+        }
+        let less = from.map(|from| self.counting(whose, from, -1, Limits::default()));
+        let more = to.map(|(to, limits)| self.counting(whose, to, 1, limits));
+        less.into_iter().chain(more).flatten().collect()
+    }
+
+    /// Counts a submission before it is evaluated: the table's [`Leaderboards::reserve`].
+    pub(crate) async fn count_in(
+        &self,
+        submission: &Submission,
+        terms: &Terms,
+    ) -> Result<Option<OverLimit>, PortError> {
+        let Some(limits) = limits(terms) else {
+            return Ok(None);
+        };
+        let mut entry = submission.entry();
+        entry.board.round.clone_from(&terms.round);
+        let whose = Whose {
+            benchmark: &entry.board.benchmark,
+            submitter: &entry.submitter,
+            received_at: entry.received_at,
+        };
+        let to = Counted::by(terms, &entry.board);
+        let mut from = None;
+        let mut retry = Retry::of(format!("submission `{}`", entry.id));
+        loop {
+            let counted = Change {
+                set: vec![(COUNTED.to_owned(), text(to.text()?))],
+                condition: Some(unended(from.as_ref())?),
+                ..Change::default()
+            };
+            let key = Key::submission(whose.benchmark, &entry.id);
+            let mut operations = vec![(Step::Submission, self.update(key, counted))];
+            operations.extend(self.recounting(&whose, from.as_ref(), Some((&to, limits))));
+            match self.transact(operations).await {
+                Ok(()) => return Ok(None),
+                Err(Cancelled::Condition(Step::Submission)) => {
+                    match self.unfinished_count(whose.benchmark, &entry.id).await? {
+                        // an earlier delivery has counted it
+                        Some(Some(there)) if there == to => return Ok(None),
+                        Some(there) => from = there,
+                        // it has ended: whoever records it finds that
+                        None => return Ok(None),
+                    }
+                    retry.changed().await?;
+                }
+                Err(Cancelled::Condition(Step::DayCount | Step::TotalCount)) => {
+                    if let Some(over) = self.over_limit(&entry, terms).await? {
+                        return Ok(Some(over));
+                    }
+                    retry.changed().await?;
+                }
+                Err(cancelled) => retry.cancelled(cancelled).await?,
+            }
+        }
+    }
+
+    /// Where an unfinished submission is counted; `None` when there is no unfinished one.
+    pub(crate) async fn unfinished_count(
+        &self,
+        benchmark: &str,
+        id: &SubmissionId,
+    ) -> Result<Option<Option<Counted>>, PortError> {
+        let item = self.item(Key::submission(benchmark, id)).await?;
+        let Some(item) = item.filter(|item| string(item, "status") == Some(items::RECEIVED)) else {
+            return Ok(None);
+        };
+        let counted = string(&item, COUNTED).map(serde_json::from_str).transpose();
+        counted.map(Some).map_err(|error| PortError::Malformed {
+            what: format!("submission `{id}`"),
+            why: format!("`{COUNTED}`: {error}"),
+        })
+    }
+
+    /// The operations on counts when a submission ends that is `counted` so far, and the attribute that goes with them.
+    pub(crate) fn ending_count(
+        &self,
+        receipt: &Receipt,
+        hosted: &Descriptor,
+        entry: &Entry,
+        terms: &Terms,
+        counted: Option<&Counted>,
+    ) -> (Vec<Operation>, Option<&'static str>) {
+        let whose = Whose {
+            benchmark: &entry.board.benchmark,
+            submitter: &entry.submitter,
+            received_at: entry.received_at,
+        };
+        let limits = terms.limits.filter(|_| receipt.verdict.is_counted(hosted));
+        let here = Counted::by(terms, &entry.board);
+        let to = limits.map(|limits| (&here, limits));
+        let is_given_back = counted.is_some() && to.is_none();
+        let operations = self.recounting(&whose, counted, to);
+        (operations, is_given_back.then_some(COUNTED))
+    }
+
+    /// The limit of a submission's terms that is used up, if one is.
+    pub(crate) async fn over_limit(
+        &self,
+        entry: &Entry,
+        terms: &Terms,
+    ) -> Result<Option<OverLimit>, PortError> {
+        let usage = self
+            .usage(&terms.counter(&entry.board), &entry.submitter, entry.received_at)
+            .await?;
+        Ok(terms.over_limit(usage))
+    }
+}
+
+fn string<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
+    item.get(name)?.as_s().ok().map(String::as_str)
+}

@@ -1,0 +1,89 @@
+//! What every table must do with submissions that are counted before they are evaluated.
+
+use super::contract::Outcome;
+use super::contract_maintenance::Story;
+use super::leaderboard::{Board, Recorded, Submission, Usage};
+use super::maintenance::Maintenance;
+use crate::Timestamp;
+use crate::challenge::{Limits, OverLimit, Ranking, Together};
+use crate::rejection::Reason;
+use crate::verdict::Verdict;
+
+/// Places are kept while uploads are evaluated, once each, and given back where no score comes of it.
+pub(super) async fn places(table: &impl Maintenance, benchmark: &str) -> Outcome {
+    let mut story = Story::new(table, benchmark, "places", Ranking::Best);
+    let (daily, total) = (Some(5), Some(2));
+    story.terms.limits = Some(Limits { daily, total });
+    let at = Timestamp::from_unix_millis(1);
+    let usage = async |board: &Board| {
+        let used = table.usage(board, "ada", at).await?;
+        assert_eq!(used.day, used.total);
+        Ok::<_, crate::ports::PortError>(used.total)
+    };
+    let over = Some(OverLimit {
+        limit: 2,
+        count: 2,
+        is_daily: false,
+    });
+
+    let mut receipts = Vec::new();
+    let mut submissions: Vec<Submission> = Vec::new();
+    for at in 1..=3 {
+        let receipt = story.receipt("ada", at, Some(0.5)).await?;
+        let known = table.submission(benchmark, &receipt.submission).await?;
+        submissions.push(known.ok_or("it was received")?);
+        receipts.push(receipt);
+    }
+    let reserve = async |n: usize| table.reserve(&submissions[n], &story.terms).await;
+    for n in [0, 0, 1, 1] {
+        assert_eq!(
+            reserve(n).await?,
+            None,
+            "each once, however often its event comes"
+        );
+    }
+    assert_eq!(reserve(2).await?, over, "two are being evaluated");
+    assert_eq!(usage(&story.board).await?, 2);
+    assert!(story.top().await?.is_empty());
+
+    // the first is scored, the second fails, so that its place is the third's
+    assert_eq!(story.end(&receipts[0]).await?, Recorded::Now);
+    assert_eq!(reserve(2).await?, over);
+    let reason = Reason::new("organizer_fault", "", "the platform's");
+    receipts[1].verdict = Verdict::failed(benchmark, "places", reason);
+    let limits = story.terms.limits.take(); // whoever gives an upload up knows of no limit
+    assert_eq!(story.end(&receipts[1]).await?, Recorded::Now);
+    story.terms.limits = limits;
+    assert_eq!(usage(&story.board).await?, 1);
+    let reserve = async |n: usize| table.reserve(&submissions[n], &story.terms).await;
+    assert_eq!(reserve(2).await?, None);
+    assert_eq!(story.end(&receipts[2]).await?, Recorded::Now);
+    assert!(matches!(story.end(&receipts[2]).await?, Recorded::Before(_)));
+    assert_eq!(usage(&story.board).await?, 2);
+    assert_eq!(reserve(0).await?, None, "it has ended: nothing is counted");
+    assert_eq!(usage(&story.board).await?, 2);
+
+    // the board counts with others from here on: the place moves
+    story.terms.limits = Some(Limits {
+        daily: Some(5),
+        total: None,
+    });
+    let fourth = story.receipt("ada", 4, Some(0.25)).await?;
+    let known = table.submission(benchmark, &fourth.submission).await?;
+    let known = known.ok_or("it was received")?;
+    assert_eq!(table.reserve(&known, &story.terms).await?, None);
+    assert_eq!(usage(&story.board).await?, 3);
+    story.terms.together = Some(Together {
+        evaluation: "places of both".into(),
+        leaderboards: vec!["places".into(), "others".into()],
+    });
+    let counter = story.terms.counter(&story.board);
+    assert_eq!(table.reserve(&known, &story.terms).await?, None);
+    assert_eq!((usage(&story.board).await?, usage(&counter).await?), (2, 1));
+    assert_eq!(story.end(&fourth).await?, Recorded::Now);
+    assert_eq!(
+        table.usage(&counter, "ada", at).await?,
+        Usage { day: 1, total: 1 }
+    );
+    Ok(())
+}

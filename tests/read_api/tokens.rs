@@ -1,0 +1,88 @@
+//! How long a token of the read API is valid.
+
+use dataperf::Timestamp;
+use dataperf_aws::Token;
+
+use super::{EXPIRED, Reading};
+use crate::world::World;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_is_valid_until_it_expires() {
+    let world = World::new().await;
+    let create = |more: &[&str]| {
+        let ran = world.command(&[&["token", "create", "--organizer"], more].concat());
+        assert_eq!(ran.code, 0, "{ran:?}");
+        ran.json()
+    };
+    let days = |token: &serde_json::Value| {
+        let until: Timestamp = token["expires_at"].as_str().unwrap().parse().unwrap();
+        (until.unix_millis() - dataperf_aws::now().unix_millis() + 43_200_000) / 86_400_000
+    };
+    let (usual, week) = (create(&[]), create(&["--expires", "7"]));
+    assert_eq!((days(&usual), days(&week)), (90, 7));
+    for refused in ["0", "367", "never"] {
+        let ran = world.command(&["token", "create", "--organizer", "--expires", refused]);
+        assert_eq!(ran.code, 1, "{ran:?}");
+    }
+    let listed = world.command(&["token", "list"]).json();
+    let of_week = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|token| token["id"] == week["id"]);
+    // the table keeps whole seconds
+    let second = |token: &serde_json::Value| token["expires_at"].as_str().unwrap()[..19].to_owned();
+    assert_eq!(of_week.map(second), Some(second(&week)), "{listed}");
+    assert!(
+        listed
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|token| token["expired"] == false),
+        "{listed}"
+    );
+
+    let reading = Reading::of(world).await;
+    let refused = reading.ask(EXPIRED, "/api/v1/benchmarks").json();
+    assert_eq!(refused["code"], "expired_token", "{refused}");
+    assert!(
+        refused["detail"]
+            .as_str()
+            .unwrap()
+            .contains("dataperf token create"),
+        "{refused}"
+    );
+    let listed = reading.world.command(&["token", "list"]).json();
+    assert!(
+        listed
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|token| token["expired"] == true),
+        "{listed}"
+    );
+    // one from before tokens expired: so many days from when it was issued
+    let (old, recent) = (Token::of([8; 32]), Token::of([9; 32]));
+    for (token, issued_at) in [
+        (&old, Timestamp::from_unix_millis(1)),
+        (&recent, dataperf_aws::now()),
+    ] {
+        let attributes = [
+            ("pk", "token"),
+            ("sk", token.digest().as_str()),
+            ("role", "organizer"),
+            ("issued_at", &issued_at.to_string()),
+        ]
+        .map(|(name, value)| (name.to_owned(), dataperf_aws::text(value)));
+        let put = reading.world.clients.dynamodb.put_item().table_name("dataperf");
+        let put = put
+            .set_item(Some(attributes.into()))
+            .item("schema", dataperf_aws::count(1));
+        put.send().await.unwrap();
+        let known = reading.world.leaderboards().issued(token).await.unwrap().unwrap();
+        assert_eq!(
+            known.expires_at.unix_millis(),
+            issued_at.unix_millis() + 90 * 86_400_000
+        );
+    }
+}
