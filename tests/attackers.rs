@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use aws_sdk_s3::primitives::ByteStream;
 use aws_sdk_s3::types::StorageClass;
 use dataperf::ports::leaderboard::Leaderboards;
-use dataperf::{Benchmark as _, Ending, Receipt, benchmarks::speech_selection::SpeechSelection};
+use dataperf::{Benchmark as _, Ending, Receipt};
+use dataperf_benchmarks::speech_selection::SpeechSelection;
 use dataperf_local::{Config, Storm};
 use futures_util::{StreamExt, stream};
 

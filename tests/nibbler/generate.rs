@@ -100,7 +100,7 @@ async fn a_file_that_takes_longer_than_one_run_goes_on() {
         "{lines:?}"
     );
     assert_eq!((lines.len(), nibbler.n_taken("ada").await), (6, 6));
-    assert_eq!(nibbler.world.cloud.images().n_requests(), 6, "none is made twice");
+    assert_eq!(nibbler.world.images.n_requests(), 6, "none is made twice");
     let snapshot = nibbler.world.cloud.snapshot().await.unwrap();
     let runs = &snapshot.functions[GENERATE];
     assert_eq!(runs.n_succeeded, 6, "one for each set");

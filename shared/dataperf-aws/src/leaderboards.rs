@@ -37,6 +37,7 @@ impl Table {
     async fn ending(
         &self,
         receipt: &Receipt,
+        hosted: &Descriptor,
         json: &str,
         entry: &Entry,
         terms: &Terms,
@@ -58,7 +59,7 @@ impl Table {
             ("receipt".to_owned(), text(json)),
             ("finished_at".to_owned(), text(receipt.finished_at.to_string())),
         ]);
-        let (counts, given_back) = self.ending_count(receipt, entry, terms, counted);
+        let (counts, given_back) = self.ending_count(receipt, hosted, entry, terms, counted);
         let end = Change {
             set: whole,
             remove: given_back.into_iter().collect(),
@@ -213,7 +214,7 @@ impl Leaderboards for Table {
         let mut retry = Retry::of(format!("submission `{}`", receipt.submission));
         loop {
             let mut operations = self
-                .ending(receipt, &json, &entry, terms, counted.as_ref())
+                .ending(receipt, hosted, &json, &entry, terms, counted.as_ref())
                 .await?;
             operations.extend(rows::scored(self, &entry, Some(&spread), order).await?);
             match self.transact(operations).await {

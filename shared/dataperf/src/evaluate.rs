@@ -27,7 +27,9 @@ pub async fn evaluate<B: Benchmark, S: Bucket>(
     leaderboard: &str,
     artifact: &[u8],
 ) -> Result<Verdict, DatasetError> {
-    Ok(scored(dataset, leaderboard, artifact, &Admission::free()).await?.0)
+    Ok(scored(dataset, leaderboard, artifact, &Admission::free())
+        .await?
+        .0)
 }
 
 /// As [`evaluate`], with what is kept of a scored submission so that it can be compared with others: the object that
