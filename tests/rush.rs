@@ -47,11 +47,13 @@ async fn rush(n_submitters: usize) {
     assert!(world.cloud.n_throttled() > 0, "the table had enough of it");
     world.cloud.throttle_table(None); // what follows only reads
     let receipts = world.receipts(&sent).await;
-    let n_scored = receipts
+    let unscored: Vec<_> = receipts
         .values()
-        .filter(|receipt| receipt.verdict.status == Ending::Scored)
-        .count();
-    assert_eq!(n_scored, n_uploads());
+        .filter(|receipt| receipt.verdict.status != Ending::Scored)
+        .map(|receipt| &receipt.verdict.reasons)
+        .collect();
+    assert!(unscored.is_empty(), "{unscored:#?}");
+    assert_eq!(receipts.len(), n_uploads());
     assert_eq!(
         world.cloud.on_failure().await.unwrap().len(),
         0,

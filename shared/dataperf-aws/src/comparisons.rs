@@ -13,15 +13,16 @@ use bytes::Bytes;
 use dataperf::comparison::{Comparison, FIRST_BYTES, MAX_COUNTED_ROWS, MAX_ROWS, Rows};
 use dataperf::ports::PortError;
 use dataperf::ports::bucket::{Bucket, Got};
-use dataperf::ports::leaderboard::{Board, Leaderboards, Ranked};
+use dataperf::ports::leaderboard::{Board, Ranked};
 use dataperf::replicates::{HEAD_BYTES, Replicates};
 use dataperf::{Direction, SubmissionId};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 
-use crate::items::{SCHEMA, count, text};
+use crate::items::{Item, SCHEMA, count, text};
 use crate::keys::Key;
 use crate::query::Partition;
+use crate::rows::with_tries;
 use crate::runtime::now;
 use crate::{S3Bucket, Table};
 
@@ -73,18 +74,23 @@ fn due_key(board: &Board) -> Key {
     Key::new(due_partition(benchmark), format!("{leaderboard}#{round}"))
 }
 
+/// The mark of a board whose rows have changed.
+pub(crate) fn due_to_compare(board: &Board) -> Item {
+    let mut item = due_key(board).item();
+    item.insert("schema".into(), count(SCHEMA.into()));
+    item.insert("benchmark".into(), text(&board.benchmark));
+    item.insert("leaderboard".into(), text(&board.leaderboard));
+    item.insert("round".into(), text(&board.round));
+    item
+}
+
 impl Table {
     /// Marks a board whose rows have changed, so that it is compared within a minute. Says whether there was no mark before.
     ///
     /// # Errors
     /// [`PortError`].
     pub async fn mark_to_compare(&self, board: &Board) -> Result<bool, PortError> {
-        let mut item = due_key(board).item();
-        item.insert("schema".into(), count(SCHEMA.into()));
-        item.insert("benchmark".into(), text(&board.benchmark));
-        item.insert("leaderboard".into(), text(&board.leaderboard));
-        item.insert("round".into(), text(&board.round));
-        self.put_new(item).await
+        self.put_new(due_to_compare(board)).await
     }
 
     /// The boards of a benchmark whose comparison is due.
@@ -193,12 +199,7 @@ impl Comparer {
         results: &S3Bucket,
     ) -> Result<Comparison, PortError> {
         let at = now();
-        let series = table.series(board).await?;
-        let mut n_submissions = BTreeMap::new();
-        for entry in &series {
-            *n_submissions.entry(entry.submitter.clone()).or_insert(0) += 1;
-        }
-        let mut rows = table.top(board, MAX_ROWS).await?;
+        let (mut rows, mut n_submissions) = with_tries(table, board, MAX_ROWS).await?;
         let is_listed = |rows: &[Ranked]| {
             let stands = |id: &SubmissionId| rows.iter().any(|row| row.entry.id == *id);
             submission.is_none_or(stands)
@@ -206,15 +207,16 @@ impl Comparer {
         // a submission that does not stand on the board is waited for in vain, and not for long
         if !is_listed(&rows) {
             tokio::time::sleep(INDEX_LAG).await;
-            rows = table.top(board, MAX_ROWS).await?;
+            (rows, n_submissions) = with_tries(table, board, MAX_ROWS).await?;
         }
         let replicates = self.replicates(board, &rows, results).await?;
+        let newest = rows.iter().max_by_key(|row| row.entry.received_at);
         let rows = Rows {
             rows: &rows,
             replicates: &replicates,
             n_submissions: &n_submissions,
             direction,
-            dataset: series.last().and_then(|newest| newest.dataset),
+            dataset: newest.and_then(|newest| newest.entry.dataset),
         };
         Ok(Comparison::of(&rows, at))
     }

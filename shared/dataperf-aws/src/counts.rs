@@ -93,7 +93,7 @@ impl Table {
             });
             let change = Change {
                 set: vec![("schema".into(), count(items::SCHEMA.into()))],
-                add: Some(("n_scored", n)),
+                add: vec![("n_scored", n)],
                 condition: below,
                 ..Change::default()
             };

@@ -5,6 +5,7 @@ use dataperf::ports::maintenance::{Maintenance, Order, Ranking, Revised, Revisio
 use dataperf::ports::{PortError, async_trait};
 use dataperf::{Descriptor, Receipt, SubmissionId, Timestamp};
 
+use crate::comparisons::due_to_compare;
 use crate::items::{self, entry_item, text};
 use crate::keys::{Key, revisions_partition};
 use crate::leaderboards::receipt_json;
@@ -127,9 +128,11 @@ impl Maintenance for Table {
                 return Ok(Withdrawn::NothingToWithdraw(Some(submission)));
             };
             submission.withdrawn_at = Some(at);
-            let operations = self
+            let mut operations = self
                 .changed(&receipt, &submission.entry(), &receipt, None, order)
                 .await?;
+            let due = self.put(due_to_compare(&submission.board), None);
+            operations.push((Step::Other, due));
             match self.transact(operations).await {
                 Ok(()) => return Ok(Withdrawn::Now(submission)),
                 Err(cancelled) => retry.cancelled(cancelled).await?,

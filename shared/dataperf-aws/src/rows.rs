@@ -1,8 +1,11 @@
 //! Who stands on a board: the rows that change together with a submission.
 
+use std::collections::BTreeMap;
+
+use dataperf::Ending;
 use dataperf::challenge::Ranking;
 use dataperf::ports::PortError;
-use dataperf::ports::leaderboard::{Entry, rank_key_of, standing};
+use dataperf::ports::leaderboard::{Board, Entry, Ranked, rank_key_of, standing, with_shared_ranks};
 use dataperf::ports::maintenance::Order;
 
 use crate::items::{self, DATASET, Item, count, row_item, text};
@@ -15,6 +18,9 @@ use crate::table::{Change, Condition, Operation, Step, Table};
 /// Counts the changes of a submitter's row, also those that leave another submission standing: whoever works out anew
 /// which one stands can tell whether anything has changed meanwhile.
 const EDITION: &str = "edition";
+/// How many of a submitter's submissions to the board were scored, also those that do not stand on it. Rows of earlier versions
+/// don't have it.
+const N_SCORED: &str = "n_scored";
 
 /// The operations on the board when a submission is scored for the first time; its row keeps `spread`.
 pub(crate) async fn scored(
@@ -35,18 +41,16 @@ pub(crate) async fn scored(
     let mut row = row_item(Key::row(entry), entry, &rank);
     row.extend(attribute);
     let found = table.item(Key::row(entry)).await?;
-    if order.ranking == Ranking::Best
-        && found
-            .as_ref()
-            .is_some_and(|found| !is_of_same_dataset(&row, found))
-    {
+    if found.as_ref().is_some_and(|found| {
+        !found.contains_key(N_SCORED) || order.ranking == Ranking::Best && !is_of_same_dataset(&row, found)
+    }) {
         return changed(table, entry, spread, order).await;
     }
     let stands = found
         .as_ref()
         .is_none_or(|found| stands_before(&row, found, order.ranking));
     let mut change = Change {
-        add: Some((EDITION, 1)),
+        add: vec![(EDITION, 1), (N_SCORED, 1)],
         condition: Some(comparison(&row, order.ranking, stands)),
         ..Change::default()
     };
@@ -174,6 +178,7 @@ pub(crate) async fn changed(
         Some((line, rank)) => {
             let mut row = row_item(key, line, &rank);
             row.insert(EDITION.into(), count(seen.unwrap_or(0) + 1));
+            row.insert(N_SCORED.into(), count(n_scored(&lines)));
             if line.id == changed.id {
                 row.extend(spread.map(RowSpread::attribute).transpose()?);
             }
@@ -185,6 +190,40 @@ pub(crate) async fn changed(
         (Step::Row, row),
         (Step::Other, table.delete(Key::own_row(changed), None)),
     ])
+}
+
+fn n_scored(lines: &[Entry]) -> u64 {
+    let scored = lines.iter().filter(|line| line.ending == Some(Ending::Scored));
+    scored.count() as u64
+}
+
+/// The first rows of a board, and how many submissions to it were scored of each of their submitters.
+pub(crate) async fn with_tries(
+    table: &Table,
+    board: &Board,
+    max_rows: usize,
+) -> Result<(Vec<Ranked>, BTreeMap<String, u64>), PortError> {
+    let items = table.query_first(&Partition::ranking(board), max_rows).await?;
+    let mut n_tries = BTreeMap::new();
+    for item in &items {
+        let submitter = string(item, "submitter");
+        let n = if string(item, "sk") != submitter {
+            n_tries.get(submitter).copied().unwrap_or(0) + 1 // all rank: a row for each submission
+        } else if item.contains_key(N_SCORED) {
+            reader::counted(Some(item))?
+        } else {
+            let history = Partition::of(history_partition(&board.benchmark, submitter));
+            let lines = table.query(&history).await?;
+            let lines: Result<Vec<Entry>, PortError> = lines.iter().map(reader::entry).collect();
+            let mut lines = lines?;
+            lines.retain(|line| line.board == *board);
+            n_scored(&lines)
+        };
+        n_tries.insert(submitter.to_owned(), n);
+    }
+    let entries: Result<Vec<Entry>, PortError> = items.iter().map(reader::entry).collect();
+    let entries = table.with_datasets(entries?).await?;
+    Ok((with_shared_ranks(entries, None), n_tries))
 }
 
 fn unchanged(seen: Option<u64>) -> Condition {

@@ -114,8 +114,8 @@ pub struct Change {
     pub set: Vec<(String, AttributeValue)>,
     /// Attributes that go.
     pub remove: Vec<&'static str>,
-    /// Adds to this count.
-    pub add: Option<(&'static str, i64)>,
+    /// Adds to these counts.
+    pub add: Vec<(&'static str, i64)>,
     /// What must hold for it.
     pub condition: Option<Condition>,
 }
@@ -295,10 +295,16 @@ impl Table {
         if !removals.is_empty() {
             clauses.push(format!("REMOVE {}", removals.join(", ")));
         }
-        if let Some((counter, n)) = add {
-            clauses.push(format!("ADD #{counter} :added"));
+        let additions: Vec<String> = add
+            .iter()
+            .map(|(counter, _)| format!("#{counter} :add_{counter}"))
+            .collect();
+        if !additions.is_empty() {
+            clauses.push(format!("ADD {}", additions.join(", ")));
+        }
+        for (counter, n) in add {
             names.insert(format!("#{counter}"), counter.to_owned());
-            values.insert(":added".into(), AttributeValue::N(n.to_string()));
+            values.insert(format!(":add_{counter}"), AttributeValue::N(n.to_string()));
         }
         names.extend(remove.iter().map(|name| (format!("#{name}"), (*name).to_owned())));
         for (name, value) in set {

@@ -89,7 +89,7 @@ pub struct Rows<'a> {
     /// What is kept of each submission, where it was found.
     pub replicates: &'a BTreeMap<SubmissionId, Arc<Replicates>>,
     /// Scored submissions of each submitter to the board.
-    pub n_submissions: &'a BTreeMap<String, u32>,
+    pub n_submissions: &'a BTreeMap<String, u64>,
     /// Which scores are better.
     pub direction: Direction,
     /// The data set that the board is scored with.
@@ -252,7 +252,7 @@ impl Rows<'_> {
         let line = Line {
             ranks: None,
             interval: None,
-            n_submissions: n_submissions.unwrap_or(1),
+            n_submissions: n_submissions.map_or(1, |n| u32::try_from(n).unwrap_or(u32::MAX)),
             is_above_baselines: None,
         };
         (row.entry.id.clone(), line)

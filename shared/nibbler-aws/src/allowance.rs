@@ -158,7 +158,7 @@ impl Allowance<'_> {
         };
         let counted = Change {
             set: vec![("schema".into(), count(SCHEMA.into()))],
-            add: Some((N_TAKEN, 1)),
+            add: vec![(N_TAKEN, 1)],
             condition: Some(below),
             ..Change::default()
         };
@@ -279,7 +279,7 @@ impl Allowance<'_> {
         let mut retry = Retry::of(format!("set `{thing}`"));
         loop {
             let one_less = Change {
-                add: Some((N_TAKEN, -1)),
+                add: vec![(N_TAKEN, -1)],
                 ..Change::default()
             };
             let mark = Key::new(self.marks(submission), thing);
