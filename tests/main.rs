@@ -11,6 +11,7 @@ mod baselines;
 mod books;
 mod caretaking;
 mod challenges;
+mod comparisons;
 mod contracts;
 
 mod demo;

@@ -1,0 +1,170 @@
+//! What a rank is worth: a board is compared after its scores, whatever breaks on the way, and everybody reads the result.
+
+use dataperf_local::{Config, Moment};
+use serde_json::{Value, json};
+
+use crate::layout::{Layout, TARGETS};
+use crate::nothing_lost::{key, one_process_a_run};
+use crate::project::BENCHMARK;
+use crate::read_api::{ANONYMOUS, Reading};
+use crate::world::{CARETAKER, World, board, with_caretaker};
+
+const BOARD: &str = "/api/v1/benchmarks/speech-selection/leaderboards/en-25";
+
+/// A contest of 32 clips a word, and a read API: the demo's boards have fewer than an interval takes.
+async fn reading(change: impl FnOnce(&mut Config)) -> Reading {
+    let world = World::without_dataset(|config| {
+        with_caretaker(config);
+        change(config);
+    })
+    .await;
+    let mut layout = Layout::new(16);
+    layout.repeat_eval(8);
+    let out = world.scratch().join("compared");
+    layout.import(world.scratch(), &out).unwrap();
+    world.publish(&out);
+    Reading::of(world).await
+}
+
+/// A submission that obeys the rules, a different one for each `n` below 12; every third has the words mixed up.
+fn submission(n: usize) -> Vec<u8> {
+    let train = Layout::new(16).train;
+    let clip = |word: usize, n: usize| train.targets[TARGETS[word]][n % 4].clone();
+    let mut targets = serde_json::Map::new();
+    for word in 0..2 {
+        let ids = if n % 3 == 2 && word == 1 {
+            vec![]
+        } else {
+            vec![clip(word, n)]
+        };
+        targets.insert(TARGETS[word].into(), ids.into());
+    }
+    json!({ "targets": targets, "nontargets": [train.nontargets[n % 4]] })
+        .to_string()
+        .into_bytes()
+}
+
+/// Lets the caretaker have due boards compared, and waits for it.
+async fn compare(world: &World) {
+    let event = json!({"source": "aws.events", "task": "compare"});
+    world.cloud.invoke(CARETAKER, &event).await.unwrap();
+    world.settle().await;
+    let due = world.leaderboards().boards_to_compare(BENCHMARK).await.unwrap();
+    assert_eq!(due, [], "all are compared");
+}
+
+/// The board as anybody reads it.
+fn shown(reading: &Reading) -> Value {
+    reading.ask(ANONYMOUS, BOARD).json()
+}
+
+fn rows(board: &Value) -> &[Value] {
+    board["rows"].as_array().unwrap()
+}
+
+/// The row of a submitter.
+fn row<'a>(board: &'a Value, submitter: &str) -> &'a Value {
+    let row = rows(board).iter().find(|row| row["submitter"] == submitter);
+    row.unwrap_or_else(|| panic!("{submitter}: {board:#}"))
+}
+
+fn interval(row: &Value) -> (u64, u64) {
+    let end = |n: usize| {
+        row["rank_interval"][n]
+            .as_u64()
+            .unwrap_or_else(|| panic!("{row:#}"))
+    };
+    (end(0), end(1))
+}
+
+/// Every row is compared as it stands now, and its rank is in its interval.
+fn assert_compared(board: &Value) {
+    for row in rows(board) {
+        let (first, last) = interval(row);
+        assert!(first <= last && last <= rows(board).len() as u64, "{row:#}");
+        // equal scores share the first of their ranks, and their intervals begin there or before
+        assert!(first <= row["rank"].as_u64().unwrap(), "{board:#}");
+        let [low, high] = [0, 1].map(|n| row["interval"][n].as_f64().unwrap());
+        let score = row["score"].as_f64().unwrap();
+        assert!(low <= score && score <= high, "{row:#}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_board_is_compared_after_its_scores() {
+    let reading = reading(|_| ()).await;
+    let world = &reading.world;
+    for (n, submitter) in ["ada", "bo", "cy", "dan"].into_iter().enumerate() {
+        world.put(&key(submitter, n), submission(n.min(2))).await; // Dan has Cy's file
+    }
+    for n in 4..6 {
+        world.put(&key("ada", n), submission(0)).await; // the same file again and again
+    }
+    world.settle().await;
+    compare(world).await;
+    let board = shown(&reading);
+    assert_eq!(rows(&board).len(), 4);
+    assert_compared(&board);
+    let tries = |submitter| row(&board, submitter)["n_submissions"].as_u64().unwrap();
+    assert_eq!(["ada", "bo", "cy", "dan"].map(tries), [3, 1, 1, 1]);
+    let [cy, dan] = ["cy", "dan"].map(|submitter| interval(row(&board, submitter)));
+    assert_eq!(cy, dan, "identical predictions are a tie");
+    assert!(cy.0 < cy.1, "{cy:?}");
+
+    // A row that goes changes what the others may be.
+    let withdrawn = row(&board, "bo")["submission"].as_str().unwrap().to_owned();
+    let ran = world.command(&["withdraw", BENCHMARK, &withdrawn]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    compare(world).await;
+    let board = shown(&reading);
+    assert_eq!(rows(&board).len(), 3);
+    assert_compared(&board);
+}
+
+/// One submission has nothing to be compared with: it is first, surely.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_board_of_one_row() {
+    let reading = reading(|_| ()).await;
+    reading.world.put(&key("ada", 0), submission(0)).await;
+    reading.world.settle().await;
+    compare(&reading.world).await;
+    let board = shown(&reading);
+    assert_eq!(interval(row(&board, "ada")), (1, 1));
+    assert_compared(&board);
+}
+
+/// The function is killed at every moment of comparing: what is redelivered or the caretaker compares all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_comparison_killed_at_any_moment() {
+    let reading = reading(one_process_a_run).await;
+    let world = &reading.world;
+    world.put(&key("ada", 0), submission(0)).await;
+    world.settle().await;
+    let (faults, mut n_killed) = (world.cloud.faults(), 0);
+    'all: for n in 1.. {
+        for moment in [Moment::Before(n), Moment::After(n)] {
+            let submitter = format!("s{}", n_killed % 3);
+            faults.kill_no_more(BENCHMARK);
+            world.put(&key(&submitter, n_killed), submission(n_killed)).await;
+            world.settle().await;
+            world
+                .leaderboards()
+                .mark_to_compare(&board("en-25"))
+                .await
+                .unwrap();
+            faults.kill_at(BENCHMARK, moment);
+            let event = json!({"source": "aws.events", "task": "compare"});
+            world.cloud.invoke(CARETAKER, &event).await.unwrap();
+            world.settle().await;
+            if faults.kill_no_more(BENCHMARK) {
+                break 'all; // it had ended before its turn came
+            }
+            n_killed += 1;
+            compare(world).await;
+            let board = shown(&reading);
+            assert_eq!(rows(&board).len(), 1 + n_killed.min(3));
+            assert_compared(&board);
+        }
+    }
+    assert!(n_killed >= 6, "comparing makes some requests: {n_killed}");
+}
