@@ -15,7 +15,7 @@ NIBBLER = "adversarial-nibbler"
 # Functions that are no benchmark's.
 SERVANTS = {"caretaker", "leaderboards"}
 # What the caretaker needs of each benchmark in the table.
-CARETAKER_PARTITIONS = ("submission#*", "submitter#*", "unfinished*", "failed*", "sweep")
+CARETAKER_PARTITIONS = ("submission#*", "submitter#*", "unfinished*", "failed*", "count#*", "sweep")
 RECORD_KEYS = {"eventVersion", "eventSource", "awsRegion", "eventTime", "eventName", "userIdentity", "s3"}
 OBJECT_KEYS = {"key", "size", "eTag", "versionId", "sequencer"}
 

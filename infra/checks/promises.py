@@ -44,8 +44,8 @@ RESERVABLE = 1000 - 100
 STREAM_SECONDS = 24 * 3600
 # The attribute that the table's time to live is on: shared/dataperf-aws/src/tokens.rs writes it, and nothing else may.
 EXPIRES = "expires_seconds"
-# Partitions that the caretaker may touch: what a submission has that fails, and the sweep's own.
-CARETAKER_KINDS = {"submission#*", "submitter#*", "unfinished*", "failed*", "sweep", "quota#*", "taken#*", "set#*"}
+# Partitions that the caretaker may touch: what a submission has that fails, boards that are due to be compared, and the sweep's own.
+CARETAKER_KINDS = {"submission#*", "submitter#*", "unfinished*", "failed*", "count#*", "compare", "sweep", "quota#*", "taken#*", "set#*"}
 # Where the size of the largest artifact of each benchmark is written.
 ARTIFACT_LIMIT = re.compile(r"const MAX(?:_ARTIFACT)?_BYTES: u64 = (\d+) << (\d+);")
 ARTIFACT_LIMIT_FILES = ("shared/benchmarks/*/mod.rs", "shared/nibbler/src/artifacts/*.rs")
@@ -88,7 +88,7 @@ def broken_by_statement(benchmark, statement, existing_arns):
                 yield f"`{sid}` allows `{resource}`, which is not the prefix `{prefix}` of a bucket made here"
             elif not benchmark and not any(f"-{bucket}-" in resource for bucket in CARETAKER_OBJECTS):
                 yield f"`{sid}` allows `{resource}`, but objects of {sorted(CARETAKER_OBJECTS)} are all that a role for all may touch"
-        elif resource.removesuffix(":*") not in existing_arns:
+        elif resource.removesuffix(":*").removesuffix("/index/ranking") not in existing_arns:
             yield f"`{sid}` allows `{resource}`, which is nothing made here"
 
 

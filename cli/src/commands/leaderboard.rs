@@ -179,6 +179,7 @@ pub(crate) struct Shown {
 
 impl Shown {
     /// Whether all rows that can be compared have been; true where none can be.
+    #[cfg(feature = "local")]
     pub(crate) fn is_compared(&self) -> bool {
         let can_be = descriptor(&self.board.benchmark).is_ok_and(|hosted| hosted.kinds.is_empty());
         !can_be
