@@ -151,16 +151,16 @@ impl Comparison {
             for ((&place, entry), of_row) in places.iter().zip(&entries).zip(&intervals) {
                 let line = &mut lines[place].1;
                 let (worse, better) = score_interval(entry.score, entry.deviations).unwrap_or_default();
-                line.interval = Some(if sign < 0.0 {
+                line.interval = Some(widened(if sign < 0.0 {
                     (0.0 - better, 0.0 - worse)
                 } else {
                     (worse, better)
-                });
+                }));
                 line.ranks = Some((of_row.first, of_row.last + n_missing as u32));
                 line.is_above_baselines = of_row.is_above_baselines;
                 n_best += usize::from(entry.is_ranked && of_row.first == 1);
             }
-            resolution = Compared::resolution(&intervals);
+            resolution = Compared::resolution(&intervals).map(|smallest| widened((0.0, smallest)).1);
         }
         Self {
             summary: Summary {
@@ -178,6 +178,18 @@ impl Comparison {
             lines,
         }
     }
+}
+
+/// An interval with its ends moved outward to two digits of its width: the digits after them say nothing about the submission, and
+/// would be equations for hidden labels.
+fn widened((low, high): (f64, f64)) -> (f64, f64) {
+    let width = high - low;
+    if width <= 0.0 {
+        return (low, high);
+    }
+    let n_decimals = (1.0 - width.log10().floor()).clamp(0.0, 12.0);
+    let unit = 10_f64.powi(n_decimals as i32);
+    ((low * unit).floor() / unit, (high * unit).ceil() / unit)
 }
 
 /// What has been read of a comparison: the summary, and some rows' lines.
@@ -310,3 +322,18 @@ fn why_none(found: &[Option<&Arc<Replicates>>], compared: &[&Arc<Replicates>]) -
 }
 
 const _: () = assert!(N_DRAWS == 1_000, "the documents say how many draws there are");
+
+#[cfg(test)]
+#[allow(clippy::float_cmp, reason = "decimals are read back as they are written")]
+mod tests {
+    use super::widened;
+
+    #[test]
+    fn ends_have_two_digits_of_the_width() {
+        assert_eq!(widened((0.394_409_62, 0.489_695_12)), (0.394, 0.49));
+        assert_eq!(widened((0.123_456, 0.623_456)), (0.12, 0.63));
+        assert_eq!(widened((-0.000_123_4, 0.000_001)), (-0.000_13, 0.000_01));
+        assert_eq!(widened((12.3, 45.6)), (12.0, 46.0));
+        assert_eq!(widened((0.123_456, 0.123_456)), (0.123_456, 0.123_456));
+    }
+}
