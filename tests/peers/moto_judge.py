@@ -172,8 +172,8 @@ class Judge:
         caretaker, other = self.function("caretaker")
         try:
             event = self.upload("ada", artifact)
-            expect(evaluator.call(event) == {"recorded": 1, "repeated": 0}, "the first delivery records")
-            expect(evaluator.call(event) == {"recorded": 0, "repeated": 1}, "the second changes nothing")
+            expect(evaluator.call(event) == {"recorded": 1, "repeated": 0, "handed_over": 0}, "the first delivery records")
+            expect(evaluator.call(event) == {"recorded": 0, "repeated": 1, "handed_over": 0}, "the second changes nothing")
             [receipt] = self.receipts("ada")
             expect(abs(receipt["score"] - expected[name]["score"]) < 1e-9, receipt)
             evaluator.call(self.upload("bo", b"{"))
@@ -187,7 +187,7 @@ class Judge:
             message = {"messageId": "m", "eventSource": "aws:sqs", "body": json.dumps(record)}
             expect(caretaker.call({"Records": [message]}) == {"batchItemFailures": []}, "the caretaker does its message")
             expect([r["reasons"][0]["code"] for r in self.receipts("cy")] == ["time_limit"], self.receipts("cy"))
-            expect(evaluator.call(given_up) == {"recorded": 0, "repeated": 1}, "a late delivery finds it ended")
+            expect(evaluator.call(given_up) == {"recorded": 0, "repeated": 1, "handed_over": 0}, "a late delivery finds it ended")
 
             swept = caretaker.call({"source": "aws.events", "detail-type": "Scheduled Event"})
             expect(swept[BENCHMARK] == {"evaluated_again": 0, "given_up": 0}, swept)
