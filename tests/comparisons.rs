@@ -168,3 +168,67 @@ async fn a_comparison_killed_at_any_moment() {
     }
     assert!(n_killed >= 6, "comparing makes some requests: {n_killed}");
 }
+
+/// A row of an earlier version has no replicates. It takes its place in the ranks of the others, and scoring the board again mends it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_row_without_replicates_is_compared_once_it_is_scored_again() {
+    let reading = reading(one_process_a_run).await; // no process keeps what it has read
+    let world = &reading.world;
+    let mut sent = Vec::new();
+    for (n, submitter) in ["ada", "bo", "cy"].into_iter().enumerate() {
+        sent.push(world.put(&key(submitter, n), submission(n)).await);
+    }
+    world.settle().await;
+    let object = format!("{BENCHMARK}/_/_replicates/{}", sent[1].id());
+    let delete = world.clients.s3.delete_object().bucket("results").key(object);
+    delete.send().await.unwrap();
+    let mark = async || {
+        let marked = world.leaderboards().mark_to_compare(&board("en-25")).await;
+        marked.unwrap();
+    };
+    mark().await;
+    compare(world).await;
+    let before = shown(&reading);
+    assert_eq!(before["comparison"]["n_missing"], 1);
+    assert!(row(&before, "bo")["rank_interval"].is_null(), "{before:#}");
+    let (first, last) = interval(row(&before, "ada"));
+    assert!(last > first, "Bo's true rank is not known: {before:#}");
+
+    let ran = world.command(&["rescore", BENCHMARK, "en-25"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    world.settle().await;
+    mark().await;
+    compare(world).await;
+    let after = shown(&reading);
+    assert_eq!(after["comparison"]["n_missing"], 0);
+    assert_compared(&after);
+}
+
+/// Scores of another data set can't be compared: such rows have no interval and are in nobody's way.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rows_of_different_data_sets_are_not_compared() {
+    let reading = reading(|_| ()).await;
+    let world = &reading.world;
+    for (n, submitter) in ["ada", "bo"].into_iter().enumerate() {
+        world.put(&key(submitter, n), submission(n)).await;
+    }
+    world.settle().await;
+    let mut layout = Layout::new(16);
+    layout.repeat_eval(6);
+    let out = world.scratch().join("other");
+    layout.import(world.scratch(), &out).unwrap();
+    world.replace(&out);
+    world.put(&key("cy", 2), submission(2)).await;
+    world.settle().await;
+    compare(world).await;
+    let board = shown(&reading);
+    for submitter in ["ada", "bo"] {
+        let row = row(&board, submitter);
+        assert_eq!(row["is_of_other_dataset"], true);
+        assert!(
+            row["rank_interval"].is_null() && row["interval"].is_null(),
+            "{row:#}"
+        );
+    }
+    assert_eq!(interval(row(&board, "cy")), (1, 1));
+}

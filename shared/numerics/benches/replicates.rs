@@ -1,5 +1,5 @@
 //! What a score's 1,000 draws and a board's rank intervals take, at the sizes of the benchmarks. Run with
-//! `cargo bench -p dataperf-numerics --bench replicates`; `tests/peers/replicates_speed.py` is the same in NumPy.
+//! `cargo bench -p dataperf-numerics --bench replicates`; `tests/peers/replicates_speed.py` is the same in `NumPy`.
 #![allow(missing_docs)]
 
 use dataperf_numerics::bootstrap::{Answers, ItemMetric, LANES, N_BATCHES, N_DRAWS, Resampler};
