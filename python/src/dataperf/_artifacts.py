@@ -1,0 +1,88 @@
+"""From lists, dictionaries, arrays and data frames to the file that a benchmark takes.
+
+NumPy and pandas are not needed: an array is what has `tolist`, a data frame what has `columns` and `to_csv`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any, Union
+
+Artifact = Union[bytes, str, "os.PathLike[str]", list, tuple, dict, Any]
+"""What can be submitted.
+
+- `bytes`: the file's content; `str` or a path: the file.
+- A dictionary: the JSON document, with arrays and tuples as lists.
+- A list, a tuple or an array with one axis: the ids of `selection`, the order of `debugging`.
+- An array with two axes: for `data-acquisition`, `(n_markets, n_sellers)` numbers of rows.
+- A data frame: for `selection` with the columns `id` and perhaps `label`, for `curation` `label,f0,f1,...`.
+- A pair of arrays: for `curation`, `(n,)` labels and `(n, n_features)` features.
+"""
+
+LISTS = {"selection": "ids", "debugging": "order"}
+
+
+def to_file(benchmark: str, artifact: Artifact) -> tuple[bytes, str]:
+    """The file's content and the end of its name."""
+    if isinstance(artifact, bytes):
+        return artifact, _suffix(artifact)
+    if isinstance(artifact, (str, os.PathLike)):
+        path = Path(artifact)
+        return path.read_bytes(), path.suffix
+    if _is_frame(artifact):
+        if benchmark not in ("selection", "curation"):
+            raise TypeError(f"`{benchmark}` takes no data frame: give a dictionary, a list, or the file")
+        return artifact.to_csv(index=False).encode(), ".csv"
+    if benchmark == "curation" and isinstance(artifact, (list, tuple)) and len(artifact) == 2:
+        return _table(*map(_plain, artifact)), ".csv"
+    plain = _plain(artifact)
+    if benchmark == "data-acquisition" and isinstance(plain, list):
+        if not all(isinstance(row, list) for row in plain):
+            raise TypeError("`data-acquisition` takes an array with two axes: (n_markets, n_sellers) numbers of rows")
+        plain = {str(market): counts for market, counts in enumerate(plain)}
+    if isinstance(plain, list):
+        if benchmark not in LISTS:
+            raise TypeError(f"`{benchmark}` takes no list: give a dictionary or the file")
+        plain = {LISTS[benchmark]: plain}
+    if not isinstance(plain, dict):
+        raise TypeError(f"a {type(artifact).__name__} is no artifact: give a dictionary, a list, an array, a data frame, or a file")
+    return json.dumps(plain, ensure_ascii=False, allow_nan=False).encode(), ".json"
+
+
+def _suffix(content: bytes) -> str:
+    if content.startswith(b"PK\x03\x04"):
+        return ".zip"
+    if content.startswith(b"PAR1"):
+        return ".parquet"
+    return ".json" if content.lstrip()[:1] in (b"{", b"[") else ".csv"
+
+
+def _is_frame(artifact: Any) -> bool:
+    return hasattr(artifact, "columns") and hasattr(artifact, "to_csv")
+
+
+def _plain(value: Any) -> Any:
+    """With lists for tuples and arrays, and Python's numbers for NumPy's."""
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, dict):
+        return {str(_plain(key)): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _table(labels: list, features: list) -> bytes:
+    if len(labels) != len(features):
+        raise ValueError(f"there are {len(labels)} labels and {len(features)} rows of features")
+    width = len(features[0]) if features else 0
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["label", *(f"f{column}" for column in range(width))])
+    for label, row in zip(labels, features):
+        writer.writerow([label, *map(repr, row)])
+    return text.getvalue().encode()

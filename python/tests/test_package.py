@@ -1,0 +1,127 @@
+"""The package against the command itself. `tests/peers/run python` runs it; by hand: `DATAPERF_COMMAND=... python -m unittest`."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "python" / "src"), str(ROOT / "tests" / "peers")]
+
+import numpy as np  # noqa: E402
+import pandas as pd  # noqa: E402
+from dataperf import DataperfError, Dataset, Rejected, submit  # noqa: E402
+from dataperf._command import program  # noqa: E402
+from local_cloud import local_cloud  # noqa: E402
+
+DEMO = ROOT / "demo"
+
+
+def command(*arguments: object) -> bytes:
+    return subprocess.run([program(), "--format", "json", *map(str, arguments)], capture_output=True, check=False).stdout
+
+
+def artifacts(benchmark: str) -> list[Path]:
+    return sorted(path for path in (DEMO / benchmark / "submissions").rglob("*.*") if path.is_file())
+
+
+class Package(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory()
+        cls.frozen, cls.kits = {}, {}
+        for benchmark in ("selection", "debugging", "acquisition", "curation", "data-acquisition", "vision-selection"):
+            frozen, kit = (Path(cls.scratch.name) / benchmark / part for part in ("frozen", "kit"))
+            command("dataset", "import", benchmark, "--from", DEMO / benchmark, "--out", frozen)
+            command("dataset", "show", frozen, "--public", kit)
+            cls.frozen[benchmark] = Dataset(frozen)
+            if (kit / "manifest.json").exists():  # otherwise the rules need hidden files, and the kit is for reading only
+                cls.kits[benchmark] = Dataset(kit)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.scratch.cleanup()
+
+    def test_verdicts_are_the_commands_bytes(self):
+        n_rejected = 0
+        for benchmark, dataset in self.frozen.items():
+            for path in artifacts(benchmark):
+                board = path.parts[path.parts.index("submissions") + 1]
+                expected = command("score", benchmark, "--leaderboard", board, "--dataset", dataset.directory, path)
+                try:
+                    verdict = dataset.score(board, path)
+                    self.assertEqual(verdict.raw, expected, path)
+                    self.assertEqual(verdict.score, json.loads(expected)["score"])
+                except Rejected as rejected:
+                    n_rejected += 1
+                    self.assertEqual(rejected.raw, expected, path)
+                    reasons = [(reason.code, reason.at, reason.message) for reason in rejected.reasons]
+                    self.assertEqual(reasons, [tuple(reason[name] for name in ("code", "at", "message")) for reason in json.loads(expected)["reasons"]])
+        self.assertGreater(n_rejected, 0)
+
+    def test_forms_of_one_selection(self):
+        dataset = self.frozen["selection"]
+        path = next(path for path in artifacts("selection") if path.suffix == ".json" and "ids" in json.loads(path.read_text()))
+        board, ids = path.parts[path.parts.index("submissions") + 1], json.loads(path.read_text())["ids"]
+        expected = dataset.score(board, path).score
+        for form in (ids, tuple(ids), np.array(ids), {"ids": ids}, {"ids": np.array(ids)}, pd.DataFrame({"id": ids}), path.read_bytes(), str(path)):
+            self.assertEqual(dataset.score(board, form).score, expected, type(form))
+
+    def test_tables_of_curation(self):
+        dataset, kit = self.frozen["curation"], self.kits["curation"]
+        board = dataset.leaderboards[0]
+        start = pd.read_csv(next(kit.directory.rglob("start.csv")))
+        labels, features = start["label"].to_numpy(), start.drop(columns="label").to_numpy()
+        one, other = dataset.score(board, start), dataset.score(board, (labels, features))
+        self.assertEqual(one.score, other.score)
+
+    def test_counts_of_markets(self):
+        dataset = self.frozen["data-acquisition"]
+        board = dataset.leaderboards[0]
+        artifact = dataset.baseline(board, "uniform")
+        markets = json.loads(artifact)
+        counts = np.array([markets[str(market)] for market in range(len(markets))])
+        self.assertEqual(dataset.score(board, counts).score, dataset.score(board, artifact).score)
+
+    def test_kits_validate_and_make_baselines(self):
+        for benchmark in ("selection", "debugging", "acquisition"):
+            kit = self.kits[benchmark]
+            board = kit.leaderboards[0]
+            artifact = kit.baseline(board, {"selection": "balanced", "debugging": "random", "acquisition": "uniform"}[benchmark], seed=1)
+            kit.validate(board, artifact)
+            with self.assertRaises(Rejected) as rejected:
+                kit.validate(board, {"ids": ["nobody"], "order": ["nobody"], "counts": {"nobody": 1}})
+            self.assertTrue(rejected.exception.reasons)
+
+    def test_submitting(self):
+        selection = self.frozen["selection"]
+        path = next(path for path in artifacts("selection") if path.suffix == ".json" and "ids" in json.loads(path.read_text()))
+        board, ids = path.parts[path.parts.index("submissions") + 1], json.loads(path.read_text())["ids"]
+        with local_cloud(Path(program()), Path(self.scratch.name) / "cloud") as cloud:
+            where = ["--s3-endpoint", cloud["s3"], "--dynamodb-endpoint", cloud["dynamodb"], "--lambda-endpoint", cloud["lambda"]]
+            command("dataset", "publish", selection.directory, *where)
+            receipt = submit("selection", board, ids, "ada", name="mine", cloud=where)
+            self.assertEqual((receipt["status"], receipt["score"]), ("scored", selection.score(board, ids).score))
+            with self.assertRaises(Rejected) as rejected:
+                submit("selection", board, ["nobody"], "ada", cloud=where)
+            self.assertEqual(rejected.exception.document["status"], "rejected")
+
+    def test_errors_are_the_commands(self):
+        with self.assertRaisesRegex(DataperfError, "no frozen data set"):
+            Dataset("/nowhere")
+        with self.assertRaises((DataperfError, Rejected)):
+            self.frozen["selection"].score("no-such-board", [])
+        with self.assertRaises(TypeError):
+            self.frozen["acquisition"].score(self.frozen["acquisition"].leaderboards[0], [1, 2])
+        with self.assertRaises(TypeError):
+            self.frozen["selection"].validate("digits-20", 3)
+        with self.assertRaises(ValueError):
+            self.frozen["selection"].validate("digits-20", {"ids": [float("nan")]})
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("PYTHONDONTWRITEBYTECODE", "1")
+    unittest.main()
