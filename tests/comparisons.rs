@@ -110,6 +110,12 @@ async fn a_board_is_compared_after_its_scores() {
     let [cy, dan] = ["cy", "dan"].map(|submitter| interval(row(&board, submitter)));
     assert_eq!(cy, dan, "identical predictions are a tie");
     assert!(cy.0 < cy.1, "{cy:?}");
+    let id = row(&board, "cy")["submission"].as_str().unwrap();
+    let path = format!("/api/v1/benchmarks/{BENCHMARK}/submissions/{id}");
+    let one = reading.ask(ANONYMOUS, &path).json();
+    for name in ["rank_interval", "interval", "n_submissions", "is_above_baselines"] {
+        assert_eq!(one[name], row(&board, "cy")[name], "{one:#}");
+    }
 
     // A row that goes changes what the others may be.
     let withdrawn = row(&board, "bo")["submission"].as_str().unwrap().to_owned();

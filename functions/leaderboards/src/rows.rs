@@ -33,6 +33,16 @@ pub(crate) struct Row {
     /// Whether that is another one than the board is scored with: the score can't be compared, and has no rank until the board is
     /// scored again.
     is_of_other_dataset: bool,
+    #[serde(flatten)]
+    worth: Worth,
+    /// With `include=spread`, where the benchmark has seeds or trials.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) spread: Option<Spread>,
+}
+
+/// What a rank is worth: how the row compares with the others of its board.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, ToSchema)]
+pub(crate) struct Worth {
     /// The first and the last rank that it may have, with 95 % confidence; `null` while it has not been compared, and where the board
     /// has no intervals.
     rank_interval: Option<[u32; 2]>,
@@ -42,9 +52,19 @@ pub(crate) struct Row {
     n_submissions: Option<u32>,
     /// Whether the score is surely better than that of the best baseline; `null` where there is none.
     is_above_baselines: Option<bool>,
-    /// With `include=spread`, where the benchmark has seeds or trials.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) spread: Option<Spread>,
+}
+
+impl From<Option<&ComparedLine>> for Worth {
+    fn from(line: Option<&ComparedLine>) -> Self {
+        Self {
+            rank_interval: line
+                .and_then(|line| line.ranks)
+                .map(|(first, last)| [first, last]),
+            interval: line.and_then(|line| line.interval).map(|(low, high)| [low, high]),
+            n_submissions: line.map(|line| line.n_submissions),
+            is_above_baselines: line.and_then(|line| line.is_above_baselines),
+        }
+    }
 }
 
 /// A row as CSV has it.
@@ -103,12 +123,12 @@ impl Row {
             submission: &self.submission,
             dataset: self.dataset.as_deref(),
             is_of_other_dataset: self.is_of_other_dataset,
-            rank_first: self.rank_interval.map(|[first, _]| first),
-            rank_last: self.rank_interval.map(|[_, last]| last),
-            score_low: self.interval.map(|[low, _]| low),
-            score_high: self.interval.map(|[_, high]| high),
-            n_submissions: self.n_submissions,
-            is_above_baselines: self.is_above_baselines,
+            rank_first: self.worth.rank_interval.map(|[first, _]| first),
+            rank_last: self.worth.rank_interval.map(|[_, last]| last),
+            score_low: self.worth.interval.map(|[low, _]| low),
+            score_high: self.worth.interval.map(|[_, high]| high),
+            n_submissions: self.worth.n_submissions,
+            is_above_baselines: self.worth.is_above_baselines,
             n_trials: spread.map(|spread| spread.values.len()),
             std: spread.map(|spread| spread.std),
             min: spread.map(|spread| spread.min),
@@ -121,12 +141,7 @@ impl Row {
     /// The same row with what comparing it says.
     pub(crate) fn compared(self, line: Option<&ComparedLine>) -> Self {
         Self {
-            rank_interval: line
-                .and_then(|line| line.ranks)
-                .map(|(first, last)| [first, last]),
-            interval: line.and_then(|line| line.interval).map(|(low, high)| [low, high]),
-            n_submissions: line.map(|line| line.n_submissions),
-            is_above_baselines: line.and_then(|line| line.is_above_baselines),
+            worth: line.into(),
             ..self
         }
     }
@@ -160,10 +175,7 @@ impl Standing {
             submission: entry.id.to_string(),
             dataset: entry.dataset.map(|dataset| dataset.to_string()),
             is_of_other_dataset,
-            rank_interval: None,
-            interval: None,
-            n_submissions: None,
-            is_above_baselines: None,
+            worth: Worth::default(),
             spread: None,
         }
     }

@@ -2,6 +2,7 @@
 
 use axum::extract::{Path, State};
 use axum::response::Response;
+use dataperf::comparison::{MAX_ROWS, Read as Comparison};
 use dataperf::ports::leaderboard::{Leaderboards, Submission};
 use dataperf::{Feedback, LineOutcome, Reason, Shown, SubmissionId, Verdict};
 use serde::Serialize;
@@ -15,7 +16,7 @@ use crate::catalogue;
 use crate::figures::{Figures, FlatFigure};
 use crate::problem::Problem;
 use crate::query::{FormatQuery, NoQuery, Strict};
-use crate::rows::Line;
+use crate::rows::{Line, Worth};
 
 /// One submission.
 #[derive(Serialize, ToSchema)]
@@ -33,6 +34,9 @@ struct OneSubmission {
     artifact: Option<String>,
     /// The code that judged it.
     evaluator: Option<String>,
+    /// Of what stands on its board.
+    #[serde(flatten)]
+    worth: Worth,
     /// What the score is made of, as far as it is shown; each benchmark has its own.
     #[schema(value_type = Object)]
     metrics: serde_json::Map<String, Value>,
@@ -169,6 +173,12 @@ pub(super) async fn one(
         None => Shown::WHOLE,
     };
     let hosted = catalogue::benchmark(&benchmark)?;
+    let comparison = if entry.is_on_board() {
+        Comparison::of(&app.results().await, &entry.board, 0..MAX_ROWS).await?
+    } else {
+        None
+    };
+    let line = comparison.as_ref().and_then(|comparison| comparison.line(&entry));
     let whole_at = shown.whole_at.filter(|_| shown.level < Feedback::Full);
     let document = OneSubmission {
         benchmark,
@@ -177,6 +187,7 @@ pub(super) async fn one(
         dataset: digest(|verdict| verdict.dataset),
         artifact: digest(|verdict| verdict.artifact),
         evaluator: verdict.map(|verdict| verdict.evaluator.clone()),
+        worth: line.into(),
         metrics: verdict.map_or_else(Default::default, |verdict| {
             verdict.shown(shown.level, hosted).metrics.into_iter().collect()
         }),
