@@ -211,11 +211,7 @@ impl Action for Kit<'_> {
     type Output = Option<Vec<String>>;
 
     async fn run<B: Import>(self) -> Result<Option<Vec<String>>> {
-        Ok(dataperf_datasets::export_kit::<B>(
-            self.directory,
-            self.manifest,
-            self.out,
-        )?)
+        Ok(dataperf_datasets::export_kit::<B>(self.directory, self.manifest, self.out).await?)
     }
 }
 

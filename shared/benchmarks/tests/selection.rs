@@ -21,13 +21,13 @@ fn demo(benchmark: &str) -> PathBuf {
 }
 
 /// The demo's data set, imported.
-fn imported<B: Import>(directory: &Path) -> Dataset<B, DirectoryBucket> {
+fn imported<B: Import>(directory: &Path) -> Dataset<B> {
     import::<B>(&demo(B::ID), directory, &Silent).expect("the demo can be imported");
     let bucket = DirectoryBucket::new(directory);
     pollster::block_on(Dataset::open(bucket, String::new(), None, Integrity::Digests)).expect("a data set")
 }
 
-fn judge<B: Import>(dataset: &Dataset<B, DirectoryBucket>, artifact: &[u8]) -> Verdict {
+fn judge<B: Import>(dataset: &Dataset<B>, artifact: &[u8]) -> Verdict {
     pollster::block_on(evaluate(dataset, "open", artifact)).expect("a verdict")
 }
 
@@ -223,7 +223,7 @@ fn training_sets_in_the_csv_form_become_artifacts() {
     import::<VisionSelection>(&from, &frozen, &Silent).expect("imported");
     let bucket = DirectoryBucket::new(&frozen);
     let dataset = pollster::block_on(Dataset::open(bucket, String::new(), None, Integrity::Digests));
-    let dataset: Dataset<VisionSelection, _> = dataset.expect("a data set");
+    let dataset: Dataset<VisionSelection> = dataset.expect("a data set");
     let exported = fs::read(frozen.join("public/train_sets/a_few.json")).expect("an artifact");
     assert_eq!(
         serde_json::from_slice::<Value>(&exported).expect("json"),
