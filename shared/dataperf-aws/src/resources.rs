@@ -110,9 +110,10 @@ impl Resources {
         let (leaderboards, results) = (self.leaderboards().await, self.results().await);
         let (datasets, submissions) = (self.datasets().await, self.submissions(upload).await);
         let challenge = Challenge::published(&datasets, evaluator.hosted().id);
+        let challenge = challenge.instrument(info_span!("read challenge")).await;
         let judge = ArtifactJudge {
             evaluator,
-            challenge: challenge.instrument(info_span!("read challenge")).await,
+            challenge: challenge.map_err(WorkflowError::from),
             submissions: &submissions,
             leaderboards: &leaderboards,
         };

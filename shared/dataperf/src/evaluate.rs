@@ -126,7 +126,7 @@ async fn gather_admitted<B: Benchmark>(
         let names = boards.iter().map(|board| &board.name);
         return Err(unknown_leaderboard(leaderboard, names).into());
     }
-    let Checked { frozen, checked } = check(dataset, leaderboard, artifact).await?;
+    let (frozen, checked) = checked(dataset, leaderboard, artifact).await?;
     if let Some(refused) = admission.refusal().await.map_err(DatasetError::from)? {
         return Err(refused.into());
     }
@@ -145,14 +145,6 @@ async fn gather_admitted<B: Benchmark>(
     })
 }
 
-/// A submission that obeys the rules, and the frozen part it was held against.
-pub struct Checked<B: Benchmark> {
-    /// The frozen part of the leaderboard.
-    pub frozen: Arc<B::Frozen>,
-    /// The submission.
-    pub checked: B::Checked,
-}
-
 /// Everything before the score: the artifact's size, its form and the rules.
 ///
 /// # Errors
@@ -161,13 +153,22 @@ pub async fn check<B: Benchmark>(
     dataset: &Dataset<B>,
     leaderboard: &str,
     artifact: &[u8],
-) -> Result<Checked<B>, NotScored> {
+) -> Result<(), NotScored> {
+    checked(dataset, leaderboard, artifact).await.map(drop)
+}
+
+/// A submission that obeys the rules, and the frozen part that it was held against.
+async fn checked<B: Benchmark>(
+    dataset: &Dataset<B>,
+    leaderboard: &str,
+    artifact: &[u8],
+) -> Result<(Arc<B::Frozen>, B::Checked), NotScored> {
     if artifact.len() as u64 > B::MAX_ARTIFACT_BYTES {
         return Err(too_large(B::MAX_ARTIFACT_BYTES, artifact.len() as u64).into());
     }
     let frozen = dataset.frozen(leaderboard).await?;
     let checked = B::check(artifact, &frozen, &dataset.files()).await?;
-    Ok(Checked { frozen, checked })
+    Ok((frozen, checked))
 }
 
 /// The rejection of an artifact that is larger than the `limit` up to which it is read.
