@@ -110,10 +110,9 @@ impl Resources {
         let (leaderboards, results) = (self.leaderboards().await, self.results().await);
         let (datasets, submissions) = (self.datasets().await, self.submissions(upload).await);
         let challenge = Challenge::published(&datasets, evaluator.hosted().id);
-        let challenge = challenge.instrument(info_span!("read challenge")).await;
         let judge = ArtifactJudge {
             evaluator,
-            challenge: challenge.map_err(WorkflowError::from),
+            challenge: challenge.instrument(info_span!("read challenge")).await,
             submissions: &submissions,
             leaderboards: &leaderboards,
         };

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::Timestamp;
 use crate::admission::Admission;
-use crate::challenge::{Challenge, Terms};
+use crate::challenge::{Challenge, ChallengeError, Terms};
 use crate::descriptor::Descriptor;
 use crate::evaluate::too_large;
 use crate::ports::bucket::{Bucket, Got};
@@ -49,7 +49,7 @@ pub struct ArtifactJudge<'a, E> {
     pub evaluator: &'a E,
     /// The challenge that is published, if one is. An upload is received also when the challenge can't be read, so that a
     /// mistake in the challenge makes no upload unknown.
-    pub challenge: Result<Option<Challenge>, WorkflowError>,
+    pub challenge: Result<Option<Challenge>, ChallengeError>,
     /// The bucket with the artifact.
     pub submissions: &'a dyn Bucket,
     /// The table, which knows what has been used of the limits.

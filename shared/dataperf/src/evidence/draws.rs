@@ -303,6 +303,7 @@ fn seed(word: &str, unit: &str, items: EvalItems<'_>) -> [u8; 32] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::evidence::Fixes;
 
     const TRUTH: &[u8] = &[0, 1, 1, 0, 1, 0];
 
@@ -342,5 +343,52 @@ mod tests {
         let shares = correctness(items(TRUTH), &evidence).expect("evidence of this eval set");
         assert_eq!(shares, [255, 127, 0, 255, 127, 127]);
         assert!(correctness(items(&TRUTH[1..]), &evidence).is_err());
+    }
+
+    #[test]
+    #[allow(clippy::float_cmp, reason = "both are the same sums")]
+    fn scores_of_draws_are_means_over_units_of_means_over_repeats() {
+        let two = |first: &[u8], second: &[u8]| [first, second].concat();
+        let seeds = || Repeats::Seeds(vec![1, 2]);
+        let units = [
+            ("a", two(&[0, 1, 0, 0, 0, 0], &[0, 1, 1, 0, 1, 1])),
+            ("b", two(&[1, 1, 1, 1, 1, 1], &[0, 1, 1, 0, 1, 0])),
+        ];
+        let unit = |(name, predicted): (&str, Vec<u8>)| {
+            (name.to_owned(), UnitEvidence::new(seeds(), 6, 2, predicted))
+        };
+        let evidence = Evidence::from_iter(units.map(unit));
+        let items = || vec![("a", TRUTH), ("b", TRUTH)].into_iter();
+        let items =
+            || items().map(|(name, truth)| (name.to_owned(), EvalItems::of(truth, ItemMetric::Accuracy)));
+        let draws = Draws::new(items());
+        let scores = mean_over_units(items().collect(), &evidence, &draws).expect("evidence of these items");
+        for draw in [0, 33, N_DRAWS - 1] {
+            let weights = draws.weights(draw);
+            let of_units: Vec<f64> = evidence
+                .units()
+                .iter()
+                .map(|(name, unit)| {
+                    let weights = weights.unit(name, 6).expect("weights of these items");
+                    let of_repeat = |predicted| ItemMetric::Accuracy.value(TRUTH, predicted, weights);
+                    mean(&unit.each_repeat().map(of_repeat).collect::<Vec<_>>())
+                })
+                .collect();
+            assert_eq!(scores[draw], mean(&of_units), "draw {draw}");
+        }
+        assert!(mean_over_units(items().take(1).collect(), &evidence, &Draws::new([])).is_err());
+    }
+
+    #[test]
+    fn steps_of_fixing_have_no_mean() {
+        let fixes = Fixes {
+            models: vec![0, 1],
+            n_known: 1,
+        };
+        let unit = UnitEvidence::new(Repeats::Fixes(fixes), 6, 2, [TRUTH, TRUTH].concat());
+        let evidence = Evidence::of_unit("eval", unit);
+        let (items, draws) = (items(TRUTH).into(), Draws::new(items(TRUTH)));
+        let error = mean_over_units(items, &evidence, &draws).expect_err("no mean");
+        assert!(error.to_string().contains("steps of fixing"), "{error}");
     }
 }

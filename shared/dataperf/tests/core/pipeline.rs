@@ -231,7 +231,7 @@ impl World {
         let challenge = fuse.burn().map(|()| self.challenge.clone());
         let judge = ArtifactJudge {
             evaluator: &evaluator,
-            challenge: challenge.map_err(|error| ChallengeError::Port(error).into()),
+            challenge: challenge.map_err(ChallengeError::Port),
             submissions: &submissions,
             leaderboards: &leaderboards,
         };
