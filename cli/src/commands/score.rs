@@ -176,7 +176,7 @@ impl Action for Check<'_> {
             Artifact::TooLarge { n_bytes } => (Err(too_large(B::MAX_ARTIFACT_BYTES, n_bytes)), None),
             Artifact::Bytes(bytes) => {
                 let outcome = match check(&dataset, self.leaderboard, &bytes).await {
-                    Ok(_) => Ok(()),
+                    Ok(()) => Ok(()),
                     Err(not_scored) => Err(not_scored.rejection()?),
                 };
                 (outcome, Some(Digest::of(&bytes)))

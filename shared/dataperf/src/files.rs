@@ -219,7 +219,7 @@ pub(crate) type MakeRoom = dyn Fn(u64) + Send + Sync;
 /// Every error says which file is wrong and how: it is the organizer's to mend. A file that the data set does not have is such an
 /// error too, unless the benchmark asks with [`has`](Self::has) before.
 pub struct Files<'a> {
-    files: &'a FrozenFiles,
+    frozen: &'a FrozenFiles,
     make_room: &'a MakeRoom,
     /// The sizes of the whole files that this reader has read.
     sizes: Mutex<BTreeMap<String, u64>>,
@@ -227,13 +227,13 @@ pub struct Files<'a> {
 
 impl<'a> Files<'a> {
     /// A reader that makes no room for what it reads.
-    pub fn new(files: &'a FrozenFiles) -> Self {
-        Self::making_room(files, &|_| ())
+    pub fn new(frozen: &'a FrozenFiles) -> Self {
+        Self::making_room(frozen, &|_| ())
     }
 
-    pub(crate) fn making_room(files: &'a FrozenFiles, make_room: &'a MakeRoom) -> Self {
+    pub(crate) fn making_room(frozen: &'a FrozenFiles, make_room: &'a MakeRoom) -> Self {
         Self {
-            files,
+            frozen,
             make_room,
             sizes: Mutex::default(),
         }
@@ -241,12 +241,12 @@ impl<'a> Files<'a> {
 
     /// The data set's table of contents.
     pub fn manifest(&self) -> &'a Manifest {
-        &self.files.manifest
+        &self.frozen.manifest
     }
 
     /// Whether the data set has this file.
     pub fn has(&self, path: &str) -> bool {
-        self.files.manifest.files.contains_key(path)
+        self.frozen.manifest.files.contains_key(path)
     }
 
     /// A whole file.
@@ -254,16 +254,16 @@ impl<'a> Files<'a> {
     /// # Errors
     /// [`DatasetError`] when the data set does not have it or it differs from the manifest.
     pub async fn whole(&self, path: &str) -> Result<Bytes, DatasetError> {
-        let n_bytes = self.files.manifest.file(path)?.n_bytes;
+        let n_bytes = self.frozen.manifest.file(path)?.n_bytes;
         let decoded = {
             let mut sizes = lock(&self.sizes);
             sizes.insert(path.to_owned(), n_bytes);
             sizes.values().sum::<u64>()
         };
         // what files are decoded to takes about as much again as they do
-        let itself = if self.files.has_read(path) { 0 } else { n_bytes };
+        let itself = if self.frozen.has_read(path) { 0 } else { n_bytes };
         (self.make_room)(decoded.saturating_add(itself));
-        self.files.file(path).await
+        self.frozen.file(path).await
     }
 
     /// A matrix of 32-bit floats of a whole file.
@@ -300,7 +300,7 @@ impl<'a> Files<'a> {
     /// [`DatasetError`] for a row that the tensor does not have or that is damaged.
     #[tracing::instrument(name = "read rows", skip_all)]
     pub async fn rows(&self, path: &str, tensor: &str, rows: &[usize]) -> Result<ReadRows, DatasetError> {
-        self.files.rows(path, tensor, rows).await
+        self.frozen.rows(path, tensor, rows).await
     }
 
     /// Rows that the rules have to see, where a submitter decides how many: as [`rows`](Self::rows), and more than `max_bytes` of them is a

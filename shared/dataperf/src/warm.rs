@@ -35,18 +35,17 @@ impl<B: Benchmark> Warm<B> {
         bucket: impl Bucket + 'static,
         digest: Digest,
     ) -> Result<Arc<Dataset<B>>, DatasetError> {
-        let dataset = match self.0.used(digest) {
-            Some(dataset) => dataset,
-            None => {
-                let kept = Arc::downgrade(&self.0);
-                let make_room = move |n_bytes| {
-                    if let Some(kept) = kept.upgrade() {
-                        kept.make_room(digest, n_bytes);
-                    }
-                };
-                let dataset = Dataset::published(bucket, digest).await?;
-                Arc::new(dataset.making_room(Box::new(make_room)))
-            }
+        let dataset = if let Some(dataset) = self.0.used(digest) {
+            dataset
+        } else {
+            let kept = Arc::downgrade(&self.0);
+            let make_room = move |n_bytes| {
+                if let Some(kept) = kept.upgrade() {
+                    kept.make_room(digest, n_bytes);
+                }
+            };
+            let dataset = Dataset::published(bucket, digest).await?;
+            Arc::new(dataset.making_room(Box::new(make_room)))
         };
         self.0.keep(&dataset);
         Ok(dataset)
