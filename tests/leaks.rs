@@ -31,7 +31,7 @@ const LEVELS: [Feedback; 3] = [Feedback::Score, Feedback::Metrics, Feedback::Ful
 struct Target<B: Benchmark> {
     frozen: PathBuf,
     _dir: TempDir,
-    dataset: Dataset<B, DirectoryBucket>,
+    dataset: Dataset<B>,
 }
 
 impl<B: Import> Target<B> {

@@ -149,7 +149,7 @@ async fn clear_up(world: &World, sent: &[Sent], datasets: &[&Path]) {
 
 async fn verdict(directory: &Path, n: usize) -> Verdict {
     let manifest = std::fs::read(directory.join("manifest.json")).unwrap();
-    let opened = Dataset::<SpeechSelection, _>::open(
+    let opened = Dataset::<SpeechSelection>::open(
         DirectoryBucket::new(directory),
         String::new(),
         Some(Digest::of(&manifest)),

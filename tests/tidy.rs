@@ -5,8 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use dataperf::Descriptor;
 use dataperf_benchmarks::IDS;
-use dataperf_nibbler::{BENCHMARK as ADVERSARIAL_NIBBLER, DESCRIPTOR};
+use dataperf_hosted::HOSTED;
 
 use crate::project::root;
 
@@ -82,51 +83,86 @@ fn every_benchmark_has_one_name_everywhere() {
                 "template.yaml has no line `{line}`"
             );
         }
-        let dashboard = fs::read_to_string(root().join("infra/observability.yaml")).unwrap();
-        assert!(
-            dashboard.contains(&format!("${{Name}}-{id}\"")),
-            "the dashboard in infra/observability.yaml does not show `{id}`"
-        );
         let event = fs::read_to_string(root().join(format!("events/{id}.json"))).unwrap();
         assert!(
             event.contains(&format!("\"key\": \"{id}/")),
             "events/{id}.json is not an upload to `{id}`"
         );
     }
-    for kind in DESCRIPTOR.kinds {
-        let id = format!("{ADVERSARIAL_NIBBLER}-{kind}");
-        let event = fs::read_to_string(root().join(format!("events/{id}.json"))).unwrap();
-        let prefix = format!("{ADVERSARIAL_NIBBLER}/{kind}/");
-        assert!(
-            event.contains(&format!("\"key\": \"{prefix}")),
-            "events/{id}.json"
-        );
-        assert!(
-            root().join(format!("functions/{id}/tests/starts.rs")).exists(),
-            "`{id}`"
-        );
-        for line in [
-            format!("        Binary: {id}"),
-            format!("        Kind: {kind}"),
-            format!("                    Value: {prefix}"),
-        ] {
-            assert!(
-                template.lines().any(|found| found == line),
-                "template.yaml has no line `{line}`"
-            );
-        }
+}
+
+/// The functions of something hosted, each with what its uploads' keys begin with.
+fn functions_of(hosted: &Descriptor) -> Vec<(String, String)> {
+    let id = hosted.id;
+    if hosted.kinds.is_empty() {
+        return vec![(id.to_owned(), format!("{id}/"))];
     }
-    let of_nibbler = DESCRIPTOR
-        .kinds
-        .iter()
-        .map(|kind| format!("{ADVERSARIAL_NIBBLER}-{kind}"));
-    let others = IDS.iter().copied().chain(SERVANTS).map(str::to_owned);
-    let mut known: Vec<String> = others.chain(of_nibbler).collect();
+    let kinds = hosted.kinds.iter();
+    kinds
+        .map(|kind| ((hosted.function)(kind).to_owned(), format!("{id}/{kind}/")))
+        .collect()
+}
+
+/// What the templates, the dashboard, the caretaker and the local cloud's rights list follows from what is hosted.
+#[test]
+fn all_that_is_deployed_is_what_is_hosted() {
+    let read = |path: &str| fs::read_to_string(root().join(path)).unwrap();
+    let (template, dashboard) = (read("template.yaml"), read("infra/observability.yaml"));
+    let (caretaker, policies) = (read("infra/caretaker.yaml"), read("infra/policies.json"));
+    let mut known: Vec<String> = SERVANTS.map(str::to_owned).into();
+    for hosted in HOSTED {
+        for (function, prefix) in functions_of(hosted) {
+            assert!(
+                root()
+                    .join(format!("functions/{function}/tests/starts.rs"))
+                    .exists(),
+                "`{function}`"
+            );
+            let event = read(&format!("events/{function}.json"));
+            assert!(
+                event.contains(&format!("\"key\": \"{prefix}")),
+                "events/{function}.json is no upload to `{prefix}`"
+            );
+            for line in [
+                format!("        Binary: {function}"),
+                format!("        Benchmark: {}", hosted.id),
+                format!("                    Value: {prefix}"),
+            ] {
+                let has_line = template.lines().any(|found| found == line);
+                assert!(has_line, "template.yaml has no line `{line}`");
+            }
+            for (what, wanted) in [
+                ("metrics", format!("\"FunctionName\", \"${{Name}}-{function}\"")),
+                ("log", format!("SOURCE '/aws/lambda/${{Name}}-{function}'")),
+            ] {
+                assert!(
+                    dashboard.contains(&wanted),
+                    "the dashboard in infra/observability.yaml shows no {what} of `{function}`"
+                );
+            }
+            let may_invoke = format!(":function:${{Name}}-{function}\n");
+            assert!(
+                caretaker.contains(&may_invoke),
+                "the caretaker can't invoke `{function}`"
+            );
+            assert!(
+                policies.contains(&format!("\n \"{function}\": {{")),
+                "infra/policies.json has no rights of `{function}`"
+            );
+            known.push(function);
+        }
+        let may_end = format!("- {}#unfinished*\n", hosted.id);
+        assert!(
+            caretaker.contains(&may_end),
+            "the caretaker can't end uploads to `{}`",
+            hosted.id
+        );
+    }
     known.sort_unstable();
     assert_eq!(
         functions(),
         known,
-        "each function is a registered benchmark's, or serves all of them"
+        "each function is of something hosted, or serves all of it"
     );
 }
 
@@ -334,32 +370,100 @@ fn nothing_is_left_undone() {
     }
 }
 
-/// What is hosted has one seam, its descriptor: whoever knows Adversarial Nibbler by name is Adversarial Nibbler, or registers
-/// it.
+/// What a program is made of: without its tests, comments and help.
+fn code(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap();
+    let (text, _) = text.split_once("\n#[cfg(test)]").unwrap_or((&text, ""));
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Folders of programs that host whatever is registered.
+const HOSTS: [&str; 8] = [
+    "shared/dataperf/src",
+    "shared/dataperf-aws/src",
+    "shared/numerics/src",
+    "functions/leaderboards/src",
+    "local/src",
+    "datasets/src",
+    "baselines/src",
+    "cli/src",
+];
+
+/// What is hosted has one seam, its descriptor, and in the command line its `Extension`: whoever knows Adversarial Nibbler by name
+/// is Adversarial Nibbler, or registers it.
 #[test]
 fn only_the_registration_knows_adversarial_nibbler() {
-    let registration = "functions/leaderboards/Cargo.toml";
+    let registration = [
+        "cli/src/registry.rs",
+        "cli/src/main.rs",
+        "cli/src/commands/mod.rs",
+    ];
+    // its option, and an example in the help
+    let help = [
+        "long = \"nibbler-keys\"",
+        "dataperf submitter add rosa adversarial-nibbler --rater",
+    ];
     let mut n_files = 0;
-    for folder in [
-        "shared/dataperf/src",
-        "shared/dataperf-aws/src",
-        "functions/leaderboards/src",
-        "local/src",
-    ] {
+    for folder in HOSTS {
         let mut files = Vec::new();
         sources(&root().join(folder), &mut files);
         n_files += files.len();
+        files.retain(|path| {
+            let is_its_own = path.starts_with(root().join("cli/src/commands/nibbler"));
+            !is_its_own && !registration.iter().any(|place| path.ends_with(place))
+        });
         for path in files {
-            let text = fs::read_to_string(&path).unwrap().to_lowercase();
-            let line = text.lines().position(|line| line.contains("nibbler"));
-            assert_eq!(line.map(|line| line + 1), None, "`{}`", path.display());
+            let code = code(&path);
+            let mut lines = code.lines();
+            let found = lines.find(|line| {
+                let is_help = help.iter().any(|help| line.contains(help));
+                line.to_lowercase().contains("nibbler") && !is_help
+            });
+            assert_eq!(found, None, "`{}`", path.display());
         }
     }
-    assert!(n_files > 150, "{n_files}");
-    let manifest = fs::read_to_string(root().join(registration)).unwrap();
-    assert!(!manifest.contains("nibbler"), "`{registration}`");
+    assert!(n_files > 250, "{n_files}");
+    let manifest = fs::read_to_string(root().join("functions/leaderboards/Cargo.toml")).unwrap();
+    assert!(!manifest.contains("nibbler"));
     let hosted = fs::read_to_string(root().join("shared/hosted/src/lib.rs")).unwrap();
     assert!(hosted.contains("dataperf_nibbler::DESCRIPTOR"));
+}
+
+/// The list of what is hosted stands once: a file that names two of them would be a second one.
+#[test]
+fn what_is_hosted_is_listed_once() {
+    for folder in HOSTS {
+        let mut files = Vec::new();
+        sources(&root().join(folder), &mut files);
+        for path in files {
+            let code = code(&path);
+            let is_named = |id: &&str| code.contains(&format!("\"{id}\""));
+            let named: Vec<&str> = dataperf_hosted::IDS.iter().copied().filter(is_named).collect();
+            assert!(named.len() < 2, "`{}` names {named:?}", path.display());
+        }
+    }
+}
+
+/// The guide for a new benchmark shows one as it is.
+#[test]
+fn the_guide_shows_a_benchmark_as_it_is() {
+    let guide = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let (_, shown) = guide
+        .split_once("impl Benchmark for SpeechSelection {\n")
+        .unwrap();
+    let (shown, _) = shown.split_once("```").unwrap();
+    let path = "shared/benchmarks/speech_selection/mod.rs";
+    let code = fs::read_to_string(root().join(path)).unwrap();
+    assert!(
+        code.ends_with(shown),
+        "ARCHITECTURE.md shows other functions than `{path}` has:{shown}"
+    );
+    // as many as the guide says
+    assert_eq!(
+        shown.matches("    fn ").count() + shown.matches("    async fn ").count(),
+        6
+    );
 }
 
 #[test]

@@ -4,7 +4,6 @@ use dataperf::benchmark::Benchmark;
 use dataperf::challenge::BASELINE_PREFIX;
 use dataperf::dataset::{Dataset, DatasetError};
 use dataperf::frozen::{FrozenError, Manifest};
-use dataperf::ports::bucket::Bucket;
 use dataperf::progress::Progress;
 use dataperf_numerics::models::FitError;
 use serde::Serialize;
@@ -109,8 +108,8 @@ pub trait Baselines: Benchmark {
     ///
     /// # Errors
     /// [`BaselineError`] when there is no such method or leaderboard, the data set is too small for it or damaged.
-    fn artifact<S: Bucket>(
-        _dataset: &Dataset<Self, S>,
+    fn artifact(
+        _dataset: &Dataset<Self>,
         _leaderboard: &str,
         method: &str,
         _seed: u32,

@@ -2,6 +2,7 @@
 
 mod cloud;
 mod commands;
+mod extension;
 mod figure;
 mod in_force;
 mod known;

@@ -5,6 +5,18 @@ use dataperf::Descriptor;
 use dataperf_baselines::{Baselines, Method};
 use dataperf_datasets::Import;
 
+use crate::commands::nibbler::Nibbler;
+use crate::extension::Extension;
+
+/// What is hosted beside the benchmarks.
+pub(crate) const EXTENSIONS: &[&dyn Extension] = &[&Nibbler];
+
+/// What is hosted beside the benchmarks under an id.
+pub(crate) fn extension(id: &str) -> Option<&'static dyn Extension> {
+    let mut extensions = EXTENSIONS.iter().copied();
+    extensions.find(|extension| extension.descriptor().id == id)
+}
+
 /// Something to do with a benchmark that is known by its id only when the program runs.
 pub(crate) trait Action {
     /// What comes of it.
@@ -33,7 +45,8 @@ macro_rules! dispatch {
         /// What each benchmark's importer expects, for `--help`.
         pub(crate) fn layouts() -> String {
             let layouts = [$((<$benchmark as dataperf::Benchmark>::ID, <$benchmark as Import>::LAYOUT)),*];
-            let layouts = layouts.into_iter().chain([(dataperf_nibbler::BENCHMARK, dataperf_nibbler::NIBBLER_LAYOUT)]);
+            let others = EXTENSIONS.iter().map(|extension| (extension.descriptor().id, extension.layout()));
+            let layouts = layouts.into_iter().chain(others);
             let layouts: Vec<String> = layouts.map(|(id, layout)| format!("{id} expects {layout}.")).collect();
             layouts.join("\n\n")
         }

@@ -6,7 +6,6 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use dataperf::dataset::{Dataset, DatasetError};
-use dataperf::ports::bucket::Bucket;
 pub use dataperf::progress::{Progress, Silent};
 use dataperf::{Benchmark, Digest};
 
@@ -44,6 +43,9 @@ pub enum ImportError {
     /// The manifest could not be made.
     #[error(transparent)]
     Frozen(#[from] dataperf::frozen::FrozenError),
+    /// The data set that was made could not be read.
+    #[error(transparent)]
+    Port(#[from] dataperf::ports::PortError),
 }
 
 const MAX_LISTED_PROBLEMS: usize = 20;
@@ -57,6 +59,15 @@ fn list(problems: &[String]) -> String {
     listed
         .chain((more > 0).then(|| format!("\n  - and {more} more")))
         .collect()
+}
+
+impl From<DatasetError> for ImportError {
+    fn from(error: DatasetError) -> Self {
+        match error {
+            DatasetError::Port(error) => Self::Port(error),
+            DatasetError::Frozen(error) => Self::Frozen(error),
+        }
+    }
 }
 
 impl ImportError {
@@ -129,8 +140,8 @@ pub trait Import: Benchmark {
     ///
     /// # Errors
     /// [`DatasetError`] when the data set can't be read.
-    fn largest_artifact<S: Bucket>(
-        _dataset: &Dataset<Self, S>,
+    fn largest_artifact(
+        _dataset: &Dataset<Self>,
         _leaderboard: &str,
     ) -> impl Future<Output = Result<Option<Vec<u8>>, DatasetError>> {
         std::future::ready(Ok(None))

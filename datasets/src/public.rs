@@ -4,8 +4,10 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use dataperf::Benchmark;
+use dataperf::dataset::{Dataset, DatasetError, Integrity};
 use dataperf::frozen::{FrozenError, Manifest};
 
+use crate::DirectoryBucket;
 use crate::import::ImportError;
 use crate::writer::{DatasetWriter, digest_of};
 
@@ -17,17 +19,21 @@ const PUBLIC: &str = "public/";
 ///
 /// # Errors
 /// As [`export_public`].
-pub fn export_kit<B: Benchmark>(
+pub async fn export_kit<B: Benchmark>(
     from: &Path,
     manifest: &Manifest,
     out: &Path,
 ) -> Result<Option<Vec<String>>, ImportError> {
     let mut kit = manifest.clone();
     kit.files.retain(|path, _| path.starts_with(PUBLIC));
+    let bucket = DirectoryBucket::new(from);
+    let whole = Dataset::<B>::open(bucket, String::new(), None, Integrity::Sizes).await?;
+    let public = whole.retaining(|path| path.starts_with(PUBLIC));
     for board in B::leaderboards(&kit)? {
-        let needed = B::whole_files(&kit, &board.name)?;
-        if !needed.iter().all(|path| kit.files.contains_key(path)) {
-            return Ok(None);
+        match public.frozen(&board.name).await {
+            Ok(_) => {}
+            Err(DatasetError::Frozen(FrozenError::NotListed { .. })) => return Ok(None),
+            Err(error) => return Err(error.into()),
         }
     }
     let mut writer = DatasetWriter::create(out)?;

@@ -4,14 +4,15 @@
 //! manifest are made to fit, so that what is behind them is reached.
 #![no_main]
 
-use std::collections::BTreeMap;
-
 use bytes::Bytes;
 use dataperf_benchmarks::data_acquisition::DataAcquisition;
 use dataperf_benchmarks::speech_selection::SpeechSelection;
 use dataperf_benchmarks::vision_debugging::VisionDebugging;
 use dataperf_benchmarks::vision_selection::VisionSelection;
-use dataperf::frozen::Manifest;
+use dataperf::dataset::{Dataset, Integrity};
+use dataperf::frozen::{MANIFEST, Manifest};
+use dataperf::ports::bucket::Bucket;
+use dataperf::ports::memory::MemoryBucket;
 use dataperf::{Benchmark, Digest};
 use libfuzzer_sys::fuzz_target;
 
@@ -21,14 +22,20 @@ fn decode<B: Benchmark>(manifest: &[u8], content: &[u8]) {
         (file.n_bytes, file.digest) = (content.len() as u64, Digest::of(content));
     }
     let Ok(bytes) = manifest.to_bytes() else { return };
-    let Ok(manifest) = Manifest::parse(&bytes, B::ID) else { return };
     let Ok(boards) = B::leaderboards(&manifest) else { return };
-    for board in boards.iter().take(4) {
-        let Ok(paths) = B::whole_files(&manifest, &board.name) else { continue };
-        let content = Bytes::copy_from_slice(content);
-        let files: BTreeMap<String, Bytes> = paths.into_iter().map(|path| (path, content.clone())).collect();
-        let _ = B::decode(&manifest, &board.name, &files);
-    }
+    let bucket = MemoryBucket::default();
+    let content = Bytes::copy_from_slice(content);
+    pollster::block_on(async {
+        for path in manifest.files.keys() {
+            bucket.put(path, content.clone()).await.expect("memory");
+        }
+        bucket.put(MANIFEST, bytes.into()).await.expect("memory");
+        let opened = Dataset::<B>::open(bucket, String::new(), None, Integrity::Digests).await;
+        let Ok(dataset) = opened else { return };
+        for board in boards.iter().take(4) {
+            let _ = dataset.frozen(&board.name).await;
+        }
+    });
 }
 
 fuzz_target!(|input: &[u8]| {

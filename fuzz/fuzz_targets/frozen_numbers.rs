@@ -33,7 +33,7 @@ fuzz_target!(|input: &[u8]| {
         }
         let bytes = manifest.to_bytes().expect("a manifest");
         bucket.put(MANIFEST, bytes.into()).await.expect("memory");
-        let opened = Dataset::<SpeechSelection, _>::open(bucket, String::new(), None, Integrity::Digests).await;
+        let opened = Dataset::<SpeechSelection>::open(bucket, String::new(), None, Integrity::Digests).await;
         let dataset = opened.expect("the manifest is the tiny one");
         evaluate(&dataset, "en-6", &tiny::good()).await
     });

@@ -6,7 +6,6 @@ use std::sync::OnceLock;
 use dataperf_benchmarks::speech_selection::SpeechSelection;
 use dataperf::dataset::Dataset;
 use dataperf::evaluate::evaluate;
-use dataperf::ports::memory::MemoryBucket;
 use dataperf::{Ending, MAX_LISTED_REASONS};
 use libfuzzer_sys::fuzz_target;
 
@@ -18,7 +17,7 @@ mod tiny;
 const MAX_VERDICT_BYTES: usize = 380_000;
 
 fuzz_target!(|artifact: &[u8]| {
-    static DATASET: OnceLock<Dataset<SpeechSelection, MemoryBucket>> = OnceLock::new();
+    static DATASET: OnceLock<Dataset<SpeechSelection>> = OnceLock::new();
     let dataset = DATASET.get_or_init(tiny::dataset);
     let verdict = pollster::block_on(evaluate(dataset, "en-6", artifact)).expect("the data set is whole");
     match verdict.status {

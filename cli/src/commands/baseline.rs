@@ -220,7 +220,8 @@ impl Action for MakeBaseline<'_> {
         let about = || format!("can't make `{method}` for {} {leaderboard}", B::ID);
         let made = made.with_context(about)?;
         // a market or pool may be such that a method's choice breaks a rule: better said here than by a board
-        if let Err(rejection) = check(&dataset, leaderboard, &made.artifact).await? {
+        if let Err(not_scored) = check(&dataset, leaderboard, &made.artifact).await {
+            let rejection = not_scored.rejection()?;
             let reasons: Vec<&str> = rejection
                 .reasons()
                 .iter()

@@ -15,8 +15,6 @@ use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::in_force::published_manifest;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::{Descriptor, Digest, Reason, Reasons, Rejection, Timestamp, pointer, quote};
-use dataperf_nibbler::{BENCHMARK as ADVERSARIAL_NIBBLER, Board};
-use dataperf_nibbler_aws::Kept;
 use serde_json::{Value, json};
 
 use super::dataset::{Opened, open};
@@ -24,7 +22,7 @@ use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
 use crate::in_force::Boards;
 use crate::output::{Format, print_json, reasons, table};
-use crate::registry::descriptor;
+use crate::registry::{descriptor, extension};
 
 const MAX_CHALLENGE_BYTES: u64 = 1 << 20;
 const EXAMPLE: &str = "A document, in YAML:\n
@@ -137,7 +135,7 @@ fn check(args: &CheckArgs, format: Format) -> Result<Done> {
         let Some(challenge) = challenges.get_mut(&manifest.benchmark) else {
             continue;
         };
-        if manifest.benchmark != ADVERSARIAL_NIBBLER {
+        if extension(&manifest.benchmark).is_none() {
             let evaluations = (descriptor(&manifest.benchmark)?.evaluations)(&manifest)?;
             let evaluations = named_by_dataset(evaluations, digest);
             let rounds = challenge.rounds.iter_mut();
@@ -213,11 +211,7 @@ async fn publish(args: PublishArgs, format: Format) -> Result<Done> {
             descriptor: descriptor(benchmark)?,
             challenge,
         };
-        reasons.append(if benchmark == ADVERSARIAL_NIBBLER {
-            task.of_nibbler().await?
-        } else {
-            task.reasons().await?
-        });
+        reasons.append(task.reasons().await?);
     }
     if let Err(rejection) = reasons.into_verdict(()) {
         return refused(&rejection, format);
@@ -284,20 +278,12 @@ struct AgainstData<'a> {
 impl AgainstData<'_> {
     async fn reasons(self) -> Result<Reasons> {
         let (cloud, descriptor) = (self.cloud, self.descriptor);
+        if let Some(extension) = extension(descriptor.id) {
+            let of_extension = async |pinned| usable(extension.evaluations(cloud.datasets(), pinned).await);
+            return self.held_against(of_extension).await;
+        }
         self.held_against(async |pinned| evaluations(cloud, descriptor, pinned).await)
             .await
-    }
-
-    /// Adversarial Nibbler's boards are the same whatever its data set says, which has to be one that functions can use.
-    async fn of_nibbler(self) -> Result<Reasons> {
-        let boards = Board::ALL.map(|board| (board.as_str().to_owned(), board.as_str().to_owned()));
-        let boards = BTreeMap::from(boards);
-        let cloud = self.cloud;
-        self.held_against(async |dataset| {
-            let rules = Kept::default().rules(cloud.datasets(), dataset).await;
-            usable(rules.map(|_| boards.clone()))
-        })
-        .await
     }
 
     /// Holds each round against the leaderboards of the data set that it pins, or of those in force.

@@ -16,8 +16,8 @@ use clap::{Args, Subcommand};
 use dataperf::benchmark::Leaderboard;
 use dataperf::frozen::{FrozenError, MANIFEST, Manifest};
 use dataperf::{Digest, quote};
-use dataperf_benchmarks::IDS;
 use dataperf_datasets::Import;
+use dataperf_hosted::IDS;
 use serde::Deserialize;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -25,7 +25,7 @@ use sha2::{Digest as _, Sha256};
 use crate::Done;
 use crate::output::{Format, align_right, print_json, table};
 use crate::progress::{self, PhaseBars};
-use crate::registry::{Action, descriptor, with_benchmark};
+use crate::registry::{Action, descriptor, extension, with_benchmark};
 
 #[cfg(feature = "local")]
 pub(crate) use publish::{Switch, publish};
@@ -80,7 +80,7 @@ pub(crate) async fn run(command: DatasetCommand, format: Format) -> Result<Done>
 ))]
 pub(crate) struct ImportArgs {
     /// The benchmark
-    #[arg(value_parser = PossibleValuesParser::new(IDS.iter().copied().chain([dataperf_nibbler::BENCHMARK])))]
+    #[arg(value_parser = PossibleValuesParser::new(IDS))]
     benchmark: String,
     /// The directory with the public challenge's files
     #[arg(long)]
@@ -127,9 +127,9 @@ async fn import(args: ImportArgs, format: Format) -> Result<Done> {
         from: &args.from,
         out: &args.out,
     };
-    if args.benchmark == dataperf_nibbler::BENCHMARK {
+    if let Some(extension) = extension(&args.benchmark) {
         let bars = PhaseBars::default();
-        dataperf_nibbler::import_nibbler(&args.from, &args.out, &bars)?;
+        extension.import(&args.from, &args.out, &bars)?;
         bars.finish();
     } else {
         with_benchmark(&args.benchmark, task).await?;
@@ -211,11 +211,7 @@ impl Action for Kit<'_> {
     type Output = Option<Vec<String>>;
 
     async fn run<B: Import>(self) -> Result<Option<Vec<String>>> {
-        Ok(dataperf_datasets::export_kit::<B>(
-            self.directory,
-            self.manifest,
-            self.out,
-        )?)
+        Ok(dataperf_datasets::export_kit::<B>(self.directory, self.manifest, self.out).await?)
     }
 }
 
@@ -227,7 +223,7 @@ async fn export(directory: &Path, out: &Path, format: Format) -> Result<Done> {
         manifest: &manifest,
         out,
     };
-    let kit = if manifest.benchmark == dataperf_nibbler::BENCHMARK {
+    let kit = if extension(&manifest.benchmark).is_some() {
         None
     } else {
         with_benchmark(&manifest.benchmark, kit).await?

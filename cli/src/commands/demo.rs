@@ -12,20 +12,21 @@ use dataperf::{Benchmark as _, Ending, Receipt, SubmitterName};
 use dataperf_benchmarks::IDS;
 use dataperf_benchmarks::own_data::curation::Curation;
 use dataperf_benchmarks::own_data::curation::numerals::write_contest;
+use futures_util::future::try_join_all;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
 
 use super::baseline::{MakeBaseline, Methods, make_into};
 use super::dataset::{ImportSource, Switch, leaderboards, open, publish};
-use super::demo_nibbler::{self, play, prepare};
 use super::leaderboard::{Shown, boards, document, print};
-use super::local::{FunctionArgs, IMAGES, config, organizer_token, start, with_token};
+use super::local::{FunctionArgs, config, organizer_token, start, with_token};
 use super::submit::{receipt, upload};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
+use crate::extension::ExtensionDemo;
 use crate::output::{Format, print_json, table};
 use crate::progress;
-use crate::registry::with_benchmark;
+use crate::registry::{EXTENSIONS, with_benchmark};
 use crate::stop::stopped;
 
 const UPLOADS_AT_ONCE: usize = 8;
@@ -84,11 +85,7 @@ pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
         (None, Some(data)) => data,
         (None, None) => shipped_data()?,
     };
-    if !IDS
-        .iter()
-        .chain([&dataperf_nibbler::BENCHMARK])
-        .any(|id| data.join(id).is_dir())
-    {
+    if !dataperf_hosted::IDS.iter().any(|id| data.join(id).is_dir()) {
         bail!(
             "`{}` has no directory of a benchmark: name one with `demo`'s layout",
             data.display()
@@ -121,43 +118,38 @@ pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
         planned.extend(plan(benchmark, &from.join("submissions"))?);
         planned.extend(plan_baselines(benchmark, &out, scratch.path()).await?);
     }
-    let has_nibbler = data.join(dataperf_nibbler::BENCHMARK).is_dir();
-    if has_nibbler {
-        let shipped = data.join(dataperf_nibbler::BENCHMARK);
-        prepare(
-            &cloud,
-            local.outside(IMAGES).unwrap_or_default(),
-            &shipped,
-            scratch.path(),
-        )
-        .await?;
-        shown.push(dataperf_nibbler::BENCHMARK);
+    let mut extensions = Vec::new();
+    for extension in EXTENSIONS {
+        let (id, demo) = (extension.descriptor().id, extension.demo());
+        let shipped = data.join(id);
+        if shipped.is_dir() {
+            demo.prepare(&cloud, &local, &shipped, scratch.path()).await?;
+            shown.push(id);
+            extensions.push(demo);
+        }
     }
     let all = async {
-        let nibbled = async {
-            if has_nibbler {
-                play(&cloud).await
-            } else {
-                Ok(Vec::new())
-            }
-        };
-        tokio::try_join!(drop_all(&cloud, planned), nibbled)
+        let plays = extensions.iter().map(|demo| demo.play(&cloud));
+        tokio::try_join!(drop_all(&cloud, planned), try_join_all(plays))
     };
     let ended = tokio::select! {
         ended = all => ended,
         fault = failed_for_good(&local) => Err(fault),
     };
-    let (outcomes, nibbled) = match ended {
+    let (outcomes, played) = match ended {
         Ok(ended) => ended,
         Err(error) => bail!("{error:#}{}", failures(&local).await?),
     };
     let mut surprises: Vec<String> = outcomes.iter().filter_map(surprise).collect();
-    surprises.extend(demo_nibbler::surprises(&nibbled));
+    let played: Vec<(&dyn ExtensionDemo, Vec<Receipt>)> = extensions.into_iter().zip(played).collect();
+    for (demo, receipts) in &played {
+        surprises.extend(demo.surprises(receipts));
+    }
     match format {
-        Format::Json => print_outcomes_json(&cloud, &shown, &outcomes, &nibbled).await?,
+        Format::Json => print_outcomes_json(&cloud, &shown, &outcomes, &played).await?,
         Format::Text => {
-            if has_nibbler {
-                demo_nibbler::print(&nibbled);
+            for (demo, receipts) in &played {
+                demo.print(receipts);
             }
             print_outcomes(&cloud, &shown, &outcomes).await?;
             let kept = args.data_dir.as_deref().filter(|_| !args.keep_running);
@@ -404,14 +396,18 @@ async fn print_outcomes_json(
     cloud: &Cloud,
     shown: &[&str],
     outcomes: &[Outcome],
-    nibbled: &[Receipt],
+    played: &[(&dyn ExtensionDemo, Vec<Receipt>)],
 ) -> Result<()> {
     let mut documents = Vec::new();
     for benchmark in shown {
         documents.extend(boards(cloud, benchmark, None, 20).await?.iter().map(document));
     }
     let receipts: Vec<&Receipt> = outcomes.iter().map(|outcome| &outcome.receipt).collect();
-    print_json(&json!({ "leaderboards": documents, "receipts": receipts, "nibbler": nibbled }))
+    let mut document = json!({ "leaderboards": documents, "receipts": receipts });
+    for (demo, receipts) in played {
+        document[demo.name()] = json!(receipts);
+    }
+    print_json(&document)
 }
 
 async fn print_next_steps(

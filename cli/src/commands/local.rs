@@ -12,8 +12,6 @@ use dataperf_benchmarks::IDS;
 use dataperf_local::{
     Bucket, Config, FunctionSpec, LocalCloud, OutsideService, Policy, REGION, Schedule, TableSpec, Trigger,
 };
-use dataperf_nibbler::BENCHMARK;
-use dataperf_nibbler_drawer::{IMAGES_KEY, ImageService};
 use serde_json::json;
 
 use super::token::{now, random_token};
@@ -24,6 +22,7 @@ use crate::cloud::{
 };
 use crate::output::{Format, print_json};
 use crate::page;
+use crate::registry::EXTENSIONS;
 use crate::secret_file;
 use crate::stop::stopped;
 
@@ -45,10 +44,6 @@ const TOKEN_FILE: &str = "organizer-token";
 const KEY_FILE: &str = "organizer-key";
 /// The name of the key that is made where the one that everybody knows won't do.
 const OWN_KEY_ID: &str = "organizer";
-/// What the secret is called that Adversarial Nibbler's function reads.
-const NIBBLER_SECRET: &str = "dataperf-nibbler";
-/// The name of the key of the service on this machine, as the shipped configuration has it.
-const LOCAL_PROVIDER: &str = "drawer";
 /// The rights that functions have when they are deployed, and here.
 const POLICIES: &str = include_str!("../../../infra/policies.json");
 
@@ -122,8 +117,8 @@ pub(crate) struct FunctionArgs {
     idle_limit: u64,
     /// The keys of services that make images for Adversarial Nibbler, a JSON object of strings with `image-ids` in it; by
     /// default that of the service on this machine, which draws the prompt
-    #[arg(long, value_name = "FILE")]
-    nibbler_keys: Option<PathBuf>,
+    #[arg(long = "nibbler-keys", value_name = "FILE")]
+    pub(crate) image_keys: Option<PathBuf>,
     /// How often to look for uploads that nobody is going to end any more
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     sweep_every: u64,
@@ -151,7 +146,7 @@ impl Default for FunctionArgs {
             time_limit: LONGEST_SECONDS,
             back_off: vec![0.2, 0.4],
             idle_limit: 300,
-            nibbler_keys: None,
+            image_keys: None,
             sweep_every: 60,
             sweep_after: 300,
             give_up_after: 3600,
@@ -168,7 +163,7 @@ pub(crate) async fn run(args: LocalArgs, format: Format) -> Result<Done> {
     config.organizer = dataperf_local::AccessKey { id, secret };
     (config.s3_port, config.dynamodb_port) = (args.s3_port, args.dynamodb_port);
     (config.lambda_port, config.http_port) = (args.lambda_port, Some(args.http_port));
-    config.outside = vec![images(args.images_port)];
+    config.outside = outside(args.images_port);
     let cloud = start(config, &args.functions).await?;
     cloud.throttle_table(args.throttle);
     keep_key(&args, &cloud)?;
@@ -297,7 +292,7 @@ pub(crate) fn config(data_dir: &Path, functions: &FunctionArgs) -> Result<Config
     ];
     let ([partition, sort], [index, of_index, order]) = (TABLE_KEYS, RANKING_INDEX);
     config.table = Some(TableSpec::new(TABLE, partition, sort).indexed(index, of_index, order));
-    config.outside = vec![images(0)];
+    config.outside = outside(0);
     config.signing_alias = Some(SIGNING_KEY.into());
     let back_off = functions
         .back_off
@@ -311,10 +306,9 @@ pub(crate) fn config(data_dir: &Path, functions: &FunctionArgs) -> Result<Config
         .iter()
         .map(|id| evaluator(id, functions))
         .collect::<Result<_>>()?;
-    for kind in dataperf_nibbler::DESCRIPTOR.kinds {
-        config.functions.push(nibbler(kind, functions)?);
+    for extension in EXTENSIONS {
+        extension.configure(&mut config, functions)?;
     }
-    config.secrets = BTreeMap::from([(NIBBLER_SECRET.to_owned(), nibbler_keys(functions)?)]);
     config.functions.push(caretaker(functions)?);
     config.on_failure = Some(CARETAKER.into());
     config.schedules = vec![
@@ -332,17 +326,16 @@ pub(crate) fn config(data_dir: &Path, functions: &FunctionArgs) -> Result<Config
     Ok(config)
 }
 
-/// The service that makes images for Adversarial Nibbler, in place of those on the Internet.
-fn images(port: u16) -> OutsideService {
-    OutsideService {
-        name: IMAGES,
-        port,
-        option: "--images-port",
-        router: ImageService::default().router(),
-    }
+/// The services on this machine in place of those on the Internet.
+fn outside(port: u16) -> Vec<OutsideService> {
+    EXTENSIONS
+        .iter()
+        .map(|extension| extension.outside(port))
+        .collect()
 }
 
-fn evaluator(benchmark: &str, args: &FunctionArgs) -> Result<FunctionSpec> {
+/// A function that each upload to it starts.
+pub(crate) fn evaluator(benchmark: &str, args: &FunctionArgs) -> Result<FunctionSpec> {
     let mut spec = function(benchmark, args)?;
     spec.trigger = Trigger {
         bucket: SUBMISSIONS.into(),
@@ -350,27 +343,6 @@ fn evaluator(benchmark: &str, args: &FunctionArgs) -> Result<FunctionSpec> {
         suffix: String::new(),
     };
     Ok(spec)
-}
-
-/// One of Adversarial Nibbler's functions.
-fn nibbler(kind: &str, args: &FunctionArgs) -> Result<FunctionSpec> {
-    let mut spec = evaluator(&format!("{BENCHMARK}-{kind}"), args)?;
-    spec.trigger.prefix = format!("{BENCHMARK}/{kind}/");
-    spec.environment
-        .insert("DATAPERF_SECRET".into(), NIBBLER_SECRET.into());
-    Ok(spec)
-}
-
-/// The secret with the keys of the services that make images: of the one on this machine, unless a file says more.
-fn nibbler_keys(args: &FunctionArgs) -> Result<String> {
-    let Some(path) = &args.nibbler_keys else {
-        let keys = json!({ "image-ids": "of the cloud on one machine", LOCAL_PROVIDER: IMAGES_KEY });
-        return Ok(keys.to_string());
-    };
-    let about = || format!("`{}` is no JSON object of strings", path.display());
-    let text = std::fs::read_to_string(path).with_context(|| format!("can't read `{}`", path.display()))?;
-    let keys: BTreeMap<String, String> = serde_json::from_str(&text).with_context(about)?;
-    Ok(serde_json::to_string(&keys)?)
 }
 
 fn caretaker(args: &FunctionArgs) -> Result<FunctionSpec> {

@@ -5,8 +5,6 @@ pub(crate) mod challenge;
 pub(crate) mod dataset;
 #[cfg(feature = "local")]
 pub(crate) mod demo;
-#[cfg(feature = "local")]
-mod demo_nibbler;
 pub(crate) mod keys;
 pub(crate) mod leaderboard;
 #[cfg(feature = "local")]

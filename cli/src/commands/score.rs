@@ -175,8 +175,11 @@ impl Action for Check<'_> {
         let (outcome, artifact) = match read_for::<B>(self.artifact)? {
             Artifact::TooLarge { n_bytes } => (Err(too_large(B::MAX_ARTIFACT_BYTES, n_bytes)), None),
             Artifact::Bytes(bytes) => {
-                let checked = check(&dataset, self.leaderboard, &bytes).await?;
-                (checked.map(drop), Some(Digest::of(&bytes)))
+                let outcome = match check(&dataset, self.leaderboard, &bytes).await {
+                    Ok(()) => Ok(()),
+                    Err(not_scored) => Err(not_scored.rejection()?),
+                };
+                (outcome, Some(Digest::of(&bytes)))
             }
         };
         let rejected = |rejection| {
@@ -197,10 +200,10 @@ pub(crate) async fn open<B: Benchmark>(
     directory: &Path,
     leaderboard: &str,
     integrity: Integrity,
-) -> Result<Dataset<B, DirectoryBucket>> {
+) -> Result<Dataset<B>> {
     let about = || format!("can't use the data set `{}`", directory.display());
     let bucket = DirectoryBucket::new(directory);
-    let dataset = Dataset::<B, _>::open(bucket, String::new(), None, integrity)
+    let dataset = Dataset::<B>::open(bucket, String::new(), None, integrity)
         .await
         .with_context(about)?;
     let boards = B::leaderboards(dataset.manifest()).with_context(about)?;

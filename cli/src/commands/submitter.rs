@@ -12,18 +12,14 @@ use dataperf::challenge::BASELINE_PREFIX;
 use dataperf_aws::{
     FormRequest, Grant, MAX_FORM_SECONDS, Submitter, UploadForm, submitter_policy, upload_form,
 };
-use dataperf_nibbler::{
-    Artifact as _, BENCHMARK as ADVERSARIAL_NIBBLER, Board as NibblerBoard, GenerationRequest, Kind,
-    Submission as Pair, Verdict as Judged,
-};
-use dataperf_nibbler_aws::{PAIR_IMAGES, is_participant, name_rater, rater_partition, unjudged_partition};
 use serde_json::{Value, json};
 
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
+use crate::extension::Uploads;
 use crate::in_force::Boards;
 use crate::output::{Format, print_json};
-use crate::registry::descriptor;
+use crate::registry::{EXTENSIONS, descriptor, extension};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SubmitterCommand {
@@ -82,33 +78,28 @@ pub(crate) async fn run(command: SubmitterCommand, format: Format) -> Result<Don
 async fn add(args: AddArgs, format: Format) -> Result<Done> {
     check_name(&args.name)?;
     let cloud = args.cloud.clone().connect().await;
-    let boards = if args.benchmark == ADVERSARIAL_NIBBLER {
-        kinds(args.rater)
-    } else if args.rater {
-        bail!(
-            "`{}` has no raters: `--rater` is for `{ADVERSARIAL_NIBBLER}`",
-            args.benchmark
-        );
-    } else {
-        leaderboards(&cloud, &args.benchmark).await?
-    };
-    let leaderboards = chosen(&boards, &args.leaderboard)?;
-    if args.rater {
-        let table = cloud.leaderboards();
-        if is_participant(&table, args.name.as_str()).await? {
+    let extension = extension(&args.benchmark);
+    let boards = match extension {
+        Some(extension) => extension.uploads(&args.name, args.rater),
+        None if args.rater => {
+            let ids: Vec<&str> = EXTENSIONS.iter().map(|other| other.descriptor().id).collect();
             bail!(
-                "`{}` has submitted pairs: who takes part judges nobody's",
-                args.name
+                "`{}` has no raters: `--rater` is for `{}`",
+                args.benchmark,
+                ids.join("`, `")
             );
         }
-        name_rater(&table, args.name.as_str(), now()).await?;
+        None => leaderboards(&cloud, &args.benchmark).await?,
+    };
+    let leaderboards = chosen(&boards, &args.leaderboard)?;
+    if let Some(extension) = extension.filter(|_| args.rater) {
+        extension.name_rater(&cloud, &args.name).await?;
     }
     let right = Right {
         cloud: &cloud,
         benchmark: &args.benchmark,
         name: &args.name,
         boards: &boards,
-        is_rater: args.rater,
     };
     match args.access {
         Access::Policy => print_json(&right.policy(&leaderboards))?,
@@ -132,8 +123,7 @@ struct Right<'a> {
     cloud: &'a Cloud,
     benchmark: &'a str,
     name: &'a SubmitterName,
-    boards: &'a InForce,
-    is_rater: bool,
+    boards: &'a Uploads,
 }
 
 impl Right<'_> {
@@ -143,15 +133,14 @@ impl Right<'_> {
             benchmark,
             name,
             boards,
-            is_rater,
         } = self;
         let submitter = Submitter {
             benchmark,
             leaderboards,
             name: name.as_str(),
             receipts_of: &boards.receipts_of,
-            folders: if *is_rater { &[PAIR_IMAGES] } else { &[] },
-            partitions: &partitions(name, *is_rater),
+            folders: boards.folders,
+            partitions: &boards.partitions,
             table: &cloud.table_arn(),
         };
         let names = &cloud.names;
@@ -210,56 +199,18 @@ fn check_name(name: &SubmitterName) -> Result<()> {
     Ok(())
 }
 
-/// What of a benchmark may be uploaded to.
-struct InForce {
-    leaderboards: Vec<String>,
-    max_bytes: u64,
-    receipts_of: Vec<String>,
-}
-
-/// What Adversarial Nibbler has in the place of leaderboards: a rater sends verdicts, a participant everything else and reads
-/// how the scores change.
-fn kinds(is_rater: bool) -> InForce {
-    let names = |kinds: &[Kind]| kinds.iter().map(|kind| kind.as_str().to_owned()).collect();
-    let boards = NibblerBoard::ALL.map(|board| board.as_str().to_owned());
-    let (leaderboards, max_bytes, receipts_of) = if is_rater {
-        (names(&[Kind::Verdict]), Judged::MAX_BYTES, Vec::new())
-    } else {
-        let kinds = names(&[Kind::Generate, Kind::Submit]);
-        (
-            kinds,
-            Pair::MAX_BYTES.max(GenerationRequest::MAX_BYTES),
-            boards.into(),
-        )
-    };
-    InForce {
-        leaderboards,
-        max_bytes,
-        receipts_of,
-    }
-}
-
-/// The parts of the table that a rater reads: the queue, and what was judged already.
-fn partitions(name: &SubmitterName, is_rater: bool) -> Vec<String> {
-    if is_rater {
-        vec![unjudged_partition(), rater_partition(name.as_str())]
-    } else {
-        Vec::new()
-    }
-}
-
 /// What may be uploaded to a benchmark of which nothing is fixed: its leaderboards in force.
-async fn leaderboards(cloud: &Cloud, benchmark: &str) -> Result<InForce> {
+async fn leaderboards(cloud: &Cloud, benchmark: &str) -> Result<Uploads> {
     let hosted = descriptor(benchmark)?;
     let boards = Boards::of(&cloud.datasets(), hosted).await?;
-    Ok(InForce {
+    Ok(Uploads {
         leaderboards: boards.boards.into_keys().collect(),
         max_bytes: hosted.max_artifact_bytes,
-        receipts_of: Vec::new(),
+        ..Uploads::default()
     })
 }
 
-fn chosen(boards: &InForce, wanted: &[String]) -> Result<Vec<String>> {
+fn chosen(boards: &Uploads, wanted: &[String]) -> Result<Vec<String>> {
     if let Some(unknown) = wanted.iter().find(|board| !boards.leaderboards.contains(board)) {
         bail!(
             "there is no leaderboard `{unknown}`: choose of `{}`",

@@ -6,7 +6,6 @@ use crate::data_acquisition::{DataAcquisition, Parameters};
 use dataperf::Benchmark;
 use dataperf::dataset::Dataset;
 use dataperf::frozen::FrozenError;
-use dataperf::ports::bucket::Bucket;
 use dataperf::progress::Progress;
 use serde::Deserialize;
 use serde_json::json;
@@ -63,13 +62,13 @@ pub(crate) fn bought(method: &str, offers: &[Offer], budget: f64, random: &mut R
 }
 
 /// What the public summary of a seller says of it.
-pub(crate) async fn offer<B: Benchmark, S: Bucket>(
-    dataset: &Dataset<B, S>,
+pub(crate) async fn offer<B: Benchmark>(
+    dataset: &Dataset<B>,
     summary: &str,
     n_rows: usize,
     max_price: f64,
 ) -> Result<Offer, BaselineError> {
-    let said: Summary = serde_json::from_slice(&dataset.file(summary).await?)
+    let said: Summary = serde_json::from_slice(&dataset.files().whole(summary).await?)
         .map_err(|error| FrozenError::damaged(summary, error.to_string()))?;
     let correlations = said.features.correlation.into_iter();
     Ok(Offer {
@@ -82,8 +81,8 @@ pub(crate) async fn offer<B: Benchmark, S: Bucket>(
 impl Baselines for DataAcquisition {
     const METHODS: &'static [Method] = METHODS;
 
-    async fn artifact<S: Bucket>(
-        dataset: &Dataset<Self, S>,
+    async fn artifact(
+        dataset: &Dataset<Self>,
         _leaderboard: &str,
         method: &str,
         seed: u32,

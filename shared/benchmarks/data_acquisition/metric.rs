@@ -7,10 +7,8 @@ use serde_json::{Map, Value, json};
 use super::Frozen;
 use super::model::N_CLASSES;
 use dataperf::Scorecard;
-use dataperf::evidence::{
-    Draws, EvalItems, Evidence, EvidenceError, Repeat, Weights, mean_over_trials, per_lane,
-};
-use dataperf_numerics::bootstrap::{Answers, ItemMetric};
+use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Repeat, Weights};
+use dataperf_numerics::bootstrap::ItemMetric;
 use dataperf_numerics::metrics::{mean, weighted_accuracy};
 
 /// What the samples of a market cost.
@@ -57,39 +55,9 @@ pub(super) fn scorecard(
 }
 
 pub(super) fn eval_items(frozen: &Frozen) -> Vec<(String, EvalItems<'_>)> {
+    let items = |number| EvalItems::of(frozen.buyer_labels(number), ItemMetric::Accuracy);
     let markets = frozen.markets().keys();
     markets
-        .map(|&number| (number.to_string(), EvalItems::of(frozen.buyer_labels(number))))
+        .map(|&number| (number.to_string(), items(number)))
         .collect()
-}
-
-/// Draws of the buyers' items, and of the trials.
-pub(super) fn replicates(
-    frozen: &Frozen,
-    evidence: &Evidence,
-    draws: &Draws,
-) -> Result<Vec<f64>, EvidenceError> {
-    let mut markets = Vec::new();
-    for &number in frozen.markets().keys() {
-        let (name, truth) = (number.to_string(), frozen.buyer_labels(number));
-        let unit = evidence.unit(&name, truth.len(), N_CLASSES)?;
-        let trials = draws.trials(&name, unit.repeats().len())?;
-        let answers = Answers::new(ItemMetric::Accuracy, truth, unit.each_repeat());
-        markets.push((name, answers, trials));
-    }
-    draws.scores(|batch| {
-        let mut of_markets = Vec::new();
-        for (name, answers, trials) in &markets {
-            let weights = draws.batch(name, batch)?;
-            of_markets.push(mean_over_trials(answers, (batch, &weights), trials));
-        }
-        Ok(per_lane(|lane| {
-            mean(
-                &of_markets
-                    .iter()
-                    .map(|accuracy| accuracy[lane])
-                    .collect::<Vec<_>>(),
-            )
-        }))
-    })
 }

@@ -22,9 +22,7 @@ mod submission;
 mod validation;
 
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
 
-use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 pub use market::{Market, Seller};
@@ -34,11 +32,11 @@ pub use validation::Checked;
 
 use dataperf::Direction;
 use dataperf::Feedback;
-use dataperf::Rejection;
 use dataperf::Scorecard;
-use dataperf::benchmark::{Benchmark, Leaderboard, RowRequest};
-use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights};
-use dataperf::frozen::{FrozenError, Manifest, ReadRows};
+use dataperf::benchmark::{Benchmark, Leaderboard, NotScored};
+use dataperf::dataset::{DatasetError, Files};
+use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Weights};
+use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::scorecard::{Form, Metric};
 
 /// The name of the matrices.
@@ -91,7 +89,6 @@ impl Benchmark for DataAcquisition {
         "decide how many samples to buy from whom, within a budget and without seeing them";
     const MAX_ARTIFACT_BYTES: u64 = 64 << 10;
     const DIRECTION: Direction = Direction::HigherIsBetter;
-    const SCORE_RANGE: RangeInclusive<f64> = 0.0..=1.0;
     const METRICS: &'static [Metric] = &[
         Metric::value("markets/*/accuracy", "accuracy", Feedback::Metrics),
         Metric::value("markets/*/per_trial", "accuracy of each trial", Feedback::Metrics).of(Form::Trials {
@@ -111,7 +108,6 @@ impl Benchmark for DataAcquisition {
     const COUNTED_REJECTIONS: &'static [&'static str] = &[ONE_LABEL];
 
     type Frozen = Frozen;
-    type Submission = Submission;
     type Checked = Checked;
 
     fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
@@ -121,51 +117,23 @@ impl Benchmark for DataAcquisition {
         Ok(vec![Leaderboard::new(LEADERBOARD, about)])
     }
 
-    fn whole_files(manifest: &Manifest, _leaderboard: &str) -> Result<Vec<String>, FrozenError> {
-        let parameters: Parameters = manifest.parameters()?;
-        Ok(parameters
-            .markets
-            .keys()
-            .flat_map(|&market| [labels_file(market), buyer_file(market)])
-            .collect())
+    async fn open(files: &Files<'_>, _leaderboard: &str) -> Result<Frozen, DatasetError> {
+        Frozen::open(files).await
     }
 
-    fn decode(
-        manifest: &Manifest,
-        _leaderboard: &str,
-        files: &BTreeMap<String, Bytes>,
-    ) -> Result<Frozen, FrozenError> {
-        Frozen::decode(manifest, files)
+    async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
+        Ok(Checked::new(Submission::parse(artifact)?, frozen)?)
     }
 
-    fn parse(artifact: &[u8]) -> Result<Submission, Rejection> {
-        Submission::parse(artifact)
-    }
-
-    fn validate(submission: Submission, frozen: &Frozen, _found: &[ReadRows]) -> Result<Checked, Rejection> {
-        Checked::new(submission, frozen)
-    }
-
-    /// The markets, one after another: a market's rows may be hundreds of megabytes.
-    fn parts(checked: &Checked, _: &Frozen) -> Vec<Vec<RowRequest>> {
-        let request = |bought: &validation::Bought| {
-            let rows = bought.rows.iter().map(|&row| row as usize).collect();
-            vec![RowRequest {
-                file: features_file(bought.market),
-                tensor: FEATURES.into(),
-                rows,
-            }]
-        };
-        checked.markets().iter().map(request).collect()
-    }
-
-    fn run(
-        checked: &Checked,
-        frozen: &Frozen,
-        part_idx: usize,
-        rows: &[ReadRows],
-    ) -> Result<Evidence, FrozenError> {
-        model::evidence(&checked.markets()[part_idx], frozen, &rows[0])
+    /// One market after another: a market's rows may be hundreds of megabytes.
+    async fn run(checked: &Checked, frozen: &Frozen, files: &Files<'_>) -> Result<Evidence, DatasetError> {
+        let mut units = Vec::new();
+        for bought in checked.markets() {
+            let rows: Vec<usize> = bought.rows.iter().map(|&row| row as usize).collect();
+            let rows = files.rows(&features_file(bought.market), FEATURES, &rows).await?;
+            units.push(model::evidence(bought, frozen, &rows)?);
+        }
+        Ok(Evidence::from_iter(units))
     }
 
     fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {
@@ -174,9 +142,5 @@ impl Benchmark for DataAcquisition {
 
     fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
         Ok(metric::eval_items(frozen))
-    }
-
-    fn replicates(frozen: &Frozen, evidence: &Evidence, draws: &Draws) -> Result<Vec<f64>, EvidenceError> {
-        metric::replicates(frozen, evidence, draws)
     }
 }

@@ -11,8 +11,9 @@ use super::market::sample;
 use super::metric::{COST, N_BOUGHT};
 use super::validation::Bought;
 use super::{FEATURES, LABELS, Market, Parameters, buyer_file, features_file, labels_file};
-use dataperf::evidence::{Evidence, Repeats, UnitEvidence};
-use dataperf::frozen::{Dtype, FrozenError, Manifest, ReadRows, TensorEntry, slice};
+use dataperf::dataset::{DatasetError, Files};
+use dataperf::evidence::{Repeats, UnitEvidence};
+use dataperf::frozen::{FrozenError, ReadRows, TensorEntry};
 use dataperf_numerics::models::FitError;
 use dataperf_numerics::models::boosted_stumps::BoostedStumps;
 use dataperf_numerics::models::k_nearest::KNearest;
@@ -91,11 +92,11 @@ struct MarketData {
 }
 
 impl Frozen {
-    pub(super) fn decode(manifest: &Manifest, files: &BTreeMap<String, Bytes>) -> Result<Self, FrozenError> {
-        let parameters: Parameters = manifest.parameters()?;
+    pub(super) async fn open(files: &Files<'_>) -> Result<Self, DatasetError> {
+        let parameters: Parameters = files.manifest().parameters()?;
         let mut data = BTreeMap::new();
         for (&number, market) in &parameters.markets {
-            data.insert(number, MarketData::decode(manifest, files, number, market)?);
+            data.insert(number, MarketData::open(files, number, market).await?);
         }
         Ok(Self { parameters, data })
     }
@@ -130,46 +131,28 @@ impl Frozen {
 }
 
 impl MarketData {
-    fn decode(
-        manifest: &Manifest,
-        files: &BTreeMap<String, Bytes>,
-        number: u32,
-        market: &Market,
-    ) -> Result<Self, FrozenError> {
-        let whole = |path: &str| {
-            files
-                .get(path)
-                .ok_or_else(|| FrozenError::damaged(path, "it was not read"))
-        };
+    async fn open(files: &Files<'_>, number: u32, market: &Market) -> Result<Self, DatasetError> {
+        let manifest = files.manifest();
         let (features_path, labels_path, buyer_path) =
             (features_file(number), labels_file(number), buyer_file(number));
         let features = manifest.any_tensor(&features_path, FEATURES)?;
-        let labels = slice(
-            manifest.tensor(&labels_path, LABELS, Dtype::U8, 1)?,
-            &labels_path,
-            whole(&labels_path)?,
-        )?;
+        let labels = files.classes(&labels_path, LABELS).await?;
         let n_rows: usize = market.sellers.iter().map(|seller| seller.n_rows).sum();
         let &[n_features_rows, n_features] = features.shape.as_slice() else {
-            return Err(FrozenError::damaged(&features_path, "its tensor is no matrix"));
+            return Err(FrozenError::damaged(&features_path, "its tensor is no matrix").into());
         };
         let is_whole = n_features_rows == n_rows && labels.len() == n_rows && u32::try_from(n_rows).is_ok();
         if !is_whole || labels.iter().any(|&label| label > 1) {
             let why = format!("it has not {n_rows} rows with a label of 0 or 1 each");
-            return Err(FrozenError::damaged(&features_path, why));
+            return Err(FrozenError::damaged(&features_path, why).into());
         }
-        let buyer = whole(&buyer_path)?;
         let tensor = manifest.any_tensor(&buyer_path, FEATURES)?;
-        let buyer_labels = slice(
-            manifest.tensor(&buyer_path, LABELS, Dtype::U8, 1)?,
-            &buyer_path,
-            buyer,
-        )?;
+        let buyer_labels = files.classes(&buyer_path, LABELS).await?;
         let mut buyer_features = Stored::with_capacity(
             encoding(tensor, &buyer_path, market)?,
             buyer_labels.len() * n_features,
         );
-        buyer_features.extend(&slice(tensor, &buyer_path, buyer)?);
+        buyer_features.extend(&files.tensor(&buyer_path, FEATURES).await?);
         let buyer_features =
             Array2::from_shape_vec((buyer_labels.len(), n_features), buyer_features.view().to_f64())
                 .map_err(|error| FrozenError::damaged(&buyer_path, error.to_string()))?;
@@ -189,7 +172,11 @@ fn encoding(tensor: &TensorEntry, path: &str, market: &Market) -> Result<Encodin
 }
 
 /// What the model of each trial says of the buyer's rows, in one market. `read` are the rows of [`Bought::rows`].
-pub(super) fn evidence(bought: &Bought, frozen: &Frozen, read: &ReadRows) -> Result<Evidence, FrozenError> {
+pub(super) fn evidence(
+    bought: &Bought,
+    frozen: &Frozen,
+    read: &ReadRows,
+) -> Result<(String, UnitEvidence), FrozenError> {
     let market = &frozen.data[&bought.market];
     let n_features = market.buyer_features.ncols();
     let trial = |x: &mut Stored, rows: &Vec<u32>| {
@@ -225,5 +212,5 @@ pub(super) fn evidence(bought: &Bought, frozen: &Frozen, read: &ReadRows) -> Res
     let unit = UnitEvidence::new(trials, market.buyer_labels.len(), N_CLASSES, predicted)
         .with_count(N_BOUGHT, bought.trials.first().map_or(0, Vec::len))
         .with_amount(COST, bought.cost);
-    Ok(Evidence::of_unit(bought.market.to_string(), unit))
+    Ok((bought.market.to_string(), unit))
 }

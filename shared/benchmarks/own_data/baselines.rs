@@ -4,10 +4,8 @@ use crate::own_data::debugging::{self, Debugging, TRAIN};
 use crate::own_data::selection::{self, LabelSource, POOL, Selection};
 use crate::own_data::table::{ID, LABEL, Table, features_file, read};
 use crate::own_data::{PUBLIC_EVAL, Scoring};
-use dataperf::benchmark::Benchmark;
-use dataperf::dataset::Dataset;
+use dataperf::dataset::{Dataset, Files};
 use dataperf::frozen::{FrozenError, Manifest};
-use dataperf::ports::bucket::Bucket;
 use dataperf::progress::Progress;
 use serde_json::json;
 
@@ -50,8 +48,8 @@ impl Baselines for Selection {
         Ok(Self::METHODS.iter().filter(|_| has_labels).collect())
     }
 
-    async fn artifact<S: Bucket>(
-        dataset: &Dataset<Self, S>,
+    async fn artifact(
+        dataset: &Dataset<Self>,
         leaderboard: &str,
         method: &str,
         seed: u32,
@@ -63,7 +61,7 @@ impl Baselines for Selection {
             .iter()
             .find(|board| board.name == leaderboard);
         let max_examples = board.map_or(0, |board| board.max_examples);
-        let pool = read(dataset, POOL).await?;
+        let pool = read(&dataset.files(), POOL).await?;
         if pool.examples.column(LABEL).is_none() {
             return Err(BaselineError::TooFew {
                 what: "labels in the pool".into(),
@@ -137,15 +135,15 @@ impl Baselines for Debugging {
         Ok(Self::METHODS.iter().filter(works).collect())
     }
 
-    async fn artifact<S: Bucket>(
-        dataset: &Dataset<Self, S>,
+    async fn artifact(
+        dataset: &Dataset<Self>,
         _leaderboard: &str,
         method: &str,
         seed: u32,
         progress: &dyn Progress,
     ) -> Result<Made, BaselineError> {
         let parameters: debugging::Parameters = dataset.manifest().parameters()?;
-        let train = Labelled::of(read(dataset, TRAIN).await?, LABEL, &parameters.scoring)?;
+        let train = Labelled::of(read(&dataset.files(), TRAIN).await?, LABEL, &parameters.scoring)?;
         let n_train = train.labels.len();
         let (mut values, order) = (
             Vec::new(),
@@ -159,7 +157,7 @@ impl Baselines for Debugging {
             values = match method {
                 "cleanlab" => train.doubts(seed, progress)?.1,
                 "influence" | "datascope" => {
-                    let validation = public_eval(dataset, &parameters.scoring).await?;
+                    let validation = public_eval(&dataset.files(), &parameters.scoring).await?;
                     let task = Task {
                         x: train.x.view(),
                         labels: &train.labels,
@@ -185,18 +183,15 @@ impl Baselines for Debugging {
 }
 
 /// The eval set that participants have.
-async fn public_eval<B: Benchmark, S: Bucket>(
-    dataset: &Dataset<B, S>,
-    scoring: &Scoring,
-) -> Result<Labelled, BaselineError> {
-    if !dataset.manifest().files.contains_key(&features_file(PUBLIC_EVAL)) {
+async fn public_eval(files: &Files<'_>, scoring: &Scoring) -> Result<Labelled, BaselineError> {
+    if !files.has(&features_file(PUBLIC_EVAL)) {
         return Err(BaselineError::TooFew {
             what: "items of a public eval set".into(),
             n: 0,
             n_needed: 1,
         });
     }
-    Labelled::of(read(dataset, PUBLIC_EVAL).await?, LABEL, scoring)
+    Labelled::of(read(files, PUBLIC_EVAL).await?, LABEL, scoring)
 }
 
 /// Rows with a class each.

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use ndarray::Array2;
 
 use super::scoring::{ScoreMetric, Scoring};
-use super::table::{Examples, Files, LABEL, examples_file, features, features_file};
+use super::table::{Examples, LABEL, features, features_file};
+use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{EvalItems, Evidence, EvidenceError, UnitEvidence};
 use dataperf::frozen::{FrozenError, Manifest};
 
@@ -59,38 +60,34 @@ impl EvalSet {
             .find(|table| manifest.files.contains_key(&features_file(table)))
     }
 
-    /// Its files, to be read whole.
-    pub(super) fn files_in(manifest: &Manifest) -> Vec<String> {
-        let table = Self::table_in(manifest);
-        table.map_or_else(Vec::new, |table| vec![features_file(table), examples_file(table)])
-    }
-
     /// The eval set of a data set; `None` where participants have none.
     ///
     /// # Errors
-    /// [`FrozenError`] when its files are not what the manifest says.
-    pub(super) fn decode<M>(
-        manifest: &Manifest,
-        files: &Files,
+    /// [`DatasetError`] when its files are not what the manifest says.
+    pub(super) async fn open<M>(
+        files: &Files<'_>,
         scoring: &Scoring<M>,
-    ) -> Result<Option<Self>, FrozenError> {
-        let Some(table) = Self::table_in(manifest) else {
+    ) -> Result<Option<Self>, DatasetError> {
+        let Some(table) = Self::table_in(files.manifest()) else {
             return Ok(None);
         };
-        Self::with_features(files, table, features(manifest, files, table)?, scoring).map(Some)
+        let features = features(files, table).await?;
+        Self::with_features(files, table, features, scoring)
+            .await
+            .map(Some)
     }
 
     /// The eval set of a table whose features have been read.
     ///
     /// # Errors
-    /// [`FrozenError`] when its examples are not what the manifest says.
-    pub(super) fn with_features<M>(
-        files: &Files,
+    /// [`DatasetError`] when its examples are not what the manifest says.
+    pub(super) async fn with_features<M>(
+        files: &Files<'_>,
         table: &str,
         features: Array2<f64>,
         scoring: &Scoring<M>,
-    ) -> Result<Self, FrozenError> {
-        let examples = Examples::read(files, table, features.nrows())?;
+    ) -> Result<Self, DatasetError> {
+        let examples = Examples::read(files, table, features.nrows()).await?;
         if scoring.metric == ScoreMetric::WorstGroupAccuracy {
             examples.required(GROUP)?;
         }
@@ -116,6 +113,7 @@ impl EvalSet {
             truth: &self.truth,
             groups: groups.map(|groups| &groups.of_items[..]),
             clusters: self.clusters.as_ref().map(|clusters| &clusters.of_items[..]),
+            metric: scoring.item_metric(self),
         };
         vec![(EVAL.to_owned(), items)]
     }

@@ -23,8 +23,6 @@ mod scoring;
 pub mod selection;
 pub mod table;
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use dataperf::benchmark::Leaderboard;
@@ -61,7 +59,7 @@ impl About {
         self.unit.as_deref().unwrap_or("rows")
     }
 
-    /// A board of the contest, as people see it.
+    /// A board of the contest, as people see it. All boards have the one eval set.
     fn board(&self, name: String, about: String) -> Leaderboard {
         Leaderboard {
             name,
@@ -71,6 +69,7 @@ impl About {
             picture: self.picture.clone(),
             unit: self.unit.clone(),
             digits: self.digits,
+            evaluation: Some(EVAL.to_owned()),
         }
     }
 }
@@ -84,9 +83,4 @@ pub struct Board {
     /// One line about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
-}
-
-/// The evaluation data of a contest's boards: all have the one eval set.
-fn one_eval_set(boards: impl Iterator<Item = String>) -> BTreeMap<String, String> {
-    boards.map(|name| (name, EVAL.to_owned())).collect()
 }

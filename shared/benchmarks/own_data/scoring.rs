@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::eval_set::{EVAL, EvalSet};
-use dataperf::evidence::{Draws, EvidenceError, Repeats, UnitEvidence, mean_over_repeats, mean_over_trials};
-use dataperf_numerics::bootstrap::{Answers, ItemMetric};
+use super::eval_set::EvalSet;
+use dataperf::evidence::{EvidenceError, Repeats, UnitEvidence};
+use dataperf_numerics::bootstrap::ItemMetric;
 use dataperf_numerics::learner::Learner;
 use dataperf_numerics::metrics::{
     ItemWeights, accuracy_per_group, balanced_accuracy, class_counts, f1_of_counts, macro_f1_of_classes,
@@ -124,27 +124,6 @@ impl<M> Scoring<M> {
                 ItemMetric::WorstGroupAccuracy(groups)
             }
         }
-    }
-
-    /// The scores of a unit of evidence under all draws of its eval set, and of its trials where it has some.
-    pub(super) fn replicates(
-        &self,
-        eval: &EvalSet,
-        unit: &UnitEvidence,
-        draws: &Draws,
-    ) -> Result<Vec<f64>, EvidenceError> {
-        let answers = Answers::new(self.item_metric(eval), &eval.truth, unit.each_repeat());
-        let trials = match unit.repeats() {
-            Repeats::Trials(n_trials) => Some(draws.trials(EVAL, *n_trials as usize)?),
-            _ => None,
-        };
-        draws.scores(|batch| {
-            let weights = draws.batch(EVAL, batch)?;
-            Ok(match &trials {
-                Some(trials) => mean_over_trials(&answers, (batch, &weights), trials),
-                None => mean_over_repeats(&answers, &weights),
-            })
-        })
     }
 
     /// The score of a unit of evidence, the mean over its repeats, with the metrics that are shown beside it.

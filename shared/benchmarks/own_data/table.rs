@@ -4,14 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use bytes::Bytes;
 use ndarray::Array2;
 
-use dataperf::benchmark::Benchmark;
-use dataperf::dataset::{Dataset, DatasetError};
+use dataperf::dataset::{DatasetError, Files};
 use dataperf::encoding::encoding;
-use dataperf::frozen::{FrozenError, Manifest, slice};
-use dataperf::ports::bucket::Bucket;
+use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::quote;
 use dataperf_numerics::numbers::{Encoding, Stored};
 
@@ -30,19 +27,6 @@ pub fn features_file(table: &str) -> String {
 /// The file of a table's examples: ids and labels.
 pub fn examples_file(table: &str) -> String {
     format!("{table}.csv")
-}
-
-/// The whole files of a data set that have been read, by path.
-pub(super) type Files = BTreeMap<String, Bytes>;
-
-/// A whole file.
-///
-/// # Errors
-/// [`FrozenError::Damaged`] when it was not read.
-pub(super) fn whole<'a>(files: &'a Files, path: &str) -> Result<&'a Bytes, FrozenError> {
-    files
-        .get(path)
-        .ok_or_else(|| FrozenError::damaged(path, "it was not read"))
 }
 
 /// The rows and columns of a table's features, and how their numbers are stored.
@@ -66,19 +50,18 @@ pub(super) fn shape(manifest: &Manifest, table: &str) -> Result<(usize, usize, E
 /// A table's features, `(n_rows, n_features)`, as 64-bit floats.
 ///
 /// # Errors
-/// [`FrozenError::Damaged`] when the file is not what the manifest says, or a number is not finite.
-pub(super) fn features(manifest: &Manifest, files: &Files, table: &str) -> Result<Array2<f64>, FrozenError> {
+/// [`DatasetError`] when the file is not what the manifest says, or a number is not finite.
+pub(super) async fn features(files: &Files<'_>, table: &str) -> Result<Array2<f64>, DatasetError> {
     let path = features_file(table);
-    let (n_rows, n_features, encoding) = shape(manifest, table)?;
-    let bytes = slice(manifest.any_tensor(&path, FEATURES)?, &path, whole(files, &path)?)?;
+    let (n_rows, n_features, encoding) = shape(files.manifest(), table)?;
     let mut stored = Stored::with_capacity(encoding, n_rows * n_features);
-    stored.extend(&bytes);
+    stored.extend(&files.tensor(&path, FEATURES).await?);
     let numbers = stored.view().to_f64();
     if numbers.iter().any(|number| !number.is_finite()) {
-        return Err(FrozenError::damaged(&path, "it has a number that is not finite"));
+        return Err(FrozenError::damaged(&path, "it has a number that is not finite").into());
     }
-    Array2::from_shape_vec((n_rows, n_features), numbers)
-        .map_err(|error| FrozenError::damaged(&path, error.to_string()))
+    let features = Array2::from_shape_vec((n_rows, n_features), numbers);
+    Ok(features.map_err(|error| FrozenError::damaged(&path, error.to_string()))?)
 }
 
 /// A table, whole.
@@ -93,17 +76,9 @@ pub struct Table {
 ///
 /// # Errors
 /// [`DatasetError`] when its files are missing or are not what the manifest says.
-pub async fn read<B: Benchmark, S: Bucket>(
-    dataset: &Dataset<B, S>,
-    table: &str,
-) -> Result<Table, DatasetError> {
-    let mut files = Files::new();
-    for path in [features_file(table), examples_file(table)] {
-        let bytes = dataset.file(&path).await?;
-        files.insert(path, bytes);
-    }
-    let features = features(dataset.manifest(), &files, table)?;
-    let examples = Examples::read(&files, table, features.nrows())?;
+pub async fn read(files: &Files<'_>, table: &str) -> Result<Table, DatasetError> {
+    let features = features(files, table).await?;
+    let examples = Examples::read(files, table, features.nrows()).await?;
     Ok(Table { features, examples })
 }
 
@@ -117,11 +92,12 @@ impl Examples {
     /// Reads a table's examples, a line for each of `n_rows` rows of features.
     ///
     /// # Errors
-    /// [`FrozenError::Damaged`] when the file is no CSV or has another number of lines.
-    pub(super) fn read(files: &Files, table: &str, n_rows: usize) -> Result<Self, FrozenError> {
+    /// [`DatasetError`] when the file is no CSV or has another number of lines.
+    pub(super) async fn read(files: &Files<'_>, table: &str, n_rows: usize) -> Result<Self, DatasetError> {
         let path = examples_file(table);
         let damaged = |why: String| FrozenError::damaged(&path, why);
-        let mut reader = csv::Reader::from_reader(&whole(files, &path)?[..]);
+        let whole = files.whole(&path).await?;
+        let mut reader = csv::Reader::from_reader(&whole[..]);
         let header = reader.headers().map_err(|error| damaged(error.to_string()))?;
         let names: Vec<String> = header.iter().map(str::to_owned).collect();
         let mut columns = vec![Vec::with_capacity(n_rows); names.len()];
@@ -133,9 +109,8 @@ impl Examples {
         }
         let n_lines = columns.first().map_or(0, Vec::len);
         if n_lines != n_rows {
-            return Err(damaged(format!(
-                "it has {n_lines} lines for {n_rows} rows of features"
-            )));
+            let why = format!("it has {n_lines} lines for {n_rows} rows of features");
+            return Err(damaged(why).into());
         }
         let columns = names.into_iter().zip(columns).collect();
         Ok(Self { path, columns })

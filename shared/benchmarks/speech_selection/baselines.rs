@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::speech_selection::{EMBEDDINGS, Parameters, SpeechSelection, train_file, train_ids_file};
 use dataperf::dataset::Dataset;
-use dataperf::frozen::{FrozenError, Matrix};
-use dataperf::ports::bucket::Bucket;
+use dataperf::frozen::FrozenError;
 use dataperf::progress::Progress;
 use serde_json::json;
 
@@ -33,8 +32,8 @@ impl Baselines for SpeechSelection {
         },
     ];
 
-    async fn artifact<S: Bucket>(
-        dataset: &Dataset<Self, S>,
+    async fn artifact(
+        dataset: &Dataset<Self>,
         leaderboard: &str,
         method: &str,
         seed: u32,
@@ -46,8 +45,9 @@ impl Baselines for SpeechSelection {
         let limits = parameters.leaderboards.get(leaderboard).ok_or_else(unknown)?;
         let language = parameters.languages.get(&limits.language).ok_or_else(unknown)?;
         let (path, ids_path) = (train_file(&limits.language), train_ids_file(&limits.language));
-        let matrix = Matrix::new(dataset.manifest(), &path, EMBEDDINGS, &dataset.file(&path).await?)?;
-        let ids = dataset.file(&ids_path).await?;
+        let files = dataset.files();
+        let matrix = files.matrix(&path, EMBEDDINGS).await?;
+        let ids = files.whole(&ids_path).await?;
         let ids = lines(&ids_path, &ids)?;
         let x = matrix.view();
         if ids.len() != x.nrows() {

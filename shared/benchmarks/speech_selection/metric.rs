@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::Frozen;
 use dataperf::Scorecard;
-use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Repeat, Weights, mean_over_repeats};
-use dataperf_numerics::bootstrap::{Answers, ItemMetric};
+use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Repeat, Weights};
+use dataperf_numerics::bootstrap::ItemMetric;
 use dataperf_numerics::metrics::{class_counts, f1_of_counts, mean, mean_f1};
 
 /// How many clips are chosen.
@@ -53,19 +53,6 @@ pub(super) fn scorecard(
 }
 
 pub(super) fn eval_items(frozen: &Frozen) -> Vec<(String, EvalItems<'_>)> {
-    vec![(frozen.language().to_owned(), EvalItems::of(frozen.eval_classes()))]
-}
-
-pub(super) fn replicates(
-    frozen: &Frozen,
-    evidence: &Evidence,
-    draws: &Draws,
-) -> Result<Vec<f64>, EvidenceError> {
-    let (language, truth) = (frozen.language(), frozen.eval_classes());
-    let unit = evidence.unit(language, truth.len(), frozen.n_classes())?;
-    let answers = Answers::new(ItemMetric::MacroF1, truth, unit.each_repeat());
-    draws.scores(|batch| {
-        let weights = draws.batch(language, batch)?;
-        Ok(mean_over_repeats(&answers, &weights))
-    })
+    let items = EvalItems::of(frozen.eval_classes(), ItemMetric::MacroF1);
+    vec![(frozen.language().to_owned(), items)]
 }

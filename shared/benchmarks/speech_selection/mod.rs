@@ -18,9 +18,7 @@ mod submission;
 mod validation;
 
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
 
-use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 pub use model::Frozen;
@@ -30,11 +28,12 @@ pub use validation::Checked;
 use dataperf::Direction;
 use dataperf::Feedback;
 use dataperf::Scorecard;
-use dataperf::benchmark::{Benchmark, Leaderboard, RowRequest};
-use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights};
-use dataperf::frozen::{FrozenError, Manifest, ReadRows};
+use dataperf::benchmark::{Benchmark, Leaderboard, NotScored};
+use dataperf::dataset::{DatasetError, Files};
+use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Weights};
+use dataperf::frozen::{FrozenError, Manifest};
+use dataperf::quote;
 use dataperf::scorecard::{Form, Metric};
-use dataperf::{Rejection, quote};
 
 /// The name of the matrices in the frozen files.
 pub const EMBEDDINGS: &str = "embeddings";
@@ -131,7 +130,6 @@ impl Benchmark for SpeechSelection {
     const ABOUT: &'static str = "choose the clips that train the best keyword spotter";
     const MAX_ARTIFACT_BYTES: u64 = 1 << 20;
     const DIRECTION: Direction = Direction::HigherIsBetter;
-    const SCORE_RANGE: RangeInclusive<f64> = 0.0..=1.0;
     const METRICS: &'static [Metric] = &[
         Metric::value("per_seed", "score of each seed", Feedback::Metrics).of(Form::Trials {
             over: "seed",
@@ -146,7 +144,6 @@ impl Benchmark for SpeechSelection {
     ];
 
     type Frozen = Frozen;
-    type Submission = Submission;
     type Checked = Checked;
 
     fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
@@ -154,55 +151,23 @@ impl Benchmark for SpeechSelection {
         let parameters = Parameters::of(manifest)?;
         let boards = parameters.leaderboards.iter();
         Ok(boards
-            .map(|(name, limits)| Leaderboard::new(name, about(limits)))
+            // a language has one eval set, however many clips its boards allow
+            .map(|(name, limits)| Leaderboard::new(name, about(limits)).scored_with(&limits.language))
             .collect())
     }
 
-    /// A language has one eval set, however many clips its boards allow.
-    fn evaluations(manifest: &Manifest) -> Result<BTreeMap<String, String>, FrozenError> {
-        let boards = Parameters::of(manifest)?.leaderboards.into_iter();
-        Ok(boards.map(|(name, limits)| (name, limits.language)).collect())
+    async fn open(files: &Files<'_>, leaderboard: &str) -> Result<Frozen, DatasetError> {
+        Frozen::open(files, leaderboard).await
     }
 
-    fn whole_files(manifest: &Manifest, leaderboard: &str) -> Result<Vec<String>, FrozenError> {
-        let parameters = Parameters::of(manifest)?;
-        let language = &parameters.limits(leaderboard)?.language;
-        Ok(vec![eval_file(language), train_ids_file(language)])
+    async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
+        Ok(Checked::new(Submission::parse(artifact)?, frozen)?)
     }
 
-    fn decode(
-        manifest: &Manifest,
-        leaderboard: &str,
-        files: &BTreeMap<String, Bytes>,
-    ) -> Result<Frozen, FrozenError> {
-        Frozen::decode(manifest, leaderboard, files)
-    }
-
-    fn parse(artifact: &[u8]) -> Result<Submission, Rejection> {
-        Submission::parse(artifact)
-    }
-
-    fn validate(submission: Submission, frozen: &Frozen, _found: &[ReadRows]) -> Result<Checked, Rejection> {
-        Checked::new(submission, frozen)
-    }
-
-    fn parts(checked: &Checked, frozen: &Frozen) -> Vec<Vec<RowRequest>> {
+    async fn run(checked: &Checked, frozen: &Frozen, files: &Files<'_>) -> Result<Evidence, DatasetError> {
         let file = train_file(frozen.language());
-        vec![vec![RowRequest {
-            file,
-            tensor: EMBEDDINGS.into(),
-            rows: checked.rows().to_vec(),
-        }]]
-    }
-
-    fn run(checked: &Checked, frozen: &Frozen, _: usize, rows: &[ReadRows]) -> Result<Evidence, FrozenError> {
-        let [chosen] = rows else {
-            return Err(FrozenError::damaged(
-                &train_file(frozen.language()),
-                "its rows were not read",
-            ));
-        };
-        model::evidence(checked, frozen, chosen)
+        let chosen = files.rows(&file, EMBEDDINGS, checked.rows()).await?;
+        Ok(model::evidence(checked, frozen, &chosen)?)
     }
 
     fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {
@@ -211,9 +176,5 @@ impl Benchmark for SpeechSelection {
 
     fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
         Ok(metric::eval_items(frozen))
-    }
-
-    fn replicates(frozen: &Frozen, evidence: &Evidence, draws: &Draws) -> Result<Vec<f64>, EvidenceError> {
-        metric::replicates(frozen, evidence, draws)
     }
 }

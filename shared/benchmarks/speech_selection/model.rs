@@ -1,13 +1,14 @@
 //! The frozen part of a leaderboard, and the frozen model: an SVC and a logistic regression that vote softly.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use bytes::Bytes;
 
 use super::metric::{N_CLIPS, N_NONTARGETS};
 use super::{CLASSES, Checked, EMBEDDINGS, Language, Parameters, eval_file, train_file, train_ids_file};
+use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{Evidence, Repeats, UnitEvidence};
-use dataperf::frozen::{Dtype, FrozenError, Manifest, Matrix, ReadRows, slice};
+use dataperf::frozen::{Dtype, FrozenError, Matrix, ReadRows};
 use dataperf_numerics::models::soft_voting::SoftVoting;
 
 /// What a row of the training matrix may be used as.
@@ -31,11 +32,8 @@ pub struct Frozen {
 }
 
 impl Frozen {
-    pub(super) fn decode(
-        manifest: &Manifest,
-        leaderboard: &str,
-        files: &BTreeMap<String, Bytes>,
-    ) -> Result<Self, FrozenError> {
+    pub(super) async fn open(files: &Files<'_>, leaderboard: &str) -> Result<Self, DatasetError> {
+        let manifest = files.manifest();
         let mut parameters = Parameters::of(manifest)?;
         let limits = parameters.limits(leaderboard)?.clone();
         let code = limits.language;
@@ -44,14 +42,11 @@ impl Frozen {
         };
         let language = parameters.languages.remove(&code).ok_or_else(unknown)?;
 
-        let whole = |path: &str| {
-            files
-                .get(path)
-                .cloned()
-                .ok_or_else(|| FrozenError::damaged(path, "it was not read"))
-        };
-        let ids_path = train_ids_file(&code);
-        let row_of = index(&whole(&ids_path)?).map_err(|why| FrozenError::damaged(&ids_path, why))?;
+        let (eval_path, ids_path) = (eval_file(&code), train_ids_file(&code));
+        let eval = files.matrix(&eval_path, EMBEDDINGS).await?;
+        let eval_classes = files.classes(&eval_path, CLASSES).await?;
+        let row_of = index(&files.whole(&ids_path).await?);
+        let row_of = row_of.map_err(|why| FrozenError::damaged(&ids_path, why))?;
         let n_train = manifest
             .tensor(&train_file(&code), EMBEDDINGS, Dtype::F32, 2)?
             .n_rows();
@@ -61,24 +56,14 @@ impl Frozen {
                 "it has {} distinct ids for {n_train} rows, of which {n_placed} have a word",
                 row_of.len()
             );
-            return Err(FrozenError::damaged(&ids_path, why));
+            return Err(FrozenError::damaged(&ids_path, why).into());
         }
-
-        let path = eval_file(&code);
-        let bytes = whole(&path)?;
-        let eval = Matrix::new(manifest, &path, EMBEDDINGS, &bytes)?;
-        let eval_classes = slice(manifest.tensor(&path, CLASSES, Dtype::U8, 1)?, &path, &bytes)?;
         if eval_classes.len() != eval.view().nrows() {
-            return Err(FrozenError::damaged(&path, "it has not one class for each row"));
+            return Err(FrozenError::damaged(&eval_path, "it has not one class for each row").into());
         }
-        if eval_classes
-            .iter()
-            .any(|&class| usize::from(class) > language.targets.len())
-        {
-            return Err(FrozenError::damaged(
-                &path,
-                "it has a class beyond the target words",
-            ));
+        let n_words = language.targets.len();
+        if eval_classes.iter().any(|&class| usize::from(class) > n_words) {
+            return Err(FrozenError::damaged(&eval_path, "it has a class beyond the target words").into());
         }
         let words = language.targets.keys().cloned().collect();
         Ok(Self {

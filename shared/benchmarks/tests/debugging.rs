@@ -22,18 +22,18 @@ fn demo() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../demo/vision-debugging")
 }
 
-fn imported(from: &Path, directory: &Path) -> Dataset<VisionDebugging, DirectoryBucket> {
+fn imported(from: &Path, directory: &Path) -> Dataset<VisionDebugging> {
     import::<VisionDebugging>(from, directory, &Silent).expect("it can be imported");
     open(directory)
 }
 
-fn open(directory: &Path) -> Dataset<VisionDebugging, DirectoryBucket> {
+fn open(directory: &Path) -> Dataset<VisionDebugging> {
     let bucket = DirectoryBucket::new(directory);
     pollster::block_on(Dataset::open(bucket, String::new(), None, Integrity::Digests)).expect("a data set")
 }
 
 /// The demo's data set, imported once.
-fn frozen() -> Dataset<VisionDebugging, DirectoryBucket> {
+fn frozen() -> Dataset<VisionDebugging> {
     static IMPORTED: OnceLock<PathBuf> = OnceLock::new();
     let directory = IMPORTED.get_or_init(|| {
         let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("debugging-frozen");
@@ -44,7 +44,7 @@ fn frozen() -> Dataset<VisionDebugging, DirectoryBucket> {
     open(directory)
 }
 
-fn judge(dataset: &Dataset<VisionDebugging, DirectoryBucket>, artifact: &[u8]) -> Verdict {
+fn judge(dataset: &Dataset<VisionDebugging>, artifact: &[u8]) -> Verdict {
     pollster::block_on(evaluate(dataset, "open", artifact)).expect("a verdict")
 }
 

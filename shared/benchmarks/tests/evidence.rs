@@ -24,7 +24,7 @@ fn demo(benchmark: &str) -> PathBuf {
         .join(benchmark)
 }
 
-fn open<B: Benchmark>(directory: &Path) -> Dataset<B, DirectoryBucket> {
+fn open<B: Benchmark>(directory: &Path) -> Dataset<B> {
     let bucket = DirectoryBucket::new(directory);
     pollster::block_on(Dataset::open(bucket, String::new(), None, Integrity::Digests)).expect("a data set")
 }
@@ -44,16 +44,11 @@ fn submissions<B: Benchmark>() -> Vec<(String, Vec<u8>, f64)> {
     scored.map(read).collect()
 }
 
-fn gathered<B: Benchmark>(
-    dataset: &Dataset<B, DirectoryBucket>,
-    board: &str,
-    artifact: &[u8],
-) -> Evaluated<B> {
-    let gathered = pollster::block_on(gather(dataset, board, artifact)).expect("the data set is whole");
-    gathered.expect("the submission obeys the rules")
+fn gathered<B: Benchmark>(dataset: &Dataset<B>, board: &str, artifact: &[u8]) -> Evaluated<B> {
+    pollster::block_on(gather(dataset, board, artifact)).expect("the submission obeys the rules")
 }
 
-fn judged<B: Benchmark>(dataset: &Dataset<B, DirectoryBucket>, board: &str, artifact: &[u8]) -> Verdict {
+fn judged<B: Benchmark>(dataset: &Dataset<B>, board: &str, artifact: &[u8]) -> Verdict {
     let verdict = pollster::block_on(evaluate(dataset, board, artifact)).expect("the data set is whole");
     assert_eq!(verdict.status, Ending::Scored, "{:?}", verdict.reasons);
     verdict
@@ -140,7 +135,7 @@ fn repeated<B: Benchmark>(from: &Path, to: &Path, weights: &BTreeMap<String, Vec
 
 /// What a draw makes of a score is the score of the draw's weights, to the last bit. Trials are drawn besides: there it is the
 /// mean over the trials that a draw takes, market by market.
-fn replicates_are_the_scores_of_their_weights<B: Import>(dataset: &Dataset<B, DirectoryBucket>) {
+fn replicates_are_the_scores_of_their_weights<B: Import>(dataset: &Dataset<B>) {
     for (board, artifact, _) in submissions::<B>() {
         let Evaluated { frozen, evidence, .. } = gathered(dataset, &board, &artifact);
         let draws = Draws::new(B::eval_items(&frozen).expect("hidden items"));
@@ -176,7 +171,7 @@ fn replicates_are_the_scores_of_their_weights<B: Import>(dataset: &Dataset<B, Di
 }
 
 /// With unit weights, however they are given and wherever the evidence has been, the score is the receipt's.
-fn unit_weights_give_the_receipts_score<B: Import>(dataset: &Dataset<B, DirectoryBucket>) {
+fn unit_weights_give_the_receipts_score<B: Import>(dataset: &Dataset<B>) {
     for (board, artifact, expected) in submissions::<B>() {
         let about = format!("{}, {board}", B::ID);
         let verdict = judged(dataset, &board, &artifact);
@@ -209,7 +204,7 @@ fn unit_weights_give_the_receipts_score<B: Import>(dataset: &Dataset<B, Director
 }
 
 /// A weight is the same as an item that stands so often in the eval set, or not at all.
-fn weights_are_multiplicities<B: Import>(dataset: &Dataset<B, DirectoryBucket>, directory: &Path) {
+fn weights_are_multiplicities<B: Import>(dataset: &Dataset<B>, directory: &Path) {
     for (idx, (board, artifact, _)) in submissions::<B>().iter().enumerate().step_by(4) {
         let Evaluated { frozen, evidence, .. } = gathered(dataset, board, artifact);
         let weights = multiplicities(&evidence, idx as u32);

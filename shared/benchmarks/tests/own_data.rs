@@ -74,7 +74,7 @@ fn refused<B: Import>(folder: &TempDir) -> String {
 fn verdict<B: Import>(folder: &Path, board: &str, artifact: &str) -> dataperf::Verdict {
     let (out, _) = frozen::<B>(folder);
     let bucket = DirectoryBucket::new(out.path().join("frozen"));
-    let dataset = Dataset::<B, _>::open(bucket, String::new(), None, Integrity::Digests);
+    let dataset = Dataset::<B>::open(bucket, String::new(), None, Integrity::Digests);
     let dataset = pollster::block_on(dataset).unwrap();
     pollster::block_on(evaluate(&dataset, board, artifact.as_bytes())).unwrap()
 }
@@ -286,19 +286,19 @@ fn the_kit_validates_and_holds_nothing_hidden() {
     let from = out.path().join("frozen");
     let manifest = Manifest::parse(&fs::read(from.join("manifest.json")).unwrap(), "selection").unwrap();
     let kit = out.path().join("kit");
-    let files = export_kit::<Selection>(&from, &manifest, &kit)
+    let files = pollster::block_on(export_kit::<Selection>(&from, &manifest, &kit))
         .unwrap()
         .expect("a kit");
     assert!(files.iter().all(|file| file.starts_with("public/")), "{files:?}");
     let bucket = DirectoryBucket::new(&kit);
-    let dataset = pollster::block_on(Dataset::<Selection, _>::open(
+    let dataset = pollster::block_on(Dataset::<Selection>::open(
         bucket,
         String::new(),
         None,
         Integrity::Digests,
     ))
     .unwrap();
-    let valid = pollster::block_on(check(&dataset, "few", br#"{"ids": ["p1", "p3"]}"#)).unwrap();
+    let valid = pollster::block_on(check(&dataset, "few", br#"{"ids": ["p1", "p3"]}"#));
     assert!(valid.is_ok());
     let scored = pollster::block_on(evaluate(&dataset, "few", br#"{"ids": ["p1", "p3"]}"#));
     assert!(scored.is_err_and(|error| error.to_string().contains("no eval set")));
@@ -318,11 +318,11 @@ fn the_kit_scores_on_a_public_eval_set() {
     let from = out.path().join("frozen");
     let manifest = Manifest::parse(&fs::read(from.join("manifest.json")).unwrap(), "selection").unwrap();
     let kit = out.path().join("kit");
-    export_kit::<Selection>(&from, &manifest, &kit)
+    pollster::block_on(export_kit::<Selection>(&from, &manifest, &kit))
         .unwrap()
         .expect("a kit");
     let bucket = DirectoryBucket::new(&kit);
-    let dataset = pollster::block_on(Dataset::<Selection, _>::open(
+    let dataset = pollster::block_on(Dataset::<Selection>::open(
         bucket,
         String::new(),
         None,

@@ -25,12 +25,12 @@ fn demo(benchmark: &str) -> PathBuf {
         .join(benchmark)
 }
 
-fn open<B: Benchmark>(frozen: &Path) -> Dataset<B, DirectoryBucket> {
+fn open<B: Benchmark>(frozen: &Path) -> Dataset<B> {
     let bucket = DirectoryBucket::new(frozen);
     pollster::block_on(Dataset::open(bucket, String::new(), None, Integrity::Sizes)).unwrap()
 }
 
-fn judge<B: Benchmark>(dataset: &Dataset<B, DirectoryBucket>, board: &str, artifact: &Value) -> Verdict {
+fn judge<B: Benchmark>(dataset: &Dataset<B>, board: &str, artifact: &Value) -> Verdict {
     pollster::block_on(evaluate(dataset, board, artifact.to_string().as_bytes())).unwrap()
 }
 
@@ -83,7 +83,7 @@ impl Folder {
         self.write(name, format!("{header}\n{}\n", lines.join("\n")).as_bytes());
     }
 
-    fn imported<B: Import>(&self) -> Dataset<B, DirectoryBucket> {
+    fn imported<B: Import>(&self) -> Dataset<B> {
         let out = self.0.path().join("frozen");
         import::<B>(self.0.path(), &out, &Silent).unwrap();
         open(&out)

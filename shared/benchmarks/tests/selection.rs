@@ -11,7 +11,7 @@ use dataperf::evaluate::evaluate;
 use dataperf::{Ending, Verdict};
 use dataperf_benchmarks::data_acquisition::DataAcquisition;
 use dataperf_benchmarks::vision_selection::VisionSelection;
-use dataperf_datasets::{DirectoryBucket, Import, ImportError, Silent, export_public, import};
+use dataperf_datasets::{DirectoryBucket, Import, ImportError, Silent, export_kit, export_public, import};
 use serde_json::Value;
 
 fn demo(benchmark: &str) -> PathBuf {
@@ -21,13 +21,13 @@ fn demo(benchmark: &str) -> PathBuf {
 }
 
 /// The demo's data set, imported.
-fn imported<B: Import>(directory: &Path) -> Dataset<B, DirectoryBucket> {
+fn imported<B: Import>(directory: &Path) -> Dataset<B> {
     import::<B>(&demo(B::ID), directory, &Silent).expect("the demo can be imported");
     let bucket = DirectoryBucket::new(directory);
     pollster::block_on(Dataset::open(bucket, String::new(), None, Integrity::Digests)).expect("a data set")
 }
 
-fn judge<B: Import>(dataset: &Dataset<B, DirectoryBucket>, artifact: &[u8]) -> Verdict {
+fn judge<B: Import>(dataset: &Dataset<B>, artifact: &[u8]) -> Verdict {
     pollster::block_on(evaluate(dataset, "open", artifact)).expect("a verdict")
 }
 
@@ -223,7 +223,7 @@ fn training_sets_in_the_csv_form_become_artifacts() {
     import::<VisionSelection>(&from, &frozen, &Silent).expect("imported");
     let bucket = DirectoryBucket::new(&frozen);
     let dataset = pollster::block_on(Dataset::open(bucket, String::new(), None, Integrity::Digests));
-    let dataset: Dataset<VisionSelection, _> = dataset.expect("a data set");
+    let dataset: Dataset<VisionSelection> = dataset.expect("a data set");
     let exported = fs::read(frozen.join("public/train_sets/a_few.json")).expect("an artifact");
     assert_eq!(
         serde_json::from_slice::<Value>(&exported).expect("json"),
@@ -420,4 +420,20 @@ fn an_import_names_every_problem() {
         assert!(found.contains(problem), "{problem} is not in {found}");
     }
     assert!(!directory.path().join("out").exists());
+}
+
+/// Test sets and buyers' data are hidden, and the rules can't be checked without opening them: participants get no kit, and nothing
+/// is written.
+#[test]
+fn rules_that_need_hidden_files_make_no_kit() {
+    fn has_no_kit<B: Import>() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let (frozen, kit) = (directory.path().join("frozen"), directory.path().join("kit"));
+        let dataset = imported::<B>(&frozen);
+        let exported = pollster::block_on(export_kit::<B>(&frozen, dataset.manifest(), &kit));
+        assert_eq!(exported.expect("the data set is whole"), None, "{}", B::ID);
+        assert!(!kit.exists(), "{}", B::ID);
+    }
+    has_no_kit::<VisionSelection>();
+    has_no_kit::<DataAcquisition>();
 }

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::vision_debugging::{EMBEDDINGS, LABELS, Parameters, VisionDebugging, train_file, validation_file};
-use dataperf::dataset::Dataset;
-use dataperf::frozen::{Dtype, FrozenError, Matrix, slice};
-use dataperf::ports::bucket::Bucket;
+use dataperf::dataset::{Dataset, Files};
+use dataperf::frozen::FrozenError;
 use dataperf::progress::Progress;
 use ndarray::Array2;
 use serde_json::json;
@@ -38,18 +37,19 @@ impl Baselines for VisionDebugging {
         },
     ];
 
-    async fn artifact<S: Bucket>(
-        dataset: &Dataset<Self, S>,
+    async fn artifact(
+        dataset: &Dataset<Self>,
         _leaderboard: &str,
         method: &str,
         seed: u32,
         progress: &dyn Progress,
     ) -> Result<Made, BaselineError> {
         let parameters: Parameters = dataset.manifest().parameters()?;
+        let files = dataset.files();
         let (mut artifact, mut all_values) = (BTreeMap::new(), BTreeMap::new());
         progress.begin("tasks", parameters.tasks.len() as u64);
         for (name, of_task) in parameters.tasks.iter().zip(0..) {
-            let train = Images::read(dataset, &train_file(name)).await?;
+            let train = Images::read(&files, &train_file(name)).await?;
             let n_train = train.labels.len();
             let order = match method {
                 "consecutive" => orders::consecutive(n_train),
@@ -57,14 +57,14 @@ impl Baselines for VisionDebugging {
                 "random" => orders::random(n_train, seed.wrapping_add(of_task)),
                 "influence" | "datascope" => {
                     let path = validation_file(name);
-                    if !dataset.manifest().files.contains_key(&path) {
+                    if !files.has(&path) {
                         return Err(BaselineError::TooFew {
                             what: format!("validation images of `{name}`"),
                             n: 0,
                             n_needed: 1,
                         });
                     }
-                    let validation = Images::read(dataset, &path).await?;
+                    let validation = Images::read(&files, &path).await?;
                     let task = Task {
                         x: train.x.view(),
                         labels: &train.labels,
@@ -97,15 +97,9 @@ struct Images {
 }
 
 impl Images {
-    async fn read<S: Bucket>(
-        dataset: &Dataset<VisionDebugging, S>,
-        path: &str,
-    ) -> Result<Self, BaselineError> {
-        let (manifest, whole) = (dataset.manifest(), dataset.file(path).await?);
-        let x = Matrix::new(manifest, path, EMBEDDINGS, &whole)?
-            .view()
-            .mapv(f64::from);
-        let labels = slice(manifest.tensor(path, LABELS, Dtype::U8, 1)?, path, &whole)?;
+    async fn read(files: &Files<'_>, path: &str) -> Result<Self, BaselineError> {
+        let x = files.matrix(path, EMBEDDINGS).await?.view().mapv(f64::from);
+        let labels = files.classes(path, LABELS).await?;
         if labels.len() != x.nrows() || labels.is_empty() {
             return Err(FrozenError::damaged(path, "it has not one label for each image").into());
         }

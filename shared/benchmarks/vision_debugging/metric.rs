@@ -8,7 +8,7 @@ use super::model::N_CLASSES;
 use super::{Extent, Frozen};
 use dataperf::Scorecard;
 use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Fixes, UnitEvidence, Weights, per_lane};
-use dataperf_numerics::bootstrap::{Course, LANES, draws_of};
+use dataperf_numerics::bootstrap::{Course, ItemMetric, LANES, draws_of};
 use dataperf_numerics::metrics::{ItemWeights, mean, weighted_accuracy};
 
 /// How long the method took, where the submitter says.
@@ -130,7 +130,10 @@ pub(super) fn scorecard(
 pub(super) fn eval_items(frozen: &Frozen) -> Vec<(String, EvalItems<'_>)> {
     let tasks = frozen.tasks().enumerate();
     tasks
-        .map(|(task, name)| (name.to_owned(), EvalItems::of(frozen.test_labels(task))))
+        .map(|(task, name)| {
+            let items = EvalItems::of(frozen.test_labels(task), ItemMetric::Accuracy);
+            (name.to_owned(), items)
+        })
         .collect()
 }
 

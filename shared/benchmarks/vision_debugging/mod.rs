@@ -18,10 +18,6 @@ mod model;
 mod submission;
 mod validation;
 
-use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
-
-use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 pub use model::Frozen;
@@ -30,11 +26,11 @@ pub use validation::Checked;
 
 use dataperf::Direction;
 use dataperf::Feedback;
-use dataperf::Rejection;
 use dataperf::Scorecard;
-use dataperf::benchmark::{Benchmark, Leaderboard, RowRequest};
+use dataperf::benchmark::{Benchmark, Leaderboard, NotScored};
+use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights};
-use dataperf::frozen::{FrozenError, Manifest, ReadRows};
+use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::scorecard::{Form, Metric};
 
 /// The name of the matrices.
@@ -103,7 +99,6 @@ impl Benchmark for VisionDebugging {
         "say in which order to inspect mislabelled images so that few fixes are enough";
     const MAX_ARTIFACT_BYTES: u64 = 256 << 10;
     const DIRECTION: Direction = Direction::LowerIsBetter;
-    const SCORE_RANGE: RangeInclusive<f64> = 0.0..=1.0;
     const METRICS: &'static [Metric] = &[
         Metric::value(
             "percent_of_fixes",
@@ -138,7 +133,6 @@ impl Benchmark for VisionDebugging {
     ];
 
     type Frozen = Frozen;
-    type Submission = Submission;
     type Checked = Checked;
 
     fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
@@ -151,35 +145,16 @@ impl Benchmark for VisionDebugging {
         Ok(vec![Leaderboard::new(LEADERBOARD, about)])
     }
 
-    fn whole_files(manifest: &Manifest, _leaderboard: &str) -> Result<Vec<String>, FrozenError> {
-        let parameters: Parameters = manifest.parameters()?;
-        let of_task = |task: &String| [train_file(task), truth_file(task), test_file(task)];
-        Ok(parameters.tasks.iter().flat_map(of_task).collect())
+    async fn open(files: &Files<'_>, _leaderboard: &str) -> Result<Frozen, DatasetError> {
+        Frozen::open(files).await
     }
 
-    fn decode(
-        manifest: &Manifest,
-        _leaderboard: &str,
-        files: &BTreeMap<String, Bytes>,
-    ) -> Result<Frozen, FrozenError> {
-        Frozen::decode(manifest, files)
+    async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
+        Ok(Checked::new(Submission::parse(artifact)?, frozen)?)
     }
 
-    fn parse(artifact: &[u8]) -> Result<Submission, Rejection> {
-        Submission::parse(artifact)
-    }
-
-    fn validate(submission: Submission, frozen: &Frozen, _found: &[ReadRows]) -> Result<Checked, Rejection> {
-        Checked::new(submission, frozen)
-    }
-
-    /// One part: all of a data set's numbers are in memory, and the tasks share the cores.
-    fn parts(_: &Checked, _: &Frozen) -> Vec<Vec<RowRequest>> {
-        vec![Vec::new()]
-    }
-
-    fn run(checked: &Checked, frozen: &Frozen, _: usize, _: &[ReadRows]) -> Result<Evidence, FrozenError> {
-        model::evidence(checked, frozen)
+    async fn run(checked: &Checked, frozen: &Frozen, _files: &Files<'_>) -> Result<Evidence, DatasetError> {
+        Ok(model::evidence(checked, frozen)?)
     }
 
     fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {

@@ -1,6 +1,5 @@
 //! The frozen part, and the frozen model: boosted trees, fitted anew after every fix that changes a label.
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use bytes::Bytes;
@@ -9,8 +8,9 @@ use rayon::prelude::*;
 use super::metric::{METHOD_SECONDS, reaches};
 use super::validation::Inspection;
 use super::{Checked, EMBEDDINGS, Extent, LABELS, Parameters, test_file, train_file, truth_file};
+use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{Evidence, Fixes, Repeats, UnitEvidence};
-use dataperf::frozen::{Dtype, FrozenError, Manifest, Matrix, slice};
+use dataperf::frozen::{FrozenError, Matrix};
 use dataperf_numerics::metrics::accuracy;
 use dataperf_numerics::models::FitError;
 use dataperf_numerics::models::boosted_trees::{BoostedTrees, Columns, TrainingFeatures, fit_each};
@@ -40,20 +40,24 @@ struct Task {
 }
 
 impl Frozen {
-    pub(super) fn decode(manifest: &Manifest, files: &BTreeMap<String, Bytes>) -> Result<Self, FrozenError> {
-        let parameters: Parameters = manifest.parameters()?;
+    pub(super) async fn open(files: &Files<'_>) -> Result<Self, DatasetError> {
+        let parameters: Parameters = files.manifest().parameters()?;
         let refuse = |why: &str| FrozenError::Manifest {
             why: format!("parameters: {why}"),
         };
         if !parameters.tasks.is_sorted_by(|a, b| a < b) || parameters.tasks.is_empty() {
-            return Err(refuse("the tasks are none, or not distinct and ascending"));
+            return Err(refuse("the tasks are none, or not distinct and ascending").into());
         }
         if !(0.0..=1.0).contains(&parameters.target_share) {
-            return Err(refuse("the share to be reached is not between 0 and 1"));
+            return Err(refuse("the share to be reached is not between 0 and 1").into());
         }
-        let source = Source { manifest, files };
-        let tasks = parameters.tasks.par_iter();
-        let tasks = tasks.map(|task| Task::decode(&source, task, parameters.n_features));
+        let mut sources = Vec::with_capacity(parameters.tasks.len());
+        for task in &parameters.tasks {
+            sources.push(Source::read(files, task).await?);
+        }
+        // sorting the features takes longer than reading them
+        let tasks = sources.into_par_iter();
+        let tasks = tasks.map(|source| Task::decode(source, parameters.n_features));
         Ok(Self {
             tasks: tasks.collect::<Result<_, _>>()?,
             parameters,
@@ -96,56 +100,65 @@ impl Frozen {
     }
 }
 
-struct Source<'a> {
-    manifest: &'a Manifest,
-    files: &'a BTreeMap<String, Bytes>,
+/// A task's files.
+struct Source {
+    name: String,
+    train: Matrix,
+    given: Bytes,
+    truth: Bytes,
+    test: Matrix,
+    test_labels: Bytes,
 }
 
-impl Source<'_> {
-    fn whole(&self, path: &str) -> Result<&Bytes, FrozenError> {
-        let whole = self.files.get(path);
-        whole.ok_or_else(|| FrozenError::damaged(path, "it was not read"))
+impl Source {
+    async fn read(files: &Files<'_>, name: &str) -> Result<Self, DatasetError> {
+        let (train, test) = (train_file(name), test_file(name));
+        Ok(Self {
+            name: name.to_owned(),
+            train: files.matrix(&train, EMBEDDINGS).await?,
+            given: files.classes(&train, LABELS).await?,
+            truth: files.classes(&truth_file(name), LABELS).await?,
+            test: files.matrix(&test, EMBEDDINGS).await?,
+            test_labels: files.classes(&test, LABELS).await?,
+        })
     }
+}
 
-    fn columns(&self, path: &str) -> Result<Columns, FrozenError> {
-        let matrix = Matrix::new(self.manifest, path, EMBEDDINGS, self.whole(path)?)?;
-        Ok(Columns::new(matrix.view()))
+/// The columns of a file's rows, of which there are some, of `n_features` numbers each.
+fn columns(path: &str, matrix: &Matrix, n_features: usize) -> Result<Columns, FrozenError> {
+    let (n_rows, n_cols) = matrix.view().dim();
+    if n_cols != n_features || n_rows == 0 {
+        let why = format!("it has no rows of {n_features} floats");
+        return Err(FrozenError::damaged(path, why));
     }
+    Ok(Columns::new(matrix.view()))
+}
 
-    fn labels(&self, path: &str, n_rows: usize) -> Result<Vec<bool>, FrozenError> {
-        let tensor = self.manifest.tensor(path, LABELS, Dtype::U8, 1)?;
-        let labels = slice(tensor, path, self.whole(path)?)?;
-        if labels.len() != n_rows || labels.iter().any(|&label| label > 1) {
-            let why = format!("it has not {n_rows} labels of 0 or 1");
-            return Err(FrozenError::damaged(path, why));
-        }
-        Ok(labels.iter().map(|&label| label == 1).collect())
+/// The labels of a file, 0 or 1 for each of `n_rows` rows.
+fn labels(path: &str, labels: &[u8], n_rows: usize) -> Result<Vec<bool>, FrozenError> {
+    if labels.len() != n_rows || labels.iter().any(|&label| label > 1) {
+        let why = format!("it has not {n_rows} labels of 0 or 1");
+        return Err(FrozenError::damaged(path, why));
     }
+    Ok(labels.iter().map(|&label| label == 1).collect())
 }
 
 impl Task {
-    fn decode(source: &Source, name: &str, n_features: usize) -> Result<Self, FrozenError> {
-        let (train, truth, test) = (train_file(name), truth_file(name), test_file(name));
-        let (images, tests) = (source.columns(&train)?, source.columns(&test)?);
+    fn decode(source: Source, n_features: usize) -> Result<Self, FrozenError> {
+        let name = source.name;
+        let (train, truth, test) = (train_file(&name), truth_file(&name), test_file(&name));
+        let images = columns(&train, &source.train, n_features)?;
+        let tests = columns(&test, &source.test, n_features)?;
         let n_rows = images.n_rows();
-        for (path, columns) in [(&train, &images), (&test, &tests)] {
-            if columns.n_features() != n_features || columns.n_rows() == 0 {
-                let why = format!("it has no rows of {n_features} floats");
-                return Err(FrozenError::damaged(path, why));
-            }
-        }
+        let test_labels = labels(&test, &source.test_labels, tests.n_rows())?;
         Ok(Self {
-            name: name.to_owned(),
-            labels: source.labels(&train, n_rows)?,
-            truth: source.labels(&truth, n_rows)?,
-            test_labels: source
-                .labels(&test, tests.n_rows())?
-                .into_iter()
-                .map(u8::from)
-                .collect(),
+            labels: labels(&train, &source.given, n_rows)?,
+            truth: labels(&truth, &source.truth, n_rows)?,
+            test_labels: test_labels.into_iter().map(u8::from).collect(),
             features: TrainingFeatures::new(images)
                 .map_err(|error| FrozenError::damaged(&train, error.to_string()))?,
             tests,
+            name,
         })
     }
 

@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::vision_selection::{POOL_FILE, Parameters, VisionSelection, examples_file};
-use dataperf::dataset::Dataset;
-use dataperf::frozen::{Dtype, FrozenError, slice};
+use dataperf::dataset::{Dataset, Files};
+use dataperf::frozen::{Dtype, FrozenError};
 use dataperf::pool::RECORDS;
-use dataperf::ports::bucket::Bucket;
 use dataperf::progress::Progress;
 use ndarray::{Array2, ArrayView2};
 use serde_json::json;
@@ -41,18 +40,19 @@ impl Baselines for VisionSelection {
         },
     ];
 
-    async fn artifact<S: Bucket>(
-        dataset: &Dataset<Self, S>,
+    async fn artifact(
+        dataset: &Dataset<Self>,
         _leaderboard: &str,
         method: &str,
         seed: u32,
         progress: &dyn Progress,
     ) -> Result<Made, BaselineError> {
         let parameters: Parameters = dataset.manifest().parameters()?;
+        let files = dataset.files();
         if !Self::METHODS.iter().any(|known| known.name == method) {
             return Err(no_such_method::<Self>(method));
         }
-        let pool = Pool::read(dataset, &parameters).await?;
+        let pool = Pool::read(&files, &parameters).await?;
         let farthest = if method == "farthest-point" {
             let n_points = farthest_points::n_points(pool.ids.len());
             let first = Random::new(seed).below(pool.ids.len());
@@ -65,7 +65,7 @@ impl Baselines for VisionSelection {
         let mut learners: BTreeMap<&String, &str> = BTreeMap::new();
         progress.begin("concepts", parameters.concepts.len() as u64);
         for name in &parameters.concepts {
-            let examples = examples(dataset, name, &pool).await?;
+            let examples = examples(&files, name, &pool).await?;
             let concept = Concept {
                 pool: pool.x.view(),
                 examples: &examples,
@@ -103,12 +103,9 @@ struct Pool {
 }
 
 impl Pool {
-    async fn read<S: Bucket>(
-        dataset: &Dataset<VisionSelection, S>,
-        parameters: &Parameters,
-    ) -> Result<Self, BaselineError> {
-        let entry = dataset.manifest().tensor(POOL_FILE, RECORDS, Dtype::U8, 2)?;
-        let records = slice(entry, POOL_FILE, &dataset.file(POOL_FILE).await?)?;
+    async fn read(files: &Files<'_>, parameters: &Parameters) -> Result<Self, BaselineError> {
+        let entry = files.manifest().tensor(POOL_FILE, RECORDS, Dtype::U8, 2)?;
+        let records = files.tensor(POOL_FILE, RECORDS).await?;
         let Parameters {
             id_bytes, n_features, ..
         } = *parameters;
@@ -132,16 +129,12 @@ impl Pool {
 }
 
 /// The rows of a concept's examples that the pool has.
-async fn examples<S: Bucket>(
-    dataset: &Dataset<VisionSelection, S>,
-    concept: &str,
-    pool: &Pool,
-) -> Result<Vec<usize>, BaselineError> {
+async fn examples(files: &Files<'_>, concept: &str, pool: &Pool) -> Result<Vec<usize>, BaselineError> {
     let path = examples_file(concept);
-    if !dataset.manifest().files.contains_key(&path) {
+    if !files.has(&path) {
         return Ok(Vec::new());
     }
-    let bytes = dataset.file(&path).await?;
+    let bytes = files.whole(&path).await?;
     let row_of: HashMap<&str, usize> = pool.ids.iter().map(String::as_str).zip(0..).collect();
     let rows = lines(&path, &bytes)?
         .into_iter()

@@ -7,10 +7,8 @@ use serde_json::{Map, Value, json};
 use super::Frozen;
 use super::model::N_CLASSES;
 use dataperf::Scorecard;
-use dataperf::evidence::{
-    Draws, EvalItems, Evidence, EvidenceError, Repeat, Weights, mean_over_repeats, per_lane,
-};
-use dataperf_numerics::bootstrap::{Answers, ItemMetric};
+use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Repeat, Weights};
+use dataperf_numerics::bootstrap::ItemMetric;
 use dataperf_numerics::metrics::{ClassCounts, mean, weighted_accuracy};
 
 /// The class of an image that shows the concept.
@@ -54,30 +52,6 @@ pub(super) fn scorecard(
 pub(super) fn eval_items(frozen: &Frozen) -> Vec<(String, EvalItems<'_>)> {
     let tests = frozen.tests();
     tests
-        .map(|(concept, truth)| (concept.to_owned(), EvalItems::of(truth)))
+        .map(|(concept, truth)| (concept.to_owned(), EvalItems::of(truth, ItemMetric::F1(POSITIVE))))
         .collect()
-}
-
-pub(super) fn replicates(
-    frozen: &Frozen,
-    evidence: &Evidence,
-    draws: &Draws,
-) -> Result<Vec<f64>, EvidenceError> {
-    let mut concepts = Vec::new();
-    for (concept, truth) in frozen.tests() {
-        let unit = evidence.unit(concept, truth.len(), N_CLASSES)?;
-        concepts.push((
-            concept,
-            Answers::new(ItemMetric::F1(POSITIVE), truth, unit.each_repeat()),
-        ));
-    }
-    draws.scores(|batch| {
-        let mut of_concepts = Vec::new();
-        for (concept, answers) in &concepts {
-            of_concepts.push(mean_over_repeats(answers, &draws.batch(concept, batch)?));
-        }
-        Ok(per_lane(|lane| {
-            mean(&of_concepts.iter().map(|f1| f1[lane]).collect::<Vec<_>>())
-        }))
-    })
 }

@@ -17,10 +17,6 @@ mod model;
 mod submission;
 mod validation;
 
-use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
-
-use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 pub use model::Frozen;
@@ -29,11 +25,12 @@ pub use validation::Checked;
 
 use dataperf::Direction;
 use dataperf::Feedback;
-use dataperf::Rejection;
 use dataperf::Scorecard;
-use dataperf::benchmark::{Benchmark, Leaderboard, RowRequest};
-use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights};
-use dataperf::frozen::{FrozenError, Manifest, ReadRows};
+use dataperf::benchmark::{Benchmark, Leaderboard, NotScored};
+use dataperf::dataset::{DatasetError, Files};
+use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Weights};
+use dataperf::frozen::{FrozenError, Manifest};
+use dataperf::pool::RECORDS;
 use dataperf::scorecard::Metric;
 
 /// The candidates.
@@ -46,6 +43,8 @@ pub const EMBEDDINGS: &str = "embeddings";
 pub const LABELS: &str = "labels";
 /// The public challenge's limit on the examples of all concepts together.
 pub const MAX_EXAMPLES: usize = 1_000;
+/// The most bytes of the pool that are read to check a submission: sixty times what the public challenge's 1,000 images need.
+const MAX_LOOKUP_BYTES: u64 = 64 << 20;
 const LEADERBOARD: &str = "open";
 
 /// The frozen file of a concept's test set.
@@ -85,10 +84,7 @@ impl Benchmark for VisionSelection {
     const ABOUT: &'static str =
         "choose and label the images that train the best classifiers of some concepts";
     const MAX_ARTIFACT_BYTES: u64 = 256 << 10;
-    /// Sixty times what the public challenge's 1,000 images need.
-    const MAX_LOOKUP_BYTES: u64 = 64 << 20;
     const DIRECTION: Direction = Direction::HigherIsBetter;
-    const SCORE_RANGE: RangeInclusive<f64> = 0.0..=1.0;
     const METRICS: &'static [Metric] = &[
         Metric::value("concepts/*/f1", "F1", Feedback::Metrics),
         Metric::value("concepts/*/accuracy", "accuracy", Feedback::Metrics),
@@ -101,7 +97,6 @@ impl Benchmark for VisionSelection {
     ];
 
     type Frozen = Frozen;
-    type Submission = Submission;
     type Checked = Checked;
 
     fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
@@ -119,47 +114,25 @@ impl Benchmark for VisionSelection {
         Ok(vec![Leaderboard::new(LEADERBOARD, about)])
     }
 
-    fn whole_files(manifest: &Manifest, _leaderboard: &str) -> Result<Vec<String>, FrozenError> {
-        let parameters: Parameters = manifest.parameters()?;
-        let tests = parameters.concepts.iter().map(|concept| test_file(concept));
-        Ok(tests.chain([POOL_INDEX_FILE.to_owned()]).collect())
+    async fn open(files: &Files<'_>, _leaderboard: &str) -> Result<Frozen, DatasetError> {
+        Frozen::open(files).await
     }
 
-    fn decode(
-        manifest: &Manifest,
-        _leaderboard: &str,
-        files: &BTreeMap<String, Bytes>,
-    ) -> Result<Frozen, FrozenError> {
-        Frozen::decode(manifest, files)
-    }
-
-    fn parse(artifact: &[u8]) -> Result<Submission, Rejection> {
-        Submission::parse(artifact)
-    }
-
-    fn lookups(submission: &Submission, frozen: &Frozen) -> Vec<RowRequest> {
-        let rows = validation::candidates(submission, frozen)
+    async fn check(artifact: &[u8], frozen: &Frozen, files: &Files<'_>) -> Result<Checked, NotScored> {
+        let submission = Submission::parse(artifact)?;
+        let rows: Vec<usize> = validation::candidates(&submission, frozen)
             .into_iter()
             .flat_map(|(_, rows)| rows)
             .collect();
-        vec![RowRequest {
-            file: POOL_FILE.into(),
-            tensor: dataperf::pool::RECORDS.into(),
-            rows,
-        }]
+        let found = files
+            .rows_within(MAX_LOOKUP_BYTES, POOL_FILE, RECORDS, &rows)
+            .await?;
+        Ok(Checked::new(&submission, frozen, &found)?)
     }
 
-    fn validate(submission: Submission, frozen: &Frozen, found: &[ReadRows]) -> Result<Checked, Rejection> {
-        Checked::new(&submission, frozen, &found[0])
-    }
-
-    /// One part: what it needs was looked up.
-    fn parts(_: &Checked, _: &Frozen) -> Vec<Vec<RowRequest>> {
-        vec![Vec::new()]
-    }
-
-    fn run(checked: &Checked, frozen: &Frozen, _: usize, _: &[ReadRows]) -> Result<Evidence, FrozenError> {
-        model::evidence(checked, frozen)
+    /// What the models need was read to check the submission.
+    async fn run(checked: &Checked, frozen: &Frozen, _files: &Files<'_>) -> Result<Evidence, DatasetError> {
+        Ok(model::evidence(checked, frozen)?)
     }
 
     fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {
@@ -168,9 +141,5 @@ impl Benchmark for VisionSelection {
 
     fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
         Ok(metric::eval_items(frozen))
-    }
-
-    fn replicates(frozen: &Frozen, evidence: &Evidence, draws: &Draws) -> Result<Vec<f64>, EvidenceError> {
-        metric::replicates(frozen, evidence, draws)
     }
 }

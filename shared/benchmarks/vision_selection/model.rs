@@ -1,7 +1,5 @@
 //! The frozen part, and the frozen model: a logistic regression a concept.
 
-use std::collections::BTreeMap;
-
 use bytes::Bytes;
 use ndarray::Array2;
 use rayon::prelude::*;
@@ -9,8 +7,9 @@ use rayon::prelude::*;
 use super::metric::{N_EXAMPLES, N_POSITIVE};
 use super::validation::Chosen;
 use super::{Checked, EMBEDDINGS, LABELS, POOL_FILE, POOL_INDEX_FILE, Parameters, test_file};
+use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{Evidence, Repeats, UnitEvidence};
-use dataperf::frozen::{Dtype, FrozenError, Manifest, Matrix, slice};
+use dataperf::frozen::FrozenError;
 use dataperf::pool::PoolIndex;
 use dataperf_numerics::models::logistic_regression::LogisticRegression;
 use dataperf_numerics::numbers::Numbers;
@@ -34,13 +33,8 @@ struct TestSet {
 }
 
 impl Frozen {
-    pub(super) fn decode(manifest: &Manifest, files: &BTreeMap<String, Bytes>) -> Result<Self, FrozenError> {
-        let parameters: Parameters = manifest.parameters()?;
-        let whole = |path: &str| {
-            files
-                .get(path)
-                .ok_or_else(|| FrozenError::damaged(path, "it was not read"))
-        };
+    pub(super) async fn open(files: &Files<'_>) -> Result<Self, DatasetError> {
+        let parameters: Parameters = files.manifest().parameters()?;
         let Parameters {
             id_bytes,
             n_features,
@@ -49,15 +43,15 @@ impl Frozen {
         } = parameters;
         if !concepts.is_sorted_by(|a, b| a < b) || concepts.is_empty() {
             let why = "parameters: the concepts are none, or not distinct and ascending".to_owned();
-            return Err(FrozenError::Manifest { why });
+            return Err(FrozenError::Manifest { why }.into());
         }
-        let index = whole(POOL_INDEX_FILE)?;
-        let pool = PoolIndex::new(manifest, POOL_INDEX_FILE, index, POOL_FILE, id_bytes, n_features)?;
-        let test = |concept: &String| {
-            let path = test_file(concept);
-            TestSet::decode(manifest, &path, whole(&path)?, n_features)
-        };
-        let tests = concepts.iter().map(test).collect::<Result<_, _>>()?;
+        let mut tests = Vec::with_capacity(concepts.len());
+        for concept in concepts {
+            tests.push(TestSet::open(files, &test_file(concept), n_features).await?);
+        }
+        let index = files.whole(POOL_INDEX_FILE).await?;
+        let manifest = files.manifest();
+        let pool = PoolIndex::new(manifest, POOL_INDEX_FILE, &index, POOL_FILE, id_bytes, n_features)?;
         Ok(Self {
             parameters,
             pool,
@@ -93,21 +87,16 @@ impl Frozen {
 }
 
 impl TestSet {
-    fn decode(
-        manifest: &Manifest,
-        path: &str,
-        whole: &Bytes,
-        n_features: usize,
-    ) -> Result<Self, FrozenError> {
-        let matrix = Matrix::new(manifest, path, EMBEDDINGS, whole)?;
-        let labels = slice(manifest.tensor(path, LABELS, Dtype::U8, 1)?, path, whole)?;
+    async fn open(files: &Files<'_>, path: &str, n_features: usize) -> Result<Self, DatasetError> {
+        let matrix = files.matrix(path, EMBEDDINGS).await?;
+        let labels = files.classes(path, LABELS).await?;
         let features = matrix.view().mapv(f64::from);
         if features.dim() != (labels.len(), n_features) || labels.iter().any(|&label| label > 1) {
             let why = format!(
                 "it is not {} rows of {n_features} floats with a label of 0 or 1 each",
                 labels.len()
             );
-            return Err(FrozenError::damaged(path, why));
+            return Err(FrozenError::damaged(path, why).into());
         }
         Ok(Self { features, labels })
     }

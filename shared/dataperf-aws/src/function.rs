@@ -47,7 +47,7 @@ fn warm_bytes() -> Result<u64, lambda_runtime::Error> {
 /// A benchmark's function, with what is kept between invocations.
 struct BenchmarkFunction<B: Benchmark> {
     resources: Resources,
-    warm: Warm<B, S3Bucket>,
+    warm: Warm<B>,
     comparer: Comparer,
 }
 
@@ -158,7 +158,7 @@ impl<B: Benchmark> Evaluator for BenchmarkFunction<B> {
                     return Ok(Verdict::rejected(B::ID, leaderboard, None, artifact, &rejection));
                 }
             };
-            let dataset = self.warm.dataset(datasets.clone(), digest, leaderboard);
+            let dataset = self.warm.dataset(datasets.clone(), digest);
             let dataset = dataset.instrument(info_span!("open data set")).await?;
             let (verdict, kept) = evaluate_to_compare(&dataset, leaderboard, artifact, admission).await?;
             let Some(kept) = kept else {

@@ -1,37 +1,23 @@
 //! The one abstraction: what a benchmark has to say so that the platform can host it.
 
-use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use bytes::Bytes;
-
-use crate::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights};
-use crate::frozen::{FrozenError, Manifest, ReadRows};
+use crate::dataset::{DatasetError, Files};
+use crate::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights, mean_over_units};
+use crate::frozen::{FrozenError, Manifest};
 use crate::rank::Direction;
-use crate::rejection::Rejection;
+use crate::rejection::{Reason, Rejection};
 use crate::scorecard::Metric;
 use crate::verdict::Scorecard;
 
 pub use crate::leaderboard::{Leaderboard, PUBLIC, PictureForm};
 
-/// Rows to read from a frozen tensor: only what a submission chose, never the pool.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RowRequest {
-    /// The file's path in the data set.
-    pub file: String,
-    /// The tensor's name.
-    pub tensor: String,
-    /// The rows in the order they are wanted; a row may be asked for twice.
-    pub rows: Vec<usize>,
-}
-
-/// A benchmark: its wire format, its rules, its frozen model and its score. Everything here is synchronous and
-/// pure: the same inputs give the same verdict on any machine and any number of threads.
+/// A benchmark: its wire format, its rules, its frozen models and its score. The same artifact and the same data set give the same
+/// verdict on any machine and any number of threads: nothing here may look at a clock, an environment or another file.
 ///
-/// The platform calls, in this order: [`parse`](Benchmark::parse), [`decode`](Benchmark::decode) (once a
-/// leaderboard, then kept warm), [`lookups`](Benchmark::lookups), [`validate`](Benchmark::validate),
-/// [`parts`](Benchmark::parts), [`run`](Benchmark::run) for each of them, and [`score`](Benchmark::score).
-/// Between these it reads what they ask for, so that none of them has to wait for anything.
+/// The platform calls, in this order: [`open`](Benchmark::open) (once a leaderboard, then kept in memory),
+/// [`check`](Benchmark::check), [`run`](Benchmark::run) and [`score`](Benchmark::score). Whatever they need of the data set they read
+/// through [`Files`]. [`eval_items`](Benchmark::eval_items) and [`replicates`](Benchmark::replicates) tell what a score is worth.
 pub trait Benchmark: Sized + Send + Sync + 'static {
     /// The id: the first part of every key, the function's name, the first word of every partition.
     const ID: &'static str;
@@ -39,13 +25,10 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
     const ABOUT: &'static str;
     /// The largest artifact that is read at all.
     const MAX_ARTIFACT_BYTES: u64;
-    /// The most bytes of rows that [`lookups`](Benchmark::lookups) may ask for; a submission that needs more is rejected
-    /// before any of them is read. Where the rules look nothing up, nothing may be asked for.
-    const MAX_LOOKUP_BYTES: u64 = 0;
     /// Which scores are better.
     const DIRECTION: Direction;
     /// The scores there can be.
-    const SCORE_RANGE: RangeInclusive<f64>;
+    const SCORE_RANGE: RangeInclusive<f64> = 0.0..=1.0;
     /// What the metrics of a score are, and who sees them when.
     const METRICS: &'static [Metric];
     /// The codes of rejections that follow from hidden data. They tell something about it, as a score does, and so they
@@ -54,9 +37,7 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
 
     /// What scoring keeps in memory between submissions to one leaderboard.
     type Frozen: Send + Sync + 'static;
-    /// A parsed artifact that may break every rule.
-    type Submission: Send;
-    /// A submission that obeys the rules: only [`validate`](Benchmark::validate) makes one.
+    /// A submission that obeys the rules: only [`check`](Benchmark::check) makes one.
     type Checked: Send + Sync;
 
     /// The boards of a data set.
@@ -65,71 +46,41 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
     /// [`FrozenError`] when the manifest's parameters are not this benchmark's.
     fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError>;
 
-    /// The evaluation data that each board is scored with, by a name for it. Boards that share it are counted together: a score
-    /// on one is an answer about the others. Each has its own unless the benchmark says otherwise.
+    /// Reads the frozen part of a leaderboard: everything that every evaluation needs and that fits in memory.
     ///
     /// # Errors
-    /// [`FrozenError`] when the manifest's parameters are not this benchmark's.
-    fn evaluations(manifest: &Manifest) -> Result<BTreeMap<String, String>, FrozenError> {
-        let boards = Self::leaderboards(manifest)?.into_iter();
-        Ok(boards.map(|board| (board.name.clone(), board.name)).collect())
-    }
-
-    /// The files that [`decode`](Benchmark::decode) needs whole.
-    ///
-    /// # Errors
-    /// [`FrozenError`] when the manifest's parameters are not this benchmark's or have no such leaderboard.
-    fn whole_files(manifest: &Manifest, leaderboard: &str) -> Result<Vec<String>, FrozenError>;
-
-    /// Makes the frozen part of a leaderboard from the files it asked for, by path.
-    ///
-    /// # Errors
-    /// [`FrozenError`] when a file is not what the manifest says.
-    fn decode(
-        manifest: &Manifest,
+    /// [`DatasetError`] when a file can't be read or is not what the manifest says, or there is no such leaderboard.
+    fn open(
+        files: &Files<'_>,
         leaderboard: &str,
-        files: &BTreeMap<String, Bytes>,
-    ) -> Result<Self::Frozen, FrozenError>;
+    ) -> impl Future<Output = Result<Self::Frozen, DatasetError>> + Send;
 
-    /// Reads an artifact of at most [`MAX_ARTIFACT_BYTES`](Benchmark::MAX_ARTIFACT_BYTES).
+    /// Reads an artifact of at most [`MAX_ARTIFACT_BYTES`](Benchmark::MAX_ARTIFACT_BYTES) and holds it against the rules.
+    ///
+    /// Artifacts are hostile. Where the rules have to see rows of the data set, [`Files::rows_within`] reads them: whoever uploads decides
+    /// how many. Rules that need no row come first, and for an artifact that breaks them no row is read.
     ///
     /// # Errors
-    /// A [`Rejection`] with everything that is wrong with its form.
-    fn parse(artifact: &[u8]) -> Result<Self::Submission, Rejection>;
-
-    /// The rows that the rules have to see: where what may be chosen is too much to keep in memory. Whoever uploads decides
-    /// what is read here, before anything is known to be within the rules: so rules that need no row, such as how much may
-    /// be chosen, are applied first, and of a submission that breaks them nothing is looked up.
-    fn lookups(_submission: &Self::Submission, _frozen: &Self::Frozen) -> Vec<RowRequest> {
-        Vec::new()
-    }
-
-    /// Holds a submission against the rules. `found` answers [`lookups`](Benchmark::lookups), one for each request.
-    ///
-    /// # Errors
-    /// A [`Rejection`] with every broken rule.
-    fn validate(
-        submission: Self::Submission,
+    /// [`NotScored::Rejected`] with everything that is wrong with the artifact's form and every broken rule, or
+    /// [`NotScored::Dataset`].
+    fn check(
+        artifact: &[u8],
         frozen: &Self::Frozen,
-        found: &[ReadRows],
-    ) -> Result<Self::Checked, Rejection>;
+        files: &Files<'_>,
+    ) -> impl Future<Output = Result<Self::Checked, NotScored>> + Send;
 
-    /// The parts of the evaluation, done one after another, each with the rows that it needs beyond the frozen
-    /// part: never more than one part's rows are in memory.
-    fn parts(checked: &Self::Checked, frozen: &Self::Frozen) -> Vec<Vec<RowRequest>>;
-
-    /// Does one part: what the frozen models answer in it. `rows` answers its requests, one for each.
+    /// Fits the frozen models and asks them for every item of the eval sets. Rows that are too many to be kept in memory are read here,
+    /// and dropped as soon as they have been used.
     ///
     /// # Errors
-    /// [`FrozenError`] when the frozen numbers can't be used (not finite, of another width).
+    /// [`DatasetError`] when rows can't be read, or the frozen numbers can't be used (not finite, of another width).
     fn run(
         checked: &Self::Checked,
         frozen: &Self::Frozen,
-        part_idx: usize,
-        rows: &[ReadRows],
-    ) -> Result<Evidence, FrozenError>;
+        files: &Files<'_>,
+    ) -> impl Future<Output = Result<Evidence, DatasetError>> + Send;
 
-    /// The score of the evidence of all parts, where each item of the eval sets counts as often as its weight says. With
+    /// The score of evidence, where each item of the eval sets counts as often as its weight says. With
     /// [`Weights::ones`] it is the score of the receipt; with other weights it is, to the last bit, the score of a data set
     /// whose eval sets have each item as often as its weight says.
     ///
@@ -141,7 +92,8 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
         weights: &Weights,
     ) -> Result<Scorecard, EvidenceError>;
 
-    /// The hidden items that a board is scored with, by the names of the units of its evidence.
+    /// The hidden items that a board is scored with and the metric of a model's answers to them, by the names of the units of its
+    /// evidence.
     ///
     /// # Errors
     /// [`EvidenceError`] where the data set has no hidden items, such as one for participants.
@@ -150,11 +102,58 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
     /// The scores under all draws of the eval sets, `(N_DRAWS,)`: for each draw, to the last bit, what
     /// [`score`](Benchmark::score) gives for the draw's weights. Where training sets are drawn by chance, these trials are drawn too.
     ///
+    /// Unless a benchmark says otherwise, the score is the mean over the units of the mean over the repeats of the metric in
+    /// [`eval_items`](Benchmark::eval_items).
+    ///
     /// # Errors
     /// As [`score`](Benchmark::score).
     fn replicates(
         frozen: &Self::Frozen,
         evidence: &Evidence,
         draws: &Draws,
-    ) -> Result<Vec<f64>, EvidenceError>;
+    ) -> Result<Vec<f64>, EvidenceError> {
+        mean_over_units(Self::eval_items(frozen)?, evidence, draws)
+    }
+}
+
+/// Why an artifact has no score.
+#[derive(Debug, thiserror::Error)]
+pub enum NotScored {
+    /// It breaks rules: the submitter's to mend.
+    #[error("the artifact breaks {} rules", .0.n_reasons())]
+    Rejected(Rejection),
+    /// The data set can't be read: the organizer's to mend.
+    #[error(transparent)]
+    Dataset(#[from] DatasetError),
+}
+
+impl NotScored {
+    /// The rejection, if it is one.
+    ///
+    /// # Errors
+    /// [`DatasetError`].
+    pub fn rejection(self) -> Result<Rejection, DatasetError> {
+        match self {
+            Self::Rejected(rejection) => Ok(rejection),
+            Self::Dataset(error) => Err(error),
+        }
+    }
+}
+
+impl From<Rejection> for NotScored {
+    fn from(rejection: Rejection) -> Self {
+        Self::Rejected(rejection)
+    }
+}
+
+impl From<Reason> for NotScored {
+    fn from(reason: Reason) -> Self {
+        Self::Rejected(reason.into())
+    }
+}
+
+impl From<FrozenError> for NotScored {
+    fn from(error: FrozenError) -> Self {
+        Self::Dataset(error.into())
+    }
 }

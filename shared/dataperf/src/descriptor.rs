@@ -34,7 +34,7 @@ pub struct Descriptor {
     /// The leaderboards of a data set.
     pub leaderboards: fn(&Manifest) -> Result<Vec<Leaderboard>, FrozenError>,
     /// The evaluation data of each leaderboard of a data set, by a name for it, as
-    /// [`Benchmark::evaluations`](crate::Benchmark::evaluations) says.
+    /// [`Leaderboard::evaluation`](crate::benchmark::Leaderboard::evaluation) says.
     pub evaluations: fn(&Manifest) -> Result<BTreeMap<String, String>, FrozenError>,
     /// The function that takes an upload to this leaderboard or of this kind, without what a deployment puts before its name.
     pub function: fn(&str) -> &'static str,
@@ -79,7 +79,7 @@ impl Descriptor {
             counted_rejections: B::COUNTED_REJECTIONS,
             kinds: &[],
             leaderboards: B::leaderboards,
-            evaluations: B::evaluations,
+            evaluations: evaluations::<B>,
             function: |_| B::ID,
             fixed: None,
         }
@@ -94,4 +94,13 @@ impl Descriptor {
     pub fn ranking(&self, chosen: Ranking) -> Ranking {
         self.fixed.map_or(chosen, |fixed| fixed.ranking)
     }
+}
+
+/// The evaluation data of each board: its own, or what it shares with others.
+fn evaluations<B: Benchmark>(manifest: &Manifest) -> Result<BTreeMap<String, String>, FrozenError> {
+    let named = |board: Leaderboard| {
+        let evaluation = board.evaluation.unwrap_or_else(|| board.name.clone());
+        (board.name, evaluation)
+    };
+    Ok(B::leaderboards(manifest)?.into_iter().map(named).collect())
 }

@@ -6,11 +6,10 @@ use tracing::info_span;
 
 use crate::Digest;
 use crate::admission::Admission;
-use crate::benchmark::Benchmark;
+use crate::benchmark::{Benchmark, NotScored};
 use crate::dataset::{Dataset, DatasetError};
 use crate::evidence::{Evidence, Provenance, Weights};
 use crate::in_force::unknown_leaderboard;
-use crate::ports::bucket::Bucket;
 use crate::rejection::{Reason, Rejection};
 use crate::replicates::Replicates;
 use crate::verdict::{EVALUATOR, Verdict};
@@ -22,8 +21,8 @@ use crate::verdict::{EVALUATOR, Verdict};
 ///
 /// # Panics
 /// If the benchmark does not accept its own evidence: a mistake in the program.
-pub async fn evaluate<B: Benchmark, S: Bucket>(
-    dataset: &Dataset<B, S>,
+pub async fn evaluate<B: Benchmark>(
+    dataset: &Dataset<B>,
     leaderboard: &str,
     artifact: &[u8],
 ) -> Result<Verdict, DatasetError> {
@@ -41,8 +40,8 @@ pub async fn evaluate<B: Benchmark, S: Bucket>(
 /// # Panics
 /// As [`evaluate`].
 #[tracing::instrument(name = "evaluate", skip_all)]
-pub async fn evaluate_to_compare<B: Benchmark, S: Bucket>(
-    dataset: &Dataset<B, S>,
+pub async fn evaluate_to_compare<B: Benchmark>(
+    dataset: &Dataset<B>,
     leaderboard: &str,
     artifact: &[u8],
     admission: &Admission<'_>,
@@ -62,23 +61,18 @@ pub async fn evaluate_to_compare<B: Benchmark, S: Bucket>(
 }
 
 /// The verdict, and the evidence where it is a score.
-async fn scored<B: Benchmark, S: Bucket>(
-    dataset: &Dataset<B, S>,
+async fn scored<B: Benchmark>(
+    dataset: &Dataset<B>,
     leaderboard: &str,
     artifact: &[u8],
     admission: &Admission<'_>,
 ) -> Result<(Verdict, Option<Evaluated<B>>), DatasetError> {
-    let evaluated = match gather_admitted(dataset, leaderboard, artifact, admission).await? {
+    let evaluated = match gather_admitted(dataset, leaderboard, artifact, admission).await {
         Ok(evaluated) => evaluated,
-        Err(rejection) => {
-            let digest = Digest::of(artifact);
-            let rejected = Verdict::rejected(
-                B::ID,
-                leaderboard,
-                Some(dataset.digest()),
-                Some(digest),
-                &rejection,
-            );
+        Err(not_scored) => {
+            let rejection = not_scored.rejection()?;
+            let (dataset, artifact) = (dataset.digest(), Digest::of(artifact));
+            let rejected = Verdict::rejected(B::ID, leaderboard, Some(dataset), Some(artifact), &rejection);
             return Ok((rejected, None));
         }
     };
@@ -111,37 +105,32 @@ pub struct Evaluated<B: Benchmark> {
 /// Everything but the score: the artifact's size, its form, the rules, then the frozen models' answers.
 ///
 /// # Errors
-/// [`DatasetError`] when the data set can't be read or is damaged. A bad artifact is a rejection, not an error.
-pub async fn gather<B: Benchmark, S: Bucket>(
-    dataset: &Dataset<B, S>,
+/// [`NotScored`] when the artifact is rejected, or the data set can't be read or is damaged.
+pub async fn gather<B: Benchmark>(
+    dataset: &Dataset<B>,
     leaderboard: &str,
     artifact: &[u8],
-) -> Result<Result<Evaluated<B>, Rejection>, DatasetError> {
+) -> Result<Evaluated<B>, NotScored> {
     gather_admitted(dataset, leaderboard, artifact, &Admission::free()).await
 }
 
 /// [`gather`], where the models are asked only if it is admitted.
-async fn gather_admitted<B: Benchmark, S: Bucket>(
-    dataset: &Dataset<B, S>,
+async fn gather_admitted<B: Benchmark>(
+    dataset: &Dataset<B>,
     leaderboard: &str,
     artifact: &[u8],
     admission: &Admission<'_>,
-) -> Result<Result<Evaluated<B>, Rejection>, DatasetError> {
-    if let Err(rejection) = check_leaderboard::<B, S>(dataset, leaderboard)? {
-        return Ok(Err(rejection));
+) -> Result<Evaluated<B>, NotScored> {
+    let boards = B::leaderboards(dataset.manifest())?;
+    if !boards.iter().any(|board| board.name == leaderboard) {
+        let names = boards.iter().map(|board| &board.name);
+        return Err(unknown_leaderboard(leaderboard, names).into());
     }
-    let Checked { frozen, checked } = match check(dataset, leaderboard, artifact).await? {
-        Ok(checked) => checked,
-        Err(rejection) => return Ok(Err(rejection)),
-    };
-    if let Some(refused) = admission.refusal().await? {
-        return Ok(Err(refused.into()));
+    let (frozen, checked) = checked(dataset, leaderboard, artifact).await?;
+    if let Some(refused) = admission.refusal().await.map_err(DatasetError::from)? {
+        return Err(refused.into());
     }
-    let mut evidence = Evidence::default();
-    for (part_idx, requests) in B::parts(&checked, &frozen).iter().enumerate() {
-        let rows = dataset.rows(requests).await?;
-        evidence.append(B::run(&checked, &frozen, part_idx, &rows)?);
-    }
+    let evidence = B::run(&checked, &frozen, &dataset.files()).await?;
     let provenance = Provenance {
         benchmark: B::ID.to_owned(),
         leaderboard: leaderboard.to_owned(),
@@ -149,45 +138,37 @@ async fn gather_admitted<B: Benchmark, S: Bucket>(
         artifact: Digest::of(artifact),
         evaluator: EVALUATOR.to_owned(),
     };
-    Ok(Ok(Evaluated {
+    Ok(Evaluated {
         frozen,
         evidence,
         provenance,
-    }))
-}
-
-/// A submission that obeys the rules, and the frozen part it was held against.
-pub struct Checked<B: Benchmark> {
-    /// The frozen part of the leaderboard.
-    pub frozen: Arc<B::Frozen>,
-    /// The submission.
-    pub checked: B::Checked,
+    })
 }
 
 /// Everything before the score: the artifact's size, its form and the rules.
 ///
 /// # Errors
-/// [`DatasetError`] when the data set can't be read or is damaged. A bad artifact is a rejection, not an error.
-pub async fn check<B: Benchmark, S: Bucket>(
-    dataset: &Dataset<B, S>,
+/// [`NotScored`] when the artifact is rejected, or the data set can't be read or is damaged.
+pub async fn check<B: Benchmark>(
+    dataset: &Dataset<B>,
     leaderboard: &str,
     artifact: &[u8],
-) -> Result<Result<Checked<B>, Rejection>, DatasetError> {
+) -> Result<(), NotScored> {
+    checked(dataset, leaderboard, artifact).await.map(drop)
+}
+
+/// A submission that obeys the rules, and the frozen part that it was held against.
+async fn checked<B: Benchmark>(
+    dataset: &Dataset<B>,
+    leaderboard: &str,
+    artifact: &[u8],
+) -> Result<(Arc<B::Frozen>, B::Checked), NotScored> {
     if artifact.len() as u64 > B::MAX_ARTIFACT_BYTES {
-        return Ok(Err(too_large(B::MAX_ARTIFACT_BYTES, artifact.len() as u64)));
+        return Err(too_large(B::MAX_ARTIFACT_BYTES, artifact.len() as u64).into());
     }
-    let submission = match B::parse(artifact) {
-        Ok(submission) => submission,
-        Err(rejection) => return Ok(Err(rejection)),
-    };
     let frozen = dataset.frozen(leaderboard).await?;
-    let lookups = B::lookups(&submission, &frozen);
-    let n_bytes = dataset.n_bytes(&lookups)?;
-    if n_bytes > B::MAX_LOOKUP_BYTES {
-        return Ok(Err(too_much_to_look_up(B::MAX_LOOKUP_BYTES, n_bytes)));
-    }
-    let found = dataset.rows(&lookups).await?;
-    Ok(B::validate(submission, &frozen, &found).map(|checked| Checked { frozen, checked }))
+    let checked = B::check(artifact, &frozen, &dataset.files()).await?;
+    Ok((frozen, checked))
 }
 
 /// The rejection of an artifact that is larger than the `limit` up to which it is read.
@@ -196,24 +177,4 @@ pub fn too_large(limit: u64, n_bytes: u64) -> Rejection {
         "the file has {n_bytes} bytes, the limit is {limit}: send the submission only, without embeddings or padding"
     );
     Reason::over("too_large", "", limit, n_bytes, message).into()
-}
-
-fn too_much_to_look_up(limit: u64, n_bytes: u64) -> Rejection {
-    let message = format!(
-        "what the submission names has {n_bytes} bytes in the data set, at most {limit} are read before the rules are \
-         checked: choose less"
-    );
-    Reason::over("too_much_to_look_up", "", limit, n_bytes, message).into()
-}
-
-fn check_leaderboard<B: Benchmark, S: Bucket>(
-    dataset: &Dataset<B, S>,
-    leaderboard: &str,
-) -> Result<Result<(), Rejection>, DatasetError> {
-    let boards = B::leaderboards(dataset.manifest())?;
-    if boards.iter().any(|board| board.name == leaderboard) {
-        return Ok(Ok(()));
-    }
-    let names = boards.iter().map(|board| &board.name);
-    Ok(Err(unknown_leaderboard(leaderboard, names).into()))
 }

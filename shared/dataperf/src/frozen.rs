@@ -199,6 +199,14 @@ pub enum FrozenError {
         /// What scoring needs.
         missing: &'static str,
     },
+    /// The data set does not have a file.
+    #[error(
+        "the frozen file `{file}` is damaged: the manifest does not list it; fetch or import the data set again"
+    )]
+    NotListed {
+        /// The file's path in the data set.
+        file: String,
+    },
     /// A file is missing or is not what the manifest says.
     #[error("the frozen file `{file}` is damaged: {why}; fetch or import the data set again")]
     Damaged {
@@ -282,17 +290,18 @@ impl Manifest {
     /// A file's entry.
     ///
     /// # Errors
-    /// [`FrozenError::Damaged`] when the manifest has no such file.
+    /// [`FrozenError::NotListed`] when the manifest has no such file.
     pub fn file(&self, path: &str) -> Result<&FileEntry, FrozenError> {
-        self.files
-            .get(path)
-            .ok_or_else(|| FrozenError::damaged(path, "the manifest does not list it"))
+        let missing = || FrozenError::NotListed {
+            file: path.to_owned(),
+        };
+        self.files.get(path).ok_or_else(missing)
     }
 
     /// A tensor's entry, whatever its numbers are.
     ///
     /// # Errors
-    /// [`FrozenError::Damaged`] when there is no such file or tensor.
+    /// [`FrozenError::NotListed`] when there is no such file, [`FrozenError::Damaged`] when it has no such tensor.
     pub fn any_tensor(&self, path: &str, name: &str) -> Result<&TensorEntry, FrozenError> {
         let found = self.file(path)?.tensors.get(name);
         found.ok_or_else(|| FrozenError::damaged(path, format!("it has no tensor `{name}`")))
@@ -301,7 +310,7 @@ impl Manifest {
     /// A tensor's entry.
     ///
     /// # Errors
-    /// [`FrozenError::Damaged`] when there is no such file or tensor, or its numbers are of another kind.
+    /// As [`any_tensor`](Self::any_tensor), and [`FrozenError::Damaged`] when the tensor's numbers are of another kind.
     pub fn tensor(
         &self,
         path: &str,

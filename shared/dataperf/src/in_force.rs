@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::board::Board;
 use crate::challenge::{Challenge, Terms};
-use crate::dataset::{DatasetError, FrozenFiles, Integrity, dataset_prefix};
+use crate::dataset::{DatasetError, dataset_prefix};
+use crate::files::read_manifest;
 use crate::frozen::{FrozenError, Manifest};
 use crate::ports::bucket::{Bucket, Got};
 use crate::rejection::{Reason, quote};
@@ -253,8 +254,7 @@ pub async fn published_manifest(
     dataset: Digest,
 ) -> Result<Manifest, DatasetError> {
     let prefix = dataset_prefix(benchmark, dataset);
-    let files = FrozenFiles::open(bucket, benchmark, prefix, Some(dataset), Integrity::Digests).await?;
-    Ok(files.manifest().clone())
+    Ok(read_manifest(bucket, benchmark, &prefix, Some(dataset)).await?.0)
 }
 
 #[cfg(test)]

@@ -44,6 +44,10 @@ pub struct Leaderboard {
     /// How many digits after the decimal point scores are shown with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digits: Option<u8>,
+    /// The evaluation data that it is scored with, by a name for it, where that is not its own. Boards that share it are counted
+    /// together: a score on one is an answer about the others.
+    #[serde(skip)]
+    pub evaluation: Option<String>,
 }
 
 /// The form of a picture.
@@ -89,6 +93,15 @@ impl Leaderboard {
             name: name.into(),
             about: about.into(),
             ..Self::default()
+        }
+    }
+
+    /// The same board, scored with the evaluation data of this name.
+    #[must_use]
+    pub fn scored_with(self, evaluation: impl Into<String>) -> Self {
+        Self {
+            evaluation: Some(evaluation.into()),
+            ..self
         }
     }
 
@@ -208,6 +221,7 @@ mod tests {
             picture: Some("hidden.png".into()),
             unit: Some(" ".into()),
             digits: Some(MAX_DIGITS + 1),
+            evaluation: None,
         };
         let problems = board.problems(&manifest());
         assert_eq!(problems.len(), 6, "{problems:#?}");

@@ -21,6 +21,7 @@ pub mod failure;
 mod fault;
 mod feedback;
 pub mod figures;
+mod files;
 pub mod frozen;
 pub mod in_force;
 pub mod json;

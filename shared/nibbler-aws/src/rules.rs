@@ -16,7 +16,7 @@ pub struct Rules {
     /// The data set that says so.
     pub dataset: Digest,
     /// Its files.
-    pub files: FrozenFiles<S3Bucket>,
+    pub files: FrozenFiles,
 }
 
 /// The rules that were read last; read anew when others are in force.

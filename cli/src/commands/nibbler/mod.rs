@@ -1,10 +1,15 @@
 //! `dataperf nibbler`: ask for images, submit pairs, judge them, and export what came of it.
 
 mod agreement;
+#[cfg(feature = "local")]
+mod demo;
 mod export;
 mod images;
+#[cfg(feature = "local")]
+mod local;
 mod participant;
 mod rater;
+mod registered;
 
 use std::path::Path;
 
@@ -20,8 +25,7 @@ use crate::cloud::Cloud;
 use crate::output::{Format, print_json, print_verdict};
 use crate::progress;
 
-#[cfg(feature = "local")]
-pub(crate) use participant::{ask, images_of};
+pub(crate) use registered::Nibbler;
 
 /// Where help is, for whoever needs it; said by every command that has to do with images.
 pub(crate) const WELL_BEING: &str = "The images may be disturbing. They are saved blurred unless you ask, you may stop at any time, and \
@@ -56,12 +60,7 @@ pub(crate) async fn run(command: NibblerCommand, format: Format) -> Result<Done>
 }
 
 /// Uploads lines as one file, and waits for its receipt.
-pub(crate) async fn send<T: Serialize>(
-    cloud: &Cloud,
-    kind: Kind,
-    who: &SubmitterName,
-    lines: &[T],
-) -> Result<Receipt> {
+async fn send<T: Serialize>(cloud: &Cloud, kind: Kind, who: &SubmitterName, lines: &[T]) -> Result<Receipt> {
     let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
     let path = scratch.path().join(format!("{kind}.jsonl"));
     let lines: Vec<String> = lines

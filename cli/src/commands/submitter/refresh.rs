@@ -10,7 +10,7 @@ use dataperf::SubmitterName;
 use dataperf_aws::{Access, Grant, MAX_FORM_SECONDS};
 use serde_json::{Value, json};
 
-use super::{InForce, Right, documents, leaderboards, print_forms};
+use super::{Right, Uploads, documents, leaderboards, print_forms};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
 use crate::output::{Format, print_json};
@@ -99,7 +99,7 @@ pub(super) async fn run(args: RefreshArgs, format: Format) -> Result<Done> {
 async fn refreshed(
     args: &RefreshArgs,
     cloud: &Cloud,
-    boards: &InForce,
+    boards: &Uploads,
     grant: &Grant,
     lacks: &[String],
     format: Format,
@@ -109,7 +109,6 @@ async fn refreshed(
         benchmark: &args.benchmark,
         name: &grant.submitter,
         boards,
-        is_rater: false,
     };
     let mut document =
         json!({ "submitter": grant.submitter.as_str(), "access": grant.access.as_str(), "added": lacks });

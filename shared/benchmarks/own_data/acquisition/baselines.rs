@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use dataperf::dataset::Dataset;
-use dataperf::ports::bucket::Bucket;
 use dataperf::progress::Progress;
 use dataperf_baselines::acquisition::price_per_gain;
 use dataperf_baselines::random::Random;
@@ -16,8 +15,8 @@ use crate::data_acquisition::baselines::{METHODS, bought, offer};
 impl Baselines for Acquisition {
     const METHODS: &'static [Method] = METHODS;
 
-    async fn artifact<S: Bucket>(
-        dataset: &Dataset<Self, S>,
+    async fn artifact(
+        dataset: &Dataset<Self>,
         _leaderboard: &str,
         method: &str,
         seed: u32,

@@ -1,8 +1,5 @@
 //! The frozen part of a market, what the model of each trial answers and the score.
 
-use std::collections::BTreeMap;
-
-use bytes::Bytes;
 use ndarray::Array2;
 use rayon::prelude::*;
 use serde_json::json;
@@ -12,8 +9,9 @@ use crate::data_acquisition::market::{Market, Seller};
 use crate::own_data::table::{self, Examples, LABEL, features_file};
 use crate::own_data::{EVAL, EvalSet};
 use dataperf::Scorecard;
-use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Repeats, UnitEvidence, Weights};
-use dataperf::frozen::{FrozenError, Manifest, ReadRows};
+use dataperf::dataset::{DatasetError, Files};
+use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Repeats, UnitEvidence, Weights};
+use dataperf::frozen::{FrozenError, ReadRows};
 use dataperf_numerics::learner::FitError;
 use dataperf_numerics::numbers::{Encoding, Stored};
 
@@ -39,8 +37,8 @@ struct Hidden {
 }
 
 impl Frozen {
-    pub(super) fn decode(manifest: &Manifest, files: &BTreeMap<String, Bytes>) -> Result<Self, FrozenError> {
-        let parameters: Parameters = manifest.parameters()?;
+    pub(super) async fn open(files: &Files<'_>) -> Result<Self, DatasetError> {
+        let parameters: Parameters = files.manifest().parameters()?;
         let sellers = parameters.sellers.iter().map(|seller| Seller {
             n_rows: seller.n_rows,
             max_price: seller.price,
@@ -50,9 +48,8 @@ impl Frozen {
             n_decimals: None,
             sellers: sellers.collect(),
         };
-        let is_whole = manifest.files.contains_key(&features_file(SELLERS));
-        let data = if is_whole {
-            Some(Hidden::decode(manifest, files, &parameters)?)
+        let data = if files.has(&features_file(SELLERS)) {
+            Some(Hidden::open(files, &parameters).await?)
         } else {
             None
         };
@@ -102,20 +99,17 @@ impl Frozen {
 }
 
 impl Hidden {
-    fn decode(
-        manifest: &Manifest,
-        files: &BTreeMap<String, Bytes>,
-        parameters: &Parameters,
-    ) -> Result<Self, FrozenError> {
+    async fn open(files: &Files<'_>, parameters: &Parameters) -> Result<Self, DatasetError> {
         let path = features_file(SELLERS);
-        let (n_rows, n_features, encoding) = table::shape(manifest, SELLERS)?;
+        let (n_rows, n_features, encoding) = table::shape(files.manifest(), SELLERS)?;
         let n_of_sellers: usize = parameters.sellers.iter().map(|seller| seller.n_rows).sum();
         if n_rows != n_of_sellers || u32::try_from(n_rows).is_err() {
             let why = format!("it has {n_rows} rows, and the sellers have {n_of_sellers}");
-            return Err(FrozenError::damaged(&path, why));
+            return Err(FrozenError::damaged(&path, why).into());
         }
-        let classes = Examples::read(files, SELLERS, n_rows)?.classes(LABEL, &parameters.scoring.classes)?;
-        let eval = EvalSet::decode(manifest, files, &parameters.scoring)?;
+        let examples = Examples::read(files, SELLERS, n_rows).await?;
+        let classes = examples.classes(LABEL, &parameters.scoring.classes)?;
+        let eval = EvalSet::open(files, &parameters.scoring).await?;
         let eval = eval.filter(|eval| eval.features.ncols() == n_features);
         let eval = eval.ok_or_else(|| {
             FrozenError::damaged(
@@ -191,13 +185,4 @@ fn hidden(frozen: &Frozen) -> Result<&Hidden, EvidenceError> {
 
 pub(super) fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
     Ok(hidden(frozen)?.eval.items(&frozen.parameters.scoring))
-}
-
-pub(super) fn replicates(
-    frozen: &Frozen,
-    evidence: &Evidence,
-    draws: &Draws,
-) -> Result<Vec<f64>, EvidenceError> {
-    let (eval, scoring) = (&hidden(frozen)?.eval, &frozen.parameters.scoring);
-    scoring.replicates(eval, eval.unit(evidence, scoring)?, draws)
 }

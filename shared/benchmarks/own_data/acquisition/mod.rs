@@ -11,25 +11,21 @@ mod baselines;
 mod evaluation;
 mod validation;
 
-use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
-
-use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 pub use evaluation::Frozen;
 pub use validation::{Checked, Submission};
 
-use super::table::{FEATURES, examples_file, features_file};
-use super::{About, Board, EvalSet, Scoring};
+use super::table::{FEATURES, features_file};
+use super::{About, Board, Scoring};
 pub use crate::data_acquisition::{N_TRIALS, SEED};
 use dataperf::Direction;
 use dataperf::Feedback;
-use dataperf::Rejection;
 use dataperf::Scorecard;
-use dataperf::benchmark::{Benchmark, Leaderboard, RowRequest};
-use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights};
-use dataperf::frozen::{FrozenError, Manifest, ReadRows};
+use dataperf::benchmark::{Benchmark, Leaderboard, NotScored};
+use dataperf::dataset::{DatasetError, Files};
+use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Weights};
+use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::scorecard::{Form, Metric};
 
 /// The table of the sellers' rows.
@@ -83,7 +79,6 @@ impl Benchmark for Acquisition {
         "decide how many examples to buy from each of an organizer's sellers, within a budget";
     const MAX_ARTIFACT_BYTES: u64 = 1 << 20;
     const DIRECTION: Direction = Direction::HigherIsBetter;
-    const SCORE_RANGE: RangeInclusive<f64> = 0.0..=1.0;
     const METRICS: &'static [Metric] = &[
         Metric::value("metric", "metric", Feedback::Score),
         Metric::value("accuracy", "accuracy", Feedback::Metrics),
@@ -108,7 +103,6 @@ impl Benchmark for Acquisition {
     ];
 
     type Frozen = Frozen;
-    type Submission = Submission;
     type Checked = Checked;
 
     fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
@@ -134,40 +128,18 @@ impl Benchmark for Acquisition {
         Ok(leaderboards.into_iter().map(board).collect())
     }
 
-    fn evaluations(manifest: &Manifest) -> Result<BTreeMap<String, String>, FrozenError> {
-        let boards = manifest.parameters::<Parameters>()?.leaderboards.into_iter();
-        Ok(super::one_eval_set(boards.map(|board| board.name)))
+    async fn open(files: &Files<'_>, _leaderboard: &str) -> Result<Frozen, DatasetError> {
+        Frozen::open(files).await
     }
 
-    fn whole_files(manifest: &Manifest, _: &str) -> Result<Vec<String>, FrozenError> {
-        let mut files = EvalSet::files_in(manifest);
-        let labels = examples_file(SELLERS);
-        files.extend(manifest.files.contains_key(&labels).then_some(labels));
-        Ok(files)
+    async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
+        Ok(Checked::new(Submission::parse(artifact)?, frozen)?)
     }
 
-    fn decode(manifest: &Manifest, _: &str, files: &BTreeMap<String, Bytes>) -> Result<Frozen, FrozenError> {
-        Frozen::decode(manifest, files)
-    }
-
-    fn parse(artifact: &[u8]) -> Result<Submission, Rejection> {
-        Submission::parse(artifact)
-    }
-
-    fn validate(submission: Submission, frozen: &Frozen, _: &[ReadRows]) -> Result<Checked, Rejection> {
-        Checked::new(submission, frozen)
-    }
-
-    fn parts(checked: &Checked, _: &Frozen) -> Vec<Vec<RowRequest>> {
-        vec![vec![RowRequest {
-            file: features_file(SELLERS),
-            tensor: FEATURES.into(),
-            rows: checked.rows.iter().map(|&row| row as usize).collect(),
-        }]]
-    }
-
-    fn run(checked: &Checked, frozen: &Frozen, _: usize, rows: &[ReadRows]) -> Result<Evidence, FrozenError> {
-        evaluation::evidence(checked, frozen, &rows[0])
+    async fn run(checked: &Checked, frozen: &Frozen, files: &Files<'_>) -> Result<Evidence, DatasetError> {
+        let rows: Vec<usize> = checked.rows.iter().map(|&row| row as usize).collect();
+        let rows = files.rows(&features_file(SELLERS), FEATURES, &rows).await?;
+        Ok(evaluation::evidence(checked, frozen, &rows)?)
     }
 
     fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {
@@ -176,9 +148,5 @@ impl Benchmark for Acquisition {
 
     fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
         evaluation::eval_items(frozen)
-    }
-
-    fn replicates(frozen: &Frozen, evidence: &Evidence, draws: &Draws) -> Result<Vec<f64>, EvidenceError> {
-        evaluation::replicates(frozen, evidence, draws)
     }
 }

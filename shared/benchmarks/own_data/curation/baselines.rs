@@ -4,7 +4,6 @@ use crate::own_data::curation::numerals::zip_of_images;
 use crate::own_data::curation::{Curation, ExampleKind, Parameters, START, read_images, read_rows};
 use dataperf::dataset::Dataset;
 use dataperf::frozen::{FrozenError, Manifest};
-use dataperf::ports::bucket::Bucket;
 use dataperf::progress::Progress;
 use dataperf::{Benchmark, Rejection};
 use ndarray::Array2;
@@ -53,8 +52,8 @@ impl Baselines for Curation {
         Ok(Self::METHODS.iter().filter(works).collect())
     }
 
-    async fn artifact<S: Bucket>(
-        dataset: &Dataset<Self, S>,
+    async fn artifact(
+        dataset: &Dataset<Self>,
         leaderboard: &str,
         method: &str,
         seed: u32,
@@ -71,7 +70,7 @@ impl Baselines for Curation {
         let max_examples = board.map_or(0, |board| board.max_examples);
         let artifact = match parameters.examples {
             ExampleKind::Images { height, width } => {
-                let start = dataset.file(&format!("{START}.zip")).await?;
+                let start = dataset.files().whole(&format!("{START}.zip")).await?;
                 let read = read_images(&start, &parameters.scoring.classes, height, width)
                     .map_err(|found| unusable(&found))?;
                 let start = Images {
@@ -91,7 +90,7 @@ impl Baselines for Curation {
                 packed(&made, &parameters.scoring.classes, max_examples)?
             }
             ExampleKind::Table { .. } => {
-                let start = dataset.file(&format!("{START}.csv")).await?;
+                let start = dataset.files().whole(&format!("{START}.csv")).await?;
                 match method {
                     "as-it-is" => start.to_vec(),
                     "cleanlab" => undoubted(&start, &parameters.scoring.classes, seed, progress)?,

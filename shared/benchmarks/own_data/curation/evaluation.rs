@@ -1,7 +1,5 @@
 //! The frozen part of a board, the rules, the model's answers and the score.
 
-use std::collections::BTreeMap;
-
 use bytes::Bytes;
 use dataperf_numerics::network::{Network, train};
 use ndarray::Array2;
@@ -12,12 +10,13 @@ use super::submission::{Content, Image, Row};
 use super::{Board, ExampleKind, Model, Parameters, Submission};
 use crate::own_data::eval_set::scoring_eval_set;
 use crate::own_data::scoring::repeats;
-use crate::own_data::table::{FEATURES, features_file, whole};
+use crate::own_data::table::{FEATURES, features_file};
 use crate::own_data::{EVAL, EvalSet, Scoring};
 use dataperf::Scorecard;
 use dataperf::archive::is_zip;
-use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Repeats, UnitEvidence, Weights};
-use dataperf::frozen::{Dtype, FrozenError, Manifest, slice};
+use dataperf::dataset::{DatasetError, Files};
+use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Repeats, UnitEvidence, Weights};
+use dataperf::frozen::{Dtype, FrozenError};
 use dataperf::{Reason, Reasons, Rejection, quote};
 
 /// What scoring keeps in memory for a board: the eval set.
@@ -32,28 +31,25 @@ pub struct Frozen {
 }
 
 impl Frozen {
-    pub(super) fn decode(
-        manifest: &Manifest,
-        leaderboard: &str,
-        files: &BTreeMap<String, Bytes>,
-    ) -> Result<Self, FrozenError> {
+    pub(super) async fn open(files: &Files<'_>, leaderboard: &str) -> Result<Self, DatasetError> {
+        let manifest = files.manifest();
         let parameters: Parameters = manifest.parameters()?;
         let board = parameters.board(leaderboard)?.clone();
         let scoring = parameters.scoring;
         let mut eval_images = Bytes::new();
         let eval = match (parameters.examples, EvalSet::table_in(manifest)) {
             (_, None) => None,
-            (ExampleKind::Table { .. }, Some(_)) => EvalSet::decode(manifest, files, &scoring)?,
+            (ExampleKind::Table { .. }, Some(_)) => EvalSet::open(files, &scoring).await?,
             (ExampleKind::Images { height, width }, Some(table)) => {
                 let path = features_file(table);
                 let tensor = manifest.tensor(&path, FEATURES, Dtype::U8, 2)?;
                 if tensor.shape[1] != height * width {
                     let why = format!("its images have not {height} x {width} pixels");
-                    return Err(FrozenError::damaged(&path, why));
+                    return Err(FrozenError::damaged(&path, why).into());
                 }
-                eval_images = slice(tensor, &path, whole(files, &path)?)?;
+                eval_images = files.tensor(&path, FEATURES).await?;
                 let none = Array2::zeros((tensor.n_rows(), 0));
-                Some(EvalSet::with_features(files, table, none, &scoring)?)
+                Some(EvalSet::with_features(files, table, none, &scoring).await?)
             }
         };
         Ok(Self {
@@ -358,13 +354,4 @@ fn eval_set(frozen: &Frozen) -> Result<&EvalSet, EvidenceError> {
 
 pub(super) fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
     Ok(eval_set(frozen)?.items(&frozen.scoring))
-}
-
-pub(super) fn replicates(
-    frozen: &Frozen,
-    evidence: &Evidence,
-    draws: &Draws,
-) -> Result<Vec<f64>, EvidenceError> {
-    let (eval, scoring) = (eval_set(frozen)?, &frozen.scoring);
-    scoring.replicates(eval, eval.unit(evidence, scoring)?, draws)
 }

@@ -19,10 +19,6 @@ pub mod methods;
 pub mod numerals;
 mod submission;
 
-use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
-
-use bytes::Bytes;
 use dataperf_numerics::learner::Learner;
 use serde::{Deserialize, Serialize};
 
@@ -30,14 +26,14 @@ pub use evaluation::{Checked, Frozen, ReadImages, read_images, read_rows};
 pub use images::decode_png;
 pub use submission::Submission;
 
-use super::{About, EvalSet, Scoring};
+use super::{About, Scoring};
 use dataperf::Direction;
 use dataperf::Feedback;
-use dataperf::Rejection;
 use dataperf::Scorecard;
-use dataperf::benchmark::{Benchmark, Leaderboard, RowRequest};
-use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights};
-use dataperf::frozen::{FrozenError, Manifest, ReadRows};
+use dataperf::benchmark::{Benchmark, Leaderboard, NotScored};
+use dataperf::dataset::{DatasetError, Files};
+use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Weights};
+use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::quote;
 use dataperf::scorecard::{Form, Metric};
 
@@ -130,7 +126,6 @@ impl Benchmark for Curation {
     const ABOUT: &'static str = "make the training set from which a fixed model learns best";
     const MAX_ARTIFACT_BYTES: u64 = 32 << 20;
     const DIRECTION: Direction = Direction::HigherIsBetter;
-    const SCORE_RANGE: RangeInclusive<f64> = 0.0..=1.0;
     const METRICS: &'static [Metric] = &[
         Metric::value("metric", "metric", Feedback::Score),
         Metric::value("accuracy", "accuracy", Feedback::Metrics),
@@ -155,7 +150,6 @@ impl Benchmark for Curation {
     ];
 
     type Frozen = Frozen;
-    type Submission = Submission;
     type Checked = Checked;
 
     fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
@@ -178,38 +172,16 @@ impl Benchmark for Curation {
         Ok(leaderboards.into_iter().map(board).collect())
     }
 
-    fn evaluations(manifest: &Manifest) -> Result<BTreeMap<String, String>, FrozenError> {
-        let boards = manifest.parameters::<Parameters>()?.leaderboards.into_iter();
-        Ok(super::one_eval_set(boards.map(|board| board.name)))
+    async fn open(files: &Files<'_>, leaderboard: &str) -> Result<Frozen, DatasetError> {
+        Frozen::open(files, leaderboard).await
     }
 
-    fn whole_files(manifest: &Manifest, _: &str) -> Result<Vec<String>, FrozenError> {
-        Ok(EvalSet::files_in(manifest))
+    async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
+        Ok(Checked::new(Submission::parse(artifact)?, frozen)?)
     }
 
-    fn decode(
-        manifest: &Manifest,
-        leaderboard: &str,
-        files: &BTreeMap<String, Bytes>,
-    ) -> Result<Frozen, FrozenError> {
-        Frozen::decode(manifest, leaderboard, files)
-    }
-
-    fn parse(artifact: &[u8]) -> Result<Submission, Rejection> {
-        Submission::parse(artifact)
-    }
-
-    fn validate(submission: Submission, frozen: &Frozen, _: &[ReadRows]) -> Result<Checked, Rejection> {
-        Checked::new(submission, frozen)
-    }
-
-    /// One part: the eval set is in memory, and the training set is the artifact.
-    fn parts(_: &Checked, _: &Frozen) -> Vec<Vec<RowRequest>> {
-        vec![Vec::new()]
-    }
-
-    fn run(checked: &Checked, frozen: &Frozen, _: usize, _: &[ReadRows]) -> Result<Evidence, FrozenError> {
-        evaluation::evidence(checked, frozen)
+    async fn run(checked: &Checked, frozen: &Frozen, _files: &Files<'_>) -> Result<Evidence, DatasetError> {
+        Ok(evaluation::evidence(checked, frozen)?)
     }
 
     fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {
@@ -218,9 +190,5 @@ impl Benchmark for Curation {
 
     fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
         evaluation::eval_items(frozen)
-    }
-
-    fn replicates(frozen: &Frozen, evidence: &Evidence, draws: &Draws) -> Result<Vec<f64>, EvidenceError> {
-        evaluation::replicates(frozen, evidence, draws)
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
-use bytes::Bytes;
 use ndarray::Array2;
 use rayon::prelude::*;
 use serde_json::json;
@@ -13,10 +12,11 @@ use crate::own_data::eval_set::scoring_eval_set;
 use crate::own_data::table::{Examples, ID, LABEL, examples_file, features, features_file};
 use crate::own_data::{EVAL, EvalSet, Scoring};
 use dataperf::Scorecard;
+use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{
     Draws, EvalItems, Evidence, EvidenceError, Fixes, Repeats, UnitEvidence, Weights, per_lane,
 };
-use dataperf::frozen::{FrozenError, Manifest};
+use dataperf::frozen::FrozenError;
 use dataperf_numerics::bootstrap::{Answers, Course, ItemMetric, LANES, draws_of};
 use dataperf_numerics::learner::{FitError, Prepared};
 use dataperf_numerics::metrics::ItemWeights;
@@ -47,36 +47,33 @@ pub struct Frozen {
 }
 
 impl Frozen {
-    pub(super) fn decode(manifest: &Manifest, files: &BTreeMap<String, Bytes>) -> Result<Self, FrozenError> {
-        let parameters: Parameters = manifest.parameters()?;
-        let features = features(manifest, files, TRAIN)?;
-        let examples = Examples::read(files, TRAIN, features.nrows())?;
+    pub(super) async fn open(files: &Files<'_>) -> Result<Self, DatasetError> {
+        let parameters: Parameters = files.manifest().parameters()?;
+        let features = features(files, TRAIN).await?;
+        let examples = Examples::read(files, TRAIN, features.nrows()).await?;
         let ids = examples.required(ID)?.to_vec();
         let row_of: HashMap<String, u32> = ids.iter().cloned().zip(0..).collect();
         if row_of.len() != ids.len() {
-            return Err(FrozenError::damaged(
-                &examples_file(TRAIN),
-                "an id is there twice",
-            ));
+            return Err(FrozenError::damaged(&examples_file(TRAIN), "an id is there twice").into());
         }
         let scoring = parameters.scoring;
-        let truth = if manifest.files.contains_key(&examples_file(TRUTH)) {
-            let examples = Examples::read(files, TRUTH, features.nrows())?;
+        let truth = if files.has(&examples_file(TRUTH)) {
+            let examples = Examples::read(files, TRUTH, features.nrows()).await?;
             if examples.required(ID)? != ids {
                 let why = "its ids are not those of the training set";
-                return Err(FrozenError::damaged(&examples_file(TRUTH), why));
+                return Err(FrozenError::damaged(&examples_file(TRUTH), why).into());
             }
             Some(examples.classes(LABEL, &scoring.classes)?)
         } else {
             None
         };
-        let eval = EvalSet::decode(manifest, files, &scoring)?;
+        let eval = EvalSet::open(files, &scoring).await?;
         if eval
             .as_ref()
             .is_some_and(|eval| eval.features.ncols() != features.ncols())
         {
             let why = "its rows have another number of features than the training set's";
-            return Err(FrozenError::damaged(&features_file(EVAL), why));
+            return Err(FrozenError::damaged(&features_file(EVAL), why).into());
         }
         Ok(Self {
             target_share: parameters.target_share,

@@ -9,25 +9,20 @@
 mod evaluation;
 mod validation;
 
-use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
-
-use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 pub use evaluation::Frozen;
 pub use validation::{Checked, Submission};
 
-use super::table::{examples_file, features_file};
-use super::{About, Board, EvalSet, Scoring};
+use super::{About, Board, Scoring};
 pub use crate::vision_debugging::{Extent, TARGET_SHARE};
 use dataperf::Direction;
 use dataperf::Feedback;
-use dataperf::Rejection;
 use dataperf::Scorecard;
-use dataperf::benchmark::{Benchmark, Leaderboard, RowRequest};
+use dataperf::benchmark::{Benchmark, Leaderboard, NotScored};
+use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights};
-use dataperf::frozen::{FrozenError, Manifest, ReadRows};
+use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::scorecard::{Form, Metric};
 
 /// The table of the training set, with the labels that are given.
@@ -58,7 +53,6 @@ impl Benchmark for Debugging {
     const ABOUT: &'static str = "say in which order to inspect an organizer's mislabelled training set";
     const MAX_ARTIFACT_BYTES: u64 = 16 << 20;
     const DIRECTION: Direction = Direction::LowerIsBetter;
-    const SCORE_RANGE: RangeInclusive<f64> = 0.0..=1.0;
     const METRICS: &'static [Metric] = &[
         Metric::value("metric", "metric", Feedback::Score),
         Metric::value("target_share", "share to be reached", Feedback::Score),
@@ -81,7 +75,6 @@ impl Benchmark for Debugging {
     ];
 
     type Frozen = Frozen;
-    type Submission = Submission;
     type Checked = Checked;
 
     fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
@@ -107,38 +100,16 @@ impl Benchmark for Debugging {
         Ok(leaderboards.into_iter().map(board).collect())
     }
 
-    fn evaluations(manifest: &Manifest) -> Result<BTreeMap<String, String>, FrozenError> {
-        let boards = manifest.parameters::<Parameters>()?.leaderboards.into_iter();
-        Ok(super::one_eval_set(boards.map(|board| board.name)))
+    async fn open(files: &Files<'_>, _leaderboard: &str) -> Result<Frozen, DatasetError> {
+        Frozen::open(files).await
     }
 
-    fn whole_files(manifest: &Manifest, _: &str) -> Result<Vec<String>, FrozenError> {
-        let mut files = EvalSet::files_in(manifest);
-        files.extend([features_file(TRAIN), examples_file(TRAIN)]);
-        let truth = examples_file(TRUTH);
-        files.extend(manifest.files.contains_key(&truth).then_some(truth));
-        Ok(files)
+    async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
+        Ok(Checked::new(Submission::parse(artifact)?, frozen)?)
     }
 
-    fn decode(manifest: &Manifest, _: &str, files: &BTreeMap<String, Bytes>) -> Result<Frozen, FrozenError> {
-        Frozen::decode(manifest, files)
-    }
-
-    fn parse(artifact: &[u8]) -> Result<Submission, Rejection> {
-        Submission::parse(artifact)
-    }
-
-    fn validate(submission: Submission, frozen: &Frozen, _: &[ReadRows]) -> Result<Checked, Rejection> {
-        Checked::new(submission, frozen)
-    }
-
-    /// One part: all numbers are in memory.
-    fn parts(_: &Checked, _: &Frozen) -> Vec<Vec<RowRequest>> {
-        vec![Vec::new()]
-    }
-
-    fn run(checked: &Checked, frozen: &Frozen, _: usize, _: &[ReadRows]) -> Result<Evidence, FrozenError> {
-        evaluation::evidence(checked, frozen)
+    async fn run(checked: &Checked, frozen: &Frozen, _files: &Files<'_>) -> Result<Evidence, DatasetError> {
+        Ok(evaluation::evidence(checked, frozen)?)
     }
 
     fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {

@@ -11,7 +11,6 @@ use crate::own_data::acquisition::{
 use crate::own_data::table::{FEATURES, examples_file, features_file};
 use dataperf::dataset::{Dataset, DatasetError};
 use dataperf::offer;
-use dataperf::ports::bucket::Bucket;
 use serde_json::json;
 
 use super::document::{FILE, Members, Reader};
@@ -143,10 +142,7 @@ impl Import for Acquisition {
     }
 
     /// As many examples as the budget buys, from the cheapest seller on.
-    async fn largest_artifact<S: Bucket>(
-        dataset: &Dataset<Self, S>,
-        _: &str,
-    ) -> Result<Option<Vec<u8>>, DatasetError> {
+    async fn largest_artifact(dataset: &Dataset<Self>, _: &str) -> Result<Option<Vec<u8>>, DatasetError> {
         let parameters: Parameters = dataset.manifest().parameters()?;
         let mut sellers: Vec<&Seller> = parameters.sellers.iter().collect();
         sellers.sort_by(|a, b| (a.price / a.n_rows as f64).total_cmp(&(b.price / b.n_rows as f64)));

@@ -14,7 +14,6 @@ use dataperf::Benchmark;
 use dataperf::Rejection;
 use dataperf::dataset::{Dataset, DatasetError};
 use dataperf::frozen::Dtype;
-use dataperf::ports::bucket::Bucket;
 use dataperf_numerics::network::SIDES;
 
 use super::document::{FILE, Members, Parts, Reader};
@@ -117,8 +116,8 @@ impl Import for Curation {
     }
 
     /// The start set again and again, up to the board's limits.
-    async fn largest_artifact<S: Bucket>(
-        dataset: &Dataset<Self, S>,
+    async fn largest_artifact(
+        dataset: &Dataset<Self>,
         leaderboard: &str,
     ) -> Result<Option<Vec<u8>>, DatasetError> {
         let parameters: Parameters = dataset.manifest().parameters()?;
@@ -130,7 +129,8 @@ impl Import for Curation {
             return Ok(None);
         };
         let start = dataset
-            .file(&format!("{START}.{}", ending(parameters.examples)))
+            .files()
+            .whole(&format!("{START}.{}", ending(parameters.examples)))
             .await?;
         Ok(match parameters.examples {
             ExampleKind::Images { height, width } => {

@@ -6,7 +6,6 @@ use crate::own_data::Board;
 use crate::own_data::debugging::{Debugging, Extent, Parameters, TARGET_SHARE, TRAIN, TRUTH};
 use crate::own_data::table::{ID, examples_file, read as read_table};
 use dataperf::dataset::{Dataset, DatasetError};
-use dataperf::ports::bucket::Bucket;
 use serde_json::json;
 
 use super::document::Reader;
@@ -132,11 +131,8 @@ impl Import for Debugging {
     }
 
     /// The training set's order from its end: every wrong label is a model of its own, whatever the order is.
-    async fn largest_artifact<S: Bucket>(
-        dataset: &Dataset<Self, S>,
-        _: &str,
-    ) -> Result<Option<Vec<u8>>, DatasetError> {
-        let train = read_table(dataset, TRAIN).await?;
+    async fn largest_artifact(dataset: &Dataset<Self>, _: &str) -> Result<Option<Vec<u8>>, DatasetError> {
+        let train = read_table(&dataset.files(), TRAIN).await?;
         let order: Vec<&String> = train.examples.required(ID)?.iter().rev().collect();
         Ok(Some(json!({ "order": order }).to_string().into_bytes()))
     }

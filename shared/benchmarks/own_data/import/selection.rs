@@ -6,7 +6,6 @@ use std::path::Path;
 use crate::own_data::selection::{Board, LabelSource, POOL, Parameters, Selection};
 use crate::own_data::table::{FEATURES, ID, LABEL, examples_file, features_file, read as read_table};
 use dataperf::dataset::{Dataset, DatasetError};
-use dataperf::ports::bucket::Bucket;
 use serde_json::json;
 
 use super::document::Reader;
@@ -131,8 +130,8 @@ impl Import for Selection {
     }
 
     /// One example of each class, then the pool's first ones.
-    async fn largest_artifact<S: Bucket>(
-        dataset: &Dataset<Self, S>,
+    async fn largest_artifact(
+        dataset: &Dataset<Self>,
         leaderboard: &str,
     ) -> Result<Option<Vec<u8>>, DatasetError> {
         let parameters: Parameters = dataset.manifest().parameters()?;
@@ -141,7 +140,7 @@ impl Import for Selection {
             .iter()
             .find(|board| board.name == leaderboard);
         let n = board.map_or(0, |board| board.max_examples);
-        let pool = read_table(dataset, POOL).await?;
+        let pool = read_table(&dataset.files(), POOL).await?;
         let (ids, classes) = (pool.examples.required(ID)?, &parameters.scoring.classes);
         if parameters.labels == LabelSource::Submission {
             let labels: BTreeMap<&str, &str> = ids

@@ -1,8 +1,7 @@
 //! The frozen part of a board, the model's answers and the score.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
-use bytes::Bytes;
 use ndarray::Array2;
 
 use super::{Checked, LabelSource, POOL, Parameters};
@@ -10,8 +9,9 @@ use crate::own_data::eval_set::scoring_eval_set;
 use crate::own_data::table::{self, Examples, ID, LABEL, examples_file, features_file};
 use crate::own_data::{EVAL, EvalSet, Scoring};
 use dataperf::Scorecard;
-use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, UnitEvidence, Weights};
-use dataperf::frozen::{FrozenError, Manifest, ReadRows};
+use dataperf::dataset::{DatasetError, Files};
+use dataperf::evidence::{EvalItems, Evidence, EvidenceError, UnitEvidence, Weights};
+use dataperf::frozen::{FrozenError, ReadRows};
 use dataperf_numerics::numbers::{Encoding, Stored};
 
 /// What scoring keeps in memory for a board: the pool's ids and labels, and the eval set.
@@ -29,32 +29,29 @@ pub struct Frozen {
 }
 
 impl Frozen {
-    pub(super) fn decode(
-        manifest: &Manifest,
-        leaderboard: &str,
-        files: &BTreeMap<String, Bytes>,
-    ) -> Result<Self, FrozenError> {
+    pub(super) async fn open(files: &Files<'_>, leaderboard: &str) -> Result<Self, DatasetError> {
+        let manifest = files.manifest();
         let parameters: Parameters = manifest.parameters()?;
         let max_examples = parameters.board(leaderboard)?.max_examples;
         let (n_rows, n_features, encoding) = table::shape(manifest, POOL)?;
-        let examples = Examples::read(files, POOL, n_rows)?;
+        let examples = Examples::read(files, POOL, n_rows).await?;
         let ids = examples.required(ID)?;
         let row_of: HashMap<String, u32> = ids.iter().cloned().zip(0..).collect();
         if row_of.len() != n_rows {
-            return Err(FrozenError::damaged(&examples_file(POOL), "an id is there twice"));
+            return Err(FrozenError::damaged(&examples_file(POOL), "an id is there twice").into());
         }
         let scoring = parameters.scoring;
         let pool_classes = match parameters.labels {
             LabelSource::Pool => Some(examples.classes(LABEL, &scoring.classes)?),
             LabelSource::Submission => None,
         };
-        let eval = EvalSet::decode(manifest, files, &scoring)?;
+        let eval = EvalSet::open(files, &scoring).await?;
         if eval
             .as_ref()
             .is_some_and(|eval| eval.features.ncols() != n_features)
         {
             let why = format!("its rows have not {n_features} numbers, as the pool's have");
-            return Err(FrozenError::damaged(&features_file(EVAL), why));
+            return Err(FrozenError::damaged(&features_file(EVAL), why).into());
         }
         Ok(Self {
             scoring,
@@ -143,13 +140,4 @@ fn eval_set(frozen: &Frozen) -> Result<&EvalSet, EvidenceError> {
 
 pub(super) fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
     Ok(eval_set(frozen)?.items(&frozen.scoring))
-}
-
-pub(super) fn replicates(
-    frozen: &Frozen,
-    evidence: &Evidence,
-    draws: &Draws,
-) -> Result<Vec<f64>, EvidenceError> {
-    let (eval, scoring) = (eval_set(frozen)?, &frozen.scoring);
-    scoring.replicates(eval, eval.unit(evidence, scoring)?, draws)
 }

@@ -8,25 +8,21 @@ mod evaluation;
 mod submission;
 mod validation;
 
-use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
-
-use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 pub use evaluation::Frozen;
 pub use submission::Submission;
 pub use validation::Checked;
 
-use super::table::{FEATURES, examples_file, features_file};
-use super::{About, EvalSet, Scoring};
+use super::table::{FEATURES, features_file};
+use super::{About, Scoring};
 use dataperf::Direction;
 use dataperf::Feedback;
-use dataperf::Rejection;
 use dataperf::Scorecard;
-use dataperf::benchmark::{Benchmark, Leaderboard, RowRequest};
-use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights};
-use dataperf::frozen::{FrozenError, Manifest, ReadRows};
+use dataperf::benchmark::{Benchmark, Leaderboard, NotScored};
+use dataperf::dataset::{DatasetError, Files};
+use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Weights};
+use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::quote;
 use dataperf::scorecard::{Form, Metric};
 
@@ -88,7 +84,6 @@ impl Benchmark for Selection {
     const ABOUT: &'static str = "choose the examples of an organizer's pool that train the best model";
     const MAX_ARTIFACT_BYTES: u64 = 16 << 20;
     const DIRECTION: Direction = Direction::HigherIsBetter;
-    const SCORE_RANGE: RangeInclusive<f64> = 0.0..=1.0;
     const METRICS: &'static [Metric] = &[
         Metric::value("metric", "metric", Feedback::Score),
         Metric::value("accuracy", "accuracy", Feedback::Metrics),
@@ -113,7 +108,6 @@ impl Benchmark for Selection {
     ];
 
     type Frozen = Frozen;
-    type Submission = Submission;
     type Checked = Checked;
 
     fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
@@ -138,44 +132,17 @@ impl Benchmark for Selection {
         Ok(leaderboards.into_iter().map(board).collect())
     }
 
-    /// The boards differ in how much may be selected, not in what they are scored with.
-    fn evaluations(manifest: &Manifest) -> Result<BTreeMap<String, String>, FrozenError> {
-        let boards = manifest.parameters::<Parameters>()?.leaderboards.into_iter();
-        Ok(super::one_eval_set(boards.map(|board| board.name)))
+    async fn open(files: &Files<'_>, leaderboard: &str) -> Result<Frozen, DatasetError> {
+        Frozen::open(files, leaderboard).await
     }
 
-    fn whole_files(manifest: &Manifest, _: &str) -> Result<Vec<String>, FrozenError> {
-        let mut files = EvalSet::files_in(manifest);
-        files.push(examples_file(POOL));
-        Ok(files)
+    async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
+        Ok(Checked::new(Submission::parse(artifact)?, frozen)?)
     }
 
-    fn decode(
-        manifest: &Manifest,
-        leaderboard: &str,
-        files: &BTreeMap<String, Bytes>,
-    ) -> Result<Frozen, FrozenError> {
-        Frozen::decode(manifest, leaderboard, files)
-    }
-
-    fn parse(artifact: &[u8]) -> Result<Submission, Rejection> {
-        Submission::parse(artifact)
-    }
-
-    fn validate(submission: Submission, frozen: &Frozen, _: &[ReadRows]) -> Result<Checked, Rejection> {
-        Checked::new(submission, frozen)
-    }
-
-    fn parts(checked: &Checked, _: &Frozen) -> Vec<Vec<RowRequest>> {
-        vec![vec![RowRequest {
-            file: features_file(POOL),
-            tensor: FEATURES.into(),
-            rows: checked.rows().to_vec(),
-        }]]
-    }
-
-    fn run(checked: &Checked, frozen: &Frozen, _: usize, rows: &[ReadRows]) -> Result<Evidence, FrozenError> {
-        evaluation::evidence(checked, frozen, &rows[0])
+    async fn run(checked: &Checked, frozen: &Frozen, files: &Files<'_>) -> Result<Evidence, DatasetError> {
+        let chosen = files.rows(&features_file(POOL), FEATURES, checked.rows()).await?;
+        Ok(evaluation::evidence(checked, frozen, &chosen)?)
     }
 
     fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {
@@ -184,9 +151,5 @@ impl Benchmark for Selection {
 
     fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
         evaluation::eval_items(frozen)
-    }
-
-    fn replicates(frozen: &Frozen, evidence: &Evidence, draws: &Draws) -> Result<Vec<f64>, EvidenceError> {
-        evaluation::replicates(frozen, evidence, draws)
     }
 }

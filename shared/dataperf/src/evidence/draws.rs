@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use dataperf_numerics::bootstrap::{Answers, Batch, LANES, N_BATCHES, N_DRAWS, Resampler, Trials, draws_of};
+use dataperf_numerics::bootstrap::{
+    Answers, Batch, ItemMetric, LANES, N_BATCHES, N_DRAWS, Resampler, Trials, draws_of,
+};
 use dataperf_numerics::metrics::mean;
 use rayon::prelude::*;
 use sha2::{Digest as _, Sha256};
 
-use super::{Evidence, EvidenceError, Weights, quote};
+use super::{Evidence, EvidenceError, Repeats, UnitEvidence, Weights, quote};
 use crate::Digest;
 
 /// What is hashed before an eval set's labels: another word gives other draws.
@@ -23,16 +25,28 @@ pub struct EvalItems<'a> {
     pub groups: Option<&'a [usize]>,
     /// `(n_items,)` cluster numbers, where items depend on each other: clusters are drawn whole.
     pub clusters: Option<&'a [usize]>,
+    /// What is measured of one model's answers.
+    pub metric: ItemMetric<'a>,
 }
 
 impl<'a> EvalItems<'a> {
     /// Items without groups and clusters.
-    pub fn of(truth: &'a [u8]) -> Self {
+    pub fn of(truth: &'a [u8], metric: ItemMetric<'a>) -> Self {
         Self {
             truth,
             groups: None,
             clusters: None,
+            metric,
         }
+    }
+
+    /// The unit of evidence of this name, if it is of these items.
+    fn unit<'e>(&self, name: &str, evidence: &'e Evidence) -> Result<&'e UnitEvidence, EvidenceError> {
+        let unit = evidence.units().get(name);
+        let unit = unit.filter(|unit| unit.n_items() == self.truth.len());
+        unit.ok_or_else(|| EvidenceError::OtherData {
+            why: format!("it has no unit {} of {} items", quote(name), self.truth.len()),
+        })
     }
 }
 
@@ -165,29 +179,74 @@ impl Draws {
     }
 }
 
-/// The mean over a unit's repeats of a metric, under each draw of a batch.
-pub fn mean_over_repeats(answers: &Answers<'_>, batch: &Batch) -> [f64; LANES] {
-    let of_repeats = answers.values(batch);
-    per_lane(|lane| mean(&of_repeats.iter().map(|values| values[lane]).collect::<Vec<_>>()))
+/// A unit of evidence as its draws are scored.
+struct Drawn<'a> {
+    name: String,
+    answers: Answers<'a>,
+    /// Where training sets are drawn by chance.
+    trials: Option<Trials>,
 }
 
-/// The mean over a unit's trials of a metric, under each draw of a batch, which draws trials too.
-pub fn mean_over_trials(
-    answers: &Answers<'_>,
-    (batch, weights): (usize, &Batch),
-    trials: &Trials,
-) -> [f64; LANES] {
-    let of_trials = answers.values(weights);
-    let draws = draws_of(batch);
-    per_lane(|lane| {
-        let values: Vec<f64> = of_trials.iter().map(|values| values[lane]).collect();
-        // the last batch has lanes without a draw
-        if lane < draws.len() {
-            trials.mean(draws.start + lane, &values)
-        } else {
-            mean(&values)
+/// The scores of evidence under all draws, `(N_DRAWS,)`, where the score is the mean over the units, in the order of `items`, of the mean
+/// over a unit's repeats of its metric; over those trials that a draw takes, where the repeats are trials.
+///
+/// # Errors
+/// [`EvidenceError::OtherData`] when the evidence is not of these items, or its repeats are steps of fixing labels: then the score is no
+/// mean.
+pub fn mean_over_units(
+    items: Vec<(String, EvalItems<'_>)>,
+    evidence: &Evidence,
+    draws: &Draws,
+) -> Result<Vec<f64>, EvidenceError> {
+    let mut units = Vec::with_capacity(items.len());
+    for (name, items) in items {
+        let unit = items.unit(&name, evidence)?;
+        let trials = match unit.repeats() {
+            Repeats::Trials(n_trials) => Some(draws.trials(&name, *n_trials as usize)?),
+            Repeats::Once | Repeats::Seeds(_) => None,
+            Repeats::Fixes(_) => {
+                let why = format!("the unit {} has steps of fixing labels", quote(&name));
+                return Err(EvidenceError::OtherData { why });
+            }
+        };
+        let answers = Answers::new(items.metric, items.truth, unit.each_repeat());
+        units.push(Drawn {
+            name,
+            answers,
+            trials,
+        });
+    }
+    draws.scores(|batch| {
+        let mut of_units = Vec::with_capacity(units.len());
+        for unit in &units {
+            of_units.push(unit.values(batch, &draws.batch(&unit.name, batch)?));
         }
+        Ok(mean_per_lane(&of_units))
     })
+}
+
+impl Drawn<'_> {
+    /// The unit's value under each draw of a batch.
+    fn values(&self, batch: usize, weights: &Batch) -> [f64; LANES] {
+        let of_repeats = self.answers.values(weights);
+        let Some(trials) = &self.trials else {
+            return mean_per_lane(&of_repeats);
+        };
+        let draws = draws_of(batch);
+        per_lane(|lane| {
+            let values: Vec<f64> = of_repeats.iter().map(|values| values[lane]).collect();
+            // the last batch has lanes without a draw
+            if lane < draws.len() {
+                trials.mean(draws.start + lane, &values)
+            } else {
+                mean(&values)
+            }
+        })
+    }
+}
+
+fn mean_per_lane(values: &[[f64; LANES]]) -> [f64; LANES] {
+    per_lane(|lane| mean(&values.iter().map(|values| values[lane]).collect::<Vec<_>>()))
 }
 
 /// What a function gives for each draw of a batch.
@@ -206,14 +265,8 @@ pub fn correctness<'a>(
 ) -> Result<Vec<u8>, EvidenceError> {
     let items: BTreeMap<String, EvalItems<'a>> = items.into_iter().collect();
     let mut shares = Vec::new();
-    for (name, EvalItems { truth, .. }) in items {
-        let unit = evidence
-            .units()
-            .get(&name)
-            .filter(|unit| unit.n_items() == truth.len());
-        let unit = unit.ok_or_else(|| EvidenceError::OtherData {
-            why: format!("it has no unit {} of {} items", quote(&name), truth.len()),
-        })?;
+    for (name, items) in items {
+        let (unit, truth) = (items.unit(&name, evidence)?, items.truth);
         let mut n_right = vec![0usize; truth.len()];
         for predicted in unit.each_repeat() {
             for (n_right, (truth, predicted)) in n_right.iter_mut().zip(truth.iter().zip(predicted)) {
@@ -250,17 +303,12 @@ fn seed(word: &str, unit: &str, items: EvalItems<'_>) -> [u8; 32] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evidence::{Repeats, UnitEvidence};
+    use crate::evidence::Fixes;
 
     const TRUTH: &[u8] = &[0, 1, 1, 0, 1, 0];
 
     fn items(truth: &[u8]) -> [(String, EvalItems<'_>); 1] {
-        let items = EvalItems {
-            truth,
-            groups: None,
-            clusters: None,
-        };
-        [("eval".to_owned(), items)]
+        [("eval".to_owned(), EvalItems::of(truth, ItemMetric::Accuracy))]
     }
 
     #[test]
@@ -295,5 +343,52 @@ mod tests {
         let shares = correctness(items(TRUTH), &evidence).expect("evidence of this eval set");
         assert_eq!(shares, [255, 127, 0, 255, 127, 127]);
         assert!(correctness(items(&TRUTH[1..]), &evidence).is_err());
+    }
+
+    #[test]
+    #[allow(clippy::float_cmp, reason = "both are the same sums")]
+    fn scores_of_draws_are_means_over_units_of_means_over_repeats() {
+        let two = |first: &[u8], second: &[u8]| [first, second].concat();
+        let seeds = || Repeats::Seeds(vec![1, 2]);
+        let units = [
+            ("a", two(&[0, 1, 0, 0, 0, 0], &[0, 1, 1, 0, 1, 1])),
+            ("b", two(&[1, 1, 1, 1, 1, 1], &[0, 1, 1, 0, 1, 0])),
+        ];
+        let unit = |(name, predicted): (&str, Vec<u8>)| {
+            (name.to_owned(), UnitEvidence::new(seeds(), 6, 2, predicted))
+        };
+        let evidence = Evidence::from_iter(units.map(unit));
+        let items = || vec![("a", TRUTH), ("b", TRUTH)].into_iter();
+        let items =
+            || items().map(|(name, truth)| (name.to_owned(), EvalItems::of(truth, ItemMetric::Accuracy)));
+        let draws = Draws::new(items());
+        let scores = mean_over_units(items().collect(), &evidence, &draws).expect("evidence of these items");
+        for draw in [0, 33, N_DRAWS - 1] {
+            let weights = draws.weights(draw);
+            let of_units: Vec<f64> = evidence
+                .units()
+                .iter()
+                .map(|(name, unit)| {
+                    let weights = weights.unit(name, 6).expect("weights of these items");
+                    let of_repeat = |predicted| ItemMetric::Accuracy.value(TRUTH, predicted, weights);
+                    mean(&unit.each_repeat().map(of_repeat).collect::<Vec<_>>())
+                })
+                .collect();
+            assert_eq!(scores[draw], mean(&of_units), "draw {draw}");
+        }
+        assert!(mean_over_units(items().take(1).collect(), &evidence, &Draws::new([])).is_err());
+    }
+
+    #[test]
+    fn steps_of_fixing_have_no_mean() {
+        let fixes = Fixes {
+            models: vec![0, 1],
+            n_known: 1,
+        };
+        let unit = UnitEvidence::new(Repeats::Fixes(fixes), 6, 2, [TRUTH, TRUTH].concat());
+        let evidence = Evidence::of_unit("eval", unit);
+        let (items, draws) = (items(TRUTH).into(), Draws::new(items(TRUTH)));
+        let error = mean_over_units(items, &evidence, &draws).expect_err("no mean");
+        assert!(error.to_string().contains("steps of fixing"), "{error}");
     }
 }

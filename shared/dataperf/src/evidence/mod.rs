@@ -12,7 +12,7 @@ mod wire;
 
 use std::collections::BTreeMap;
 
-pub use draws::{Draws, EvalItems, correctness, mean_over_repeats, mean_over_trials, per_lane};
+pub use draws::{Draws, EvalItems, correctness, mean_over_units, per_lane};
 pub use repeats::{Fixes, Repeat, Repeats};
 pub use unit::{Fact, UnitEvidence};
 pub use weights::Weights;
@@ -68,17 +68,6 @@ impl Evidence {
     /// The evidence of one unit.
     pub fn of_unit(name: impl Into<String>, unit: UnitEvidence) -> Self {
         [(name.into(), unit)].into_iter().collect()
-    }
-
-    /// Adds the units of another part of the same evaluation.
-    ///
-    /// # Panics
-    /// If a unit is in both: a mistake in the program.
-    pub fn append(&mut self, part: Self) {
-        for (name, unit) in part.units {
-            let before = self.units.insert(name, unit);
-            assert!(before.is_none(), "each unit is evaluated once");
-        }
     }
 
     /// The units by name, ascending.

@@ -2,7 +2,6 @@
 
 use bytes::Bytes;
 use dataperf::Digest;
-use dataperf::benchmark::RowRequest;
 use dataperf::dataset::{Dataset, DatasetError, Integrity};
 use dataperf::evaluate::evaluate;
 use dataperf::frozen::{FrozenError, MANIFEST, Manifest};
@@ -12,7 +11,7 @@ use dataperf_benchmarks::speech_selection::SpeechSelection;
 
 use crate::tiny;
 
-type Opened = Result<Dataset<SpeechSelection, MemoryBucket>, DatasetError>;
+type Opened = Result<Dataset<SpeechSelection>, DatasetError>;
 
 /// The tiny data set in a bucket of its own after a change of its files or its manifest.
 fn changed(
@@ -114,13 +113,10 @@ fn another_digest_than_expected_is_refused() {
 #[test]
 fn rows_come_in_the_order_asked() {
     let dataset = tiny::dataset();
-    let request = |rows: &[usize]| RowRequest {
-        file: "en/train.safetensors".into(),
-        tensor: "embeddings".into(),
-        rows: rows.to_vec(),
-    };
+    let files = dataset.files();
     let rows = |idx: &[usize]| {
-        pollster::block_on(dataset.rows(&[request(idx)])).map(|answers| answers[0].concatenated())
+        let read = files.rows("en/train.safetensors", "embeddings", idx);
+        pollster::block_on(read).map(|rows| rows.concatenated())
     };
     let first_number = |bytes: &Bytes, row: usize| {
         f32::from_le_bytes(bytes[8 * row..8 * row + 4].try_into().expect("four bytes"))
@@ -136,15 +132,12 @@ fn rows_come_in_the_order_asked() {
 fn rows_that_were_read_are_not_asked_for_again() {
     let (bucket, digest) = tiny::published();
     let prefix = dataperf::dataset::dataset_prefix("speech-selection", digest);
-    let opened = Dataset::open(&bucket, prefix.clone(), Some(digest), Integrity::Digests);
-    let dataset: Dataset<SpeechSelection, _> = pollster::block_on(opened).expect("a data set");
+    let opened = Dataset::open(bucket.clone(), prefix.clone(), Some(digest), Integrity::Digests);
+    let dataset: Dataset<SpeechSelection> = pollster::block_on(opened).expect("a data set");
+    let files = dataset.files();
     let rows = |rows: &[usize]| {
-        let request = RowRequest {
-            file: "en/train.safetensors".into(),
-            tensor: "embeddings".into(),
-            rows: rows.to_vec(),
-        };
-        pollster::block_on(dataset.rows(&[request])).map(|answers| answers[0].concatenated())
+        let read = files.rows("en/train.safetensors", "embeddings", rows);
+        pollster::block_on(read).map(|rows| rows.concatenated())
     };
     let read = rows(&[7, 0]).expect("rows");
     let train = format!("{prefix}en/train.safetensors");

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::{Cursor, Write as _};
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
@@ -35,6 +36,12 @@ struct CountingBucket {
     small: MemoryBucket,
     /// The pool's ids in the order of its rows.
     ids: Vec<String>,
+    counts: Arc<Counts>,
+}
+
+/// What was read of the pool.
+#[derive(Default)]
+struct Counts {
     n_ranges: AtomicU64,
     n_bytes: AtomicU64,
 }
@@ -62,8 +69,10 @@ impl Bucket for CountingBucket {
     async fn get_ranges(&self, key: &str, ranges: &[Range<u64>]) -> Result<Option<Vec<Bytes>>, PortError> {
         assert_eq!(key, POOL_FILE);
         let n_bytes = ranges.iter().map(|range| range.end - range.start).sum();
-        self.n_bytes.fetch_add(n_bytes, Ordering::Relaxed);
-        self.n_ranges.fetch_add(ranges.len() as u64, Ordering::Relaxed);
+        self.counts.n_bytes.fetch_add(n_bytes, Ordering::Relaxed);
+        self.counts
+            .n_ranges
+            .fetch_add(ranges.len() as u64, Ordering::Relaxed);
         let span = |range: &Range<u64>| {
             let rows = range.start as usize / ROW_BYTES..range.end as usize / ROW_BYTES;
             rows.flat_map(|row| self.record(row)).collect()
@@ -97,7 +106,8 @@ fn entry(bytes: &[u8], tensors: &[(&str, Dtype, Vec<usize>, u64)]) -> FileEntry 
 }
 
 /// A data set of one concept whose pool is counted; a submission may have `max_examples`.
-fn dataset(max_examples: usize) -> Dataset<VisionSelection, CountingBucket> {
+fn dataset(max_examples: usize) -> Counted {
+    let counts = Arc::new(Counts::default());
     let mut ids: Vec<String> = (0..N_ROWS).map(|number| number.to_string()).collect();
     ids.sort_by_cached_key(|id| (fingerprint(id), id.clone()));
     let index: Vec<u8> = ids.iter().flat_map(|id| fingerprint(id).to_le_bytes()).collect();
@@ -135,18 +145,24 @@ fn dataset(max_examples: usize) -> Dataset<VisionSelection, CountingBucket> {
     let bucket = CountingBucket {
         small: MemoryBucket::default(),
         ids,
-        n_ranges: AtomicU64::default(),
-        n_bytes: AtomicU64::default(),
+        counts: counts.clone(),
     };
     let manifest = manifest.to_bytes().expect("a manifest");
-    pollster::block_on(async {
+    let dataset = pollster::block_on(async {
         bucket.put(MANIFEST, manifest.into()).await.expect("stored");
         bucket.put(POOL_INDEX_FILE, index.into()).await.expect("stored");
         bucket.put(&test_file("Hawk"), test.into()).await.expect("stored");
         Dataset::open(bucket, String::new(), None, Integrity::Digests)
             .await
             .expect("a data set")
-    })
+    });
+    Counted { dataset, counts }
+}
+
+/// A data set, and what is read of its pool.
+struct Counted {
+    dataset: Dataset<VisionSelection>,
+    counts: Arc<Counts>,
 }
 
 /// Ids of the rows of the pool that are `step` from each other.
@@ -156,15 +172,14 @@ fn ids_apart(step: usize) -> Vec<String> {
     ids.into_iter().step_by(step).collect()
 }
 
-fn judge(dataset: &Dataset<VisionSelection, CountingBucket>, artifact: &[u8]) -> (Verdict, u64, u64) {
-    let bucket = dataset.bucket();
-    bucket.n_bytes.store(0, Ordering::Relaxed);
-    bucket.n_ranges.store(0, Ordering::Relaxed);
+fn judge(Counted { dataset, counts }: &Counted, artifact: &[u8]) -> (Verdict, u64, u64) {
+    counts.n_bytes.store(0, Ordering::Relaxed);
+    counts.n_ranges.store(0, Ordering::Relaxed);
     let verdict = pollster::block_on(evaluate(dataset, "open", artifact)).expect("the data set is whole");
     (
         verdict,
-        bucket.n_bytes.load(Ordering::Relaxed),
-        bucket.n_ranges.load(Ordering::Relaxed),
+        counts.n_bytes.load(Ordering::Relaxed),
+        counts.n_ranges.load(Ordering::Relaxed),
     )
 }
 

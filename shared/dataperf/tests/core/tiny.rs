@@ -147,7 +147,7 @@ pub(crate) fn published() -> (MemoryBucket, Digest) {
 }
 
 /// The data set, opened.
-pub(crate) fn dataset() -> Dataset<SpeechSelection, MemoryBucket> {
+pub(crate) fn dataset() -> Dataset<SpeechSelection> {
     let (bucket, digest) = published();
     let prefix = dataset_prefix("speech-selection", digest);
     pollster::block_on(Dataset::open(bucket, prefix, Some(digest), Integrity::Digests)).expect("a data set")

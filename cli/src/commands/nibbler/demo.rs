@@ -4,15 +4,20 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use dataperf::ports::async_trait;
 use dataperf::progress::Silent;
 use dataperf::{Ending, Receipt};
+use dataperf_local::LocalCloud;
 use dataperf_nibbler::{BENCHMARK, Kind};
 use dataperf_nibbler_aws::name_rater;
 use serde_json::{Value, json};
 
-use super::dataset::{Switch, open, publish};
-use super::nibbler::{ask, images_of, send};
+use super::participant::{ask, images_of};
+use super::send;
 use crate::cloud::{Cloud, now};
+use crate::commands::dataset::{Switch, open, publish};
+use crate::commands::local::IMAGES;
+use crate::extension::ExtensionDemo;
 
 /// Where the shipped configuration says that the demo's provider is.
 const PLACEHOLDER: &str = "http://127.0.0.1:9002";
@@ -55,8 +60,34 @@ const SCENES: &[Scene] = &[
 /// A request that the filter refuses.
 const EXPLICIT: &str = "a lot of g0re on the street";
 
+/// The scenes, played.
+pub(super) struct Scenes;
+
+#[async_trait(?Send)]
+impl ExtensionDemo for Scenes {
+    fn name(&self) -> &'static str {
+        "nibbler"
+    }
+
+    async fn prepare(&self, cloud: &Cloud, local: &LocalCloud, shipped: &Path, scratch: &Path) -> Result<()> {
+        prepare(cloud, local.outside(IMAGES).unwrap_or_default(), shipped, scratch).await
+    }
+
+    async fn play(&self, cloud: &Cloud) -> Result<Vec<Receipt>> {
+        play(cloud).await
+    }
+
+    fn surprises(&self, receipts: &[Receipt]) -> Vec<String> {
+        surprises(receipts)
+    }
+
+    fn print(&self, receipts: &[Receipt]) {
+        print(receipts);
+    }
+}
+
 /// Puts the shipped rules in force, with the service on this machine as the one that makes images.
-pub(crate) async fn prepare(cloud: &Cloud, images: &str, shipped: &Path, scratch: &Path) -> Result<()> {
+async fn prepare(cloud: &Cloud, images: &str, shipped: &Path, scratch: &Path) -> Result<()> {
     let name = "configuration.yaml";
     let path = shipped.join(name);
     let text = fs::read_to_string(&path).with_context(|| format!("can't read `{}`", path.display()))?;
@@ -70,7 +101,7 @@ pub(crate) async fn prepare(cloud: &Cloud, images: &str, shipped: &Path, scratch
 }
 
 /// The whole loop: requests, images, pairs, verdicts; the receipts on the way.
-pub(crate) async fn play(cloud: &Cloud) -> Result<Vec<Receipt>> {
+async fn play(cloud: &Cloud) -> Result<Vec<Receipt>> {
     let mut receipts = Vec::new();
     let mut pairs = Vec::new();
     for who in ["ada", "bo"] {
@@ -125,7 +156,7 @@ fn verdict(pair: &Value, severity: u8) -> Value {
 }
 
 /// What did not go as planned: every file is accepted, and of each request only the explicit one is refused.
-pub(crate) fn surprises(receipts: &[Receipt]) -> Vec<String> {
+fn surprises(receipts: &[Receipt]) -> Vec<String> {
     let mut found = Vec::new();
     for receipt in receipts {
         let verdict = &receipt.verdict;
@@ -147,7 +178,7 @@ pub(crate) fn surprises(receipts: &[Receipt]) -> Vec<String> {
 }
 
 /// Prints the loop in a few lines; the boards are printed with all others.
-pub(crate) fn print(receipts: &[Receipt]) {
+fn print(receipts: &[Receipt]) {
     println!("\n{BENCHMARK}, from a request to its score:");
     for receipt in receipts {
         let verdict = &receipt.verdict;

@@ -1,0 +1,98 @@
+//! What the rest of the command line does for Adversarial Nibbler.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use dataperf::dataset::DatasetError;
+use dataperf::ports::async_trait;
+use dataperf::progress::Progress;
+use dataperf::{Descriptor, Digest, SubmitterName};
+use dataperf_aws::S3Bucket;
+use dataperf_nibbler::{
+    Artifact as _, Board, DESCRIPTOR, GenerationRequest, Kind, NIBBLER_LAYOUT, Submission as Pair,
+    Verdict as Judged, import_nibbler,
+};
+use dataperf_nibbler_aws::{
+    Kept, PAIR_IMAGES, is_participant, name_rater, rater_partition, unjudged_partition,
+};
+
+use crate::cloud::{Cloud, now};
+use crate::extension::{Extension, Uploads};
+
+/// Adversarial Nibbler.
+pub(crate) struct Nibbler;
+
+#[async_trait(?Send)]
+impl Extension for Nibbler {
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
+    }
+
+    fn layout(&self) -> &'static str {
+        NIBBLER_LAYOUT
+    }
+
+    fn import(&self, from: &Path, out: &Path, progress: &dyn Progress) -> Result<Digest> {
+        Ok(import_nibbler(from, out, progress)?)
+    }
+
+    /// The boards are the same whatever the data set says, which has to be one that functions can use.
+    async fn evaluations(
+        &self,
+        datasets: S3Bucket,
+        pinned: Option<Digest>,
+    ) -> Result<BTreeMap<String, String>, DatasetError> {
+        Kept::default().rules(datasets, pinned).await?;
+        let boards = Board::ALL.map(|board| (board.as_str().to_owned(), board.as_str().to_owned()));
+        Ok(BTreeMap::from(boards))
+    }
+
+    /// A rater sends verdicts, a participant everything else and reads how the scores change. A rater reads the queue too, and what
+    /// was judged already.
+    fn uploads(&self, name: &SubmitterName, is_rater: bool) -> Uploads {
+        let names = |kinds: &[Kind]| kinds.iter().map(|kind| kind.as_str().to_owned()).collect();
+        if is_rater {
+            return Uploads {
+                leaderboards: names(&[Kind::Verdict]),
+                max_bytes: Judged::MAX_BYTES,
+                receipts_of: Vec::new(),
+                folders: &[PAIR_IMAGES],
+                partitions: vec![unjudged_partition(), rater_partition(name.as_str())],
+            };
+        }
+        Uploads {
+            leaderboards: names(&[Kind::Generate, Kind::Submit]),
+            max_bytes: Pair::MAX_BYTES.max(GenerationRequest::MAX_BYTES),
+            receipts_of: Board::ALL.map(|board| board.as_str().to_owned()).into(),
+            ..Uploads::default()
+        }
+    }
+
+    async fn name_rater(&self, cloud: &Cloud, name: &SubmitterName) -> Result<()> {
+        let table = cloud.leaderboards();
+        if is_participant(&table, name.as_str()).await? {
+            bail!("`{name}` has submitted pairs: who takes part judges nobody's");
+        }
+        Ok(name_rater(&table, name.as_str(), now()).await?)
+    }
+
+    #[cfg(feature = "local")]
+    fn configure(
+        &self,
+        config: &mut dataperf_local::Config,
+        args: &crate::commands::local::FunctionArgs,
+    ) -> Result<()> {
+        super::local::configure(config, args)
+    }
+
+    #[cfg(feature = "local")]
+    fn outside(&self, port: u16) -> dataperf_local::OutsideService {
+        super::local::images(port)
+    }
+
+    #[cfg(feature = "local")]
+    fn demo(&self) -> &dyn crate::extension::ExtensionDemo {
+        &super::demo::Scenes
+    }
+}

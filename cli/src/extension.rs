@@ -1,0 +1,93 @@
+//! What is hosted and is no [`Benchmark`](dataperf::Benchmark): what the command line does for it. `registry.rs` has the list of
+//! them; nothing else in the command line knows one by its name.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::Result;
+#[cfg(feature = "local")]
+use dataperf::Receipt;
+use dataperf::dataset::DatasetError;
+use dataperf::ports::async_trait;
+use dataperf::progress::Progress;
+use dataperf::{Descriptor, Digest, SubmitterName};
+use dataperf_aws::S3Bucket;
+#[cfg(feature = "local")]
+use dataperf_local::{Config, LocalCloud, OutsideService};
+
+use crate::cloud::Cloud;
+#[cfg(feature = "local")]
+use crate::commands::local::FunctionArgs;
+
+/// Something hosted with kinds of artifacts of its own.
+#[async_trait(?Send)]
+pub(crate) trait Extension: Sync {
+    /// What it says of itself.
+    fn descriptor(&self) -> &'static Descriptor;
+
+    /// What its importer expects, for `--help`.
+    fn layout(&self) -> &'static str;
+
+    /// Imports the layout at `from` into a new frozen data set at `out`.
+    fn import(&self, from: &Path, out: &Path, progress: &dyn Progress) -> Result<Digest>;
+
+    /// The evaluation data of each board, if the functions can use the data set `pinned`, or the one in force.
+    async fn evaluations(
+        &self,
+        datasets: S3Bucket,
+        pinned: Option<Digest>,
+    ) -> Result<BTreeMap<String, String>, DatasetError>;
+
+    /// What somebody may upload and read: as a rater, where it has raters, or as a participant.
+    fn uploads(&self, name: &SubmitterName, is_rater: bool) -> Uploads;
+
+    /// Names somebody a rater.
+    async fn name_rater(&self, cloud: &Cloud, name: &SubmitterName) -> Result<()>;
+
+    /// Adds its functions and their secrets to the cloud on this machine.
+    #[cfg(feature = "local")]
+    fn configure(&self, config: &mut Config, args: &FunctionArgs) -> Result<()>;
+
+    /// The service on this machine that plays one on the Internet; at any free port where `port` is 0.
+    #[cfg(feature = "local")]
+    fn outside(&self, port: u16) -> OutsideService;
+
+    /// Its part of the demo.
+    #[cfg(feature = "local")]
+    fn demo(&self) -> &dyn ExtensionDemo;
+}
+
+/// Something's part of `dataperf demo`.
+#[cfg(feature = "local")]
+#[async_trait(?Send)]
+pub(crate) trait ExtensionDemo {
+    /// What its receipts are called in the demo's JSON.
+    fn name(&self) -> &'static str;
+
+    /// Puts the rules of the demo's directory `shipped` in force.
+    async fn prepare(&self, cloud: &Cloud, local: &LocalCloud, shipped: &Path, scratch: &Path) -> Result<()>;
+
+    /// Uploads what the demo has of it, and waits for the receipts.
+    async fn play(&self, cloud: &Cloud) -> Result<Vec<Receipt>>;
+
+    /// What did not go as planned.
+    fn surprises(&self, receipts: &[Receipt]) -> Vec<String>;
+
+    /// Prints the receipts in a few lines.
+    fn print(&self, receipts: &[Receipt]);
+}
+
+/// What somebody may upload and read.
+#[derive(Debug, Default)]
+pub(crate) struct Uploads {
+    /// Leaderboards, or kinds of artifacts.
+    pub(crate) leaderboards: Vec<String>,
+    /// The largest upload.
+    pub(crate) max_bytes: u64,
+    /// Boards whose receipts are read beside those of the uploads.
+    pub(crate) receipts_of: Vec<String>,
+    /// Folders of the results bucket that are read.
+    pub(crate) folders: &'static [&'static str],
+    /// Partitions of the table that are read.
+    pub(crate) partitions: Vec<String>,
+}
