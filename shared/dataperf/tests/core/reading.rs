@@ -131,6 +131,7 @@ fn dataset(max_examples: usize) -> Dataset<VisionSelection, CountingBucket> {
             "concepts": ["Hawk"], "max_examples": max_examples, "n_features": N_FEATURES, "id_bytes": ID_BYTES,
         }),
         files: BTreeMap::from(files),
+        corrected: None,
     };
     let bucket = CountingBucket {
         small: MemoryBucket::default(),
