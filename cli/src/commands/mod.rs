@@ -1,5 +1,6 @@
 //! One file a command.
 
+pub(crate) mod audit;
 pub(crate) mod baseline;
 pub(crate) mod challenge;
 pub(crate) mod dataset;

@@ -15,6 +15,7 @@ pub mod dataset;
 mod descriptor;
 mod digest;
 pub mod encoding;
+pub mod effect;
 pub mod evaluate;
 pub mod evidence;
 pub mod failure;
