@@ -7,6 +7,8 @@ pub(crate) mod dataset;
 #[cfg(feature = "local")]
 pub(crate) mod demo;
 #[cfg(feature = "local")]
+mod demo_integrity;
+#[cfg(feature = "local")]
 mod demo_nibbler;
 pub(crate) mod keys;
 pub(crate) mod leaderboard;

@@ -22,7 +22,10 @@ use crate::output::{Format, align_right, print_json, table};
 use crate::progress::PhaseBars;
 use crate::registry::{Action, with_benchmark};
 
-pub(crate) use effect::{EffectArgs, Gathered, of_cloud};
+use effect::EffectArgs;
+#[cfg(feature = "local")]
+pub(crate) use effect::{Gathered, of_cloud};
+#[cfg(feature = "local")]
 pub(crate) use effect_report::print as print_effect;
 
 #[derive(Debug, Args)]
