@@ -234,3 +234,6 @@ fn emptied(edits: &[Edit], sets: &[Labelled]) -> Vec<String> {
     }
     problems
 }
+
+#[cfg(test)]
+mod tests;

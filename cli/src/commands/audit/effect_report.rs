@@ -123,14 +123,14 @@ fn sentences(of: &Gathered) -> Vec<String> {
                 effect.turned_surely().map(|turned| format!("{} over {}", turned.before, turned.after)).collect();
             said.push(if sure.is_empty() {
                 format!(
-                    "{} orders turned round, none of which was sure before and is sure after; {} orders were sure before and {} are after",
+                    "pairs whose order turned round: {}, none of them sure before and sure after; {} orders were sure before and {} are after",
                     effect.turned.len(),
                     effect.n_sure_before,
                     effect.n_sure_after
                 )
             } else {
                 format!(
-                    "{} orders turned round, {} of them sure before and sure after: {}",
+                    "pairs whose order turned round: {}, {} of them sure before and sure after: {}",
                     effect.turned.len(),
                     sure.len(),
                     sure.join(", ")

@@ -205,7 +205,7 @@ fn pairs(pairs: &dataperf_audit::Pairs) -> String {
 }
 
 fn print(audited: &Audit, n: usize, work_list: Option<&Path>) {
-    let mut shown = table(&["eval set", "items", "likely errors", "in doubt", "twice in it", "in training as well"]);
+    let mut shown = table(&["eval set", "items", "likely errors", "in doubt", "twice in it", "also in"]);
     for of in &audited.sets {
         let leaks: Vec<String> = of.leaks.iter().map(|leaks| format!("{} of {}", pairs(&leaks.pairs), leaks.file)).collect();
         shown.add_row([
