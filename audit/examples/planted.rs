@@ -53,7 +53,10 @@ fn measure<B: Import>(directory: &Path) -> Outcome {
     let bytes = std::fs::read(directory.join(MANIFEST))?;
     let manifest = Manifest::parse(&bytes, B::ID)?;
     let (mut all, began) = (Vec::new(), Instant::now());
-    for at in B::labelled(&manifest)?.iter().filter(|at| !at.name.starts_with("public/")) {
+    for at in B::labelled(&manifest)?
+        .iter()
+        .filter(|at| !at.name.starts_with("public/"))
+    {
         all.push(at.read(directory, &manifest)?);
     }
     let n_items: usize = all.iter().map(|set| set.labels.len()).sum();
@@ -66,24 +69,37 @@ fn measure<B: Import>(directory: &Path) -> Outcome {
             by_both += found(doubts.iter().filter(|doubt| doubt.is_likely()), &rows);
             by_any += found(doubts.iter(), &rows);
         }
-        let percent = |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{:.0}", share * 100.0));
+        let percent =
+            |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{:.0}", share * 100.0));
         for found in [by_both, by_any] {
-            cells.push(format!("{} / {}", percent(found.precision()), percent(found.recall())));
+            cells.push(format!(
+                "{} / {}",
+                percent(found.precision()),
+                percent(found.recall())
+            ));
         }
     }
-    cells.push(format!("{:.1}", began.elapsed().as_secs_f64() / (SHARES.len() * SEEDS.len()) as f64));
+    cells.push(format!(
+        "{:.1}",
+        began.elapsed().as_secs_f64() / (SHARES.len() * SEEDS.len()) as f64
+    ));
     println!("| {} |", cells.join(" | "));
     Ok(())
 }
 
 #[expect(clippy::print_stdout, reason = "it is what the program is for")]
 fn main() -> Outcome {
-    println!("| benchmark | eval sets | items | 2 %, both | 2 %, any | 5 %, both | 5 %, any | 10 %, both | 10 %, any | seconds an audit |");
+    println!(
+        "| benchmark | eval sets | items | 2 %, both | 2 %, any | 5 %, both | 5 %, any | 10 %, both | 10 %, any | seconds an audit |"
+    );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     let datasets: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
     if datasets.is_empty() {
         let scratch = tempfile::tempdir()?;
-        let demo = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("the project has a root")?.join("demo");
+        let demo = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .parent()
+            .ok_or("the project has a root")?
+            .join("demo");
         return of_demo(&demo, scratch.path());
     }
     datasets.iter().try_for_each(|directory| of_dataset(directory))

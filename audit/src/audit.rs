@@ -29,7 +29,9 @@ pub enum AuditError {
         n_items: usize,
     },
     /// Features that are not finite.
-    #[error("{n_columns} of its columns have numbers that are not finite: mend them and import the data set again")]
+    #[error(
+        "{n_columns} of its columns have numbers that are not finite: mend them and import the data set again"
+    )]
     NotFinite {
         /// How many columns.
         n_columns: usize,

@@ -35,12 +35,22 @@ pub struct Columns {
 impl Columns {
     /// Looks through the columns of `(n_items, n_features)`.
     pub(crate) fn of(rows: ArrayView2<f64>) -> Self {
-        #[allow(clippy::float_cmp, reason = "a constant column has the very same number everywhere")]
-        let is_constant =
-            |column: usize| rows.nrows() > 1 && rows.column(column).iter().all(|number| *number == rows[[0, column]]);
+        #[allow(
+            clippy::float_cmp,
+            reason = "a constant column has the very same number everywhere"
+        )]
+        let is_constant = |column: usize| {
+            rows.nrows() > 1
+                && rows
+                    .column(column)
+                    .iter()
+                    .all(|number| *number == rows[[0, column]])
+        };
         let is_not_finite = |column: usize| rows.column(column).iter().any(|number| !number.is_finite());
         let constant: Vec<usize> = (0..rows.ncols()).filter(|&column| is_constant(column)).collect();
-        let not_finite: Vec<usize> = (0..rows.ncols()).filter(|&column| is_not_finite(column)).collect();
+        let not_finite: Vec<usize> = (0..rows.ncols())
+            .filter(|&column| is_not_finite(column))
+            .collect();
         let named = |columns: &[usize]| columns.iter().take(MAX_NAMED).copied().collect();
         Self {
             n_columns: rows.ncols(),
@@ -66,7 +76,10 @@ impl ClassCount {
     /// The classes with less than a tenth of the largest one's items.
     pub fn small(counts: &[Self]) -> Vec<&Self> {
         let largest = counts.iter().map(|of| of.n_items).max().unwrap_or(0) as f64;
-        counts.iter().filter(|of| (of.n_items as f64) < IMBALANCED * largest).collect()
+        counts
+            .iter()
+            .filter(|of| (of.n_items as f64) < IMBALANCED * largest)
+            .collect()
     }
 }
 
@@ -87,7 +100,10 @@ mod tests {
         let classes = ["a", "b", "c"].map(str::to_owned);
         let labels: Vec<usize> = [vec![0; 50], vec![1; 5], vec![2; 4]].concat();
         let counts = ClassCount::of(&labels, &classes);
-        let small: Vec<&str> = ClassCount::small(&counts).iter().map(|of| of.class.as_str()).collect();
+        let small: Vec<&str> = ClassCount::small(&counts)
+            .iter()
+            .map(|of| of.class.as_str())
+            .collect();
         assert_eq!(small, ["c"]);
     }
 }

@@ -48,7 +48,9 @@ pub(crate) fn within(set: &Labelled) -> Pairs {
         }
     }
     let is_near_searched = is_searchable(rows, rows.nrows());
-    let nearest = is_near_searched.then(|| Nearest::new(rows.mapv(|number| number as f32))).flatten();
+    let nearest = is_near_searched
+        .then(|| Nearest::new(rows.mapv(|number| number as f32)))
+        .flatten();
     let near = nearest.map_or_else(Vec::new, |mut nearest| {
         nearest.compare_among_themselves();
         not_exact(&nearest, &exact)
@@ -72,7 +74,9 @@ pub(crate) fn with(
     let rows = &set.features;
     let (n_rows, n_features) = training.shape(manifest)?;
     let is_near_searched = n_features == rows.ncols() && is_searchable(rows, n_rows);
-    let mut nearest = is_near_searched.then(|| Nearest::new(rows.mapv(|number| number as f32))).flatten();
+    let mut nearest = is_near_searched
+        .then(|| Nearest::new(rows.mapv(|number| number as f32)))
+        .flatten();
     let mut place_of: HashMap<u64, usize> = HashMap::new();
     training.each_block(directory, manifest, &mut |first, block| {
         for (idx, row) in block.outer_iter().enumerate() {
@@ -88,7 +92,11 @@ pub(crate) fn with(
     let is_clean = exact.is_empty() && near.is_empty();
     Ok(Leaks {
         file: training.file.clone(),
-        ids: if is_clean { None } else { training.ids(directory, manifest)? },
+        ids: if is_clean {
+            None
+        } else {
+            training.ids(directory, manifest)?
+        },
         pairs: Pairs {
             exact,
             near,
@@ -111,6 +119,7 @@ fn not_exact(nearest: &Nearest, exact: &[(usize, usize)]) -> Vec<(usize, usize, 
 fn hash(row: ArrayView1<f64>) -> u64 {
     let mut hasher = DefaultHasher::new();
     // 0 and -0 are one number
-    row.iter().for_each(|number| (number + 0.0).to_bits().hash(&mut hasher));
+    row.iter()
+        .for_each(|number| (number + 0.0).to_bits().hash(&mut hasher));
     hasher.finish()
 }

@@ -56,7 +56,10 @@ pub fn doubts(rows: ArrayView2<f64>, labels: &[usize], n_classes: usize) -> Resu
         let flags = flagged(labels, said.view(), MIN_OF_CLASS);
         Ok((learner, said, flags))
     };
-    let of_learners = LEARNERS.into_iter().map(of_learner).collect::<Result<Vec<_>, AuditError>>()?;
+    let of_learners = LEARNERS
+        .into_iter()
+        .map(of_learner)
+        .collect::<Result<Vec<_>, AuditError>>()?;
     let mut doubts: Vec<Doubt> = (0..labels.len())
         .filter_map(|row| {
             let who = of_learners.iter().filter(|(_, _, flags)| flags[row]);
@@ -67,7 +70,9 @@ pub fn doubts(rows: ArrayView2<f64>, labels: &[usize], n_classes: usize) -> Resu
         .collect();
     doubts.sort_by(|a, b| {
         let by_learners = b.flagged_by.len().cmp(&a.flagged_by.len());
-        by_learners.then(b.margin.total_cmp(&a.margin)).then(a.row.cmp(&b.row))
+        by_learners
+            .then(b.margin.total_cmp(&a.margin))
+            .then(a.row.cmp(&b.row))
     });
     Ok(doubts)
 }
@@ -78,11 +83,15 @@ fn folds(labels: &[usize], n_classes: usize) -> Result<Vec<usize>, AuditError> {
     labels.iter().for_each(|&label| counts[label] += 1);
     let n_of_classes = counts.iter().filter(|&&n| n > 0).count();
     if n_of_classes < 2 {
-        return Err(AuditError::OneClass { n_items: labels.len() });
+        return Err(AuditError::OneClass {
+            n_items: labels.len(),
+        });
     }
     let largest = counts.into_iter().max().unwrap_or(0);
     if largest < 2 {
-        return Err(AuditError::TooFew { n_items: labels.len() });
+        return Err(AuditError::TooFew {
+            n_items: labels.len(),
+        });
     }
     let folds = stratified_folds(labels, FOLDS.min(largest), SEED);
     folds.map_err(|error| AuditError::Learner {
@@ -98,7 +107,11 @@ fn doubt(row: usize, given: usize, flagged_by: Vec<Learner>, said: &[&Array2<f64
     // the first one of equals
     let best = others.fold(None, |best: Option<(usize, f64)>, class| {
         let mean = mean(class);
-        if best.is_none_or(|(_, most)| mean > most) { Some((class, mean)) } else { best }
+        if best.is_none_or(|(_, most)| mean > most) {
+            Some((class, mean))
+        } else {
+            best
+        }
     });
     let (suggested, most) = best.unwrap_or((given, 0.0));
     Doubt {
@@ -129,17 +142,29 @@ mod tests {
         labels[7] = 0;
         labels[50] = 1;
         let doubts = doubts(rows(90).view(), &labels, 3).unwrap();
-        let likely: Vec<(usize, usize)> =
-            doubts.iter().filter(|doubt| doubt.is_likely()).map(|doubt| (doubt.row, doubt.suggested)).collect();
-        assert!(likely.contains(&(7, 1)) && likely.contains(&(50, 2)) && likely.len() == 2, "{likely:?}");
+        let likely: Vec<(usize, usize)> = doubts
+            .iter()
+            .filter(|doubt| doubt.is_likely())
+            .map(|doubt| (doubt.row, doubt.suggested))
+            .collect();
+        assert!(
+            likely.contains(&(7, 1)) && likely.contains(&(50, 2)) && likely.len() == 2,
+            "{likely:?}"
+        );
     }
 
     #[test]
     fn too_little_to_learn_from_is_said() {
         let one_class = doubts(rows(5).view(), &[1; 5], 3);
         assert!(matches!(one_class, Err(AuditError::OneClass { n_items: 5 })));
-        assert!(matches!(doubts(rows(1).view(), &[0], 3), Err(AuditError::OneClass { n_items: 1 })));
-        assert!(matches!(doubts(rows(2).view(), &[0, 1], 3), Err(AuditError::TooFew { n_items: 2 })));
+        assert!(matches!(
+            doubts(rows(1).view(), &[0], 3),
+            Err(AuditError::OneClass { n_items: 1 })
+        ));
+        assert!(matches!(
+            doubts(rows(2).view(), &[0, 1], 3),
+            Err(AuditError::TooFew { n_items: 2 })
+        ));
         assert!(doubts(rows(4).view(), &[0, 1, 0, 2], 3).is_ok());
     }
 }

@@ -5,11 +5,11 @@ use linfa_logistic::MultiLogisticRegression;
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 use rayon::prelude::*;
 use serde::Serialize;
+use smartcore::algorithm::neighbour::KNNAlgorithmName;
 use smartcore::linalg::basic::matrix::DenseMatrix;
 use smartcore::metrics::distance::euclidian::Euclidian;
-use smartcore::algorithm::neighbour::KNNAlgorithmName;
-use smartcore::neighbors::knn_classifier::{KNNClassifier, KNNClassifierParameters};
 use smartcore::neighbors::KNNWeightFunction;
+use smartcore::neighbors::knn_classifier::{KNNClassifier, KNNClassifierParameters};
 
 /// Neighbours that are asked.
 const N_NEIGHBOURS: usize = 10;
@@ -57,17 +57,22 @@ impl Learner {
         let n_folds = folds.iter().max().map_or(0, |last| last + 1);
         let of_fold = |fold: usize| {
             let places = |is_tested: bool| -> Vec<usize> {
-                (0..labels.len()).filter(|&row| (folds[row] == fold) == is_tested).collect()
+                (0..labels.len())
+                    .filter(|&row| (folds[row] == fold) == is_tested)
+                    .collect()
             };
             let (train, test) = (places(false), places(true));
             let own: Vec<usize> = train.iter().map(|&row| labels[row]).collect();
             let scale = Scale::of(rows.select(Axis(0), &train));
             let x = scale.apply(rows.select(Axis(0), &train));
-            let of_rows = self.probabilities(&x, &own, &scale.apply(rows.select(Axis(0), &test)), n_classes)?;
+            let of_rows =
+                self.probabilities(&x, &own, &scale.apply(rows.select(Axis(0), &test)), n_classes)?;
             Ok((test, of_rows))
         };
-        let folds: Vec<(Vec<usize>, Array2<f64>)> =
-            (0..n_folds).into_par_iter().map(of_fold).collect::<Result<_, String>>()?;
+        let folds: Vec<(Vec<usize>, Array2<f64>)> = (0..n_folds)
+            .into_par_iter()
+            .map(of_fold)
+            .collect::<Result<_, String>>()?;
         let mut all = Array2::zeros((labels.len(), n_classes));
         for (test, of_rows) in folds {
             for (row, probabilities) in test.into_iter().zip(of_rows.outer_iter()) {
@@ -95,7 +100,10 @@ impl Learner {
             (_, Self::Neighbours) => neighbours(x, labels, rows, &known)?,
         };
         if of_known.iter().any(|probability| !probability.is_finite()) {
-            return Err(format!("the {} learner gave a probability that is not finite", self.name()));
+            return Err(format!(
+                "the {} learner gave a probability that is not finite",
+                self.name()
+            ));
         }
         let mut all = Array2::zeros((rows.nrows(), n_classes));
         for (column, &class) in known.iter().enumerate() {
@@ -113,7 +121,9 @@ struct Scale {
 
 impl Scale {
     fn of(rows: Array2<f64>) -> Self {
-        let mean = rows.mean_axis(Axis(0)).unwrap_or_else(|| Array1::zeros(rows.ncols()));
+        let mean = rows
+            .mean_axis(Axis(0))
+            .unwrap_or_else(|| Array1::zeros(rows.ncols()));
         let deviation = rows.std_axis(Axis(0), 0.0);
         Self { mean, deviation }
     }
@@ -121,7 +131,9 @@ impl Scale {
     /// Columns of mean 0 and deviation 1; what does not vary is 0.
     fn apply(&self, mut rows: Array2<f64>) -> Array2<f64> {
         rows -= &self.mean;
-        let inverse = self.deviation.mapv(|deviation| if deviation > 0.0 { 1.0 / deviation } else { 0.0 });
+        let inverse = self
+            .deviation
+            .mapv(|deviation| if deviation > 0.0 { 1.0 / deviation } else { 0.0 });
         rows *= &inverse;
         rows
     }
@@ -135,7 +147,9 @@ fn logistic(
     known: &[usize],
 ) -> Result<Array2<f64>, String> {
     let data = DatasetBase::new(x.clone(), Array1::from(labels.to_vec()));
-    let model = MultiLogisticRegression::default().max_iterations(MAX_ITERATIONS).fit(&data);
+    let model = MultiLogisticRegression::default()
+        .max_iterations(MAX_ITERATIONS)
+        .fit(&data);
     let model = model.map_err(|error| error.to_string())?;
     let said = model.predict_probabilities(rows);
     let columns: Vec<usize> = known
@@ -153,17 +167,26 @@ fn neighbours(
     known: &[usize],
 ) -> Result<Array2<f64>, String> {
     // smartcore numbers the classes in ascending order
-    let of_known: Vec<u32> = labels.iter().filter_map(|label| known.binary_search(label).ok()).map(|n| n as u32).collect();
+    let of_known: Vec<u32> = labels
+        .iter()
+        .filter_map(|label| known.binary_search(label).ok())
+        .map(|n| n as u32)
+        .collect();
     let parameters = KNNClassifierParameters::default()
         .with_k(N_NEIGHBOURS.min(labels.len()))
         .with_algorithm(KNNAlgorithmName::LinearSearch)
         .with_weight(KNNWeightFunction::Distance)
         .with_distance(Euclidian::new());
-    let model = KNNClassifier::fit(&dense(x.view())?, &of_known, parameters).map_err(|error| error.to_string())?;
+    let model =
+        KNNClassifier::fit(&dense(x.view())?, &of_known, parameters).map_err(|error| error.to_string())?;
     let chunks: Vec<ArrayView2<f64>> = rows.axis_chunks_iter(Axis(0), ROWS_AT_ONCE).collect();
     let said: Vec<Vec<Vec<f64>>> = chunks
         .into_par_iter()
-        .map(|chunk| model.predict_proba(&dense(chunk)?).map_err(|error| error.to_string()))
+        .map(|chunk| {
+            model
+                .predict_proba(&dense(chunk)?)
+                .map_err(|error| error.to_string())
+        })
         .collect::<Result<_, String>>()?;
     let said: Vec<f64> = said.into_iter().flatten().flatten().collect();
     Array2::from_shape_vec((rows.nrows(), known.len()), said).map_err(|error| error.to_string())
@@ -204,10 +227,21 @@ mod tests {
     fn equal_rows_and_a_single_class_are_no_fault() {
         let x = array![[1.0, 2.0], [1.0, 2.0], [1.0, 2.0], [1.0, 2.0]];
         for learner in LEARNERS {
-            let said = learner.out_of_sample(x.view(), &[0, 1, 0, 1], 2, &[0, 0, 1, 1]).unwrap();
-            assert!(said.iter().all(|probability| (probability - 0.5).abs() < 1e-6), "{said}");
-            let one = learner.out_of_sample(x.view(), &[0, 0, 0, 0], 2, &[0, 0, 1, 1]).unwrap();
-            assert!(one.column(0).iter().all(|&probability| (probability - 1.0).abs() < 1e-12));
+            let said = learner
+                .out_of_sample(x.view(), &[0, 1, 0, 1], 2, &[0, 0, 1, 1])
+                .unwrap();
+            assert!(
+                said.iter().all(|probability| (probability - 0.5).abs() < 1e-6),
+                "{said}"
+            );
+            let one = learner
+                .out_of_sample(x.view(), &[0, 0, 0, 0], 2, &[0, 0, 1, 1])
+                .unwrap();
+            assert!(
+                one.column(0)
+                    .iter()
+                    .all(|&probability| (probability - 1.0).abs() < 1e-12)
+            );
         }
     }
 }

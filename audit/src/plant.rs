@@ -25,13 +25,21 @@ pub fn plant(labels: &[usize], share: f64, seed: u32) -> (Vec<usize>, Vec<usize>
     classes.sort_unstable();
     classes.dedup();
     let mut random = Random::new(seed);
-    let n = if classes.len() < 2 { 0 } else { (share * labels.len() as f64).round() as usize };
+    let n = if classes.len() < 2 {
+        0
+    } else {
+        (share * labels.len() as f64).round() as usize
+    };
     let mut rows = random.permutation(labels.len());
     rows.truncate(n);
     rows.sort_unstable();
     let mut planted = labels.to_vec();
     for &row in &rows {
-        let others: Vec<usize> = classes.iter().copied().filter(|&class| class != labels[row]).collect();
+        let others: Vec<usize> = classes
+            .iter()
+            .copied()
+            .filter(|&class| class != labels[row])
+            .collect();
         planted[row] = random.choose(&others, 1)[0];
     }
     (planted, rows)
@@ -43,7 +51,10 @@ pub fn found<'a>(doubts: impl Iterator<Item = &'a Doubt>, planted: &[usize]) -> 
     Found {
         n_planted: planted.len(),
         n_flagged: rows.len(),
-        n_right: rows.iter().filter(|row| planted.binary_search(row).is_ok()).count(),
+        n_right: rows
+            .iter()
+            .filter(|row| planted.binary_search(row).is_ok())
+            .count(),
     }
 }
 

@@ -31,7 +31,10 @@ pub fn correct(
     let parent = Digest::of(&whole(from, MANIFEST)?);
     let mut edits_of: BTreeMap<&str, Vec<&Edit>> = BTreeMap::new();
     for edit in &verdicts.edits {
-        edits_of.entry(sets[edit.set].at.labels.file()).or_default().push(edit);
+        edits_of
+            .entry(sets[edit.set].at.labels.file())
+            .or_default()
+            .push(edit);
     }
     let mut writer = DatasetWriter::create(out)?;
     for (path, entry) in &manifest.files {
@@ -57,7 +60,12 @@ pub fn correct(
 }
 
 /// A file of labels with some of them changed.
-fn edited(mut bytes: Vec<u8>, manifest: &Manifest, set: &Labelled, edits: &[&Edit]) -> Result<Vec<u8>, FrozenError> {
+fn edited(
+    mut bytes: Vec<u8>,
+    manifest: &Manifest,
+    set: &Labelled,
+    edits: &[&Edit],
+) -> Result<Vec<u8>, FrozenError> {
     match &set.at.labels {
         LabelsAt::Bytes { file, tensor } => {
             let begin = manifest.tensor(file, tensor, Dtype::U8, 1)?.begin as usize;
@@ -87,7 +95,9 @@ fn with_fields(bytes: &[u8], column: &str, right: &BTreeMap<usize, &str>) -> Res
         let field = |(name, field)| edit.filter(|_| name == column).unwrap_or(field);
         writer.write_record(header.iter().zip(&record).map(field))?;
     }
-    writer.into_inner().map_err(|error| csv::Error::from(error.into_error()))
+    writer
+        .into_inner()
+        .map_err(|error| csv::Error::from(error.into_error()))
 }
 
 /// The edits, a line each.
@@ -95,9 +105,18 @@ fn document(sets: &[Labelled], verdicts: &Verdicts) -> Vec<u8> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     // writing into memory does not fail
     drop(writer.write_record(["set", "row", "id", "given", "right"]));
-    for Edit { set, row, given, right } in &verdicts.edits {
+    for Edit {
+        set,
+        row,
+        given,
+        right,
+    } in &verdicts.edits
+    {
         let of_set = &sets[*set];
-        let (row, id) = (row.to_string(), of_set.ids.as_ref().map_or("", |ids| ids[*row].as_str()));
+        let (row, id) = (
+            row.to_string(),
+            of_set.ids.as_ref().map_or("", |ids| ids[*row].as_str()),
+        );
         let (given, right) = (&of_set.at.classes[*given], &of_set.at.classes[*right]);
         drop(writer.write_record([of_set.at.name.as_str(), &row, id, given, right]));
     }

@@ -119,7 +119,11 @@ impl RowsAt {
         if entry.shape.len() == 2 {
             Ok(entry)
         } else {
-            let why = format!("its tensor `{}` has {} axes instead of 2", self.tensor, entry.shape.len());
+            let why = format!(
+                "its tensor `{}` has {} axes instead of 2",
+                self.tensor,
+                entry.shape.len()
+            );
             Err(FrozenError::damaged(&self.file, why))
         }
     }
@@ -150,11 +154,13 @@ impl RowsAt {
         let (n_rows, n_features) = self.shape(manifest)?;
         let row_bytes = entry.row_bytes().unwrap_or(0) as usize;
         let mut file = File::open(directory.join(&self.file)).map_err(|error| damaged(error.to_string()))?;
-        file.seek(SeekFrom::Start(entry.begin)).map_err(|error| damaged(error.to_string()))?;
+        file.seek(SeekFrom::Start(entry.begin))
+            .map_err(|error| damaged(error.to_string()))?;
         for first in (0..n_rows).step_by(BLOCK_ROWS) {
             let n = BLOCK_ROWS.min(n_rows - first);
             let mut bytes = vec![0; n * row_bytes];
-            file.read_exact(&mut bytes).map_err(|error| damaged(error.to_string()))?;
+            file.read_exact(&mut bytes)
+                .map_err(|error| damaged(error.to_string()))?;
             let numbers = self.numbers(entry.dtype, &bytes, row_bytes)?;
             let rows = Array2::from_shape_vec((n, n_features), numbers);
             each(first, rows.map_err(|error| damaged(error.to_string()))?);
@@ -166,13 +172,19 @@ impl RowsAt {
         let (dtype, without_ids) = match (dtype, self.id_bytes) {
             (Dtype::U8, Some(n)) => {
                 let rows = bytes.chunks_exact(row_bytes.max(1));
-                (Dtype::F32, rows.flat_map(|row| row[n.min(row.len())..].to_vec()).collect())
+                (
+                    Dtype::F32,
+                    rows.flat_map(|row| row[n.min(row.len())..].to_vec()).collect(),
+                )
             }
             (Dtype::U8, None) => return Ok(bytes.iter().map(|&level| f64::from(level)).collect()),
             _ => (dtype, bytes.to_vec()),
         };
         let encoding = encoding(dtype, self.n_decimals).ok_or_else(|| {
-            FrozenError::damaged(&self.file, format!("its numbers are {dtype:?} with {:?} decimals", self.n_decimals))
+            FrozenError::damaged(
+                &self.file,
+                format!("its numbers are {dtype:?} with {:?} decimals", self.n_decimals),
+            )
         })?;
         let mut stored = Stored::with_capacity(encoding, without_ids.len() / dtype.size() as usize);
         stored.extend(&without_ids);
@@ -200,7 +212,8 @@ impl RowsAt {
             None => return Ok(None),
             Some(IdsAt::Lines(path)) => {
                 let bytes = whole(directory, path)?;
-                let text = std::str::from_utf8(&bytes).map_err(|_| FrozenError::damaged(path, "it is not UTF-8"))?;
+                let text =
+                    std::str::from_utf8(&bytes).map_err(|_| FrozenError::damaged(path, "it is not UTF-8"))?;
                 (text.lines().map(str::to_owned).collect(), path)
             }
             Some(IdsAt::Column(path, column)) => {
@@ -215,7 +228,10 @@ impl RowsAt {
         if ids.len() == n_rows {
             Ok(Some(ids))
         } else {
-            Err(FrozenError::damaged(path, format!("it has {} ids for {n_rows} rows", ids.len())))
+            Err(FrozenError::damaged(
+                path,
+                format!("it has {} ids for {n_rows} rows", ids.len()),
+            ))
         }
     }
 }
@@ -277,7 +293,12 @@ fn columns(directory: &Path, path: &str) -> Result<BTreeMap<String, Vec<String>>
     let damaged = |error: csv::Error| FrozenError::damaged(path, error.to_string());
     let bytes = whole(directory, path)?;
     let mut reader = csv::Reader::from_reader(&bytes[..]);
-    let names: Vec<String> = reader.headers().map_err(damaged)?.iter().map(str::to_owned).collect();
+    let names: Vec<String> = reader
+        .headers()
+        .map_err(damaged)?
+        .iter()
+        .map(str::to_owned)
+        .collect();
     let mut columns = vec![Vec::new(); names.len()];
     for record in reader.records() {
         let record = record.map_err(damaged)?;

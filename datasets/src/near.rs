@@ -52,7 +52,9 @@ impl Nearest {
         for first in (0..self.rows.nrows()).step_by(BLOCK_ROWS) {
             let end = self.rows.nrows().min(first + BLOCK_ROWS);
             let block = self.rows.slice(ndarray::s![first..end, ..]).to_owned();
-            self.search(block, |row, column| (first + column < row).then_some(first + column));
+            self.search(block, |row, column| {
+                (first + column < row).then_some(first + column)
+            });
         }
     }
 

@@ -8,8 +8,17 @@ use dataperf::{csv_cell, offer, quote};
 use crate::labelled::Labelled;
 
 /// The columns of a work list, in order.
-pub const WORK_LIST_COLUMNS: [&str; 9] =
-    ["set", "row", "id", "given", "suggested", "margin", "flagged_by", "likely", "verdict"];
+pub const WORK_LIST_COLUMNS: [&str; 9] = [
+    "set",
+    "row",
+    "id",
+    "given",
+    "suggested",
+    "margin",
+    "flagged_by",
+    "likely",
+    "verdict",
+];
 /// A larger file is no work list: 64 MiB.
 const MAX_BYTES: u64 = 64 << 20;
 
@@ -52,7 +61,9 @@ impl Verdicts {
         let about = |why: String| vec![format!("`{}`: {why}", path.display())];
         let n_bytes = path.metadata().map_err(|error| about(error.to_string()))?.len();
         if n_bytes > MAX_BYTES {
-            return Err(about(format!("it has {n_bytes} bytes, the limit is {MAX_BYTES}: is it a work list?")));
+            return Err(about(format!(
+                "it has {n_bytes} bytes, the limit is {MAX_BYTES}: is it a work list?"
+            )));
         }
         let bytes = std::fs::read(path).map_err(|error| about(error.to_string()))?;
         Self::parse(&bytes, sets)
@@ -64,11 +75,16 @@ impl Verdicts {
     /// As [`read`](Self::read).
     pub fn parse(bytes: &[u8], sets: &[Labelled]) -> Result<Self, Vec<String>> {
         let text = std::str::from_utf8(bytes).map_err(|error| {
-            let line = 1 + bytes[..error.valid_up_to()].iter().filter(|&&byte| byte == b'\n').count();
+            let line = 1 + bytes[..error.valid_up_to()]
+                .iter()
+                .filter(|&&byte| byte == b'\n')
+                .count();
             vec![format!("line {line} is not UTF-8: save the file as CSV in UTF-8")]
         })?;
         let text = text.trim_start_matches('\u{feff}');
-        let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
+        let mut reader = csv::ReaderBuilder::new()
+            .flexible(true)
+            .from_reader(text.as_bytes());
         let header = reader.headers().map_err(|error| vec![error.to_string()])?.clone();
         let place = |name: &str| header.iter().position(|column| column.trim() == name);
         let mut problems = header_problems(&header, sets.len() > 1);
@@ -153,7 +169,11 @@ fn header_problems(header: &csv::StringRecord, needs_set: bool) -> Vec<String> {
         .into_iter()
         .flatten()
         .filter(|name| count(name) == 0)
-        .map(|name| format!("it has no column `{name}`: fill in the work list that `dataperf audit --work-list` writes"))
+        .map(|name| {
+            format!(
+                "it has no column `{name}`: fill in the work list that `dataperf audit --work-list` writes"
+            )
+        })
         .collect();
     if !problems.is_empty() && header.len() == 1 && header.iter().any(|only| only.contains(';')) {
         problems.push("its fields are separated by semicolons: save it with commas".to_owned());
@@ -172,10 +192,17 @@ fn line<'a>(
 ) -> Result<Line<'a>, Vec<String>> {
     let name = field("set").unwrap_or_default();
     let only = (sets.len() == 1 && name.is_empty()).then_some(0);
-    let set = only.or_else(|| sets.iter().position(|set| set.at.name == name || csv_cell(&set.at.name) == name));
+    let set = only.or_else(|| {
+        sets.iter()
+            .position(|set| set.at.name == name || csv_cell(&set.at.name) == name)
+    });
     let Some(set) = set else {
         let known: Vec<&str> = sets.iter().map(|set| set.at.name.as_str()).collect();
-        return Err(vec![format!("line {number}: there is no eval set {}: {}", quote(name), offer(name, &known))]);
+        return Err(vec![format!(
+            "line {number}: there is no eval set {}: {}",
+            quote(name),
+            offer(name, &known)
+        )]);
     };
     let of_set = &sets[set];
     let (text, n) = (field("row").unwrap_or_default(), of_set.labels.len());
@@ -192,7 +219,8 @@ fn line<'a>(
     let given = &of_set.at.classes[of_set.labels[row]];
     let id = of_set.ids.as_ref().map_or("", |ids| &ids[row]);
     for (column, own) in [("given", given.as_str()), ("id", id)] {
-        if let Some(said) = field(column).filter(|said| *said != own.trim() && *said != csv_cell(own).trim()) {
+        if let Some(said) = field(column).filter(|said| *said != own.trim() && *said != csv_cell(own).trim())
+        {
             problems.push(format!(
                 "line {number}: the {column} of row {row} is {}, and the file says {}: it is the work list of another data set",
                 quote(own),
@@ -214,7 +242,11 @@ fn line<'a>(
 
 fn class_of(classes: &[String], name: &str) -> Option<usize> {
     let exact = classes.iter().position(|class| class == name);
-    exact.or_else(|| classes.iter().position(|class| class.trim() == name || csv_cell(class) == name))
+    exact.or_else(|| {
+        classes
+            .iter()
+            .position(|class| class.trim() == name || csv_cell(class) == name)
+    })
 }
 
 /// Classes that would have no item any more: what is computed for each class would have another meaning.
@@ -222,8 +254,14 @@ fn emptied(edits: &[Edit], sets: &[Labelled]) -> Vec<String> {
     let mut problems = Vec::new();
     for (number, set) in sets.iter().enumerate() {
         let mut labels = set.labels.clone();
-        edits.iter().filter(|edit| edit.set == number).for_each(|edit| labels[edit.row] = edit.right);
-        let (before, after) = (set.labels.iter().collect::<BTreeSet<_>>(), labels.iter().collect::<BTreeSet<_>>());
+        edits
+            .iter()
+            .filter(|edit| edit.set == number)
+            .for_each(|edit| labels[edit.row] = edit.right);
+        let (before, after) = (
+            set.labels.iter().collect::<BTreeSet<_>>(),
+            labels.iter().collect::<BTreeSet<_>>(),
+        );
         for class in before.difference(&after) {
             problems.push(format!(
                 "no item of the eval set {} would be left in the class {}: keep one, or import a data set without the class",

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use dataperf::Digest;
 use dataperf::frozen::{
-    Corrected, Dtype, FORMAT, FileEntry, FrozenError, MANIFEST, Manifest, ROW_DIGESTS, TensorEntry, is_within,
-    row_digest, row_digests_file,
+    Corrected, Dtype, FORMAT, FileEntry, FrozenError, MANIFEST, Manifest, ROW_DIGESTS, TensorEntry,
+    is_within, row_digest, row_digests_file,
 };
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;

@@ -85,7 +85,10 @@ pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
         return demo_integrity::run(args, format).await;
     }
     if args.of.is_some() && args.data.is_some() {
-        bail!("`dataperf demo {}` draws its data: leave `--data` out", Curation::ID);
+        bail!(
+            "`dataperf demo {}` draws its data: leave `--data` out",
+            Curation::ID
+        );
     }
     let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
     let data = match (args.of, args.data) {

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+use dataperf::Benchmark as _;
 use dataperf::Ending;
 use dataperf::ports::leaderboard::{Board, OPEN_ROUND};
 use dataperf_audit::{Audit, Found, SetAudit, found, plant};
 use dataperf_baselines::random::Random;
 use dataperf_benchmarks::own_data::selection::Selection;
 use dataperf_datasets::{Verdicts, WORK_LIST_COLUMNS, correct};
-use dataperf::Benchmark as _;
 use serde_json::json;
 
 use super::audit::{AuditSets, Gathered, of_cloud, print_effect, work_list_line};
@@ -35,7 +35,9 @@ const SHARE: f64 = 0.05;
 /// What the wrong labels are drawn from.
 const SEED: u32 = 2024;
 /// Submitters that choose fifty digits by chance, each from a seed of its own; so near to each other are many entries of a board.
-const SUBMITTERS: [&str; 10] = ["cleo", "dan", "eve", "fay", "gus", "hal", "ida", "jo", "kim", "lou"];
+const SUBMITTERS: [&str; 10] = [
+    "cleo", "dan", "eve", "fay", "gus", "hal", "ida", "jo", "kim", "lou",
+];
 const N_CHOSEN: usize = 50;
 
 pub(super) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
@@ -45,8 +47,11 @@ pub(super) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
         Some(data) => data,
         None => shipped_data()?,
     };
-    let (contest, wrong, corrected) =
-        (scratch.path().join("contest"), scratch.path().join("wrong"), scratch.path().join("corrected"));
+    let (contest, wrong, corrected) = (
+        scratch.path().join("contest"),
+        scratch.path().join("wrong"),
+        scratch.path().join("corrected"),
+    );
     let planted = planted_contest(&data.join(Selection::ID), &contest)?;
     let source = ImportSource {
         from: &contest,
@@ -54,7 +59,10 @@ pub(super) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
     };
     with_benchmark(Selection::ID, source).await?;
 
-    let data_dir = args.data_dir.clone().unwrap_or_else(|| scratch.path().join("cloud"));
+    let data_dir = args
+        .data_dir
+        .clone()
+        .unwrap_or_else(|| scratch.path().join("cloud"));
     let functions = FunctionArgs::default();
     let mut config = config(&data_dir, &functions)?;
     config.http_port = Some(0);
@@ -84,7 +92,8 @@ pub(super) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
     let audited = with_benchmark(Selection::ID, task).await?;
     let verdicts = answer(&audited, &planted, &scratch.path().join("verdicts.csv"))?;
     let sets: Vec<_> = audited.sets.iter().map(|of| of.set.clone()).collect();
-    let read = Verdicts::read(&verdicts, &sets).map_err(|problems| anyhow::anyhow!(problems.join("\n  - ")))?;
+    let read =
+        Verdicts::read(&verdicts, &sets).map_err(|problems| anyhow::anyhow!(problems.join("\n  - ")))?;
     correct(&wrong, &manifest, &sets, &read, &corrected)?;
     let board = Board {
         benchmark: Selection::ID.to_owned(),
@@ -126,11 +135,21 @@ fn planted_contest(from: &Path, to: &Path) -> Result<Planted> {
     let path = to.join("eval.csv");
     let mut reader = csv::Reader::from_path(&path).with_context(about)?;
     let header = reader.headers().with_context(about)?.clone();
-    let column = header.iter().position(|name| name == "label").context("`eval.csv` has no column `label`")?;
+    let column = header
+        .iter()
+        .position(|name| name == "label")
+        .context("`eval.csv` has no column `label`")?;
     let lines: Vec<csv::StringRecord> = reader.records().collect::<Result<_, _>>().with_context(about)?;
-    let truth: Vec<String> = lines.iter().map(|line| line.get(column).unwrap_or_default().to_owned()).collect();
-    let number_of: BTreeMap<&String, usize> =
-        truth.iter().collect::<std::collections::BTreeSet<_>>().into_iter().zip(0..).collect();
+    let truth: Vec<String> = lines
+        .iter()
+        .map(|line| line.get(column).unwrap_or_default().to_owned())
+        .collect();
+    let number_of: BTreeMap<&String, usize> = truth
+        .iter()
+        .collect::<std::collections::BTreeSet<_>>()
+        .into_iter()
+        .zip(0..)
+        .collect();
     let names: Vec<&String> = number_of.keys().copied().collect();
     let labels: Vec<usize> = truth.iter().map(|name| number_of[name]).collect();
     let (wrong, rows) = plant(&labels, SHARE, SEED);
@@ -138,7 +157,8 @@ fn planted_contest(from: &Path, to: &Path) -> Result<Planted> {
     writer.write_record(&header)?;
     for (line, class) in lines.iter().zip(wrong) {
         let fields = line.iter().enumerate();
-        writer.write_record(fields.map(|(place, field)| if place == column { names[class] } else { field }))?;
+        writer
+            .write_record(fields.map(|(place, field)| if place == column { names[class] } else { field }))?;
     }
     writer.flush()?;
     Ok(Planted { truth, rows })
@@ -147,12 +167,25 @@ fn planted_contest(from: &Path, to: &Path) -> Result<Planted> {
 /// Submits the shipped selections and those by chance, and waits for their receipts.
 async fn submit_all(cloud: &Cloud, shipped: &Path, scratch: &Path) -> Result<()> {
     let mut reader = csv::Reader::from_path(shipped.join("pool.csv"))?;
-    let column = reader.headers()?.iter().position(|name| name == "id").context("`pool.csv` has no column `id`")?;
-    let ids: Vec<String> =
-        reader.records().map(|line| Ok(line?.get(column).unwrap_or_default().to_owned())).collect::<Result<_, csv::Error>>()?;
+    let column = reader
+        .headers()?
+        .iter()
+        .position(|name| name == "id")
+        .context("`pool.csv` has no column `id`")?;
+    let ids: Vec<String> = reader
+        .records()
+        .map(|line| Ok(line?.get(column).unwrap_or_default().to_owned()))
+        .collect::<Result<_, csv::Error>>()?;
     let mut files: Vec<(&str, PathBuf)> = Vec::new();
     for (submitter, file) in [("ada", "central.json"), ("bo", "balanced.json")] {
-        files.push((submitter, shipped.join("submissions").join(LEADERBOARD).join(submitter).join(file)));
+        files.push((
+            submitter,
+            shipped
+                .join("submissions")
+                .join(LEADERBOARD)
+                .join(submitter)
+                .join(file),
+        ));
     }
     for (seed, submitter) in (1..).zip(SUBMITTERS) {
         let chosen = Random::new(seed).choose(&(0..ids.len()).collect::<Vec<_>>(), N_CHOSEN);
@@ -168,7 +201,11 @@ async fn submit_all(cloud: &Cloud, shipped: &Path, scratch: &Path) -> Result<()>
     for one in &submitted {
         let verdict = receipt(cloud, one).await?.verdict;
         if verdict.status != Ending::Scored {
-            bail!("a submission of the demo was {}: {:?}", verdict.status.as_str(), verdict.reasons);
+            bail!(
+                "a submission of the demo was {}: {:?}",
+                verdict.status.as_str(),
+                verdict.reasons
+            );
         }
     }
     Ok(())
@@ -189,8 +226,17 @@ fn answer(audited: &Audit, planted: &Planted, path: &Path) -> Result<PathBuf> {
     Ok(path.to_owned())
 }
 
-fn print_all(of: &SetAudit, planted: &Planted, verdicts: &Verdicts, effect: &Gathered, format: Format) -> Result<()> {
-    let likely = found(of.doubts().iter().filter(|doubt| doubt.is_likely()), &planted.rows);
+fn print_all(
+    of: &SetAudit,
+    planted: &Planted,
+    verdicts: &Verdicts,
+    effect: &Gathered,
+    format: Format,
+) -> Result<()> {
+    let likely = found(
+        of.doubts().iter().filter(|doubt| doubt.is_likely()),
+        &planted.rows,
+    );
     let any = found(of.doubts().iter(), &planted.rows);
     if format == Format::Json {
         return print_json(&json!({
@@ -199,7 +245,8 @@ fn print_all(of: &SetAudit, planted: &Planted, verdicts: &Verdicts, effect: &Gat
         }));
     }
     let said = |what: &str, found: Found| {
-        let percent = |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{:.0} %", share * 100.0));
+        let percent =
+            |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{:.0} %", share * 100.0));
         println!(
             "{what}: {} labels, {} of the {} planted errors among them (precision {}, recall {})",
             found.n_flagged,

@@ -8,8 +8,8 @@ use std::pin::pin;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use clap::{Args, Subcommand};
 use clap::builder::PossibleValuesParser;
+use clap::{Args, Subcommand};
 use dataperf::challenge::Challenge;
 use dataperf::comparison::{CONFIDENCE, Line, Read as Comparison, Summary};
 use dataperf::dataset::DatasetError;

@@ -104,7 +104,10 @@ fn files_that_are_no_work_list_are_refused() {
 #[test]
 fn no_class_loses_its_last_item() {
     let said = problems(b"row,verdict\n4,cat\n5,dog\n", &sets());
-    assert!(said.contains("no item of the eval set `eval` would be left in the class `=cow`"), "{said}");
+    assert!(
+        said.contains("no item of the eval set `eval` would be left in the class `=cow`"),
+        "{said}"
+    );
     assert!(Verdicts::parse(b"row,verdict\n4,cat\n", &sets()).is_ok());
     let one_row = [set("eval", &[0])];
     assert!(problems(b"row,verdict\n0,dog\n", &one_row).contains("would be left in the class `cat`"));

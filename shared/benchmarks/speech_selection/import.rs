@@ -41,7 +41,9 @@ impl Import for SpeechSelection {
                 file: eval_file(&code),
                 tensor: CLASSES,
             },
-            training: vec![RowsAt::of(train_file(&code), EMBEDDINGS).with_ids(IdsAt::Lines(train_ids_file(&code)))],
+            training: vec![
+                RowsAt::of(train_file(&code), EMBEDDINGS).with_ids(IdsAt::Lines(train_ids_file(&code))),
+            ],
             name: code,
         };
         Ok(languages.map(of_language).collect())

@@ -128,7 +128,10 @@ impl Effect {
         let is_changed = |line: &&Line| line.before.score != line.after.score;
         Self {
             n_changed: lines.iter().filter(is_changed).count(),
-            n_moved: lines.iter().filter(|line| line.moved_up().is_some_and(|places| places != 0)).count(),
+            n_moved: lines
+                .iter()
+                .filter(|line| line.moved_up().is_some_and(|places| places != 0))
+                .count(),
             tau_b: tau_b(&before.goodness, &after.goodness),
             turned,
             n_sure_before: before.sure.len(),
@@ -161,15 +164,25 @@ impl Version {
             Direction::HigherIsBetter => 1.0,
             Direction::LowerIsBetter => -1.0,
         };
-        let goodness: Vec<f64> = submissions.iter().map(|submission| sign * of(submission).header.score).collect();
-        let ranked: Vec<usize> = (0..submissions.len()).filter(|&place| !submissions[place].is_baseline).collect();
+        let goodness: Vec<f64> = submissions
+            .iter()
+            .map(|submission| sign * of(submission).header.score)
+            .collect();
+        let ranked: Vec<usize> = (0..submissions.len())
+            .filter(|&place| !submissions[place].is_baseline)
+            .collect();
         let of_ranked = standings(&ranked.iter().map(|&place| goodness[place]).collect::<Vec<f64>>());
         let mut ranks = vec![0; submissions.len()];
-        ranked.iter().zip(of_ranked).for_each(|(&place, rank)| ranks[place] = rank);
+        ranked
+            .iter()
+            .zip(of_ranked)
+            .for_each(|(&place, rank)| ranks[place] = rank);
         let mut order: Vec<usize> = (0..submissions.len()).collect();
         order.sort_by(|&a, &b| goodness[b].total_cmp(&goodness[a]));
         let compared: Vec<&Arc<Replicates>> = order.iter().map(|&place| of(&submissions[place])).collect();
-        let missing = compared.iter().find_map(|replicates| replicates.header.missing.clone());
+        let missing = compared
+            .iter()
+            .find_map(|replicates| replicates.header.missing.clone());
         let found: Vec<Option<&Arc<Replicates>>> = compared.iter().copied().map(Some).collect();
         let why_none = missing.or_else(|| why_none(&found, &compared));
         let (mut intervals, mut sure) = (vec![None; submissions.len()], BTreeSet::new());
@@ -189,7 +202,9 @@ impl Version {
                 intervals[place] = Some((of_entry.first, of_entry.last));
             }
             let orders = sure_orders(&entries, &different).into_iter();
-            sure = orders.map(|(better, worse)| (order[better], order[worse])).collect();
+            sure = orders
+                .map(|(better, worse)| (order[better], order[worse]))
+                .collect();
         }
         Self {
             goodness,
@@ -232,7 +247,9 @@ mod tests {
                 n_items: 100,
             },
             deviations: (0..N_DRAWS).map(|draw| deviation(draw) * spread).collect(),
-            correctness: (0..100).map(|item| u8::from((item * (seed + 3)) % 7 < 3)).collect(),
+            correctness: (0..100)
+                .map(|item| u8::from((item * (seed + 3)) % 7 < 3))
+                .collect(),
         })
     }
 
@@ -255,23 +272,39 @@ mod tests {
             on_both("cy", 4, 0.5, 0.5, 0.01),
         ];
         let effect = Effect::of(&submissions, Direction::HigherIsBetter);
-        let ranks: Vec<_> = effect.lines.iter().map(|line| (line.name.as_str(), line.before.rank, line.after.rank)).collect();
+        let ranks: Vec<_> = effect
+            .lines
+            .iter()
+            .map(|line| (line.name.as_str(), line.before.rank, line.after.rank))
+            .collect();
         assert_eq!(
             ranks,
-            [("bob", Some(2), Some(1)), ("baseline-random", None, None), ("ada", Some(1), Some(2)), ("cy", Some(3), Some(3))]
+            [
+                ("bob", Some(2), Some(1)),
+                ("baseline-random", None, None),
+                ("ada", Some(1), Some(2)),
+                ("cy", Some(3), Some(3))
+            ]
         );
         assert_eq!((effect.n_changed, effect.n_moved), (2, 2));
-        let turned: Vec<_> = effect.turned_surely().map(|turned| (turned.before.as_str(), turned.after.as_str())).collect();
+        let turned: Vec<_> = effect
+            .turned_surely()
+            .map(|turned| (turned.before.as_str(), turned.after.as_str()))
+            .collect();
         assert_eq!(turned, [("ada", "bob"), ("ada", "baseline-random")]);
         assert!((effect.tau_b.unwrap() - 1.0 / 3.0).abs() < 1e-12);
-        let noisy = submissions.map(|of| on_both(&of.name, 5, of.before.header.score, of.after.header.score, 0.0));
+        let noisy =
+            submissions.map(|of| on_both(&of.name, 5, of.before.header.score, of.after.header.score, 0.0));
         let noisy = Effect::of(&noisy, Direction::HigherIsBetter);
         assert_eq!((noisy.turned.len(), noisy.turned_surely().count()), (2, 0));
     }
 
     #[test]
     fn fewer_is_better_where_the_benchmark_says_so() {
-        let submissions = [on_both("ada", 1, 0.2, 0.3, 0.01), on_both("bob", 2, 0.4, 0.1, 0.01)];
+        let submissions = [
+            on_both("ada", 1, 0.2, 0.3, 0.01),
+            on_both("bob", 2, 0.4, 0.1, 0.01),
+        ];
         let effect = Effect::of(&submissions, Direction::LowerIsBetter);
         assert_eq!(effect.lines[0].name, "bob");
         assert_eq!((effect.lines[0].moved_up(), effect.tau_b), (Some(1), Some(-1.0)));

@@ -63,7 +63,10 @@ fn sign(difference: f64) -> i64 {
 /// If the lengths differ.
 pub fn kendalls_w(rankings: &[&[f64]]) -> Option<f64> {
     let (m, n) = (rankings.len(), rankings.first()?.len());
-    assert!(rankings.iter().all(|ranking| ranking.len() == n), "all rank the same entries");
+    assert!(
+        rankings.iter().all(|ranking| ranking.len() == n),
+        "all rank the same entries"
+    );
     if m < 2 || n < 2 {
         return None;
     }
@@ -72,7 +75,11 @@ pub fn kendalls_w(rankings: &[&[f64]]) -> Option<f64> {
     let of_entry = |entry: usize| ranks.iter().map(|ranks| ranks[entry]).sum::<f64>() - mean;
     let squares: f64 = (0..n).map(|entry| of_entry(entry).powi(2)).sum();
     let cube = |n: f64| n * n * n - n;
-    let ties: f64 = rankings.iter().flat_map(|ranking| ties(ranking)).map(|n| cube(n as f64)).sum();
+    let ties: f64 = rankings
+        .iter()
+        .flat_map(|ranking| ties(ranking))
+        .map(|n| cube(n as f64))
+        .sum();
     let m = m as f64;
     let most = m * (m * cube(n as f64) - ties);
     (most > 0.0).then(|| (12.0 * squares / most).clamp(0.0, 1.0))
@@ -119,7 +126,10 @@ mod tests {
     #[test]
     fn tau_b_is_scipys() {
         // scipy 1.17.1: stats.kendalltau([12, 2, 1, 12, 2], [1, 4, 7, 1, 0])
-        assert!(close(tau_b(&[12.0, 2.0, 1.0, 12.0, 2.0], &[1.0, 4.0, 7.0, 1.0, 0.0]), -0.471_404_520_791_031_6));
+        assert!(close(
+            tau_b(&[12.0, 2.0, 1.0, 12.0, 2.0], &[1.0, 4.0, 7.0, 1.0, 0.0]),
+            -0.471_404_520_791_031_6
+        ));
         assert_eq!(tau_b(&[0.1, 0.2, 0.3], &[1.0, 2.0, 3.0]), Some(1.0));
         assert_eq!(tau_b(&[0.1, 0.2, 0.3], &[3.0, 2.0, 1.0]), Some(-1.0));
         assert_eq!(tau_b(&[0.1, 0.2], &[1.0, 1.0]), None);
@@ -128,7 +138,11 @@ mod tests {
 
     #[test]
     fn w_is_friedmans_statistic() {
-        let rankings = [&[1.0, 2.0, 3.0, 4.0, 5.0][..], &[2.0, 1.0, 4.0, 3.0, 5.0], &[1.0, 1.0, 3.0, 5.0, 5.0]];
+        let rankings = [
+            &[1.0, 2.0, 3.0, 4.0, 5.0][..],
+            &[2.0, 1.0, 4.0, 3.0, 5.0],
+            &[1.0, 1.0, 3.0, 5.0, 5.0],
+        ];
         // scipy 1.17.1: stats.friedmanchisquare(*columns).statistic / (3 * 4)
         assert!(close(kendalls_w(&rankings), 0.896_551_724_137_931_5));
         assert_eq!(kendalls_w(&[&[1.0, 2.0], &[1.0, 2.0]]), Some(1.0));
@@ -151,7 +165,10 @@ mod tests {
             (7, 7, (0.645_669_564_933_312_6, 1.0)),
         ] {
             let (low, high) = share_interval(n_found, n).unwrap();
-            assert!((low - expected.0).abs() < 1e-12 && (high - expected.1).abs() < 1e-12, "{low} {high}");
+            assert!(
+                (low - expected.0).abs() < 1e-12 && (high - expected.1).abs() < 1e-12,
+                "{low} {high}"
+            );
         }
         assert_eq!(share_interval(0, 0), None);
     }

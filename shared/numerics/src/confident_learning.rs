@@ -126,7 +126,7 @@ fn calibrated(mut joint: Array2<f64>, labels: &[usize]) -> Array2<f64> {
     }
     // cleanlab's matrix is stored column after column
     let in_order: Vec<f64> = joint.t().iter().copied().collect();
-    let (sum, n) = (pairwise_sum(&in_order), labels.len() as f64);
+    let (sum, n) = (numpy_sum(&in_order), labels.len() as f64);
     for mut row in joint.outer_iter_mut() {
         let scaled: Vec<f64> = row.iter().map(|count| count / sum * n).collect();
         row.assign(&ndarray::aview1(&rounded(&scaled)));
@@ -135,6 +135,14 @@ fn calibrated(mut joint: Array2<f64>, labels: &[usize]) -> Array2<f64> {
 }
 
 /// The sum as NumPy computes it, to the last bit: what is rounded afterwards may lie halfway between two whole numbers.
+fn numpy_sum(numbers: &[f64]) -> f64 {
+    const BUFFER: usize = 8192;
+    numbers
+        .chunks(BUFFER)
+        .fold(0.0, |sum, chunk| sum + pairwise_sum(chunk))
+}
+
+/// The sum of what fits into a buffer.
 ///
 /// # Source
 /// numpy 1.26, `pairwise_sum` in `loops_utils.h.src`.
@@ -151,12 +159,17 @@ fn pairwise_sum(numbers: &[f64]) -> f64 {
     }
     let (eights, rest) = numbers.as_chunks::<LANES>();
     let lanes = eights[1..].iter().fold(eights[0], |mut lanes, eight| {
-        lanes.iter_mut().zip(eight).for_each(|(lane, number)| *lane += number);
+        lanes
+            .iter_mut()
+            .zip(eight)
+            .for_each(|(lane, number)| *lane += number);
         lanes
     });
     let [a, b, c, d, e, f, g, h] = lanes;
     rest.iter()
-        .fold(((a + b) + (c + d)) + ((e + f) + (g + h)), |sum, number| sum + number)
+        .fold(((a + b) + (c + d)) + ((e + f) + (g + h)), |sum, number| {
+            sum + number
+        })
 }
 
 /// Rounds to whole numbers that keep the sum: what is missing goes to those that rounding took most from.
@@ -172,4 +185,62 @@ fn rounded(exact: &[f64]) -> Vec<f64> {
         whole[idx] += missing.signum();
     }
     whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    #[test]
+    fn flags_are_cleanlabs() {
+        // cleanlab 2.7.1: find_label_issues(labels, probabilities) is True for rows 2 and 5
+        let labels = [0, 0, 0, 1, 1, 1, 2, 2];
+        let probabilities = array![
+            [0.9, 0.05, 0.05],
+            [0.8, 0.1, 0.1],
+            [0.1, 0.8, 0.1],
+            [0.2, 0.7, 0.1],
+            [0.05, 0.9, 0.05],
+            [0.1, 0.1, 0.8],
+            [0.1, 0.2, 0.7],
+            [0.1, 0.1, 0.8],
+        ];
+        let flags = flagged(&labels, probabilities.view(), 1);
+        let rows: Vec<usize> = (0..8).filter(|&row| flags[row]).collect();
+        assert_eq!(rows, [2, 5]);
+        assert_eq!(
+            flagged(&labels, probabilities.view(), 3),
+            [false; 8],
+            "classes of three rows are left alone"
+        );
+    }
+
+    #[test]
+    fn nothing_is_flagged_where_there_is_nothing_to_tell() {
+        assert!(flagged(&[], Array2::zeros((0, 3)).view(), 1).is_empty());
+        assert_eq!(
+            flagged(&[0, 1], Array2::from_elem((2, 2), 0.5).view(), 1),
+            [false; 2]
+        );
+        assert_eq!(
+            flagged(&[1, 1, 1], Array2::from_elem((3, 2), 0.5).view(), 1),
+            [false; 3]
+        );
+    }
+
+    #[test]
+    #[allow(clippy::float_cmp, reason = "the sum of NumPy is wanted to the last bit")]
+    fn sums_are_numpys() {
+        // numpy 1.26.4: np.sum(1 / np.arange(1, n + 1))
+        for (n, expected) in [
+            (5, 2.283_333_333_333_333),
+            (100, 5.187_377_517_639_621),
+            (1_000, 7.485_470_860_550_345),
+            (10_000, 9.787_606_036_044_384),
+        ] {
+            let numbers: Vec<f64> = (1..=n).map(|k| 1.0 / f64::from(k)).collect();
+            assert_eq!(numpy_sum(&numbers), expected, "{n}");
+        }
+    }
 }

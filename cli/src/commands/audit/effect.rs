@@ -136,7 +136,9 @@ pub(super) async fn run(args: EffectArgs, format: Format) -> Result<Done> {
                 leaderboard: args.leaderboard.clone(),
                 round: args.round.clone(),
             };
-            Known::of(&cloud, &board.benchmark).await?.check(Some(&board.leaderboard), Some(&board.round))?;
+            Known::of(&cloud, &board.benchmark)
+                .await?
+                .check(Some(&board.leaderboard), Some(&board.round))?;
             let (candidates, left_out) = candidates_of(&cloud, &board, opened.0.digest).await?;
             (candidates, left_out, Some(cloud))
         }
@@ -192,7 +194,10 @@ async fn gathered(
         left_out: refused,
         direction,
     } = with_benchmark(&of_before.benchmark, task).await?;
-    let corrected = of_after.corrected.as_ref().filter(|corrected| corrected.parent == opened.0.digest);
+    let corrected = of_after
+        .corrected
+        .as_ref()
+        .filter(|corrected| corrected.parent == opened.0.digest);
     Ok(Gathered {
         benchmark: of_before.benchmark.clone(),
         leaderboard: leaderboard.to_owned(),
@@ -215,19 +220,34 @@ fn candidates_in(folder: &Path) -> Result<Vec<Candidate>> {
             .map(|entry| entry.map(|entry| entry.path()))
             .collect::<Result<Vec<_>, _>>()
             .with_context(|| about(path))?;
-        paths.retain(|path| path.file_name().is_some_and(|name| !name.to_string_lossy().starts_with('.')));
+        paths.retain(|path| {
+            path.file_name()
+                .is_some_and(|name| !name.to_string_lossy().starts_with('.'))
+        });
         paths.sort();
         Ok(paths)
     };
     let mut candidates = Vec::new();
     for submitter in listed(folder)?.into_iter().filter(|path| path.is_dir()) {
-        let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let files: Vec<PathBuf> = listed(&submitter)?.into_iter().filter(|path| path.is_file()).collect();
+        let name = |path: &Path| {
+            path.file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned()
+        };
+        let files: Vec<PathBuf> = listed(&submitter)?
+            .into_iter()
+            .filter(|path| path.is_file())
+            .collect();
         for file in &files {
             let of = name(&submitter);
             candidates.push(Candidate {
                 is_baseline: of.starts_with(dataperf::challenge::BASELINE_PREFIX),
-                name: if files.len() == 1 { of } else { format!("{of}/{}", name(file)) },
+                name: if files.len() == 1 {
+                    of
+                } else {
+                    format!("{of}/{}", name(file))
+                },
                 submission: None,
                 recorded: None,
                 kept: None,
@@ -245,25 +265,41 @@ fn candidates_in(folder: &Path) -> Result<Vec<Candidate>> {
 }
 
 /// What stands on a board, and what of it can't be compared.
-async fn candidates_of(cloud: &Cloud, board: &Board, dataset: Digest) -> Result<(Vec<Candidate>, Vec<LeftOut>)> {
+async fn candidates_of(
+    cloud: &Cloud,
+    board: &Board,
+    dataset: Digest,
+) -> Result<(Vec<Candidate>, Vec<LeftOut>)> {
     let (table, results) = (cloud.leaderboards(), cloud.results());
     let rows = table.top(board, MAX_ROWS).await?;
     if rows.is_empty() {
-        bail!("nothing stands on the board `{}` of {} in the round `{}`", board.leaderboard, board.benchmark, board.round);
+        bail!(
+            "nothing stands on the board `{}` of {} in the round `{}`",
+            board.leaderboard,
+            board.benchmark,
+            board.round
+        );
     }
     let bar = progress::counting(rows.len() as u64, "reading evidence");
     let (mut candidates, mut left_out) = (Vec::new(), Vec::new());
     let mut names = std::collections::BTreeMap::<String, usize>::new();
-    rows.iter().for_each(|row| *names.entry(row.entry.submitter.clone()).or_default() += 1);
+    rows.iter()
+        .for_each(|row| *names.entry(row.entry.submitter.clone()).or_default() += 1);
     for row in rows {
         bar.inc(1);
         let entry = row.entry;
         let name = match names[&entry.submitter] {
             1 => entry.submitter.clone(),
-            _ => format!("{}/{}", entry.submitter, &entry.id.as_str()[..8.min(entry.id.as_str().len())]),
+            _ => format!(
+                "{}/{}",
+                entry.submitter,
+                &entry.id.as_str()[..8.min(entry.id.as_str().len())]
+            ),
         };
         if entry.dataset != Some(dataset) {
-            let why = entry.dataset.map_or("an unnamed data set".to_owned(), |dataset| dataset.to_string());
+            let why = entry
+                .dataset
+                .map_or("an unnamed data set".to_owned(), |dataset| dataset.to_string());
             left_out.push(LeftOut {
                 name,
                 why: format!("it is scored with {why}"),
@@ -271,9 +307,13 @@ async fn candidates_of(cloud: &Cloud, board: &Board, dataset: Digest) -> Result<
             continue;
         }
         let known = table.submission(&board.benchmark, &entry.id).await?;
-        let Some(upload) = known.map(|known| known.upload) else { continue };
+        let Some(upload) = known.map(|known| known.upload) else {
+            continue;
+        };
         let max_bytes = (HEAD_BYTES + 2 * MAX_EVIDENCE_BYTES) as u64;
-        let kept = results.get(&Replicates::key(&board.benchmark, &entry.id), None, max_bytes).await?;
+        let kept = results
+            .get(&Replicates::key(&board.benchmark, &entry.id), None, max_bytes)
+            .await?;
         candidates.push(Candidate {
             name,
             submission: Some(entry.id.as_str().to_owned()),
@@ -336,7 +376,10 @@ impl Action for OnBothVersions<'_> {
         let bar = progress::counting(self.candidates.len() as u64, "scoring on both versions");
         let (mut submissions, mut left_out, mut n_from_evidence) = (Vec::new(), Vec::new(), 0);
         for candidate in &self.candidates {
-            let kept = versions.is_same_but_labels.then(|| versions.of_kept(candidate)).flatten();
+            let kept = versions
+                .is_same_but_labels
+                .then(|| versions.of_kept(candidate))
+                .flatten();
             n_from_evidence += usize::from(kept.is_some());
             let scored = match kept {
                 Some(pair) => Ok(pair),
@@ -374,19 +417,34 @@ impl OnBothVersions<'_> {
         let units: Vec<String> = B::eval_items(frozen)?.into_iter().map(|(name, _)| name).collect();
         let mut errors = Vec::new();
         let sets = B::labelled(self.after.1)?;
-        for set in B::labelled(self.before.1)?.iter().filter(|set| units.contains(&set.name)) {
+        for set in B::labelled(self.before.1)?
+            .iter()
+            .filter(|set| units.contains(&set.name))
+        {
             let before = set.labels(self.before.0, self.before.1)?;
-            let Some(of_after) = sets.iter().find(|after| after.name == set.name) else { continue };
+            let Some(of_after) = sets.iter().find(|after| after.name == set.name) else {
+                continue;
+            };
             let after = of_after.labels(self.after.0, self.after.1)?;
             if before.len() != after.len() {
-                bail!("the eval set `{}` has {} items before and {} after: name two versions of one data set", set.name, before.len(), after.len());
+                bail!(
+                    "the eval set `{}` has {} items before and {} after: name two versions of one data set",
+                    set.name,
+                    before.len(),
+                    after.len()
+                );
             }
-            let n_changed = before.iter().zip(&after).filter(|(before, after)| before != after).count();
+            let n_changed = before
+                .iter()
+                .zip(&after)
+                .filter(|(before, after)| before != after)
+                .count();
             errors.push(ErrorRate::of(&set.name, before.len(), n_changed));
         }
         if errors.len() > 1 {
-            let (n_items, n_changed) =
-                errors.iter().fold((0, 0), |sums, of| (sums.0 + of.n_items, sums.1 + of.n_changed));
+            let (n_items, n_changed) = errors
+                .iter()
+                .fold((0, 0), |sums, of| (sums.0 + of.n_items, sums.1 + of.n_changed));
             errors.push(ErrorRate::of("all", n_items, n_changed));
         }
         Ok(errors)
@@ -400,7 +458,8 @@ impl OnBothVersions<'_> {
         };
         let paths = of_before.files.keys().chain(of_after.files.keys());
         let is_equal = |path: &String| {
-            of_before.files.get(path).map(|entry| entry.digest) == of_after.files.get(path).map(|entry| entry.digest)
+            of_before.files.get(path).map(|entry| entry.digest)
+                == of_after.files.get(path).map(|entry| entry.digest)
         };
         let mut is_same = of_before.parameters == of_after.parameters
             && sets.0 == sets.1
@@ -417,7 +476,12 @@ impl OnBothVersions<'_> {
         versions: &Versions<B>,
         candidate: &Candidate,
     ) -> Result<Result<Pair, String>> {
-        let too_large = || Ok(Err(format!("its artifact has more than {} bytes", B::MAX_ARTIFACT_BYTES)));
+        let too_large = || {
+            Ok(Err(format!(
+                "its artifact has more than {} bytes",
+                B::MAX_ARTIFACT_BYTES
+            )))
+        };
         let artifact = match &candidate.artifact {
             Source::File(path) => match read_for::<B>(path) {
                 Ok(Artifact::TooLarge { .. }) => return too_large(),
@@ -425,9 +489,14 @@ impl OnBothVersions<'_> {
                 Err(error) => return Ok(Err(format!("{error:#}"))),
             },
             Source::Uploaded(upload) => {
-                let Some(cloud) = self.cloud else { return Ok(Err("it has no cloud".into())) };
+                let Some(cloud) = self.cloud else {
+                    return Ok(Err("it has no cloud".into()));
+                };
                 let bucket = S3Bucket::new(cloud.clients.s3.clone(), &upload.bucket);
-                match bucket.get(&upload.key, upload.version.as_deref(), B::MAX_ARTIFACT_BYTES).await? {
+                match bucket
+                    .get(&upload.key, upload.version.as_deref(), B::MAX_ARTIFACT_BYTES)
+                    .await?
+                {
                     Got::Object(object) => object.bytes,
                     Got::TooLarge { .. } => return too_large(),
                     Got::Missing => return Ok(Err("its artifact is not in the bucket any more".into())),
@@ -439,11 +508,19 @@ impl OnBothVersions<'_> {
             let evaluated = match gather(dataset, self.leaderboard, &artifact).await? {
                 Ok(evaluated) => evaluated,
                 Err(rejection) => {
-                    let reasons: Vec<&str> = rejection.reasons().iter().map(|reason| reason.message.as_str()).collect();
+                    let reasons: Vec<&str> = rejection
+                        .reasons()
+                        .iter()
+                        .map(|reason| reason.message.as_str())
+                        .collect();
                     return Ok(Err(format!("it is rejected: {}", reasons.join("; "))));
                 }
             };
-            let own = replicates::<B>(evaluated.frozen, evaluated.evidence.clone(), evaluated.provenance.clone())?;
+            let own = replicates::<B>(
+                evaluated.frozen,
+                evaluated.evidence.clone(),
+                evaluated.provenance.clone(),
+            )?;
             if scored.is_empty() && versions.is_same_but_labels {
                 let frozen = versions.after.1.clone();
                 if let Ok(after) = replicates::<B>(frozen, evaluated.evidence, evaluated.provenance) {
@@ -452,7 +529,8 @@ impl OnBothVersions<'_> {
             }
             scored.push(own);
         }
-        let [before, after] = <[Arc<Replicates>; 2]>::try_from(scored).map_err(|_| anyhow::anyhow!("two versions were scored"))?;
+        let [before, after] = <[Arc<Replicates>; 2]>::try_from(scored)
+            .map_err(|_| anyhow::anyhow!("two versions were scored"))?;
         Ok(Ok((before, after)))
     }
 }

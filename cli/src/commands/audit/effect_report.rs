@@ -14,7 +14,10 @@ pub(crate) fn print(of: &Gathered, format: Format) -> Result<()> {
     if format == Format::Json {
         return print_json(of);
     }
-    println!("{} {}: {} against {}", of.benchmark, of.leaderboard, of.before, of.after);
+    println!(
+        "{} {}: {} against {}",
+        of.benchmark, of.leaderboard, of.before, of.after
+    );
     let mut shown = table(&["rank", "was", "score", "was", "ranks", "were", "submitter"]);
     for line in &of.effect.lines {
         let [now, was] = [&line.after, &line.before].map(cells);
@@ -32,9 +35,17 @@ pub(crate) fn print(of: &Gathered, format: Format) -> Result<()> {
 fn cells(standing: &Standing) -> [String; 3] {
     let rank = standing.rank.map(|rank| rank.to_string());
     let interval = standing.rank_interval.map(|(first, last)| {
-        if first == last { first.to_string() } else { format!("{first} to {last}") }
+        if first == last {
+            first.to_string()
+        } else {
+            format!("{first} to {last}")
+        }
     });
-    [rank.unwrap_or_default(), score(standing.score), interval.unwrap_or_default()]
+    [
+        rank.unwrap_or_default(),
+        score(standing.score),
+        interval.unwrap_or_default(),
+    ]
 }
 
 /// The report as a document.
@@ -45,10 +56,27 @@ pub(super) fn markdown(of: &Gathered) -> String {
         of.benchmark, of.leaderboard, of.before, of.after
     );
     // Writing into a text does not fail.
-    for ErrorRate { set, n_items, n_changed, interval } in &of.errors {
-        let share = if *n_items > 0 { *n_changed as f64 / *n_items as f64 } else { 0.0 };
-        let interval = interval.map_or(String::new(), |(low, high)| format!("{} to {}", percent(low), percent(high)));
-        let _ = writeln!(text, "| {} | {n_items} | {n_changed} | {} | {interval} |", cell(set), percent(share));
+    for ErrorRate {
+        set,
+        n_items,
+        n_changed,
+        interval,
+    } in &of.errors
+    {
+        let share = if *n_items > 0 {
+            *n_changed as f64 / *n_items as f64
+        } else {
+            0.0
+        };
+        let interval = interval.map_or(String::new(), |(low, high)| {
+            format!("{} to {}", percent(low), percent(high))
+        });
+        let _ = writeln!(
+            text,
+            "| {} | {n_items} | {n_changed} | {} | {interval} |",
+            cell(set),
+            percent(share)
+        );
     }
     let _ = writeln!(text, "\n## Order\n");
     for sentence in sentences(of) {
@@ -63,11 +91,23 @@ pub(super) fn markdown(of: &Gathered) -> String {
         let _ = writeln!(
             text,
             "| {} | {} | {} | {} | {} | {} | {} | {} |",
-            now[0], was[0], moved(line), now[1], was[1], now[2], was[2], cell(&line.name)
+            now[0],
+            was[0],
+            moved(line),
+            now[1],
+            was[1],
+            now[2],
+            was[2],
+            cell(&line.name)
         );
     }
     for left_out in &of.left_out {
-        let _ = writeln!(text, "\nNot compared: {}: {}", cell(&left_out.name), cell(&left_out.why));
+        let _ = writeln!(
+            text,
+            "\nNot compared: {}: {}",
+            cell(&left_out.name),
+            cell(&left_out.why)
+        );
     }
     text
 }
@@ -87,14 +127,27 @@ fn percent(share: f64) -> String {
 fn sentences(of: &Gathered) -> Vec<String> {
     let effect = &of.effect;
     let mut said = Vec::new();
-    if let Some(ErrorRate { n_items, n_changed, interval, .. }) = of.errors.last() {
+    if let Some(ErrorRate {
+        n_items,
+        n_changed,
+        interval,
+        ..
+    }) = of.errors.last()
+    {
         let interval = interval.map_or(String::new(), |(low, high)| {
-            format!(": {}, with 95 % confidence {} to {}", percent(*n_changed as f64 / *n_items as f64), percent(low), percent(high))
+            format!(
+                ": {}, with 95 % confidence {} to {}",
+                percent(*n_changed as f64 / *n_items as f64),
+                percent(low),
+                percent(high)
+            )
         });
         let reviewed = of.n_reviewed.map_or(String::new(), |n| {
             format!("; people have looked at {n} labels, and errors among the others are not counted")
         });
-        said.push(format!("{n_changed} of {n_items} labels differ{interval}{reviewed}"));
+        said.push(format!(
+            "{n_changed} of {n_items} labels differ{interval}{reviewed}"
+        ));
     }
     let n_ranked = effect.lines.iter().filter(|line| !line.is_baseline).count();
     said.push(format!(
@@ -110,7 +163,12 @@ fn sentences(of: &Gathered) -> Vec<String> {
         .filter(|line| line.moved_up().is_some_and(|places| places != 0))
         .map(|line| {
             let rank = |rank: Option<usize>| rank.map(|rank| rank.to_string()).unwrap_or_default();
-            format!("{} from {} to {}", line.name, rank(line.before.rank), rank(line.after.rank))
+            format!(
+                "{} from {} to {}",
+                line.name,
+                rank(line.before.rank),
+                rank(line.after.rank)
+            )
         })
         .collect();
     if !moved.is_empty() {
@@ -119,8 +177,10 @@ fn sentences(of: &Gathered) -> Vec<String> {
     match &effect.why_none {
         Some(why) => said.push(format!("no order is called sure: {why}")),
         None => {
-            let sure: Vec<String> =
-                effect.turned_surely().map(|turned| format!("{} over {}", turned.before, turned.after)).collect();
+            let sure: Vec<String> = effect
+                .turned_surely()
+                .map(|turned| format!("{} over {}", turned.before, turned.after))
+                .collect();
             said.push(if sure.is_empty() {
                 format!(
                     "pairs whose order turned round: {}, none of them sure before and sure after; {} orders were sure before and {} are after",
@@ -139,7 +199,14 @@ fn sentences(of: &Gathered) -> Vec<String> {
         }
     }
     let n = effect.lines.len();
-    said.push(format!("{} of {n} were scored from stored evidence, the others from their artifacts", of.n_from_evidence));
-    said.extend(of.left_out.iter().map(|left_out| format!("not compared: {}: {}", left_out.name, left_out.why)));
+    said.push(format!(
+        "{} of {n} were scored from stored evidence, the others from their artifacts",
+        of.n_from_evidence
+    ));
+    said.extend(
+        of.left_out
+            .iter()
+            .map(|left_out| format!("not compared: {}: {}", left_out.name, left_out.why)),
+    );
     said
 }

@@ -117,7 +117,11 @@ impl Action for AuditSets<'_> {
         }
         if sets.is_empty() {
             match self.only.filter(|_| !names.is_empty()) {
-                Some(only) => bail!("there is no eval set {}: choose one of {}", quote(only), names.join(", ")),
+                Some(only) => bail!(
+                    "there is no eval set {}: choose one of {}",
+                    quote(only),
+                    names.join(", ")
+                ),
                 None => bail!(
                     "`{}` has no eval set: it is what participants get; audit the organizer's data set",
                     self.directory.display()
@@ -142,7 +146,10 @@ impl Action for ReadSets<'_> {
 
     async fn run<B: Import>(self) -> Result<Vec<Labelled>> {
         let read = |at: &dataperf_datasets::labelled::LabelledAt| at.read(self.directory, self.manifest);
-        Ok(B::labelled(self.manifest)?.iter().map(read).collect::<Result<_, _>>()?)
+        Ok(B::labelled(self.manifest)?
+            .iter()
+            .map(read)
+            .collect::<Result<_, _>>()?)
     }
 }
 
@@ -200,14 +207,29 @@ fn document(benchmark: &str, dataset: Digest, audited: &Audit) -> Value {
 
 /// Counts for people; `exact + near`.
 fn pairs(pairs: &dataperf_audit::Pairs) -> String {
-    let near = if pairs.is_near_searched { pairs.near.len().to_string() } else { "?".into() };
+    let near = if pairs.is_near_searched {
+        pairs.near.len().to_string()
+    } else {
+        "?".into()
+    };
     format!("{} + {near}", pairs.exact.len())
 }
 
 fn print(audited: &Audit, n: usize, work_list: Option<&Path>) {
-    let mut shown = table(&["eval set", "items", "likely errors", "in doubt", "twice in it", "also in"]);
+    let mut shown = table(&[
+        "eval set",
+        "items",
+        "likely errors",
+        "in doubt",
+        "twice in it",
+        "also in",
+    ]);
     for of in &audited.sets {
-        let leaks: Vec<String> = of.leaks.iter().map(|leaks| format!("{} of {}", pairs(&leaks.pairs), leaks.file)).collect();
+        let leaks: Vec<String> = of
+            .leaks
+            .iter()
+            .map(|leaks| format!("{} of {}", pairs(&leaks.pairs), leaks.file))
+            .collect();
         shown.add_row([
             of.set.at.name.clone(),
             of.set.labels.len().to_string(),
@@ -218,18 +240,40 @@ fn print(audited: &Audit, n: usize, work_list: Option<&Path>) {
         ]);
     }
     (1..5).for_each(|column| align_right(&mut shown, column));
-    println!("{shown}\nrows that are there twice: exactly + nearly (cosine similarity about the mean from 0.999 on)");
+    println!(
+        "{shown}\nrows that are there twice: exactly + nearly (cosine similarity about the mean from 0.999 on)"
+    );
     for sentence in audited.sets.iter().flat_map(notes) {
         println!("  - {sentence}");
     }
-    let mut doubts = table(&["set", "row", "id", "given", "suggested", "margin", "flagged by", "likely"]);
-    let all = || audited.sets.iter().flat_map(|of| of.doubts().iter().map(move |doubt| (of, doubt)));
+    let mut doubts = table(&[
+        "set",
+        "row",
+        "id",
+        "given",
+        "suggested",
+        "margin",
+        "flagged by",
+        "likely",
+    ]);
+    let all = || {
+        audited
+            .sets
+            .iter()
+            .flat_map(|of| of.doubts().iter().map(move |doubt| (of, doubt)))
+    };
     let mut first: Vec<_> = all().collect();
-    first.sort_by(|(_, a), (_, b)| b.is_likely().cmp(&a.is_likely()).then(b.margin.total_cmp(&a.margin)));
+    first.sort_by(|(_, a), (_, b)| {
+        b.is_likely()
+            .cmp(&a.is_likely())
+            .then(b.margin.total_cmp(&a.margin))
+    });
     for (of, doubt) in first.iter().take(n) {
         doubts.add_row(work_list_line(of, doubt));
     }
-    [1, 5].into_iter().for_each(|column| align_right(&mut doubts, column));
+    [1, 5]
+        .into_iter()
+        .for_each(|column| align_right(&mut doubts, column));
     if !first.is_empty() && n > 0 {
         println!("\n{doubts}");
     }
@@ -255,12 +299,17 @@ fn notes(of: &SetAudit) -> Vec<String> {
     }
     let contradictions = of.duplicates.contradictions.len();
     if contradictions > 0 {
-        notes.push(format!("{name}: {contradictions} pairs of equal rows have different labels, of which one is wrong"));
+        notes.push(format!(
+            "{name}: {contradictions} pairs of equal rows have different labels, of which one is wrong"
+        ));
     }
     let small = ClassCount::small(&of.classes);
     if !small.is_empty() {
-        let named: Vec<String> =
-            small.iter().take(5).map(|of| format!("{} ({})", quote(&of.class), of.n_items)).collect();
+        let named: Vec<String> = small
+            .iter()
+            .take(5)
+            .map(|of| format!("{} ({})", quote(&of.class), of.n_items))
+            .collect();
         notes.push(format!(
             "{name}: {} of {} classes have less than a tenth of the largest one's items: {}",
             small.len(),
@@ -269,7 +318,13 @@ fn notes(of: &SetAudit) -> Vec<String> {
         ));
     }
     let columns = &of.columns;
-    let listed = |columns: &[usize]| columns.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let listed = |columns: &[usize]| {
+        columns
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
     if columns.n_constant > 0 {
         notes.push(format!(
             "{name}: {} of {} columns have the same number everywhere: {}",
@@ -286,7 +341,9 @@ fn notes(of: &SetAudit) -> Vec<String> {
         ));
     }
     let sets = of.leaks.iter().map(|leaks| (leaks.file.as_str(), &leaks.pairs));
-    let unsearched = sets.chain([("itself", &of.duplicates)]).filter(|(_, pairs)| !pairs.is_near_searched);
+    let unsearched = sets
+        .chain([("itself", &of.duplicates)])
+        .filter(|(_, pairs)| !pairs.is_near_searched);
     notes.extend(unsearched.map(|(file, _)| {
         format!("{name}: with {file} only equal rows were looked for: the two are too large, or of different widths")
     }));

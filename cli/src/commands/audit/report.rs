@@ -27,7 +27,10 @@ pub(super) fn markdown(benchmark: &str, dataset: Digest, audited: &Audit) -> Str
 fn set(text: &mut String, of: &SetAudit) {
     let name = &of.set.at.name;
     let (n, n_likely, n_doubts) = (of.set.labels.len(), of.n_likely(), of.doubts().len());
-    let _ = writeln!(text, "\n## {name}\n\n{n} items, {n_likely} likely errors, {n_doubts} labels in doubt.\n");
+    let _ = writeln!(
+        text,
+        "\n## {name}\n\n{n} items, {n_likely} likely errors, {n_doubts} labels in doubt.\n"
+    );
     for sentence in notes(of) {
         let _ = writeln!(text, "- {sentence}");
     }
@@ -38,7 +41,12 @@ fn set(text: &mut String, of: &SetAudit) {
     twice(text, "Rows that are there twice", &of.duplicates, None);
     for leaks in &of.leaks {
         let Leaks { file, pairs, ids } = leaks;
-        twice(text, &format!("Rows that are in `{file}` as well"), pairs, ids.as_deref());
+        twice(
+            text,
+            &format!("Rows that are in `{file}` as well"),
+            pairs,
+            ids.as_deref(),
+        );
     }
     if of.doubts().is_empty() {
         return;
@@ -58,9 +66,18 @@ fn twice(text: &mut String, title: &str, pairs: &Pairs, ids: Option<&[String]>) 
     if n == 0 {
         return;
     }
-    let _ = writeln!(text, "\n### {title}\n\n| row | other | similarity |\n|--:|---|--:|");
-    let exact = pairs.exact.iter().map(|(row, other)| (row, other, "equal".to_owned()));
-    let near = pairs.near.iter().map(|(row, other, similarity)| (row, other, format!("{similarity:.5}")));
+    let _ = writeln!(
+        text,
+        "\n### {title}\n\n| row | other | similarity |\n|--:|---|--:|"
+    );
+    let exact = pairs
+        .exact
+        .iter()
+        .map(|(row, other)| (row, other, "equal".to_owned()));
+    let near = pairs
+        .near
+        .iter()
+        .map(|(row, other, similarity)| (row, other, format!("{similarity:.5}")));
     for (row, other, similarity) in exact.chain(near).take(MAX_PAIRS) {
         let other = ids.map_or_else(|| other.to_string(), |ids| cell(&ids[*other]));
         let _ = writeln!(text, "| {row} | {other} | {similarity} |");
@@ -72,5 +89,8 @@ fn twice(text: &mut String, title: &str, pairs: &Pairs, ids: Option<&[String]>) 
 
 /// A text in a table's cell.
 pub(super) fn cell(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('|', "\\|").replace(['\n', '\r'], " ").replace('<', "&lt;")
+    text.replace('\\', "\\\\")
+        .replace('|', "\\|")
+        .replace(['\n', '\r'], " ")
+        .replace('<', "&lt;")
 }

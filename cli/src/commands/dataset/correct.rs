@@ -77,5 +77,7 @@ const MAX_LISTED: usize = 50;
 fn listed(problems: &[String]) -> Vec<String> {
     let more = problems.len().saturating_sub(MAX_LISTED);
     let listed = problems.iter().take(MAX_LISTED).cloned();
-    listed.chain((more > 0).then(|| format!("and {more} more"))).collect()
+    listed
+        .chain((more > 0).then(|| format!("and {more} more")))
+        .collect()
 }

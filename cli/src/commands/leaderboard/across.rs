@@ -11,7 +11,9 @@ use clap::Args;
 use dataperf::comparison::MAX_ROWS;
 use dataperf::ports::leaderboard::{Board, OPEN_ROUND};
 use dataperf::{Direction, quote};
-use dataperf_numerics::agreement::{Combined, Method, Sensitivity, combine, kendalls_w, left_out, standings, tau_b, weak_entry};
+use dataperf_numerics::agreement::{
+    Combined, Method, Sensitivity, combine, kendalls_w, left_out, standings, tau_b, weak_entry,
+};
 
 use crate::Done;
 use crate::cloud::CloudArgs;
@@ -30,7 +32,11 @@ use crate::registry::descriptor;
 )]
 pub(crate) struct AcrossArgs {
     /// The boards
-    #[arg(value_name = "BENCHMARK/BOARD[/ROUND]", required_unless_present = "scores", conflicts_with = "scores")]
+    #[arg(
+        value_name = "BENCHMARK/BOARD[/ROUND]",
+        required_unless_present = "scores",
+        conflicts_with = "scores"
+    )]
     boards: Vec<String>,
     /// Read the scores from this file instead, as `dataperf leaderboard --format csv` writes it: the columns `benchmark`,
     /// `leaderboard`, `submitter` and `score`
@@ -72,7 +78,9 @@ impl Ranking {
     pub(super) fn worst_weak(&self) -> Option<&(usize, Sensitivity)> {
         let changing = self.weak.iter().filter(|(_, of)| of.largest_change > 0);
         changing.max_by(|(_, a), (_, b)| {
-            a.largest_change.cmp(&b.largest_change).then(a.mean_change.total_cmp(&b.mean_change))
+            a.largest_change
+                .cmp(&b.largest_change)
+                .then(a.mean_change.total_cmp(&b.mean_change))
         })
     }
 
@@ -109,7 +117,8 @@ pub(super) async fn run(args: AcrossArgs, format: Format) -> Result<Done> {
     };
     let across = across(boards)?;
     if let Some(path) = &args.report {
-        fs::write(path, report::markdown(&across)).with_context(|| format!("can't write `{}`", path.display()))?;
+        fs::write(path, report::markdown(&across))
+            .with_context(|| format!("can't write `{}`", path.display()))?;
     }
     report::print(&across, format)?;
     Ok(Done::Fine)
@@ -117,14 +126,21 @@ pub(super) async fn run(args: AcrossArgs, format: Format) -> Result<Done> {
 
 fn across(boards: Vec<Scores>) -> Result<Across> {
     if boards.len() < 2 {
-        bail!("there is {} board, and agreement is between two or more: name another one", boards.len());
+        bail!(
+            "there is {} board, and agreement is between two or more: name another one",
+            boards.len()
+        );
     }
     let of_first = boards[0].of.keys();
-    let common: Vec<String> =
-        of_first.filter(|name| boards.iter().all(|board| board.of.contains_key(*name))).cloned().collect();
+    let common: Vec<String> = of_first
+        .filter(|name| boards.iter().all(|board| board.of.contains_key(*name)))
+        .cloned()
+        .collect();
     if common.len() < 2 {
-        let sizes: Vec<String> =
-            boards.iter().map(|board| format!("{} on {}", board.of.len(), board.name)).collect();
+        let sizes: Vec<String> = boards
+            .iter()
+            .map(|board| format!("{} on {}", board.of.len(), board.name))
+            .collect();
         bail!(
             "{} submitters stand on all of these boards ({}), and a ranking takes two: leave boards out",
             common.len(),
@@ -134,7 +150,10 @@ fn across(boards: Vec<Scores>) -> Result<Across> {
     let mut agreements = Vec::new();
     for one in 0..boards.len() {
         for other in one + 1..boards.len() {
-            let both = boards[one].of.iter().filter_map(|(name, a)| Some((*a, *boards[other].of.get(name)?)));
+            let both = boards[one]
+                .of
+                .iter()
+                .filter_map(|(name, a)| Some((*a, *boards[other].of.get(name)?)));
             let (a, b): (Vec<f64>, Vec<f64>) = both.unzip();
             agreements.push(Agreement {
                 one,
@@ -144,8 +163,10 @@ fn across(boards: Vec<Scores>) -> Result<Across> {
             });
         }
     }
-    let scores: Vec<Vec<f64>> =
-        boards.iter().map(|board| common.iter().map(|name| board.of[name]).collect()).collect();
+    let scores: Vec<Vec<f64>> = boards
+        .iter()
+        .map(|board| common.iter().map(|name| board.of[name]).collect())
+        .collect();
     let rankings = [Method::MeanRank, Method::MeanStandardized].map(|method| ranking(&scores, method));
     Ok(Across {
         w: kendalls_w(&scores.iter().map(Vec::as_slice).collect::<Vec<_>>()),
@@ -161,7 +182,9 @@ fn ranking(scores: &[Vec<f64>], method: Method) -> Ranking {
     let combined = combine(scores, method);
     let n = combined.ranks.len();
     let is_lower_half = |place: &usize| 2 * combined.ranks[*place] > n;
-    let weak = (0..n).filter(is_lower_half).map(|like| (like, weak_entry(scores, method, like)));
+    let weak = (0..n)
+        .filter(is_lower_half)
+        .map(|like| (like, weak_entry(scores, method, like)));
     Ranking {
         method,
         left_out: left_out(scores, method),
@@ -191,7 +214,10 @@ async fn of_cloud(args: &AcrossArgs) -> Result<Vec<Scores>> {
     for text in &args.boards {
         let parts: Vec<&str> = text.split('/').collect();
         let ([benchmark, leaderboard] | [benchmark, leaderboard, _]) = parts[..] else {
-            problems.push(format!("{} is no board: write BENCHMARK/BOARD or BENCHMARK/BOARD/ROUND", quote(text)));
+            problems.push(format!(
+                "{} is no board: write BENCHMARK/BOARD or BENCHMARK/BOARD/ROUND",
+                quote(text)
+            ));
             continue;
         };
         let board = Board {
@@ -201,7 +227,13 @@ async fn of_cloud(args: &AcrossArgs) -> Result<Vec<Scores>> {
         };
         match descriptor(benchmark) {
             Err(error) => problems.push(error.to_string()),
-            Ok(_) if !seen.insert((board.benchmark.clone(), board.leaderboard.clone(), board.round.clone())) => {
+            Ok(_)
+                if !seen.insert((
+                    board.benchmark.clone(),
+                    board.leaderboard.clone(),
+                    board.round.clone(),
+                )) =>
+            {
                 problems.push(format!("{} is named twice: name each board once", quote(text)));
             }
             Ok(hosted) => wanted.push((text.clone(), board, hosted.direction)),
@@ -231,13 +263,21 @@ async fn of_cloud(args: &AcrossArgs) -> Result<Vec<Scores>> {
 /// Boards of a file; all that is wrong with it at once.
 fn of_csv(path: &Path) -> Result<Vec<Scores>> {
     let about = || format!("can't read `{}`", path.display());
-    let mut reader = csv::ReaderBuilder::new().flexible(true).from_path(path).with_context(about)?;
+    let mut reader = csv::ReaderBuilder::new()
+        .flexible(true)
+        .from_path(path)
+        .with_context(about)?;
     let header = reader.headers().with_context(about)?.clone();
     let place = |name: &str| {
-        header.iter().position(|column| column.trim().trim_start_matches('\u{feff}') == name)
+        header
+            .iter()
+            .position(|column| column.trim().trim_start_matches('\u{feff}') == name)
     };
     let required = ["benchmark", "leaderboard", "submitter", "score"];
-    let missing: Vec<&str> = required.into_iter().filter(|name| place(name).is_none()).collect();
+    let missing: Vec<&str> = required
+        .into_iter()
+        .filter(|name| place(name).is_none())
+        .collect();
     if !missing.is_empty() {
         bail!(
             "`{}` has no column `{}`: `dataperf leaderboard --format csv` writes such files",
@@ -256,29 +296,59 @@ fn of_csv(path: &Path) -> Result<Vec<Scores>> {
             }
         };
         let line = record.position().map_or(0, csv::Position::line);
-        let field = |name: &str| place(name).and_then(|place| record.get(place)).map_or("", str::trim);
-        if ["is_baseline", "is_of_other_dataset"].iter().any(|flag| field(flag) == "true") {
+        let field = |name: &str| {
+            place(name)
+                .and_then(|place| record.get(place))
+                .map_or("", str::trim)
+        };
+        if ["is_baseline", "is_of_other_dataset"]
+            .iter()
+            .any(|flag| field(flag) == "true")
+        {
             continue;
         }
         let hosted = descriptor(field("benchmark"));
-        let score = field("score").parse::<f64>().ok().filter(|score| score.is_finite());
-        let empty: Vec<&str> = ["leaderboard", "submitter"].into_iter().filter(|name| field(name).is_empty()).collect();
+        let score = field("score")
+            .parse::<f64>()
+            .ok()
+            .filter(|score| score.is_finite());
+        let empty: Vec<&str> = ["leaderboard", "submitter"]
+            .into_iter()
+            .filter(|name| field(name).is_empty())
+            .collect();
         match (&hosted, score) {
             (Ok(hosted), Some(score)) if empty.is_empty() => {
                 let round = field("round");
-                let rest = if [OPEN_ROUND, ""].contains(&round) { String::new() } else { format!("/{round}") };
+                let rest = if [OPEN_ROUND, ""].contains(&round) {
+                    String::new()
+                } else {
+                    format!("/{round}")
+                };
                 let name = format!("{}/{}{rest}", hosted.id, field("leaderboard"));
-                let number = boards.iter().position(|board| board.name == name).unwrap_or_else(|| {
-                    boards.push(Scores { name, of: BTreeMap::new() });
-                    boards.len() - 1
-                });
-                keep(&mut boards[number].of, field("submitter"), goodness(score, hosted.direction));
+                let number = boards
+                    .iter()
+                    .position(|board| board.name == name)
+                    .unwrap_or_else(|| {
+                        boards.push(Scores {
+                            name,
+                            of: BTreeMap::new(),
+                        });
+                        boards.len() - 1
+                    });
+                keep(
+                    &mut boards[number].of,
+                    field("submitter"),
+                    goodness(score, hosted.direction),
+                );
             }
             _ => {
                 problems.extend(hosted.err().map(|error| format!("line {line}: {error}")));
                 problems.extend(empty.iter().map(|name| format!("line {line}: it has no {name}")));
                 if score.is_none() {
-                    problems.push(format!("line {line}: the score {} is no finite number", quote(field("score"))));
+                    problems.push(format!(
+                        "line {line}: the score {} is no finite number",
+                        quote(field("score"))
+                    ));
                 }
             }
         }
@@ -287,7 +357,11 @@ fn of_csv(path: &Path) -> Result<Vec<Scores>> {
         let more = problems.len().saturating_sub(MAX_LISTED);
         problems.truncate(MAX_LISTED);
         problems.extend((more > 0).then(|| format!("and {more} more")));
-        bail!("`{}` can't be used\n  - {}", path.display(), problems.join("\n  - "));
+        bail!(
+            "`{}` can't be used\n  - {}",
+            path.display(),
+            problems.join("\n  - ")
+        );
     }
     Ok(boards)
 }

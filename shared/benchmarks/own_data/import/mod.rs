@@ -29,8 +29,8 @@ use self::examples::ExpectedColumns;
 use self::problems::{Problems, within};
 use self::source::{Opened, Source};
 use self::yaml::{At, Node};
-use dataperf_datasets::DatasetWriter;
 use dataperf::frozen::Manifest;
+use dataperf_datasets::DatasetWriter;
 use dataperf_datasets::ImportError;
 use dataperf_datasets::labelled::{IdsAt, LabelledAt, LabelsAt, RowsAt};
 
@@ -239,7 +239,11 @@ fn labelled_sets(manifest: &Manifest, classes: &[String], training: &[&str]) -> 
             .map(|table| rows(table))
             .collect(),
     };
-    [EVAL, PUBLIC_EVAL].iter().filter(|table| is_there(table)).map(set).collect()
+    [EVAL, PUBLIC_EVAL]
+        .iter()
+        .filter(|table| is_there(table))
+        .map(set)
+        .collect()
 }
 
 /// The parameters as the manifest has them.

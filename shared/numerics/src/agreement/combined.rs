@@ -45,7 +45,10 @@ const TOLERANCE: f64 = 1e-12;
 /// If the lengths differ.
 pub fn combine(boards: &[Vec<f64>], method: Method) -> Combined {
     let n = boards.first().map_or(0, Vec::len);
-    assert!(boards.iter().all(|board| board.len() == n), "all boards rank the same entries");
+    assert!(
+        boards.iter().all(|board| board.len() == n),
+        "all boards rank the same entries"
+    );
     let columns: Vec<Vec<f64>> = boards
         .iter()
         .map(|board| match method {
@@ -59,7 +62,12 @@ pub fn combine(boards: &[Vec<f64>], method: Method) -> Combined {
         Method::MeanRank => other - one,
         Method::MeanStandardized => one - other,
     };
-    let rank = |value: &f64| 1 + values.iter().filter(|other| better_by(**other, *value) > TOLERANCE).count();
+    let rank = |value: &f64| {
+        1 + values
+            .iter()
+            .filter(|other| better_by(**other, *value) > TOLERANCE)
+            .count()
+    };
     Combined {
         ranks: values.iter().map(rank).collect(),
         values,
@@ -126,7 +134,12 @@ pub fn weak_entry(boards: &[Vec<f64>], method: Method, like: usize) -> Sensitivi
 
 impl Sensitivity {
     fn between(before: &[usize], ranks: Vec<usize>) -> Self {
-        let changes = || before.iter().zip(&ranks).map(|(before, after)| before.abs_diff(*after));
+        let changes = || {
+            before
+                .iter()
+                .zip(&ranks)
+                .map(|(before, after)| before.abs_diff(*after))
+        };
         let floats = |ranks: &[usize]| ranks.iter().map(|&rank| rank as f64).collect::<Vec<f64>>();
         Self {
             mean_change: changes().sum::<usize>() as f64 / before.len().max(1) as f64,
@@ -150,7 +163,10 @@ mod tests {
     #[test]
     fn ranks_and_standardized_scores_may_differ() {
         let by_rank = combine(&boards(), Method::MeanRank);
-        assert_eq!((by_rank.values, by_rank.ranks), (vec![2.0, 1.5, 2.5], vec![2, 1, 3]));
+        assert_eq!(
+            (by_rank.values, by_rank.ranks),
+            (vec![2.0, 1.5, 2.5], vec![2, 1, 3])
+        );
         let far = vec![vec![10.0, 1.0, 0.9, 0.8], vec![0.3, 0.4, 0.29, 0.1]];
         assert_eq!(combine(&far, Method::MeanRank).ranks, [1, 1, 3, 4]);
         let by_score = combine(&far, Method::MeanStandardized);
@@ -171,7 +187,10 @@ mod tests {
         let left_out = left_out(&boards(), Method::MeanRank);
         assert_eq!(left_out[0].ranks, [3, 1, 2]);
         assert_eq!(left_out[1].ranks, [1, 2, 3]);
-        assert_eq!((left_out[1].largest_change, left_out[1].mean_change), (1, 2.0 / 3.0));
+        assert_eq!(
+            (left_out[1].largest_change, left_out[1].mean_change),
+            (1, 2.0 / 3.0)
+        );
         assert!(super::left_out(&boards()[..1], Method::MeanRank).is_empty());
     }
 

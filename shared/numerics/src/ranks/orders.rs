@@ -21,7 +21,9 @@ pub fn sure_orders(
             let better = field.sure(one, pairs, Side::Better).into_iter();
             let worse = field.sure(one, pairs, Side::Worse).into_iter();
             let better = better.map(move |other| (other as usize, one));
-            better.chain(worse.map(move |other| (one, other as usize))).collect::<Vec<_>>()
+            better
+                .chain(worse.map(move |other| (one, other as usize)))
+                .collect::<Vec<_>>()
         };
         tile.iter().zip(&all).flat_map(of_entry).collect::<Vec<_>>()
     };
@@ -42,7 +44,9 @@ mod tests {
     fn orders_are_those_that_the_intervals_count() {
         let truth = vec![0_u8; 400];
         let answers = [380, 300, 299, 150].map(|n_right| {
-            (0..400).map(|item| u8::from((item * 7) % 400 >= n_right)).collect::<Vec<u8>>()
+            (0..400)
+                .map(|item| u8::from((item * 7) % 400 >= n_right))
+                .collect::<Vec<u8>>()
         });
         let resampler = Resampler::of_items(&truth, None, [5; 32]);
         let deviations = answers.each_ref().map(|answers| {
@@ -65,8 +69,10 @@ mod tests {
             .collect();
         let orders = sure_orders(&entries, &|_, _, _| usize::MAX);
         assert_eq!(orders, [(0, 1), (0, 2), (0, 3), (1, 3), (2, 3)]);
-        let ranks: Vec<(u32, u32)> =
-            compare(&entries, &|_, _, _| usize::MAX).iter().map(|of| (of.first, of.last)).collect();
+        let ranks: Vec<(u32, u32)> = compare(&entries, &|_, _, _| usize::MAX)
+            .iter()
+            .map(|of| (of.first, of.last))
+            .collect();
         assert_eq!(ranks, [(1, 1), (2, 3), (2, 3), (4, 4)]);
         assert!(sure_orders(&entries, &|_, _, _| 5).is_empty());
         assert!(sure_orders(&[], &|_, _, _| 0).is_empty());
