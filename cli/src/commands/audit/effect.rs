@@ -1,5 +1,7 @@
 //! `dataperf audit effect`: standing submissions on two versions of a data set.
 
+mod candidates;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,21 +9,21 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use bytes::Bytes;
 use clap::Args;
-use dataperf::comparison::MAX_ROWS;
 use dataperf::dataset::{Dataset, Integrity};
 use dataperf::effect::{Effect, OnBoth};
 use dataperf::evaluate::{Evaluated, gather};
-use dataperf::evidence::{Evidence, MAX_EVIDENCE_BYTES, Provenance, Weights};
+use dataperf::evidence::{Evidence, Provenance, Weights};
 use dataperf::frozen::Manifest;
 use dataperf::ports::bucket::{Bucket, Got};
-use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
+use dataperf::ports::leaderboard::{Board, OPEN_ROUND};
 use dataperf::replicates::{HEAD_BYTES, Replicates};
-use dataperf::{Benchmark, Digest, Direction, Upload};
+use dataperf::{Benchmark, Digest, Direction};
 use dataperf_aws::S3Bucket;
 use dataperf_datasets::{DirectoryBucket, Import};
 use dataperf_numerics::agreement::share_interval;
 use serde::Serialize;
 
+use self::candidates::{Candidate, Source, candidates_in, candidates_of};
 use super::effect_report;
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
@@ -59,24 +61,6 @@ pub(crate) struct EffectArgs {
     report: Option<PathBuf>,
     #[command(flatten)]
     cloud: CloudArgs,
-}
-
-/// A submission that is to be scored on both versions.
-pub(crate) struct Candidate {
-    name: String,
-    submission: Option<String>,
-    is_baseline: bool,
-    /// The score that stands on the board.
-    recorded: Option<f64>,
-    /// What the function has kept of it.
-    kept: Option<Bytes>,
-    artifact: Source,
-}
-
-/// Where an artifact is.
-enum Source {
-    File(PathBuf),
-    Uploaded(Upload),
 }
 
 /// How many labels of an eval set differ.
@@ -209,125 +193,6 @@ async fn gathered(
         n_from_evidence,
         left_out: [left_out, refused].concat(),
     })
-}
-
-/// The artifacts of a folder, `SUBMITTER/FILE`.
-fn candidates_in(folder: &Path) -> Result<Vec<Candidate>> {
-    let about = |path: &Path| format!("can't list `{}`", path.display());
-    let listed = |path: &Path| -> Result<Vec<PathBuf>> {
-        let entries = fs::read_dir(path).with_context(|| about(path))?;
-        let mut paths = entries
-            .map(|entry| entry.map(|entry| entry.path()))
-            .collect::<Result<Vec<_>, _>>()
-            .with_context(|| about(path))?;
-        paths.retain(|path| {
-            path.file_name()
-                .is_some_and(|name| !name.to_string_lossy().starts_with('.'))
-        });
-        paths.sort();
-        Ok(paths)
-    };
-    let mut candidates = Vec::new();
-    for submitter in listed(folder)?.into_iter().filter(|path| path.is_dir()) {
-        let name = |path: &Path| {
-            path.file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned()
-        };
-        let files: Vec<PathBuf> = listed(&submitter)?
-            .into_iter()
-            .filter(|path| path.is_file())
-            .collect();
-        for file in &files {
-            let of = name(&submitter);
-            candidates.push(Candidate {
-                is_baseline: of.starts_with(dataperf::challenge::BASELINE_PREFIX),
-                name: if files.len() == 1 {
-                    of
-                } else {
-                    format!("{of}/{}", name(file))
-                },
-                submission: None,
-                recorded: None,
-                kept: None,
-                artifact: Source::File(file.clone()),
-            });
-        }
-    }
-    if candidates.is_empty() {
-        bail!(
-            "`{}` has no submissions: a folder for each submitter is expected, with artifacts in it",
-            folder.display()
-        );
-    }
-    Ok(candidates)
-}
-
-/// What stands on a board, and what of it can't be compared.
-async fn candidates_of(
-    cloud: &Cloud,
-    board: &Board,
-    dataset: Digest,
-) -> Result<(Vec<Candidate>, Vec<LeftOut>)> {
-    let (table, results) = (cloud.leaderboards(), cloud.results());
-    let rows = table.top(board, MAX_ROWS).await?;
-    if rows.is_empty() {
-        bail!(
-            "nothing stands on the board `{}` of {} in the round `{}`",
-            board.leaderboard,
-            board.benchmark,
-            board.round
-        );
-    }
-    let bar = progress::counting(rows.len() as u64, "reading evidence");
-    let (mut candidates, mut left_out) = (Vec::new(), Vec::new());
-    let mut names = std::collections::BTreeMap::<String, usize>::new();
-    rows.iter()
-        .for_each(|row| *names.entry(row.entry.submitter.clone()).or_default() += 1);
-    for row in rows {
-        bar.inc(1);
-        let entry = row.entry;
-        let name = match names[&entry.submitter] {
-            1 => entry.submitter.clone(),
-            _ => format!(
-                "{}/{}",
-                entry.submitter,
-                &entry.id.as_str()[..8.min(entry.id.as_str().len())]
-            ),
-        };
-        if entry.dataset != Some(dataset) {
-            let why = entry
-                .dataset
-                .map_or("an unnamed data set".to_owned(), |dataset| dataset.to_string());
-            left_out.push(LeftOut {
-                name,
-                why: format!("it is scored with {why}"),
-            });
-            continue;
-        }
-        let known = table.submission(&board.benchmark, &entry.id).await?;
-        let Some(upload) = known.map(|known| known.upload) else {
-            continue;
-        };
-        let max_bytes = (HEAD_BYTES + 2 * MAX_EVIDENCE_BYTES) as u64;
-        let kept = results
-            .get(&Replicates::key(&board.benchmark, &entry.id), None, max_bytes)
-            .await?;
-        candidates.push(Candidate {
-            name,
-            submission: Some(entry.id.as_str().to_owned()),
-            is_baseline: entry.is_baseline,
-            recorded: entry.score,
-            kept: match kept {
-                Got::Object(object) => Some(object.bytes),
-                Got::Missing | Got::TooLarge { .. } => None,
-            },
-            artifact: Source::Uploaded(upload),
-        });
-    }
-    bar.finish_and_clear();
-    Ok((candidates, left_out))
 }
 
 /// Scores candidates on both versions.

@@ -13,7 +13,7 @@ use crate::own_data::{EVAL, PUBLIC_EVAL, ScoreMetric, Scoring};
 use dataperf::Benchmark;
 use dataperf::Rejection;
 use dataperf::dataset::{Dataset, DatasetError};
-use dataperf::frozen::Dtype;
+use dataperf::frozen::{Dtype, FrozenError, Manifest};
 use dataperf::ports::bucket::Bucket;
 use dataperf_numerics::network::SIDES;
 
@@ -24,7 +24,6 @@ use super::problems::{MAX_OF_FILE, Problems, within};
 use super::yaml::{At, Value};
 use super::{Evals, freeze_picture, labelled_sets, members, parquet_set, read, refused, to_json};
 use crate::own_data::curation::numerals::zip_of_images;
-use dataperf::frozen::{FrozenError, Manifest};
 use dataperf_datasets::labelled::LabelledAt;
 use dataperf_datasets::{DatasetWriter, Planned};
 use dataperf_datasets::{Import, ImportError, Progress};
