@@ -302,6 +302,8 @@ fn functions_import_nothing_and_have_no_baselines() {
             "parquet",
             "serde-saphyr",
             "smartcore",
+            "linfa",
+            "dataperf-audit",
             "dataperf-datasets",
             "dataperf-baselines",
         ] {

@@ -54,6 +54,8 @@ enum Command {
     /// Make, describe and publish frozen data sets
     #[command(subcommand)]
     Dataset(commands::dataset::DatasetCommand),
+    /// Find labels of an eval set that are in doubt, and what correcting them does to the ranks
+    Audit(commands::audit::AuditArgs),
     /// Make the paper's baselines, list them, or submit them as marked rows
     Baseline(commands::baseline::BaselineArgs),
     /// Check, publish, show and remove challenges: rounds, limits and rankings
@@ -162,6 +164,7 @@ async fn run(cli: Cli) -> anyhow::Result<Done> {
         Command::Validate(args) => commands::score::validate(args, format).await,
         Command::Verify(args) => commands::verify::run(args, format).await,
         Command::Dataset(command) => commands::dataset::run(command, format).await,
+        Command::Audit(args) => commands::audit::run(args, format).await,
         Command::Baseline(args) => commands::baseline::run(args, format).await,
         Command::Submit(args) => commands::submit::run(args, format).await,
         Command::Submitter(command) => commands::submitter::run(command, format).await,

@@ -6,9 +6,11 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use dataperf::dataset::{Dataset, DatasetError};
+use dataperf::frozen::Manifest;
 pub use dataperf::progress::{Progress, Silent};
 use dataperf::{Benchmark, Digest};
 
+use crate::labelled::LabelledAt;
 use crate::writer::DatasetWriter;
 
 /// Why a directory can't be imported. Nothing is left behind.
@@ -134,6 +136,12 @@ pub trait Import: Benchmark {
         writer: &mut DatasetWriter,
         progress: &dyn Progress,
     ) -> Result<serde_json::Value, ImportError>;
+
+    /// The eval sets with their labels, for audits and corrections: those of a data set, or of what participants have of it.
+    ///
+    /// # Errors
+    /// [`FrozenError`](dataperf::frozen::FrozenError) when the manifest's parameters are not this benchmark's.
+    fn labelled(manifest: &Manifest) -> Result<Vec<LabelledAt>, dataperf::frozen::FrozenError>;
 
     /// An artifact that obeys a board's rules and takes as long to score as any, where the benchmark can make one: so that a
     /// data set is tried before it is published.

@@ -2,17 +2,23 @@
 //!
 //! A benchmark's importer is in the benchmark's own folder and implements [`Import`].
 
+mod correct;
 mod directory;
 pub mod embeddings;
 mod import;
+pub mod labelled;
+pub mod near;
 pub mod npy;
 mod parquet_columns;
 mod public;
 mod spool;
+mod verdicts;
 mod writer;
 
+pub use correct::correct;
 pub use directory::DirectoryBucket;
 pub use import::{Import, ImportError, Progress, Silent, import, named, text_if_there};
 pub use public::{export_kit, export_public};
 pub use spool::Spool;
+pub use verdicts::{Edit, Verdicts, WORK_LIST_COLUMNS};
 pub use writer::{DatasetWriter, Hashing, Planned};

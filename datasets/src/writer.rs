@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use dataperf::Digest;
 use dataperf::frozen::{
-    Dtype, FORMAT, FileEntry, FrozenError, MANIFEST, Manifest, ROW_DIGESTS, TensorEntry, is_within,
-    row_digest, row_digests_file,
+    Corrected, Dtype, FORMAT, FileEntry, FrozenError, MANIFEST, Manifest, ROW_DIGESTS, TensorEntry,
+    is_within, row_digest, row_digests_file,
 };
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
@@ -136,6 +136,19 @@ impl DatasetWriter {
             return Err(FrozenError::damaged(path, "its digest is another than the manifest's").into());
         }
         self.files.insert(path.to_owned(), entry.clone());
+        Ok(())
+    }
+
+    /// Writes a file that has been added anew, with other bytes and the same tensors.
+    ///
+    /// # Errors
+    /// As [`copy`](Self::copy).
+    pub(crate) fn replace(&mut self, path: &str, bytes: &[u8]) -> Result<(), ImportError> {
+        let before = self.files.get(path).map(|entry| entry.tensors.clone());
+        self.copy(path, bytes)?;
+        if let (Some(tensors), Some(entry)) = (before, self.files.get_mut(path)) {
+            entry.tensors = tensors;
+        }
         Ok(())
     }
 
@@ -281,11 +294,22 @@ impl DatasetWriter {
     /// # Errors
     /// [`ImportError::Occupied`] when something else is there; [`ImportError::Io`].
     pub fn finish(self, benchmark: &str, parameters: serde_json::Value) -> Result<Digest, ImportError> {
+        self.finish_corrected(benchmark, parameters, None)
+    }
+
+    /// [`finish`](Self::finish), saying what the data set is a correction of.
+    pub(crate) fn finish_corrected(
+        self,
+        benchmark: &str,
+        parameters: serde_json::Value,
+        corrected: Option<Corrected>,
+    ) -> Result<Digest, ImportError> {
         let manifest = Manifest {
             format: FORMAT.into(),
             benchmark: benchmark.into(),
             parameters,
             files: self.files,
+            corrected,
         };
         let bytes = manifest.to_bytes()?;
         let digest = Digest::of(&bytes);

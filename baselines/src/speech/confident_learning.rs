@@ -1,149 +1,17 @@
-//! Confident learning: which labels are in doubt, by what a model that has not seen them says.
-//!
-//! # Source
-//! Northcutt, Jiang and Chuang, "Confident learning: estimating uncertainty in dataset labels", JAIR 70 (2021), with
-//! the choices of cleanlab 2.7's `CleanLearning`: prune by noise rate, ten examples kept in every class, doubts that
-//! the model does not share withdrawn.
+//! Confident learning as cleanlab 2.7's `CleanLearning` does it.
 
-use ndarray::{Array2, ArrayView2};
+use dataperf_numerics::confident_learning;
+use ndarray::ArrayView2;
 
-/// Fewer rows of a class are never flagged, and as many are counted as right.
-const MIN_OF_CLASS: f64 = 10.0;
-/// What counts as equal among probabilities.
-const TOLERANCE: f64 = 1e-6;
+pub use confident_learning::label_quality;
 
-/// Whether each row's label is likely wrong, `(n_rows,)`.
-///
-/// # Shapes and units
-/// `labels`: `(n_rows,)` class numbers; `probabilities`: `(n_rows, n_classes)`, out of sample.
+/// `CleanLearning` keeps so many rows of each class.
+const MIN_OF_CLASS: usize = 10;
+
+/// Whether each row's label is likely wrong, `(n_rows,)`: [`confident_learning::flagged`] with ten rows of each class kept.
 ///
 /// # Panics
-/// If a label is not below `n_classes`.
+/// If a label is not below the number of classes.
 pub fn flagged(labels: &[usize], probabilities: ArrayView2<f64>) -> Vec<bool> {
-    let n_classes = probabilities.ncols();
-    let n_wrong = n_wrong(labels, probabilities);
-    let mut flags = vec![false; labels.len()];
-    for given in 0..n_classes {
-        let rows: Vec<usize> = (0..labels.len()).filter(|&row| labels[row] == given).collect();
-        if rows.len() as f64 <= MIN_OF_CLASS {
-            continue;
-        }
-        for actual in (0..n_classes).filter(|&actual| actual != given) {
-            let margin = |row: usize| probabilities[[row, actual]] - probabilities[[row, given]];
-            let mut order = rows.clone();
-            order.sort_by(|&a, &b| margin(b).total_cmp(&margin(a)));
-            order.truncate(n_wrong[[given, actual]]);
-            for row in order {
-                flags[row] = true;
-            }
-        }
-    }
-    for (row, flag) in flags.iter_mut().enumerate() {
-        let agrees = |class: usize| {
-            let own = probabilities[[row, labels[row]]] + TOLERANCE;
-            let other = probabilities[[row, class]];
-            // the first one of equals is the model's choice
-            other < own || (other <= own && class > labels[row])
-        };
-        let others = (0..n_classes).filter(|&class| class != labels[row]);
-        *flag &= !others.into_iter().all(agrees);
-    }
-    flags
-}
-
-/// How far each label can be trusted, `(n_rows,)` in `[0, 1]`: its probability, less what is usual for its class.
-///
-/// # Panics
-/// If a label is not below `n_classes`.
-pub fn label_quality(labels: &[usize], probabilities: ArrayView2<f64>) -> Vec<f64> {
-    let usual = thresholds(labels, probabilities);
-    let largest = usual.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let quality = |(row, &label): (usize, &usize)| {
-        let shifted = |class: usize| probabilities[[row, class]] - usual[class] + largest;
-        let sum: f64 = (0..usual.len()).map(shifted).sum();
-        shifted(label) / sum
-    };
-    labels.iter().enumerate().map(quality).collect()
-}
-
-/// The mean probability of a class among the rows that have its label; no row reaches that of a class without any.
-fn thresholds(labels: &[usize], probabilities: ArrayView2<f64>) -> Vec<f64> {
-    let threshold = |class: usize| {
-        let of_class = || labels.iter().enumerate().filter(|(_, label)| **label == class);
-        let n = of_class().count();
-        if n == 0 {
-            return 2.0;
-        }
-        let sum: f64 = of_class().map(|(row, _)| probabilities[[row, class]]).sum();
-        (sum / n as f64).max(2.0 * TOLERANCE)
-    };
-    (0..probabilities.ncols()).map(threshold).collect()
-}
-
-/// How many rows of each label, `(given, actual)`, are estimated to belong to another class.
-fn n_wrong(labels: &[usize], probabilities: ArrayView2<f64>) -> Array2<usize> {
-    let joint = calibrated(confident_joint(labels, probabilities), labels);
-    let n_classes = joint.nrows();
-    let mut n_wrong = Array2::zeros(joint.dim());
-    for given in 0..n_classes {
-        let n_right = joint[[given, given]];
-        let n_nonzero = joint.row(given).iter().filter(|&&n| n != 0.0).count();
-        let less = (n_right.max(MIN_OF_CLASS) - n_right) / (n_nonzero as f64 - 1.0).max(1.0);
-        for actual in (0..n_classes).filter(|&actual| actual != given) {
-            n_wrong[[given, actual]] = (joint[[given, actual]] - less).max(0.0) as usize;
-        }
-    }
-    n_wrong
-}
-
-/// Counts rows by label and by the class that they belong to with confidence: the only one, or the likeliest, whose
-/// probability reaches its threshold.
-fn confident_joint(labels: &[usize], probabilities: ArrayView2<f64>) -> Array2<f64> {
-    let thresholds = thresholds(labels, probabilities);
-    let n_classes = thresholds.len();
-    let mut joint = Array2::zeros((n_classes, n_classes));
-    for (&label, row) in labels.iter().zip(probabilities.outer_iter()) {
-        let confident: Vec<usize> = (0..n_classes)
-            .filter(|&class| row[class] >= thresholds[class] - TOLERANCE)
-            .collect();
-        let likeliest =
-            || (1..n_classes).fold(0, |best, class| if row[class] > row[best] { class } else { best });
-        match confident[..] {
-            [] => {}
-            [only] => joint[[label, only]] += 1.0,
-            _ => joint[[label, likeliest()]] += 1.0,
-        }
-    }
-    joint.diag_mut().mapv_inplace(|n: f64| n.max(1.0));
-    joint
-}
-
-/// Scales each row to the number of rows that have its label, in whole numbers.
-fn calibrated(mut joint: Array2<f64>, labels: &[usize]) -> Array2<f64> {
-    for (label, mut row) in joint.outer_iter_mut().enumerate() {
-        let n = labels.iter().filter(|&&found| found == label).count() as f64;
-        let sum = row.sum();
-        row.mapv_inplace(|count| count / sum * n);
-    }
-    let (sum, n) = (joint.sum(), labels.len() as f64);
-    for mut row in joint.outer_iter_mut() {
-        let scaled: Vec<f64> = row.iter().map(|count| count / sum * n).collect();
-        row.assign(&ndarray::aview1(&rounded(&scaled)));
-    }
-    joint
-}
-
-/// Rounds to whole numbers that keep the sum: what is missing goes to those that rounding took most from.
-fn rounded(exact: &[f64]) -> Vec<f64> {
-    let mut whole: Vec<f64> = exact.iter().map(|value| value.round_ties_even()).collect();
-    let missing = exact.iter().sum::<f64>().round_ties_even() - whole.iter().sum::<f64>();
-    let mut order: Vec<usize> = (0..exact.len()).collect();
-    order.sort_by(|&a, &b| (exact[a] - whole[a]).total_cmp(&(exact[b] - whole[b])));
-    if missing > 0.0 {
-        order.reverse();
-    }
-    for &idx in order.iter().take(missing.abs() as usize) {
-        whole[idx] += missing.signum();
-    }
-    whole
+    confident_learning::flagged(labels, probabilities, MIN_OF_CLASS)
 }

@@ -1,5 +1,6 @@
 //! `dataperf dataset`: make, describe, verify, fetch and publish frozen data sets.
 
+mod correct;
 mod fetch;
 mod in_force;
 mod objects;
@@ -44,6 +45,8 @@ pub(crate) enum DatasetCommand {
     Show(ShowArgs),
     /// Compare every file of a frozen data set with its manifest
     Verify(VerifyArgs),
+    /// Make a new data set of one whose eval labels people have corrected
+    Correct(correct::CorrectArgs),
     /// Upload a frozen data set and put its boards in force
     Publish(publish::PublishArgs),
     /// The boards that are in force, each with its data set
@@ -67,6 +70,7 @@ pub(crate) async fn run(command: DatasetCommand, format: Format) -> Result<Done>
             public: Some(out),
         }) => export(&directory, &out, format).await,
         DatasetCommand::Verify(args) => verify(&args.directory, format),
+        DatasetCommand::Correct(args) => correct::run(&args, format).await,
         DatasetCommand::Publish(args) => publish::run(args, format).await,
         DatasetCommand::List(args) => in_force::list(args, format).await,
         DatasetCommand::Retire(args) => in_force::retire(args, format).await,
@@ -177,10 +181,17 @@ fn show(directory: &Path, format: Format) -> Result<Done> {
         print_json(&json!({
             "dataset": digest, "benchmark": manifest.benchmark, "directory": directory,
             "leaderboards": boards, "parameters": manifest.parameters, "files": manifest.files,
+            "corrected": manifest.corrected,
         }))?;
         return Ok(Done::Fine);
     }
     println!("{} in `{}`\n{digest}", manifest.benchmark, directory.display());
+    if let Some(corrected) = &manifest.corrected {
+        println!(
+            "corrected: {} labels of {}, of {} that somebody has looked at; `{}` has every edit",
+            corrected.n_edits, corrected.parent, corrected.n_reviewed, corrected.edits
+        );
+    }
     let mut leaderboards = table(&["leaderboard", "about"]);
     for board in &boards {
         leaderboards.add_row([&board.name, &board.about]);

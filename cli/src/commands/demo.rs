@@ -18,6 +18,7 @@ use serde_json::json;
 
 use super::baseline::{MakeBaseline, Methods, make_into};
 use super::dataset::{ImportSource, Switch, leaderboards, open, publish};
+use super::demo_integrity;
 use super::leaderboard::{Shown, boards, document, print};
 use super::local::{FunctionArgs, config, organizer_token, start, with_token};
 use super::submit::{receipt, upload};
@@ -37,21 +38,23 @@ const POLL: Duration = Duration::from_millis(250);
     after_help = "The demo imports the shipped data sets, starts S3, DynamoDB and the functions on free ports, drops good and bad \
     submissions into the bucket, the baselines of each benchmark among them, and prints what became of them. Nothing leaves this machine.\n\n\
     `dataperf demo curation` draws 3,570 Roman numerals instead, publishes a contest on them, and submits its baselines. It trains \
-    the network 15 times: a few minutes of four cores."
+    the network 15 times: a few minutes of four cores.\n\n\
+    `dataperf demo integrity` makes a twentieth of an eval set's labels wrong, has twelve submissions scored with them, audits the \
+    eval set, puts right what the audit doubts, and shows whose rank changes."
 )]
 pub(crate) struct DemoArgs {
-    /// Another demo: of `curation`, on images of Roman numerals
-    #[arg(value_parser = [Curation::ID], conflicts_with = "data")]
+    /// Another demo: of `curation`, on images of Roman numerals, or `integrity`, on wrong labels in an eval set
+    #[arg(value_parser = [Curation::ID, demo_integrity::NAME])]
     of: Option<String>,
     /// The demo data's directory; by default the one that ships with the project
     #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
+    pub(super) data: Option<PathBuf>,
     /// Keep the demo's cloud in this directory, new or empty, to look into it or to start `dataperf local` on it
     #[arg(long, value_name = "DIR")]
-    data_dir: Option<PathBuf>,
+    pub(super) data_dir: Option<PathBuf>,
     /// Go on running after the leaderboards are printed, until Ctrl-C
     #[arg(long)]
-    keep_running: bool,
+    pub(super) keep_running: bool,
 }
 
 /// A submission of the demo: a file in `submissions/LEADERBOARD/SUBMITTER/`.
@@ -79,6 +82,15 @@ struct Outcome {
 }
 
 pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
+    if args.of.as_deref() == Some(demo_integrity::NAME) {
+        return demo_integrity::run(args, format).await;
+    }
+    if args.of.is_some() && args.data.is_some() {
+        bail!(
+            "`dataperf demo {}` draws its data: leave `--data` out",
+            Curation::ID
+        );
+    }
     let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
     let data = match (args.of, args.data) {
         (Some(_), _) => drawn_data(&scratch.path().join("drawn"))?,
@@ -170,7 +182,7 @@ pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
 }
 
 /// Puts a challenge without rounds in force: the demo's data ships with the project, labels and all, so nothing is withheld.
-async fn show_everything(cloud: &Cloud, benchmark: &str) -> Result<()> {
+pub(super) async fn show_everything(cloud: &Cloud, benchmark: &str) -> Result<()> {
     let document =
         json!({ "schema": 1, "title": "Demo", "feedback": "full", "benchmarks": { benchmark: {} } });
     let challenges =
@@ -192,7 +204,7 @@ fn drawn_data(directory: &Path) -> Result<PathBuf> {
 }
 
 /// `demo/` of the project: beside the working directory, or above this program.
-fn shipped_data() -> Result<PathBuf> {
+pub(super) fn shipped_data() -> Result<PathBuf> {
     let program = std::env::current_exe()?;
     let above = program.ancestors().map(|directory| directory.join("demo"));
     let mut candidates = std::iter::once(PathBuf::from("demo")).chain(above);
@@ -346,7 +358,7 @@ fn surprise(outcome: &Outcome) -> Option<String> {
 const COMPARED_WITHIN: Duration = Duration::from_secs(10);
 
 /// Waits until the rows of all boards have been compared.
-async fn compared(cloud: &Cloud, shown: &[&str]) -> Result<()> {
+pub(super) async fn compared(cloud: &Cloud, shown: &[&str]) -> Result<()> {
     let until = Instant::now() + COMPARED_WITHIN;
     while Instant::now() < until {
         let mut is_compared = true;
@@ -410,7 +422,7 @@ async fn print_outcomes_json(
     print_json(&document)
 }
 
-async fn print_next_steps(
+pub(super) async fn print_next_steps(
     local: &dataperf_local::LocalCloud,
     runs_on: bool,
     kept: Option<&Path>,

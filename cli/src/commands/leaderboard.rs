@@ -1,13 +1,15 @@
 //! `dataperf leaderboard`: who leads.
 
+mod across;
+
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write as _};
 use std::pin::pin;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use clap::Args;
 use clap::builder::PossibleValuesParser;
+use clap::{Args, Subcommand};
 use dataperf::challenge::Challenge;
 use dataperf::comparison::{CONFIDENCE, Line, Read as Comparison, Summary};
 use dataperf::dataset::DatasetError;
@@ -25,14 +27,18 @@ use crate::registry::descriptor;
 
 #[derive(Debug, Args)]
 #[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
     after_help = "Examples:\n  dataperf leaderboard speech-selection en-25 --local\n  \
     dataperf leaderboard speech-selection --watch --local                 again whenever it has changed\n  \
     dataperf leaderboard speech-selection en-25 --round 2026-spring --format csv --local > spring.csv"
 )]
 pub(crate) struct LeaderboardArgs {
+    #[command(subcommand)]
+    command: Option<LeaderboardCommand>,
     /// The benchmark
-    #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
-    benchmark: String,
+    #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS), required = true)]
+    benchmark: Option<String>,
     /// The leaderboard; without it, every one that has a score
     leaderboard: Option<String>,
     /// The round; without it, every one that has a score
@@ -48,12 +54,22 @@ pub(crate) struct LeaderboardArgs {
     cloud: CloudArgs,
 }
 
+#[derive(Debug, Subcommand)]
+enum LeaderboardCommand {
+    /// How far several boards agree, and what one ranking of all of them depends on
+    Across(across::AcrossArgs),
+}
+
 pub(crate) async fn run(args: LeaderboardArgs, format: RowFormat) -> Result<Done> {
+    if let Some(LeaderboardCommand::Across(args)) = args.command {
+        return across::run(args, format.of_documents()?).await;
+    }
+    let benchmark = args.benchmark.context("name the benchmark")?;
     let interval = args.watch.map(Duration::try_from_secs_f64).transpose();
     let interval = interval.context("`--watch` takes seconds from 0 on")?;
     let cloud = args.cloud.clone().connect().await;
     if args.leaderboard.is_some() || args.round.is_some() {
-        let known = Known::of(&cloud, &args.benchmark).await?;
+        let known = Known::of(&cloud, &benchmark).await?;
         known.check(args.leaderboard.as_deref(), args.round.as_deref())?;
     }
     let mut shown = None;
@@ -61,7 +77,7 @@ pub(crate) async fn run(args: LeaderboardArgs, format: RowFormat) -> Result<Done
     loop {
         let boards = boards_of(
             &cloud,
-            &args.benchmark,
+            &benchmark,
             args.leaderboard.clone(),
             args.round.clone(),
             args.top,
@@ -71,7 +87,7 @@ pub(crate) async fn run(args: LeaderboardArgs, format: RowFormat) -> Result<Done
             if interval.is_some() && format == RowFormat::Text && std::io::stdout().is_terminal() {
                 print!("\x1b[2J\x1b[H"); // clears the screen
             }
-            print_boards(&args.benchmark, &boards, format)?;
+            print_boards(&benchmark, &boards, format)?;
             shown = Some(boards);
         }
         let Some(interval) = interval else {

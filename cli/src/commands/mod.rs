@@ -1,10 +1,13 @@
 //! One file a command.
 
+pub(crate) mod audit;
 pub(crate) mod baseline;
 pub(crate) mod challenge;
 pub(crate) mod dataset;
 #[cfg(feature = "local")]
 pub(crate) mod demo;
+#[cfg(feature = "local")]
+mod demo_integrity;
 pub(crate) mod keys;
 pub(crate) mod leaderboard;
 #[cfg(feature = "local")]

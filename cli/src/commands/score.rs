@@ -224,7 +224,7 @@ pub(super) enum Artifact {
 }
 
 /// Reads the artifact that a file stands for: the file, or what functions read instead of its form.
-fn read_for<B: Import>(path: &Path) -> Result<Artifact> {
+pub(super) fn read_for<B: Import>(path: &Path) -> Result<Artifact> {
     let file = match read(path, B::MAX_ARTIFACT_BYTES)? {
         Artifact::Bytes(file) => file,
         too_large @ Artifact::TooLarge { .. } => return Ok(too_large),

@@ -10,7 +10,7 @@ use crate::data_acquisition::{
     features_file, labels_file,
 };
 use dataperf::encoding::{Exact, encoding};
-use dataperf::frozen::Dtype;
+use dataperf::frozen::{Dtype, FrozenError, Manifest};
 use dataperf_numerics::numbers::Encoding;
 use rayon::prelude::*;
 use serde::de::DeserializeOwned;
@@ -19,6 +19,7 @@ use serde::de::value::{Error, StrDeserializer};
 use serde_json::json;
 
 use crate::data_acquisition::seller_summary::SellerSummary;
+use dataperf_datasets::labelled::{LabelledAt, LabelsAt, RowsAt};
 use dataperf_datasets::{DatasetWriter, Hashing, Planned};
 use dataperf_datasets::{Import, ImportError, Progress, named, text_if_there};
 
@@ -32,6 +33,27 @@ impl Import for DataAcquisition {
     const LAYOUT: &'static str = "a directory with, for each market, `features/MARKET/SELLER.csv`, \
         `marketinfo/MARKET/price/price.txt` and `budget.txt`, and one CSV in `marketinfo/MARKET/data_buyer`; \
         `marketinfo/buyer_model.txt` may name the buyer's model";
+
+    fn labelled(manifest: &Manifest) -> Result<Vec<LabelledAt>, FrozenError> {
+        let parameters: Parameters = manifest.parameters()?;
+        let of_market = |(number, market): (u32, Market)| {
+            let rows = |file: String| RowsAt {
+                n_decimals: market.n_decimals,
+                ..RowsAt::of(file, FEATURES)
+            };
+            LabelledAt {
+                name: number.to_string(),
+                classes: vec!["0".to_owned(), "1".to_owned()],
+                rows: rows(buyer_file(number)),
+                labels: LabelsAt::Bytes {
+                    file: buyer_file(number),
+                    tensor: LABELS,
+                },
+                training: vec![rows(features_file(number))],
+            }
+        };
+        Ok(parameters.markets.into_iter().map(of_market).collect())
+    }
 
     fn import(
         from: &Path,

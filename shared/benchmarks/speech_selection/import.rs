@@ -8,11 +8,12 @@ use crate::speech_selection::{
     CLASSES, EMBEDDINGS, Language, Limits, MAX_CLIPS, Parameters, Rows, SEEDS, SpeechSelection, eval_file,
     train_file, train_ids_file,
 };
-use dataperf::frozen::Dtype;
+use dataperf::frozen::{Dtype, FrozenError, Manifest};
 use serde::Deserialize;
 
 use dataperf_datasets::Spool;
 use dataperf_datasets::embeddings::{self, Columns};
+use dataperf_datasets::labelled::{IdsAt, LabelledAt, LabelsAt, RowsAt};
 use dataperf_datasets::{DatasetWriter, Planned};
 use dataperf_datasets::{Import, ImportError, Progress};
 
@@ -28,6 +29,25 @@ const MAX_WORDS: usize = u8::MAX as usize;
 impl Import for SpeechSelection {
     const LAYOUT: &'static str = "a directory `dataperf_LANGUAGE_data` with `train_embeddings/WORD.parquet`, \
         `eval_embeddings/WORD.parquet`, `allowed_training_set.yaml` and `eval.yaml`, or a directory of such directories";
+
+    fn labelled(manifest: &Manifest) -> Result<Vec<LabelledAt>, FrozenError> {
+        let languages = Parameters::of(manifest)?.languages.into_iter();
+        let of_language = |(code, language): (String, Language)| LabelledAt {
+            classes: std::iter::once("nontarget".to_owned())
+                .chain(language.targets.into_keys())
+                .collect(),
+            rows: RowsAt::of(eval_file(&code), EMBEDDINGS),
+            labels: LabelsAt::Bytes {
+                file: eval_file(&code),
+                tensor: CLASSES,
+            },
+            training: vec![
+                RowsAt::of(train_file(&code), EMBEDDINGS).with_ids(IdsAt::Lines(train_ids_file(&code))),
+            ],
+            name: code,
+        };
+        Ok(languages.map(of_language).collect())
+    }
 
     fn import(
         from: &Path,

@@ -8,11 +8,12 @@ use crate::vision_debugging::{
     EMBEDDINGS, Extent, LABELS, Parameters, TARGET_SHARE, VisionDebugging, test_file, train_file,
     train_images_file, truth_file, validation_file,
 };
-use dataperf::frozen::Dtype;
+use dataperf::frozen::{Dtype, FrozenError, Manifest};
 use dataperf_numerics::models::boosted_trees::MAX_TRAINING_ROWS;
 use rayon::prelude::*;
 
 use dataperf_datasets::embeddings::{self, Columns};
+use dataperf_datasets::labelled::{IdsAt, LabelledAt, LabelsAt, RowsAt};
 use dataperf_datasets::{DatasetWriter, Planned};
 use dataperf_datasets::{Import, ImportError, Progress, named, text_if_there};
 
@@ -28,6 +29,27 @@ impl Import for VisionDebugging {
     const LAYOUT: &'static str = "a directory with, for each task, `embeddings/TASK_train_*.parquet`, \
         `embeddings/TASK_test_*.parquet`, `data/dataset_TASK_train.csv` with the right labels and, if there are any, \
         `embeddings/TASK_val_*.parquet`; `curves.txt` may say `until_target`, to compute no more than the score needs";
+
+    fn labelled(manifest: &Manifest) -> Result<Vec<LabelledAt>, FrozenError> {
+        let parameters: Parameters = manifest.parameters()?;
+        let of_task = |task: String| LabelledAt {
+            classes: vec!["0".to_owned(), "1".to_owned()],
+            rows: RowsAt::of(test_file(&task), EMBEDDINGS),
+            labels: LabelsAt::Bytes {
+                file: test_file(&task),
+                tensor: LABELS,
+            },
+            training: [
+                RowsAt::of(train_file(&task), EMBEDDINGS).with_ids(IdsAt::Lines(train_images_file(&task))),
+                RowsAt::of(validation_file(&task), EMBEDDINGS),
+            ]
+            .into_iter()
+            .filter(|rows| manifest.files.contains_key(&rows.file))
+            .collect(),
+            name: task,
+        };
+        Ok(parameters.tasks.into_iter().map(of_task).collect())
+    }
 
     fn import(
         from: &Path,

@@ -7,10 +7,11 @@ use crate::vision_selection::{
     EMBEDDINGS, LABELS, MAX_EXAMPLES, POOL_FILE, POOL_INDEX_FILE, Parameters, VisionSelection, examples_file,
     test_file,
 };
-use dataperf::frozen::Dtype;
+use dataperf::frozen::{Dtype, FrozenError, Manifest};
 use dataperf::pool::{FINGERPRINTS, RECORDS, fingerprint, padded_id_bytes};
 
 use dataperf_datasets::embeddings::{self, Columns};
+use dataperf_datasets::labelled::{LabelledAt, LabelsAt, RowsAt};
 use dataperf_datasets::{DatasetWriter, Planned};
 use dataperf_datasets::{Import, ImportError, Progress, named};
 
@@ -29,6 +30,25 @@ impl Import for VisionSelection {
         `test_sets/alpha_test_set_CONCEPT_256.parquet` for each concept and, if there are any, \
         `examples/alpha_example_set_CONCEPT.csv` and training sets, `train_sets/CONCEPT_NAME.csv` for each concept or \
         `train_sets/NAME.csv` for all of them";
+
+    fn labelled(manifest: &Manifest) -> Result<Vec<LabelledAt>, FrozenError> {
+        let parameters: Parameters = manifest.parameters()?;
+        let pool = RowsAt {
+            id_bytes: Some(parameters.id_bytes),
+            ..RowsAt::of(POOL_FILE, RECORDS)
+        };
+        let of_concept = |concept: String| LabelledAt {
+            classes: vec![format!("not {concept}"), concept.clone()],
+            rows: RowsAt::of(test_file(&concept), EMBEDDINGS),
+            labels: LabelsAt::Bytes {
+                file: test_file(&concept),
+                tensor: LABELS,
+            },
+            training: vec![pool.clone()],
+            name: concept,
+        };
+        Ok(parameters.concepts.into_iter().map(of_concept).collect())
+    }
 
     fn import(
         from: &Path,

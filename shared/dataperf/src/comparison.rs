@@ -285,7 +285,7 @@ fn commonest(draws: impl Iterator<Item = Digest>) -> Option<Digest> {
 
 /// On how many items two rows differ in correctness. Where there are too many rows to read that of each, it is the number of items
 /// that gives a difference of accuracies this standard error.
-fn n_different(compared: &[&Arc<Replicates>], one: usize, other: usize, error: f64) -> usize {
+pub(crate) fn n_different(compared: &[&Arc<Replicates>], one: usize, other: usize, error: f64) -> usize {
     let (one, other) = (compared[one], compared[other]);
     let n_items = one.header.n_items;
     if one.correctness.len() == n_items && other.correctness.len() == n_items {
@@ -296,7 +296,7 @@ fn n_different(compared: &[&Arc<Replicates>], one: usize, other: usize, error: f
 }
 
 /// Why no intervals are shown.
-fn why_none(found: &[Option<&Arc<Replicates>>], compared: &[&Arc<Replicates>]) -> Option<String> {
+pub(crate) fn why_none(found: &[Option<&Arc<Replicates>>], compared: &[&Arc<Replicates>]) -> Option<String> {
     let Some(first) = compared.first() else {
         let missing = found
             .iter()

@@ -144,7 +144,27 @@ pub struct Manifest {
     pub parameters: serde_json::Value,
     /// The files by their path relative to the manifest.
     pub files: BTreeMap<String, FileEntry>,
+    /// What it is a correction of, where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub corrected: Option<Corrected>,
 }
+
+/// That a data set is another one whose eval labels were put right, and nothing else was changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Corrected {
+    /// The data set that it was made of.
+    pub parent: Digest,
+    /// The file with every edit, a line each. Hidden, as the labels are.
+    pub edits: String,
+    /// How many labels were changed.
+    pub n_edits: usize,
+    /// How many labels somebody has looked at, those that were right included.
+    pub n_reviewed: usize,
+}
+
+/// The file of a corrected data set with its edits.
+pub const CORRECTIONS: &str = "corrections.csv";
 
 /// A frozen data set that can't be used: the organizer's to mend.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

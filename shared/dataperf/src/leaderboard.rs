@@ -208,6 +208,7 @@ mod tests {
             benchmark: "b".into(),
             parameters: serde_json::json!({}),
             files: files.map(|(path, file)| (path.to_owned(), file)).into(),
+            corrected: None,
         }
     }
 

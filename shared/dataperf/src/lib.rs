@@ -14,6 +14,7 @@ pub mod comparison;
 pub mod dataset;
 mod descriptor;
 mod digest;
+pub mod effect;
 pub mod encoding;
 pub mod evaluate;
 pub mod evidence;

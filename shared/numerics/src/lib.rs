@@ -5,7 +5,9 @@
 //!
 //! This crate knows no benchmark, no data set and no evidence: matrices and labels come in, predictions and figures come out.
 
+pub mod agreement;
 pub mod bootstrap;
+pub mod confident_learning;
 pub mod learner;
 pub mod metrics;
 pub mod models;

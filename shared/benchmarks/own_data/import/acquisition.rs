@@ -19,9 +19,11 @@ use super::features::freeze_all;
 use super::problems::{Problems, within};
 use super::source::{Files, Opened, Source};
 use super::yaml::{Node, Value};
-use super::{Evals, casts, freeze_picture, members, read, refused, to_json};
+use super::{Evals, casts, freeze_picture, labelled_sets, members, read, refused, to_json};
 use crate::data_acquisition::seller_summary::Features;
+use dataperf::frozen::{FrozenError, Manifest};
 use dataperf_datasets::DatasetWriter;
+use dataperf_datasets::labelled::LabelledAt;
 use dataperf_datasets::{Import, ImportError, Progress};
 
 const KEYS: &[&str] = &["sellers", "prices", "budget", "trials", "seed"];
@@ -44,6 +46,11 @@ const N_SAMPLES: usize = 5;
 impl Import for Acquisition {
     const LAYOUT: &'static str = "a directory with `task.yaml`, which names the sellers' files, their prices, the budget and the eval \
         set; `dataperf dataset init acquisition` writes one with explanations";
+
+    fn labelled(manifest: &Manifest) -> Result<Vec<LabelledAt>, FrozenError> {
+        let parameters: Parameters = manifest.parameters()?;
+        Ok(labelled_sets(manifest, &parameters.scoring.classes, &[SELLERS]))
+    }
 
     fn import(
         from: &Path,

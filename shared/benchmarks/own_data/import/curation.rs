@@ -13,7 +13,7 @@ use crate::own_data::{EVAL, PUBLIC_EVAL, ScoreMetric, Scoring};
 use dataperf::Benchmark;
 use dataperf::Rejection;
 use dataperf::dataset::{Dataset, DatasetError};
-use dataperf::frozen::Dtype;
+use dataperf::frozen::{Dtype, FrozenError, Manifest};
 use dataperf_numerics::network::SIDES;
 
 use super::document::{FILE, Members, Parts, Reader};
@@ -21,8 +21,9 @@ use super::examples::csv_of;
 use super::features::hash;
 use super::problems::{MAX_OF_FILE, Problems, within};
 use super::yaml::{At, Value};
-use super::{Evals, freeze_picture, members, parquet_set, read, refused, to_json};
+use super::{Evals, freeze_picture, labelled_sets, members, parquet_set, read, refused, to_json};
 use crate::own_data::curation::numerals::zip_of_images;
+use dataperf_datasets::labelled::LabelledAt;
 use dataperf_datasets::{DatasetWriter, Planned};
 use dataperf_datasets::{Import, ImportError, Progress};
 
@@ -32,6 +33,11 @@ const BOARD_KEYS: &[&str] = &["name", "about", "max_examples", "max_bytes"];
 impl Import for Curation {
     const LAYOUT: &'static str = "a directory with `task.yaml`, which names the eval set, of images in zips of `CLASS/name.png` or of rows, \
         and the set that participants begin with; `dataperf dataset init curation` writes one with explanations";
+
+    fn labelled(manifest: &Manifest) -> Result<Vec<LabelledAt>, FrozenError> {
+        let parameters: Parameters = manifest.parameters()?;
+        Ok(labelled_sets(manifest, &parameters.scoring.classes, &[START]))
+    }
 
     fn import(
         from: &Path,

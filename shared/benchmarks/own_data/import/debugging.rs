@@ -11,8 +11,10 @@ use serde_json::json;
 use super::document::Reader;
 use super::examples::ExpectedColumns;
 use super::problems::Problems;
-use super::{Evals, casts, freeze_picture, members, read, refused, to_json};
+use super::{Evals, casts, freeze_picture, labelled_sets, members, read, refused, to_json};
+use dataperf::frozen::{FrozenError, Manifest};
 use dataperf_datasets::DatasetWriter;
+use dataperf_datasets::labelled::LabelledAt;
 use dataperf_datasets::{Import, ImportError, Progress};
 
 const KEYS: &[&str] = &["train", "target_share", "curve"];
@@ -27,6 +29,11 @@ const MAX_PREDICTIONS: usize = 256 << 20;
 impl Import for Debugging {
     const LAYOUT: &'static str = "a directory with `task.yaml`, which names the files of the training set, with the labels `given` \
         and `truth`, and of the eval set; `dataperf dataset init debugging` writes one with explanations";
+
+    fn labelled(manifest: &Manifest) -> Result<Vec<LabelledAt>, FrozenError> {
+        let parameters: Parameters = manifest.parameters()?;
+        Ok(labelled_sets(manifest, &parameters.scoring.classes, &[TRAIN]))
+    }
 
     fn import(
         from: &Path,

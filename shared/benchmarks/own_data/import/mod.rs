@@ -19,7 +19,7 @@ mod yaml;
 use std::fs;
 use std::path::Path;
 
-use crate::own_data::table::examples_file;
+use crate::own_data::table::{FEATURES, ID, LABEL, examples_file, features_file};
 use crate::own_data::{EVAL, PUBLIC_EVAL, ScoreMetric, Scoring};
 
 pub use init::{TASKS, init, schema};
@@ -29,8 +29,10 @@ use self::examples::ExpectedColumns;
 use self::problems::{Problems, within};
 use self::source::{Opened, Source};
 use self::yaml::{At, Node};
+use dataperf::frozen::Manifest;
 use dataperf_datasets::DatasetWriter;
 use dataperf_datasets::ImportError;
+use dataperf_datasets::labelled::{IdsAt, LabelledAt, LabelsAt, RowsAt};
 
 /// The columns of an eval set's examples.
 const EVAL_COLUMNS: ExpectedColumns = ExpectedColumns {
@@ -213,6 +215,35 @@ fn freeze_picture(
     let bytes = fs::read(&path).map_err(ImportError::io("can't read", &path))?;
     writer.bytes(&frozen, &bytes)?;
     Ok(Some(frozen))
+}
+
+/// The hidden and the public eval set, as far as there are some, with the tables that models are trained on.
+fn labelled_sets(manifest: &Manifest, classes: &[String], training: &[&str]) -> Vec<LabelledAt> {
+    let rows = |table: &str| {
+        RowsAt::of(features_file(table), FEATURES).with_ids(IdsAt::Column(examples_file(table), ID))
+    };
+    let is_there = |table: &&&str| manifest.files.contains_key(&features_file(table));
+    let set = |table: &&str| LabelledAt {
+        name: (*table).to_owned(),
+        classes: classes.to_vec(),
+        rows: rows(table),
+        labels: LabelsAt::Column {
+            file: examples_file(table),
+            column: LABEL,
+        },
+        // participants know the labels of the public eval set as well
+        training: training
+            .iter()
+            .chain((*table == EVAL).then_some(&PUBLIC_EVAL))
+            .filter(is_there)
+            .map(|table| rows(table))
+            .collect(),
+    };
+    [EVAL, PUBLIC_EVAL]
+        .iter()
+        .filter(|table| is_there(table))
+        .map(set)
+        .collect()
 }
 
 /// The parameters as the manifest has them.

@@ -11,8 +11,10 @@ use serde_json::json;
 use super::document::Reader;
 use super::examples::ExpectedColumns;
 use super::problems::Problems;
-use super::{Evals, casts, freeze_picture, members, read, refused, to_json};
+use super::{Evals, casts, freeze_picture, labelled_sets, members, read, refused, to_json};
+use dataperf::frozen::{FrozenError, Manifest};
 use dataperf_datasets::DatasetWriter;
+use dataperf_datasets::labelled::LabelledAt;
 use dataperf_datasets::{Import, ImportError, Progress};
 
 const KEYS: &[&str] = &["pool", "labels"];
@@ -29,6 +31,11 @@ const UNLABELLED: ExpectedColumns = ExpectedColumns {
 impl Import for Selection {
     const LAYOUT: &'static str = "a directory with `task.yaml`, which names the files of the pool and the eval set; \
         `dataperf dataset init selection` writes one with explanations";
+
+    fn labelled(manifest: &Manifest) -> Result<Vec<LabelledAt>, FrozenError> {
+        let parameters: Parameters = manifest.parameters()?;
+        Ok(labelled_sets(manifest, &parameters.scoring.classes, &[POOL]))
+    }
 
     fn import(
         from: &Path,

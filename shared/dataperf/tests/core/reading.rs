@@ -141,6 +141,7 @@ fn dataset(max_examples: usize) -> Counted {
             "concepts": ["Hawk"], "max_examples": max_examples, "n_features": N_FEATURES, "id_bytes": ID_BYTES,
         }),
         files: BTreeMap::from(files),
+        corrected: None,
     };
     let bucket = CountingBucket {
         small: MemoryBucket::default(),

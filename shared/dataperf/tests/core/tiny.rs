@@ -101,6 +101,7 @@ pub(crate) fn files() -> (BTreeMap<String, Vec<u8>>, Manifest) {
             .into_iter()
             .map(|(path, entry)| (path.to_owned(), entry))
             .collect(),
+        corrected: None,
     };
     let named = [
         ("en/train.safetensors", train),

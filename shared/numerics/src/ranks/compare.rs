@@ -15,7 +15,7 @@ const MANY: usize = 2_000;
 /// Differences of so many standard errors are sure without being compared with the quantile, which is never so large.
 const FAR: f64 = 8.0;
 /// Entries whose differences are computed together: their deviations stay in the processor's cache.
-const TILE: usize = 64;
+pub(super) const TILE: usize = 64;
 
 /// An entry of a board.
 #[derive(Debug, Clone, Copy)]
@@ -87,7 +87,7 @@ impl Compared {
 }
 
 /// The entries, as the loops read them.
-struct Field<'a> {
+pub(super) struct Field<'a> {
     entries: &'a [Entry<'a>],
     n_draws: usize,
     /// `n_draws`, filled up to whole blocks with zeros, which change no sum of squares
@@ -104,7 +104,7 @@ struct Field<'a> {
 
 /// How one entry compares with another.
 #[derive(Debug, Clone, Copy)]
-struct Pair {
+pub(super) struct Pair {
     other: u32,
     /// By how many standard errors the other is better, as a deviate of the normal distribution.
     t: f64,
@@ -129,7 +129,7 @@ fn normal_of(t: f64, n_items: usize) -> f64 {
 
 /// Which of two sides is looked at.
 #[derive(Debug, Clone, Copy)]
-enum Side {
+pub(super) enum Side {
     Better,
     Worse,
 }
@@ -144,7 +144,7 @@ impl Side {
 }
 
 impl<'a> Field<'a> {
-    fn new(entries: &'a [Entry<'a>]) -> Self {
+    pub(super) fn new(entries: &'a [Entry<'a>]) -> Self {
         let n_draws = entries.first().map_or(0, |entry| entry.deviations.len());
         assert!(
             entries.iter().all(|entry| entry.deviations.len() == n_draws),
@@ -178,7 +178,7 @@ impl<'a> Field<'a> {
     }
 
     /// The pairs of each entry of a tile with all others whose draws differ from its own.
-    fn pairs(
+    pub(super) fn pairs(
         &self,
         tile: &[usize],
         n_different: &(dyn Fn(usize, usize, f64) -> usize + Sync),
@@ -263,7 +263,7 @@ impl<'a> Field<'a> {
     }
 
     /// The entries that are surely better than one, or surely worse.
-    fn sure(&self, one: usize, pairs: &[Pair], side: Side) -> Vec<u32> {
+    pub(super) fn sure(&self, one: usize, pairs: &[Pair], side: Side) -> Vec<u32> {
         let t_of = |pair: &Pair| pair.t * side.sign();
         let (far, mut near): (Vec<Pair>, Vec<Pair>) = pairs.iter().partition(|pair| t_of(pair) > FAR);
         // no quantile of a maximum is smaller than that of one of its members

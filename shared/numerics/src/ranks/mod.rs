@@ -16,9 +16,11 @@
 
 mod compare;
 mod kernels;
+mod orders;
 mod percentiles;
 
 pub use compare::{Compared, Entry, MAX_STEPS, compare};
+pub use orders::sure_orders;
 pub use percentiles::{quantile, rank_percentiles, score_interval};
 
 /// The confidence of each side: both together have 95 %.

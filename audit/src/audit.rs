@@ -1,0 +1,125 @@
+//! The audit of a data set: of each of its eval sets.
+
+use std::path::Path;
+
+use dataperf::frozen::{FrozenError, Manifest};
+use dataperf_datasets::Progress;
+use dataperf_datasets::labelled::{Labelled, LabelledAt};
+
+use crate::columns::{ClassCount, Columns};
+use crate::duplicates::{Leaks, Pairs, with, within};
+use crate::labels::{Doubt, doubts};
+
+/// Why an eval set's labels can't be audited.
+#[derive(Debug, thiserror::Error)]
+pub enum AuditError {
+    /// The data set can't be read.
+    #[error(transparent)]
+    Frozen(#[from] FrozenError),
+    /// All items have one class.
+    #[error("its {n_items} items have one class only: nothing tells right labels from wrong ones")]
+    OneClass {
+        /// How many there are.
+        n_items: usize,
+    },
+    /// No class has two items.
+    #[error("none of its classes has two items, of {n_items}: there is nothing to learn a class from")]
+    TooFew {
+        /// How many there are.
+        n_items: usize,
+    },
+    /// Features that are not finite.
+    #[error(
+        "{n_columns} of its columns have numbers that are not finite: mend them and import the data set again"
+    )]
+    NotFinite {
+        /// How many columns.
+        n_columns: usize,
+    },
+    /// A learner failed.
+    #[error("the {learner} learner failed: {why}")]
+    Learner {
+        /// Which one.
+        learner: &'static str,
+        /// What it said.
+        why: String,
+    },
+}
+
+/// What was found in a data set.
+#[derive(Debug)]
+pub struct Audit {
+    /// What was found in each eval set, in the order of the manifest.
+    pub sets: Vec<SetAudit>,
+}
+
+/// What was found in an eval set.
+#[derive(Debug)]
+pub struct SetAudit {
+    /// The eval set.
+    pub set: Labelled,
+    /// The items of each class.
+    pub classes: Vec<ClassCount>,
+    /// Columns that say nothing.
+    pub columns: Columns,
+    /// Rows that are there twice.
+    pub duplicates: Pairs,
+    /// What it has in common with rows that models are trained on.
+    pub leaks: Vec<Leaks>,
+    /// Labels in doubt, or why none could be looked for.
+    pub doubts: Result<Vec<Doubt>, AuditError>,
+}
+
+impl SetAudit {
+    /// The labels in doubt, none where none could be looked for.
+    pub fn doubts(&self) -> &[Doubt] {
+        self.doubts.as_deref().unwrap_or_default()
+    }
+
+    /// How many labels both learners doubt.
+    pub fn n_likely(&self) -> usize {
+        self.doubts().iter().filter(|doubt| doubt.is_likely()).count()
+    }
+}
+
+/// Audits eval sets of the data set in `directory`.
+///
+/// # Errors
+/// [`FrozenError`] when a file is not what the manifest says.
+pub fn audit(
+    directory: &Path,
+    manifest: &Manifest,
+    sets: &[LabelledAt],
+    progress: &dyn Progress,
+) -> Result<Audit, FrozenError> {
+    let mut audited = Vec::with_capacity(sets.len());
+    for at in sets {
+        progress.begin(&format!("auditing {}", at.name), 2 + at.training.len() as u64);
+        let set = at.read(directory, manifest)?;
+        let columns = Columns::of(set.features.view());
+        let duplicates = within(&set);
+        progress.advance(1);
+        let mut leaks = Vec::new();
+        for training in &at.training {
+            leaks.push(with(&set, training, directory, manifest)?);
+            progress.advance(1);
+        }
+        let doubts = if columns.n_not_finite == 0 {
+            doubts(set.features.view(), &set.labels, at.classes.len())
+        } else {
+            Err(AuditError::NotFinite {
+                n_columns: columns.n_not_finite,
+            })
+        };
+        progress.advance(1);
+        audited.push(SetAudit {
+            classes: ClassCount::of(&set.labels, &at.classes),
+            columns,
+            duplicates,
+            leaks,
+            doubts,
+            set,
+        });
+    }
+    Ok(Audit { sets: audited })
+}

@@ -1,0 +1,109 @@
+//! Classes and columns: what is there too little of, and what says nothing.
+
+use ndarray::ArrayView2;
+use serde::Serialize;
+
+/// The smallest class is called small below this share of the largest one.
+const IMBALANCED: f64 = 0.1;
+/// Columns that are named.
+const MAX_NAMED: usize = 20;
+
+/// How many items a class has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ClassCount {
+    /// The class.
+    pub class: String,
+    /// Its items.
+    pub n_items: usize,
+}
+
+/// Columns that say nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Columns {
+    /// How many columns there are.
+    pub n_columns: usize,
+    /// How many have the same number in every row.
+    pub n_constant: usize,
+    /// The first of these, from 0.
+    pub constant: Vec<usize>,
+    /// How many have a number that is not finite.
+    pub n_not_finite: usize,
+    /// The first of these, from 0.
+    pub not_finite: Vec<usize>,
+}
+
+impl Columns {
+    /// Looks through the columns of `(n_items, n_features)`.
+    pub(crate) fn of(rows: ArrayView2<f64>) -> Self {
+        #[allow(
+            clippy::float_cmp,
+            reason = "a constant column has the very same number everywhere"
+        )]
+        let is_constant = |column: usize| {
+            rows.nrows() > 1
+                && rows
+                    .column(column)
+                    .iter()
+                    .all(|number| *number == rows[[0, column]])
+        };
+        let is_not_finite = |column: usize| rows.column(column).iter().any(|number| !number.is_finite());
+        let constant: Vec<usize> = (0..rows.ncols()).filter(|&column| is_constant(column)).collect();
+        let not_finite: Vec<usize> = (0..rows.ncols())
+            .filter(|&column| is_not_finite(column))
+            .collect();
+        let named = |columns: &[usize]| columns.iter().take(MAX_NAMED).copied().collect();
+        Self {
+            n_columns: rows.ncols(),
+            n_constant: constant.len(),
+            constant: named(&constant),
+            n_not_finite: not_finite.len(),
+            not_finite: named(&not_finite),
+        }
+    }
+}
+
+impl ClassCount {
+    /// The items of each class.
+    pub(crate) fn of(labels: &[usize], classes: &[String]) -> Vec<Self> {
+        let count = |class: usize| labels.iter().filter(|&&label| label == class).count();
+        let of_class = |(class, name): (usize, &String)| Self {
+            class: name.clone(),
+            n_items: count(class),
+        };
+        classes.iter().enumerate().map(of_class).collect()
+    }
+
+    /// The classes with less than a tenth of the largest one's items.
+    pub fn small(counts: &[Self]) -> Vec<&Self> {
+        let largest = counts.iter().map(|of| of.n_items).max().unwrap_or(0) as f64;
+        counts
+            .iter()
+            .filter(|of| (of.n_items as f64) < IMBALANCED * largest)
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    #[test]
+    fn columns_that_say_nothing_are_named() {
+        let columns = Columns::of(array![[1.0, 2.0, f64::NAN], [1.0, 3.0, 0.0]].view());
+        assert_eq!((columns.constant, columns.not_finite), (vec![0], vec![2]));
+        assert_eq!(Columns::of(array![[1.0]].view()).n_constant, 0);
+    }
+
+    #[test]
+    fn classes_of_few_items_are_small() {
+        let classes = ["a", "b", "c"].map(str::to_owned);
+        let labels: Vec<usize> = [vec![0; 50], vec![1; 5], vec![2; 4]].concat();
+        let counts = ClassCount::of(&labels, &classes);
+        let small: Vec<&str> = ClassCount::small(&counts)
+            .iter()
+            .map(|of| of.class.as_str())
+            .collect();
+        assert_eq!(small, ["c"]);
+    }
+}

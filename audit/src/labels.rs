@@ -1,0 +1,170 @@
+//! Labels in doubt.
+
+use dataperf_baselines::splits::stratified_folds;
+use dataperf_numerics::confident_learning::flagged;
+use ndarray::{Array2, ArrayView2};
+use serde::Serialize;
+
+use crate::audit::AuditError;
+use crate::learners::{LEARNERS, Learner};
+
+/// Folds of the cross-validation, fewer where no class has so many items.
+pub const FOLDS: usize = 5;
+/// What the folds are drawn from: the same data gives the same folds.
+const SEED: u32 = 0;
+/// Classes of so many items or fewer are not flagged: cleanlab's default.
+const MIN_OF_CLASS: usize = 1;
+
+/// A label that a learner or both contradict.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Doubt {
+    /// The row, from 0.
+    pub row: usize,
+    /// The class that it has.
+    pub given: usize,
+    /// The class that those who doubt say.
+    pub suggested: usize,
+    /// By how much its probability is larger than that of the given one: the mean over those who doubt.
+    pub margin: f64,
+    /// Who doubts.
+    pub flagged_by: Vec<Learner>,
+}
+
+impl Doubt {
+    /// Whether both learners doubt.
+    pub fn is_likely(&self) -> bool {
+        self.flagged_by.len() == LEARNERS.len()
+    }
+}
+
+/// The labels in doubt: likely errors first, then by margin, the largest first.
+///
+/// # Shapes and units
+/// `rows`: `(n_items, n_features)`, finite; `labels`: `(n_items,)`, below `n_classes`.
+///
+/// # Errors
+/// [`AuditError`] when there is too little to learn from, or a learner fails.
+pub fn doubts(rows: ArrayView2<f64>, labels: &[usize], n_classes: usize) -> Result<Vec<Doubt>, AuditError> {
+    let folds = folds(labels, n_classes)?;
+    let of_learner = |learner: Learner| {
+        let said = learner
+            .out_of_sample(rows, labels, n_classes, &folds)
+            .map_err(|why| AuditError::Learner {
+                learner: learner.name(),
+                why,
+            })?;
+        let flags = flagged(labels, said.view(), MIN_OF_CLASS);
+        Ok((learner, said, flags))
+    };
+    let of_learners = LEARNERS
+        .into_iter()
+        .map(of_learner)
+        .collect::<Result<Vec<_>, AuditError>>()?;
+    let mut doubts: Vec<Doubt> = (0..labels.len())
+        .filter_map(|row| {
+            let who = of_learners.iter().filter(|(_, _, flags)| flags[row]);
+            let (learners, said): (Vec<Learner>, Vec<&Array2<f64>>) =
+                who.map(|(learner, said, _)| (*learner, said)).unzip();
+            (!learners.is_empty()).then(|| doubt(row, labels[row], learners, &said))
+        })
+        .collect();
+    doubts.sort_by(|a, b| {
+        let by_learners = b.flagged_by.len().cmp(&a.flagged_by.len());
+        by_learners
+            .then(b.margin.total_cmp(&a.margin))
+            .then(a.row.cmp(&b.row))
+    });
+    Ok(doubts)
+}
+
+/// The fold of each item.
+fn folds(labels: &[usize], n_classes: usize) -> Result<Vec<usize>, AuditError> {
+    let mut counts = vec![0_usize; n_classes];
+    labels.iter().for_each(|&label| counts[label] += 1);
+    let n_of_classes = counts.iter().filter(|&&n| n > 0).count();
+    if n_of_classes < 2 {
+        return Err(AuditError::OneClass {
+            n_items: labels.len(),
+        });
+    }
+    let largest = counts.into_iter().max().unwrap_or(0);
+    if largest < 2 {
+        return Err(AuditError::TooFew {
+            n_items: labels.len(),
+        });
+    }
+    let folds = stratified_folds(labels, FOLDS.min(largest), SEED);
+    folds.map_err(|error| AuditError::Learner {
+        learner: "cross-validation",
+        why: error.to_string(),
+    })
+}
+
+fn doubt(row: usize, given: usize, flagged_by: Vec<Learner>, said: &[&Array2<f64>]) -> Doubt {
+    let n = said.len() as f64;
+    let mean = |class: usize| said.iter().map(|said| said[[row, class]]).sum::<f64>() / n;
+    let others = (0..said[0].ncols()).filter(|&class| class != given);
+    // the first one of equals
+    let best = others.fold(None, |best: Option<(usize, f64)>, class| {
+        let mean = mean(class);
+        if best.is_none_or(|(_, most)| mean > most) {
+            Some((class, mean))
+        } else {
+            best
+        }
+    });
+    let (suggested, most) = best.unwrap_or((given, 0.0));
+    Doubt {
+        row,
+        given,
+        suggested,
+        margin: most - mean(given),
+        flagged_by,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn rows(n: usize) -> Array2<f64> {
+        Array2::from_shape_fn((n, 4), |(row, column)| {
+            let side = [3.0, -3.0, 0.0][row % 3] * if column % 2 == 0 { 1.0 } else { -1.0 };
+            let noise = ((row * 2_654_435_761 + column * 40_503) % 1_000) as f64 / 1_000.0;
+            side + noise
+        })
+    }
+
+    #[test]
+    fn wrong_labels_among_plain_rows_are_likely_errors() {
+        let mut labels: Vec<usize> = (0..90).map(|row| row % 3).collect();
+        labels[7] = 0;
+        labels[50] = 1;
+        let doubts = doubts(rows(90).view(), &labels, 3).unwrap();
+        let likely: Vec<(usize, usize)> = doubts
+            .iter()
+            .filter(|doubt| doubt.is_likely())
+            .map(|doubt| (doubt.row, doubt.suggested))
+            .collect();
+        assert!(
+            likely.contains(&(7, 1)) && likely.contains(&(50, 2)) && likely.len() == 2,
+            "{likely:?}"
+        );
+    }
+
+    #[test]
+    fn too_little_to_learn_from_is_said() {
+        let one_class = doubts(rows(5).view(), &[1; 5], 3);
+        assert!(matches!(one_class, Err(AuditError::OneClass { n_items: 5 })));
+        assert!(matches!(
+            doubts(rows(1).view(), &[0], 3),
+            Err(AuditError::OneClass { n_items: 1 })
+        ));
+        assert!(matches!(
+            doubts(rows(2).view(), &[0, 1], 3),
+            Err(AuditError::TooFew { n_items: 2 })
+        ));
+        assert!(doubts(rows(4).view(), &[0, 1, 0, 2], 3).is_ok());
+    }
+}

@@ -1,0 +1,430 @@
+//! `dataperf audit effect`: standing submissions on two versions of a data set.
+
+mod candidates;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use bytes::Bytes;
+use clap::Args;
+use dataperf::dataset::{Dataset, Integrity};
+use dataperf::effect::{Effect, OnBoth};
+use dataperf::evaluate::{Evaluated, gather};
+use dataperf::evidence::{Evidence, Provenance, Weights};
+use dataperf::frozen::Manifest;
+use dataperf::ports::bucket::{Bucket, Got};
+use dataperf::ports::leaderboard::{Board, OPEN_ROUND};
+use dataperf::replicates::{HEAD_BYTES, Replicates};
+use dataperf::{Benchmark, Digest, Direction};
+use dataperf_aws::S3Bucket;
+use dataperf_datasets::{DirectoryBucket, Import};
+use dataperf_numerics::agreement::share_interval;
+use serde::Serialize;
+
+use self::candidates::{Candidate, Source, candidates_in, candidates_of};
+use super::effect_report;
+use crate::Done;
+use crate::cloud::{Cloud, CloudArgs};
+use crate::commands::dataset::{Opened, open};
+use crate::commands::score::{Artifact, open as open_board, read_for};
+use crate::known::Known;
+use crate::output::Format;
+use crate::progress;
+use crate::registry::{Action, descriptor, with_benchmark};
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  dataperf audit effect frozen/ corrected/ --leaderboard en-25 --local --report effect.md\n  \
+    dataperf audit effect frozen/ corrected/ --leaderboard open --submissions submissions/open/\n\n\
+    Nothing is replaced, neither scores nor data sets. What stands on the board of a cloud is scored from its stored evidence, of \
+    which a score is a pure function, and where that is missing or ends too early from the artifact that was uploaded. It says how \
+    many labels differ, every score before and after, who moved, and whether an order that was sure turned round."
+)]
+pub(crate) struct EffectArgs {
+    /// The frozen data set that the board is scored with
+    before: PathBuf,
+    /// The corrected one
+    after: PathBuf,
+    /// The leaderboard
+    #[arg(long, short)]
+    leaderboard: String,
+    /// The round, of a cloud's board
+    #[arg(long, default_value = OPEN_ROUND, conflicts_with = "submissions")]
+    round: String,
+    /// Score the artifacts in this folder, SUBMITTER/FILE, instead of what stands on a cloud's board
+    #[arg(long, value_name = "DIR")]
+    submissions: Option<PathBuf>,
+    /// Write the report into this Markdown file
+    #[arg(long, value_name = "FILE.md")]
+    report: Option<PathBuf>,
+    #[command(flatten)]
+    cloud: CloudArgs,
+}
+
+/// How many labels of an eval set differ.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct ErrorRate {
+    pub(crate) set: String,
+    pub(crate) n_items: usize,
+    pub(crate) n_changed: usize,
+    /// The share of wrong labels, with 95 % confidence, if all wrong ones were found.
+    pub(crate) interval: Option<(f64, f64)>,
+}
+
+impl ErrorRate {
+    fn of(set: &str, n_items: usize, n_changed: usize) -> Self {
+        Self {
+            set: set.to_owned(),
+            n_items,
+            n_changed,
+            interval: share_interval(n_changed, n_items),
+        }
+    }
+}
+
+/// A submission that could not be compared.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct LeftOut {
+    pub(crate) name: String,
+    pub(crate) why: String,
+}
+
+/// What the report says.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Gathered {
+    pub(crate) benchmark: String,
+    pub(crate) leaderboard: String,
+    pub(crate) before: Digest,
+    pub(crate) after: Digest,
+    /// Labels that people have looked at, where the version after says so.
+    pub(crate) n_reviewed: Option<usize>,
+    /// Of each eval set of the board, and of all together.
+    pub(crate) errors: Vec<ErrorRate>,
+    #[serde(flatten)]
+    pub(crate) effect: Effect,
+    /// How many were scored from stored evidence; the others were evaluated from their artifacts.
+    pub(crate) n_from_evidence: usize,
+    pub(crate) left_out: Vec<LeftOut>,
+}
+
+pub(super) async fn run(args: EffectArgs, format: Format) -> Result<Done> {
+    let opened = (open(&args.before)?, open(&args.after)?);
+    let found = match &args.submissions {
+        Some(folder) => (candidates_in(folder)?, Vec::new(), None),
+        None => {
+            let cloud = args.cloud.clone().connect().await;
+            let board = Board {
+                benchmark: opened.0.manifest.benchmark.clone(),
+                leaderboard: args.leaderboard.clone(),
+                round: args.round.clone(),
+            };
+            Known::of(&cloud, &board.benchmark)
+                .await?
+                .check(Some(&board.leaderboard), Some(&board.round))?;
+            let (candidates, left_out) = candidates_of(&cloud, &board, opened.0.digest).await?;
+            (candidates, left_out, Some(cloud))
+        }
+    };
+    let gathered = gathered(&args.before, &args.after, &opened, &args.leaderboard, found).await?;
+    if let Some(path) = &args.report {
+        let document = effect_report::markdown(&gathered);
+        fs::write(path, document).with_context(|| format!("can't write `{}`", path.display()))?;
+    }
+    effect_report::print(&gathered, format)?;
+    Ok(Done::Fine)
+}
+
+/// The effect on what stands on a cloud's board.
+#[cfg(feature = "local")]
+pub(crate) async fn of_cloud(cloud: &Cloud, board: &Board, before: &Path, after: &Path) -> Result<Gathered> {
+    let opened = (open(before)?, open(after)?);
+    let (candidates, left_out) = candidates_of(cloud, board, opened.0.digest).await?;
+    let found = (candidates, left_out, Some(cloud.clone()));
+    gathered(before, after, &opened, &board.leaderboard, found).await
+}
+
+type Candidates = (Vec<Candidate>, Vec<LeftOut>, Option<Cloud>);
+
+async fn gathered(
+    before: &Path,
+    after: &Path,
+    opened: &(Opened, Opened),
+    leaderboard: &str,
+    (candidates, left_out, cloud): Candidates,
+) -> Result<Gathered> {
+    let (of_before, of_after) = (&opened.0.manifest, &opened.1.manifest);
+    if of_before.benchmark != of_after.benchmark {
+        bail!(
+            "`{}` is a data set of {}, and `{}` of {}: name two versions of one",
+            before.display(),
+            of_before.benchmark,
+            after.display(),
+            of_after.benchmark
+        );
+    }
+    let task = OnBothVersions {
+        before: (before, of_before),
+        after: (after, of_after),
+        leaderboard,
+        candidates,
+        cloud: cloud.as_ref(),
+    };
+    let Scored {
+        submissions,
+        errors,
+        n_from_evidence,
+        left_out: refused,
+        direction,
+    } = with_benchmark(&of_before.benchmark, task).await?;
+    let corrected = of_after
+        .corrected
+        .as_ref()
+        .filter(|corrected| corrected.parent == opened.0.digest);
+    Ok(Gathered {
+        benchmark: of_before.benchmark.clone(),
+        leaderboard: leaderboard.to_owned(),
+        before: opened.0.digest,
+        after: opened.1.digest,
+        n_reviewed: corrected.map(|corrected| corrected.n_reviewed),
+        errors,
+        effect: Effect::of(&submissions, direction),
+        n_from_evidence,
+        left_out: [left_out, refused].concat(),
+    })
+}
+
+/// Scores candidates on both versions.
+struct OnBothVersions<'a> {
+    before: (&'a Path, &'a Manifest),
+    after: (&'a Path, &'a Manifest),
+    leaderboard: &'a str,
+    candidates: Vec<Candidate>,
+    cloud: Option<&'a Cloud>,
+}
+
+struct Scored {
+    submissions: Vec<OnBoth>,
+    errors: Vec<ErrorRate>,
+    n_from_evidence: usize,
+    left_out: Vec<LeftOut>,
+    direction: Direction,
+}
+
+/// Both versions of a board, ready to score.
+struct Versions<B: Benchmark> {
+    before: (Dataset<B, DirectoryBucket>, Arc<B::Frozen>),
+    after: (Dataset<B, DirectoryBucket>, Arc<B::Frozen>),
+    /// Whether they differ in eval labels only, so that evidence of one is evidence of the other.
+    is_same_but_labels: bool,
+}
+
+type Pair = (Arc<Replicates>, Arc<Replicates>);
+
+impl Action for OnBothVersions<'_> {
+    type Output = Scored;
+
+    async fn run<B: Import>(self) -> Result<Scored> {
+        let version = async |directory| -> Result<_> {
+            let dataset = open_board::<B>(directory, self.leaderboard, Integrity::Sizes).await?;
+            let frozen = dataset.frozen(self.leaderboard).await?;
+            Ok((dataset, frozen))
+        };
+        let (before, after) = (version(self.before.0).await?, version(self.after.0).await?);
+        let errors = self.errors::<B>(&before.1)?;
+        let versions = Versions::<B> {
+            before,
+            after,
+            is_same_but_labels: self.is_same_but_labels::<B>()?,
+        };
+        let bar = progress::counting(self.candidates.len() as u64, "scoring on both versions");
+        let (mut submissions, mut left_out, mut n_from_evidence) = (Vec::new(), Vec::new(), 0);
+        for candidate in &self.candidates {
+            let kept = versions
+                .is_same_but_labels
+                .then(|| versions.of_kept(candidate))
+                .flatten();
+            n_from_evidence += usize::from(kept.is_some());
+            let scored = match kept {
+                Some(pair) => Ok(pair),
+                None => self.from_artifact(&versions, candidate).await?,
+            };
+            match scored {
+                Ok((before, after)) => submissions.push(OnBoth {
+                    name: candidate.name.clone(),
+                    submission: candidate.submission.clone(),
+                    is_baseline: candidate.is_baseline,
+                    before,
+                    after,
+                }),
+                Err(why) => left_out.push(LeftOut {
+                    name: candidate.name.clone(),
+                    why,
+                }),
+            }
+            bar.inc(1);
+        }
+        bar.finish_and_clear();
+        Ok(Scored {
+            submissions,
+            errors,
+            n_from_evidence,
+            left_out,
+            direction: descriptor(B::ID)?.direction,
+        })
+    }
+}
+
+impl OnBothVersions<'_> {
+    /// How many labels of the board's eval sets differ.
+    fn errors<B: Import>(&self, frozen: &B::Frozen) -> Result<Vec<ErrorRate>> {
+        let units: Vec<String> = B::eval_items(frozen)?.into_iter().map(|(name, _)| name).collect();
+        let mut errors = Vec::new();
+        let sets = B::labelled(self.after.1)?;
+        for set in B::labelled(self.before.1)?
+            .iter()
+            .filter(|set| units.contains(&set.name))
+        {
+            let before = set.labels(self.before.0, self.before.1)?;
+            let Some(of_after) = sets.iter().find(|after| after.name == set.name) else {
+                continue;
+            };
+            let after = of_after.labels(self.after.0, self.after.1)?;
+            if before.len() != after.len() {
+                bail!(
+                    "the eval set `{}` has {} items before and {} after: name two versions of one data set",
+                    set.name,
+                    before.len(),
+                    after.len()
+                );
+            }
+            let n_changed = before
+                .iter()
+                .zip(&after)
+                .filter(|(before, after)| before != after)
+                .count();
+            errors.push(ErrorRate::of(&set.name, before.len(), n_changed));
+        }
+        if errors.len() > 1 {
+            let (n_items, n_changed) = errors
+                .iter()
+                .fold((0, 0), |sums, of| (sums.0 + of.n_items, sums.1 + of.n_changed));
+            errors.push(ErrorRate::of("all", n_items, n_changed));
+        }
+        Ok(errors)
+    }
+
+    fn is_same_but_labels<B: Import>(&self) -> Result<bool> {
+        let ((before, of_before), (after, of_after)) = (self.before, self.after);
+        let sets = (B::labelled(of_before)?, B::labelled(of_after)?);
+        let may_differ = |path: &str| {
+            path == dataperf::frozen::CORRECTIONS || sets.0.iter().any(|set| set.labels.file() == path)
+        };
+        let paths = of_before.files.keys().chain(of_after.files.keys());
+        let is_equal = |path: &String| {
+            of_before.files.get(path).map(|entry| entry.digest)
+                == of_after.files.get(path).map(|entry| entry.digest)
+        };
+        let mut is_same = of_before.parameters == of_after.parameters
+            && sets.0 == sets.1
+            && paths.into_iter().all(|path| may_differ(path) || is_equal(path));
+        for set in sets.0.iter().filter(|set| set.rows.file == set.labels.file()) {
+            is_same = is_same && set.rows.read(before, of_before)? == set.rows.read(after, of_after)?;
+        }
+        Ok(is_same)
+    }
+
+    /// Evaluates a candidate from its artifact; a sentence where that breaks a rule or is not there.
+    async fn from_artifact<B: Import>(
+        &self,
+        versions: &Versions<B>,
+        candidate: &Candidate,
+    ) -> Result<Result<Pair, String>> {
+        let too_large = || {
+            Ok(Err(format!(
+                "its artifact has more than {} bytes",
+                B::MAX_ARTIFACT_BYTES
+            )))
+        };
+        let artifact = match &candidate.artifact {
+            Source::File(path) => match read_for::<B>(path) {
+                Ok(Artifact::TooLarge { .. }) => return too_large(),
+                Ok(Artifact::Bytes(artifact)) => Bytes::from(artifact),
+                Err(error) => return Ok(Err(format!("{error:#}"))),
+            },
+            Source::Uploaded(upload) => {
+                let Some(cloud) = self.cloud else {
+                    return Ok(Err("it has no cloud".into()));
+                };
+                let bucket = S3Bucket::new(cloud.clients.s3.clone(), &upload.bucket);
+                match bucket
+                    .get(&upload.key, upload.version.as_deref(), B::MAX_ARTIFACT_BYTES)
+                    .await?
+                {
+                    Got::Object(object) => object.bytes,
+                    Got::TooLarge { .. } => return too_large(),
+                    Got::Missing => return Ok(Err("its artifact is not in the bucket any more".into())),
+                }
+            }
+        };
+        let mut scored = Vec::new();
+        for (dataset, _) in [&versions.before, &versions.after] {
+            let evaluated = match gather(dataset, self.leaderboard, &artifact).await? {
+                Ok(evaluated) => evaluated,
+                Err(rejection) => {
+                    let reasons: Vec<&str> = rejection
+                        .reasons()
+                        .iter()
+                        .map(|reason| reason.message.as_str())
+                        .collect();
+                    return Ok(Err(format!("it is rejected: {}", reasons.join("; "))));
+                }
+            };
+            let own = replicates::<B>(
+                evaluated.frozen,
+                evaluated.evidence.clone(),
+                evaluated.provenance.clone(),
+            )?;
+            if scored.is_empty() && versions.is_same_but_labels {
+                let frozen = versions.after.1.clone();
+                if let Ok(after) = replicates::<B>(frozen, evaluated.evidence, evaluated.provenance) {
+                    return Ok(Ok((own, after)));
+                }
+            }
+            scored.push(own);
+        }
+        let [before, after] = <[Arc<Replicates>; 2]>::try_from(scored)
+            .map_err(|_| anyhow::anyhow!("two versions were scored"))?;
+        Ok(Ok((before, after)))
+    }
+}
+
+impl<B: Benchmark> Versions<B> {
+    /// Both scores from stored evidence; `None` where there is none, or it is not of the score that stands there, or does not
+    /// reach as far as the other version needs it.
+    fn of_kept(&self, candidate: &Candidate) -> Option<Pair> {
+        let kept = candidate.kept.as_ref()?;
+        let head = Replicates::from_bytes(&candidate.name, kept).ok()?;
+        let evidence = kept.get(HEAD_BYTES + head.header.n_items..)?;
+        let (provenance, evidence) = Evidence::from_bytes(evidence).ok()?;
+        let before = replicates::<B>(self.before.1.clone(), evidence.clone(), provenance.clone()).ok()?;
+        let after = replicates::<B>(self.after.1.clone(), evidence, provenance).ok()?;
+        (candidate.recorded == Some(before.header.score)).then_some((before, after))
+    }
+}
+
+/// The score and its replicates; those of the artifact's own data set and, of the same evidence, of another version's labels.
+fn replicates<B: Benchmark>(
+    frozen: Arc<B::Frozen>,
+    evidence: Evidence,
+    provenance: Provenance,
+) -> Result<Arc<Replicates>> {
+    let score = B::score(&frozen, &evidence, &Weights::ones())?.score;
+    let evaluated = Evaluated::<B> {
+        frozen,
+        evidence,
+        provenance,
+    };
+    Ok(Arc::new(Replicates::of(&evaluated, score)?))
+}

@@ -1,0 +1,212 @@
+//! What a correction does to a board: a table, JSON, Markdown.
+
+use std::fmt::Write as _;
+
+use anyhow::Result;
+use dataperf::effect::{Line, Standing};
+
+use super::effect::{ErrorRate, Gathered};
+use super::report::cell;
+use crate::output::{Format, align_right, print_json, score, table};
+
+/// Prints the effect.
+pub(crate) fn print(of: &Gathered, format: Format) -> Result<()> {
+    if format == Format::Json {
+        return print_json(of);
+    }
+    println!(
+        "{} {}: {} against {}",
+        of.benchmark, of.leaderboard, of.before, of.after
+    );
+    let mut shown = table(&["rank", "was", "score", "was", "ranks", "were", "submitter"]);
+    for line in &of.effect.lines {
+        let [now, was] = [&line.after, &line.before].map(cells);
+        shown.add_row([&now[0], &was[0], &now[1], &was[1], &now[2], &was[2], &line.name]);
+    }
+    (0..6).for_each(|column| align_right(&mut shown, column));
+    println!("{shown}");
+    for sentence in sentences(of) {
+        println!("{sentence}");
+    }
+    Ok(())
+}
+
+/// Rank, score and rank interval.
+fn cells(standing: &Standing) -> [String; 3] {
+    let rank = standing.rank.map(|rank| rank.to_string());
+    let interval = standing.rank_interval.map(|(first, last)| {
+        if first == last {
+            first.to_string()
+        } else {
+            format!("{first} to {last}")
+        }
+    });
+    [
+        rank.unwrap_or_default(),
+        score(standing.score),
+        interval.unwrap_or_default(),
+    ]
+}
+
+/// The report as a document.
+pub(super) fn markdown(of: &Gathered) -> String {
+    let mut text = format!(
+        "# What corrected labels change on {} {}\n\nBefore: `{}`\\\nAfter: `{}`\n\nNothing was replaced: scores and data sets are as they \
+         were. For the organizer only.\n\n## Labels\n\n| eval set | items | changed | share | with 95 % confidence |\n|---|--:|--:|--:|---|\n",
+        of.benchmark, of.leaderboard, of.before, of.after
+    );
+    // Writing into a text does not fail.
+    for ErrorRate {
+        set,
+        n_items,
+        n_changed,
+        interval,
+    } in &of.errors
+    {
+        let share = if *n_items > 0 {
+            *n_changed as f64 / *n_items as f64
+        } else {
+            0.0
+        };
+        let interval = interval.map_or(String::new(), |(low, high)| {
+            format!("{} to {}", percent(low), percent(high))
+        });
+        let _ = writeln!(
+            text,
+            "| {} | {n_items} | {n_changed} | {} | {interval} |",
+            cell(set),
+            percent(share)
+        );
+    }
+    let _ = writeln!(text, "\n## Order\n");
+    for sentence in sentences(of) {
+        let _ = writeln!(text, "- {sentence}");
+    }
+    let _ = writeln!(
+        text,
+        "\n## Submissions\n\n| rank | was | moved | score | was | ranks | were | submitter |\n|--:|--:|--:|--:|--:|---|---|---|"
+    );
+    for line in &of.effect.lines {
+        let [now, was] = [&line.after, &line.before].map(cells);
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {} | {} | {} | {} |",
+            now[0],
+            was[0],
+            moved(line),
+            now[1],
+            was[1],
+            now[2],
+            was[2],
+            cell(&line.name)
+        );
+    }
+    for left_out in &of.left_out {
+        let _ = writeln!(
+            text,
+            "\nNot compared: {}: {}",
+            cell(&left_out.name),
+            cell(&left_out.why)
+        );
+    }
+    text
+}
+
+fn moved(line: &Line) -> String {
+    match line.moved_up() {
+        Some(places) if places != 0 => format!("{places:+}"),
+        _ => String::new(),
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// What the numbers say, in words.
+fn sentences(of: &Gathered) -> Vec<String> {
+    let effect = &of.effect;
+    let mut said = Vec::new();
+    if let Some(ErrorRate {
+        n_items,
+        n_changed,
+        interval,
+        ..
+    }) = of.errors.last()
+    {
+        let interval = interval.map_or(String::new(), |(low, high)| {
+            format!(
+                ": {}, with 95 % confidence {} to {}",
+                percent(*n_changed as f64 / *n_items as f64),
+                percent(low),
+                percent(high)
+            )
+        });
+        let reviewed = of.n_reviewed.map_or(String::new(), |n| {
+            format!("; people have looked at {n} labels, and errors among the others are not counted")
+        });
+        said.push(format!(
+            "{n_changed} of {n_items} labels differ{interval}{reviewed}"
+        ));
+    }
+    let n_ranked = effect.lines.iter().filter(|line| !line.is_baseline).count();
+    said.push(format!(
+        "{} of {} submissions have another score, {} of {n_ranked} ranked ones another rank; Kendall's tau-b is {}",
+        effect.n_changed,
+        effect.lines.len(),
+        effect.n_moved,
+        effect.tau_b.map_or("not defined".to_owned(), |tau| format!("{tau:.3}"))
+    ));
+    let moved: Vec<String> = effect
+        .lines
+        .iter()
+        .filter(|line| line.moved_up().is_some_and(|places| places != 0))
+        .map(|line| {
+            let rank = |rank: Option<usize>| rank.map(|rank| rank.to_string()).unwrap_or_default();
+            format!(
+                "{} from {} to {}",
+                line.name,
+                rank(line.before.rank),
+                rank(line.after.rank)
+            )
+        })
+        .collect();
+    if !moved.is_empty() {
+        said.push(format!("moved: {}", moved.join(", ")));
+    }
+    match &effect.why_none {
+        Some(why) => said.push(format!("no order is called sure: {why}")),
+        None => {
+            let sure: Vec<String> = effect
+                .turned_surely()
+                .map(|turned| format!("{} over {}", turned.before, turned.after))
+                .collect();
+            said.push(if sure.is_empty() {
+                format!(
+                    "pairs whose order turned round: {}, none of them sure before and sure after; {} orders were sure before and {} are after",
+                    effect.turned.len(),
+                    effect.n_sure_before,
+                    effect.n_sure_after
+                )
+            } else {
+                format!(
+                    "pairs whose order turned round: {}, {} of them sure before and sure after: {}",
+                    effect.turned.len(),
+                    sure.len(),
+                    sure.join(", ")
+                )
+            });
+        }
+    }
+    let n = effect.lines.len();
+    said.push(format!(
+        "{} of {n} were scored from stored evidence, the others from their artifacts",
+        of.n_from_evidence
+    ));
+    said.extend(
+        of.left_out
+            .iter()
+            .map(|left_out| format!("not compared: {}: {}", left_out.name, left_out.why)),
+    );
+    said
+}

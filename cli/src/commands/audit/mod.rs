@@ -1,0 +1,351 @@
+//! `dataperf audit`: which labels of an eval set are in doubt, and what correcting them does to the ranks.
+
+mod effect;
+mod effect_report;
+mod report;
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, Subcommand};
+use dataperf::frozen::Manifest;
+use dataperf::{Digest, csv_cell, quote};
+use dataperf_audit::{Audit, ClassCount, Doubt, SetAudit, audit};
+use dataperf_datasets::labelled::Labelled;
+use dataperf_datasets::{Import, WORK_LIST_COLUMNS};
+use serde_json::{Value, json};
+
+use crate::Done;
+use crate::commands::dataset::open;
+use crate::output::{Format, align_right, print_json, table};
+use crate::progress::PhaseBars;
+use crate::registry::{Action, with_benchmark};
+
+use effect::EffectArgs;
+#[cfg(feature = "local")]
+pub(crate) use effect::{Gathered, of_cloud};
+#[cfg(feature = "local")]
+pub(crate) use effect_report::print as print_effect;
+
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "Examples:\n  dataperf audit frozen/ --work-list doubts.csv            labels in doubt, for people to look at\n  \
+    dataperf dataset correct frozen/ --verdicts doubts.csv --out corrected/\n  \
+    dataperf audit effect frozen/ corrected/ --leaderboard en-25 --local\n\n\
+    Two learners that have nothing in common say what each item of an eval set is, not having seen it: a logistic regression \
+    and the ten nearest neighbours. Confident learning flags the labels that contradict a learner; what both flag is a likely \
+    error. In the work list people write the right class into the column `verdict`: the given class where the label is right, \
+    nothing where they can't tell. What it says is about hidden labels: it is for the organizer only."
+)]
+pub(crate) struct AuditArgs {
+    #[command(subcommand)]
+    command: Option<AuditCommand>,
+    /// The frozen data set's directory, made by `dataperf dataset import`
+    #[arg(required = true)]
+    dataset: Option<PathBuf>,
+    /// Audit this eval set only: a language, concept, task or market, or `eval`
+    #[arg(long, value_name = "NAME")]
+    set: Option<String>,
+    /// Write the labels in doubt into this CSV, which is not there yet, with a column for people's verdicts
+    #[arg(long, value_name = "FILE.csv")]
+    work_list: Option<PathBuf>,
+    /// Write everything into this Markdown file
+    #[arg(long, value_name = "FILE.md")]
+    report: Option<PathBuf>,
+    /// How many labels in doubt to print
+    #[arg(long, short = 'n', default_value_t = 20)]
+    top: usize,
+}
+
+#[derive(Debug, Subcommand)]
+enum AuditCommand {
+    /// Score standing submissions on two versions of a data set, and say who moves
+    Effect(EffectArgs),
+}
+
+pub(crate) async fn run(args: AuditArgs, format: Format) -> Result<Done> {
+    match args.command {
+        Some(AuditCommand::Effect(args)) => return effect::run(args, format).await,
+        None => {}
+    }
+    let directory = args.dataset.context("name the data set's directory")?;
+    let opened = open(&directory)?;
+    let task = AuditSets {
+        directory: &directory,
+        manifest: &opened.manifest,
+        only: args.set.as_deref(),
+    };
+    if let Some(path) = args.work_list.as_deref().filter(|path| path.exists()) {
+        bail!(
+            "`{}` is there already, and somebody's verdicts may be in it: choose another name",
+            path.display()
+        );
+    }
+    let audited = with_benchmark(&opened.manifest.benchmark, task).await?;
+    if let Some(path) = &args.work_list {
+        write_work_list(path, &audited)?;
+    }
+    if let Some(path) = &args.report {
+        let document = report::markdown(&opened.manifest.benchmark, opened.digest, &audited);
+        fs::write(path, document).with_context(|| format!("can't write `{}`", path.display()))?;
+    }
+    match format {
+        Format::Json => print_json(&document(&opened.manifest.benchmark, opened.digest, &audited))?,
+        Format::Text => print(&audited, args.top, args.work_list.as_deref()),
+    }
+    Ok(Done::Fine)
+}
+
+/// Audits a data set on disk.
+pub(crate) struct AuditSets<'a> {
+    pub(crate) directory: &'a Path,
+    pub(crate) manifest: &'a Manifest,
+    pub(crate) only: Option<&'a str>,
+}
+
+impl Action for AuditSets<'_> {
+    type Output = Audit;
+
+    async fn run<B: Import>(self) -> Result<Audit> {
+        let mut sets = B::labelled(self.manifest)?;
+        let names: Vec<String> = sets.iter().map(|set| quote(&set.name)).collect();
+        if let Some(only) = self.only {
+            sets.retain(|set| set.name == only);
+        }
+        if sets.is_empty() {
+            match self.only.filter(|_| !names.is_empty()) {
+                Some(only) => bail!(
+                    "there is no eval set {}: choose one of {}",
+                    quote(only),
+                    names.join(", ")
+                ),
+                None => bail!(
+                    "`{}` has no eval set: it is what participants get; audit the organizer's data set",
+                    self.directory.display()
+                ),
+            }
+        }
+        let bars = PhaseBars::default();
+        let audited = audit(self.directory, self.manifest, &sets, &bars)?;
+        bars.finish();
+        Ok(audited)
+    }
+}
+
+/// Reads all eval sets of a data set on disk.
+pub(crate) struct ReadSets<'a> {
+    pub(crate) directory: &'a Path,
+    pub(crate) manifest: &'a Manifest,
+}
+
+impl Action for ReadSets<'_> {
+    type Output = Vec<Labelled>;
+
+    async fn run<B: Import>(self) -> Result<Vec<Labelled>> {
+        let read = |at: &dataperf_datasets::labelled::LabelledAt| at.read(self.directory, self.manifest);
+        Ok(B::labelled(self.manifest)?
+            .iter()
+            .map(read)
+            .collect::<Result<_, _>>()?)
+    }
+}
+
+/// The fields of a doubt's line in the work list, but the verdict.
+pub(crate) fn work_list_line(of: &SetAudit, doubt: &Doubt) -> [String; 8] {
+    let classes = &of.set.at.classes;
+    let id = of.set.ids.as_ref().map_or("", |ids| ids[doubt.row].as_str());
+    let by: Vec<&str> = doubt.flagged_by.iter().map(|learner| learner.name()).collect();
+    [
+        csv_cell(&of.set.at.name).into_owned(),
+        doubt.row.to_string(),
+        csv_cell(id).into_owned(),
+        csv_cell(&classes[doubt.given]).into_owned(),
+        csv_cell(&classes[doubt.suggested]).into_owned(),
+        format!("{:.4}", doubt.margin),
+        by.join(" "),
+        if doubt.is_likely() { "yes" } else { "no" }.to_owned(),
+    ]
+}
+
+fn write_work_list(path: &Path, audited: &Audit) -> Result<()> {
+    let about = || format!("can't write `{}`", path.display());
+    let mut writer = csv::Writer::from_writer(File::create_new(path).with_context(about)?);
+    writer.write_record(WORK_LIST_COLUMNS).with_context(about)?;
+    for of in &audited.sets {
+        for doubt in of.doubts() {
+            let line = work_list_line(of, doubt);
+            let fields = line.iter().map(String::as_str).chain([""]);
+            writer.write_record(fields).with_context(about)?;
+        }
+    }
+    writer.flush().with_context(about)
+}
+
+fn document(benchmark: &str, dataset: Digest, audited: &Audit) -> Value {
+    let doubt = |of: &SetAudit, doubt: &Doubt| {
+        let classes = &of.set.at.classes;
+        json!({
+            "row": doubt.row, "id": of.set.ids.as_ref().map(|ids| &ids[doubt.row]), "given": classes[doubt.given],
+            "suggested": classes[doubt.suggested], "margin": doubt.margin, "flagged_by": doubt.flagged_by,
+            "is_likely": doubt.is_likely(),
+        })
+    };
+    let set = |of: &SetAudit| {
+        let doubts: Vec<Value> = of.doubts().iter().map(|one| doubt(of, one)).collect();
+        json!({
+            "set": of.set.at.name, "n_items": of.set.labels.len(), "n_likely": of.n_likely(), "doubts": doubts,
+            "why_no_doubts": of.doubts.as_ref().err().map(ToString::to_string),
+            "classes": of.classes, "columns": of.columns, "duplicates": of.duplicates, "leaks": of.leaks,
+        })
+    };
+    let sets: Vec<Value> = audited.sets.iter().map(set).collect();
+    json!({ "benchmark": benchmark, "dataset": dataset, "sets": sets })
+}
+
+/// Counts for people; `exact + near`.
+fn pairs(pairs: &dataperf_audit::Pairs) -> String {
+    let near = if pairs.is_near_searched {
+        pairs.near.len().to_string()
+    } else {
+        "?".into()
+    };
+    format!("{} + {near}", pairs.exact.len())
+}
+
+fn print(audited: &Audit, n: usize, work_list: Option<&Path>) {
+    let mut shown = table(&[
+        "eval set",
+        "items",
+        "likely errors",
+        "in doubt",
+        "twice in it",
+        "also in",
+    ]);
+    for of in &audited.sets {
+        let leaks: Vec<String> = of
+            .leaks
+            .iter()
+            .map(|leaks| format!("{} of {}", pairs(&leaks.pairs), leaks.file))
+            .collect();
+        shown.add_row([
+            of.set.at.name.clone(),
+            of.set.labels.len().to_string(),
+            of.n_likely().to_string(),
+            of.doubts().len().to_string(),
+            pairs(&of.duplicates),
+            leaks.join("\n"),
+        ]);
+    }
+    (1..5).for_each(|column| align_right(&mut shown, column));
+    println!(
+        "{shown}\nrows that are there twice: exactly + nearly (cosine similarity about the mean from 0.999 on)"
+    );
+    for sentence in audited.sets.iter().flat_map(notes) {
+        println!("  - {sentence}");
+    }
+    let mut doubts = table(&[
+        "set",
+        "row",
+        "id",
+        "given",
+        "suggested",
+        "margin",
+        "flagged by",
+        "likely",
+    ]);
+    let all = || {
+        audited
+            .sets
+            .iter()
+            .flat_map(|of| of.doubts().iter().map(move |doubt| (of, doubt)))
+    };
+    let mut first: Vec<_> = all().collect();
+    first.sort_by(|(_, a), (_, b)| {
+        b.is_likely()
+            .cmp(&a.is_likely())
+            .then(b.margin.total_cmp(&a.margin))
+    });
+    for (of, doubt) in first.iter().take(n) {
+        doubts.add_row(work_list_line(of, doubt));
+    }
+    [1, 5]
+        .into_iter()
+        .for_each(|column| align_right(&mut doubts, column));
+    if !first.is_empty() && n > 0 {
+        println!("\n{doubts}");
+    }
+    if first.len() > n {
+        println!("{} more; `--work-list FILE.csv` has all", first.len() - n);
+    }
+    match work_list {
+        Some(path) => println!(
+            "`{}` has all {} labels in doubt: write the right class into the column `verdict`, then `dataperf dataset correct`",
+            path.display(),
+            first.len()
+        ),
+        None => println!("it names hidden labels: keep it to yourself"),
+    }
+}
+
+/// What else is to be said of an eval set, a sentence each.
+fn notes(of: &SetAudit) -> Vec<String> {
+    let name = quote(&of.set.at.name);
+    let mut notes = Vec::new();
+    if let Err(why) = &of.doubts {
+        notes.push(format!("{name}: no labels were audited: {why}"));
+    }
+    let contradictions = of.duplicates.contradictions.len();
+    if contradictions > 0 {
+        notes.push(format!(
+            "{name}: {contradictions} pairs of equal rows have different labels, of which one is wrong"
+        ));
+    }
+    let small = ClassCount::small(&of.classes);
+    if !small.is_empty() {
+        let named: Vec<String> = small
+            .iter()
+            .take(5)
+            .map(|of| format!("{} ({})", quote(&of.class), of.n_items))
+            .collect();
+        notes.push(format!(
+            "{name}: {} of {} classes have less than a tenth of the largest one's items: {}",
+            small.len(),
+            of.classes.len(),
+            named.join(", ")
+        ));
+    }
+    let columns = &of.columns;
+    let listed = |columns: &[usize]| {
+        columns
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    if columns.n_constant > 0 {
+        notes.push(format!(
+            "{name}: {} of {} columns have the same number everywhere: {}",
+            columns.n_constant,
+            columns.n_columns,
+            listed(&columns.constant)
+        ));
+    }
+    if columns.n_not_finite > 0 {
+        notes.push(format!(
+            "{name}: {} columns have numbers that are not finite: {}",
+            columns.n_not_finite,
+            listed(&columns.not_finite)
+        ));
+    }
+    let sets = of.leaks.iter().map(|leaks| (leaks.file.as_str(), &leaks.pairs));
+    let unsearched = sets
+        .chain([("itself", &of.duplicates)])
+        .filter(|(_, pairs)| !pairs.is_near_searched);
+    notes.extend(unsearched.map(|(file, _)| {
+        format!("{name}: with {file} only equal rows were looked for: the two are too large, or of different widths")
+    }));
+    notes
+}

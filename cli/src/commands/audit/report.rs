@@ -1,0 +1,96 @@
+//! The audit as a Markdown document.
+
+use std::fmt::Write as _;
+
+use dataperf::Digest;
+use dataperf_audit::{Audit, Leaks, Pairs, SetAudit};
+
+use super::{notes, work_list_line};
+
+/// Pairs that a list names.
+const MAX_PAIRS: usize = 50;
+
+/// The whole audit. Written for the organizer: it names hidden labels.
+pub(super) fn markdown(benchmark: &str, dataset: Digest, audited: &Audit) -> String {
+    let mut text = format!(
+        "# Audit of {benchmark}\n\nData set `{dataset}`. For the organizer only: it names hidden labels.\n\n\
+         Labels are in doubt that contradict a learner which has not seen them, by confident learning; what both learners \
+         contradict is a likely error. People decide.\n"
+    );
+    for of in &audited.sets {
+        set(&mut text, of);
+    }
+    text
+}
+
+// Writing into a text does not fail.
+fn set(text: &mut String, of: &SetAudit) {
+    let name = &of.set.at.name;
+    let (n, n_likely, n_doubts) = (of.set.labels.len(), of.n_likely(), of.doubts().len());
+    let _ = writeln!(
+        text,
+        "\n## {name}\n\n{n} items, {n_likely} likely errors, {n_doubts} labels in doubt.\n"
+    );
+    for sentence in notes(of) {
+        let _ = writeln!(text, "- {sentence}");
+    }
+    let _ = writeln!(text, "\n| class | items |\n|---|--:|");
+    for class in &of.classes {
+        let _ = writeln!(text, "| {} | {} |", cell(&class.class), class.n_items);
+    }
+    twice(text, "Rows that are there twice", &of.duplicates, None);
+    for leaks in &of.leaks {
+        let Leaks { file, pairs, ids } = leaks;
+        twice(
+            text,
+            &format!("Rows that are in `{file}` as well"),
+            pairs,
+            ids.as_deref(),
+        );
+    }
+    if of.doubts().is_empty() {
+        return;
+    }
+    let _ = writeln!(
+        text,
+        "\n### Labels in doubt\n\n| row | id | given | suggested | margin | flagged by | likely |\n|--:|---|---|---|--:|---|---|"
+    );
+    for doubt in of.doubts() {
+        let [_, fields @ ..] = work_list_line(of, doubt);
+        let _ = writeln!(text, "| {} |", fields.map(|field| cell(&field)).join(" | "));
+    }
+}
+
+fn twice(text: &mut String, title: &str, pairs: &Pairs, ids: Option<&[String]>) {
+    let n = pairs.exact.len() + pairs.near.len();
+    if n == 0 {
+        return;
+    }
+    let _ = writeln!(
+        text,
+        "\n### {title}\n\n| row | other | similarity |\n|--:|---|--:|"
+    );
+    let exact = pairs
+        .exact
+        .iter()
+        .map(|(row, other)| (row, other, "equal".to_owned()));
+    let near = pairs
+        .near
+        .iter()
+        .map(|(row, other, similarity)| (row, other, format!("{similarity:.5}")));
+    for (row, other, similarity) in exact.chain(near).take(MAX_PAIRS) {
+        let other = ids.map_or_else(|| other.to_string(), |ids| cell(&ids[*other]));
+        let _ = writeln!(text, "| {row} | {other} | {similarity} |");
+    }
+    if n > MAX_PAIRS {
+        let _ = writeln!(text, "\n{} more; `--format json` has all.", n - MAX_PAIRS);
+    }
+}
+
+/// A text in a table's cell.
+pub(super) fn cell(text: &str) -> String {
+    text.replace('\\', "\\\\")
+        .replace('|', "\\|")
+        .replace(['\n', '\r'], " ")
+        .replace('<', "&lt;")
+}

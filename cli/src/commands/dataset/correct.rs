@@ -1,0 +1,83 @@
+//! `dataperf dataset correct`: a new data set with labels put right.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use dataperf_datasets::{Verdicts, correct};
+use serde_json::json;
+
+use super::{damages, open};
+use crate::Done;
+use crate::commands::audit::ReadSets;
+use crate::output::{Format, print_json};
+use crate::registry::with_benchmark;
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example: dataperf dataset correct frozen/ --verdicts doubts.csv --out corrected/\n\n\
+    The file is a work list of `dataperf audit` with the column `verdict` filled in: the right class of a row, the given one where \
+    the label is right, nothing where nobody has decided. Lines without a verdict change nothing. What comes out is a data set of its \
+    own, with a digest of its own: its manifest names the one that it was made of, and `corrections.csv` in it has every edit, which \
+    participants don't get. `dataperf audit effect` says what it does to the ranks before `dataperf dataset publish --replace`."
+)]
+pub(crate) struct CorrectArgs {
+    /// The frozen data set's directory
+    dataset: PathBuf,
+    /// The work list with verdicts
+    #[arg(long, value_name = "FILE.csv")]
+    verdicts: PathBuf,
+    /// Where to put the corrected data set: a directory that is not there yet, or empty
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+}
+
+pub(super) async fn run(args: &CorrectArgs, format: Format) -> Result<Done> {
+    let opened = open(&args.dataset)?;
+    let damages = damages(&args.dataset, &opened.manifest);
+    if !damages.is_empty() {
+        bail!(
+            "`{}` is damaged; fetch or import it again\n  - {}",
+            args.dataset.display(),
+            damages.join("\n  - ")
+        );
+    }
+    let read = ReadSets {
+        directory: &args.dataset,
+        manifest: &opened.manifest,
+    };
+    let sets = with_benchmark(&opened.manifest.benchmark, read).await?;
+    let verdicts = match Verdicts::read(&args.verdicts, &sets) {
+        Ok(verdicts) => verdicts,
+        Err(problems) => bail!(
+            "`{}` can't be used, and nothing was written\n  - {}",
+            args.verdicts.display(),
+            listed(&problems).join("\n  - ")
+        ),
+    };
+    let digest = correct(&args.dataset, &opened.manifest, &sets, &verdicts, &args.out)?;
+    let (n_edits, n_reviewed) = (verdicts.edits.len(), verdicts.n_reviewed);
+    match format {
+        Format::Json => print_json(&json!({
+            "dataset": digest, "parent": opened.digest, "benchmark": opened.manifest.benchmark, "out": args.out,
+            "n_edits": n_edits, "n_reviewed": n_reviewed,
+        }))?,
+        Format::Text => println!(
+            "{digest} in `{}`\n{n_edits} labels were put right, of {n_reviewed} that somebody has looked at; it was made of {}",
+            args.out.display(),
+            opened.digest
+        ),
+    }
+    Ok(Done::Fine)
+}
+
+/// Problems that are listed.
+const MAX_LISTED: usize = 50;
+
+fn listed(problems: &[String]) -> Vec<String> {
+    let more = problems.len().saturating_sub(MAX_LISTED);
+    let listed = problems.iter().take(MAX_LISTED).cloned();
+    listed
+        .chain((more > 0).then(|| format!("and {more} more")))
+        .collect()
+}

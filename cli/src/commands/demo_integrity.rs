@@ -1,0 +1,269 @@
+//! `dataperf demo integrity`: planted label errors, an audit that finds them, and ranks that change when they are put right.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use dataperf::Benchmark as _;
+use dataperf::Ending;
+use dataperf::ports::leaderboard::{Board, OPEN_ROUND};
+use dataperf_audit::{Audit, Found, SetAudit, found, plant};
+use dataperf_baselines::random::Random;
+use dataperf_benchmarks::own_data::selection::Selection;
+use dataperf_datasets::{Verdicts, WORK_LIST_COLUMNS, correct};
+use serde_json::json;
+
+use super::audit::{AuditSets, Gathered, of_cloud, print_effect, work_list_line};
+use super::dataset::{ImportSource, Switch, open, publish};
+use super::demo::{DemoArgs, compared, print_next_steps, shipped_data, show_everything};
+use super::leaderboard::{boards, print};
+use super::local::{FunctionArgs, config, start};
+use super::submit::{receipt, upload};
+use crate::Done;
+use crate::cloud::{Cloud, CloudArgs};
+use crate::output::{Format, print_json};
+use crate::registry::with_benchmark;
+use crate::stop::stopped;
+
+/// What is typed.
+pub(super) const NAME: &str = "integrity";
+const LEADERBOARD: &str = "digits-50";
+/// The share of the eval set's labels that are made wrong.
+const SHARE: f64 = 0.05;
+/// What the wrong labels are drawn from.
+const SEED: u32 = 2024;
+/// Submitters that choose fifty digits by chance, each from a seed of its own; so near to each other are many entries of a board.
+const SUBMITTERS: [&str; 10] = [
+    "cleo", "dan", "eve", "fay", "gus", "hal", "ida", "jo", "kim", "lou",
+];
+const N_CHOSEN: usize = 50;
+
+pub(super) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
+    let began = Instant::now();
+    let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
+    let data = match args.data {
+        Some(data) => data,
+        None => shipped_data()?,
+    };
+    let (contest, wrong, corrected) = (
+        scratch.path().join("contest"),
+        scratch.path().join("wrong"),
+        scratch.path().join("corrected"),
+    );
+    let planted = planted_contest(&data.join(Selection::ID), &contest)?;
+    let source = ImportSource {
+        from: &contest,
+        out: &wrong,
+    };
+    with_benchmark(Selection::ID, source).await?;
+
+    let data_dir = args
+        .data_dir
+        .clone()
+        .unwrap_or_else(|| scratch.path().join("cloud"));
+    let functions = FunctionArgs::default();
+    let mut config = config(&data_dir, &functions)?;
+    config.http_port = Some(0);
+    let local = start(config, &functions).await?;
+    let cloud = CloudArgs::of(&local).connect().await;
+    publish(&cloud, &wrong, &open(&wrong)?, Switch::Replace).await?;
+    show_everything(&cloud, Selection::ID).await?;
+    submit_all(&cloud, &data.join(Selection::ID), scratch.path()).await?;
+    compared(&cloud, &[Selection::ID]).await?;
+    if format == Format::Text {
+        println!(
+            "{} of {} labels of the eval set were made wrong, drawn by chance; {} submissions were scored with them",
+            planted.rows.len(),
+            planted.truth.len(),
+            SUBMITTERS.len() + 2
+        );
+        let shown = boards(&cloud, Selection::ID, Some(LEADERBOARD.to_owned()), 20).await?;
+        shown.iter().for_each(print);
+    }
+
+    let manifest = open(&wrong)?.manifest;
+    let task = AuditSets {
+        directory: &wrong,
+        manifest: &manifest,
+        only: Some("eval"),
+    };
+    let audited = with_benchmark(Selection::ID, task).await?;
+    let verdicts = answer(&audited, &planted, &scratch.path().join("verdicts.csv"))?;
+    let sets: Vec<_> = audited.sets.iter().map(|of| of.set.clone()).collect();
+    let read =
+        Verdicts::read(&verdicts, &sets).map_err(|problems| anyhow::anyhow!(problems.join("\n  - ")))?;
+    correct(&wrong, &manifest, &sets, &read, &corrected)?;
+    let board = Board {
+        benchmark: Selection::ID.to_owned(),
+        leaderboard: LEADERBOARD.to_owned(),
+        round: OPEN_ROUND.to_owned(),
+    };
+    let effect = of_cloud(&cloud, &board, &wrong, &corrected).await?;
+    print_all(&audited.sets[0], &planted, &read, &effect, format)?;
+    if format == Format::Text {
+        println!("{:.1} s", began.elapsed().as_secs_f64());
+        let kept = args.data_dir.as_deref().filter(|_| !args.keep_running);
+        print_next_steps(&local, args.keep_running, kept).await?;
+    }
+    if args.keep_running {
+        stopped().await?;
+    }
+    local.shutdown().await;
+    Ok(Done::Fine)
+}
+
+/// The truth about an eval set with planted errors.
+struct Planted {
+    /// The right classes by name.
+    truth: Vec<String>,
+    /// The rows whose labels were made wrong, ascending.
+    rows: Vec<usize>,
+}
+
+/// Copies a contest and makes some labels of its eval set wrong.
+fn planted_contest(from: &Path, to: &Path) -> Result<Planted> {
+    let about = || format!("can't read `{}`", from.display());
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from).with_context(about)? {
+        let entry = entry.with_context(about)?;
+        if entry.path().is_file() {
+            fs::copy(entry.path(), to.join(entry.file_name())).with_context(about)?;
+        }
+    }
+    let path = to.join("eval.csv");
+    let mut reader = csv::Reader::from_path(&path).with_context(about)?;
+    let header = reader.headers().with_context(about)?.clone();
+    let column = header
+        .iter()
+        .position(|name| name == "label")
+        .context("`eval.csv` has no column `label`")?;
+    let lines: Vec<csv::StringRecord> = reader.records().collect::<Result<_, _>>().with_context(about)?;
+    let truth: Vec<String> = lines
+        .iter()
+        .map(|line| line.get(column).unwrap_or_default().to_owned())
+        .collect();
+    let number_of: BTreeMap<&String, usize> = truth
+        .iter()
+        .collect::<std::collections::BTreeSet<_>>()
+        .into_iter()
+        .zip(0..)
+        .collect();
+    let names: Vec<&String> = number_of.keys().copied().collect();
+    let labels: Vec<usize> = truth.iter().map(|name| number_of[name]).collect();
+    let (wrong, rows) = plant(&labels, SHARE, SEED);
+    let mut writer = csv::Writer::from_path(&path)?;
+    writer.write_record(&header)?;
+    for (line, class) in lines.iter().zip(wrong) {
+        let fields = line.iter().enumerate();
+        writer
+            .write_record(fields.map(|(place, field)| if place == column { names[class] } else { field }))?;
+    }
+    writer.flush()?;
+    Ok(Planted { truth, rows })
+}
+
+/// Submits the shipped selections and those by chance, and waits for their receipts.
+async fn submit_all(cloud: &Cloud, shipped: &Path, scratch: &Path) -> Result<()> {
+    let mut reader = csv::Reader::from_path(shipped.join("pool.csv"))?;
+    let column = reader
+        .headers()?
+        .iter()
+        .position(|name| name == "id")
+        .context("`pool.csv` has no column `id`")?;
+    let ids: Vec<String> = reader
+        .records()
+        .map(|line| Ok(line?.get(column).unwrap_or_default().to_owned()))
+        .collect::<Result<_, csv::Error>>()?;
+    let mut files: Vec<(&str, PathBuf)> = Vec::new();
+    for (submitter, file) in [("ada", "central.json"), ("bo", "balanced.json")] {
+        files.push((
+            submitter,
+            shipped
+                .join("submissions")
+                .join(LEADERBOARD)
+                .join(submitter)
+                .join(file),
+        ));
+    }
+    for (seed, submitter) in (1..).zip(SUBMITTERS) {
+        let chosen = Random::new(seed).choose(&(0..ids.len()).collect::<Vec<_>>(), N_CHOSEN);
+        let chosen: Vec<&String> = chosen.into_iter().map(|place| &ids[place]).collect();
+        let file = scratch.join(format!("{submitter}.json"));
+        fs::write(&file, json!({ "ids": chosen }).to_string())?;
+        files.push((submitter, file));
+    }
+    let mut submitted = Vec::new();
+    for (submitter, file) in &files {
+        submitted.push(upload(cloud, Selection::ID, LEADERBOARD, &submitter.parse()?, file).await?);
+    }
+    for one in &submitted {
+        let verdict = receipt(cloud, one).await?.verdict;
+        if verdict.status != Ending::Scored {
+            bail!(
+                "a submission of the demo was {}: {:?}",
+                verdict.status.as_str(),
+                verdict.reasons
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The work list, answered by somebody who looks at every label in doubt and knows the right class.
+fn answer(audited: &Audit, planted: &Planted, path: &Path) -> Result<PathBuf> {
+    let mut writer = csv::Writer::from_path(path)?;
+    writer.write_record(WORK_LIST_COLUMNS)?;
+    for of in &audited.sets {
+        for doubt in of.doubts() {
+            let line = work_list_line(of, doubt);
+            let right = planted.truth[doubt.row].as_str();
+            writer.write_record(line.iter().map(String::as_str).chain([right]))?;
+        }
+    }
+    writer.flush()?;
+    Ok(path.to_owned())
+}
+
+fn print_all(
+    of: &SetAudit,
+    planted: &Planted,
+    verdicts: &Verdicts,
+    effect: &Gathered,
+    format: Format,
+) -> Result<()> {
+    let likely = found(
+        of.doubts().iter().filter(|doubt| doubt.is_likely()),
+        &planted.rows,
+    );
+    let any = found(of.doubts().iter(), &planted.rows);
+    if format == Format::Json {
+        return print_json(&json!({
+            "n_planted": planted.rows.len(), "likely": likely, "in_doubt": any, "n_edits": verdicts.edits.len(),
+            "n_reviewed": verdicts.n_reviewed, "effect": effect,
+        }));
+    }
+    let said = |what: &str, found: Found| {
+        let percent =
+            |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{:.0} %", share * 100.0));
+        println!(
+            "{what}: {} labels, {} of the {} planted errors among them (precision {}, recall {})",
+            found.n_flagged,
+            found.n_right,
+            found.n_planted,
+            percent(found.precision()),
+            percent(found.recall())
+        );
+    };
+    println!("\nthe audit, which does not know them:");
+    said("  likely errors", likely);
+    said("  in doubt", any);
+    println!(
+        "somebody who knows the right class looked at all {} labels in doubt and changed {}; {} planted errors are left\n",
+        verdicts.n_reviewed,
+        verdicts.edits.len(),
+        any.n_planted - any.n_right
+    );
+    print_effect(effect, format)
+}

@@ -1,0 +1,234 @@
+//! Agreement of boards as tables, JSON and Markdown.
+
+use anyhow::Result;
+use dataperf_numerics::agreement::{Method, Sensitivity};
+use serde_json::{Value, json};
+
+use super::{Across, Ranking};
+use crate::output::{Format, align_right, print_json, table};
+
+pub(super) fn print(of: &Across, format: Format) -> Result<()> {
+    if format == Format::Json {
+        return print_json(&document(of));
+    }
+    for (title, rows) in [
+        ("agreement (Kendall's tau-b)", matrix(of)),
+        ("combined", combined(of)),
+        ("sensitivity", sensitivity(of)),
+    ] {
+        let header: Vec<&str> = rows[0].iter().map(String::as_str).collect();
+        let mut shown = table(&header);
+        for row in &rows[1..] {
+            shown.add_row(row);
+        }
+        (1..header.len()).for_each(|column| align_right(&mut shown, column));
+        println!("{title}\n{shown}\n");
+    }
+    sentences(of).iter().for_each(|sentence| println!("{sentence}"));
+    Ok(())
+}
+
+pub(super) fn markdown(of: &Across) -> String {
+    let boards: Vec<String> = of
+        .boards
+        .iter()
+        .map(|board| format!("`{}`", board.name))
+        .collect();
+    let mut text = format!(
+        "# Agreement of {} boards\n\n{}\n\n",
+        boards.len(),
+        boards.join(", ")
+    );
+    for sentence in sentences(of) {
+        text += &format!("- {sentence}\n");
+    }
+    for (title, rows) in [
+        ("Kendall's tau-b", matrix(of)),
+        ("Combined ranking", combined(of)),
+        ("Sensitivity", sensitivity(of)),
+    ] {
+        text += &format!("\n## {title}\n\n");
+        for (idx, row) in rows.iter().enumerate() {
+            let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
+            text += &format!("| {} |\n", cells.join(" | "));
+            if idx == 0 {
+                text += &format!("|---|{}\n", "--:|".repeat(row.len() - 1));
+            }
+        }
+    }
+    text
+}
+
+fn number(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"))
+}
+
+/// The header, then a row for each board; the number of common submitters where it is not that of all boards.
+fn matrix(of: &Across) -> Vec<Vec<String>> {
+    let names = of.boards.iter().map(|board| board.name.clone());
+    let mut rows = vec![
+        std::iter::once(String::new())
+            .chain(names)
+            .collect::<Vec<String>>(),
+    ];
+    for (one, board) in of.boards.iter().enumerate() {
+        let mut row = vec![board.name.clone()];
+        for other in 0..of.boards.len() {
+            let (first, second) = (one.min(other), one.max(other));
+            let found = of
+                .agreements
+                .iter()
+                .find(|of| (of.one, of.other) == (first, second));
+            row.push(match found {
+                None => "1".to_owned(),
+                Some(found) if found.n_common == of.common.len() => number(found.tau_b),
+                Some(found) => format!("{} (n {})", number(found.tau_b), found.n_common),
+            });
+        }
+        rows.push(row);
+    }
+    rows
+}
+
+/// The header, then a row for each common submitter, best by the mean of ranks first.
+fn combined(of: &Across) -> Vec<Vec<String>> {
+    let [by_rank, by_score] = &of.rankings;
+    let header = [
+        "submitter",
+        "by mean rank",
+        "mean rank",
+        "by standardized score",
+        "mean",
+    ]
+    .map(str::to_owned);
+    let names = of.boards.iter().map(|board| format!("rank on {}", board.name));
+    let mut order: Vec<usize> = (0..of.common.len()).collect();
+    order.sort_by_key(|&place| (by_rank.combined.ranks[place], by_score.combined.ranks[place]));
+    let row = |place: usize| {
+        let both = [by_rank, by_score].into_iter().flat_map(|ranking| {
+            [
+                ranking.combined.ranks[place].to_string(),
+                format!("{:.3}", ranking.combined.values[place]),
+            ]
+        });
+        let on_boards = of.ranks.iter().map(|ranks| ranks[place].to_string());
+        std::iter::once(of.common[place].clone())
+            .chain(both)
+            .chain(on_boards)
+            .collect()
+    };
+    std::iter::once(header.into_iter().chain(names).collect())
+        .chain(order.into_iter().map(row))
+        .collect()
+}
+
+fn title(method: Method) -> &'static str {
+    match method {
+        Method::MeanRank => "mean rank",
+        Method::MeanStandardized => "standardized score",
+    }
+}
+
+/// The header, then for each method a row for each change.
+fn sensitivity(of: &Across) -> Vec<Vec<String>> {
+    let mut rows = vec![
+        [
+            "change",
+            "ranking by",
+            "largest change of rank",
+            "mean change",
+            "tau-b",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+    ];
+    let row = |what: String, method: Method, of: &Sensitivity| {
+        let (largest, mean) = (of.largest_change.to_string(), format!("{:.3}", of.mean_change));
+        vec![what, title(method).to_owned(), largest, mean, number(of.tau_b)]
+    };
+    for ranking in &of.rankings {
+        for (board, left_out) in of.boards.iter().zip(&ranking.left_out) {
+            rows.push(row(format!("without {}", board.name), ranking.method, left_out));
+        }
+        if let Some((like, worst)) = ranking.worst_weak() {
+            let what = format!("with a weak entry like {}", of.common[*like]);
+            rows.push(row(what, ranking.method, worst));
+        }
+    }
+    rows
+}
+
+fn sentences(of: &Across) -> Vec<String> {
+    let mut said = vec![format!(
+        "{} submitters stand on all {} boards; Kendall's W is {} (1: all boards have one order, 0: they cancel each other)",
+        of.common.len(),
+        of.boards.len(),
+        number(of.w)
+    )];
+    said.push(if of.is_differing() {
+        "the mean of ranks and the mean of standardized scores give different orders: neither is the ranking"
+            .to_owned()
+    } else {
+        "the mean of ranks and the mean of standardized scores give one order".to_owned()
+    });
+    for ranking in &of.rankings {
+        let largest = ranking
+            .left_out
+            .iter()
+            .map(|of| of.largest_change)
+            .max()
+            .unwrap_or(0);
+        let (n, n_changing) = (ranking.weak.len(), ranking.n_changing());
+        let most = ranking.worst_weak().map_or(String::new(), |(like, worst)| {
+            format!(
+                ", by up to {} places (one like {})",
+                worst.largest_change, of.common[*like]
+            )
+        });
+        said.push(format!(
+            "by {}: leaving out one board moves a submitter by up to {largest} places; {n_changing} of {n} weak entries change the \
+             order of the others{most}",
+            title(ranking.method)
+        ));
+    }
+    said
+}
+
+fn document(of: &Across) -> Value {
+    let names: Vec<&str> = of.boards.iter().map(|board| board.name.as_str()).collect();
+    let agreement = |agreement: &super::Agreement| json!({ "boards": [names[agreement.one], names[agreement.other]], "n_common": agreement.n_common, "tau_b": agreement.tau_b });
+    let change = |of_change: &Sensitivity| {
+        let ranks: serde_json::Map<String, Value> = of
+            .common
+            .iter()
+            .zip(&of_change.ranks)
+            .map(|(name, rank)| (name.clone(), json!(rank)))
+            .collect();
+        json!({ "largest_change": of_change.largest_change, "mean_change": of_change.mean_change, "tau_b": of_change.tau_b, "ranks": ranks })
+    };
+    let with = |key: &str, name: &str, of_change: &Sensitivity| {
+        let mut document = change(of_change);
+        document[key] = json!(name);
+        document
+    };
+    let ranking = |ranking: &Ranking| {
+        let rows = of.common.iter().enumerate().map(|(place, name)| {
+            json!({ "submitter": name, "rank": ranking.combined.ranks[place], "value": ranking.combined.values[place] })
+        });
+        let left_out: Vec<Value> = names
+            .iter()
+            .zip(&ranking.left_out)
+            .map(|(name, of_change)| with("board", name, of_change))
+            .collect();
+        let weak: Vec<Value> = ranking
+            .weak
+            .iter()
+            .map(|(like, of_change)| with("like", &of.common[*like], of_change))
+            .collect();
+        json!({ "by": title(ranking.method), "rows": rows.collect::<Vec<Value>>(), "without_board": left_out, "with_weak_entry": weak })
+    };
+    json!({
+        "boards": names, "n_common": of.common.len(), "agreements": of.agreements.iter().map(agreement).collect::<Vec<Value>>(),
+        "kendalls_w": of.w, "rankings": of.rankings.iter().map(ranking).collect::<Vec<Value>>(), "rankings_differ": of.is_differing(),
+    })
+}

@@ -1,0 +1,404 @@
+//! Audits, corrections and their effect, and agreement across boards, as an organizer calls them.
+#![allow(clippy::unwrap_used)] // helpers of tests are tests
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn demo(path: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    root.join("demo").join(path).to_str().unwrap().to_owned()
+}
+
+fn run(args: &[&str]) -> Output {
+    let program = env!("CARGO_BIN_EXE_dataperf");
+    Command::new(program)
+        .args(args)
+        .env_remove("RUST_LOG")
+        .output()
+        .unwrap()
+}
+
+fn done(args: &[&str]) -> Value {
+    let output = run(&[&["--format", "json"], args].concat());
+    assert_eq!(output.status.code(), Some(0), "{args:?} {output:?}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn refused(args: &[&str]) -> String {
+    let output = run(args);
+    assert_eq!(output.status.code(), Some(1), "{args:?} {output:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+/// A frozen data set of the demo's data.
+fn import(benchmark: &str, scratch: &Path) -> String {
+    let out = scratch.join(benchmark).to_str().unwrap().to_owned();
+    done(&[
+        "dataset",
+        "import",
+        benchmark,
+        "--from",
+        &demo(benchmark),
+        "--out",
+        &out,
+    ]);
+    out
+}
+
+fn path(scratch: &Path, name: &str) -> String {
+    scratch.join(name).to_str().unwrap().to_owned()
+}
+
+/// The work list with these verdicts: the first lines of it.
+fn verdicts(work_list: &str, answer: impl Fn(&csv::StringRecord) -> String, to: &str) {
+    let mut reader = csv::Reader::from_path(work_list).unwrap();
+    let mut writer = csv::Writer::from_path(to).unwrap();
+    writer.write_record(reader.headers().unwrap()).unwrap();
+    for line in reader.records() {
+        let line = line.unwrap();
+        let said = answer(&line);
+        writer
+            .write_record(line.iter().take(line.len() - 1).chain([said.as_str()]))
+            .unwrap();
+    }
+    writer.flush().unwrap();
+}
+
+fn files_below(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files_below(&path));
+        } else {
+            found.push(path);
+        }
+    }
+    found
+}
+
+#[test]
+fn every_benchmark_is_audited_and_corrected() {
+    let scratch = tempfile::tempdir().unwrap();
+    for benchmark in [
+        "vision-selection",
+        "vision-debugging",
+        "data-acquisition",
+        "selection",
+        "debugging",
+        "acquisition",
+    ] {
+        let frozen = import(benchmark, scratch.path());
+        let (list, report) = (
+            path(scratch.path(), "list.csv"),
+            path(scratch.path(), "report.md"),
+        );
+        let _ = fs::remove_file(&list);
+        let audited = done(&["audit", &frozen, "--work-list", &list, "--report", &report]);
+        let sets = audited["sets"].as_array().unwrap();
+        assert!(
+            !sets.is_empty() && sets.iter().all(|set| set["why_no_doubts"].is_null()),
+            "{benchmark}"
+        );
+        let n: usize = sets
+            .iter()
+            .map(|set| set["doubts"].as_array().unwrap().len())
+            .sum();
+        assert_eq!(
+            csv::Reader::from_path(&list).unwrap().records().count(),
+            n,
+            "{benchmark}"
+        );
+        assert!(
+            fs::read_to_string(&report)
+                .unwrap()
+                .contains("For the organizer only")
+        );
+
+        // a label of the first set becomes another class that it has
+        let counts = sets[0]["classes"].as_array().unwrap();
+        let class = |place: usize| counts[place]["class"].as_str().unwrap();
+        let edits = path(scratch.path(), "edits.csv");
+        let name = sets[0]["set"].as_str().unwrap();
+        fs::write(
+            &edits,
+            format!("set,row,verdict\n{name},0,{}\n{name},1,{}\n", class(0), class(1)),
+        )
+        .unwrap();
+        let out = path(scratch.path(), &format!("{benchmark}-corrected"));
+        let corrected = run(&["dataset", "correct", &frozen, "--verdicts", &edits, "--out", &out]);
+        let other = format!("set,row,verdict\n{name},0,{}\n{name},1,{}\n", class(1), class(0));
+        if corrected.status.code() != Some(0) {
+            // both have these classes already
+            fs::write(&edits, other).unwrap();
+            done(&["dataset", "correct", &frozen, "--verdicts", &edits, "--out", &out]);
+        }
+        let shown = done(&["dataset", "show", &out]);
+        assert_eq!(shown["corrected"]["parent"], audited["dataset"], "{benchmark}");
+        assert_ne!(shown["dataset"], audited["dataset"]);
+        assert!(done(&["dataset", "verify", &out])["verified"].as_bool().unwrap());
+        assert!(shown["corrected"]["n_edits"].as_u64().unwrap() >= 1);
+    }
+}
+
+#[test]
+fn a_correction_is_a_data_set_of_its_own_that_tells_participants_nothing() {
+    let scratch = tempfile::tempdir().unwrap();
+    let frozen = import("selection", scratch.path());
+    let before: Vec<(PathBuf, Vec<u8>)> = files_below(Path::new(&frozen))
+        .into_iter()
+        .map(|path| (path.clone(), fs::read(path).unwrap()))
+        .collect();
+    let (list, filled) = (
+        path(scratch.path(), "list.csv"),
+        path(scratch.path(), "filled.csv"),
+    );
+    done(&["audit", &frozen, "--set", "eval", "--work-list", &list]);
+    assert!(refused(&["audit", &frozen, "--work-list", &list]).contains("is there already"));
+    assert!(refused(&["audit", &frozen, "--set", "evil"]).contains("`eval`"));
+    verdicts(&list, |line| line.get(4).unwrap().to_owned(), &filled);
+    let out = path(scratch.path(), "corrected");
+    let correct = [
+        "dataset",
+        "correct",
+        &frozen,
+        "--verdicts",
+        &filled,
+        "--out",
+        &out,
+    ];
+    let said = done(&correct);
+    assert!(said["n_edits"].as_u64().unwrap() > 0);
+    assert_eq!(
+        done(&correct)["dataset"],
+        said["dataset"],
+        "the same again is the same data set"
+    );
+    let edits = fs::read_to_string(Path::new(&out).join("corrections.csv")).unwrap();
+    assert_eq!(
+        edits.lines().count() as u64,
+        1 + said["n_edits"].as_u64().unwrap()
+    );
+    for (path, bytes) in &before {
+        assert_eq!(&fs::read(path).unwrap(), bytes, "nothing is overwritten");
+    }
+    assert!(
+        refused(&[
+            "dataset",
+            "correct",
+            &frozen,
+            "--verdicts",
+            &filled,
+            "--out",
+            &frozen
+        ])
+        .contains("is there already")
+    );
+
+    // what participants get of both is the same but for nothing: neither the edits nor where they are
+    let kits = [&frozen, &out].map(|from| {
+        let kit = path(
+            scratch.path(),
+            &format!("{}-kit", Path::new(from).file_name().unwrap().to_str().unwrap()),
+        );
+        done(&["dataset", "show", from, "--public", &kit]);
+        let mut files: Vec<(PathBuf, Vec<u8>)> = files_below(Path::new(&kit))
+            .into_iter()
+            .map(|file| {
+                (
+                    file.strip_prefix(&kit).unwrap().to_owned(),
+                    fs::read(&file).unwrap(),
+                )
+            })
+            .collect();
+        files.sort();
+        files
+    });
+    assert_eq!(kits[0], kits[1]);
+    assert!(!kits[1].iter().any(|(path, _)| path.ends_with("corrections.csv")));
+    let kit = path(scratch.path(), "corrected-kit");
+    assert!(done(&["dataset", "show", &kit])["corrected"].is_null());
+}
+
+#[test]
+fn the_effect_is_that_of_scoring_with_both() {
+    let scratch = tempfile::tempdir().unwrap();
+    for (benchmark, leaderboard, folder) in [
+        ("selection", "digits-50", "digits-50"),
+        ("vision-debugging", "open", "open"),
+    ] {
+        let frozen = import(benchmark, scratch.path());
+        let audited = done(&["audit", &frozen]);
+        let classes = audited["sets"][0]["classes"].as_array().unwrap();
+        let name = audited["sets"][0]["set"].as_str().unwrap();
+        // every tenth row of the first class's name: many labels become wrong, so that scores change
+        let class = classes[0]["class"].as_str().unwrap();
+        let lines: String = (0..100)
+            .step_by(7)
+            .map(|row| format!("{name},{row},{class}\n"))
+            .collect();
+        let filled = path(scratch.path(), "filled.csv");
+        fs::write(&filled, format!("set,row,verdict\n{lines}")).unwrap();
+        let out = path(scratch.path(), &format!("{benchmark}-changed"));
+        done(&[
+            "dataset",
+            "correct",
+            &frozen,
+            "--verdicts",
+            &filled,
+            "--out",
+            &out,
+        ]);
+        let submissions = demo(&format!("{benchmark}/submissions/{folder}"));
+        let report = path(scratch.path(), "effect.md");
+        let effect = done(&[
+            "audit",
+            "effect",
+            &frozen,
+            &out,
+            "-l",
+            leaderboard,
+            "--submissions",
+            &submissions,
+            "--report",
+            &report,
+        ]);
+        let lines = effect["lines"].as_array().unwrap();
+        assert!(
+            lines.len() >= 2 && effect["n_changed"].as_u64().unwrap() > 0,
+            "{effect}"
+        );
+        let left_out = effect["left_out"][0]["name"].as_str().unwrap();
+        assert!(
+            left_out.starts_with("hasty"),
+            "what breaks a rule is named: {left_out}"
+        );
+        for line in lines {
+            let submitter = line["name"].as_str().unwrap();
+            let file = files_below(&Path::new(&submissions).join(submitter)).remove(0);
+            for (dataset, which) in [(&frozen, "before"), (&out, "after")] {
+                let judged = done(&[
+                    "score",
+                    benchmark,
+                    "-l",
+                    leaderboard,
+                    "-d",
+                    dataset,
+                    file.to_str().unwrap(),
+                ]);
+                assert_eq!(judged["score"], line[which]["score"], "{submitter} {which}");
+            }
+        }
+        let n_changed = done(&["dataset", "show", &out])["corrected"]["n_edits"].clone();
+        let errors = effect["errors"].as_array().unwrap();
+        assert_eq!(errors.last().unwrap()["n_changed"], n_changed);
+        assert!(
+            fs::read_to_string(&report)
+                .unwrap()
+                .contains("Nothing was replaced")
+        );
+        let missing = path(scratch.path(), "nobody");
+        fs::create_dir_all(&missing).unwrap();
+        let none = refused(&[
+            "audit",
+            "effect",
+            &frozen,
+            &out,
+            "-l",
+            leaderboard,
+            "--submissions",
+            &missing,
+        ]);
+        assert!(none.contains("has no submissions"), "{none}");
+        let unknown = refused(&[
+            "audit",
+            "effect",
+            &frozen,
+            &out,
+            "-l",
+            "closed",
+            "--submissions",
+            &submissions,
+        ]);
+        assert!(unknown.contains("no leaderboard `closed`"), "{unknown}");
+    }
+    let (one, other) = (
+        path(scratch.path(), "selection"),
+        path(scratch.path(), "vision-debugging"),
+    );
+    let submissions = demo("selection/submissions/digits-50");
+    let two = refused(&[
+        "audit",
+        "effect",
+        &one,
+        &other,
+        "-l",
+        "digits-50",
+        "--submissions",
+        &submissions,
+    ]);
+    assert!(two.contains("two versions of one"), "{two}");
+}
+
+#[test]
+fn boards_are_compared_from_a_file() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (file, report) = (
+        path(scratch.path(), "scores.csv"),
+        path(scratch.path(), "across.md"),
+    );
+    let scores = "benchmark,leaderboard,submitter,score,is_baseline\n\
+        selection,a,ada,0.9,false\nselection,a,bob,0.8,false\nselection,a,cy,0.1,false\nselection,a,random,0.99,true\n\
+        debugging,b,ada,0.5,false\ndebugging,b,bob,0.4,false\ndebugging,b,cy,0.45,false\ndebugging,b,dot,0.1,false\n";
+    fs::write(&file, scores).unwrap();
+    let across = done(&["leaderboard", "across", "--scores", &file, "--report", &report]);
+    // fewer is better in `debugging`: there bob is first, then cy
+    assert_eq!(across["n_common"], 3);
+    assert!(
+        (across["agreements"][0]["tau_b"].as_f64().unwrap() + 1.0 / 3.0).abs() < 1e-12,
+        "{across}"
+    );
+    let by_rank = &across["rankings"][0]["rows"];
+    let ranks: Vec<(&str, u64)> = by_rank
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| (row["submitter"].as_str().unwrap(), row["rank"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(ranks, [("ada", 2), ("bob", 1), ("cy", 3)]);
+    assert_eq!(
+        across["rankings"][1]["without_board"].as_array().unwrap().len(),
+        2
+    );
+    assert!(fs::read_to_string(&report).unwrap().contains("Kendall's W"));
+
+    fs::write(
+        &file,
+        "benchmark,leaderboard,submitter,score\nselection,a,ada,NaN\nchess,a,bob,1\nselection,,cy,x\n",
+    )
+    .unwrap();
+    let said = refused(&["leaderboard", "across", "--scores", &file]);
+    for expected in [
+        "line 2: the score `NaN`",
+        "line 3: there is no benchmark `chess`",
+        "line 4: it has no leaderboard",
+        "the score `x`",
+    ] {
+        assert!(said.contains(expected), "{expected} in {said}");
+    }
+    fs::write(&file, "submitter,score\n").unwrap();
+    assert!(
+        refused(&["leaderboard", "across", "--scores", &file])
+            .contains("no column `benchmark`, `leaderboard`")
+    );
+    fs::write(
+        &file,
+        "benchmark,leaderboard,submitter,score\nselection,a,ada,1\nselection,b,bob,1\n",
+    )
+    .unwrap();
+    assert!(refused(&["leaderboard", "across", "--scores", &file]).contains("0 submitters stand on all"));
+    assert!(refused(&["leaderboard", "across", "speech-selection"]).contains("is no board"));
+}

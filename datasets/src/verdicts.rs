@@ -1,0 +1,277 @@
+//! What people say of labels in doubt: the work list of an audit, filled in.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use dataperf::{csv_cell, offer, quote};
+
+use crate::labelled::Labelled;
+
+/// The columns of a work list, in order.
+pub const WORK_LIST_COLUMNS: [&str; 9] = [
+    "set",
+    "row",
+    "id",
+    "given",
+    "suggested",
+    "margin",
+    "flagged_by",
+    "likely",
+    "verdict",
+];
+/// A larger file is no work list: 64 MiB.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// A label that is to be changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    /// The place of the eval set among those of the data set.
+    pub set: usize,
+    /// The row, from 0.
+    pub row: usize,
+    /// The class that it has.
+    pub given: usize,
+    /// The class that it is to have.
+    pub right: usize,
+}
+
+/// What a file of verdicts says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Verdicts {
+    /// The labels that are to be changed, by set and row.
+    pub edits: Vec<Edit>,
+    /// Lines with a verdict, those that leave the label as it is included.
+    pub n_reviewed: usize,
+}
+
+/// A line with a verdict, as it was read.
+struct Line<'a> {
+    number: u64,
+    set: usize,
+    row: usize,
+    verdict: &'a str,
+}
+
+impl Verdicts {
+    /// Reads a file of verdicts on these eval sets.
+    ///
+    /// # Errors
+    /// Sentences, all at once: the file can't be read, lacks a column, or a line does not fit the data set.
+    pub fn read(path: &Path, sets: &[Labelled]) -> Result<Self, Vec<String>> {
+        let about = |why: String| vec![format!("`{}`: {why}", path.display())];
+        let n_bytes = path.metadata().map_err(|error| about(error.to_string()))?.len();
+        if n_bytes > MAX_BYTES {
+            return Err(about(format!(
+                "it has {n_bytes} bytes, the limit is {MAX_BYTES}: is it a work list?"
+            )));
+        }
+        let bytes = std::fs::read(path).map_err(|error| about(error.to_string()))?;
+        Self::parse(&bytes, sets)
+    }
+
+    /// [`read`](Self::read) of a file's bytes.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn parse(bytes: &[u8], sets: &[Labelled]) -> Result<Self, Vec<String>> {
+        let text = std::str::from_utf8(bytes).map_err(|error| {
+            let line = 1 + bytes[..error.valid_up_to()]
+                .iter()
+                .filter(|&&byte| byte == b'\n')
+                .count();
+            vec![format!("line {line} is not UTF-8: save the file as CSV in UTF-8")]
+        })?;
+        let text = text.trim_start_matches('\u{feff}');
+        let mut reader = csv::ReaderBuilder::new()
+            .flexible(true)
+            .from_reader(text.as_bytes());
+        let header = reader.headers().map_err(|error| vec![error.to_string()])?.clone();
+        let place = |name: &str| header.iter().position(|column| column.trim() == name);
+        let mut problems = header_problems(&header, sets.len() > 1);
+        let mut lines: BTreeMap<(usize, usize), (u64, usize)> = BTreeMap::new();
+        for record in reader.records() {
+            if !header_is_usable(&header, sets.len() > 1) {
+                break;
+            }
+            let record = record.map_err(|error| [problems.clone(), vec![error.to_string()]].concat())?;
+            let number = record.position().map_or(0, csv::Position::line);
+            if record.len() != header.len() {
+                problems.push(format!(
+                    "line {number} has {} fields and the first line {}: mend it, or put quotation marks around commas",
+                    record.len(),
+                    header.len()
+                ));
+                continue;
+            }
+            let field = |name: &str| place(name).and_then(|place| record.get(place)).map(str::trim);
+            let verdict = field("verdict").unwrap_or_default();
+            if verdict.is_empty() {
+                continue;
+            }
+            match line(number, &field, verdict, sets) {
+                Err(why) => problems.extend(why),
+                Ok(line) => {
+                    let set = &sets[line.set];
+                    let Some(class) = class_of(&set.at.classes, line.verdict) else {
+                        let known: Vec<&str> = set.at.classes.iter().map(String::as_str).collect();
+                        problems.push(format!(
+                            "line {number}: the verdict {} is no class: {}",
+                            quote(line.verdict),
+                            offer(line.verdict, &known)
+                        ));
+                        continue;
+                    };
+                    let before = lines.insert((line.set, line.row), (line.number, class));
+                    if let Some((first, other)) = before {
+                        let how = if other == class { "the same" } else { "another" };
+                        problems.push(format!(
+                            "line {number}: line {first} has {how} verdict on this row: keep one of them"
+                        ));
+                    }
+                }
+            }
+        }
+        if problems.is_empty() && lines.is_empty() {
+            problems.push(
+                "no line has a verdict: write the name of the right class into the column `verdict`, that of the given class \
+                 where the label is right"
+                    .to_owned(),
+            );
+        }
+        let edits = lines.iter().map(|(&(set, row), &(_, right))| Edit {
+            set,
+            row,
+            given: sets[set].labels[row],
+            right,
+        });
+        let edits: Vec<Edit> = edits.filter(|edit| edit.given != edit.right).collect();
+        problems.extend(emptied(&edits, sets));
+        if problems.is_empty() {
+            Ok(Self {
+                edits,
+                n_reviewed: lines.len(),
+            })
+        } else {
+            Err(problems)
+        }
+    }
+}
+
+/// Whether lines can be read under this header.
+fn header_is_usable(header: &csv::StringRecord, needs_set: bool) -> bool {
+    header_problems(header, needs_set).is_empty()
+}
+
+fn header_problems(header: &csv::StringRecord, needs_set: bool) -> Vec<String> {
+    let count = |name: &str| header.iter().filter(|column| column.trim() == name).count();
+    let needed = [Some("row"), Some("verdict"), needs_set.then_some("set")];
+    let mut problems: Vec<String> = needed
+        .into_iter()
+        .flatten()
+        .filter(|name| count(name) == 0)
+        .map(|name| {
+            format!(
+                "it has no column `{name}`: fill in the work list that `dataperf audit --work-list` writes"
+            )
+        })
+        .collect();
+    if !problems.is_empty() && header.len() == 1 && header.iter().any(|only| only.contains(';')) {
+        problems.push("its fields are separated by semicolons: save it with commas".to_owned());
+    }
+    let twice = WORK_LIST_COLUMNS.iter().filter(|name| count(name) > 1);
+    problems.extend(twice.map(|name| format!("it has the column `{name}` twice: keep one")));
+    problems
+}
+
+/// A line's set and row, if all that it says of them is so.
+fn line<'a>(
+    number: u64,
+    field: &dyn Fn(&str) -> Option<&'a str>,
+    verdict: &'a str,
+    sets: &[Labelled],
+) -> Result<Line<'a>, Vec<String>> {
+    let name = field("set").unwrap_or_default();
+    let only = (sets.len() == 1 && name.is_empty()).then_some(0);
+    let set = only.or_else(|| {
+        sets.iter()
+            .position(|set| set.at.name == name || csv_cell(&set.at.name) == name)
+    });
+    let Some(set) = set else {
+        let known: Vec<&str> = sets.iter().map(|set| set.at.name.as_str()).collect();
+        return Err(vec![format!(
+            "line {number}: there is no eval set {}: {}",
+            quote(name),
+            offer(name, &known)
+        )]);
+    };
+    let of_set = &sets[set];
+    let (text, n) = (field("row").unwrap_or_default(), of_set.labels.len());
+    let row = text.parse::<usize>().ok().filter(|&row| row < n);
+    let Some(row) = row else {
+        return Err(vec![format!(
+            "line {number}: the row {} is no number from 0 to {} of the eval set {}",
+            quote(text),
+            n.saturating_sub(1),
+            quote(&of_set.at.name)
+        )]);
+    };
+    let mut problems = Vec::new();
+    let given = &of_set.at.classes[of_set.labels[row]];
+    let id = of_set.ids.as_ref().map_or("", |ids| &ids[row]);
+    for (column, own) in [("given", given.as_str()), ("id", id)] {
+        if let Some(said) = field(column).filter(|said| *said != own.trim() && *said != csv_cell(own).trim())
+        {
+            problems.push(format!(
+                "line {number}: the {column} of row {row} is {}, and the file says {}: it is the work list of another data set",
+                quote(own),
+                quote(said)
+            ));
+        }
+    }
+    if problems.is_empty() {
+        Ok(Line {
+            number,
+            set,
+            row,
+            verdict,
+        })
+    } else {
+        Err(problems)
+    }
+}
+
+fn class_of(classes: &[String], name: &str) -> Option<usize> {
+    let exact = classes.iter().position(|class| class == name);
+    exact.or_else(|| {
+        classes
+            .iter()
+            .position(|class| class.trim() == name || csv_cell(class) == name)
+    })
+}
+
+/// Classes that would have no item any more: what is computed for each class would have another meaning.
+fn emptied(edits: &[Edit], sets: &[Labelled]) -> Vec<String> {
+    let mut problems = Vec::new();
+    for (number, set) in sets.iter().enumerate() {
+        let mut labels = set.labels.clone();
+        edits
+            .iter()
+            .filter(|edit| edit.set == number)
+            .for_each(|edit| labels[edit.row] = edit.right);
+        let (before, after) = (
+            set.labels.iter().collect::<BTreeSet<_>>(),
+            labels.iter().collect::<BTreeSet<_>>(),
+        );
+        for class in before.difference(&after) {
+            problems.push(format!(
+                "no item of the eval set {} would be left in the class {}: keep one, or import a data set without the class",
+                quote(&set.at.name),
+                quote(&set.at.classes[**class])
+            ));
+        }
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests;

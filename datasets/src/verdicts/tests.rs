@@ -1,0 +1,114 @@
+#![allow(clippy::unwrap_used)] // helpers of tests are tests
+
+use ndarray::Array2;
+
+use super::*;
+use crate::labelled::{LabelledAt, LabelsAt, RowsAt};
+
+fn set(name: &str, labels: &[usize]) -> Labelled {
+    Labelled {
+        at: LabelledAt {
+            name: name.into(),
+            classes: ["cat", "dog", "=cow"].map(str::to_owned).into(),
+            rows: RowsAt::of("eval.npy", "features"),
+            labels: LabelsAt::Column {
+                file: "eval.csv".into(),
+                column: "label",
+            },
+            training: Vec::new(),
+        },
+        features: Array2::zeros((labels.len(), 1)),
+        labels: labels.to_vec(),
+        ids: Some((0..labels.len()).map(|row| format!("i{row}")).collect()),
+    }
+}
+
+fn sets() -> Vec<Labelled> {
+    vec![set("eval", &[0, 1, 0, 1, 2, 2])]
+}
+
+fn problems(text: &[u8], sets: &[Labelled]) -> String {
+    Verdicts::parse(text, sets).unwrap_err().join("\n")
+}
+
+#[test]
+fn verdicts_become_edits() {
+    let text = "\u{feff}set,row,id,given,suggested,margin,flagged_by,likely,verdict\n\
+        eval,0,i0,cat,dog,0.9,logistic neighbours,yes, dog \n\
+        eval,1,i1,dog,cat,NaN,logistic,no,dog\n\
+        eval,2,i2,cat,dog,0.5,logistic,no,\n\
+        eval,4,i4,'=cow,dog,0.5,logistic,no,'=cow\n\
+        eval,3,i3,dog,cat,0.5,logistic,no,'=cow\n";
+    let verdicts = Verdicts::parse(text.as_bytes(), &sets()).unwrap();
+    let edit = |row, given, right| Edit {
+        set: 0,
+        row,
+        given,
+        right,
+    };
+    assert_eq!(verdicts.edits, [edit(0, 0, 1), edit(3, 1, 2)]);
+    assert_eq!(verdicts.n_reviewed, 4);
+    // with one eval set, row and verdict are enough
+    let short = Verdicts::parse(b"verdict,row\ncat,5\n", &sets()).unwrap();
+    assert_eq!(short.edits, [edit(5, 2, 0)]);
+}
+
+#[test]
+fn all_that_is_wrong_is_said_at_once() {
+    let text = "set,row,id,given,verdict\n\
+        other,0,i0,cat,dog\n\
+        eval,6,i6,cat,dog\n\
+        eval,-1,,cat,dog\n\
+        eval,1.0,i1,dog,cat\n\
+        eval,0,i9,dog,dog\n\
+        eval,1,i1,dog,Dogg\n\
+        eval,2,i2,cat,dog\n\
+        eval,2,i2,cat,dog\n\
+        eval,3,i3,dog,cat\n\
+        eval,3,i3,dog,=cow\n\
+        eval,3\n";
+    let said = problems(text.as_bytes(), &sets());
+    for expected in [
+        "line 2: there is no eval set `other`",
+        "line 3: the row `6` is no number from 0 to 5",
+        "line 4: the row `-1`",
+        "line 5: the row `1.0`",
+        "line 6: the given of row 0 is `cat`, and the file says `dog`",
+        "line 6: the id of row 0 is `i0`, and the file says `i9`",
+        "line 7: the verdict `Dogg` is no class",
+        "line 9: line 8 has the same verdict on this row",
+        "line 11: line 10 has another verdict on this row",
+        "line 12 has 2 fields",
+    ] {
+        assert!(said.contains(expected), "{expected} in\n{said}");
+    }
+}
+
+#[test]
+fn files_that_are_no_work_list_are_refused() {
+    let sets = sets();
+    assert!(problems(b"", &sets).contains("it has no column `row`"));
+    let columns = problems(b"id,given\ni0,cat\n", &sets);
+    assert!(columns.contains("no column `row`") && columns.contains("no column `verdict`"));
+    assert!(problems(b"set;row;verdict\neval;0;dog\n", &sets).contains("semicolons"));
+    assert!(problems(b"row,verdict,verdict\n0,dog,cat\n", &sets).contains("`verdict` twice"));
+    assert!(problems(b"row,verdict\n0,d\xffg\n", &sets).contains("line 2 is not UTF-8"));
+    for nothing in [&b"row,verdict\n"[..], b"row,verdict\n0,\n1,  \n"] {
+        assert!(problems(nothing, &sets).contains("no line has a verdict"));
+    }
+    let two = [sets, vec![set("public/eval", &[0, 1])]].concat();
+    assert!(problems(b"row,verdict\n0,dog\n", &two).contains("no column `set`"));
+    assert!(problems(b"set,row,verdict\n,0,dog\n", &two).contains("there is no eval set"));
+}
+
+#[test]
+fn no_class_loses_its_last_item() {
+    let said = problems(b"row,verdict\n4,cat\n5,dog\n", &sets());
+    assert!(
+        said.contains("no item of the eval set `eval` would be left in the class `=cow`"),
+        "{said}"
+    );
+    assert!(Verdicts::parse(b"row,verdict\n4,cat\n", &sets()).is_ok());
+    let one_row = [set("eval", &[0])];
+    assert!(problems(b"row,verdict\n0,dog\n", &one_row).contains("would be left in the class `cat`"));
+}

@@ -1,0 +1,314 @@
+//! What correcting a data set does to a board: each submission's score on both versions, and what becomes of the order.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use dataperf_numerics::agreement::{standings, tau_b};
+use dataperf_numerics::ranks::{Entry, compare, sure_orders};
+use serde::Serialize;
+
+use crate::Direction;
+use crate::comparison::{n_different, why_none};
+use crate::replicates::Replicates;
+
+/// A submission on both versions of a data set.
+#[derive(Debug, Clone)]
+pub struct OnBoth {
+    /// What people call it: its submitter, and its file where a submitter has several.
+    pub name: String,
+    /// Its id, where it has one.
+    pub submission: Option<String>,
+    /// Whether it is a baseline: it is compared and takes nobody's rank.
+    pub is_baseline: bool,
+    /// Its score under all draws of the version before.
+    pub before: Arc<Replicates>,
+    /// The same of the version after.
+    pub after: Arc<Replicates>,
+}
+
+/// How a submission stands on one version.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Standing {
+    /// The score.
+    pub score: f64,
+    /// The rank; equal scores share it, baselines have none.
+    pub rank: Option<usize>,
+    /// The first and the last rank that it may have, with 95 % confidence.
+    pub rank_interval: Option<(u32, u32)>,
+}
+
+/// A submission's line of the report.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Line {
+    /// What people call it.
+    pub name: String,
+    /// Its id, where it has one.
+    pub submission: Option<String>,
+    /// Whether it is a baseline.
+    pub is_baseline: bool,
+    /// On the version before.
+    pub before: Standing,
+    /// On the version after.
+    pub after: Standing,
+}
+
+impl Line {
+    /// By how many places it moved up; negative when down. `None` for baselines.
+    pub fn moved_up(&self) -> Option<i64> {
+        let ranks = self.before.rank.zip(self.after.rank);
+        ranks.map(|(before, after)| before as i64 - after as i64)
+    }
+}
+
+/// Two submissions whose order turned round.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Turned {
+    /// The better one before, and the worse one after.
+    pub before: String,
+    /// The better one after.
+    pub after: String,
+    /// Whether the order was sure before and is sure after.
+    pub is_sure: bool,
+}
+
+/// What a correction does to a board.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Effect {
+    /// The submissions, in the order of the version after, best first.
+    pub lines: Vec<Line>,
+    /// Submissions with another score; baselines are counted.
+    pub n_changed: usize,
+    /// Submissions with another rank.
+    pub n_moved: usize,
+    /// Kendall's tau-b between the scores before and after; `None` where one version tells no two submissions apart.
+    pub tau_b: Option<f64>,
+    /// Pairs whose order turned round.
+    pub turned: Vec<Turned>,
+    /// Pairs whose order was sure before.
+    pub n_sure_before: usize,
+    /// Pairs whose order is sure after.
+    pub n_sure_after: usize,
+    /// Why there are no intervals and no sure orders, where there are none.
+    pub why_none: Option<String>,
+}
+
+impl Effect {
+    /// Compares both versions. Of rankings of submissions; baselines are shown and compared, and take no rank.
+    pub fn of(submissions: &[OnBoth], direction: Direction) -> Self {
+        let before = Version::of(submissions, direction, |of| &of.before);
+        let after = Version::of(submissions, direction, |of| &of.after);
+        let mut order: Vec<usize> = (0..submissions.len()).collect();
+        order.sort_by(|&a, &b| after.goodness[b].total_cmp(&after.goodness[a]));
+        let line = |&place: &usize| {
+            let of = &submissions[place];
+            Line {
+                name: of.name.clone(),
+                submission: of.submission.clone(),
+                is_baseline: of.is_baseline,
+                before: before.standing(place, of.is_baseline, &of.before),
+                after: after.standing(place, of.is_baseline, &of.after),
+            }
+        };
+        let lines: Vec<Line> = order.iter().map(line).collect();
+        let mut turned = Vec::new();
+        for (one, of_one) in submissions.iter().enumerate() {
+            for (other, of_other) in submissions.iter().enumerate() {
+                let was_better = before.goodness[one] > before.goodness[other];
+                if was_better && after.goodness[one] < after.goodness[other] {
+                    let is_sure = before.sure.contains(&(one, other)) && after.sure.contains(&(other, one));
+                    turned.push(Turned {
+                        before: of_one.name.clone(),
+                        after: of_other.name.clone(),
+                        is_sure,
+                    });
+                }
+            }
+        }
+        #[allow(clippy::float_cmp, reason = "whether it is the same number is the question")]
+        let is_changed = |line: &&Line| line.before.score != line.after.score;
+        Self {
+            n_changed: lines.iter().filter(is_changed).count(),
+            n_moved: lines
+                .iter()
+                .filter(|line| line.moved_up().is_some_and(|places| places != 0))
+                .count(),
+            tau_b: tau_b(&before.goodness, &after.goodness),
+            turned,
+            n_sure_before: before.sure.len(),
+            n_sure_after: after.sure.len(),
+            why_none: before.why_none.or(after.why_none),
+            lines,
+        }
+    }
+
+    /// Pairs whose sure order turned round.
+    pub fn turned_surely(&self) -> impl Iterator<Item = &Turned> {
+        self.turned.iter().filter(|turned| turned.is_sure)
+    }
+}
+
+/// How all stand on one version, by their places among the submissions.
+struct Version {
+    /// Scores, more is better.
+    goodness: Vec<f64>,
+    ranks: Vec<usize>,
+    intervals: Vec<Option<(u32, u32)>>,
+    /// The better one first.
+    sure: BTreeSet<(usize, usize)>,
+    why_none: Option<String>,
+}
+
+impl Version {
+    fn of(submissions: &[OnBoth], direction: Direction, of: impl Fn(&OnBoth) -> &Arc<Replicates>) -> Self {
+        let sign = match direction {
+            Direction::HigherIsBetter => 1.0,
+            Direction::LowerIsBetter => -1.0,
+        };
+        let goodness: Vec<f64> = submissions
+            .iter()
+            .map(|submission| sign * of(submission).header.score)
+            .collect();
+        let ranked: Vec<usize> = (0..submissions.len())
+            .filter(|&place| !submissions[place].is_baseline)
+            .collect();
+        let of_ranked = standings(&ranked.iter().map(|&place| goodness[place]).collect::<Vec<f64>>());
+        let mut ranks = vec![0; submissions.len()];
+        ranked
+            .iter()
+            .zip(of_ranked)
+            .for_each(|(&place, rank)| ranks[place] = rank);
+        let mut order: Vec<usize> = (0..submissions.len()).collect();
+        order.sort_by(|&a, &b| goodness[b].total_cmp(&goodness[a]));
+        let compared: Vec<&Arc<Replicates>> = order.iter().map(|&place| of(&submissions[place])).collect();
+        let missing = compared
+            .iter()
+            .find_map(|replicates| replicates.header.missing.clone());
+        let found: Vec<Option<&Arc<Replicates>>> = compared.iter().copied().map(Some).collect();
+        let why_none = missing.or_else(|| why_none(&found, &compared));
+        let (mut intervals, mut sure) = (vec![None; submissions.len()], BTreeSet::new());
+        if why_none.is_none() {
+            let entry = |(&place, replicates): (&usize, &&'_ Arc<Replicates>)| (place, (*replicates).clone());
+            let ordered: Vec<(usize, Arc<Replicates>)> = order.iter().zip(&compared).map(entry).collect();
+            let entries: Vec<Entry<'_>> = ordered
+                .iter()
+                .map(|(place, replicates)| Entry {
+                    score: goodness[*place],
+                    is_ranked: !submissions[*place].is_baseline,
+                    deviations: &replicates.deviations,
+                })
+                .collect();
+            let different = |one: usize, other: usize, error: f64| n_different(&compared, one, other, error);
+            for (of_entry, &place) in compare(&entries, &different).iter().zip(&order) {
+                intervals[place] = Some((of_entry.first, of_entry.last));
+            }
+            let orders = sure_orders(&entries, &different).into_iter();
+            sure = orders
+                .map(|(better, worse)| (order[better], order[worse]))
+                .collect();
+        }
+        Self {
+            goodness,
+            ranks,
+            intervals,
+            sure,
+            why_none,
+        }
+    }
+
+    fn standing(&self, place: usize, is_baseline: bool, replicates: &Replicates) -> Standing {
+        Standing {
+            score: replicates.header.score,
+            rank: (!is_baseline).then_some(self.ranks[place]),
+            rank_interval: self.intervals[place].filter(|_| !is_baseline),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::Digest;
+    use crate::replicates::Header;
+    use dataperf_numerics::bootstrap::N_DRAWS;
+
+    /// Replicates whose draws spread by `spread`, each submission's in an order of its own.
+    fn replicates(score: f64, seed: usize, spread: f32) -> Arc<Replicates> {
+        let deviation = |draw: usize| ((draw * 7919 + seed * 104_729) % 1000) as f32 / 1000.0 - 0.4995;
+        Arc::new(Replicates {
+            header: Header {
+                dataset: Digest::of(b"data"),
+                draws: Digest::of(b"draws"),
+                score,
+                missing: None,
+                smallest: 50,
+                is_clustered: false,
+                n_redrawn: 0,
+                n_items: 100,
+            },
+            deviations: (0..N_DRAWS).map(|draw| deviation(draw) * spread).collect(),
+            correctness: (0..100)
+                .map(|item| u8::from((item * (seed + 3)) % 7 < 3))
+                .collect(),
+        })
+    }
+
+    fn on_both(name: &str, seed: usize, before: f64, after: f64, spread: f32) -> OnBoth {
+        OnBoth {
+            name: name.into(),
+            submission: None,
+            is_baseline: name.starts_with("baseline"),
+            before: replicates(before, seed, spread),
+            after: replicates(after, seed, spread),
+        }
+    }
+
+    #[test]
+    fn what_turned_round_is_told_apart_from_noise() {
+        let submissions = [
+            on_both("ada", 1, 0.9, 0.7, 0.01),
+            on_both("bob", 2, 0.8, 0.85, 0.01),
+            on_both("baseline-random", 3, 0.75, 0.75, 0.01),
+            on_both("cy", 4, 0.5, 0.5, 0.01),
+        ];
+        let effect = Effect::of(&submissions, Direction::HigherIsBetter);
+        let ranks: Vec<_> = effect
+            .lines
+            .iter()
+            .map(|line| (line.name.as_str(), line.before.rank, line.after.rank))
+            .collect();
+        assert_eq!(
+            ranks,
+            [
+                ("bob", Some(2), Some(1)),
+                ("baseline-random", None, None),
+                ("ada", Some(1), Some(2)),
+                ("cy", Some(3), Some(3))
+            ]
+        );
+        assert_eq!((effect.n_changed, effect.n_moved), (2, 2));
+        let turned: Vec<_> = effect
+            .turned_surely()
+            .map(|turned| (turned.before.as_str(), turned.after.as_str()))
+            .collect();
+        assert_eq!(turned, [("ada", "bob"), ("ada", "baseline-random")]);
+        assert!((effect.tau_b.unwrap() - 1.0 / 3.0).abs() < 1e-12);
+        let noisy =
+            submissions.map(|of| on_both(&of.name, 5, of.before.header.score, of.after.header.score, 0.0));
+        let noisy = Effect::of(&noisy, Direction::HigherIsBetter);
+        assert_eq!((noisy.turned.len(), noisy.turned_surely().count()), (2, 0));
+    }
+
+    #[test]
+    fn fewer_is_better_where_the_benchmark_says_so() {
+        let submissions = [
+            on_both("ada", 1, 0.2, 0.3, 0.01),
+            on_both("bob", 2, 0.4, 0.1, 0.01),
+        ];
+        let effect = Effect::of(&submissions, Direction::LowerIsBetter);
+        assert_eq!(effect.lines[0].name, "bob");
+        assert_eq!((effect.lines[0].moved_up(), effect.tau_b), (Some(1), Some(-1.0)));
+        let nothing = Effect::of(&[], Direction::LowerIsBetter);
+        assert_eq!((nothing.lines.len(), nothing.tau_b), (0, None));
+    }
+}

@@ -1,0 +1,80 @@
+//! Which of two entries is surely better.
+
+use rayon::prelude::*;
+
+use super::compare::{Entry, Field, Side, TILE};
+
+/// The pairs of entries of which one is surely better, by their places: the better one first, ascending. An order is sure if it
+/// counts in the rank interval of one of the two.
+///
+/// # Shapes and units
+/// As [`compare`](super::compare()).
+pub fn sure_orders(
+    entries: &[Entry<'_>],
+    n_different: &(dyn Fn(usize, usize, f64) -> usize + Sync),
+) -> Vec<(usize, usize)> {
+    let field = Field::new(entries);
+    let places: Vec<usize> = (0..entries.len()).collect();
+    let of_tile = |tile: &[usize]| {
+        let all = field.pairs(tile, n_different);
+        let of_entry = |(&one, pairs): (&usize, &Vec<_>)| {
+            let better = field.sure(one, pairs, Side::Better).into_iter();
+            let worse = field.sure(one, pairs, Side::Worse).into_iter();
+            let better = better.map(move |other| (other as usize, one));
+            better
+                .chain(worse.map(move |other| (one, other as usize)))
+                .collect::<Vec<_>>()
+        };
+        tile.iter().zip(&all).flat_map(of_entry).collect::<Vec<_>>()
+    };
+    let mut orders: Vec<(usize, usize)> = places.par_chunks(TILE).flat_map_iter(of_tile).collect();
+    orders.sort_unstable();
+    orders.dedup();
+    orders
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bootstrap::{Answers, ItemMetric, LANES, N_BATCHES, Resampler, draws_of};
+    use crate::metrics::{ItemWeights, accuracy};
+    use crate::ranks::compare;
+
+    #[test]
+    fn orders_are_those_that_the_intervals_count() {
+        let truth = vec![0_u8; 400];
+        let answers = [380, 300, 299, 150].map(|n_right| {
+            (0..400)
+                .map(|item| u8::from((item * 7) % 400 >= n_right))
+                .collect::<Vec<u8>>()
+        });
+        let resampler = Resampler::of_items(&truth, None, [5; 32]);
+        let deviations = answers.each_ref().map(|answers| {
+            let score = ItemMetric::Accuracy.value(&truth, answers, ItemWeights::Ones);
+            let ready = Answers::new(ItemMetric::Accuracy, &truth, [&answers[..]]);
+            let of_batch = |batch| {
+                let values = ready.values(&resampler.batch(batch))[0];
+                draws_of(batch).map(move |draw| (values[draw % LANES] - score) as f32)
+            };
+            (0..N_BATCHES).flat_map(of_batch).collect::<Vec<f32>>()
+        });
+        let entries: Vec<Entry<'_>> = answers
+            .iter()
+            .zip(&deviations)
+            .map(|(answers, deviations)| Entry {
+                score: accuracy(&truth, answers),
+                is_ranked: true,
+                deviations,
+            })
+            .collect();
+        let orders = sure_orders(&entries, &|_, _, _| usize::MAX);
+        assert_eq!(orders, [(0, 1), (0, 2), (0, 3), (1, 3), (2, 3)]);
+        let ranks: Vec<(u32, u32)> = compare(&entries, &|_, _, _| usize::MAX)
+            .iter()
+            .map(|of| (of.first, of.last))
+            .collect();
+        assert_eq!(ranks, [(1, 1), (2, 3), (2, 3), (4, 4)]);
+        assert!(sure_orders(&entries, &|_, _, _| 5).is_empty());
+        assert!(sure_orders(&[], &|_, _, _| 0).is_empty());
+    }
+}
