@@ -9,6 +9,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use bytes::Bytes;
 use clap::Args;
+use dataperf::benchmark::NotScored;
 use dataperf::dataset::{Dataset, Integrity};
 use dataperf::effect::{Effect, OnBoth};
 use dataperf::evaluate::{Evaluated, gather};
@@ -19,7 +20,7 @@ use dataperf::ports::leaderboard::{Board, OPEN_ROUND};
 use dataperf::replicates::{HEAD_BYTES, Replicates};
 use dataperf::{Benchmark, Digest, Direction};
 use dataperf_aws::S3Bucket;
-use dataperf_datasets::{DirectoryBucket, Import};
+use dataperf_datasets::Import;
 use dataperf_numerics::agreement::share_interval;
 use serde::Serialize;
 
@@ -214,8 +215,8 @@ struct Scored {
 
 /// Both versions of a board, ready to score.
 struct Versions<B: Benchmark> {
-    before: (Dataset<B, DirectoryBucket>, Arc<B::Frozen>),
-    after: (Dataset<B, DirectoryBucket>, Arc<B::Frozen>),
+    before: (Dataset<B>, Arc<B::Frozen>),
+    after: (Dataset<B>, Arc<B::Frozen>),
     /// Whether they differ in eval labels only, so that evidence of one is evidence of the other.
     is_same_but_labels: bool,
 }
@@ -370,9 +371,10 @@ impl OnBothVersions<'_> {
         };
         let mut scored = Vec::new();
         for (dataset, _) in [&versions.before, &versions.after] {
-            let evaluated = match gather(dataset, self.leaderboard, &artifact).await? {
+            let evaluated = match gather(dataset, self.leaderboard, &artifact).await {
                 Ok(evaluated) => evaluated,
-                Err(rejection) => {
+                Err(NotScored::Dataset(error)) => return Err(error.into()),
+                Err(NotScored::Rejected(rejection)) => {
                     let reasons: Vec<&str> = rejection
                         .reasons()
                         .iter()
