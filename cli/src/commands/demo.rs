@@ -82,7 +82,7 @@ struct Outcome {
 
 pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
     if args.of.as_deref() == Some(demo_integrity::NAME) {
-        return demo_integrity::run(args, format).await;
+        return Box::pin(demo_integrity::run(args, format)).await;
     }
     if args.of.is_some() && args.data.is_some() {
         bail!(
