@@ -90,6 +90,11 @@ pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
             Curation::ID
         );
     }
+    Box::pin(play_all(args, format)).await
+}
+
+/// Everything of a directory like `demo/`.
+async fn play_all(args: DemoArgs, format: Format) -> Result<Done> {
     let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
     let data = match (args.of, args.data) {
         (Some(_), _) => drawn_data(&scratch.path().join("drawn"))?,
