@@ -80,7 +80,9 @@ pub fn doubts(rows: ArrayView2<f64>, labels: &[usize], n_classes: usize) -> Resu
 /// The fold of each item.
 fn folds(labels: &[usize], n_classes: usize) -> Result<Vec<usize>, AuditError> {
     let mut counts = vec![0_usize; n_classes];
-    labels.iter().for_each(|&label| counts[label] += 1);
+    for &label in labels {
+        counts[label] += 1;
+    }
     let n_of_classes = counts.iter().filter(|&&n| n > 0).count();
     if n_of_classes < 2 {
         return Err(AuditError::OneClass {

@@ -63,8 +63,9 @@ impl Learner {
             };
             let (train, test) = (places(false), places(true));
             let own: Vec<usize> = train.iter().map(|&row| labels[row]).collect();
-            let scale = Scale::of(rows.select(Axis(0), &train));
-            let x = scale.apply(rows.select(Axis(0), &train));
+            let seen = rows.select(Axis(0), &train);
+            let scale = Scale::of(&seen);
+            let x = scale.apply(seen);
             let of_rows =
                 self.probabilities(&x, &own, &scale.apply(rows.select(Axis(0), &test)), n_classes)?;
             Ok((test, of_rows))
@@ -120,7 +121,7 @@ struct Scale {
 }
 
 impl Scale {
-    fn of(rows: Array2<f64>) -> Self {
+    fn of(rows: &Array2<f64>) -> Self {
         let mean = rows
             .mean_axis(Axis(0))
             .unwrap_or_else(|| Array1::zeros(rows.ncols()));

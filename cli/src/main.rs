@@ -156,7 +156,7 @@ async fn run(cli: Cli) -> anyhow::Result<Done> {
         _ => rows.of_documents()?,
     };
     match cli.command {
-        Command::Leaderboard(args) => commands::leaderboard::run(args, rows).await,
+        Command::Leaderboard(args) => Box::pin(commands::leaderboard::run(args, rows)).await,
 
         #[cfg(feature = "local")]
         Command::Demo(args) => commands::demo::run(args, format).await,

@@ -223,49 +223,54 @@ fn a_correction_is_a_data_set_of_its_own_that_tells_participants_nothing() {
     assert!(done(&["dataset", "show", &kit])["corrected"].is_null());
 }
 
+/// Frozen, and with many labels made wrong, so that scores change.
+fn two_versions(benchmark: &str, scratch: &Path) -> [String; 2] {
+    let frozen = import(benchmark, scratch);
+    let audited = done(&["audit", &frozen]);
+    let class = audited["sets"][0]["classes"][0]["class"].as_str().unwrap();
+    let name = audited["sets"][0]["set"].as_str().unwrap();
+    let mut lines = "set,row,verdict\n".to_owned();
+    for row in (0..100).step_by(7) {
+        lines += &[name, ",", &row.to_string(), ",", class, "\n"].concat();
+    }
+    let (filled, out) = (path(scratch, "filled.csv"), path(scratch, "changed"));
+    fs::write(&filled, lines).unwrap();
+    done(&[
+        "dataset",
+        "correct",
+        &frozen,
+        "--verdicts",
+        &filled,
+        "--out",
+        &out,
+    ]);
+    [frozen, out]
+}
+
+fn effect_args<'a>(versions: [&'a str; 2], leaderboard: &'a str, submissions: &'a str) -> [&'a str; 8] {
+    let [before, after] = versions;
+    [
+        "audit",
+        "effect",
+        before,
+        after,
+        "-l",
+        leaderboard,
+        "--submissions",
+        submissions,
+    ]
+}
+
 #[test]
 fn the_effect_is_that_of_scoring_with_both() {
-    let scratch = tempfile::tempdir().unwrap();
-    for (benchmark, leaderboard, folder) in [
-        ("selection", "digits-50", "digits-50"),
-        ("vision-debugging", "open", "open"),
-    ] {
-        let frozen = import(benchmark, scratch.path());
-        let audited = done(&["audit", &frozen]);
-        let classes = audited["sets"][0]["classes"].as_array().unwrap();
-        let name = audited["sets"][0]["set"].as_str().unwrap();
-        // every tenth row of the first class's name: many labels become wrong, so that scores change
-        let class = classes[0]["class"].as_str().unwrap();
-        let lines: String = (0..100)
-            .step_by(7)
-            .map(|row| format!("{name},{row},{class}\n"))
-            .collect();
-        let filled = path(scratch.path(), "filled.csv");
-        fs::write(&filled, format!("set,row,verdict\n{lines}")).unwrap();
-        let out = path(scratch.path(), &format!("{benchmark}-changed"));
-        done(&[
-            "dataset",
-            "correct",
-            &frozen,
-            "--verdicts",
-            &filled,
-            "--out",
-            &out,
-        ]);
-        let submissions = demo(&format!("{benchmark}/submissions/{folder}"));
+    for (benchmark, leaderboard) in [("selection", "digits-50"), ("vision-debugging", "open")] {
+        let scratch = tempfile::tempdir().unwrap();
+        let versions = two_versions(benchmark, scratch.path());
+        let [frozen, out] = versions.each_ref().map(String::as_str);
+        let submissions = demo(&format!("{benchmark}/submissions/{leaderboard}"));
         let report = path(scratch.path(), "effect.md");
-        let effect = done(&[
-            "audit",
-            "effect",
-            &frozen,
-            &out,
-            "-l",
-            leaderboard,
-            "--submissions",
-            &submissions,
-            "--report",
-            &report,
-        ]);
+        let args = effect_args([frozen, out], leaderboard, &submissions);
+        let effect = done(&[&args[..], &["--report", &report]].concat());
         let lines = effect["lines"].as_array().unwrap();
         assert!(
             lines.len() >= 2 && effect["n_changed"].as_u64().unwrap() > 0,
@@ -279,68 +284,54 @@ fn the_effect_is_that_of_scoring_with_both() {
         for line in lines {
             let submitter = line["name"].as_str().unwrap();
             let file = files_below(&Path::new(&submissions).join(submitter)).remove(0);
-            for (dataset, which) in [(&frozen, "before"), (&out, "after")] {
-                let judged = done(&[
-                    "score",
-                    benchmark,
-                    "-l",
-                    leaderboard,
-                    "-d",
-                    dataset,
-                    file.to_str().unwrap(),
-                ]);
+            for (dataset, which) in [(frozen, "before"), (out, "after")] {
+                let file = file.to_str().unwrap();
+                let judged = done(&["score", benchmark, "-l", leaderboard, "-d", dataset, file]);
                 assert_eq!(judged["score"], line[which]["score"], "{submitter} {which}");
             }
         }
-        let n_changed = done(&["dataset", "show", &out])["corrected"]["n_edits"].clone();
-        let errors = effect["errors"].as_array().unwrap();
-        assert_eq!(errors.last().unwrap()["n_changed"], n_changed);
+        let n_changed = &done(&["dataset", "show", out])["corrected"]["n_edits"];
+        assert_eq!(
+            &effect["errors"].as_array().unwrap().last().unwrap()["n_changed"],
+            n_changed
+        );
         assert!(
             fs::read_to_string(&report)
                 .unwrap()
                 .contains("Nothing was replaced")
         );
-        let missing = path(scratch.path(), "nobody");
-        fs::create_dir_all(&missing).unwrap();
-        let none = refused(&[
-            "audit",
-            "effect",
-            &frozen,
-            &out,
-            "-l",
-            leaderboard,
-            "--submissions",
-            &missing,
-        ]);
-        assert!(none.contains("has no submissions"), "{none}");
-        let unknown = refused(&[
-            "audit",
-            "effect",
-            &frozen,
-            &out,
-            "-l",
-            "closed",
-            "--submissions",
-            &submissions,
-        ]);
-        assert!(unknown.contains("no leaderboard `closed`"), "{unknown}");
     }
-    let (one, other) = (
-        path(scratch.path(), "selection"),
-        path(scratch.path(), "vision-debugging"),
-    );
+}
+
+#[test]
+fn wrong_calls_of_the_effect_are_told_what_to_change() {
+    let scratch = tempfile::tempdir().unwrap();
+    let one = import("selection", scratch.path());
+    let other = import("vision-debugging", scratch.path());
     let submissions = demo("selection/submissions/digits-50");
-    let two = refused(&[
-        "audit",
-        "effect",
-        &one,
-        &other,
-        "-l",
-        "digits-50",
-        "--submissions",
-        &submissions,
-    ]);
-    assert!(two.contains("two versions of one"), "{two}");
+    let empty = path(scratch.path(), "nobody");
+    fs::create_dir_all(&empty).unwrap();
+    for (args, expected) in [
+        (
+            effect_args([&one, &one], "digits-50", &empty),
+            "has no submissions",
+        ),
+        (
+            effect_args([&one, &one], "closed", &submissions),
+            "no leaderboard `closed`",
+        ),
+        (
+            effect_args([&one, &other], "digits-50", &submissions),
+            "two versions of one",
+        ),
+        (
+            effect_args([&one, &empty], "digits-50", &submissions),
+            "there is no frozen data set",
+        ),
+    ] {
+        let said = refused(&args);
+        assert!(said.contains(expected), "{expected} in {said}");
+    }
 }
 
 #[test]

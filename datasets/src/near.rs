@@ -44,7 +44,7 @@ impl Nearest {
         normalize(&mut block, &self.mean);
         let first = self.n_compared;
         self.n_compared += block.nrows();
-        self.search(block, |_, column| Some(first + column));
+        self.search(&block, |_, column| Some(first + column));
     }
 
     /// Compares each row with those before it.
@@ -52,14 +52,14 @@ impl Nearest {
         for first in (0..self.rows.nrows()).step_by(BLOCK_ROWS) {
             let end = self.rows.nrows().min(first + BLOCK_ROWS);
             let block = self.rows.slice(ndarray::s![first..end, ..]).to_owned();
-            self.search(block, |row, column| {
+            self.search(&block, |row, column| {
                 (first + column < row).then_some(first + column)
             });
         }
     }
 
     /// Keeps the most similar ones of those that `number_of` numbers, given the row and the place in the block.
-    fn search(&mut self, block: Array2<f32>, number_of: impl Fn(usize, usize) -> Option<usize> + Sync) {
+    fn search(&mut self, block: &Array2<f32>, number_of: impl Fn(usize, usize) -> Option<usize> + Sync) {
         let rows = self.rows.axis_chunks_iter(Axis(0), BLOCK_ROWS).into_par_iter();
         let chunks = rows.zip(self.best.par_chunks_mut(BLOCK_ROWS)).enumerate();
         chunks.for_each(|(chunk, (rows, best))| {

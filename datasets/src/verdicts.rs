@@ -75,10 +75,8 @@ impl Verdicts {
     /// As [`read`](Self::read).
     pub fn parse(bytes: &[u8], sets: &[Labelled]) -> Result<Self, Vec<String>> {
         let text = std::str::from_utf8(bytes).map_err(|error| {
-            let line = 1 + bytes[..error.valid_up_to()]
-                .iter()
-                .filter(|&&byte| byte == b'\n')
-                .count();
+            let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+            let line = 1 + before.matches('\n').count();
             vec![format!("line {line} is not UTF-8: save the file as CSV in UTF-8")]
         })?;
         let text = text.trim_start_matches('\u{feff}');

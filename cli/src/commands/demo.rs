@@ -83,7 +83,7 @@ struct Outcome {
 
 pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
     if args.of.as_deref() == Some(demo_integrity::NAME) {
-        return demo_integrity::run(args, format).await;
+        return Box::pin(demo_integrity::run(args, format)).await;
     }
     if args.of.is_some() && args.data.is_some() {
         bail!(
@@ -91,6 +91,11 @@ pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
             Curation::ID
         );
     }
+    Box::pin(play_all(args, format)).await
+}
+
+/// Everything of a directory like `demo/`.
+async fn play_all(args: DemoArgs, format: Format) -> Result<Done> {
     let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
     let data = match (args.of, args.data) {
         (Some(_), _) => drawn_data(&scratch.path().join("drawn"))?,

@@ -62,7 +62,7 @@ enum LeaderboardCommand {
 
 pub(crate) async fn run(args: LeaderboardArgs, format: RowFormat) -> Result<Done> {
     if let Some(LeaderboardCommand::Across(args)) = args.command {
-        return across::run(args, format.of_documents()?).await;
+        return Box::pin(across::run(args, format.of_documents()?)).await;
     }
     let benchmark = args.benchmark.context("name the benchmark")?;
     let interval = args.watch.map(Duration::try_from_secs_f64).transpose();

@@ -56,7 +56,10 @@ impl Line {
     /// By how many places it moved up; negative when down. `None` for baselines.
     pub fn moved_up(&self) -> Option<i64> {
         let ranks = self.before.rank.zip(self.after.rank);
-        ranks.map(|(before, after)| before as i64 - after as i64)
+        ranks.map(|(before, after)| {
+            let places = i64::try_from(before.abs_diff(after)).unwrap_or(i64::MAX);
+            if after < before { places } else { -places }
+        })
     }
 }
 

@@ -1,5 +1,5 @@
 //! Answers cases that another program has written: how `tests/peers/integrity.py` compares label flags with cleanlab, and
-//! tau-b, W and shares' intervals with SciPy.
+//! tau-b, W and shares' intervals with `scipy`.
 //!
 //! A JSON array of cases on standard input, an array of answers on standard output.
 

@@ -8,11 +8,12 @@ pub use combined::{Combined, Method, Sensitivity, combine, left_out, standings, 
 ///
 /// # Source
 /// scipy 1.17, `stats.rankdata(-values)`.
+#[allow(clippy::float_cmp, reason = "ties are exact")]
 pub fn mid_ranks(values: &[f64]) -> Vec<f64> {
     let rank = |value: &f64| {
         let n_better = values.iter().filter(|other| *other > value).count();
         let n_equal = values.iter().filter(|other| *other == value).count();
-        n_better as f64 + (n_equal as f64 + 1.0) / 2.0
+        n_better as f64 + f64::midpoint(n_equal as f64, 1.0)
     };
     values.iter().map(rank).collect()
 }

@@ -134,7 +134,7 @@ fn calibrated(mut joint: Array2<f64>, labels: &[usize]) -> Array2<f64> {
     joint
 }
 
-/// The sum as NumPy computes it, to the last bit: what is rounded afterwards may lie halfway between two whole numbers.
+/// The sum as `numpy.sum` computes it, to the last bit: what is rounded afterwards may lie halfway between two whole numbers.
 fn numpy_sum(numbers: &[f64]) -> f64 {
     const BUFFER: usize = 8192;
     numbers

@@ -112,21 +112,19 @@ pub(crate) struct Gathered {
 
 pub(super) async fn run(args: EffectArgs, format: Format) -> Result<Done> {
     let opened = (open(&args.before)?, open(&args.after)?);
-    let found = match &args.submissions {
-        Some(folder) => (candidates_in(folder)?, Vec::new(), None),
-        None => {
-            let cloud = args.cloud.clone().connect().await;
-            let board = Board {
-                benchmark: opened.0.manifest.benchmark.clone(),
-                leaderboard: args.leaderboard.clone(),
-                round: args.round.clone(),
-            };
-            Known::of(&cloud, &board.benchmark)
-                .await?
-                .check(Some(&board.leaderboard), Some(&board.round))?;
-            let (candidates, left_out) = candidates_of(&cloud, &board, opened.0.digest).await?;
-            (candidates, left_out, Some(cloud))
-        }
+    let found = if let Some(folder) = &args.submissions {
+        (candidates_in(folder)?, Vec::new(), None)
+    } else {
+        let cloud = args.cloud.clone().connect().await;
+        let board = Board {
+            benchmark: opened.0.manifest.benchmark.clone(),
+            leaderboard: args.leaderboard.clone(),
+            round: args.round.clone(),
+        };
+        let known = Known::of(&cloud, &board.benchmark).await?;
+        known.check(Some(&board.leaderboard), Some(&board.round))?;
+        let (candidates, left_out) = candidates_of(&cloud, &board, opened.0.digest).await?;
+        (candidates, left_out, Some(cloud))
     };
     let gathered = gathered(&args.before, &args.after, &opened, &args.leaderboard, found).await?;
     if let Some(path) = &args.report {
@@ -249,7 +247,7 @@ impl Action for OnBothVersions<'_> {
             n_from_evidence += usize::from(kept.is_some());
             let scored = match kept {
                 Some(pair) => Ok(pair),
-                None => self.from_artifact(&versions, candidate).await?,
+                None => self.evaluated(&versions, candidate).await?,
             };
             match scored {
                 Ok((before, after)) => submissions.push(OnBoth {
@@ -337,7 +335,7 @@ impl OnBothVersions<'_> {
     }
 
     /// Evaluates a candidate from its artifact; a sentence where that breaks a rule or is not there.
-    async fn from_artifact<B: Import>(
+    async fn evaluated<B: Import>(
         &self,
         versions: &Versions<B>,
         candidate: &Candidate,

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use dataperf::effect::{Line, Standing};
+use dataperf::effect::{Effect, Line, Standing, Turned};
 
 use super::effect::{ErrorRate, Gathered};
 use super::report::cell;
@@ -123,6 +123,27 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
+/// Which orders turned round.
+fn turned(effect: &Effect) -> String {
+    if let Some(why) = &effect.why_none {
+        return format!("no order is called sure: {why}");
+    }
+    let name = |turned: &Turned| format!("{} over {}", turned.before, turned.after);
+    let sure: Vec<String> = effect.turned_surely().map(name).collect();
+    let n = effect.turned.len();
+    if sure.is_empty() {
+        return format!(
+            "pairs whose order turned round: {n}, none of them sure before and sure after; {} orders were sure before and {} are after",
+            effect.n_sure_before, effect.n_sure_after
+        );
+    }
+    format!(
+        "pairs whose order turned round: {n}, {} of them sure before and sure after: {}",
+        sure.len(),
+        sure.join(", ")
+    )
+}
+
 /// What the numbers say, in words.
 fn sentences(of: &Gathered) -> Vec<String> {
     let effect = &of.effect;
@@ -174,30 +195,7 @@ fn sentences(of: &Gathered) -> Vec<String> {
     if !moved.is_empty() {
         said.push(format!("moved: {}", moved.join(", ")));
     }
-    match &effect.why_none {
-        Some(why) => said.push(format!("no order is called sure: {why}")),
-        None => {
-            let sure: Vec<String> = effect
-                .turned_surely()
-                .map(|turned| format!("{} over {}", turned.before, turned.after))
-                .collect();
-            said.push(if sure.is_empty() {
-                format!(
-                    "pairs whose order turned round: {}, none of them sure before and sure after; {} orders were sure before and {} are after",
-                    effect.turned.len(),
-                    effect.n_sure_before,
-                    effect.n_sure_after
-                )
-            } else {
-                format!(
-                    "pairs whose order turned round: {}, {} of them sure before and sure after: {}",
-                    effect.turned.len(),
-                    sure.len(),
-                    sure.join(", ")
-                )
-            });
-        }
-    }
+    said.push(turned(effect));
     let n = effect.lines.len();
     said.push(format!(
         "{} of {n} were scored from stored evidence, the others from their artifacts",

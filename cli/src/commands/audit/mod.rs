@@ -271,9 +271,9 @@ fn print(audited: &Audit, n: usize, work_list: Option<&Path>) {
     for (of, doubt) in first.iter().take(n) {
         doubts.add_row(work_list_line(of, doubt));
     }
-    [1, 5]
-        .into_iter()
-        .for_each(|column| align_right(&mut doubts, column));
+    for column in [1, 5] {
+        align_right(&mut doubts, column);
+    }
     if !first.is_empty() && n > 0 {
         println!("\n{doubts}");
     }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use dataperf::comparison::MAX_ROWS;
 use dataperf::ports::leaderboard::{Board, OPEN_ROUND};
@@ -353,17 +353,22 @@ fn of_csv(path: &Path) -> Result<Vec<Scores>> {
             }
         }
     }
-    if !problems.is_empty() {
-        let more = problems.len().saturating_sub(MAX_LISTED);
-        problems.truncate(MAX_LISTED);
-        problems.extend((more > 0).then(|| format!("and {more} more")));
-        bail!(
-            "`{}` can't be used\n  - {}",
-            path.display(),
-            problems.join("\n  - ")
-        );
+    if problems.is_empty() {
+        Ok(boards)
+    } else {
+        Err(unusable(path, problems))
     }
-    Ok(boards)
+}
+
+fn unusable(path: &Path, mut problems: Vec<String>) -> anyhow::Error {
+    let more = problems.len().saturating_sub(MAX_LISTED);
+    problems.truncate(MAX_LISTED);
+    problems.extend((more > 0).then(|| format!("and {more} more")));
+    anyhow!(
+        "`{}` can't be used\n  - {}",
+        path.display(),
+        problems.join("\n  - ")
+    )
 }
 
 /// Problems that are listed.

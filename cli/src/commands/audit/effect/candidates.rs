@@ -107,8 +107,9 @@ pub(super) async fn candidates_of(
     let bar = progress::counting(rows.len() as u64, "reading evidence");
     let (mut candidates, mut left_out) = (Vec::new(), Vec::new());
     let mut names = BTreeMap::<String, usize>::new();
-    rows.iter()
-        .for_each(|row| *names.entry(row.entry.submitter.clone()).or_default() += 1);
+    for row in &rows {
+        *names.entry(row.entry.submitter.clone()).or_default() += 1;
+    }
     for row in rows {
         bar.inc(1);
         let entry = row.entry;

@@ -1,5 +1,7 @@
 //! Agreement of boards as tables, JSON and Markdown.
 
+use std::fmt::Write as _;
+
 use anyhow::Result;
 use dataperf_numerics::agreement::{Method, Sensitivity};
 use serde_json::{Value, json};
@@ -24,7 +26,9 @@ pub(super) fn print(of: &Across, format: Format) -> Result<()> {
         (1..header.len()).for_each(|column| align_right(&mut shown, column));
         println!("{title}\n{shown}\n");
     }
-    sentences(of).iter().for_each(|sentence| println!("{sentence}"));
+    for sentence in sentences(of) {
+        println!("{sentence}");
+    }
     Ok(())
 }
 
@@ -39,20 +43,21 @@ pub(super) fn markdown(of: &Across) -> String {
         boards.len(),
         boards.join(", ")
     );
+    // Writing into a text does not fail.
     for sentence in sentences(of) {
-        text += &format!("- {sentence}\n");
+        let _ = writeln!(text, "- {sentence}");
     }
     for (title, rows) in [
         ("Kendall's tau-b", matrix(of)),
         ("Combined ranking", combined(of)),
         ("Sensitivity", sensitivity(of)),
     ] {
-        text += &format!("\n## {title}\n\n");
+        let _ = writeln!(text, "\n## {title}\n");
         for (idx, row) in rows.iter().enumerate() {
             let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
-            text += &format!("| {} |\n", cells.join(" | "));
+            let _ = writeln!(text, "| {} |", cells.join(" | "));
             if idx == 0 {
-                text += &format!("|---|{}\n", "--:|".repeat(row.len() - 1));
+                let _ = writeln!(text, "|---|{}", "--:|".repeat(row.len() - 1));
             }
         }
     }
