@@ -29,15 +29,15 @@ async fn reading(change: impl FnOnce(&mut Config)) -> Reading {
 /// A submission that obeys the rules, a different one for each `n` below 12; every third has the words mixed up.
 fn submission(n: usize) -> Vec<u8> {
     let train = Layout::new(16).train;
-    let clip = |word: usize, n: usize| train.targets[TARGETS[word]][n % 4].clone();
     let mut targets = serde_json::Map::new();
-    for word in 0..2 {
+    for (word, target) in TARGETS.into_iter().enumerate() {
+        let clip = &train.targets[target][n % 4];
         let ids = if n % 3 == 2 && word == 1 {
             vec![]
         } else {
-            vec![clip(word, n)]
+            vec![clip.clone()]
         };
-        targets.insert(TARGETS[word].into(), ids.into());
+        targets.insert(target.into(), ids.into());
     }
     json!({ "targets": targets, "nontargets": [train.nontargets[n % 4]] })
         .to_string()
