@@ -109,6 +109,7 @@ fn csv(boards: &[Shown]) -> Result<String> {
         "is_baseline",
         "submitter",
         "score",
+        "is_released",
         "received_at",
         "submission",
         "dataset",
@@ -142,6 +143,7 @@ fn csv(boards: &[Shown]) -> Result<String> {
                 &entry.is_baseline.to_string(),
                 &entry.submitter,
                 &entry.score.map(|score| score.to_string()).unwrap_or_default(),
+                &entry.climb.is_some().to_string(),
                 &entry.received_at.to_string(),
                 &entry.id.to_string(),
                 &entry
@@ -268,7 +270,7 @@ pub(crate) fn document(shown: &Shown) -> Value {
         .map(|ranked| {
             let entry = &ranked.entry;
             json!({ "rank": ranked.shown_rank(), "is_baseline": entry.is_baseline, "submitter": entry.submitter,
-                    "score": entry.score, "received_at": entry.received_at, "submission": entry.id,
+                    "score": entry.score, "is_released": entry.climb.is_some(), "received_at": entry.received_at, "submission": entry.id,
                     "dataset": entry.dataset, "is_of_other_dataset": ranked.is_of_other_dataset,
                     "rank_interval": shown.line(ranked).and_then(|line| line.ranks),
                     "interval": shown.line(ranked).and_then(|line| line.interval),

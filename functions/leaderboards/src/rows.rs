@@ -2,7 +2,7 @@
 
 use dataperf::comparison::Line as ComparedLine;
 use dataperf::ports::leaderboard::{Entry, is_of_other_dataset};
-use dataperf::{Digest, Direction, Ending};
+use dataperf::{Digest, Direction, Ending, Feedback, Receipt};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -21,6 +21,8 @@ pub(crate) struct Row {
     pub(crate) submitter: String,
     /// The number that ranks.
     score: Option<f64>,
+    /// Whether that is what the round's Ladder has released, and not the submission's own score.
+    is_released: bool,
     /// When the upload was stored.
     #[schema(format = DateTime)]
     received_at: String,
@@ -54,6 +56,7 @@ pub(crate) struct FlatRow<'a> {
     is_baseline: bool,
     submitter: &'a str,
     score: Option<f64>,
+    is_released: bool,
     received_at: &'a str,
     submission: &'a str,
     dataset: Option<&'a str>,
@@ -71,11 +74,12 @@ pub(crate) struct FlatRow<'a> {
 }
 
 impl Row {
-    pub(crate) const HEADER: [&'static str; 18] = [
+    pub(crate) const HEADER: [&'static str; 19] = [
         "rank",
         "is_baseline",
         "submitter",
         "score",
+        "is_released",
         "received_at",
         "submission",
         "dataset",
@@ -99,6 +103,7 @@ impl Row {
             is_baseline: self.is_baseline,
             submitter: &self.submitter,
             score: self.score,
+            is_released: self.is_released,
             received_at: &self.received_at,
             submission: &self.submission,
             dataset: self.dataset.as_deref(),
@@ -156,6 +161,7 @@ impl Standing {
             is_baseline: entry.is_baseline,
             submitter: entry.submitter.clone(),
             score: entry.score,
+            is_released: entry.climb.is_some(),
             received_at: entry.received_at.to_string(),
             submission: entry.id.to_string(),
             dataset: entry.dataset.map(|dataset| dataset.to_string()),
@@ -200,13 +206,15 @@ pub(crate) struct Line {
     status: Status,
     /// The score, when scored.
     score: Option<f64>,
+    /// Whether that is what the round's Ladder has released, and not the submission's own score.
+    pub(crate) is_released: bool,
     /// When it was withdrawn, if it was: it is on no board then.
     #[schema(format = DateTime)]
     withdrawn_at: Option<String>,
 }
 
 impl Line {
-    pub(crate) const HEADER: [&'static str; 8] = [
+    pub(crate) const HEADER: [&'static str; 9] = [
         "submission",
         "leaderboard",
         "round",
@@ -214,8 +222,23 @@ impl Line {
         "received_at",
         "status",
         "score",
+        "is_released",
         "withdrawn_at",
     ];
+}
+
+impl Line {
+    /// The line with the score that the caller sees of the submission itself: its own, once everything is shown.
+    pub(crate) fn shown(self, receipt: &Receipt, level: Feedback) -> Self {
+        if level < Feedback::Full {
+            return self;
+        }
+        Self {
+            score: receipt.verdict.score,
+            is_released: false,
+            ..self
+        }
+    }
 }
 
 impl From<&Entry> for Line {
@@ -228,6 +251,7 @@ impl From<&Entry> for Line {
             received_at: entry.received_at.to_string(),
             status: entry.ending.into(),
             score: entry.score,
+            is_released: entry.climb.is_some(),
             withdrawn_at: entry.withdrawn_at.map(|at| at.to_string()),
         }
     }
@@ -280,10 +304,12 @@ pub(crate) struct Point {
     submission: String,
     /// Whether it was scored with another data set than the board is scored with now: the two can't be compared.
     is_of_other_dataset: bool,
+    /// Whether the score is what the round's Ladder has released, and not the submission's own.
+    is_released: bool,
 }
 
 impl Point {
-    pub(crate) const HEADER: [&'static str; 7] = [
+    pub(crate) const HEADER: [&'static str; 8] = [
         "received_at",
         "score",
         "best",
@@ -291,6 +317,7 @@ impl Point {
         "submitter",
         "submission",
         "is_of_other_dataset",
+        "is_released",
     ];
 
     /// The point of an entry of a board that is scored with `scored_with`, and the best so far moved on; `None` without a score.
@@ -317,6 +344,7 @@ impl Point {
             submitter: entry.submitter.clone(),
             submission: entry.id.to_string(),
             is_of_other_dataset,
+            is_released: entry.climb.is_some(),
         })
     }
 }
@@ -342,6 +370,7 @@ mod tests {
             withdrawn_at: None,
             ending: Some(Ending::Scored),
             score: Some(score),
+            climb: None,
             dataset: Some(Digest::of(b"one")),
         }
     }

@@ -18,6 +18,7 @@ mod in_parts;
 mod items;
 mod keys;
 mod kms;
+mod ladder;
 mod leaderboards;
 mod listing;
 mod logging;

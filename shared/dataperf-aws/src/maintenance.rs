@@ -1,5 +1,6 @@
 //! What an organizer changes in the table afterwards.
 
+use dataperf::ladder::Released;
 use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, Submission};
 use dataperf::ports::maintenance::{Maintenance, Order, Ranking, Revised, Revision, Run, Withdrawn};
 use dataperf::ports::{PortError, async_trait};
@@ -49,8 +50,10 @@ impl Table {
                 .map(|at| ("withdrawn_at".to_owned(), text(at.to_string()))),
         );
         line.extend(items::dataset(entry));
+        line.extend(items::climb(entry));
         let absent = [
             ("score", entry.score.is_none()),
+            (items::LADDER, entry.climb.is_none()),
             (items::DATASET, entry.dataset.is_none()),
         ];
         let remove: Vec<&'static str> = absent
@@ -127,9 +130,9 @@ impl Maintenance for Table {
                 return Ok(Withdrawn::NothingToWithdraw(Some(submission)));
             };
             submission.withdrawn_at = Some(at);
-            let operations = self
-                .changed(&receipt, &submission.entry(), &receipt, None, order)
-                .await?;
+            let entry = submission.entry();
+            let mut operations = self.changed(&receipt, &entry, &receipt, None, order).await?;
+            operations.extend(self.stepping_down(&entry, order.direction).await?);
             match self.transact(operations).await {
                 Ok(()) => return Ok(Withdrawn::Now(submission)),
                 Err(cancelled) => retry.cancelled(cancelled).await?,
@@ -204,7 +207,7 @@ impl Maintenance for Table {
         let direction = hosted.direction;
         let (order, spread) = (
             Order { direction, ranking },
-            RowSpread::of(&receipt.verdict, hosted),
+            Some(RowSpread::of(&receipt.verdict, hosted)),
         );
         let (benchmark, id) = (&receipt.verdict.benchmark, &receipt.submission);
         let mut retry = Retry::of(format!("submission `{id}`"));
@@ -224,11 +227,54 @@ impl Maintenance for Table {
                 ..known
             };
             let entry = revised.entry();
-            let mut operations = self.changed(&old, &entry, receipt, Some(&spread), order).await?;
+            let spread = spread.as_ref().filter(|_| entry.climb.is_none());
+            let mut operations = self.changed(&old, &entry, receipt, spread, order).await?;
+            if receipt.ladder != old.ladder && receipt.climb().is_some() {
+                operations.extend(self.climbing(receipt));
+            } else if !entry.is_on_board() {
+                operations.extend(self.stepping_down(&entry, direction).await?);
+            }
             let mark = items::revision_item(Key::revision(&entry.board, run, id), &revision);
             operations.push((Step::Revision, self.put(mark, Some(Condition::new_item()))));
             match self.transact(operations).await {
                 Ok(()) => return Ok(Revised::Recorded),
+                Err(Cancelled::Condition(Step::Rung)) => return Ok(Revised::LadderMoved),
+                Err(cancelled) => retry.cancelled(cancelled).await?,
+            }
+        }
+    }
+
+    async fn lift(
+        &self,
+        benchmark: &str,
+        id: &SubmissionId,
+        hosted: &Descriptor,
+        ranking: Ranking,
+    ) -> Result<Option<Receipt>, PortError> {
+        let direction = hosted.direction;
+        let order = Order { direction, ranking };
+        let mut retry = Retry::of(format!("submission `{id}`"));
+        loop {
+            let Some((mut submission, old)) = self.ended_submission(benchmark, id).await? else {
+                return Ok(None);
+            };
+            let released = old.ladder.clone().filter(|released| !released.is_lifted);
+            let Some(released) = released.filter(|_| submission.withdrawn_at.is_none()) else {
+                return Ok(None);
+            };
+            let lifted = Receipt {
+                ladder: Some(Released {
+                    is_lifted: true,
+                    ..released
+                }),
+                ..old.clone()
+            };
+            submission.receipt = Some(lifted.clone());
+            let entry = submission.entry();
+            let spread = RowSpread::of(&lifted.verdict, hosted);
+            let operations = self.changed(&old, &entry, &lifted, Some(&spread), order).await?;
+            match self.transact(operations).await {
+                Ok(()) => return Ok(Some(lifted)),
                 Err(cancelled) => retry.cancelled(cancelled).await?,
             }
         }

@@ -1,6 +1,7 @@
 //! Who stands on a board: the rows that change together with a submission.
 
 use dataperf::challenge::Ranking;
+use dataperf::ladder::Climb;
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Entry, rank_key_of, standing};
 use dataperf::ports::maintenance::Order;
@@ -9,7 +10,7 @@ use crate::items::{self, DATASET, Item, count, row_item, text};
 use crate::keys::{Key, history_partition};
 use crate::query::Partition;
 use crate::reader;
-use crate::row_spread::{RowSpread, without_key};
+use crate::row_spread::{RowSpread, SPREAD, without_key};
 use crate::table::{Change, Condition, Operation, Step, Table};
 
 /// Counts the changes of a submitter's row, also those that leave another submission standing: whoever works out anew
@@ -26,6 +27,9 @@ pub(crate) async fn scored(
     let Some(rank) = rank_key_of(entry, order.direction) else {
         return Ok(Vec::new());
     };
+    if order.ranking == Ranking::Best && entry.climb == Some(Climb::Held) {
+        return Ok(Vec::new()); // what climbed before it stands
+    }
     let attribute = spread.map(RowSpread::attribute).transpose()?;
     if order.ranking == Ranking::All {
         let mut row = row_item(Key::own_row(entry), entry, &rank);
@@ -55,6 +59,10 @@ pub(crate) async fn scored(
         change
             .remove
             .extend((!entry.is_baseline).then_some(items::BASELINE));
+        change.remove.extend(spread.is_none().then_some(SPREAD));
+        change
+            .remove
+            .extend(entry.climb.is_none().then_some(items::LADDER));
     }
     Ok(vec![(Step::Row, table.update(Key::row(entry), change))])
 }

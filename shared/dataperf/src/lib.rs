@@ -24,6 +24,7 @@ pub mod figures;
 pub mod frozen;
 pub mod in_force;
 pub mod json;
+pub mod ladder;
 mod leaderboard;
 pub mod pool;
 pub mod ports;

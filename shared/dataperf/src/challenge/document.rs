@@ -74,6 +74,7 @@ impl Reader {
                 self.wrong("unknown_benchmark", &at, message);
             }
             let mut challenge = self.benchmark(benchmark, &at, feedback);
+            self.ladders(&challenge, descriptor, &at);
             if let Some(fixed) = descriptor.and_then(|descriptor| descriptor.fixed) {
                 self.fixed(benchmark, &fixed, &at);
                 challenge.ranking = fixed.ranking;
@@ -132,6 +133,7 @@ impl Reader {
             rounds.extend(self.round(round, &at).map(|round| (at, round)));
         }
         self.rounds_fit(&rounds);
+        self.ladders_fit(&challenge, &rounds);
         challenge.rounds = rounds.into_iter().map(|(_, round)| round).collect();
         challenge
     }
@@ -188,6 +190,7 @@ impl Reader {
             "division",
             "artifacts",
             "feedback",
+            "ladder",
             "baselines",
             "messages",
         ];
@@ -238,6 +241,7 @@ impl Reader {
                 .choice::<Visibility>(object, at, "artifacts", "`private` or `public`")
                 .unwrap_or_default(),
             feedback: self.feedback(object, at),
+            ladder: self.ladder(object, at),
             baselines: self.names(object, at, "baselines", Self::submitter),
             messages,
             evaluations: BTreeMap::new(), // the data set's to say

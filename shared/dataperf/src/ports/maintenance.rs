@@ -61,13 +61,16 @@ pub enum Revised {
     Recorded,
     /// This pass has revised it before, with this receipt, or it was withdrawn meanwhile.
     Settled(Receipt),
+    /// Nothing was recorded: the submitter's rung has changed since the receipt's `ladder` was worked out.
+    LadderMoved,
 }
 
 /// An organizer's operations on the table.
 #[async_trait]
 pub trait Maintenance: Leaderboards {
     /// Takes a scored submission off its board and out of its series; its receipt and its line of history stay. The
-    /// submitter's next best takes its place. It goes on counting against the limits.
+    /// submitter's next best takes its place. It goes on counting against the limits. Where it was the last that the Ladder
+    /// released, the next best is that.
     ///
     /// # Errors
     /// [`PortError`].
@@ -110,6 +113,19 @@ pub trait Maintenance: Leaderboards {
         run: &str,
     ) -> Result<Revised, PortError>;
 
+    /// Shows a submission's own score where the Ladder has shown another: submission, history, series and board change together or
+    /// not at all. Its receipt then, when there was something to be done. What was withdrawn stays as it is.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    async fn lift(
+        &self,
+        benchmark: &str,
+        id: &SubmissionId,
+        hosted: &Descriptor,
+        ranking: Ranking,
+    ) -> Result<Option<Receipt>, PortError>;
+
     /// What a pass did to one submission, if it has come to it.
     ///
     /// # Errors
@@ -136,7 +152,10 @@ impl Revision {
             submitter: submission.submitter.clone(),
             received_at: submission.received_at,
             is_baseline: submission.is_baseline,
-            before: submission.entry().score,
+            before: submission
+                .receipt
+                .as_ref()
+                .and_then(|receipt| receipt.verdict.score),
             ending: receipt.verdict.status,
             after: receipt.verdict.score,
         }
