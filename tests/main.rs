@@ -16,6 +16,7 @@ mod contracts;
 mod demo;
 mod imports;
 mod in_force;
+mod ladder;
 mod layout;
 mod leaks;
 mod nibbler;

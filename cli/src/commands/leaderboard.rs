@@ -109,7 +109,6 @@ fn csv(boards: &[Shown]) -> Result<String> {
         "is_baseline",
         "submitter",
         "score",
-        "is_released",
         "received_at",
         "submission",
         "dataset",
@@ -120,6 +119,7 @@ fn csv(boards: &[Shown]) -> Result<String> {
         "score_high",
         "n_submissions",
         "is_above_baselines",
+        "is_released",
     ])?;
     for shown in boards {
         let Shown { board, top, .. } = shown;
@@ -143,7 +143,6 @@ fn csv(boards: &[Shown]) -> Result<String> {
                 &entry.is_baseline.to_string(),
                 &entry.submitter,
                 &entry.score.map(|score| score.to_string()).unwrap_or_default(),
-                &entry.climb.is_some().to_string(),
                 &entry.received_at.to_string(),
                 &entry.id.to_string(),
                 &entry
@@ -160,6 +159,7 @@ fn csv(boards: &[Shown]) -> Result<String> {
                     .and_then(|line| line.is_above_baselines)
                     .map(|is_above| is_above.to_string())
                     .unwrap_or_default(),
+                &entry.climb.is_some().to_string(),
             ];
             writer.write_record(cells.map(|cell| csv_cell(cell).into_owned()))?;
         }

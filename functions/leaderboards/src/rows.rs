@@ -56,7 +56,6 @@ pub(crate) struct FlatRow<'a> {
     is_baseline: bool,
     submitter: &'a str,
     score: Option<f64>,
-    is_released: bool,
     received_at: &'a str,
     submission: &'a str,
     dataset: Option<&'a str>,
@@ -71,6 +70,7 @@ pub(crate) struct FlatRow<'a> {
     std: Option<f64>,
     min: Option<f64>,
     max: Option<f64>,
+    is_released: bool,
 }
 
 impl Row {
@@ -79,7 +79,6 @@ impl Row {
         "is_baseline",
         "submitter",
         "score",
-        "is_released",
         "received_at",
         "submission",
         "dataset",
@@ -94,6 +93,7 @@ impl Row {
         "std",
         "min",
         "max",
+        "is_released",
     ];
 
     pub(crate) fn flat(&self) -> FlatRow<'_> {
@@ -103,7 +103,6 @@ impl Row {
             is_baseline: self.is_baseline,
             submitter: &self.submitter,
             score: self.score,
-            is_released: self.is_released,
             received_at: &self.received_at,
             submission: &self.submission,
             dataset: self.dataset.as_deref(),
@@ -118,6 +117,7 @@ impl Row {
             std: spread.map(|spread| spread.std),
             min: spread.map(|spread| spread.min),
             max: spread.map(|spread| spread.max),
+            is_released: self.is_released,
         }
     }
 }
@@ -206,11 +206,11 @@ pub(crate) struct Line {
     status: Status,
     /// The score, when scored.
     score: Option<f64>,
-    /// Whether that is what the round's Ladder has released, and not the submission's own score.
-    pub(crate) is_released: bool,
     /// When it was withdrawn, if it was: it is on no board then.
     #[schema(format = DateTime)]
     withdrawn_at: Option<String>,
+    /// Whether the score is what the round's Ladder has released, and not the submission's own.
+    pub(crate) is_released: bool,
 }
 
 impl Line {
@@ -222,8 +222,8 @@ impl Line {
         "received_at",
         "status",
         "score",
-        "is_released",
         "withdrawn_at",
+        "is_released",
     ];
 }
 
