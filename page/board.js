@@ -126,6 +126,7 @@ function about(benchmark, board, name) {
     now < Date.parse(round.opens) ? ["not open yet", round.message_before] : round.closes && now >= Date.parse(round.closes) ? ["closed", round.message_after] : ["open", round.message_open];
   const ofBoard = benchmark.challenge.leaderboards.find((other) => other.name === board);
   const feedback = round.feedback ?? ofBoard?.feedback ?? benchmark.challenge.feedback;
+  const margin = round.ladder?.step ? `${round.ladder.step} or more` : "more than the error of measurement";
   const fact = (term, value) => (value === null ? null : h("div", {}, h("dt", {}, term), h("dd", {}, value)));
   return h(
     "section",
@@ -140,7 +141,7 @@ function about(benchmark, board, name) {
       fact("Scored a day", round.daily_limit === null ? null : `${plain(round.daily_limit)} of each submitter, by UTC`),
       fact("Scored in all", round.total_limit === null ? null : `${plain(round.total_limit)} of each submitter`),
       fact("Division", round.division),
-      fact("Shown until the close", SHOWN[feedback]),
+      fact("Shown until the close", round.ladder ? `each submitter's last score, until one is better by ${margin} (the Ladder)` : SHOWN[feedback]),
       fact("Artifacts", round.artifacts_are_public ? "public, when they have a score" : "their submitters' own"),
     ),
   );

@@ -255,11 +255,134 @@ async fn after_the_close(reading: &Reading, sent: &[Sent], receipts: &[Receipt],
     let rows = reading.ask(ANONYMOUS, &path).json();
     for row in rows["rows"].as_array().unwrap() {
         assert_eq!(row["is_released"], false, "{rows}");
-        assert!(
-            row["rank_interval"].is_array() && row["interval"].is_array(),
-            "{rows}"
-        );
     }
+    // the replicates of submissions' own scores are read again: the demo's eval set is too small for intervals, and says so
+    let why = rows["comparison"]["why_none"].as_str().unwrap();
+    assert!(why.contains("16 items"), "{why}");
+}
+
+/// Uploads one artifact and reads its receipt, as its submitter does.
+async fn told(world: &World, n: usize, artifact: &Value) -> f64 {
+    let key = format!("{BENCHMARK}/en-25/eve/{n}.json");
+    let sent = world.put(&key, artifact.to_string()).await;
+    world.settle().await;
+    let receipt = whole(world, &sent).await;
+    stored(world, &receipt)
+        .await
+        .0
+        .verdict
+        .score
+        .expect("it obeys the rules")
+}
+
+/// The artifacts of the demo, mixed: of each word as many clips as the first one has, drawn from all of them.
+struct Clips {
+    of_word: Vec<(String, usize, Vec<Value>)>,
+    random: u64,
+}
+
+impl Clips {
+    fn new() -> Self {
+        let read = |n| serde_json::from_slice::<Value>(&good(n)).unwrap();
+        let words = |artifact: &Value| -> Vec<(String, Vec<Value>)> {
+            let targets = artifact["targets"].as_object().unwrap().iter();
+            let targets = targets.map(|(word, clips)| (word.clone(), clips));
+            let all = targets.chain([("nontargets".to_owned(), &artifact["nontargets"])]);
+            all.map(|(word, clips)| (word, clips.as_array().unwrap().clone()))
+                .collect()
+        };
+        let first = words(&read(0));
+        let mut of_word: Vec<_> = first
+            .into_iter()
+            .map(|(word, clips)| (word, clips.len(), clips))
+            .collect();
+        for n in 1..6 {
+            for (word, clips) in words(&read(n)) {
+                let known = of_word.iter_mut().find(|(known, ..)| *known == word).unwrap();
+                known.2.extend(clips);
+            }
+        }
+        for (_, _, clips) in &mut of_word {
+            clips.sort_by_key(Value::to_string);
+            clips.dedup();
+        }
+        Self { of_word, random: 7 }
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        self.random = self
+            .random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.random >> 33) as usize % n
+    }
+
+    /// Some clips of each word, of which about `share` percent are drawn anew.
+    fn drawn(&mut self, from: Option<&[Vec<Value>]>, share: usize) -> Vec<Vec<Value>> {
+        let mut drawn = Vec::new();
+        for word in 0..self.of_word.len() {
+            let n = self.of_word[word].1;
+            let mut chosen: Vec<Value> = from.map_or_else(Vec::new, |from| from[word].clone());
+            chosen.retain(|_| self.below(100) >= share);
+            while chosen.len() < n {
+                let clip = self.below(self.of_word[word].2.len());
+                let clip = self.of_word[word].2[clip].clone();
+                if !chosen.contains(&clip) {
+                    chosen.push(clip);
+                }
+            }
+            drawn.push(chosen);
+        }
+        drawn
+    }
+
+    fn artifact(&self, chosen: &[Vec<Value>]) -> Value {
+        let mut artifact = json!({ "targets": {}, "nontargets": [] });
+        for ((word, ..), clips) in self.of_word.iter().zip(chosen) {
+            if word == "nontargets" {
+                artifact["nontargets"] = json!(clips);
+            } else {
+                artifact["targets"][word] = json!(clips);
+            }
+        }
+        artifact
+    }
+}
+
+/// Random changes, of which those stay that the platform tells to be better: what the board says at first and in the end, and how
+/// often it said something new.
+async fn climb(ladder: Option<&Value>, n_uploads: usize) -> (f64, f64, usize) {
+    let world = World::new().await;
+    let mut round = json!({ "id": "spring", "opens": "2020-01-01T00:00:00Z" });
+    if let Some(ladder) = ladder {
+        round["ladder"] = ladder.clone();
+    }
+    assert_eq!(crate::challenges::publish(&world, &json!([round])).code, 0);
+    let mut clips = Clips::new();
+    let mut best = clips.drawn(None, 0);
+    let first = told(&world, 0, &clips.artifact(&best)).await;
+    let (mut last, mut n_news) = (first, 0);
+    for n in 1..n_uploads {
+        let tried = clips.drawn(Some(&best), 25);
+        let score = told(&world, n, &clips.artifact(&tried)).await;
+        if score > last {
+            (last, best) = (score, tried);
+            n_news += 1;
+        }
+    }
+    (first, last, n_news)
+}
+
+/// Source: Blum and Hardt (2015). A thousand uploads are tried in the core, without a cloud.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn random_changes_climb_on_a_plain_board_and_less_on_the_ladder() {
+    let n_uploads = 40;
+    let (first, plain, n_plain) = climb(None, n_uploads).await;
+    println!("plain board: from {first:.4} to {plain:.4}, {n_plain} times something new");
+    let (first, auto, n_auto) = climb(Some(&json!("auto")), n_uploads).await;
+    println!("the Ladder: from {first:.4} to {auto:.4}, {n_auto} times something new");
+    assert!(n_auto * 2 <= n_plain, "{n_auto} of {n_plain}");
+    assert!(auto < plain, "{auto} {plain}");
 }
 
 fn verified(world: &World, receipt: &str, artifact: &[u8]) -> Value {

@@ -47,6 +47,7 @@ const EXAMPLE: &str = "A document, in YAML:\n
           division: closed
           artifacts: private           # or public
           feedback: score              # where a round differs
+          ladder: auto                 # or {step: 0.01}: show progress only; left out: scores as they are
           baselines: [organizers]
           messages: {before: ..., open: ..., after: ...}\n
 docs/challenges.md explains each of them.";
@@ -483,7 +484,10 @@ fn print(benchmark: &str, challenge: &Challenge, now: Timestamp) {
             number(total_limit),
             round.division.clone().unwrap_or_default(),
             format!("{:?}", round.artifacts).to_lowercase(),
-            round.feedback.unwrap_or(challenge.feedback).as_str().to_owned(),
+            match round.ladder {
+                Some(_) => "score, by the Ladder".to_owned(),
+                None => round.feedback.unwrap_or(challenge.feedback).as_str().to_owned(),
+            },
             round.dataset.map_or("in force".to_owned(), |digest| {
                 digest.to_string().chars().take(15).collect()
             }),

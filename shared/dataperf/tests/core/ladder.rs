@@ -5,11 +5,16 @@
 //!
 //! Source of the attack: Blum and Hardt (2015), "The Ladder: a reliable leaderboard for machine learning competitions".
 
-use dataperf::ladder::{Ladder, LastReleased, Margin, Rung, released};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dataperf::comparison::{Comparison, Rows};
+use dataperf::ladder::{Climb, Ladder, LastReleased, Margin, Rung, released};
 use dataperf::ports::bucket::Bucket as _;
+use dataperf::ports::leaderboard::{Entry, with_shared_ranks};
 use dataperf::ports::memory::MemoryBucket;
 use dataperf::replicates::{Header, Replicates};
-use dataperf::{Descriptor, Digest, Direction, Receipt, Scorecard, SubmissionId, Timestamp, Verdict};
+use dataperf::{Descriptor, Digest, Direction, Ending, Receipt, Scorecard, SubmissionId, Timestamp, Verdict};
 use dataperf_numerics::bootstrap::{LANES, N_BATCHES, N_DRAWS, Resampler, draws_of};
 
 use crate::tiny;
@@ -312,4 +317,48 @@ fn the_margin_without_a_parameter_is_the_paired_standard_error() {
         same.margin.abs() < f64::EPSILON,
         "nothing is between equals: {same:?}"
     );
+}
+
+#[test]
+fn what_was_released_is_not_compared() {
+    let eval_set = EvalSet::new();
+    let mut coins = Coins(4);
+    let artifacts = [coins.tosses(), coins.tosses()];
+    let replicates = artifacts.each_ref().map(|answers| Arc::new(eval_set.replicates(answers)));
+    let compared = |climb: Option<Climb>| {
+        let entry = |n: usize| {
+            let receipt = receipt(n, replicates[n].header.score);
+            Entry {
+                id: receipt.submission.clone(),
+                board: receipt.board(),
+                submitter: format!("s{n}"),
+                received_at: receipt.received_at,
+                is_baseline: false,
+                withdrawn_at: None,
+                ending: Some(Ending::Scored),
+                score: receipt.verdict.score,
+                climb,
+                dataset: receipt.verdict.dataset,
+            }
+        };
+        let rows = with_shared_ranks([entry(0), entry(1)], None);
+        let of_rows = rows.iter().zip(&replicates);
+        let of_rows = of_rows.map(|(row, replicates)| (row.entry.id.clone(), replicates.clone()));
+        let comparison = Comparison::of(
+            &Rows {
+                rows: &rows,
+                replicates: &of_rows.collect(),
+                n_submissions: &BTreeMap::new(),
+                direction: Direction::HigherIsBetter,
+                dataset: Some(Digest::of(b"data")),
+            },
+            Timestamp::from_unix_millis(0),
+        );
+        let has_intervals = comparison.lines.iter().any(|(_, line)| line.ranks.is_some() || line.interval.is_some());
+        (has_intervals, comparison.summary.resolution.is_some(), comparison.summary.why_none.is_some())
+    };
+    assert_eq!(compared(None), (true, true, false));
+    for climb in [Climb::Climbed, Climb::Held] {
+        assert_eq!(compared(Some(climb)), (false, false, true));
+    }
 }
