@@ -14,6 +14,7 @@ mod challenges;
 mod contracts;
 
 mod demo;
+mod finals;
 mod imports;
 mod in_force;
 mod ladder;
@@ -30,6 +31,7 @@ mod receipts;
 mod rush;
 mod scale;
 mod scores;
+mod splits;
 mod spreads;
 mod storms;
 mod sweeping;

@@ -15,7 +15,7 @@ pub(crate) fn key(submitter: &str, n: usize) -> String {
 }
 
 /// So that each run reads the data set, and none makes requests beside it.
-fn one_process_a_run(config: &mut Config) {
+pub(crate) fn one_process_a_run(config: &mut Config) {
     config.functions[0].concurrency = 1;
     config.idle_timeout = Duration::ZERO;
 }

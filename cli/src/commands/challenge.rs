@@ -12,7 +12,7 @@ use clap::{Args, Subcommand};
 use dataperf::challenge::{Challenge, Round, named_by_dataset};
 use dataperf::dataset::DatasetError;
 use dataperf::frozen::{FrozenError, Manifest};
-use dataperf::in_force::published_manifest;
+use dataperf::in_force::{InForce, published_manifest};
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::{Descriptor, Digest, Reason, Reasons, Rejection, Timestamp, pointer, quote};
 use dataperf_nibbler::{BENCHMARK as ADVERSARIAL_NIBBLER, Board};
@@ -42,6 +42,7 @@ const EXAMPLE: &str = "A document, in YAML:\n
           opens: 2026-03-01T00:00:00Z
           closes: 2026-04-01T00:00:00Z # left out: never
           dataset: sha256:...          # left out: what is in force for each leaderboard
+          final: sha256:...            # scored with once, after the close; no upload sees it
           daily_limit: 5
           total_limit: 40
           division: closed
@@ -320,8 +321,37 @@ impl AgainstData<'_> {
                     reasons.add(Reason::new("unusable_dataset", at, why));
                 }
             }
+            if let Some(last) = round.final_dataset {
+                let at = pointer(&at, "final");
+                match evaluations(Some(last)).await? {
+                    Ok(boards) => lacking_leaderboards(round, &boards, &at, &mut reasons),
+                    Err(why) => reasons.add(Reason::new("unusable_dataset", &at, why)),
+                }
+                let in_force = InForce::read(&self.cloud.datasets(), self.descriptor.id).await?;
+                if in_force.datasets().contains(&last) {
+                    let message = "this data set is in force, and a `final` one is seen by no upload: publish another one with \
+                                   `dataperf dataset publish --stage`";
+                    reasons.add(Reason::new("final_in_use", at, message));
+                }
+            }
         }
         Ok(reasons)
+    }
+}
+
+/// Every board of a round has a final score.
+fn lacking_leaderboards(round: &Round, boards: &BTreeMap<String, String>, at: &str, reasons: &mut Reasons) {
+    let of_round = round.evaluations.keys().filter(|board| round.has(board));
+    let lacking: Vec<&str> = of_round
+        .filter(|board| !boards.contains_key(*board))
+        .map(String::as_str)
+        .collect();
+    if !lacking.is_empty() {
+        let message = format!(
+            "the data set has no leaderboard `{}`, which the round has: import it with the same leaderboards",
+            lacking.join("`, `")
+        );
+        reasons.add(Reason::new("unknown_leaderboard", at, message));
     }
 }
 
@@ -453,6 +483,7 @@ fn print(benchmark: &str, challenge: &Challenge, now: Timestamp) {
         "artifacts",
         "feedback",
         "data set",
+        "final",
     ]);
     for round in &challenge.rounds {
         let Round {
@@ -489,6 +520,9 @@ fn print(benchmark: &str, challenge: &Challenge, now: Timestamp) {
                 None => round.feedback.unwrap_or(challenge.feedback).as_str().to_owned(),
             },
             round.dataset.map_or("in force".to_owned(), |digest| {
+                digest.to_string().chars().take(15).collect()
+            }),
+            round.final_dataset.map_or(String::new(), |digest| {
                 digest.to_string().chars().take(15).collect()
             }),
         ]);

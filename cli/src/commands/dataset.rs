@@ -5,6 +5,7 @@ mod in_force;
 mod objects;
 mod own;
 mod publish;
+mod split;
 mod trial;
 
 use std::fs;
@@ -42,6 +43,8 @@ pub(crate) enum DatasetCommand {
     Fetch(fetch::FetchArgs),
     /// Describe a frozen data set, or export what its participants may see
     Show(ShowArgs),
+    /// Make two data sets of one, whose hidden eval sets are disjoint: for uploads, and for the end of a round
+    Split(split::SplitArgs),
     /// Compare every file of a frozen data set with its manifest
     Verify(VerifyArgs),
     /// Upload a frozen data set and put its boards in force
@@ -66,6 +69,7 @@ pub(crate) async fn run(command: DatasetCommand, format: Format) -> Result<Done>
             directory,
             public: Some(out),
         }) => export(&directory, &out, format).await,
+        DatasetCommand::Split(args) => split::run(&args, format),
         DatasetCommand::Verify(args) => verify(&args.directory, format),
         DatasetCommand::Publish(args) => publish::run(args, format).await,
         DatasetCommand::List(args) => in_force::list(args, format).await,

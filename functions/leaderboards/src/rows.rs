@@ -1,8 +1,9 @@
 //! The lines of boards, histories and series, as the answers have them.
 
 use dataperf::comparison::Line as ComparedLine;
+use dataperf::finishing::FinalReport;
 use dataperf::ports::leaderboard::{Entry, is_of_other_dataset};
-use dataperf::{Digest, Direction, Ending, Feedback, Receipt};
+use dataperf::{Digest, Direction, Ending, Feedback, Receipt, SubmissionId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -44,6 +45,9 @@ pub(crate) struct Row {
     n_submissions: Option<u32>,
     /// Whether the score is surely better than that of the best baseline; `null` where there is none.
     is_above_baselines: Option<bool>,
+    /// On the board of a final data set: the submission's rank on the public one, among those that have a rank on both.
+    #[schema(minimum = 1)]
+    public_rank: Option<u64>,
     /// With `include=spread`, where the benchmark has seeds or trials.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) spread: Option<Spread>,
@@ -71,10 +75,11 @@ pub(crate) struct FlatRow<'a> {
     min: Option<f64>,
     max: Option<f64>,
     is_released: bool,
+    public_rank: Option<u64>,
 }
 
 impl Row {
-    pub(crate) const HEADER: [&'static str; 19] = [
+    pub(crate) const HEADER: [&'static str; 20] = [
         "rank",
         "is_baseline",
         "submitter",
@@ -94,6 +99,7 @@ impl Row {
         "min",
         "max",
         "is_released",
+        "public_rank",
     ];
 
     pub(crate) fn flat(&self) -> FlatRow<'_> {
@@ -118,11 +124,21 @@ impl Row {
             min: spread.map(|spread| spread.min),
             max: spread.map(|spread| spread.max),
             is_released: self.is_released,
+            public_rank: self.public_rank,
         }
     }
 }
 
 impl Row {
+    /// The same row of a final board with its rank on the public one.
+    pub(crate) fn finished(self, report: Option<&FinalReport>, id: &SubmissionId) -> Self {
+        let ranks = report.and_then(|report| report.ranks.get(id));
+        Self {
+            public_rank: ranks.map(|(public, _)| *public as u64),
+            ..self
+        }
+    }
+
     /// The same row with what comparing it says.
     pub(crate) fn compared(self, line: Option<&ComparedLine>) -> Self {
         Self {
@@ -170,6 +186,7 @@ impl Standing {
             interval: None,
             n_submissions: None,
             is_above_baselines: None,
+            public_rank: None,
             spread: None,
         }
     }
@@ -351,8 +368,8 @@ impl Point {
 
 #[cfg(test)]
 mod tests {
+    use dataperf::Timestamp;
     use dataperf::ports::leaderboard::Board;
-    use dataperf::{SubmissionId, Timestamp};
 
     use super::*;
 

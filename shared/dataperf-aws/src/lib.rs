@@ -9,6 +9,7 @@ mod counts;
 mod evaluators;
 mod event;
 mod fault;
+mod finish;
 mod function;
 mod give_up;
 mod given_up;

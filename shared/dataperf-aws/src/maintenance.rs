@@ -2,7 +2,9 @@
 
 use dataperf::ladder::Released;
 use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, Submission};
-use dataperf::ports::maintenance::{Maintenance, Order, Ranking, Revised, Revision, Run, Withdrawn};
+use dataperf::ports::maintenance::{
+    Finalized, Maintenance, Order, Ranking, Revised, Revision, Run, Withdrawn,
+};
 use dataperf::ports::{PortError, async_trait};
 use dataperf::{Descriptor, Receipt, SubmissionId, Timestamp};
 
@@ -133,6 +135,7 @@ impl Maintenance for Table {
             let entry = submission.entry();
             let mut operations = self.changed(&receipt, &entry, &receipt, None, order).await?;
             operations.extend(self.stepping_down(&entry, order.direction).await?);
+            operations.extend(rows::leaving_final(self, &entry).await?);
             match self.transact(operations).await {
                 Ok(()) => return Ok(Withdrawn::Now(submission)),
                 Err(cancelled) => retry.cancelled(cancelled).await?,
@@ -275,6 +278,44 @@ impl Maintenance for Table {
             let operations = self.changed(&old, &entry, &lifted, Some(&spread), order).await?;
             match self.transact(operations).await {
                 Ok(()) => return Ok(Some(lifted)),
+                Err(cancelled) => retry.cancelled(cancelled).await?,
+            }
+        }
+    }
+
+    async fn finalize(
+        &self,
+        last: &Finalized,
+        hosted: &Descriptor,
+        ranking: Ranking,
+        run: &str,
+    ) -> Result<(), PortError> {
+        let (benchmark, id) = (&last.board.benchmark, &last.revision.id);
+        let mark = items::revision_item(Key::revision(&last.board, run, id), &last.revision);
+        let mut operations = vec![(Step::Other, self.put(mark, None))];
+        if let Some(entry) = last.entry() {
+            let spread = RowSpread::of(&last.verdict, hosted);
+            operations.extend(rows::of_final(self, &entry, &spread, hosted.direction, ranking)?);
+            operations.push((
+                Step::Other,
+                self.put(entry_item(Key::series(&entry), &entry), None),
+            ));
+            if !self.lists(&entry.board).await? {
+                operations.push((Step::Other, self.put(items::board_item(&entry.board), None)));
+            }
+        }
+        // it was not withdrawn meanwhile
+        let standing = Condition {
+            text: "attribute_not_exists(#withdrawn_at)",
+            names: &["withdrawn_at"],
+            values: Vec::new(),
+        };
+        let check = self.check(Key::submission(benchmark, id), standing);
+        operations.push((Step::Submission, check));
+        let mut retry = Retry::of(format!("submission `{id}`"));
+        loop {
+            match self.transact(operations.clone()).await {
+                Ok(()) | Err(Cancelled::Condition(Step::Submission)) => return Ok(()),
                 Err(cancelled) => retry.cancelled(cancelled).await?,
             }
         }

@@ -1,5 +1,6 @@
 //! Who stands on a board: the rows that change together with a submission.
 
+use dataperf::Direction;
 use dataperf::challenge::Ranking;
 use dataperf::ladder::Climb;
 use dataperf::ports::PortError;
@@ -127,6 +128,43 @@ fn comparison(row: &Item, ranking: Ranking, stands: bool) -> Condition {
         names: &["dataset", "rank"],
         values: vec![("dataset", value(DATASET)), ("rank", value("rank"))],
     }
+}
+
+/// The operation on the board of a final data set, on which each submission has one score for good.
+pub(crate) fn of_final(
+    table: &Table,
+    entry: &Entry,
+    spread: &RowSpread,
+    direction: Direction,
+    ranking: Ranking,
+) -> Result<Option<Operation>, PortError> {
+    let Some(rank) = rank_key_of(entry, direction) else {
+        return Ok(None);
+    };
+    let key = match ranking {
+        Ranking::All => Key::own_row(entry),
+        Ranking::Best | Ranking::Latest => Key::row(entry),
+    };
+    let mut row = row_item(key, entry, &rank);
+    row.extend([spread.attribute()?]);
+    Ok(Some((Step::Row, table.put(row, None))))
+}
+
+/// The operations on the final board when a submission is withdrawn that stands on it.
+pub(crate) async fn leaving_final(table: &Table, withdrawn: &Entry) -> Result<Vec<Operation>, PortError> {
+    let entry = Entry {
+        board: withdrawn.board.of_final(),
+        ..withdrawn.clone()
+    };
+    let mut operations = Vec::new();
+    for key in [Key::row(&entry), Key::own_row(&entry)] {
+        let found = table.item(key.clone()).await?;
+        if found.is_some_and(|found| string(&found, "id") == entry.id.as_str()) {
+            operations.push((Step::Row, table.delete(key, None)));
+            operations.push((Step::Other, table.delete(Key::series(&entry), None)));
+        }
+    }
+    Ok(operations)
 }
 
 /// The operations on the board when a submission that was scored before is `changed`: of its submitter's others one may

@@ -21,6 +21,7 @@ pub mod failure;
 mod fault;
 mod feedback;
 pub mod figures;
+pub mod finishing;
 pub mod frozen;
 pub mod in_force;
 pub mod json;

@@ -46,6 +46,9 @@ struct RoundDocument {
     closes: Option<String>,
     /// The data set it is scored with; `null` for what is in force for each leaderboard.
     dataset: Option<String>,
+    /// Whether what stands on its boards is scored with another data set once it has closed, which no upload sees: the board is the
+    /// round's id with `.final` behind it.
+    has_final: bool,
     /// Submissions of a submitter that are scored in a day (UTC) on each leaderboard.
     daily_limit: Option<u64>,
     /// Submissions of a submitter that are scored in the round on each leaderboard.
@@ -105,6 +108,7 @@ impl From<Round> for RoundDocument {
             opens: round.opens.to_string(),
             closes: round.closes.map(|closes| closes.to_string()),
             dataset: round.dataset.map(|digest| digest.to_string()),
+            has_final: round.final_dataset.is_some(),
             daily_limit: round.daily_limit,
             total_limit: round.total_limit,
             division: round.division,

@@ -134,6 +134,7 @@ impl Reader {
         }
         self.rounds_fit(&rounds);
         self.ladders_fit(&challenge, &rounds);
+        self.finals_fit(&rounds);
         challenge.rounds = rounds.into_iter().map(|(_, round)| round).collect();
         challenge
     }
@@ -185,6 +186,7 @@ impl Reader {
             "opens",
             "closes",
             "dataset",
+            "final",
             "daily_limit",
             "total_limit",
             "division",
@@ -234,6 +236,7 @@ impl Reader {
             opens: opens.unwrap_or(Timestamp::from_unix_millis(0)),
             closes,
             dataset: self.parsed::<Digest>(object, at, "dataset"),
+            final_dataset: self.parsed::<Digest>(object, at, "final"),
             daily_limit,
             total_limit,
             division,

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::board::POST_ROUND;
+use crate::board::{FINAL_ROUND, POST_ROUND};
 use crate::feedback::{Feedback, Shown};
 use crate::ladder::Ladder;
 use crate::ports::PortError;
@@ -73,6 +73,9 @@ pub struct Round {
     /// The data set it is scored with, whatever is in force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dataset: Option<Digest>,
+    /// The data set that what stands on its boards is scored with once it has closed. No upload sees it.
+    #[serde(default, rename = "final", skip_serializing_if = "Option::is_none")]
+    pub final_dataset: Option<Digest>,
     /// How many submissions of a submitter count in a day (UTC), on the leaderboards together that share their evaluation data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub daily_limit: Option<u64>,
@@ -297,9 +300,12 @@ impl Challenge {
         Ok(json.into())
     }
 
-    /// A round by its id, or by the id of the board that its closing leaves.
+    /// A round by its id, or by the id of a board that its closing leaves.
     pub fn round(&self, id: &str) -> Option<&Round> {
-        let id = id.strip_suffix(POST_ROUND).unwrap_or(id);
+        let id = id
+            .strip_suffix(POST_ROUND)
+            .or_else(|| id.strip_suffix(FINAL_ROUND))
+            .unwrap_or(id);
         self.rounds.iter().find(|round| round.id == id)
     }
 

@@ -1,4 +1,4 @@
-//! What a document says of how scores are released.
+//! What a document says of how scores are released, and with what they are scored in the end.
 
 use serde_json::Value;
 
@@ -61,12 +61,37 @@ impl Reader {
         }
     }
 
-    /// What the benchmark has to have for the Ladders of its rounds.
+    /// A final data set is scored with after the close, and by no upload before it.
+    pub(super) fn finals_fit(&mut self, rounds: &[(String, Round)]) {
+        for (at, round) in rounds {
+            let Some(last) = round.final_dataset else { continue };
+            if round.closes.is_none() {
+                let message =
+                    "a `final` data set is scored with once the round has closed: say when it `closes`";
+                self.wrong("final_without_close", &pointer(at, "closes"), message);
+            }
+            let mut pins = rounds.iter().filter(|(_, other)| other.dataset == Some(last));
+            if let Some((_, other)) = pins.next() {
+                let message = format!(
+                    "the round {} scores uploads with this data set: a `final` one is seen by no upload",
+                    quote(&other.id)
+                );
+                self.wrong("final_in_use", &pointer(at, "final"), message);
+            }
+        }
+    }
+
+    /// What the benchmark has to have for the final data sets and the Ladders of its rounds.
     pub(super) fn ladders(&mut self, challenge: &Challenge, hosted: Option<&Descriptor>, at: &str) {
         let Some(hosted) = hosted else { return };
         let [least, greatest] = hosted.score_range;
         for (idx, round) in challenge.rounds.iter().enumerate() {
-            let at = format!("{at}/rounds/{idx}/ladder");
+            let at = format!("{at}/rounds/{idx}");
+            if round.final_dataset.is_some() && !hosted.has_hidden_data {
+                let message = "this benchmark has no hidden data: leave `final` out";
+                self.wrong("not_of_this_benchmark", &pointer(&at, "final"), message);
+            }
+            let at = pointer(&at, "ladder");
             match round.ladder {
                 None => {}
                 Some(_) if !hosted.has_hidden_data => {

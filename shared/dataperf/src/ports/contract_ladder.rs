@@ -2,8 +2,8 @@
 
 use super::contract::Outcome;
 use super::contract_maintenance::{HOSTED, Story};
-use super::leaderboard::Recorded;
-use super::maintenance::{Maintenance, Revised};
+use super::leaderboard::{Board, Recorded};
+use super::maintenance::{Finalized, Maintenance, Revised, Revision};
 use crate::challenge::Ranking;
 use crate::ladder::{Climb, LastReleased, Margin, Rung, released};
 use crate::{Digest, Receipt, Timestamp};
@@ -63,7 +63,8 @@ pub(super) async fn ladders(table: &impl Maintenance, benchmark: &str) -> Outcom
     released_in_the_order_of_recording(table, benchmark).await?;
     rankings(table, benchmark).await?;
     changes(table, benchmark).await?;
-    lifting(table, benchmark).await
+    lifting(table, benchmark).await?;
+    finals(table, benchmark).await
 }
 
 async fn released_in_the_order_of_recording(table: &impl Maintenance, benchmark: &str) -> Outcome {
@@ -245,6 +246,72 @@ async fn lifting(table: &impl Maintenance, benchmark: &str) -> Outcome {
         let plain = story.submit("bo", 4, Some(0.25)).await?;
         let lifted = table.lift(benchmark, &plain.submission, &HOSTED, ranking).await?;
         assert_eq!(lifted, None, "there is nothing to lift");
+    }
+    Ok(())
+}
+
+/// What stands on a final board, in the end and after it was done twice.
+async fn finals(table: &impl Maintenance, benchmark: &str) -> Outcome {
+    for ranking in [Ranking::Best, Ranking::All] {
+        let story = Story::new(table, benchmark, &format!("final {ranking:?}"), ranking);
+        let one = story.submit("ada", 1, Some(0.25)).await?;
+        story.submit("bo", 2, Some(0.5)).await?;
+        story.submit("ada", 3, Some(0.75)).await?;
+        let last = story.board.of_final();
+        let at = Timestamp::from_unix_millis(4);
+        let run = table.begin_run(&last, at).await?;
+        let rows = table.top(&story.board, 9).await?;
+        for _ in 0..2 {
+            for row in &rows {
+                let score = (row.entry.submitter == "ada").then_some(0.625);
+                let verdict = story.verdict(score);
+                let finalized = Finalized {
+                    board: last.clone(),
+                    revision: Revision {
+                        id: row.entry.id.clone(),
+                        submitter: row.entry.submitter.clone(),
+                        received_at: row.entry.received_at,
+                        is_baseline: false,
+                        before: row.entry.score,
+                        ending: verdict.status,
+                        after: score,
+                    },
+                    verdict,
+                };
+                table.finalize(&finalized, &HOSTED, ranking, &run.id).await?;
+            }
+        }
+        let n_of_ada = if ranking == Ranking::All { 2 } else { 1 };
+        let shown = |rows: &[super::leaderboard::Ranked]| -> Vec<(String, Option<f64>)> {
+            let row = |row: &super::leaderboard::Ranked| (row.entry.submitter.clone(), row.entry.score);
+            rows.iter().map(row).collect()
+        };
+        let stands = table.top(&last, 9).await?;
+        assert_eq!(shown(&stands), vec![("ada".to_owned(), Some(0.625)); n_of_ada]);
+        assert_eq!(table.series(&last).await?.len(), n_of_ada);
+        assert_eq!(
+            table.revisions(&last, &run.id).await?.len(),
+            rows.len(),
+            "also what was refused, once"
+        );
+        let is_listed = |of: &Board| *of == last;
+        assert!(table.boards(benchmark).await?.iter().any(is_listed));
+        table
+            .withdraw(benchmark, &one.submission, at, story.order())
+            .await?;
+        let stands = table.top(&last, 9).await?;
+        assert_eq!(
+            shown(&stands),
+            vec![("ada".to_owned(), Some(0.625)); n_of_ada - 1]
+        );
+        let known = table
+            .submission(benchmark, &one.submission)
+            .await?
+            .ok_or("it is there")?;
+        assert_eq!(
+            known.receipt.as_ref().map(|receipt| &receipt.verdict),
+            Some(&one.verdict)
+        );
     }
     Ok(())
 }

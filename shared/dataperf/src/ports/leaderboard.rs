@@ -10,7 +10,7 @@ use crate::ladder::Rung;
 use crate::upload::SubmissionId;
 use crate::verdict::Receipt;
 
-pub use crate::board::{Board, OPEN_ROUND, POST_ROUND, Usage};
+pub use crate::board::{Board, FINAL_ROUND, OPEN_ROUND, POST_ROUND, Usage};
 pub use crate::ranking::{Ranked, is_of_other_dataset, rank_key_of, standing, with_shared_ranks};
 pub use crate::submission::{Entry, Received, Submission};
 

@@ -6,8 +6,9 @@ use super::PortError;
 use super::leaderboard::{Board, Leaderboards, Submission};
 use crate::Timestamp;
 use crate::descriptor::Descriptor;
+use crate::submission::Entry;
 use crate::upload::SubmissionId;
-use crate::verdict::{Ending, Receipt};
+use crate::verdict::{Ending, Receipt, Verdict};
 
 pub use crate::board::{Order, Ranking};
 
@@ -52,6 +53,43 @@ pub struct Revision {
     pub ending: Ending,
     /// The score now, if it has one.
     pub after: Option<f64>,
+}
+
+/// A submission that was scored with the final data set of its round.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finalized {
+    /// The final board.
+    pub board: Board,
+    /// The score on the public board, and that on the final one.
+    pub revision: Revision,
+    /// The verdict with the final data set, whole.
+    pub verdict: Verdict,
+}
+
+impl Finalized {
+    /// The line of the final board; `None` where it is against the rules of the final data set.
+    pub fn entry(&self) -> Option<Entry> {
+        let Revision {
+            id,
+            submitter,
+            received_at,
+            is_baseline,
+            ..
+        } = self.revision.clone();
+        let score = self.verdict.score?;
+        Some(Entry {
+            id,
+            board: self.board.clone(),
+            submitter,
+            received_at,
+            is_baseline,
+            withdrawn_at: None,
+            ending: Some(self.verdict.status),
+            score: Some(score),
+            climb: None,
+            dataset: self.verdict.dataset,
+        })
+    }
 }
 
 /// What came of [`Maintenance::revise`].
@@ -125,6 +163,19 @@ pub trait Maintenance: Leaderboards {
         hosted: &Descriptor,
         ranking: Ranking,
     ) -> Result<Option<Receipt>, PortError>;
+
+    /// Puts what stands on a board of a closed round on the board of its final data set, with the score of that one, and notes it in a run on the
+    /// final board: what a run notes, the row, the series and the list of boards change together. Done twice it changes nothing.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    async fn finalize(
+        &self,
+        last: &Finalized,
+        hosted: &Descriptor,
+        ranking: Ranking,
+        run: &str,
+    ) -> Result<(), PortError>;
 
     /// What a pass did to one submission, if it has come to it.
     ///

@@ -7,7 +7,7 @@ use super::leaderboard::{
     Board, Entry, Known, Leaderboards, Ranked, Received, Recorded, Reopened, Submission, Usage, rank_key_of,
     standing, with_shared_ranks,
 };
-use super::maintenance::{Maintenance, Order, Revised, Revision, Run, Withdrawn};
+use super::maintenance::{Finalized, Maintenance, Order, Revised, Revision, Run, Withdrawn};
 use super::memory::lock;
 use super::{PortError, async_trait};
 use crate::Timestamp;
@@ -274,7 +274,14 @@ impl Leaderboards for MemoryLeaderboards {
     }
 
     async fn series(&self, board: &Board) -> Result<Vec<Entry>, PortError> {
-        let mut entries = lock(&self.table).entries(&board.benchmark);
+        let table = lock(&self.table);
+        if board.is_final() {
+            let rows = table.rows.iter().filter(|((of, _, _), _)| of == board);
+            let mut entries: Vec<Entry> = rows.map(|(_, (_, entry))| entry.clone()).collect();
+            entries.sort_by(|a, b| a.time_order().cmp(&b.time_order()));
+            return Ok(entries);
+        }
+        let mut entries = table.entries(&board.benchmark);
         entries.retain(|entry| entry.board == *board && entry.is_on_board());
         Ok(entries)
     }
@@ -336,6 +343,10 @@ impl Maintenance for MemoryLeaderboards {
         let submission = submission.clone();
         table.rank(&submission.entry(), order);
         table.step_down(&submission.entry(), order);
+        let last = submission.board.of_final();
+        table
+            .rows
+            .retain(|(of, _, _), (_, entry)| *of != last || entry.id != submission.id);
         Ok(Withdrawn::Now(submission))
     }
 
@@ -437,6 +448,30 @@ impl Maintenance for MemoryLeaderboards {
         let direction = hosted.direction;
         table.rank(&submission.entry(), Order { direction, ranking });
         Ok(submission.receipt)
+    }
+
+    async fn finalize(
+        &self,
+        last: &Finalized,
+        hosted: &Descriptor,
+        ranking: Ranking,
+        run: &str,
+    ) -> Result<(), PortError> {
+        let mut table = lock(&self.table);
+        let of_run = (last.board.clone(), run.to_owned());
+        let done = table.revisions.entry(of_run).or_default();
+        if !done.iter().any(|done| done.id == last.revision.id) {
+            done.push(last.revision.clone());
+        }
+        if let Some(entry) = last.entry()
+            && let Some(rank) = rank_key_of(&entry, hosted.direction)
+        {
+            let own = (ranking == Ranking::All).then(|| entry.id.clone());
+            let row = (entry.board.clone(), entry.submitter.clone(), own);
+            table.boards.insert(entry.board.clone());
+            table.rows.insert(row, (rank, entry));
+        }
+        Ok(())
     }
 
     async fn revision(

@@ -324,7 +324,9 @@ fn what_was_released_is_not_compared() {
     let eval_set = EvalSet::new();
     let mut coins = Coins(4);
     let artifacts = [coins.tosses(), coins.tosses()];
-    let replicates = artifacts.each_ref().map(|answers| Arc::new(eval_set.replicates(answers)));
+    let replicates = artifacts
+        .each_ref()
+        .map(|answers| Arc::new(eval_set.replicates(answers)));
     let compared = |climb: Option<Climb>| {
         let entry = |n: usize| {
             let receipt = receipt(n, replicates[n].header.score);
@@ -341,9 +343,11 @@ fn what_was_released_is_not_compared() {
                 dataset: receipt.verdict.dataset,
             }
         };
-        let rows = with_shared_ranks([entry(0), entry(1)], None);
-        let of_rows = rows.iter().zip(&replicates);
-        let of_rows = of_rows.map(|(row, replicates)| (row.entry.id.clone(), replicates.clone()));
+        let mut entries = vec![entry(0), entry(1)];
+        entries.sort_by(|a, b| b.score.partial_cmp(&a.score).expect("numbers"));
+        let rows = with_shared_ranks(entries, None);
+        let of_rows = replicates.iter().enumerate();
+        let of_rows = of_rows.map(|(n, replicates)| (entry(n).id, replicates.clone()));
         let comparison = Comparison::of(
             &Rows {
                 rows: &rows,
@@ -354,8 +358,15 @@ fn what_was_released_is_not_compared() {
             },
             Timestamp::from_unix_millis(0),
         );
-        let has_intervals = comparison.lines.iter().any(|(_, line)| line.ranks.is_some() || line.interval.is_some());
-        (has_intervals, comparison.summary.resolution.is_some(), comparison.summary.why_none.is_some())
+        let has_intervals = comparison
+            .lines
+            .iter()
+            .any(|(_, line)| line.ranks.is_some() || line.interval.is_some());
+        (
+            has_intervals,
+            comparison.summary.resolution.is_some(),
+            comparison.summary.why_none.is_some(),
+        )
     };
     assert_eq!(compared(None), (true, true, false));
     for climb in [Climb::Climbed, Climb::Held] {

@@ -17,9 +17,11 @@
 mod compare;
 mod kernels;
 mod percentiles;
+mod shake_up;
 
 pub use compare::{Compared, Entry, MAX_STEPS, compare};
 pub use percentiles::{quantile, rank_percentiles, score_interval};
+pub use shake_up::shake_up;
 
 /// The confidence of each side: both together have 95 %.
 pub const CONFIDENCE: f64 = 0.975;
