@@ -78,6 +78,7 @@ async fn items(world: &World) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[allow(clippy::too_many_lines)] // one story, and every way out
 async fn no_way_out_tells_more_than_what_was_released_until_the_close() {
     let world = World::with(with_caretaker).await;
     publish_ladder(&world, &json!({ "step": STEP }), OPEN_UNTIL);

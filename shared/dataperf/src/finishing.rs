@@ -223,14 +223,14 @@ impl Finish<'_> {
             if level < Feedback::Full || !(self.goes_on)() {
                 return Ok((n_lifted, false));
             }
-            let lifted = self
-                .table
-                .lift(&self.board.benchmark, &line.id, hosted, ranking)
-                .await?;
-            if let Some(receipt) = lifted {
+            // the receipt first: whoever finds the line lifted has nothing left to do
+            let benchmark = &self.board.benchmark;
+            let known = self.table.submission(benchmark, &line.id).await?;
+            if let Some(receipt) = known.and_then(|known| known.receipt) {
                 write_receipt(self.results, self.signer, &receipt, hosted, level, now).await?;
-                n_lifted += 1;
             }
+            let lifted = self.table.lift(benchmark, &line.id, hosted, ranking).await?;
+            n_lifted += usize::from(lifted.is_some());
         }
         Ok((n_lifted, true))
     }

@@ -68,7 +68,7 @@ pub(super) async fn run(args: ReleaseArgs, format: Format) -> Result<Done> {
     }
     match format {
         Format::Json => {
-            print_json(&json!({ "round": round.id, "receipts": n_receipts, "lifted": n_lifted }))?
+            print_json(&json!({ "round": round.id, "receipts": n_receipts, "lifted": n_lifted }))?;
         }
         Format::Text => {
             println!(

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use dataperf::Digest;
-use dataperf::frozen::{FileEntry, Manifest};
+use dataperf::frozen::{FileEntry, Manifest, TensorEntry};
 use dataperf_datasets::{DatasetWriter, ImportError, Planned};
 
 use crate::own_data::EVAL;
@@ -26,6 +26,113 @@ pub struct Half {
     pub n_clusters: Option<usize>,
 }
 
+/// The hidden eval set that is split.
+struct Whole<'a> {
+    from: &'a Path,
+    manifest: &'a Manifest,
+    tensor: &'a TensorEntry,
+    /// The bytes of the file with the features.
+    features: Vec<u8>,
+    header: csv::StringRecord,
+    records: Vec<csv::StringRecord>,
+}
+
+impl<'a> Whole<'a> {
+    fn read(from: &'a Path, manifest: &'a Manifest) -> Result<Self, ImportError> {
+        let (npy, csv) = (features_file(EVAL), examples_file(EVAL));
+        let tensor = manifest
+            .files
+            .get(&npy)
+            .and_then(|file| file.tensors.get(FEATURES));
+        let (Some(tensor), true) = (tensor, manifest.files.contains_key(&csv)) else {
+            let why = format!(
+                "it has no hidden eval set, `{npy}` with `{csv}`: split the data set that was imported, not a kit of it"
+            );
+            return Err(ImportError::refused(from, why));
+        };
+        let read = |name: &str| {
+            let path = from.join(name);
+            fs::read(&path).map_err(ImportError::io("can't read", &path))
+        };
+        let (features, text) = (read(&npy)?, read(&csv)?);
+        let damaged = |why: String| ImportError::refused(from, format!("`{csv}`: {why}"));
+        let mut reader = csv::Reader::from_reader(&text[..]);
+        let header = reader
+            .headers()
+            .map_err(|error| damaged(error.to_string()))?
+            .clone();
+        let records: Result<Vec<csv::StringRecord>, csv::Error> = reader.records().collect();
+        let records = records.map_err(|error| damaged(error.to_string()))?;
+        if records.len() != tensor.n_rows() {
+            let why = format!(
+                "it has {} lines for {} rows of features",
+                records.len(),
+                tensor.n_rows()
+            );
+            return Err(damaged(why));
+        }
+        Ok(Self {
+            from,
+            manifest,
+            tensor,
+            features,
+            header,
+            records,
+        })
+    }
+
+    fn column(&self, name: &str) -> Option<Vec<String>> {
+        let at = self.header.iter().position(|other| other == name)?;
+        let cells = self
+            .records
+            .iter()
+            .map(|record| record.get(at).unwrap_or_default().to_owned());
+        Some(cells.collect())
+    }
+
+    /// Writes the data set with these items only.
+    fn write(&self, items: &[usize], out: &Path) -> Result<Digest, ImportError> {
+        let (npy, csv) = (features_file(EVAL), examples_file(EVAL));
+        let mut writer = DatasetWriter::create(out)?;
+        let others = self
+            .manifest
+            .files
+            .iter()
+            .filter(|(path, _)| **path != npy && **path != csv);
+        for (path, entry) in others {
+            copy(&mut writer, self.from, path, entry)?;
+        }
+        let (begin, row_bytes) = (
+            self.tensor.begin as usize,
+            self.tensor.row_bytes().unwrap_or(0) as usize,
+        );
+        let mut shape = self.tensor.shape.clone();
+        shape[0] = items.len();
+        let planned = Planned {
+            name: FEATURES,
+            dtype: self.tensor.dtype,
+            shape,
+        };
+        let short = || ImportError::refused(self.from, format!("`{npy}` is too short"));
+        writer.npy(&npy, planned, |file| {
+            items.iter().try_for_each(|&item| {
+                let row = begin + item * row_bytes..begin + (item + 1) * row_bytes;
+                file.write(self.features.get(row).ok_or_else(short)?)
+            })
+        })?;
+        let failed = |why: String| ImportError::refused(self.from, format!("`{csv}`: {why}"));
+        let mut lines = csv::Writer::from_writer(Vec::new());
+        let mut records = items.iter().map(|&item| &self.records[item]);
+        let written = lines
+            .write_record(&self.header)
+            .and_then(|()| records.try_for_each(|record| lines.write_record(record)));
+        written.map_err(|error| failed(error.to_string()))?;
+        let lines = lines.into_inner().map_err(|error| failed(error.to_string()))?;
+        writer.bytes(&csv, &lines)?;
+        writer.finish(&self.manifest.benchmark, self.manifest.parameters.clone())
+    }
+}
+
 /// Splits a frozen data set of own data: `outs` have everything that it has, and each a part of the hidden eval set, the first one about
 /// `share` of it. Items are parted within each class (and group); where there are clusters, each is in one part as a whole.
 /// The same data set and share give the same parts.
@@ -35,124 +142,54 @@ pub struct Half {
 pub fn split(
     from: &Path,
     manifest: &Manifest,
-    outs: [&Path; 2],
+    [first, second]: [&Path; 2],
     share: f64,
 ) -> Result<[Half; 2], ImportError> {
-    let (npy, csv) = (features_file(EVAL), examples_file(EVAL));
-    let tensor = manifest
-        .files
-        .get(&npy)
-        .and_then(|file| file.tensors.get(FEATURES));
-    let (Some(tensor), true) = (tensor, manifest.files.contains_key(&csv)) else {
-        let why = format!(
-            "it has no hidden eval set, `{npy}` with `{csv}`: split the data set that was imported, not a kit of it"
-        );
-        return Err(ImportError::refused(from, why));
-    };
-    let read = |name: &str| {
-        let path = from.join(name);
-        fs::read(&path).map_err(ImportError::io("can't read", &path))
-    };
-    let (features, text) = (read(&npy)?, read(&csv)?);
-    let damaged = |why: String| ImportError::refused(from, format!("`{csv}`: {why}"));
-    let mut reader = csv::Reader::from_reader(&text[..]);
-    let header = reader
-        .headers()
-        .map_err(|error| damaged(error.to_string()))?
-        .clone();
-    let records: Result<Vec<csv::StringRecord>, csv::Error> = reader.records().collect();
-    let records = records.map_err(|error| damaged(error.to_string()))?;
-    if records.len() != tensor.n_rows() {
-        return Err(damaged(format!(
-            "it has {} lines for {} rows of features",
-            records.len(),
-            tensor.n_rows()
-        )));
-    }
-    let column = |name: &str| {
-        let at = header.iter().position(|other| other == name)?;
-        let cells = records
-            .iter()
-            .map(|record| record.get(at).unwrap_or_default().to_owned());
-        Some(cells.collect::<Vec<String>>())
-    };
-    let labels = column("label").ok_or_else(|| damaged("it has no column `label`".into()))?;
-    let columns: Vec<Vec<String>> = STRATUM.iter().filter_map(|name| column(name)).collect();
+    let whole = Whole::read(from, manifest)?;
+    let no_label = || ImportError::refused(from, format!("`{}` has no column `label`", examples_file(EVAL)));
+    let labels = whole.column("label").ok_or_else(no_label)?;
+    let columns: Vec<Vec<String>> = STRATUM.iter().filter_map(|name| whole.column(name)).collect();
     let stratum = |item: usize| columns.iter().map(|column| column[item].clone()).collect();
-    let strata: Vec<Vec<String>> = (0..records.len()).map(stratum).collect();
-    let clusters = column(CLUSTER);
+    let strata: Vec<Vec<String>> = (0..labels.len()).map(stratum).collect();
+    let clusters = whole.column(CLUSTER);
     let seed = Digest::of(&manifest.to_bytes()?);
     let is_first = parted(&strata, clusters.as_deref(), share, seed);
-    let parts = [true, false].map(|first| {
-        let items = (0..records.len()).filter(|&item| is_first[item] == first);
-        items.collect::<Vec<usize>>()
-    });
+    let items_of = |part: bool| -> Vec<usize> {
+        let items = (0..labels.len()).filter(|&item| is_first[item] == part);
+        items.collect()
+    };
+    let parts = [("first", items_of(true)), ("second", items_of(false))];
     let classes: BTreeSet<&String> = labels.iter().collect();
     let mut problems = Vec::new();
-    for (part, name) in parts.iter().zip(["first", "second"]) {
-        let found: BTreeSet<&String> = part.iter().map(|&item| &labels[item]).collect();
+    for (name, items) in &parts {
+        let found: BTreeSet<&String> = items.iter().map(|&item| &labels[item]).collect();
         for class in classes.difference(&found) {
-            problems.push(format!("the {name} part would have no item of the class `{class}`: choose another share, or give it more"));
+            problems.push(format!(
+                "the {name} part would have no item of the class `{class}`: choose another share, or give it more"
+            ));
         }
     }
     if !problems.is_empty() {
         let from = from.to_owned();
         return Err(ImportError::Refused { from, problems });
     }
-    let row_bytes = tensor.row_bytes().unwrap_or(0) as usize;
-    let begin = tensor.begin as usize;
-    let mut halves = Vec::new();
-    for (part, out) in parts.iter().zip(outs) {
-        let mut writer = DatasetWriter::create(out)?;
-        for (path, entry) in manifest
-            .files
-            .iter()
-            .filter(|(path, _)| **path != npy && **path != csv)
-        {
-            copy(&mut writer, from, path, entry)?;
-        }
-        let mut shape = tensor.shape.clone();
-        shape[0] = part.len();
-        let planned = Planned {
-            name: FEATURES,
-            dtype: tensor.dtype,
-            shape,
-        };
-        writer.npy(&npy, planned, |file| {
-            part.iter().try_for_each(|&item| {
-                let row = begin + item * row_bytes..begin + (item + 1) * row_bytes;
-                let row = features
-                    .get(row)
-                    .ok_or_else(|| ImportError::refused(from, format!("`{npy}` is too short")))?;
-                file.write(row)
-            })
-        })?;
-        let mut lines = csv::Writer::from_writer(Vec::new());
-        let written = lines.write_record(&header).and_then(|()| {
-            part.iter()
-                .try_for_each(|&item| lines.write_record(&records[item]))
-        });
-        written.map_err(|error| damaged(error.to_string()))?;
-        let lines = lines.into_inner().map_err(|error| damaged(error.to_string()))?;
-        writer.bytes(&csv, &lines)?;
+    let half = |items: &[usize], out: &Path| {
         let mut n_of_class = BTreeMap::new();
-        part.iter()
-            .for_each(|&item| *n_of_class.entry(labels[item].clone()).or_insert(0) += 1);
-        let of_part = |clusters: &Vec<String>| {
-            part.iter()
-                .map(|&item| clusters[item].clone())
-                .collect::<BTreeSet<_>>()
-                .len()
-        };
-        halves.push(Half {
-            dataset: writer.finish(&manifest.benchmark, manifest.parameters.clone())?,
-            n_of_class,
-            n_clusters: clusters.as_ref().map(of_part),
+        for &item in items {
+            *n_of_class.entry(labels[item].clone()).or_insert(0) += 1;
+        }
+        let n_clusters = clusters.as_ref().map(|clusters| {
+            let of_part: BTreeSet<&String> = items.iter().map(|&item| &clusters[item]).collect();
+            of_part.len()
         });
-    }
-    halves
-        .try_into()
-        .map_err(|_| ImportError::refused(from, "there are two parts"))
+        Ok::<_, ImportError>(Half {
+            dataset: whole.write(items, out)?,
+            n_of_class,
+            n_clusters,
+        })
+    };
+    let [(_, one), (_, other)] = &parts;
+    Ok([half(one, first)?, half(other, second)?])
 }
 
 fn copy(writer: &mut DatasetWriter, from: &Path, path: &str, entry: &FileEntry) -> Result<(), ImportError> {
@@ -210,7 +247,9 @@ fn parted(strata: &[Vec<String>], clusters: Option<&[String]>, share: f64, seed:
             *n_seen.entry(stratum).or_default() += n;
             *n_first.entry(stratum).or_default() += if goes_first { n } else { 0.0 };
         }
-        items.iter().for_each(|&item| is_first[item] = goes_first);
+        for item in items {
+            is_first[item] = goes_first;
+        }
     }
     is_first
 }

@@ -93,7 +93,6 @@ impl Reader {
             }
             let at = pointer(&at, "ladder");
             match round.ladder {
-                None => {}
                 Some(_) if !hosted.has_hidden_data => {
                     let message =
                         "this benchmark has no hidden data that scores could tell of: leave `ladder` out";
@@ -111,7 +110,7 @@ impl Reader {
                     );
                     self.wrong("bad_ladder", &at, message);
                 }
-                Some(Ladder::Auto | Ladder::Step { .. }) => {}
+                None | Some(Ladder::Auto | Ladder::Step { .. }) => {}
             }
         }
     }
