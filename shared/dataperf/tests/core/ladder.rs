@@ -51,7 +51,7 @@ impl EvalSet {
         let labels = Coins(1).tosses();
         let truth: Vec<u8> = labels.iter().map(|&label| u8::from(label)).collect();
         let resampler = Resampler::of_items(&truth, None, [7; 32]);
-        let mut weights = vec![Vec::with_capacity(N_DRAWS); N_ITEMS];
+        let mut weights = vec![Vec::new(); N_ITEMS];
         for batch in 0..N_BATCHES {
             let drawn = resampler.batch(batch);
             for lane in 0..draws_of(batch).len().min(LANES) {
