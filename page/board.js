@@ -42,7 +42,7 @@ function standings(benchmark, parts, query, page) {
     h(
       "tr",
       { "data-best": row.rank !== null && row.rank_interval?.[0] === 1 ? true : null, class: row.is_of_other_dataset ? "earlier" : row.is_baseline ? "baseline" : row.rank === 1 ? "leading" : null },
-      h("td", { class: "n rank" }, row.rank ?? unranked(row), row.rank !== null && row.rank_interval ? h("span", { class: "ranks" }, ranks(row.rank_interval)) : null),
+      h("td", { class: "n rank" }, row.rank ?? unranked(row), row.public_rank === null ? null : h("span", { class: "ranks" }, `public ${row.public_rank}`), row.rank !== null && row.rank_interval ? h("span", { class: "ranks" }, ranks(row.rank_interval)) : null),
       h("th", { scope: "row" }, h("a", { href: href(benchmark.id, "submitter", row.submitter) }, row.submitter), tries(row.n_submissions), row.is_above_baselines === false ? h("span", { class: "tries" }, " not surely better than the best baseline") : null),
       h(
         "td",
@@ -103,6 +103,14 @@ function standings(benchmark, parts, query, page) {
   return [h("div", { class: "bar" }, search, count), h("table", { class: "standings" }, h("caption", { class: "unseen" }, "Standings"), h("thead", {}, h("tr", {}, heads)), body), more];
 }
 
+/** How the board of a final data set differs from the public one. */
+function shaken({ finish }) {
+  if (!finish) return null;
+  const shakeUp = finish.shake_up === null ? "" : ` The shake-up is ${finish.shake_up.toFixed(3)}: the mean change of rank, as a share of ${plain(finish.n_ranked)} submissions.`;
+  const rejected = finish.n_rejected > 0 ? ` ${plain(finish.n_rejected)} are against its rules.` : "";
+  return h("p", { class: "note worth" }, finish.finished_at ? "Scored once, after the close, with a data set that no upload has seen." : "The final data set is being scored with.", shakeUp, rejected);
+}
+
 /** What the ranks of a board are worth, in words. */
 function worth({ comparison, digits, rows }) {
   if (!comparison) return null;
@@ -118,29 +126,32 @@ const SHOWN = { score: "the score and the reasons", metrics: "also numbers of ea
 
 /** What a round is: how long, how much, what participants are told. */
 function about(benchmark, board, name) {
-  const round = benchmark.challenge?.rounds.find(({ id }) => name === id || name === `${id}.post`);
+  const round = benchmark.challenge?.rounds.find(({ id }) => [id, `${id}.post`, `${id}.final`].includes(name));
   if (!round) return null;
   const now = Date.now();
-  const isPost = name !== round.id;
+  const isPost = name === `${round.id}.post`;
+  const isFinal = name === `${round.id}.final`;
   const [state, message] =
     now < Date.parse(round.opens) ? ["not open yet", round.message_before] : round.closes && now >= Date.parse(round.closes) ? ["closed", round.message_after] : ["open", round.message_open];
   const ofBoard = benchmark.challenge.leaderboards.find((other) => other.name === board);
   const feedback = round.feedback ?? ofBoard?.feedback ?? benchmark.challenge.feedback;
+  const margin = round.ladder?.step ? `${round.ladder.step} or more` : "more than the error of measurement";
   const fact = (term, value) => (value === null ? null : h("div", {}, h("dt", {}, term), h("dd", {}, value)));
   return h(
     "section",
     { class: "panel wide-panel", "aria-labelledby": "round" },
     h("h2", { id: "round" }, `${benchmark.challenge.title}, ${round.id}`),
-    h("p", {}, isPost ? "The round has closed. This board goes on as a benchmark: uploads since then, without limits." : `This round is ${state}. `, !isPost && message ? message : ""),
+    h("p", {}, isFinal ? "The final board of the round, beside its public one. " : isPost ? "The round has closed. This board goes on as a benchmark: uploads since then, without limits." : `This round is ${state}. `, !isPost && !isFinal && message ? message : ""),
     h(
       "dl",
       { class: "facts" },
       fact("Opens", when(round.opens)),
       fact("Closes", round.closes ? when(round.closes) : "never"),
+      fact("Final board", round.has_final && !isFinal ? "by another data set, after the close" : null),
       fact("Scored a day", round.daily_limit === null ? null : `${plain(round.daily_limit)} of each submitter, by UTC`),
       fact("Scored in all", round.total_limit === null ? null : `${plain(round.total_limit)} of each submitter`),
       fact("Division", round.division),
-      fact("Shown until the close", SHOWN[feedback]),
+      fact("Shown until the close", round.ladder ? `each submitter's last score, until one is better by ${margin} (the Ladder)` : SHOWN[feedback]),
       fact("Artifacts", round.artifacts_are_public ? "public, when they have a score" : "their submitters' own"),
     ),
   );
@@ -232,7 +243,7 @@ export async function board(benchmarkId, name, round) {
       picture || page.description ? h("section", { class: "panel wide-panel said", "aria-label": "About" }, picture, page.description ? markdown(page.description) : null) : null,
       about(benchmark, name, round),
       tabs.length > 1 ? h("nav", { class: "tabs", "aria-label": `Leaderboards of ${titled(benchmarkId)}` }, tabs) : null,
-      h("section", { class: "panel wide-panel", "aria-labelledby": "standings" }, h("div", { class: "bar" }, h("h2", { id: "standings" }, "Standings"), h("a", { href: address(parts, { ...query, limit: 200, format: "csv" }), download: `${name}.csv` }, "CSV")), earlier ? h("p", { class: "note" }, "The board is scored with ", h("code", {}, page.dataset), ". What was scored with an earlier data set can't be compared: it has no rank until the organizer has it scored again.") : null, worth(page), standings(benchmark, parts, query, page)),
+      h("section", { class: "panel wide-panel", "aria-labelledby": "standings" }, h("div", { class: "bar" }, h("h2", { id: "standings" }, "Standings"), h("a", { href: address(parts, { ...query, limit: 200, format: "csv" }), download: `${name}.csv` }, "CSV")), earlier ? h("p", { class: "note" }, "The board is scored with ", h("code", {}, page.dataset), ". What was scored with an earlier data set can't be compared: it has no rank until the organizer has it scored again.") : null, shaken(page), worth(page), standings(benchmark, parts, query, page)),
       chart,
       h("div", { class: "pair" }, howToSubmit(benchmark, name, page.unit), dataset(benchmark, page)),
     ],

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use dataperf::ports::leaderboard::{Entry, Leaderboards};
+use dataperf::ladder::Climb;
+use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, OPEN_ROUND};
 use dataperf::{Digest, Ending, Receipt, SubmissionId};
 
 use crate::project::{BENCHMARK, hosted};
-use crate::world::{Sent, World, board};
+use crate::world::{Sent, World};
 
 type Item = HashMap<String, AttributeValue>;
 
@@ -59,6 +60,7 @@ impl World {
         }
         self.assert_table_agrees(&receipts).await;
         self.assert_boards_follow(&receipts).await;
+        self.assert_ladders_follow(&receipts).await;
         receipts
     }
 
@@ -184,6 +186,16 @@ impl World {
                 ),
             ),
             (
+                "ladder",
+                distinct(
+                    scored()
+                        .filter(|r| r.climb().is_some())
+                        .map(|r| (r.verdict.leaderboard.as_str(), r.submitter.as_str()))
+                        .collect(),
+                ),
+            ),
+            ("count", n_counts(receipts)),
+            (
                 "boards",
                 distinct(scored().map(|r| (r.verdict.leaderboard.as_str(), "")).collect()),
             ),
@@ -195,22 +207,18 @@ impl World {
     /// Each board is what the receipts alone give: a submitter's best of one data set, better scores first, equal scores by time.
     async fn assert_boards_follow(&self, receipts: &BTreeMap<SubmissionId, Receipt>) {
         let leaderboards = self.leaderboards();
-        let mut boards: BTreeMap<&str, Vec<&Receipt>> = BTreeMap::new();
+        let mut boards: BTreeMap<Board, Vec<&Receipt>> = BTreeMap::new();
         for receipt in receipts
             .values()
             .filter(|receipt| receipt.verdict.status == Ending::Scored)
         {
-            boards
-                .entry(&receipt.verdict.leaderboard)
-                .or_default()
-                .push(receipt);
+            boards.entry(receipt.board()).or_default().push(receipt);
         }
         let known = leaderboards.boards(BENCHMARK).await.unwrap();
-        let known: Vec<&str> = known.iter().map(|board| board.leaderboard.as_str()).collect();
-        assert_eq!(known, boards.keys().copied().collect::<Vec<_>>());
-        for (name, mut of_board) in boards {
+        assert_eq!(known, boards.keys().cloned().collect::<Vec<_>>());
+        for (board, mut of_board) in boards {
             let n_scored = of_board.len();
-            let top = leaderboards.top(&board(name), usize::MAX).await.unwrap();
+            let top = leaderboards.top(&board, usize::MAX).await.unwrap();
             // scores of two data sets are not compared: the row says of which one its submitter's best stands
             let stands: BTreeMap<String, Option<Digest>> = top
                 .iter()
@@ -222,6 +230,7 @@ impl World {
                     .all(|receipt| stands.contains_key(&receipt.submitter))
             );
             of_board.retain(|receipt| stands[&receipt.submitter] == receipt.verdict.dataset);
+            of_board.retain(|receipt| receipt.climb() != Some(Climb::Held));
             of_board.sort_by(|a, b| {
                 let score = |receipt: &Receipt| receipt.verdict.score.unwrap();
                 let time = (a.received_at, &a.submission).cmp(&(b.received_at, &b.submission));
@@ -249,8 +258,74 @@ impl World {
                 .into_iter()
                 .map(|place| (place.rank, place.entry.id, place.entry.score))
                 .collect();
-            assert_eq!(shown, follows, "board `{name}`");
-            assert_eq!(leaderboards.series(&board(name)).await.unwrap().len(), n_scored);
+            assert_eq!(shown, follows, "{board:?}");
+            assert_eq!(leaderboards.series(&board).await.unwrap().len(), n_scored);
         }
     }
+
+    /// What the Ladder has released is what follows from the submissions' own scores in the order of recording, which each receipt
+    /// tells by the rung that it was recorded after.
+    async fn assert_ladders_follow(&self, receipts: &BTreeMap<SubmissionId, Receipt>) {
+        let leaderboards = self.leaderboards();
+        let mut climbs: BTreeMap<(Board, &str), Vec<&Receipt>> = BTreeMap::new();
+        let released = receipts.values().filter(|receipt| receipt.climb().is_some());
+        for receipt in released
+            .clone()
+            .filter(|receipt| receipt.climb() == Some(Climb::Climbed))
+        {
+            climbs
+                .entry((receipt.board(), &receipt.submitter))
+                .or_default()
+                .push(receipt);
+        }
+        for ((board, submitter), climbs) in &mut climbs {
+            climbs.sort_by_key(|receipt| receipt.ladder.as_ref().unwrap().rung);
+            for (n, receipt) in climbs.iter().enumerate() {
+                let ladder = receipt.ladder.as_ref().unwrap();
+                assert_eq!(
+                    ladder.rung, n as u64,
+                    "each climb is of another rung: {receipt:?}"
+                );
+                let before = n.checked_sub(1).map(|before| climbs[before]);
+                let before = before.filter(|before| before.verdict.dataset == receipt.verdict.dataset);
+                assert!(
+                    before.is_none_or(|before| before.verdict.score < receipt.verdict.score),
+                    "{receipt:?} after {before:?}"
+                );
+            }
+            let rung = leaderboards.rung(board, submitter).await.unwrap();
+            assert_eq!(rung.n_changes, climbs.len() as u64);
+            let last = rung.last.unwrap();
+            assert_eq!(Some(&last.submission), climbs.last().map(|last| &last.submission));
+            assert_eq!(Some(last.score), climbs.last().unwrap().verdict.score);
+        }
+        for receipt in released {
+            let known = leaderboards.submission(BENCHMARK, &receipt.submission).await;
+            let own = known.unwrap().unwrap().receipt.unwrap().verdict.score.unwrap();
+            let (ladder, score) = (receipt.ladder.as_ref().unwrap(), receipt.verdict.score.unwrap());
+            assert!(score.to_bits() == ladder.score.to_bits(), "{receipt:?}");
+            if ladder.has_climbed {
+                assert!((own - score).abs() < 0.02, "its own, rounded: {own} {receipt:?}");
+            } else {
+                let rung = usize::try_from(ladder.rung).unwrap();
+                let held = climbs[&(receipt.board(), receipt.submitter.as_str())][rung - 1];
+                assert_eq!(held.verdict.score, Some(score), "{receipt:?}");
+                assert_eq!(held.verdict.dataset, receipt.verdict.dataset);
+            }
+        }
+    }
+}
+
+/// Counts of submitters in rounds: one for each round, and one for each day of it.
+fn n_counts(receipts: &BTreeMap<SubmissionId, Receipt>) -> usize {
+    let counted = receipts
+        .values()
+        .filter(|receipt| receipt.round != OPEN_ROUND && receipt.verdict.status == Ending::Scored);
+    let mut counts = std::collections::BTreeSet::new();
+    for receipt in counted {
+        let (round, submitter) = (receipt.round.clone(), receipt.submitter.clone());
+        counts.insert((round.clone(), submitter.clone(), None));
+        counts.insert((round, submitter, Some(receipt.received_at.day())));
+    }
+    counts.len()
 }

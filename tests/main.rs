@@ -15,8 +15,10 @@ mod comparisons;
 mod contracts;
 
 mod demo;
+mod finals;
 mod imports;
 mod in_force;
+mod ladder;
 mod layout;
 mod leaks;
 mod nibbler;
@@ -30,6 +32,7 @@ mod receipts;
 mod rush;
 mod scale;
 mod scores;
+mod splits;
 mod spreads;
 mod storms;
 mod sweeping;

@@ -51,6 +51,18 @@ async fn a_function_killed_at_any_moment() {
     assert!(n_killed >= 10, "a run makes some requests: {n_killed}");
 }
 
+/// What a round's Ladder releases is worked out once for each upload: the books hold it against what was recorded before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_function_killed_at_any_moment_in_a_round_with_a_ladder() {
+    let world = World::with(one_process_a_run).await;
+    crate::storms::publish_ladder(&world, &serde_json::json!("auto"), "2999-01-01T00:00:00Z");
+    let (n_killed, sent) = kill_at_every_moment(&world, good).await;
+    let receipts = world.receipts(&sent).await;
+    assert!(receipts.values().all(|receipt| receipt.climb().is_some()));
+    assert_eq!(world.cloud.snapshot().await.unwrap().n_retried, n_killed);
+    assert!(n_killed >= 12, "a run makes some requests: {n_killed}");
+}
+
 /// A data set that is read in several parts at once: 32 MB.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_function_killed_while_it_reads_a_large_data_set() {

@@ -205,7 +205,7 @@ async fn the_command_line_submits_and_shows() {
     }
     let place = json!({ "rank": 1, "is_baseline": false, "submitter": "ada", "score": receipt.verdict.score,
                         "received_at": receipt.received_at, "submission": id,
-                        "dataset": receipt.verdict.dataset, "is_of_other_dataset": false });
+                        "dataset": receipt.verdict.dataset, "is_of_other_dataset": false, "is_released": false, "public_rank": null });
     assert_eq!(boards[0]["places"], json!([place]));
 
     fs::write(artifact, "{}").unwrap();

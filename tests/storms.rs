@@ -13,6 +13,7 @@ use dataperf::{Digest, Ending, Feedback, Verdict};
 use dataperf_benchmarks::speech_selection::SpeechSelection;
 use dataperf_datasets::DirectoryBucket;
 use dataperf_local::{Config, Storm};
+use serde_json::{Value, json};
 
 use crate::layout::Layout;
 use crate::nothing_lost::key;
@@ -134,10 +135,11 @@ async fn clear_up(world: &World, sent: &[Sent], datasets: &[&Path]) {
             .submission(BENCHMARK, &sent.id())
             .await
             .unwrap();
-        let verdict = &known.unwrap().receipt.unwrap().verdict; // whole, as the table has it
+        let whole = known.unwrap().receipt.unwrap(); // as the table has it
+        let verdict = &whole.verdict;
         assert_eq!(
             receipts[&sent.id()].verdict,
-            verdict.shown(Feedback::Score, hosted(&verdict.benchmark))
+            whole.shown(Feedback::Score, hosted(&verdict.benchmark)).verdict
         );
         let expected = &expected[n % N_ARTIFACTS];
         assert!(
@@ -229,6 +231,44 @@ async fn events_are_lost_repeated_late_and_of_a_wrong_time() {
         "event with a wrong time",
     ]);
     clear_up(&world, &sent, &[frozen()]).await;
+}
+
+/// A round whose Ladder releases scores: the books hold every receipt against those that were recorded before it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_round_with_a_ladder_is_in_trouble() {
+    for ladder in [json!("auto"), json!({ "step": 0.02 })] {
+        let world = World::with(configured).await;
+        publish_ladder(&world, &ladder, "2999-01-01T00:00:00Z");
+        world.cloud.faults().storm(Some(Storm {
+            seed: 13,
+            kills_before: 15,
+            kills_after: 15,
+            s3_unavailable: 20,
+            table_throttled: 30,
+            table_errors: 20,
+            table_lost_answers: 40,
+            events_duplicated: 200,
+            events_delayed: 300,
+            longest_delay: Duration::from_millis(300),
+            ..Storm::default()
+        }));
+        let sent = upload(&world, 0..n_uploads()).await;
+        let books = ride_out(&world, &sent, BTreeMap::new()).await;
+        books.met_often(&[
+            "function killed after a request",
+            "DynamoDB 500 after the effect",
+            "event duplicated",
+        ]);
+        clear_up(&world, &sent, &[frozen()]).await;
+    }
+}
+
+/// Publishes a round that releases scores by this Ladder.
+pub(crate) fn publish_ladder(world: &World, ladder: &Value, closes: &str) {
+    let round =
+        json!({ "id": "spring", "opens": "2020-01-01T00:00:00Z", "closes": closes, "ladder": ladder });
+    let ran = crate::challenges::publish(world, &json!([round]));
+    assert_eq!(ran.code, 0, "{ran:?}");
 }
 
 /// Each process serves one upload, so that each may be short of something.

@@ -121,7 +121,7 @@ impl DatasetWriter {
     ///
     /// # Errors
     /// [`ImportError::Frozen`] when `source` is not what `entry` says; as [`copy`](Self::copy).
-    pub(crate) fn copy_entry(
+    pub fn copy_entry(
         &mut self,
         path: &str,
         entry: &FileEntry,

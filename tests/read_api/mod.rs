@@ -312,6 +312,7 @@ async fn finish(world: &World, submitter: &str, at: i64, score: f64) {
         received_at: received.upload.received_at,
         finished_at: received.upload.received_at,
         feedback: None,
+        ladder: None,
         verdict: Verdict::scored(BENCHMARK, "en-25", digest, digest, card),
     };
     let terms = Terms::outside_any_challenge(submitter);

@@ -1,5 +1,6 @@
 //! `dataperf challenge`: rounds, limits and rankings, written by an organizer as one document.
 
+mod against_data;
 mod release;
 
 use std::collections::BTreeMap;
@@ -10,17 +11,14 @@ use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use dataperf::challenge::{Challenge, Round, named_by_dataset};
-use dataperf::dataset::DatasetError;
-use dataperf::frozen::{FrozenError, Manifest};
-use dataperf::in_force::published_manifest;
 use dataperf::ports::bucket::{Bucket, Got};
-use dataperf::{Descriptor, Digest, Reason, Reasons, Rejection, Timestamp, pointer, quote};
+use dataperf::{Reason, Reasons, Rejection, Timestamp, pointer};
 use serde_json::{Value, json};
 
+use self::against_data::AgainstData;
 use super::dataset::{Opened, open};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
-use crate::in_force::Boards;
 use crate::output::{Format, print_json, reasons, table};
 use crate::registry::{descriptor, extension};
 
@@ -40,11 +38,13 @@ const EXAMPLE: &str = "A document, in YAML:\n
           opens: 2026-03-01T00:00:00Z
           closes: 2026-04-01T00:00:00Z # left out: never
           dataset: sha256:...          # left out: what is in force for each leaderboard
+          final: sha256:...            # scored with once, after the close; no upload sees it
           daily_limit: 5
           total_limit: 40
           division: closed
           artifacts: private           # or public
           feedback: score              # where a round differs
+          ladder: auto                 # or {step: 0.01}: show progress only; left out: scores as they are
           baselines: [organizers]
           messages: {before: ..., open: ..., after: ...}\n
 docs/challenges.md explains each of them.";
@@ -268,116 +268,6 @@ async fn replace(cloud: &Cloud, benchmark: &str, challenge: &Challenge, tag: &st
     Ok(())
 }
 
-/// Holds a challenge against the data sets it is scored with, and notes which evaluation data their leaderboards have.
-struct AgainstData<'a> {
-    cloud: &'a Cloud,
-    descriptor: &'static Descriptor,
-    challenge: &'a mut Challenge,
-}
-
-impl AgainstData<'_> {
-    async fn reasons(self) -> Result<Reasons> {
-        let (cloud, descriptor) = (self.cloud, self.descriptor);
-        if let Some(extension) = extension(descriptor.id) {
-            let of_extension = async |pinned| usable(extension.evaluations(cloud.datasets(), pinned).await);
-            return self.held_against(of_extension).await;
-        }
-        self.held_against(async |pinned| evaluations(cloud, descriptor, pinned).await)
-            .await
-    }
-
-    /// Holds each round against the leaderboards of the data set that it pins, or of those in force.
-    async fn held_against(
-        self,
-        evaluations: impl AsyncFn(Option<Digest>) -> Result<Result<BTreeMap<String, String>, String>>,
-    ) -> Result<Reasons> {
-        let mut reasons = Reasons::default();
-        let at = pointer("/benchmarks", self.descriptor.id);
-        for (idx, round) in self.challenge.rounds.iter_mut().enumerate() {
-            let at = format!("{at}/rounds/{idx}");
-            match evaluations(round.dataset).await? {
-                Ok(evaluations) => {
-                    round.evaluations = evaluations;
-                    unknown_leaderboards(round, &at, &mut reasons);
-                }
-                Err(why) => {
-                    let at = pointer(&at, "dataset");
-                    reasons.add(Reason::new("unusable_dataset", at, why));
-                }
-            }
-        }
-        Ok(reasons)
-    }
-}
-
-fn unknown_leaderboards(round: &Round, at: &str, reasons: &mut Reasons) {
-    for (idx, name) in round.leaderboards.iter().enumerate() {
-        if round.evaluations.contains_key(name) {
-            continue;
-        }
-        let names: Vec<&str> = round.evaluations.keys().map(String::as_str).collect();
-        let which = if round.dataset.is_some() {
-            "the data set has"
-        } else {
-            "the data sets in force have"
-        };
-        let message = format!(
-            "{which} no leaderboard {}, but `{}`",
-            quote(name),
-            names.join("`, `")
-        );
-        reasons.add(Reason::new(
-            "unknown_leaderboard",
-            format!("{at}/leaderboards/{idx}"),
-            message,
-        ));
-    }
-}
-
-/// The leaderboards of a data set, or of all in force, each with its evaluation data, or why they can't be used.
-async fn evaluations(
-    cloud: &Cloud,
-    descriptor: &Descriptor,
-    pinned: Option<Digest>,
-) -> Result<Result<BTreeMap<String, String>, String>> {
-    let datasets = cloud.datasets();
-    let evaluations = async {
-        let named = |manifest: &Manifest, dataset| {
-            Ok::<_, DatasetError>(named_by_dataset((descriptor.evaluations)(manifest)?, dataset))
-        };
-        if let Some(pinned) = pinned {
-            return named(
-                &published_manifest(&datasets, descriptor.id, pinned).await?,
-                pinned,
-            );
-        }
-        let in_force = Boards::of(&datasets, descriptor).await?;
-        let mut evaluations = BTreeMap::new();
-        for (dataset, manifest) in &in_force.manifests {
-            let mut of_dataset = named(manifest, *dataset)?;
-            of_dataset.retain(|board, _| {
-                let board = in_force.boards.get(board);
-                board.is_some_and(|board| board.dataset == *dataset)
-            });
-            evaluations.extend(of_dataset);
-        }
-        Ok(evaluations)
-    };
-    usable(evaluations.await)
-}
-
-/// What a data set has, or why it can't be used.
-fn usable<T>(found: Result<T, DatasetError>) -> Result<Result<T, String>> {
-    match found {
-        Ok(found) => Ok(Ok(found)),
-        Err(DatasetError::Frozen(FrozenError::Missing { .. })) => Ok(Err(
-            "it is not published: upload it with `dataperf dataset publish --stage`".into(),
-        )),
-        Err(DatasetError::Frozen(error)) => Ok(Err(error.to_string())),
-        Err(DatasetError::Port(error)) => Err(error.into()),
-    }
-}
-
 async fn show(args: ShowArgs, format: Format) -> Result<Done> {
     let cloud = args.cloud.connect().await;
     let Some(challenge) = Challenge::published(&cloud.datasets(), &args.benchmark).await? else {
@@ -438,6 +328,7 @@ fn print(benchmark: &str, challenge: &Challenge, now: Timestamp) {
         "artifacts",
         "feedback",
         "data set",
+        "final",
     ]);
     for round in &challenge.rounds {
         let Round {
@@ -469,8 +360,14 @@ fn print(benchmark: &str, challenge: &Challenge, now: Timestamp) {
             number(total_limit),
             round.division.clone().unwrap_or_default(),
             format!("{:?}", round.artifacts).to_lowercase(),
-            round.feedback.unwrap_or(challenge.feedback).as_str().to_owned(),
+            match round.ladder {
+                Some(_) => "score, by the Ladder".to_owned(),
+                None => round.feedback.unwrap_or(challenge.feedback).as_str().to_owned(),
+            },
             round.dataset.map_or("in force".to_owned(), |digest| {
+                digest.to_string().chars().take(15).collect()
+            }),
+            round.final_dataset.map_or(String::new(), |digest| {
                 digest.to_string().chars().take(15).collect()
             }),
         ]);

@@ -6,6 +6,7 @@ mod in_force;
 mod objects;
 mod own;
 mod publish;
+mod split;
 mod trial;
 
 use std::fs;
@@ -43,6 +44,8 @@ pub(crate) enum DatasetCommand {
     Fetch(fetch::FetchArgs),
     /// Describe a frozen data set, or export what its participants may see
     Show(ShowArgs),
+    /// Make two data sets of one, whose hidden eval sets are disjoint: for uploads, and for the end of a round
+    Split(split::SplitArgs),
     /// Compare every file of a frozen data set with its manifest
     Verify(VerifyArgs),
     /// Make a new data set of one whose eval labels people have corrected
@@ -69,6 +72,7 @@ pub(crate) async fn run(command: DatasetCommand, format: Format) -> Result<Done>
             directory,
             public: Some(out),
         }) => export(&directory, &out, format).await,
+        DatasetCommand::Split(args) => split::run(&args, format),
         DatasetCommand::Verify(args) => verify(&args.directory, format),
         DatasetCommand::Correct(args) => correct::run(&args, format).await,
         DatasetCommand::Publish(args) => publish::run(args, format).await,

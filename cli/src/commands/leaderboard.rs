@@ -13,6 +13,7 @@ use clap::{Args, Subcommand};
 use dataperf::challenge::Challenge;
 use dataperf::comparison::{CONFIDENCE, Line, Read as Comparison, Summary};
 use dataperf::dataset::DatasetError;
+use dataperf::finishing::FinalReport;
 use dataperf::in_force::InForce;
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND, Ranked, with_shared_ranks};
 use dataperf::{Descriptor, Digest, csv_cell};
@@ -135,6 +136,8 @@ fn csv(boards: &[Shown]) -> Result<String> {
         "score_high",
         "n_submissions",
         "is_above_baselines",
+        "is_released",
+        "public_rank",
     ])?;
     for shown in boards {
         let Shown { board, top, .. } = shown;
@@ -174,6 +177,8 @@ fn csv(boards: &[Shown]) -> Result<String> {
                     .and_then(|line| line.is_above_baselines)
                     .map(|is_above| is_above.to_string())
                     .unwrap_or_default(),
+                &entry.climb.is_some().to_string(),
+                &whole(shown.public_rank(ranked).map(|rank| rank as u32)),
             ];
             writer.write_record(cells.map(|cell| csv_cell(cell).into_owned()))?;
         }
@@ -191,6 +196,8 @@ pub(crate) struct Shown {
     pub(crate) digits: Option<u8>,
     /// What the ranks are worth, once the rows have been compared.
     pub(crate) comparison: Option<Comparison>,
+    /// How the board of a final data set differs from the public one.
+    pub(crate) report: Option<FinalReport>,
 }
 
 impl Shown {
@@ -203,6 +210,12 @@ impl Shown {
                 .top
                 .iter()
                 .all(|row| row.is_of_other_dataset || self.line(row).is_some())
+    }
+
+    /// The rank of a row of a final board on the public one.
+    fn public_rank(&self, ranked: &Ranked) -> Option<usize> {
+        let ranks = self.report.as_ref()?.ranks.get(&ranked.entry.id)?;
+        Some(ranks.0)
     }
 
     fn line(&self, ranked: &Ranked) -> Option<&Line> {
@@ -251,6 +264,10 @@ async fn boards_of(
             .await?;
         let top = leaderboards.top(&board, n).await?;
         let comparison = Comparison::of(&cloud.results(), &board, 0..n).await?;
+        let report = match board.public() {
+            Some(public) => FinalReport::read(&leaderboards, &public, hosted.direction).await?,
+            None => None,
+        };
         let top = with_shared_ranks(top.into_iter().map(|ranked| ranked.entry), dataset);
         let digits = said
             .get(&board.leaderboard)
@@ -261,6 +278,7 @@ async fn boards_of(
             top,
             digits,
             comparison,
+            report,
         });
     }
     Ok(boards)
@@ -285,12 +303,13 @@ pub(crate) fn document(shown: &Shown) -> Value {
         .map(|ranked| {
             let entry = &ranked.entry;
             json!({ "rank": ranked.shown_rank(), "is_baseline": entry.is_baseline, "submitter": entry.submitter,
-                    "score": entry.score, "received_at": entry.received_at, "submission": entry.id,
+                    "score": entry.score, "is_released": entry.climb.is_some(), "received_at": entry.received_at, "submission": entry.id,
                     "dataset": entry.dataset, "is_of_other_dataset": ranked.is_of_other_dataset,
                     "rank_interval": shown.line(ranked).and_then(|line| line.ranks),
                     "interval": shown.line(ranked).and_then(|line| line.interval),
                     "n_submissions": shown.line(ranked).map(|line| line.n_submissions),
-                    "is_above_baselines": shown.line(ranked).and_then(|line| line.is_above_baselines) })
+                    "is_above_baselines": shown.line(ranked).and_then(|line| line.is_above_baselines),
+                    "public_rank": shown.public_rank(ranked) })
         })
         .collect();
     let comparison = shown.comparison.as_ref().map(|comparison| {
@@ -300,7 +319,7 @@ pub(crate) fn document(shown: &Shown) -> Value {
                 "is_clustered": summary.is_clustered, "why_none": summary.why_none })
     });
     json!({ "benchmark": board.benchmark, "leaderboard": board.leaderboard, "round": board.round,
-            "is_post_round": board.is_post_round(), "dataset": dataset, "comparison": comparison,
+            "is_post_round": board.is_post_round(), "dataset": dataset, "comparison": comparison, "finish": shown.report,
             "places": places })
 }
 
@@ -313,7 +332,9 @@ pub(crate) fn print(shown: &Shown) {
         digits,
         ..
     } = shown;
-    let mark = if board.is_post_round() {
+    let mark = if board.is_final() {
+        " (on the final data set)"
+    } else if board.is_post_round() {
         " (after its closing)"
     } else {
         ""
@@ -332,6 +353,7 @@ pub(crate) fn print(shown: &Shown) {
     let is_compared = shown.comparison.is_some();
     let mut heads = vec![
         "rank",
+        "public",
         "95 %",
         "score",
         "95 %",
@@ -340,6 +362,7 @@ pub(crate) fn print(shown: &Shown) {
         "received",
         "submission",
     ];
+    heads.retain(|head| board.is_final() || *head != "public");
     heads.retain(|head| is_compared || !["95 %", "tries"].contains(head));
     let mut table = table(&heads);
     for ranked in top {
@@ -352,6 +375,12 @@ pub(crate) fn print(shown: &Shown) {
         let score = entry.score.map(|score| shown_score(score, *digits));
         let cells = [
             Some(place(ranked)),
+            board.is_final().then(|| {
+                shown
+                    .public_rank(ranked)
+                    .map(|rank| rank.to_string())
+                    .unwrap_or_default()
+            }),
             is_compared.then(|| ranks.unwrap_or_default()),
             Some(score.unwrap_or_default()),
             is_compared.then(|| interval.unwrap_or_default()),
@@ -363,11 +392,14 @@ pub(crate) fn print(shown: &Shown) {
         table.add_row(cells.into_iter().flatten());
     }
     for (column, head) in heads.iter().enumerate() {
-        if ["rank", "score", "tries"].contains(head) {
+        if ["rank", "public", "score", "tries"].contains(head) {
             align_right(&mut table, column);
         }
     }
     println!("{table}");
+    if let Some(report) = &shown.report {
+        println!("{}", shaken(report));
+    }
     if let Some(comparison) = &shown.comparison {
         println!("{}", in_words(&comparison.summary, *digits));
     }
@@ -377,6 +409,28 @@ pub(crate) fn print(shown: &Shown) {
             board.benchmark, board.leaderboard
         );
     }
+}
+
+/// How a final board differs from the public one, in a sentence.
+fn shaken(report: &FinalReport) -> String {
+    let shake_up = report.shake_up.map_or_else(
+        || "there are too few submissions for a shake-up".to_owned(),
+        |shake_up| {
+            format!(
+                "shake-up {shake_up:.3}: the mean change of rank, as a share of {} submissions",
+                report.n_ranked
+            )
+        },
+    );
+    let state = match report.finished_at {
+        Some(at) => format!("finished {at}"),
+        None => "not all are scored yet".to_owned(),
+    };
+    let rejected = match report.n_rejected {
+        0 => String::new(),
+        n => format!("; {n} are against the rules of the final data set"),
+    };
+    format!("{shake_up}; {state}{rejected}")
 }
 
 fn interval_in_words((low, high): (f64, f64), digits: Option<u8>) -> String {

@@ -37,6 +37,8 @@ const READER: &str = "leaderboards";
 const LONGEST_SECONDS: u64 = 900;
 /// The function that ends what the others could not.
 const CARETAKER: &str = "caretaker";
+/// How often rounds are finished that have closed; as in the template.
+const FINISH_EVERY: Duration = Duration::from_mins(15);
 /// How often boards are compared that have changed since they were; as in the template.
 const COMPARE_EVERY: Duration = Duration::from_mins(1);
 /// The files of the data directory that hold the organizer's token and, for other machines, its key.
@@ -321,6 +323,11 @@ pub(crate) fn config(data_dir: &Path, functions: &FunctionArgs) -> Result<Config
             function: CARETAKER.into(),
             every: COMPARE_EVERY,
             input: Some(json!({ "source": "aws.events", "task": "compare" })),
+        },
+        Schedule {
+            function: CARETAKER.into(),
+            every: FINISH_EVERY,
+            input: Some(json!({ "source": "aws.events", "task": "finish" })),
         },
     ];
     Ok(config)

@@ -150,5 +150,6 @@ fn waiting_seconds(entry: &Entry) -> Option<u64> {
 fn document(entry: &Entry) -> Value {
     json!({ "benchmark": entry.board.benchmark, "is_baseline": entry.is_baseline, "withdrawn_at": entry.withdrawn_at,
             "waiting_seconds": waiting_seconds(entry), "submission": entry.id, "leaderboard": entry.board.leaderboard, "round": entry.board.round,
-            "submitter": entry.submitter, "received_at": entry.received_at, "status": status(entry), "score": entry.score })
+            "submitter": entry.submitter, "received_at": entry.received_at, "status": status(entry), "score": entry.score,
+            "is_released": entry.climb.is_some() })
 }

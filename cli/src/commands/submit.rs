@@ -101,6 +101,11 @@ pub(crate) async fn run(args: SubmitArgs, format: Format) -> Result<Done> {
             print_verdict(&receipt.verdict);
             let level = receipt.feedback.unwrap_or(Feedback::Full);
             if receipt.verdict.score.is_some() && level < Feedback::Full {
+                if receipt.climb().is_some() {
+                    println!(
+                        "the score is what the round's Ladder has released; the submission's own is shown when the round closes"
+                    );
+                }
                 println!(
                     "the receipt shows the feedback `{}`; the rest is shown when the round closes",
                     level.as_str()

@@ -1,8 +1,9 @@
 //! The lines of boards, histories and series, as the answers have them.
 
 use dataperf::comparison::Line as ComparedLine;
+use dataperf::finishing::FinalReport;
 use dataperf::ports::leaderboard::{Entry, is_of_other_dataset};
-use dataperf::{Digest, Direction, Ending};
+use dataperf::{Digest, Direction, Ending, Feedback, Receipt, SubmissionId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -21,6 +22,8 @@ pub(crate) struct Row {
     pub(crate) submitter: String,
     /// The number that ranks.
     score: Option<f64>,
+    /// Whether that is what the round's Ladder has released, and not the submission's own score.
+    is_released: bool,
     /// When the upload was stored.
     #[schema(format = DateTime)]
     received_at: String,
@@ -35,6 +38,9 @@ pub(crate) struct Row {
     is_of_other_dataset: bool,
     #[serde(flatten)]
     worth: Worth,
+    /// On the board of a final data set: the submission's rank on the public one, among those that have a rank on both.
+    #[schema(minimum = 1)]
+    public_rank: Option<u64>,
     /// With `include=spread`, where the benchmark has seeds or trials.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) spread: Option<Spread>,
@@ -88,10 +94,12 @@ pub(crate) struct FlatRow<'a> {
     std: Option<f64>,
     min: Option<f64>,
     max: Option<f64>,
+    is_released: bool,
+    public_rank: Option<u64>,
 }
 
 impl Row {
-    pub(crate) const HEADER: [&'static str; 18] = [
+    pub(crate) const HEADER: [&'static str; 20] = [
         "rank",
         "is_baseline",
         "submitter",
@@ -110,6 +118,8 @@ impl Row {
         "std",
         "min",
         "max",
+        "is_released",
+        "public_rank",
     ];
 
     pub(crate) fn flat(&self) -> FlatRow<'_> {
@@ -133,11 +143,22 @@ impl Row {
             std: spread.map(|spread| spread.std),
             min: spread.map(|spread| spread.min),
             max: spread.map(|spread| spread.max),
+            is_released: self.is_released,
+            public_rank: self.public_rank,
         }
     }
 }
 
 impl Row {
+    /// The same row of a final board with its rank on the public one.
+    pub(crate) fn finished(self, report: Option<&FinalReport>, id: &SubmissionId) -> Self {
+        let ranks = report.and_then(|report| report.ranks.get(id));
+        Self {
+            public_rank: ranks.map(|(public, _)| *public as u64),
+            ..self
+        }
+    }
+
     /// The same row with what comparing it says.
     pub(crate) fn compared(self, line: Option<&ComparedLine>) -> Self {
         Self {
@@ -171,11 +192,13 @@ impl Standing {
             is_baseline: entry.is_baseline,
             submitter: entry.submitter.clone(),
             score: entry.score,
+            is_released: entry.climb.is_some(),
             received_at: entry.received_at.to_string(),
             submission: entry.id.to_string(),
             dataset: entry.dataset.map(|dataset| dataset.to_string()),
             is_of_other_dataset,
             worth: Worth::default(),
+            public_rank: None,
             spread: None,
         }
     }
@@ -215,10 +238,12 @@ pub(crate) struct Line {
     /// When it was withdrawn, if it was: it is on no board then.
     #[schema(format = DateTime)]
     withdrawn_at: Option<String>,
+    /// Whether the score is what the round's Ladder has released, and not the submission's own.
+    pub(crate) is_released: bool,
 }
 
 impl Line {
-    pub(crate) const HEADER: [&'static str; 8] = [
+    pub(crate) const HEADER: [&'static str; 9] = [
         "submission",
         "leaderboard",
         "round",
@@ -227,7 +252,22 @@ impl Line {
         "status",
         "score",
         "withdrawn_at",
+        "is_released",
     ];
+}
+
+impl Line {
+    /// The line with the score that the caller sees of the submission itself: its own, once everything is shown.
+    pub(crate) fn shown(self, receipt: &Receipt, level: Feedback) -> Self {
+        if level < Feedback::Full {
+            return self;
+        }
+        Self {
+            score: receipt.verdict.score,
+            is_released: false,
+            ..self
+        }
+    }
 }
 
 impl From<&Entry> for Line {
@@ -240,6 +280,7 @@ impl From<&Entry> for Line {
             received_at: entry.received_at.to_string(),
             status: entry.ending.into(),
             score: entry.score,
+            is_released: entry.climb.is_some(),
             withdrawn_at: entry.withdrawn_at.map(|at| at.to_string()),
         }
     }
@@ -292,10 +333,12 @@ pub(crate) struct Point {
     submission: String,
     /// Whether it was scored with another data set than the board is scored with now: the two can't be compared.
     is_of_other_dataset: bool,
+    /// Whether the score is what the round's Ladder has released, and not the submission's own.
+    is_released: bool,
 }
 
 impl Point {
-    pub(crate) const HEADER: [&'static str; 7] = [
+    pub(crate) const HEADER: [&'static str; 8] = [
         "received_at",
         "score",
         "best",
@@ -303,6 +346,7 @@ impl Point {
         "submitter",
         "submission",
         "is_of_other_dataset",
+        "is_released",
     ];
 
     /// The point of an entry of a board that is scored with `scored_with`, and the best so far moved on; `None` without a score.
@@ -329,14 +373,15 @@ impl Point {
             submitter: entry.submitter.clone(),
             submission: entry.id.to_string(),
             is_of_other_dataset,
+            is_released: entry.climb.is_some(),
         })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use dataperf::Timestamp;
     use dataperf::ports::leaderboard::Board;
-    use dataperf::{SubmissionId, Timestamp};
 
     use super::*;
 
@@ -354,6 +399,7 @@ mod tests {
             withdrawn_at: None,
             ending: Some(Ending::Scored),
             score: Some(score),
+            climb: None,
             dataset: Some(Digest::of(b"one")),
         }
     }

@@ -25,6 +25,8 @@ const RESERVE: Duration = Duration::from_secs(20);
 
 /// The task of the event by which boards are compared.
 const COMPARE: &str = "compare";
+/// The task of the event by which rounds that have closed are finished.
+const FINISH: &str = "finish";
 
 struct Caretaker {
     resources: Resources,
@@ -69,8 +71,10 @@ async fn handle(caretaker: &Caretaker, event: LambdaEvent<Value>) -> Result<Valu
         return Ok(end_all(caretaker, records, &context).await);
     }
     let source = event.get("source").and_then(Value::as_str);
-    if event.get("task").and_then(Value::as_str) == Some(COMPARE) {
-        return compare_all(caretaker, &context).await;
+    match event.get("task").and_then(Value::as_str) {
+        Some(COMPARE) => return on_all_boards(caretaker, Task::Compare, &context).await,
+        Some(FINISH) => return on_all_boards(caretaker, Task::Finish, &context).await,
+        _ => {}
     }
     if matches!(source, Some("aws.events" | "aws.scheduler")) {
         return sweep_all(caretaker, &context).await;
@@ -79,8 +83,26 @@ async fn handle(caretaker: &Caretaker, event: LambdaEvent<Value>) -> Result<Valu
     Err(Fault::event(what))
 }
 
-/// Has every board compared whose rows have changed and that nobody has compared since.
-async fn compare_all(caretaker: &Caretaker, context: &Context) -> Result<Value, Fault> {
+/// What is asked of the benchmarks' functions.
+#[derive(Debug, Clone, Copy)]
+enum Task {
+    /// To compare every board whose rows have changed and that nobody has compared since.
+    Compare,
+    /// To finish the rounds that have closed, which only functions know of.
+    Finish,
+}
+
+impl Task {
+    fn done(self) -> &'static str {
+        match self {
+            Self::Compare => "compared",
+            Self::Finish => "finished",
+        }
+    }
+}
+
+/// Has the benchmarks' functions do a task on all boards for which it is due.
+async fn on_all_boards(caretaker: &Caretaker, task: Task, context: &Context) -> Result<Value, Fault> {
     let resources = &caretaker.resources;
     let evaluators = Evaluators::new(
         resources.clients().await.lambda(None),
@@ -91,7 +113,11 @@ async fn compare_all(caretaker: &Caretaker, context: &Context) -> Result<Value, 
     // artifacts of several kinds have no evidence that boards could be compared by
     let compared = caretaker.hosted.iter().filter(|hosted| hosted.kinds.is_empty());
     for hosted in compared {
-        match compare_boards(&table, &evaluators, hosted).await {
+        let asked = match task {
+            Task::Compare => compare_boards(&table, &evaluators, hosted).await,
+            Task::Finish => evaluators.finish(hosted).await.map(|()| 1),
+        };
+        match asked {
             Ok(n_of_benchmark) => n_asked += n_of_benchmark,
             Err(error) => {
                 let (request_id, benchmark) = (&context.request_id, hosted.id);
@@ -101,13 +127,14 @@ async fn compare_all(caretaker: &Caretaker, context: &Context) -> Result<Value, 
                     benchmark,
                     outcome = "fault",
                     error = message,
-                    "not compared"
+                    "not {}",
+                    task.done()
                 );
                 fault.get_or_insert(Fault::from(error));
             }
         }
     }
-    fault.map_or(Ok(json!({ "compared": n_asked })), Err)
+    fault.map_or_else(|| Ok(json!({ task.done(): n_asked })), Err)
 }
 
 async fn compare_boards(

@@ -246,7 +246,7 @@ impl Comparer {
         }
         let read = stream::iter(unknown)
             .map(|id| async move {
-                let read = read(&board.benchmark, &id, is_small, results).await?;
+                let read = read(board, &id, is_small, results).await?;
                 Ok::<_, PortError>((id, read))
             })
             .buffer_unordered(READS_AT_ONCE);
@@ -275,12 +275,12 @@ fn is_whole(kept: &Replicates) -> bool {
 
 /// The replicates of a submission; `None` where there are none, or other bytes.
 async fn read(
-    benchmark: &str,
+    board: &Board,
     id: &SubmissionId,
     whole: bool,
     results: &S3Bucket,
 ) -> Result<Option<Replicates>, PortError> {
-    let key = Replicates::key(benchmark, id);
+    let key = Replicates::key_on(board, id);
     let bytes = if whole {
         match results.get(&key, None, MAX_OBJECT_BYTES).await? {
             Got::Object(object) => Some(object.bytes),

@@ -1,5 +1,6 @@
 //! The benchmarks' functions, started with an event as S3 starts them.
 
+use dataperf::finishing::FinishRequest;
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::Board;
 use dataperf::{Descriptor, Upload};
@@ -53,6 +54,16 @@ impl Evaluators {
             round: board.round.clone(),
         };
         let event = serde_json::json!({ "compare": request });
+        let function = self.function_of(hosted, &format!("{}/", hosted.id));
+        invoke(&self.lambda, &function, event).await
+    }
+
+    /// Has the rounds of a benchmark finished that have closed, by its function.
+    ///
+    /// # Errors
+    /// [`PortError`] when Lambda does not take it.
+    pub async fn finish(&self, hosted: &Descriptor) -> Result<(), PortError> {
+        let event = serde_json::json!({ "finish": FinishRequest::default() });
         let function = self.function_of(hosted, &format!("{}/", hosted.id));
         invoke(&self.lambda, &function, event).await
     }

@@ -6,6 +6,7 @@ use dataperf::challenge::Terms;
 use dataperf::dataset::DatasetError;
 use dataperf::evaluate::evaluate_to_compare;
 use dataperf::failure::FaultKind;
+use dataperf::finishing::{FinishRequest, Finished};
 use dataperf::in_force::{InForce, Unscored};
 use dataperf::ports::bucket::Bucket;
 use dataperf::ports::leaderboard::{Board, Submission};
@@ -21,6 +22,7 @@ use tracing::{Instrument, info_span};
 use crate::S3Bucket;
 use crate::comparisons::{CompareRequest, Comparer};
 use crate::fault::Fault;
+use crate::finish::finish;
 use crate::rescore::rescore;
 use crate::resources::Resources;
 use crate::serve::{Function, serve};
@@ -109,6 +111,28 @@ impl<B: Benchmark> Function for BenchmarkFunction<B> {
         .boxed_local()
     }
 
+    fn finish<'a>(
+        &'a self,
+        request: &'a FinishRequest,
+        context: &'a Context,
+    ) -> LocalBoxFuture<'a, Result<Vec<(Board, Finished)>, Fault>> {
+        async move {
+            let finished = finish(self, &self.resources, request, context).await?;
+            let mut all = Vec::new();
+            for (board, finished) in finished {
+                if finished.n_lifted > 0 {
+                    self.compare_after(&board, None).await?;
+                }
+                if finished.n_scored > 0 {
+                    self.compare_after(&board.of_final(), None).await?;
+                }
+                all.push((board, finished));
+            }
+            Ok(all)
+        }
+        .boxed_local()
+    }
+
     fn compare<'a>(&'a self, request: &'a CompareRequest) -> LocalBoxFuture<'a, Result<(), Fault>> {
         async move {
             let board = Board {
@@ -166,7 +190,7 @@ impl<B: Benchmark> Evaluator for BenchmarkFunction<B> {
             };
             // Somebody may have published another data set for the board meanwhile.
             let results = self.resources.results().await;
-            let key = Replicates::key(B::ID, &submission.id);
+            let key = Replicates::key_on(&submission.board, &submission.id);
             let (stored, found) = futures_util::join!(
                 results.put(&key, kept.into()),
                 self.scoring(&datasets, terms, leaderboard)

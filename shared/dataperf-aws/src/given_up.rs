@@ -57,8 +57,17 @@ pub fn given_up(record: &str) -> Result<GivenUp, Fault> {
         request_id: record.request_context.request_id,
         cause: cause(&record.request_context.condition, error_type, message),
         error: format!("{error_type}: {message}"),
-        uploads: uploads(&record.request_payload)?,
+        uploads: if of_a_board(&record.request_payload) {
+            Vec::new() // nobody's submission: it is asked for again at its time
+        } else {
+            uploads(&record.request_payload)?
+        },
     })
+}
+
+/// Whether an event asks for something about a whole board.
+fn of_a_board(event: &Value) -> bool {
+    ["compare", "finish"].iter().any(|name| event.get(name).is_some())
 }
 
 /// What Lambda itself calls an invocation that took too long.

@@ -19,6 +19,8 @@ pub(crate) const RANKING: &str = "ranking";
 pub(crate) const RECEIVED: &str = "received";
 /// 1 on the items of a baseline; other items don't have it.
 pub(crate) const BASELINE: &str = "baseline";
+/// On items whose score is what the Ladder has released: whether it is the submission's own.
+pub(crate) const LADDER: &str = "ladder";
 /// The data set that a submission was judged with.
 pub(crate) const DATASET: &str = "dataset";
 
@@ -56,6 +58,7 @@ pub(crate) fn entry_item(key: Key, entry: &Entry) -> Item {
         item.insert("score".into(), number(score));
     }
     item.extend(dataset(entry));
+    item.extend(climb(entry));
     if entry.is_baseline {
         item.insert(BASELINE.into(), count(1));
     }
@@ -69,6 +72,12 @@ pub(crate) fn entry_item(key: Key, entry: &Entry) -> Item {
 pub(crate) fn dataset(entry: &Entry) -> Option<(String, AttributeValue)> {
     let dataset = entry.dataset?;
     Some((DATASET.to_owned(), text(dataset.to_string())))
+}
+
+/// The attribute of an entry whose score is what the Ladder has released.
+pub(crate) fn climb(entry: &Entry) -> Option<(String, AttributeValue)> {
+    let climb = entry.climb?;
+    Some((LADDER.to_owned(), text(climb.as_str())))
 }
 
 /// A row of a board.

@@ -115,6 +115,19 @@ impl Key {
         }
     }
 
+    /// What the Ladder of a board has released of a submitter.
+    pub(crate) fn rung(board: &Board, submitter: &str) -> Self {
+        let Board {
+            benchmark,
+            leaderboard,
+            round,
+        } = board;
+        Self {
+            pk: format!("{benchmark}#ladder#{leaderboard}#{round}"),
+            sk: submitter.to_owned(),
+        }
+    }
+
     /// The newest pass that scores a board again.
     pub(crate) fn run(board: &Board) -> Self {
         Self {

@@ -1,6 +1,7 @@
 //! The table's port on `DynamoDB`.
 
 use dataperf::challenge::{OverLimit, Terms};
+use dataperf::ladder::Rung;
 use dataperf::ports::leaderboard::{
     Board, Entry, Known, Leaderboards, Ranked, Received, Recorded, Reopened, Submission, Usage,
     with_shared_ranks,
@@ -54,6 +55,7 @@ impl Table {
         );
         line.extend(entry.is_baseline.then(|| (BASELINE.to_owned(), count(1))));
         line.extend(items::dataset(entry));
+        line.extend(items::climb(entry));
         let mut whole = line.clone();
         whole.extend([
             ("receipt".to_owned(), text(json)),
@@ -78,6 +80,7 @@ impl Table {
             (Step::Other, table.delete(Key::unfinished(entry), None)),
         ];
         operations.extend(counts);
+        operations.extend(self.climbing(receipt));
         if entry.ending == Some(Ending::Failed) {
             let mark = entry_item(Key::failed(entry), entry);
             operations.push((Step::Other, table.put(mark, None)));
@@ -151,7 +154,8 @@ fn ended(receipt: &Receipt, terms: &Terms) -> Entry {
         is_baseline: terms.is_baseline,
         withdrawn_at: None,
         ending: Some(receipt.verdict.status),
-        score: receipt.verdict.score,
+        score: receipt.public_score(),
+        climb: receipt.climb(),
         dataset: receipt.verdict.dataset,
     }
 }
@@ -209,14 +213,15 @@ impl Leaderboards for Table {
             direction: hosted.direction,
             ranking: terms.ranking,
         };
-        let spread = RowSpread::of(&receipt.verdict, hosted);
+        // the spread of a score that is not shown as it is tells more than the score does
+        let spread = (receipt.climb().is_none()).then(|| RowSpread::of(&receipt.verdict, hosted));
         let mut counted = counts::expected(receipt, &entry, terms);
         let mut retry = Retry::of(format!("submission `{}`", receipt.submission));
         loop {
             let mut operations = self
                 .ending(receipt, hosted, &json, &entry, terms, counted.as_ref())
                 .await?;
-            operations.extend(rows::scored(self, &entry, Some(&spread), order).await?);
+            operations.extend(rows::scored(self, &entry, spread.as_ref(), order).await?);
             match self.transact(operations).await {
                 Ok(()) => return Ok(Recorded::Now),
                 Err(Cancelled::Condition(Step::Submission)) => {
@@ -233,6 +238,7 @@ impl Leaderboards for Table {
                     }
                     retry.changed().await?;
                 }
+                Err(Cancelled::Condition(Step::Rung)) => return Ok(Recorded::LadderMoved),
                 // The submitter's row has changed since it was read, or the transaction met another one.
                 Err(cancelled) => retry.cancelled(cancelled).await?,
             }
@@ -242,6 +248,10 @@ impl Leaderboards for Table {
 
     async fn reserve(&self, submission: &Submission, terms: &Terms) -> Result<Option<OverLimit>, PortError> {
         self.count_in(submission, terms).await
+    }
+
+    async fn rung(&self, board: &Board, submitter: &str) -> Result<Rung, PortError> {
+        self.rung_of(board, submitter).await
     }
 
     async fn usage(&self, board: &Board, submitter: &str, at: Timestamp) -> Result<Usage, PortError> {

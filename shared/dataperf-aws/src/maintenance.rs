@@ -1,7 +1,10 @@
 //! What an organizer changes in the table afterwards.
 
+use dataperf::ladder::Released;
 use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, Submission};
-use dataperf::ports::maintenance::{Maintenance, Order, Ranking, Revised, Revision, Run, Withdrawn};
+use dataperf::ports::maintenance::{
+    Finalized, Maintenance, Order, Ranking, Revised, Revision, Run, Withdrawn,
+};
 use dataperf::ports::{PortError, async_trait};
 use dataperf::{Descriptor, Receipt, SubmissionId, Timestamp};
 
@@ -50,8 +53,10 @@ impl Table {
                 .map(|at| ("withdrawn_at".to_owned(), text(at.to_string()))),
         );
         line.extend(items::dataset(entry));
+        line.extend(items::climb(entry));
         let absent = [
             ("score", entry.score.is_none()),
+            (items::LADDER, entry.climb.is_none()),
             (items::DATASET, entry.dataset.is_none()),
         ];
         let remove: Vec<&'static str> = absent
@@ -128,9 +133,10 @@ impl Maintenance for Table {
                 return Ok(Withdrawn::NothingToWithdraw(Some(submission)));
             };
             submission.withdrawn_at = Some(at);
-            let mut operations = self
-                .changed(&receipt, &submission.entry(), &receipt, None, order)
-                .await?;
+            let entry = submission.entry();
+            let mut operations = self.changed(&receipt, &entry, &receipt, None, order).await?;
+            operations.extend(self.stepping_down(&entry, order.direction).await?);
+            operations.extend(rows::leaving_final(self, &entry).await?);
             let due = self.put(due_to_compare(&submission.board), None);
             operations.push((Step::Other, due));
             match self.transact(operations).await {
@@ -207,7 +213,7 @@ impl Maintenance for Table {
         let direction = hosted.direction;
         let (order, spread) = (
             Order { direction, ranking },
-            RowSpread::of(&receipt.verdict, hosted),
+            Some(RowSpread::of(&receipt.verdict, hosted)),
         );
         let (benchmark, id) = (&receipt.verdict.benchmark, &receipt.submission);
         let mut retry = Retry::of(format!("submission `{id}`"));
@@ -227,11 +233,92 @@ impl Maintenance for Table {
                 ..known
             };
             let entry = revised.entry();
-            let mut operations = self.changed(&old, &entry, receipt, Some(&spread), order).await?;
+            let spread = spread.as_ref().filter(|_| entry.climb.is_none());
+            let mut operations = self.changed(&old, &entry, receipt, spread, order).await?;
+            if receipt.ladder != old.ladder && receipt.climb().is_some() {
+                operations.extend(self.climbing(receipt));
+            } else if !entry.is_on_board() {
+                operations.extend(self.stepping_down(&entry, direction).await?);
+            }
             let mark = items::revision_item(Key::revision(&entry.board, run, id), &revision);
             operations.push((Step::Revision, self.put(mark, Some(Condition::new_item()))));
             match self.transact(operations).await {
                 Ok(()) => return Ok(Revised::Recorded),
+                Err(Cancelled::Condition(Step::Rung)) => return Ok(Revised::LadderMoved),
+                Err(cancelled) => retry.cancelled(cancelled).await?,
+            }
+        }
+    }
+
+    async fn lift(
+        &self,
+        benchmark: &str,
+        id: &SubmissionId,
+        hosted: &Descriptor,
+        ranking: Ranking,
+    ) -> Result<Option<Receipt>, PortError> {
+        let direction = hosted.direction;
+        let order = Order { direction, ranking };
+        let mut retry = Retry::of(format!("submission `{id}`"));
+        loop {
+            let Some((mut submission, old)) = self.ended_submission(benchmark, id).await? else {
+                return Ok(None);
+            };
+            let released = old.ladder.clone().filter(|released| !released.is_lifted);
+            let Some(released) = released.filter(|_| submission.withdrawn_at.is_none()) else {
+                return Ok(None);
+            };
+            let lifted = Receipt {
+                ladder: Some(Released {
+                    is_lifted: true,
+                    ..released
+                }),
+                ..old.clone()
+            };
+            submission.receipt = Some(lifted.clone());
+            let entry = submission.entry();
+            let spread = RowSpread::of(&lifted.verdict, hosted);
+            let operations = self.changed(&old, &entry, &lifted, Some(&spread), order).await?;
+            match self.transact(operations).await {
+                Ok(()) => return Ok(Some(lifted)),
+                Err(cancelled) => retry.cancelled(cancelled).await?,
+            }
+        }
+    }
+
+    async fn finalize(
+        &self,
+        last: &Finalized,
+        hosted: &Descriptor,
+        ranking: Ranking,
+        run: &str,
+    ) -> Result<(), PortError> {
+        let (benchmark, id) = (&last.board.benchmark, &last.revision.id);
+        let mark = items::revision_item(Key::revision(&last.board, run, id), &last.revision);
+        let mut operations = vec![(Step::Other, self.put(mark, None))];
+        if let Some(entry) = last.entry() {
+            let spread = RowSpread::of(&last.verdict, hosted);
+            operations.extend(rows::of_final(self, &entry, &spread, hosted.direction, ranking)?);
+            operations.push((
+                Step::Other,
+                self.put(entry_item(Key::series(&entry), &entry), None),
+            ));
+            if !self.lists(&entry.board).await? {
+                operations.push((Step::Other, self.put(items::board_item(&entry.board), None)));
+            }
+        }
+        // it was not withdrawn meanwhile
+        let standing = Condition {
+            text: "attribute_not_exists(#withdrawn_at)",
+            names: &["withdrawn_at"],
+            values: Vec::new(),
+        };
+        let check = self.check(Key::submission(benchmark, id), standing);
+        operations.push((Step::Submission, check));
+        let mut retry = Retry::of(format!("submission `{id}`"));
+        loop {
+            match self.transact(operations.clone()).await {
+                Ok(()) | Err(Cancelled::Condition(Step::Submission)) => return Ok(()),
                 Err(cancelled) => retry.cancelled(cancelled).await?,
             }
         }

@@ -5,7 +5,7 @@ use dataperf::ports::leaderboard::{Board, Entry, Submission};
 use dataperf::ports::maintenance::{Revision, Run};
 use dataperf::{Ending, Receipt, SubmissionId, Timestamp, Upload};
 
-use crate::items::{BASELINE, DATASET, Item, RECEIVED, SCHEMA};
+use crate::items::{BASELINE, DATASET, Item, LADDER, RECEIVED, SCHEMA};
 
 /// Reads attributes, naming the item in every complaint.
 pub struct Reader<'a> {
@@ -99,7 +99,7 @@ impl Reader<'_> {
     }
 
     /// A text that the item may lack.
-    fn maybe<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, PortError>
+    pub(crate) fn maybe<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, PortError>
     where
         T::Err: std::fmt::Display,
     {
@@ -134,6 +134,7 @@ pub(crate) fn entry(item: &Item) -> Result<Entry, PortError> {
         withdrawn_at: reader.maybe("withdrawn_at")?,
         ending: reader.ending()?,
         score: reader.number("score")?,
+        climb: reader.maybe(LADDER)?,
         dataset: reader.maybe(DATASET)?,
     })
 }

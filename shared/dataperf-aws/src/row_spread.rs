@@ -15,7 +15,7 @@ use crate::reader;
 use crate::table::Table;
 
 /// The attribute of a row.
-const SPREAD: &str = "spread";
+pub(crate) const SPREAD: &str = "spread";
 
 /// How the score of a row spreads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use dataperf::Ending;
+use dataperf::{Direction, Ending};
 use dataperf::challenge::Ranking;
+use dataperf::ladder::Climb;
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Board, Entry, Ranked, rank_key_of, standing, with_shared_ranks};
 use dataperf::ports::maintenance::Order;
@@ -12,7 +13,7 @@ use crate::items::{self, DATASET, Item, count, row_item, text};
 use crate::keys::{Key, history_partition};
 use crate::query::Partition;
 use crate::reader;
-use crate::row_spread::{RowSpread, without_key};
+use crate::row_spread::{RowSpread, SPREAD, without_key};
 use crate::table::{Change, Condition, Operation, Step, Table};
 
 /// Counts the changes of a submitter's row, also those that leave another submission standing: whoever works out anew
@@ -32,6 +33,9 @@ pub(crate) async fn scored(
     let Some(rank) = rank_key_of(entry, order.direction) else {
         return Ok(Vec::new());
     };
+    if order.ranking == Ranking::Best && entry.climb == Some(Climb::Held) {
+        return Ok(Vec::new()); // what climbed before it stands
+    }
     let attribute = spread.map(RowSpread::attribute).transpose()?;
     if order.ranking == Ranking::All {
         let mut row = row_item(Key::own_row(entry), entry, &rank);
@@ -59,6 +63,10 @@ pub(crate) async fn scored(
         change
             .remove
             .extend((!entry.is_baseline).then_some(items::BASELINE));
+        change.remove.extend(spread.is_none().then_some(SPREAD));
+        change
+            .remove
+            .extend(entry.climb.is_none().then_some(items::LADDER));
     }
     Ok(vec![(Step::Row, table.update(Key::row(entry), change))])
 }
@@ -123,6 +131,43 @@ fn comparison(row: &Item, ranking: Ranking, stands: bool) -> Condition {
         names: &["dataset", "rank"],
         values: vec![("dataset", value(DATASET)), ("rank", value("rank"))],
     }
+}
+
+/// The operation on the board of a final data set, on which each submission has one score for good.
+pub(crate) fn of_final(
+    table: &Table,
+    entry: &Entry,
+    spread: &RowSpread,
+    direction: Direction,
+    ranking: Ranking,
+) -> Result<Option<Operation>, PortError> {
+    let Some(rank) = rank_key_of(entry, direction) else {
+        return Ok(None);
+    };
+    let key = match ranking {
+        Ranking::All => Key::own_row(entry),
+        Ranking::Best | Ranking::Latest => Key::row(entry),
+    };
+    let mut row = row_item(key, entry, &rank);
+    row.extend([spread.attribute()?]);
+    Ok(Some((Step::Row, table.put(row, None))))
+}
+
+/// The operations on the final board when a submission is withdrawn that stands on it.
+pub(crate) async fn leaving_final(table: &Table, withdrawn: &Entry) -> Result<Vec<Operation>, PortError> {
+    let entry = Entry {
+        board: withdrawn.board.of_final(),
+        ..withdrawn.clone()
+    };
+    let mut operations = Vec::new();
+    for key in [Key::row(&entry), Key::own_row(&entry)] {
+        let found = table.item(key.clone()).await?;
+        if found.is_some_and(|found| string(&found, "id") == entry.id.as_str()) {
+            operations.push((Step::Row, table.delete(key, None)));
+            operations.push((Step::Other, table.delete(Key::series(&entry), None)));
+        }
+    }
+    Ok(operations)
 }
 
 /// The operations on the board when a submission that was scored before is `changed`: of its submitter's others one may

@@ -4,6 +4,8 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use dataperf::Upload;
+use dataperf::finishing::{FinishRequest, Finished};
+use dataperf::ports::leaderboard::Board;
 use dataperf::workflow::Settled;
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
@@ -35,6 +37,19 @@ pub trait Function {
         upload: &'a Upload,
         context: &'a Context,
     ) -> LocalBoxFuture<'a, Result<Option<Settled>, Fault>>;
+
+    /// Does what is done once when a round has closed, as far as there is time for it. Says of each board what was done.
+    ///
+    /// # Errors
+    /// [`Fault`], by which Lambda tries again.
+    fn finish<'a>(
+        &'a self,
+        _request: &'a FinishRequest,
+        _context: &'a Context,
+    ) -> LocalBoxFuture<'a, Result<Vec<(Board, Finished)>, Fault>> {
+        let fault = Fault::event("this benchmark's rounds have nothing to finish".to_owned());
+        ready(Err(fault)).boxed_local()
+    }
 
     /// Compares the rows of a board.
     ///
@@ -88,6 +103,36 @@ async fn each_upload(function: &dyn Function, event: LambdaEvent<Value>) -> Resu
         let request: CompareRequest = request.map_err(|error| Fault::event(error.to_string()))?;
         function.compare(&request).await?;
         return Ok(serde_json::json!({ "compared": request }));
+    }
+    if let Some(request) = event.payload.get("finish") {
+        let request = serde_json::from_value(request.clone());
+        let request: FinishRequest = request.map_err(|error| Fault::event(error.to_string()))?;
+        let mut documents = Vec::new();
+        for (board, finished) in function.finish(&request, &context).await? {
+            let Board {
+                leaderboard, round, ..
+            } = &board;
+            let Finished {
+                n_lifted,
+                n_scored,
+                is_complete,
+            } = finished;
+            tracing::info!(
+                request_id,
+                benchmark,
+                leaderboard,
+                round,
+                n_lifted,
+                n_scored,
+                is_complete,
+                "finishing a round"
+            );
+            documents.push(
+                serde_json::json!({ "leaderboard": leaderboard, "round": round, "lifted": n_lifted,
+                                               "scored": n_scored, "complete": is_complete }),
+            );
+        }
+        return Ok(serde_json::json!({ "finished": documents }));
     }
     let mut fault = None;
     let (mut n_recorded, mut n_repeated, mut n_handed_over) = (0, 0, 0);

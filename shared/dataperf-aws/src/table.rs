@@ -47,6 +47,8 @@ pub enum Step {
     TotalCount,
     /// The mark that a pass has come to a submission.
     Revision,
+    /// What the Ladder has released of a submitter.
+    Rung,
     /// A row of a board.
     Row,
     /// What has no condition.

@@ -9,6 +9,9 @@ pub const OPEN_ROUND: &str = "open";
 /// Follows a round's id in the name of the board that stays open after its closing. No round's own id ends so.
 pub const POST_ROUND: &str = ".post";
 
+/// Follows a round's id in the name of the board of its final data set. No round's own id ends so.
+pub const FINAL_ROUND: &str = ".final";
+
 /// Which board: scores are compared within one round of one leaderboard of one benchmark.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Board {
@@ -24,6 +27,22 @@ impl Board {
     /// Whether its round has closed and it is open as a benchmark.
     pub fn is_post_round(&self) -> bool {
         self.round.ends_with(POST_ROUND)
+    }
+}
+
+impl Board {
+    /// The board that this one is the final one of.
+    pub fn public(&self) -> Option<Self> {
+        let round = self.round.strip_suffix(FINAL_ROUND)?;
+        Some(Self {
+            round: round.to_owned(),
+            ..self.clone()
+        })
+    }
+
+    /// Whether it has the scores of its round's final data set.
+    pub fn is_final(&self) -> bool {
+        self.round.ends_with(FINAL_ROUND)
     }
 }
 

@@ -24,6 +24,8 @@ pub use wire::{FIRST_BYTES, LINE_BYTES};
 
 /// The confidence of all intervals.
 pub const CONFIDENCE: f64 = 0.95;
+/// Why a board has no intervals whose scores the Ladder releases.
+const RELEASED: &str = "the round's Ladder releases scores: they have intervals when it has closed";
 /// Rows of a board that are compared; the others have no interval.
 pub const MAX_ROWS: usize = 10_000;
 /// Up to so many rows the items are counted on which two differ.
@@ -119,7 +121,12 @@ impl Comparison {
             .filter(|row| row.entry.dataset == rows.dataset)
             .take(MAX_ROWS)
             .collect();
-        let found: Vec<Option<&Arc<Replicates>>> = of_board.iter().map(|row| rows.found(row)).collect();
+        // what the Ladder has released is not compared: an interval would tell more than the score does
+        let is_released = of_board.iter().any(|row| row.entry.climb.is_some());
+        let found = of_board
+            .iter()
+            .map(|row| rows.found(row).filter(|_| !is_released));
+        let found: Vec<Option<&Arc<Replicates>>> = found.collect();
         let draws = commonest(found.iter().flatten().map(|found| found.header.draws));
         let usable = |found: Option<&Arc<Replicates>>| {
             found.is_some_and(|found| Some(found.header.draws) == draws && found.header.missing.is_none())
@@ -128,14 +135,20 @@ impl Comparison {
             .filter(|&place| usable(found[place]))
             .collect();
         let compared: Vec<&Arc<Replicates>> = places.iter().filter_map(|&place| found[place]).collect();
-        let why_none = why_none(&found, &compared);
+        let why_none = if is_released {
+            Some(RELEASED.to_owned())
+        } else {
+            why_none(&found, &compared)
+        };
         let sign = match rows.direction {
             Direction::HigherIsBetter => 1.0,
             Direction::LowerIsBetter => -1.0,
         };
         let n_ranked = of_board.iter().filter(|row| !row.entry.is_baseline).count();
         let missing = |place: &usize| !of_board[*place].entry.is_baseline && !usable(found[*place]);
-        let n_missing = (0..of_board.len()).filter(missing).count();
+        let n_missing = (0..of_board.len())
+            .filter(|place| !is_released && missing(place))
+            .count();
         let mut lines: Vec<(SubmissionId, Line)> = of_board.iter().map(|row| rows.line(row)).collect();
         let (mut resolution, mut n_best) = (None, 0);
         if why_none.is_none() {

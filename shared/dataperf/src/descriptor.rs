@@ -6,7 +6,7 @@ use crate::benchmark::{Benchmark, Leaderboard};
 use crate::board::Ranking;
 use crate::frozen::{FrozenError, Manifest};
 use crate::rank::Direction;
-use crate::scorecard::Metric;
+use crate::scorecard::{Form, Metric};
 
 /// A benchmark, or another thing that people upload artifacts to and that has boards.
 #[derive(Debug, Clone, Copy)]
@@ -88,6 +88,12 @@ impl Descriptor {
     /// The function that takes an upload with this key, without what a deployment puts before its name.
     pub fn function_of(&self, key: &str) -> &'static str {
         (self.function)(key.split('/').nth(1).unwrap_or_default())
+    }
+
+    /// Whether a score is the place where a curve reaches its target: how uncertain it is can't be told by drawing the eval set.
+    pub fn is_place_on_a_curve(&self) -> bool {
+        let is_curve = |metric: &Metric| matches!(metric.form, Form::Curve { .. });
+        self.metrics.iter().any(is_curve)
     }
 
     /// Which submissions stand on a board, whose challenge says `chosen`.

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::Timestamp;
 use crate::descriptor::Descriptor;
+use crate::ladder::Released;
 use crate::scorecard::{Leaf, leaves};
 use crate::verdict::{Receipt, Verdict};
 
@@ -88,12 +89,22 @@ impl Verdict {
 }
 
 impl Receipt {
-    /// The receipt as `level` shows it, which it says of itself; `hosted` describes its benchmark.
+    /// The receipt as `level` shows it, which it says of itself; `hosted` describes its benchmark. Below [`Feedback::Full`] its score
+    /// is the one that the Ladder has released, where its round has one.
     #[must_use]
     pub fn shown(&self, level: Feedback, hosted: &Descriptor) -> Self {
+        let mut verdict = self.verdict.shown(level, hosted);
+        if level < Feedback::Full {
+            verdict.score = self.public_score();
+        }
+        let ladder = self.ladder.clone().map(|released| Released {
+            is_lifted: level == Feedback::Full,
+            ..released
+        });
         Self {
             feedback: Some(level),
-            verdict: self.verdict.shown(level, hosted),
+            ladder,
+            verdict,
             ..self.clone()
         }
     }

@@ -195,6 +195,9 @@ impl InForce {
     /// newest score was scored with.
     pub fn scored_with(&self, challenge: Option<&Challenge>, board: &Board, at: Timestamp) -> Option<Digest> {
         let round = challenge.and_then(|challenge| challenge.round(&board.round));
+        if board.is_final() {
+            return round.and_then(|round| round.final_dataset);
+        }
         if let Some(pinned) = round.and_then(|round| round.dataset) {
             return Some(pinned);
         }

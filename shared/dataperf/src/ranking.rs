@@ -2,6 +2,7 @@
 
 use crate::Digest;
 use crate::board::{Board, Ranking};
+use crate::ladder::Climb;
 use crate::rank::{Direction, RankKey};
 use crate::submission::Entry;
 
@@ -67,7 +68,8 @@ pub fn rank_key_of(entry: &Entry, direction: Direction) -> Option<RankKey> {
 }
 
 /// Of a submitter's lines the one that stands on a board where one may: the latest one, or the best of `dataset`. Scores of several
-/// data sets are never compared: where none is of `dataset`, it is the best of the newest line's.
+/// data sets are never compared: where none is of `dataset`, it is the best of the newest line's. A line that only shows what the Ladder
+/// had released before is never the best.
 pub fn standing<'a>(
     lines: impl IntoIterator<Item = &'a Entry>,
     board: &Board,
@@ -85,7 +87,9 @@ pub fn standing<'a>(
         return newest.map(|(_, line)| *line);
     }
     let best_of = |dataset: Option<Digest>| {
-        let compared = keyed.iter().filter(|(_, line)| line.dataset == dataset);
+        let compared = keyed
+            .iter()
+            .filter(|(_, line)| line.dataset == dataset && line.climb != Some(Climb::Held));
         compared.min_by(|(a, _), (b, _)| a.cmp(b)).map(|(_, line)| *line)
     };
     best_of(dataset).or_else(|| best_of(newest?.1.dataset))
@@ -117,6 +121,7 @@ mod tests {
             withdrawn_at: None,
             ending: Some(Ending::Scored),
             score: Some(score),
+            climb: None,
             dataset: Some(Digest::of(dataset)),
         }
     }

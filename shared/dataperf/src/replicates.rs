@@ -5,6 +5,7 @@ use dataperf_numerics::bootstrap::N_DRAWS;
 use serde::{Deserialize, Serialize};
 
 use crate::benchmark::Benchmark;
+use crate::board::Board;
 use crate::evaluate::Evaluated;
 use crate::evidence::{Draws, EvidenceError, Repeats, UnitEvidence, correctness};
 use crate::ports::PortError;
@@ -60,6 +61,14 @@ impl Replicates {
     /// Where those of a submission are kept in the results bucket: below no submitter's name.
     pub fn key(benchmark: &str, submission: &SubmissionId) -> String {
         format!("{benchmark}/{UNNAMED}/_replicates/{submission}")
+    }
+
+    /// Where those of a submission on a board are kept: its scores with a final data set are kept beside the others.
+    pub fn key_on(board: &Board, submission: &SubmissionId) -> String {
+        if board.is_final() {
+            return format!("{}/{UNNAMED}/_replicates/final/{submission}", board.benchmark);
+        }
+        Self::key(&board.benchmark, submission)
     }
 
     /// Scores a submission under all draws.

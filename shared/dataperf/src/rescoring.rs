@@ -11,6 +11,8 @@ use crate::admission::Admission;
 use crate::artifact_judge::{Evaluator, evaluated};
 use crate::challenge::{Challenge, Terms};
 use crate::descriptor::Descriptor;
+use crate::feedback::Feedback;
+use crate::ladder::Released;
 use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got};
 use crate::ports::leaderboard::{Board, Submission};
@@ -129,23 +131,49 @@ impl Pass<'_> {
         };
         let submissions = (self.submissions)(&old.bucket);
         let verdict = evaluated(evaluator, &known, &terms, &*submissions, &Admission::free()).await?;
-        let receipt = Receipt {
+        let mut receipt = Receipt {
             revision: old.revision + 1,
             finished_at: (self.now)(),
             verdict,
-            ..old
+            ..old.clone()
         };
         let ranking = self.challenge.map_or_else(Default::default, |challenge| {
             challenge.ranking(&board.leaderboard)
         });
         let run = &self.request.run;
-        let revised = self.table.revise(&receipt, hosted, ranking, run).await?;
-        let (receipt, rescored) = match revised {
-            Revised::Recorded => (receipt.clone(), Rescored::Recorded(receipt)),
-            Revised::Settled(receipt) => (receipt, Rescored::Settled),
+        let (receipt, rescored) = loop {
+            receipt.ladder = self.released(&old, &receipt, hosted).await?;
+            match self.table.revise(&receipt, hosted, ranking, run).await? {
+                Revised::Recorded => break (receipt.clone(), Rescored::Recorded(receipt)),
+                Revised::Settled(receipt) => break (receipt, Rescored::Settled),
+                Revised::LadderMoved => {}
+            }
         };
         self.write(&receipt, hosted).await?;
         Ok(rescored)
+    }
+
+    /// What the Ladder releases of a new verdict: what it has released of the old one with the same data set; of another data set it
+    /// is worked out anew, in the order of the pass.
+    async fn released(
+        &self,
+        old: &Receipt,
+        new: &Receipt,
+        hosted: &Descriptor,
+    ) -> Result<Option<Released>, PortError> {
+        let is_same = old.verdict.dataset == new.verdict.dataset && old.verdict.score.is_some();
+        if new.verdict.score.is_none() || is_same {
+            return Ok(old.ladder.clone().filter(|_| new.verdict.score.is_some()));
+        }
+        let round = self.challenge.and_then(|challenge| challenge.round(&new.round));
+        let Some(ladder) = round.and_then(|round| round.ladder) else {
+            return Ok(None);
+        };
+        if receipt_level(self.challenge, new, (self.now)()) == Feedback::Full {
+            return Ok(None);
+        }
+        let rung = self.table.rung(&new.board(), &new.submitter).await?;
+        ladder.release(new, &rung, hosted, self.results).await
     }
 
     async fn write(&self, receipt: &Receipt, hosted: &Descriptor) -> Result<(), PortError> {

@@ -1,6 +1,7 @@
 //! A submission, from its upload to its receipt.
 
 use crate::board::Board;
+use crate::ladder::Climb;
 use crate::upload::{SubmissionId, Upload};
 use crate::verdict::{Ending, FIRST_REVISION, Receipt, Verdict};
 use crate::{Digest, Timestamp};
@@ -68,6 +69,7 @@ impl Submission {
             received_at: self.received_at,
             finished_at,
             feedback: None,
+            ladder: None,
             verdict,
             signature: None,
         }
@@ -84,7 +86,8 @@ impl Submission {
             is_baseline: self.is_baseline,
             withdrawn_at: self.withdrawn_at,
             ending: verdict.map(|verdict| verdict.status),
-            score: verdict.and_then(|verdict| verdict.score),
+            score: self.receipt.as_ref().and_then(Receipt::public_score),
+            climb: self.receipt.as_ref().and_then(Receipt::climb),
             dataset: verdict.and_then(|verdict| verdict.dataset),
         }
     }
@@ -107,8 +110,10 @@ pub struct Entry {
     pub withdrawn_at: Option<Timestamp>,
     /// How it ended, or `None` while it is being evaluated.
     pub ending: Option<Ending>,
-    /// The score, when scored.
+    /// The score as boards show it, when scored.
     pub score: Option<f64>,
+    /// Where the score is what the Ladder has released: whether it is the submission's own.
+    pub climb: Option<Climb>,
     /// The data set it was judged with, where it was judged with one.
     pub dataset: Option<Digest>,
 }

@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::board::Board;
 use crate::descriptor::Descriptor;
 use crate::feedback::Feedback;
+use crate::ladder::{Climb, Released};
 use crate::rejection::{MAX_LISTED_REASONS, Reason, Reasons, Rejection};
 use crate::signature::Signature;
 use crate::upload::{SubmissionId, receipt_key};
@@ -292,6 +293,9 @@ pub struct Receipt {
     /// How much of the verdict this document shows; without it everything, as the table keeps it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<Feedback>,
+    /// What is shown in place of the score until the round closes, where the round has a Ladder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ladder: Option<Released>,
     /// The verdict, its fields beside these.
     #[serde(flatten)]
     pub verdict: Verdict,
@@ -311,6 +315,17 @@ impl Receipt {
             leaderboard: self.verdict.leaderboard.clone(),
             round: self.round.clone(),
         }
+    }
+
+    /// The score as boards show it: its own, or what the Ladder has released.
+    pub fn public_score(&self) -> Option<f64> {
+        let released = self.ladder.as_ref().filter(|released| !released.is_lifted);
+        released.map_or(self.verdict.score, |released| Some(released.score))
+    }
+
+    /// Whether it climbed, where the board shows what the Ladder has released.
+    pub fn climb(&self) -> Option<Climb> {
+        self.ladder.as_ref().and_then(Released::climb)
     }
 
     /// The same without its signature, as the table keeps it.

@@ -13,6 +13,7 @@ use crate::challenge::{Challenge, ChallengeError, OverLimit, Terms};
 use crate::dataset::DatasetError;
 use crate::descriptor::Descriptor;
 use crate::fault::FaultKind;
+use crate::feedback::Feedback;
 use crate::ports::PortError;
 use crate::ports::bucket::Bucket;
 use crate::ports::leaderboard::{Board, Known, Leaderboards, Received, Recorded, Submission};
@@ -175,7 +176,18 @@ async fn record(
         receipt.round.clone_from(&terms.round);
     }
     loop {
+        receipt.ladder = match terms.ladder {
+            Some(ladder) if receipt_level(challenge, &receipt, (ports.now)()) < Feedback::Full => {
+                let rung = ports
+                    .leaderboards
+                    .rung(&receipt.board(), &receipt.submitter)
+                    .await?;
+                ladder.release(&receipt, &rung, hosted, ports.results).await?
+            }
+            _ => None,
+        };
         match ports.leaderboards.record(&receipt, hosted, terms).await? {
+            Recorded::LadderMoved => {}
             Recorded::Now => return settled(receipt, true, hosted, challenge, ports).await,
             Recorded::Before(other) => return settled(other, false, hosted, challenge, ports).await,
             Recorded::OverLimit(over) => {

@@ -5,6 +5,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use dataperf::challenge::Challenge;
 use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, POST_ROUND};
+use dataperf::ports::maintenance::Maintenance;
 use dataperf::{Feedback, quote, write_receipt};
 use dataperf_benchmarks::IDS;
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -20,7 +21,7 @@ const AT_ONCE: usize = 8;
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example: dataperf challenge release speech-selection 2026-spring --local\n\nMay be given again at any time: receipts \
-    that show everything and are signed are left as they are."
+    that show everything and are signed are left as they are. The boards of a round with a Ladder show submissions' own scores from then on."
 )]
 pub(crate) struct ReleaseArgs {
     /// The benchmark
@@ -50,34 +51,48 @@ pub(super) async fn run(args: ReleaseArgs, format: Format) -> Result<Done> {
     };
     let boards = cloud.leaderboards().boards(&args.benchmark).await?;
     let of_round = |board: &&Board| board.round.strip_suffix(POST_ROUND).unwrap_or(&board.round) == round.id;
-    let mut n_receipts = 0;
+    let (mut n_receipts, mut n_lifted) = (0, 0);
     for board in boards.iter().filter(of_round) {
         let scored = cloud.leaderboards().series(board).await?;
         n_receipts += scored.len();
         let written = scored.iter().map(|entry| write(&cloud, &challenge, entry));
-        stream::iter(written)
+        let lifted: Vec<bool> = stream::iter(written)
             .buffer_unordered(AT_ONCE)
-            .try_collect::<()>()
+            .try_collect()
             .await?;
+        let n_of_board = lifted.iter().filter(|is_lifted| **is_lifted).count();
+        if n_of_board > 0 {
+            cloud.leaderboards().mark_to_compare(board).await?;
+        }
+        n_lifted += n_of_board;
     }
     match format {
-        Format::Json => print_json(&json!({ "round": round.id, "receipts": n_receipts }))?,
-        Format::Text => println!(
-            "the {n_receipts} receipts of scores in {} show everything",
-            quote(&round.id)
-        ),
+        Format::Json => {
+            print_json(&json!({ "round": round.id, "receipts": n_receipts, "lifted": n_lifted }))?;
+        }
+        Format::Text => {
+            println!(
+                "the {n_receipts} receipts of scores in {} show everything",
+                quote(&round.id)
+            );
+            if n_lifted > 0 {
+                println!(
+                    "its boards show the own scores of {n_lifted} submissions in place of what the Ladder had released"
+                );
+            }
+        }
     }
     Ok(Done::Fine)
 }
 
-/// Writes one receipt, if it may be shown whole.
-async fn write(cloud: &Cloud, challenge: &Challenge, entry: &Entry) -> Result<()> {
+/// Writes one receipt, if it may be shown whole, and has its board show its own score. Says whether another was shown before.
+async fn write(cloud: &Cloud, challenge: &Challenge, entry: &Entry) -> Result<bool> {
     let found = cloud
         .leaderboards()
         .submission(&entry.board.benchmark, &entry.id)
         .await?;
     let Some(receipt) = found.and_then(|submission| submission.receipt) else {
-        return Ok(()); // reopened since
+        return Ok(false); // reopened since
     };
     let shown = challenge.shown(&receipt.board(), receipt.verdict.dataset, now());
     if shown.level < Feedback::Full {
@@ -92,7 +107,14 @@ async fn write(cloud: &Cloud, challenge: &Challenge, entry: &Entry) -> Result<()
         );
     }
     let hosted = descriptor(&entry.board.benchmark)?;
+    let ranking = hosted.ranking(challenge.ranking(&entry.board.leaderboard));
+    let table = cloud.leaderboards();
+    let lifted = table
+        .lift(&entry.board.benchmark, &entry.id, hosted, ranking)
+        .await?;
+    let is_lifted = lifted.is_some();
+    let receipt = lifted.unwrap_or(receipt);
     let (results, signer) = (cloud.results(), cloud.signer());
     write_receipt(&results, &signer, &receipt, hosted, shown.level, now()).await?;
-    Ok(())
+    Ok(is_lifted)
 }

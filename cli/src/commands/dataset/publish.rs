@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use clap::Args;
 use dataperf::benchmark::Leaderboard;
-use dataperf::challenge::{Challenge, named_by_dataset};
+use dataperf::challenge::{Challenge, ChallengeError, named_by_dataset};
 use dataperf::dataset::{DatasetError, dataset_prefix};
 use dataperf::frozen::{FrozenError, MANIFEST};
 use dataperf::in_force::{InForce, published_manifest};
-use dataperf::{Descriptor, Digest};
+use dataperf::{Descriptor, Digest, quote};
 use dataperf_aws::{Grant, change_in_force};
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ use super::objects::{Found, Object};
 use super::trial::try_all;
 use super::{Opened, damages, open};
 use crate::Done;
-use crate::cloud::{Cloud, CloudArgs};
+use crate::cloud::{Cloud, CloudArgs, now};
 use crate::commands::submitter::lacking;
 use crate::output::{Format, print_json};
 use crate::progress;
@@ -196,6 +196,7 @@ pub(crate) async fn publish(
         switch,
     };
     if switch != Switch::Stage {
+        not_final(cloud, descriptor.id, *digest).await?;
         let before = usable(InForce::read(&cloud.datasets(), descriptor.id).await)?;
         plan.change(before).await?; // so that nothing is uploaded that is refused
     }
@@ -209,6 +210,28 @@ pub(crate) async fn publish(
         boards,
         replaced,
     })
+}
+
+/// A data set that a round is scored with in the end is seen by no upload before.
+async fn not_final(cloud: &Cloud, benchmark: &str, dataset: Digest) -> Result<()> {
+    let challenge = match Challenge::published(&cloud.datasets(), benchmark).await {
+        Ok(challenge) => challenge,
+        Err(ChallengeError::Port(error)) => return Err(error.into()),
+        Err(_) => None, // it is published anew before anything is scored
+    };
+    let now = now();
+    let rounds = challenge.iter().flat_map(|challenge| &challenge.rounds);
+    let mut finals = rounds.filter(|round| {
+        let is_open = round.closes.is_none_or(|closes| closes > now);
+        is_open && round.final_dataset == Some(dataset)
+    });
+    if let Some(round) = finals.next() {
+        bail!(
+            "{dataset} is the final data set of the round {}, which has not closed: no upload may see it. Upload it with `--stage`",
+            quote(&round.id)
+        );
+    }
+    Ok(())
 }
 
 /// An object that can't be used is an answer here: `--replace` writes it anew.

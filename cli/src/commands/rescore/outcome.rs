@@ -104,6 +104,7 @@ fn ranked(
             withdrawn_at: None,
             ending: of(revision).map(|_| Ending::Scored),
             score: of(revision),
+            climb: None,
             dataset: None, // a pass scores all with one
         };
         lines.entry(&revision.submitter).or_default().push(line);

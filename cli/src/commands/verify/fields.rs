@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{VerifyArgs, unrepeatable};
 
 /// All fields of receipts of the schemas that are read.
-const KNOWN: [&str; 23] = [
+const KNOWN: [&str; 24] = [
     "artifact",
     "benchmark",
     "bucket",
@@ -17,6 +17,7 @@ const KNOWN: [&str; 23] = [
     "feedback",
     "finished_at",
     "key",
+    "ladder",
     "leaderboard",
     "lines",
     "metrics",
@@ -150,8 +151,8 @@ impl Fields {
         }
     }
 
-    /// Says why what was not checked was not.
-    pub(super) fn explain_the_rest(&mut self, args: &VerifyArgs, verdict: &Verdict) {
+    /// Says why what was not checked was not. The score of a receipt that `is_released` is what the Ladder has released.
+    pub(super) fn explain_the_rest(&mut self, args: &VerifyArgs, verdict: &Verdict, is_released: bool) {
         let unsigned = !self.0.contains_key("signature");
         let by_signature = match (unsigned, args.keys.is_some()) {
             (true, _) => "only a signature could tell, and the receipt has none",
@@ -171,6 +172,9 @@ impl Fields {
             }
             let why = match name {
                 "signature" => "give `--keys`",
+                "score" if is_released => {
+                    "it is what the round's Ladder has released: only a signature tells, by `--keys`"
+                }
                 _ if OF_THE_VERDICT.contains(&name) => by_recomputing,
                 _ => by_signature,
             };

@@ -6,6 +6,7 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use dataperf::comparison::{CONFIDENCE, Read as Comparison, Summary};
 use dataperf::figures::Figures;
+use dataperf::finishing::FinalReport;
 use dataperf::in_force::InForce;
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
 use dataperf::{Descriptor, Digest, Feedback, Receipt, SubmissionId};
@@ -45,10 +46,37 @@ struct BoardPage {
     presentation: Presentation,
     /// What its ranks are worth; `null` before its rows have been compared.
     comparison: Option<BoardComparison>,
+    /// On the board of a final data set, whose round has `.final` behind it: how it differs from the public one; `null` elsewhere.
+    finish: Option<Finish>,
     /// The lines, best first.
     rows: Vec<Row>,
     /// The cursor of the next page; `null` at the end.
     next: Option<String>,
+}
+
+/// How the board of a final data set differs from the public one.
+#[derive(Serialize, ToSchema)]
+struct Finish {
+    /// When all that stood on the public board had been scored; `null` while that goes on.
+    #[schema(format = DateTime)]
+    finished_at: Option<String>,
+    /// Submissions that have a rank on both.
+    n_ranked: usize,
+    /// Submissions that are against the rules of the final data set.
+    n_rejected: usize,
+    /// The mean distance between the two ranks of a submission, as a share of `n_ranked`; `null` below two.
+    shake_up: Option<f64>,
+}
+
+impl From<&FinalReport> for Finish {
+    fn from(report: &FinalReport) -> Self {
+        Self {
+            finished_at: report.finished_at.map(|at| at.to_string()),
+            n_ranked: report.n_ranked,
+            n_rejected: report.n_rejected,
+            shake_up: report.shake_up,
+        }
+    }
 }
 
 /// What comparing the rows of a board says of the board.
@@ -138,11 +166,17 @@ pub(super) async fn board(
     let scored_with = table
         .scored_with(facts, &boards.in_force, challenge.as_ref(), &board, now())
         .await?;
+    let report = match board.public() {
+        Some(public) => FinalReport::read(&table, &public, facts.direction).await?,
+        None => None,
+    };
     let line = |entry| comparison.as_ref().and_then(|comparison| comparison.line(entry));
     let rows = page
         .lines
         .iter()
-        .map(|row| standing.row(&row.entry, scored_with).compared(line(&row.entry)));
+        .map(|row| standing.row(&row.entry, scored_with).compared(line(&row.entry)))
+        .zip(&page.lines)
+        .map(|(row, line)| row.finished(report.as_ref(), &line.entry.id));
     let mut rows: Vec<Row> = rows.collect();
     if query.include == Some(Include::Spread) {
         let mut spreads = spreads(&app, &caller, &board.benchmark, &page.lines).await?;
@@ -162,6 +196,7 @@ pub(super) async fn board(
             .map(|said| Presentation::of(facts.id, said))
             .unwrap_or_default(),
         comparison: comparison.map(|comparison| comparison.summary.into()),
+        finish: report.as_ref().map(Finish::from),
         benchmark: board.benchmark,
         leaderboard: board.leaderboard,
         round: board.round,

@@ -1,6 +1,7 @@
 //! A challenge and its rounds, as the answers have them.
 
 use dataperf::challenge::{BoardRules, Challenge, Round, Visibility};
+use dataperf::ladder::Ladder;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -45,6 +46,9 @@ struct RoundDocument {
     closes: Option<String>,
     /// The data set it is scored with; `null` for what is in force for each leaderboard.
     dataset: Option<String>,
+    /// Whether what stands on its boards is scored with another data set once it has closed, which no upload sees: the board is the
+    /// round's id with `.final` behind it.
+    has_final: bool,
     /// Submissions of a submitter that are scored in a day (UTC) on each leaderboard.
     daily_limit: Option<u64>,
     /// Submissions of a submitter that are scored in the round on each leaderboard.
@@ -55,12 +59,33 @@ struct RoundDocument {
     artifacts_are_public: bool,
     /// How much of verdicts is shown until it closes; `null` for what the leaderboard says.
     feedback: Option<Level>,
+    /// How scores are released until it closes; `null` where they are shown as they are.
+    ladder: Option<LadderDocument>,
     /// What participants are told before it opens.
     message_before: Option<String>,
     /// What they are told while it is open.
     message_open: Option<String>,
     /// What they are told after it has closed.
     message_after: Option<String>,
+}
+
+/// How the Ladder of a round releases scores: one that is better than the submitter's last released one by more than the margin is
+/// shown, rounded; otherwise the last one is shown again.
+#[derive(Serialize, ToSchema)]
+struct LadderDocument {
+    /// The margin, to which scores are rounded; `null` for the standard error of the difference, where scores are rounded to
+    /// one n-th, n the number of items of the eval set.
+    step: Option<f64>,
+}
+
+impl From<Ladder> for LadderDocument {
+    fn from(ladder: Ladder) -> Self {
+        let step = match ladder {
+            Ladder::Auto => None,
+            Ladder::Step { step } => Some(step),
+        };
+        Self { step }
+    }
 }
 
 impl From<Challenge> for ChallengeDocument {
@@ -83,11 +108,13 @@ impl From<Round> for RoundDocument {
             opens: round.opens.to_string(),
             closes: round.closes.map(|closes| closes.to_string()),
             dataset: round.dataset.map(|digest| digest.to_string()),
+            has_final: round.final_dataset.is_some(),
             daily_limit: round.daily_limit,
             total_limit: round.total_limit,
             division: round.division,
             artifacts_are_public: round.artifacts == Visibility::Public,
             feedback: round.feedback.map(Level::from),
+            ladder: round.ladder.map(LadderDocument::from),
             message_before: round.messages.before,
             message_open: round.messages.open,
             message_after: round.messages.after,

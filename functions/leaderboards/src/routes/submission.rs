@@ -42,7 +42,8 @@ struct OneSubmission {
     metrics: serde_json::Map<String, Value>,
     /// How much of it is shown.
     feedback: Level,
-    /// The names of the metrics that are not shown; `*` stands for each concept, task or market.
+    /// The names of the metrics that are not shown; `*` stands for each concept, task or market. `score` where the score is what the
+    /// round's Ladder has released.
     withheld: Vec<String>,
     /// When they will be: the closing of the last round that uses the same data. `null` without such a closing.
     #[schema(format = DateTime)]
@@ -180,9 +181,16 @@ pub(super) async fn one(
     };
     let line = comparison.as_ref().and_then(|comparison| comparison.line(&entry));
     let whole_at = shown.whole_at.filter(|_| shown.level < Feedback::Full);
+    let line = Line::from(&entry);
+    let line = match receipt {
+        Some(receipt) => line.shown(receipt, shown.level),
+        None => line,
+    };
+    let mut withheld = verdict.map_or(Vec::new(), |verdict| verdict.withheld(shown.level, hosted));
+    withheld.extend(line.is_released.then(|| "score".to_owned()));
     let document = OneSubmission {
         benchmark,
-        line: Line::from(&entry),
+        line,
         finished_at: receipt.map(|receipt| receipt.finished_at.to_string()),
         dataset: digest(|verdict| verdict.dataset),
         artifact: digest(|verdict| verdict.artifact),
@@ -192,7 +200,7 @@ pub(super) async fn one(
             verdict.shown(shown.level, hosted).metrics.into_iter().collect()
         }),
         feedback: shown.level.into(),
-        withheld: verdict.map_or(Vec::new(), |verdict| verdict.withheld(shown.level, hosted)),
+        withheld,
         whole_at: whole_at.map(|at| at.to_string()),
         private,
     };
@@ -231,7 +239,7 @@ pub(super) async fn figures(
         Some(receipt) => {
             let shown = catalogue::shown(&app, &caller, &receipt).await?;
             let hosted = catalogue::benchmark(&benchmark)?;
-            let verdict = receipt.verdict.shown(shown.level, hosted);
+            let verdict = receipt.shown(shown.level, hosted).verdict;
             dataperf::figures::Figures::of(&verdict, hosted.metrics)
         }
         None => dataperf::figures::Figures::default(),

@@ -14,6 +14,7 @@ mod problems;
 mod scoring;
 mod selection;
 mod source;
+mod split;
 mod yaml;
 
 use std::fs;
@@ -23,6 +24,7 @@ use crate::own_data::table::{FEATURES, ID, LABEL, examples_file, features_file};
 use crate::own_data::{EVAL, PUBLIC_EVAL, ScoreMetric, Scoring};
 
 pub use init::{TASKS, init, schema};
+pub use split::{Half, split};
 
 use self::document::{Common, FILE, Members, Reader};
 use self::examples::ExpectedColumns;

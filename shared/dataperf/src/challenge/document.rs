@@ -74,6 +74,7 @@ impl Reader {
                 self.wrong("unknown_benchmark", &at, message);
             }
             let mut challenge = self.benchmark(benchmark, &at, feedback);
+            self.ladders(&challenge, descriptor, &at);
             if let Some(fixed) = descriptor.and_then(|descriptor| descriptor.fixed) {
                 self.fixed(benchmark, &fixed, &at);
                 challenge.ranking = fixed.ranking;
@@ -132,6 +133,8 @@ impl Reader {
             rounds.extend(self.round(round, &at).map(|round| (at, round)));
         }
         self.rounds_fit(&rounds);
+        self.ladders_fit(&challenge, &rounds);
+        self.finals_fit(&rounds);
         challenge.rounds = rounds.into_iter().map(|(_, round)| round).collect();
         challenge
     }
@@ -183,11 +186,13 @@ impl Reader {
             "opens",
             "closes",
             "dataset",
+            "final",
             "daily_limit",
             "total_limit",
             "division",
             "artifacts",
             "feedback",
+            "ladder",
             "baselines",
             "messages",
         ];
@@ -231,6 +236,7 @@ impl Reader {
             opens: opens.unwrap_or(Timestamp::from_unix_millis(0)),
             closes,
             dataset: self.parsed::<Digest>(object, at, "dataset"),
+            final_dataset: self.parsed::<Digest>(object, at, "final"),
             daily_limit,
             total_limit,
             division,
@@ -238,6 +244,7 @@ impl Reader {
                 .choice::<Visibility>(object, at, "artifacts", "`private` or `public`")
                 .unwrap_or_default(),
             feedback: self.feedback(object, at),
+            ladder: self.ladder(object, at),
             baselines: self.names(object, at, "baselines", Self::submitter),
             messages,
             evaluations: BTreeMap::new(), // the data set's to say

@@ -6,6 +6,7 @@ mod beside;
 mod document;
 mod evaluations;
 mod fields;
+mod release;
 mod terms;
 
 use std::collections::BTreeMap;
@@ -13,8 +14,9 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::board::POST_ROUND;
+use crate::board::{FINAL_ROUND, POST_ROUND};
 use crate::feedback::{Feedback, Shown};
+use crate::ladder::Ladder;
 use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got};
 use crate::ports::leaderboard::Board;
@@ -56,7 +58,7 @@ pub struct Messages {
 }
 
 /// A round: some leaderboards of a benchmark for some time.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Round {
     /// Its id, such as `2026-spring`.
     pub id: String,
@@ -71,6 +73,9 @@ pub struct Round {
     /// The data set it is scored with, whatever is in force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dataset: Option<Digest>,
+    /// The data set that what stands on its boards is scored with once it has closed. No upload sees it.
+    #[serde(default, rename = "final", skip_serializing_if = "Option::is_none")]
+    pub final_dataset: Option<Digest>,
     /// How many submissions of a submitter count in a day (UTC), on the leaderboards together that share their evaluation data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub daily_limit: Option<u64>,
@@ -86,6 +91,9 @@ pub struct Round {
     /// How much submitters and the public see until it closes, when not what the leaderboard's setting says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<Feedback>,
+    /// How scores are released until it closes, where they are not shown as they are. Nothing but these is shown then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ladder: Option<Ladder>,
     /// Submitters whose submissions are baselines and not limited, beside those called [`BASELINE_PREFIX`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub baselines: Vec<String>,
@@ -136,7 +144,7 @@ pub struct BoardRules {
 }
 
 /// What a challenge says of one benchmark: `BENCHMARK/challenge.json` in the datasets bucket.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Challenge {
     /// The version of this document's form.
     pub schema: u32,
@@ -245,14 +253,14 @@ impl Challenge {
     }
 
     /// What may not be meant, by its place in the document under the benchmark: leaderboards that are scored with the same
-    /// evaluation data as those of a limited round, and are not in it.
+    /// evaluation data as those of a round that is limited or has a Ladder, and are not in it.
     pub fn warnings(&self) -> Vec<Reason> {
         let mut warnings = Vec::new();
         for (idx, round) in self
             .rounds
             .iter()
             .enumerate()
-            .filter(|(_, round)| round.is_limited())
+            .filter(|(_, round)| round.is_limited() || round.ladder.is_some())
         {
             for left_out in round.evaluations.keys().filter(|board| !round.has(board)) {
                 let limited: Vec<String> = round
@@ -264,8 +272,8 @@ impl Challenge {
                     continue;
                 }
                 let message = format!(
-                    "{} is scored with the same evaluation data as {} and is not in the round: scores there don't count against \
-                     its limits, and tell as much. Add it to the round",
+                    "{} is scored with the same evaluation data as {} and is not in the round: scores there neither count against \
+                     its limits nor go by its Ladder, and tell as much. Add it to the round",
                     quote(left_out),
                     limited.join(", ")
                 );
@@ -292,9 +300,12 @@ impl Challenge {
         Ok(json.into())
     }
 
-    /// A round by its id, or by the id of the board that its closing leaves.
+    /// A round by its id, or by the id of a board that its closing leaves.
     pub fn round(&self, id: &str) -> Option<&Round> {
-        let id = id.strip_suffix(POST_ROUND).unwrap_or(id);
+        let id = id
+            .strip_suffix(POST_ROUND)
+            .or_else(|| id.strip_suffix(FINAL_ROUND))
+            .unwrap_or(id);
         self.rounds.iter().find(|round| round.id == id)
     }
 
@@ -318,6 +329,7 @@ impl Challenge {
             };
         };
         let level = round.feedback.unwrap_or(level);
+        let level = round.ladder.map_or(level, |_| Feedback::Score);
         let shares = |other: &&Round| {
             other.id == round.id
                 || other.may_use(dataset)

@@ -1,6 +1,7 @@
 //! Under which terms an upload is judged: its round, and what follows from it.
 
 use super::{BASELINE_PREFIX, Challenge, Ranking, Round};
+use crate::ladder::Ladder;
 use crate::ports::leaderboard::{Board, OPEN_ROUND, POST_ROUND, Usage};
 use crate::rejection::{Reason, quote};
 use crate::{Digest, Timestamp};
@@ -49,6 +50,8 @@ pub struct Terms {
     pub limits: Option<Limits>,
     /// What counts against the limits together; `None` where the leaderboard counts alone.
     pub together: Option<Together>,
+    /// How its score is released as long as not everything is shown, where it is not shown as it is.
+    pub ladder: Option<Ladder>,
     /// Why it can't be judged at all: the round is not open yet.
     pub refusal: Option<Reason>,
     /// When the round closes, if it does.
@@ -65,6 +68,7 @@ impl Terms {
             is_baseline: submitter.starts_with(BASELINE_PREFIX),
             limits: None,
             together: None,
+            ladder: None,
             refusal: None,
             closes: None,
         }
@@ -111,6 +115,7 @@ impl Terms {
             // What is only called a baseline is limited as everybody: a participant can't gain by the name.
             limits: (!is_listed).then_some(limits),
             together: together(round, leaderboard),
+            ladder: round.ladder,
             closes: round.closes,
             ..self
         }

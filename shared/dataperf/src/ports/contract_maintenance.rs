@@ -107,6 +107,7 @@ impl<'a, T: Maintenance> Story<'a, T> {
             received_at: upload.received_at,
             finished_at: Timestamp::from_unix_millis(at + 1),
             feedback: None,
+            ladder: None,
             verdict: self.verdict(score),
         })
     }
@@ -191,7 +192,8 @@ pub async fn maintenance(table: &impl Maintenance, benchmark: &str) -> Outcome {
     for ranking in [Ranking::Best, Ranking::Latest, Ranking::All] {
         rescoring(table, benchmark, ranking).await?;
     }
-    super::contract_datasets::datasets(table, benchmark).await
+    super::contract_datasets::datasets(table, benchmark).await?;
+    super::contract_ladder::ladders(table, benchmark).await
 }
 
 async fn rankings(table: &impl Maintenance, benchmark: &str) -> Outcome {

@@ -6,10 +6,11 @@ use super::PortError;
 use crate::Timestamp;
 use crate::challenge::{OverLimit, Terms};
 use crate::descriptor::Descriptor;
+use crate::ladder::Rung;
 use crate::upload::SubmissionId;
 use crate::verdict::Receipt;
 
-pub use crate::board::{Board, OPEN_ROUND, POST_ROUND, Usage};
+pub use crate::board::{Board, FINAL_ROUND, OPEN_ROUND, POST_ROUND, Usage};
 pub use crate::ranking::{Ranked, is_of_other_dataset, rank_key_of, standing, with_shared_ranks};
 pub use crate::submission::{Entry, Received, Submission};
 
@@ -33,6 +34,8 @@ pub enum Recorded {
     Before(Receipt),
     /// Nothing was recorded: this score would be one too many.
     OverLimit(OverLimit),
+    /// Nothing was recorded: the submitter's [`Rung`] has changed since the receipt's `ladder` was worked out.
+    LadderMoved,
 }
 
 /// What came of [`Leaderboards::reopen`].
@@ -66,7 +69,8 @@ pub trait Leaderboards: Send + Sync {
 
     /// Records how a received submission ended, once: the submission, its submitter's history and count, the series
     /// and, when it is to stand on it, the board change together or not at all. `hosted` describes the submission's benchmark. What
-    /// counts is counted unless it was [before](Self::reserve), and what does not count is counted no longer.
+    /// counts is counted unless it was [before](Self::reserve), and what does not count is counted no longer. Where the receipt has a
+    /// `ladder`, it is recorded only after the rung that this names, which becomes another one if it has climbed.
     ///
     /// # Errors
     /// [`PortError`], also when the submission was never received.
@@ -76,6 +80,12 @@ pub trait Leaderboards: Send + Sync {
         hosted: &Descriptor,
         terms: &Terms,
     ) -> Result<Recorded, PortError>;
+
+    /// How far a submitter has come on a board whose scores the Ladder releases.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    async fn rung(&self, board: &Board, submitter: &str) -> Result<Rung, PortError>;
 
     /// What counts against a submitter's limits, what is being evaluated included, on a board, or on what it is [counted](Terms::counter) with, for uploads of the
     /// day of `at`.

@@ -6,8 +6,9 @@ use super::PortError;
 use super::leaderboard::{Board, Leaderboards, Submission};
 use crate::Timestamp;
 use crate::descriptor::Descriptor;
+use crate::submission::Entry;
 use crate::upload::SubmissionId;
-use crate::verdict::{Ending, Receipt};
+use crate::verdict::{Ending, Receipt, Verdict};
 
 pub use crate::board::{Order, Ranking};
 
@@ -54,6 +55,43 @@ pub struct Revision {
     pub after: Option<f64>,
 }
 
+/// A submission that was scored with the final data set of its round.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finalized {
+    /// The final board.
+    pub board: Board,
+    /// The score on the public board, and that on the final one.
+    pub revision: Revision,
+    /// The verdict with the final data set, whole.
+    pub verdict: Verdict,
+}
+
+impl Finalized {
+    /// The line of the final board; `None` where it is against the rules of the final data set.
+    pub fn entry(&self) -> Option<Entry> {
+        let Revision {
+            id,
+            submitter,
+            received_at,
+            is_baseline,
+            ..
+        } = self.revision.clone();
+        let score = self.verdict.score?;
+        Some(Entry {
+            id,
+            board: self.board.clone(),
+            submitter,
+            received_at,
+            is_baseline,
+            withdrawn_at: None,
+            ending: Some(self.verdict.status),
+            score: Some(score),
+            climb: None,
+            dataset: self.verdict.dataset,
+        })
+    }
+}
+
 /// What came of [`Maintenance::revise`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Revised {
@@ -61,13 +99,16 @@ pub enum Revised {
     Recorded,
     /// This pass has revised it before, with this receipt, or it was withdrawn meanwhile.
     Settled(Receipt),
+    /// Nothing was recorded: the submitter's rung has changed since the receipt's `ladder` was worked out.
+    LadderMoved,
 }
 
 /// An organizer's operations on the table.
 #[async_trait]
 pub trait Maintenance: Leaderboards {
     /// Takes a scored submission off its board and out of its series; its receipt and its line of history stay. The
-    /// submitter's next best takes its place. It goes on counting against the limits.
+    /// submitter's next best takes its place. It goes on counting against the limits. Where it was the last that the Ladder
+    /// released, the next best is that.
     ///
     /// # Errors
     /// [`PortError`].
@@ -110,6 +151,32 @@ pub trait Maintenance: Leaderboards {
         run: &str,
     ) -> Result<Revised, PortError>;
 
+    /// Shows a submission's own score where the Ladder has shown another: submission, history, series and board change together or
+    /// not at all. Its receipt then, when there was something to be done. What was withdrawn stays as it is.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    async fn lift(
+        &self,
+        benchmark: &str,
+        id: &SubmissionId,
+        hosted: &Descriptor,
+        ranking: Ranking,
+    ) -> Result<Option<Receipt>, PortError>;
+
+    /// Puts what stands on a board of a closed round on the board of its final data set, with the score of that one, and notes it in a run on the
+    /// final board: what a run notes, the row, the series and the list of boards change together. Done twice it changes nothing.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    async fn finalize(
+        &self,
+        last: &Finalized,
+        hosted: &Descriptor,
+        ranking: Ranking,
+        run: &str,
+    ) -> Result<(), PortError>;
+
     /// What a pass did to one submission, if it has come to it.
     ///
     /// # Errors
@@ -136,7 +203,10 @@ impl Revision {
             submitter: submission.submitter.clone(),
             received_at: submission.received_at,
             is_baseline: submission.is_baseline,
-            before: submission.entry().score,
+            before: submission
+                .receipt
+                .as_ref()
+                .and_then(|receipt| receipt.verdict.score),
             ending: receipt.verdict.status,
             after: receipt.verdict.score,
         }

@@ -7,12 +7,13 @@ use super::leaderboard::{
     Board, Entry, Known, Leaderboards, Ranked, Received, Recorded, Reopened, Submission, Usage, rank_key_of,
     standing, with_shared_ranks,
 };
-use super::maintenance::{Maintenance, Order, Revised, Revision, Run, Withdrawn};
+use super::maintenance::{Finalized, Maintenance, Order, Revised, Revision, Run, Withdrawn};
 use super::memory::lock;
 use super::{PortError, async_trait};
 use crate::Timestamp;
 use crate::challenge::{OverLimit, Ranking, Terms};
 use crate::descriptor::Descriptor;
+use crate::ladder::{Climb, LastReleased, Rung};
 use crate::rank::RankKey;
 use crate::upload::SubmissionId;
 use crate::verdict::{Ending, Receipt};
@@ -33,6 +34,8 @@ struct Table {
     counted: BTreeMap<(Board, String), Vec<String>>,
     /// Where submissions were counted before they were evaluated.
     reserved: BTreeMap<(String, SubmissionId), Board>,
+    /// By board and submitter: what the Ladder has released.
+    rungs: BTreeMap<(Board, String), Rung>,
     runs: BTreeMap<Board, Run>,
     revisions: BTreeMap<(Board, String), Vec<Revision>>,
 }
@@ -66,6 +69,41 @@ impl Table {
             days.push(at.day());
         } else if let Some(one) = days.iter().position(|day| *day == at.day()) {
             days.remove(one);
+        }
+    }
+
+    /// Whether a receipt's `ladder` was worked out after the rung that there is.
+    fn is_of_rung(&self, receipt: &Receipt) -> bool {
+        let rung = self.rungs.get(&(receipt.board(), receipt.submitter.clone()));
+        let n_changes = rung.map_or(0, |rung| rung.n_changes);
+        let ladder = receipt.ladder.as_ref().filter(|released| !released.is_lifted);
+        ladder.is_none_or(|released| released.rung == n_changes)
+    }
+
+    /// Moves the rung on to a receipt that has climbed.
+    fn climb(&mut self, receipt: &Receipt) {
+        if let (Some(Climb::Climbed), Some(score)) = (receipt.climb(), receipt.public_score()) {
+            let of = (receipt.board(), receipt.submitter.clone());
+            let rung = self.rungs.entry(of).or_default();
+            rung.n_changes += 1;
+            rung.last = Some(LastReleased {
+                score,
+                submission: receipt.submission.clone(),
+                dataset: receipt.verdict.dataset,
+            });
+        }
+    }
+
+    /// Moves the rung back, if it is that of a submission which has left the board.
+    fn step_down(&mut self, left: &Entry, order: Order) {
+        let lines = self.entries(&left.board.benchmark);
+        let of = (left.board.clone(), left.submitter.clone());
+        if let Some(rung) = self.rungs.get_mut(&of)
+            && let Some(last) = rung.last.as_ref().filter(|last| last.submission == left.id)
+        {
+            let lines = lines.iter().filter(|line| line.submitter == left.submitter);
+            rung.last = LastReleased::of_lines(lines, &left.board, last.dataset, order.direction);
+            rung.n_changes += 1;
         }
     }
 
@@ -168,6 +206,9 @@ impl Leaderboards for MemoryLeaderboards {
         if let Some(ended) = &submission.receipt {
             return Ok(Recorded::Before(ended.clone()));
         }
+        if !table.is_of_rung(receipt) {
+            return Ok(Recorded::LadderMoved);
+        }
         let mut submission = submission.clone();
         submission.receipt = Some(receipt.clone());
         submission.board.round.clone_from(&receipt.round);
@@ -192,12 +233,18 @@ impl Leaderboards for MemoryLeaderboards {
         }
         table.reserved.remove(&key);
         table.submissions.insert(key, submission);
+        table.climb(receipt);
         if is_scored {
             table.boards.insert(entry.board.clone());
             let (direction, ranking) = (hosted.direction, terms.ranking);
             table.rank(&entry, Order { direction, ranking });
         }
         Ok(Recorded::Now)
+    }
+
+    async fn rung(&self, board: &Board, submitter: &str) -> Result<Rung, PortError> {
+        let of = (board.clone(), submitter.to_owned());
+        Ok(lock(&self.table).rungs.get(&of).cloned().unwrap_or_default())
     }
 
     async fn usage(&self, board: &Board, submitter: &str, at: Timestamp) -> Result<Usage, PortError> {
@@ -227,7 +274,14 @@ impl Leaderboards for MemoryLeaderboards {
     }
 
     async fn series(&self, board: &Board) -> Result<Vec<Entry>, PortError> {
-        let mut entries = lock(&self.table).entries(&board.benchmark);
+        let table = lock(&self.table);
+        if board.is_final() {
+            let rows = table.rows.iter().filter(|((of, _, _), _)| of == board);
+            let mut entries: Vec<Entry> = rows.map(|(_, (_, entry))| entry.clone()).collect();
+            entries.sort_by(|a, b| a.time_order().cmp(&b.time_order()));
+            return Ok(entries);
+        }
+        let mut entries = table.entries(&board.benchmark);
         entries.retain(|entry| entry.board == *board && entry.is_on_board());
         Ok(entries)
     }
@@ -288,6 +342,11 @@ impl Maintenance for MemoryLeaderboards {
         submission.withdrawn_at = Some(at);
         let submission = submission.clone();
         table.rank(&submission.entry(), order);
+        table.step_down(&submission.entry(), order);
+        let last = submission.board.of_final();
+        table
+            .rows
+            .retain(|(of, _, _), (_, entry)| *of != last || entry.id != submission.id);
         Ok(Withdrawn::Now(submission))
     }
 
@@ -335,6 +394,10 @@ impl Maintenance for MemoryLeaderboards {
         else {
             return Err(never_received(&receipt.submission));
         };
+        let is_anew = receipt.ladder != old.ladder;
+        if is_anew && !table.is_of_rung(receipt) {
+            return Ok(Revised::LadderMoved);
+        }
         let of_run = (known.board.clone(), run.to_owned());
         let done = table.revisions.entry(of_run).or_default();
         if known.withdrawn_at.is_some() || done.iter().any(|done| done.id == known.id) {
@@ -349,7 +412,66 @@ impl Maintenance for MemoryLeaderboards {
         table.submissions.insert(key, revised);
         let direction = hosted.direction;
         table.rank(&entry, Order { direction, ranking });
+        if is_anew && receipt.climb().is_some() {
+            table.climb(receipt);
+        } else if !entry.is_on_board() {
+            table.step_down(&entry, Order { direction, ranking });
+        }
         Ok(Revised::Recorded)
+    }
+
+    async fn lift(
+        &self,
+        benchmark: &str,
+        id: &SubmissionId,
+        hosted: &Descriptor,
+        ranking: Ranking,
+    ) -> Result<Option<Receipt>, PortError> {
+        let mut table = lock(&self.table);
+        let key = (benchmark.to_owned(), id.clone());
+        let known = table.submissions.get_mut(&key);
+        let Some(submission) = known.filter(|known| known.withdrawn_at.is_none()) else {
+            return Ok(None);
+        };
+        let Some(released) = submission
+            .receipt
+            .as_mut()
+            .and_then(|receipt| receipt.ladder.as_mut())
+        else {
+            return Ok(None);
+        };
+        if released.is_lifted {
+            return Ok(None);
+        }
+        released.is_lifted = true;
+        let submission = submission.clone();
+        let direction = hosted.direction;
+        table.rank(&submission.entry(), Order { direction, ranking });
+        Ok(submission.receipt)
+    }
+
+    async fn finalize(
+        &self,
+        last: &Finalized,
+        hosted: &Descriptor,
+        ranking: Ranking,
+        run: &str,
+    ) -> Result<(), PortError> {
+        let mut table = lock(&self.table);
+        let of_run = (last.board.clone(), run.to_owned());
+        let done = table.revisions.entry(of_run).or_default();
+        if !done.iter().any(|done| done.id == last.revision.id) {
+            done.push(last.revision.clone());
+        }
+        if let Some(entry) = last.entry()
+            && let Some(rank) = rank_key_of(&entry, hosted.direction)
+        {
+            let own = (ranking == Ranking::All).then(|| entry.id.clone());
+            let row = (entry.board.clone(), entry.submitter.clone(), own);
+            table.boards.insert(entry.board.clone());
+            table.rows.insert(row, (rank, entry));
+        }
+        Ok(())
     }
 
     async fn revision(

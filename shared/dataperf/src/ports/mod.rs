@@ -6,6 +6,8 @@ pub mod contract;
 #[cfg(feature = "contract")]
 mod contract_datasets;
 #[cfg(feature = "contract")]
+mod contract_ladder;
+#[cfg(feature = "contract")]
 mod contract_limits;
 #[cfg(feature = "contract")]
 mod contract_maintenance;

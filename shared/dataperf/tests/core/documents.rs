@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use dataperf::challenge::Challenge;
 use dataperf::{Descriptor, Feedback, Reason, Rejection};
 use dataperf_benchmarks::speech_selection::SpeechSelection;
+use dataperf_benchmarks::vision_debugging::VisionDebugging;
 use dataperf_benchmarks::vision_selection::VisionSelection;
 use serde_json::{Value, json};
 
@@ -12,6 +13,7 @@ fn check(document: &Value) -> Result<BTreeMap<String, Challenge>, Rejection> {
     let hosted = [
         Descriptor::of::<SpeechSelection>(),
         Descriptor::of::<VisionSelection>(),
+        Descriptor::of::<VisionDebugging>(),
     ];
     dataperf::challenge::check(document, &hosted)
 }
@@ -154,4 +156,66 @@ fn any_json_is_an_answer() {
     ] {
         assert!(check(&document).is_err(), "{document}");
     }
+}
+
+#[test]
+fn a_ladder_is_a_step_or_none_and_shows_nothing_else() {
+    let with = |ladder: &Value| {
+        let mut round = json!({ "id": "r", "opens": "2026-03-01T00:00:00Z" });
+        round["ladder"] = ladder.clone();
+        with_rounds(&json!([round]))
+    };
+    for ladder in [json!("auto"), json!({ "step": 0.01 }), json!({ "step": 0.5 })] {
+        let challenge = &check(&with(&ladder)).expect("a ladder")["speech-selection"];
+        let written = serde_json::to_value(challenge).expect("JSON");
+        assert_eq!(written["rounds"][0]["ladder"], ladder);
+        let read: Challenge = serde_json::from_value(written).expect("as written");
+        assert_eq!(&read, challenge);
+    }
+    let at = "/benchmarks/speech-selection/rounds/0/ladder".to_owned();
+    for ladder in [
+        json!("by hand"),
+        json!(0.01),
+        json!(null),
+        json!({ "step": 0 }),
+        json!({ "step": -0.1 }),
+        json!({ "step": "0.1" }),
+        json!({ "step": 0.6 }),
+        json!({ "step": 0.1, "more": 1 }),
+    ] {
+        assert_eq!(
+            codes(&with(&ladder)),
+            [("bad_ladder".to_owned(), at.clone())],
+            "{ladder}"
+        );
+    }
+    let shows = |of_round: Value, of_board: Value, of_benchmark: &str| {
+        let mut round = json!({ "id": "r", "opens": "2026-03-01T00:00:00Z", "ladder": "auto" });
+        if !of_round.is_null() {
+            round["feedback"] = of_round;
+        }
+        json!({ "schema": 1, "title": "t", "benchmarks": { "speech-selection": {
+            "feedback": of_benchmark, "leaderboards": { "en-25": of_board }, "rounds": [round] } } })
+    };
+    let full = json!({ "feedback": "full" });
+    for (document, key) in [
+        (shows(json!("full"), json!({}), "score"), "feedback"),
+        (shows(json!(null), full.clone(), "score"), "ladder"),
+        (shows(json!(null), json!({}), "metrics"), "ladder"),
+    ] {
+        let at = format!("/benchmarks/speech-selection/rounds/0/{key}");
+        assert_eq!(codes(&document), [("ladder_shows_more".to_owned(), at)]);
+    }
+    assert!(
+        check(&shows(json!("score"), full, "metrics")).is_ok(),
+        "the round decides"
+    );
+    let of = |benchmark: &str, ladder: Value| {
+        let round = json!({ "id": "r", "opens": "2026-03-01T00:00:00Z", "ladder": ladder });
+        json!({ "schema": 1, "title": "t", "benchmarks": { benchmark: { "rounds": [round] } } })
+    };
+    let curves = of("vision-debugging", json!("auto"));
+    let at = "/benchmarks/vision-debugging/rounds/0/ladder".to_owned();
+    assert_eq!(codes(&curves), [("ladder_without_error".to_owned(), at)]);
+    assert!(check(&of("vision-debugging", json!({ "step": 0.05 }))).is_ok());
 }

@@ -8,6 +8,7 @@ mod failure;
 mod feedback;
 mod figures;
 mod frozen;
+mod ladder;
 mod pipeline;
 mod reading;
 mod rounds;

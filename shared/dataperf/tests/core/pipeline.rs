@@ -9,6 +9,7 @@ use dataperf::artifact_judge::{ArtifactJudge, Evaluator};
 use dataperf::challenge::{Challenge, ChallengeError, OverLimit, Terms};
 use dataperf::dataset::DatasetError;
 use dataperf::evaluate::evaluate_to_compare;
+use dataperf::ladder::Rung;
 use dataperf::ports::bucket::{Bucket, Got, PutIfAbsent};
 use dataperf::ports::leaderboard::{
     Board, Entry, Known, Leaderboards, OPEN_ROUND, Ranked, Received, Recorded, Reopened, Submission, Usage,
@@ -100,6 +101,9 @@ impl<P: Leaderboards> Leaderboards for Fused<'_, P> {
         terms: &Terms,
     ) -> Result<Recorded, PortError> {
         self.call(self.port.record(receipt, hosted, terms)).await
+    }
+    async fn rung(&self, board: &Board, submitter: &str) -> Result<Rung, PortError> {
+        self.call(self.port.rung(board, submitter)).await
     }
     async fn usage(&self, board: &Board, submitter: &str, at: Timestamp) -> Result<Usage, PortError> {
         self.call(self.port.usage(board, submitter, at)).await

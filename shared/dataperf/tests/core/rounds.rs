@@ -74,6 +74,7 @@ async fn play(events: &[Event], order: Order) -> MemoryLeaderboards {
             received_at: upload.received_at,
             finished_at: upload.received_at,
             feedback: None,
+            ladder: None,
             verdict: Verdict::scored("b", "l", digest, digest, Scorecard { score, metrics }),
         };
         table.record(&receipt, &hosted, &terms).await.expect("ended");

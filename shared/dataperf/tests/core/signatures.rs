@@ -34,6 +34,7 @@ fn receipt() -> Receipt {
         received_at: at(1),
         finished_at: at(2),
         feedback: None,
+        ladder: None,
         verdict: Verdict::scored("speech-selection", "en-25", dataset, artifact, card),
         signature: None,
     }

@@ -18,10 +18,12 @@ mod compare;
 mod kernels;
 mod orders;
 mod percentiles;
+mod shake_up;
 
 pub use compare::{Compared, Entry, MAX_STEPS, compare};
 pub use orders::sure_orders;
 pub use percentiles::{quantile, rank_percentiles, score_interval};
+pub use shake_up::shake_up;
 
 /// The confidence of each side: both together have 95 %.
 pub const CONFIDENCE: f64 = 0.975;

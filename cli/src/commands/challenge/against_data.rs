@@ -1,0 +1,153 @@
+//! Holds a challenge against the published data sets.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use dataperf::challenge::{Challenge, Round, named_by_dataset};
+use dataperf::dataset::DatasetError;
+use dataperf::frozen::{FrozenError, Manifest};
+use dataperf::in_force::{InForce, published_manifest};
+use dataperf::{Descriptor, Digest, Reason, Reasons, pointer, quote};
+
+use crate::cloud::Cloud;
+use crate::in_force::Boards;
+use crate::registry::extension;
+
+/// Holds a challenge against the data sets it is scored with, and notes which evaluation data their leaderboards have.
+pub(super) struct AgainstData<'a> {
+    pub(super) cloud: &'a Cloud,
+    pub(super) descriptor: &'static Descriptor,
+    pub(super) challenge: &'a mut Challenge,
+}
+
+impl AgainstData<'_> {
+    pub(super) async fn reasons(self) -> Result<Reasons> {
+        let (cloud, descriptor) = (self.cloud, self.descriptor);
+        if let Some(extension) = extension(descriptor.id) {
+            let of_extension = async |pinned| usable(extension.evaluations(cloud.datasets(), pinned).await);
+            return self.held_against(of_extension).await;
+        }
+        self.held_against(async |pinned| evaluations(cloud, descriptor, pinned).await)
+            .await
+    }
+
+    /// Holds each round against the leaderboards of the data set that it pins, or of those in force.
+    async fn held_against(
+        self,
+        evaluations: impl AsyncFn(Option<Digest>) -> Result<Result<BTreeMap<String, String>, String>>,
+    ) -> Result<Reasons> {
+        let mut reasons = Reasons::default();
+        let at = pointer("/benchmarks", self.descriptor.id);
+        for (idx, round) in self.challenge.rounds.iter_mut().enumerate() {
+            let at = format!("{at}/rounds/{idx}");
+            match evaluations(round.dataset).await? {
+                Ok(evaluations) => {
+                    round.evaluations = evaluations;
+                    unknown_leaderboards(round, &at, &mut reasons);
+                }
+                Err(why) => {
+                    let at = pointer(&at, "dataset");
+                    reasons.add(Reason::new("unusable_dataset", at, why));
+                }
+            }
+            if let Some(last) = round.final_dataset {
+                let at = pointer(&at, "final");
+                match evaluations(Some(last)).await? {
+                    Ok(boards) => lacking_leaderboards(round, &boards, &at, &mut reasons),
+                    Err(why) => reasons.add(Reason::new("unusable_dataset", &at, why)),
+                }
+                let in_force = InForce::read(&self.cloud.datasets(), self.descriptor.id).await?;
+                if in_force.datasets().contains(&last) {
+                    let message = "this data set is in force, and a `final` one is seen by no upload: publish another one with \
+                                   `dataperf dataset publish --stage`";
+                    reasons.add(Reason::new("final_in_use", at, message));
+                }
+            }
+        }
+        Ok(reasons)
+    }
+}
+
+/// Every board of a round has a final score.
+fn lacking_leaderboards(round: &Round, boards: &BTreeMap<String, String>, at: &str, reasons: &mut Reasons) {
+    let of_round = round.evaluations.keys().filter(|board| round.has(board));
+    let lacking: Vec<&str> = of_round
+        .filter(|board| !boards.contains_key(*board))
+        .map(String::as_str)
+        .collect();
+    if !lacking.is_empty() {
+        let message = format!(
+            "the data set has no leaderboard `{}`, which the round has: import it with the same leaderboards",
+            lacking.join("`, `")
+        );
+        reasons.add(Reason::new("unknown_leaderboard", at, message));
+    }
+}
+
+fn unknown_leaderboards(round: &Round, at: &str, reasons: &mut Reasons) {
+    for (idx, name) in round.leaderboards.iter().enumerate() {
+        if round.evaluations.contains_key(name) {
+            continue;
+        }
+        let names: Vec<&str> = round.evaluations.keys().map(String::as_str).collect();
+        let which = if round.dataset.is_some() {
+            "the data set has"
+        } else {
+            "the data sets in force have"
+        };
+        let message = format!(
+            "{which} no leaderboard {}, but `{}`",
+            quote(name),
+            names.join("`, `")
+        );
+        reasons.add(Reason::new(
+            "unknown_leaderboard",
+            format!("{at}/leaderboards/{idx}"),
+            message,
+        ));
+    }
+}
+
+/// The leaderboards of a data set, or of all in force, each with its evaluation data, or why they can't be used.
+async fn evaluations(
+    cloud: &Cloud,
+    descriptor: &Descriptor,
+    pinned: Option<Digest>,
+) -> Result<Result<BTreeMap<String, String>, String>> {
+    let datasets = cloud.datasets();
+    let evaluations = async {
+        let named = |manifest: &Manifest, dataset| {
+            Ok::<_, DatasetError>(named_by_dataset((descriptor.evaluations)(manifest)?, dataset))
+        };
+        if let Some(pinned) = pinned {
+            return named(
+                &published_manifest(&datasets, descriptor.id, pinned).await?,
+                pinned,
+            );
+        }
+        let in_force = Boards::of(&datasets, descriptor).await?;
+        let mut evaluations = BTreeMap::new();
+        for (dataset, manifest) in &in_force.manifests {
+            let mut of_dataset = named(manifest, *dataset)?;
+            of_dataset.retain(|board, _| {
+                let board = in_force.boards.get(board);
+                board.is_some_and(|board| board.dataset == *dataset)
+            });
+            evaluations.extend(of_dataset);
+        }
+        Ok(evaluations)
+    };
+    usable(evaluations.await)
+}
+
+/// What a data set has, or why it can't be used.
+fn usable<T>(found: Result<T, DatasetError>) -> Result<Result<T, String>> {
+    match found {
+        Ok(found) => Ok(Ok(found)),
+        Err(DatasetError::Frozen(FrozenError::Missing { .. })) => Ok(Err(
+            "it is not published: upload it with `dataperf dataset publish --stage`".into(),
+        )),
+        Err(DatasetError::Frozen(error)) => Ok(Err(error.to_string())),
+        Err(DatasetError::Port(error)) => Err(error.into()),
+    }
+}

@@ -1,0 +1,86 @@
+//! `dataperf dataset split`: a public and a final data set of one.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use dataperf_benchmarks::own_data::{self, Half, TASKS};
+use serde_json::json;
+
+use super::open;
+use crate::Done;
+use crate::output::{Format, align_right, print_json, table};
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  dataperf dataset split frozen/ --public public/ --final final/\n  dataperf dataset publish public/ --local\n  \
+    dataperf dataset publish final/ --stage --local\n\nBoth have everything but the hidden eval set, of which no item is in both. \
+    Items are parted within each class and group; where the eval set has clusters, each is in one part as a whole. Name the second one \
+    as `final` of a round: what stands on its boards is scored with it once the round has closed. For data sets of own data; of other \
+    benchmarks import two of the source's splits."
+)]
+pub(crate) struct SplitArgs {
+    /// The frozen data set's directory
+    directory: PathBuf,
+    /// Where to put the part that uploads are scored with: a directory that is not there yet, or empty
+    #[arg(long, value_name = "DIR")]
+    public: PathBuf,
+    /// Where to put the part that is scored with in the end
+    #[arg(long = "final", value_name = "DIR")]
+    last: PathBuf,
+    /// The public part's share of the eval set
+    #[arg(long, default_value_t = 0.5)]
+    share: f64,
+}
+
+pub(super) fn run(args: &SplitArgs, format: Format) -> Result<Done> {
+    let mut problems = Vec::new();
+    if !(args.share > 0.0 && args.share < 1.0) {
+        problems.push(format!(
+            "--share {} is no share: give one between 0 and 1",
+            args.share
+        ));
+    }
+    if args.public == args.last {
+        problems.push("--public and --final are one directory: give two".to_owned());
+    }
+    let manifest = open(&args.directory)?.manifest;
+    if !TASKS.contains(&manifest.benchmark.as_str()) {
+        problems.push(format!(
+            "`{}` is a data set of {}, and only those of own data are split ({}): import two of the source's splits",
+            args.directory.display(),
+            manifest.benchmark,
+            TASKS.join(", ")
+        ));
+    }
+    if !problems.is_empty() {
+        bail!("{}", problems.join("\n"));
+    }
+    let outs = [args.public.as_path(), args.last.as_path()];
+    let [public, last] = own_data::split(&args.directory, &manifest, outs, args.share)?;
+    let parts = [("public", &args.public, &public), ("final", &args.last, &last)];
+    match format {
+        Format::Json => {
+            let part = |(name, out, half): &(&str, &PathBuf, &Half)| {
+                json!({ "part": name, "directory": out, "dataset": half.dataset, "items": half.n_of_class,
+                        "clusters": half.n_clusters })
+            };
+            print_json(&parts.iter().map(part).collect::<Vec<_>>())?;
+        }
+        Format::Text => {
+            let mut shown = table(&["class", "public", "final"]);
+            for (class, n) in &public.n_of_class {
+                shown.add_row([class, &n.to_string(), &last.n_of_class[class].to_string()]);
+            }
+            if let (Some(one), Some(other)) = (public.n_clusters, last.n_clusters) {
+                shown.add_row(["(clusters)".to_owned(), one.to_string(), other.to_string()]);
+            }
+            (1..3).for_each(|column| align_right(&mut shown, column));
+            println!("{shown}");
+            for (name, out, half) in parts {
+                println!("{name}: `{}`, {}", out.display(), half.dataset);
+            }
+        }
+    }
+    Ok(Done::Fine)
+}

@@ -1,0 +1,117 @@
+//! What a document says of how scores are released, and with what they are scored in the end.
+
+use serde_json::Value;
+
+use super::fields::{Object, Reader};
+use super::{BoardRules, Challenge, Round};
+use crate::descriptor::Descriptor;
+use crate::feedback::Feedback;
+use crate::ladder::Ladder;
+use crate::rejection::{pointer, quote};
+
+const FORM: &str = "`ladder` is `auto`, or `step:` with a number above 0, such as `{step: 0.01}`; leave it out for scores as they are";
+
+impl Reader {
+    pub(super) fn ladder(&mut self, object: &Object, at: &str) -> Option<Ladder> {
+        let (value, at) = (object.get("ladder")?, pointer(at, "ladder"));
+        if value == "auto" {
+            return Some(Ladder::Auto);
+        }
+        let fields = value.as_object().filter(|fields| fields.len() == 1);
+        let step = fields
+            .and_then(|fields| fields.get("step"))
+            .and_then(Value::as_f64);
+        let step = step.filter(|step| step.is_finite() && *step > 0.0);
+        if step.is_none() {
+            self.wrong("bad_ladder", &at, FORM);
+        }
+        step.map(|step| Ladder::Step { step })
+    }
+
+    /// A round with a Ladder shows nothing else.
+    pub(super) fn ladders_fit(&mut self, challenge: &Challenge, rounds: &[(String, Round)]) {
+        for (at, round) in rounds.iter().filter(|(_, round)| round.ladder.is_some()) {
+            if let Some(feedback) = round.feedback.filter(|feedback| *feedback > Feedback::Score) {
+                let message = format!(
+                    "a round with a `ladder` shows released scores and nothing else: `feedback: {}` shows more. Leave one of them out",
+                    feedback.as_str()
+                );
+                self.wrong("ladder_shows_more", &pointer(at, "feedback"), message);
+                continue;
+            }
+            if round.feedback.is_some() {
+                continue;
+            }
+            let shows = |rules: &BoardRules| rules.feedback.unwrap_or(challenge.feedback);
+            let of_boards = challenge
+                .leaderboards
+                .iter()
+                .filter(|(board, _)| round.has(board));
+            let mut more = of_boards.filter(|(_, rules)| shows(rules) > Feedback::Score);
+            let by = match more.next() {
+                Some((board, _)) => format!("the leaderboard {}", quote(board)),
+                None if challenge.feedback > Feedback::Score => "the benchmark".to_owned(),
+                None => continue,
+            };
+            let message = format!(
+                "a round with a `ladder` shows released scores and nothing else, and {by} has another `feedback`: say `feedback: score` in \
+                 the round"
+            );
+            self.wrong("ladder_shows_more", &pointer(at, "ladder"), message);
+        }
+    }
+
+    /// A final data set is scored with after the close, and by no upload before it.
+    pub(super) fn finals_fit(&mut self, rounds: &[(String, Round)]) {
+        for (at, round) in rounds {
+            let Some(last) = round.final_dataset else { continue };
+            if round.closes.is_none() {
+                let message =
+                    "a `final` data set is scored with once the round has closed: say when it `closes`";
+                self.wrong("final_without_close", &pointer(at, "closes"), message);
+            }
+            let mut pins = rounds.iter().filter(|(_, other)| other.dataset == Some(last));
+            if let Some((_, other)) = pins.next() {
+                let message = format!(
+                    "the round {} scores uploads with this data set: a `final` one is seen by no upload",
+                    quote(&other.id)
+                );
+                self.wrong("final_in_use", &pointer(at, "final"), message);
+            }
+        }
+    }
+
+    /// What the benchmark has to have for the final data sets and the Ladders of its rounds.
+    pub(super) fn ladders(&mut self, challenge: &Challenge, hosted: Option<&Descriptor>, at: &str) {
+        let Some(hosted) = hosted else { return };
+        let [least, greatest] = hosted.score_range;
+        for (idx, round) in challenge.rounds.iter().enumerate() {
+            let at = format!("{at}/rounds/{idx}");
+            if round.final_dataset.is_some() && !hosted.has_hidden_data {
+                let message = "this benchmark has no hidden data: leave `final` out";
+                self.wrong("not_of_this_benchmark", &pointer(&at, "final"), message);
+            }
+            let at = pointer(&at, "ladder");
+            match round.ladder {
+                Some(_) if !hosted.has_hidden_data => {
+                    let message =
+                        "this benchmark has no hidden data that scores could tell of: leave `ladder` out";
+                    self.wrong("not_of_this_benchmark", &at, message);
+                }
+                Some(Ladder::Auto) if hosted.is_place_on_a_curve() => {
+                    let message = "`auto` needs the standard error of a score, which a place on a curve has none of: choose a step, such \
+                                   as `{step: 0.05}`";
+                    self.wrong("ladder_without_error", &at, message);
+                }
+                Some(Ladder::Step { step }) if step > (greatest - least) / 2.0 => {
+                    let message = format!(
+                        "a step of {step} is more than half of all scores there can be, which are from {least} to {greatest}: choose a \
+                         smaller one"
+                    );
+                    self.wrong("bad_ladder", &at, message);
+                }
+                None | Some(Ladder::Auto | Ladder::Step { .. }) => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! What is done once when a round has closed: submissions' own scores take the place of those that the Ladder has released, and what stands on a board is
+//! scored with the round's final data set, which no upload has seen.
+//!
+//! The caretaker asks the benchmark's function for it again and again, which has something to do until the run that notes it has come to its end. All of it may
+//! be broken off anywhere and done twice: a score depends on nothing but bytes, and is put where it was put before.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dataperf_numerics::ranks::shake_up;
+use serde::{Deserialize, Serialize};
+
+use crate::admission::Admission;
+use crate::artifact_judge::{Evaluator, evaluated};
+use crate::board::FINAL_ROUND;
+use crate::challenge::{Challenge, Round, Terms};
+use crate::descriptor::Descriptor;
+use crate::feedback::Feedback;
+use crate::ports::bucket::Bucket;
+use crate::ports::leaderboard::{Board, Ranked, Submission};
+use crate::ports::maintenance::{Finalized, Maintenance, Revision, Run};
+use crate::ports::signer::Signer;
+use crate::rank::Direction;
+use crate::receipts::write_receipt;
+use crate::upload::SubmissionId;
+use crate::workflow::WorkflowError;
+use crate::{Digest, Timestamp};
+
+/// So long after the close nothing is finished yet, so that what was uploaded before it can be recorded.
+pub const GRACE_MILLIS: i64 = 15 * 60 * 1000;
+/// No board has more rows.
+const ALL: usize = usize::MAX;
+
+/// What the caretaker asks for at its time.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FinishRequest {
+    /// The round to finish; every one that has closed and is not finished where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round: Option<String>,
+}
+
+impl Round {
+    /// Whether there is something to be done once it has closed, and that time has come.
+    pub fn is_due(&self, at: Timestamp) -> bool {
+        let has_work = self.final_dataset.is_some() || self.ladder.is_some();
+        let due = self
+            .closes
+            .map(|closes| closes.unix_millis().saturating_add(GRACE_MILLIS));
+        has_work && due.is_some_and(|due| due <= at.unix_millis())
+    }
+}
+
+impl Board {
+    /// The board on which what stands on this one stands with its score of the final data set.
+    #[must_use]
+    pub fn of_final(&self) -> Self {
+        Self {
+            round: format!("{}{FINAL_ROUND}", self.round),
+            ..self.clone()
+        }
+    }
+}
+
+/// How a final board differs from the public one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FinalReport {
+    /// When it was finished; `None` while it is not.
+    pub finished_at: Option<Timestamp>,
+    /// Submissions that have a rank on both boards.
+    pub n_ranked: usize,
+    /// Submissions that are against the rules of the final data set.
+    pub n_rejected: usize,
+    /// The mean distance of the two ranks of a submission, as a share of [`n_ranked`](Self::n_ranked); `None` below two.
+    pub shake_up: Option<f64>,
+    /// Of each of these submissions its rank among them on the public board and on the final one.
+    #[serde(skip)]
+    pub ranks: BTreeMap<SubmissionId, (usize, usize)>,
+}
+
+impl FinalReport {
+    /// What a run has found.
+    pub fn of(run: &Run, revisions: &[Revision], direction: Direction) -> Self {
+        let both = |revision: &Revision| Some((revision.before?, revision.after?));
+        let people = revisions.iter().filter(|revision| !revision.is_baseline);
+        let scored: Vec<(&Revision, (f64, f64))> = people
+            .filter_map(|revision| Some((revision, both(revision)?)))
+            .collect();
+        let rank = |of: fn(&(f64, f64)) -> f64, own: f64| {
+            let is_better = |other: f64| match direction {
+                Direction::HigherIsBetter => other > own,
+                Direction::LowerIsBetter => other < own,
+            };
+            1 + scored.iter().filter(|(_, scores)| is_better(of(scores))).count()
+        };
+        let ranks = scored.iter().map(|(revision, (before, after))| {
+            let ranks = (rank(|scores| scores.0, *before), rank(|scores| scores.1, *after));
+            (revision.id.clone(), ranks)
+        });
+        let ranks: BTreeMap<SubmissionId, (usize, usize)> = ranks.collect();
+        let (public, last): (Vec<usize>, Vec<usize>) = ranks.values().copied().unzip();
+        Self {
+            finished_at: run.ended_at,
+            n_ranked: ranks.len(),
+            n_rejected: revisions
+                .iter()
+                .filter(|revision| revision.after.is_none())
+                .count(),
+            shake_up: shake_up(&public, &last),
+            ranks,
+        }
+    }
+
+    /// Of a board of a round with a final data set; `None` where finishing has not begun.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn read(
+        table: &impl Maintenance,
+        board: &Board,
+        direction: Direction,
+    ) -> Result<Option<Self>, crate::ports::PortError> {
+        let last = board.of_final();
+        let Some(run) = table.run(&last).await? else {
+            return Ok(None);
+        };
+        let revisions = table.revisions(&last, &run.id).await?;
+        Ok(Some(Self::of(&run, &revisions, direction)))
+    }
+}
+
+/// What a call of [`Finish::run`] came to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Finished {
+    /// Submissions that show their own score from now on.
+    pub n_lifted: usize,
+    /// Submissions that were scored with the final data set.
+    pub n_scored: usize,
+    /// Whether nothing is left to be done.
+    pub is_complete: bool,
+}
+
+/// A board that is being finished, and what it is done with.
+pub struct Finish<'a> {
+    /// The board, of a round that has closed.
+    pub board: Board,
+    /// The challenge that is published.
+    pub challenge: &'a Challenge,
+    /// The submissions bucket of a name.
+    pub submissions: &'a dyn Fn(&str) -> Box<dyn Bucket>,
+    /// The table.
+    pub table: &'a dyn Maintenance,
+    /// The results bucket.
+    pub results: &'a dyn Bucket,
+    /// Who signs receipts.
+    pub signer: &'a dyn Signer,
+    /// The time.
+    pub now: &'a dyn Fn() -> Timestamp,
+    /// Whether there is time for another submission.
+    pub goes_on: &'a dyn Fn() -> bool,
+}
+
+impl Finish<'_> {
+    /// Does what there is time for.
+    ///
+    /// # Errors
+    /// [`WorkflowError`]; what was done stays done.
+    pub async fn run<E: Evaluator>(&self, evaluator: &E) -> Result<Finished, WorkflowError> {
+        let nothing = Finished::default();
+        let Some(round) = self.challenge.round(&self.board.round) else {
+            return Ok(nothing);
+        };
+        let last = self.board.of_final();
+        let known = self.table.run(&last).await?;
+        if known.is_some_and(|run| run.ended_at.is_some()) {
+            return Ok(Finished {
+                is_complete: true,
+                ..nothing
+            });
+        }
+        if round.id != self.board.round || !round.is_due((self.now)()) || self.has_unfinished().await? {
+            return Ok(nothing);
+        }
+        let run = self.table.begin_run(&last, (self.now)()).await?;
+        let hosted = evaluator.hosted();
+        let (n_lifted, all_lifted) = self.lift(round, hosted).await?;
+        let (mut n_scored, mut all_scored) = (0, true);
+        if let Some(dataset) = round.final_dataset {
+            // a board that has a Ladder is final once it shows submissions' own scores
+            (n_scored, all_scored) = if all_lifted {
+                self.score(dataset, &run, evaluator).await?
+            } else {
+                (0, false)
+            };
+        }
+        let is_complete = all_lifted && all_scored;
+        if is_complete {
+            self.table.end_run(&last, &run, (self.now)()).await?;
+        }
+        Ok(Finished {
+            n_lifted,
+            n_scored,
+            is_complete,
+        })
+    }
+
+    /// Whether something that was uploaded to the board is still being evaluated.
+    async fn has_unfinished(&self) -> Result<bool, WorkflowError> {
+        let unfinished = self.table.unfinished(&self.board.benchmark).await?;
+        Ok(unfinished.iter().any(|line| line.board == self.board))
+    }
+
+    /// Shows submissions' own scores, as far as they may be shown by now. How many, and whether that is all.
+    async fn lift(&self, round: &Round, hosted: &Descriptor) -> Result<(usize, bool), WorkflowError> {
+        let series = self.table.series(&self.board).await?;
+        let released: Vec<_> = series.iter().filter(|line| line.climb.is_some()).collect();
+        if round.ladder.is_none() || released.is_empty() {
+            return Ok((0, true));
+        }
+        let ranking = hosted.ranking(self.challenge.ranking(&self.board.leaderboard));
+        let mut n_lifted = 0;
+        for line in &released {
+            let now = (self.now)();
+            let level = self.challenge.shown(&self.board, line.dataset, now).level;
+            if level < Feedback::Full || !(self.goes_on)() {
+                return Ok((n_lifted, false));
+            }
+            // the receipt first: whoever finds the line lifted has nothing left to do
+            let benchmark = &self.board.benchmark;
+            let known = self.table.submission(benchmark, &line.id).await?;
+            if let Some(receipt) = known.and_then(|known| known.receipt) {
+                write_receipt(self.results, self.signer, &receipt, hosted, level, now).await?;
+            }
+            let lifted = self.table.lift(benchmark, &line.id, hosted, ranking).await?;
+            n_lifted += usize::from(lifted.is_some());
+        }
+        Ok((n_lifted, true))
+    }
+
+    /// Scores what stands on the board with the final data set. How many, and whether that is all.
+    async fn score<E: Evaluator>(
+        &self,
+        dataset: Digest,
+        run: &Run,
+        evaluator: &E,
+    ) -> Result<(usize, bool), WorkflowError> {
+        let last = self.board.of_final();
+        let done = self.table.revisions(&last, &run.id).await?;
+        let done: BTreeSet<SubmissionId> = done.into_iter().map(|done| done.id).collect();
+        let rows = self.table.top(&self.board, ALL).await?;
+        let mut n_scored = 0;
+        for row in rows.iter().filter(|row| !done.contains(&row.entry.id)) {
+            if !(self.goes_on)() {
+                return Ok((n_scored, false));
+            }
+            n_scored += usize::from(self.score_one(row, dataset, run, evaluator).await?);
+        }
+        Ok((n_scored, true))
+    }
+
+    async fn score_one<E: Evaluator>(
+        &self,
+        row: &Ranked,
+        dataset: Digest,
+        run: &Run,
+        evaluator: &E,
+    ) -> Result<bool, WorkflowError> {
+        let hosted = evaluator.hosted();
+        let known = self.table.submission(hosted.id, &row.entry.id).await?;
+        let known = known.filter(|known| known.withdrawn_at.is_none() && known.receipt.is_some());
+        let Some(known) = known else {
+            return Ok(false); // withdrawn since
+        };
+        let submission = Submission {
+            board: self.board.of_final(),
+            ..known
+        };
+        let terms = Terms {
+            dataset: Some(dataset),
+            ..Terms::outside_any_challenge(&submission.submitter)
+        };
+        let submissions = (self.submissions)(&submission.upload.bucket);
+        let free = Admission::free();
+        let verdict = evaluated(evaluator, &submission, &terms, &*submissions, &free).await?;
+        let last = Finalized {
+            revision: Revision {
+                id: row.entry.id.clone(),
+                submitter: row.entry.submitter.clone(),
+                received_at: row.entry.received_at,
+                is_baseline: row.entry.is_baseline,
+                before: row.entry.score,
+                ending: verdict.status,
+                after: verdict.score,
+            },
+            board: submission.board,
+            verdict,
+        };
+        let ranking = hosted.ranking(self.challenge.ranking(&self.board.leaderboard));
+        self.table.finalize(&last, hosted, ranking, &run.id).await?;
+        Ok(true)
+    }
+}

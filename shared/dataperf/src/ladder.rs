@@ -1,0 +1,284 @@
+//! The Ladder: what a round shows of scores so that many uploads can't learn the eval set by their scores.
+//!
+//! Of each submitter and board the score that was released last is remembered. An upload that is better by more than a margin is
+//! released, rounded; of every other the last released score is shown once more. The order is that in which the table records.
+//! The table keeps the state and changes it in the transaction that records a submission.
+//!
+//! # Source
+//! Blum, A. and Hardt, M. (2015), "The Ladder: a reliable leaderboard for machine learning competitions", ICML.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Digest;
+use crate::board::{Board, Ranking};
+use crate::descriptor::Descriptor;
+use crate::ports::PortError;
+use crate::ports::bucket::{Bucket, Got};
+use crate::rank::Direction;
+use crate::ranking::standing;
+use crate::replicates::Replicates;
+use crate::submission::Entry;
+use crate::upload::SubmissionId;
+use crate::verdict::Receipt;
+
+/// No object with replicates is larger: evidence has a limit of its own.
+const MAX_REPLICATES_BYTES: u64 = 80 << 20;
+
+/// How a round releases scores.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ladder {
+    /// Without a parameter: the margin is the standard error of the difference from the best one before, by the draws of the eval
+    /// set, and scores are rounded to 1/n, n the number of its items.
+    Auto,
+    /// A fixed margin, to which scores are rounded.
+    #[serde(untagged)]
+    Step {
+        /// The margin, in the unit of the score.
+        step: f64,
+    },
+}
+
+/// How far a submitter has come on a board.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Rung {
+    /// How often it has changed: what is recorded after it says this number.
+    pub n_changes: u64,
+    /// The score that was released last; `None` where there is none, or what had it was withdrawn.
+    pub last: Option<LastReleased>,
+}
+
+/// The score that was released last.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LastReleased {
+    /// The score, rounded.
+    pub score: f64,
+    /// Whose score it is.
+    pub submission: SubmissionId,
+    /// What it was scored with. On another data set the Ladder begins anew.
+    pub dataset: Option<Digest>,
+}
+
+impl LastReleased {
+    /// The best of a submitter's lines that have climbed on a board with a data set.
+    pub fn of_lines<'a>(
+        lines: impl IntoIterator<Item = &'a Entry>,
+        board: &Board,
+        dataset: Option<Digest>,
+        direction: Direction,
+    ) -> Option<Self> {
+        let climbed = lines
+            .into_iter()
+            .filter(|line| line.climb == Some(Climb::Climbed) && line.dataset == dataset);
+        let best = standing(climbed, board, Ranking::Best, direction, dataset)?;
+        Some(Self {
+            score: best.score?,
+            submission: best.id.clone(),
+            dataset,
+        })
+    }
+}
+
+/// What is released of a scored submission, as its receipt has it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Released {
+    /// The score that is shown in place of the submission's own.
+    pub score: f64,
+    /// Whether it is the submission's own, rounded; otherwise it is the one that was released before.
+    pub has_climbed: bool,
+    /// [`Rung::n_changes`] when it was recorded.
+    pub rung: u64,
+    /// Whether the submission's own score is shown by now, because the round has closed: by the board, where the table says so, and by
+    /// the receipt that says so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_lifted: bool,
+}
+
+/// Whether a line's score is the submission's own, on a board whose scores the Ladder releases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Climb {
+    /// Its own, rounded.
+    Climbed,
+    /// That of the last one that climbed.
+    Held,
+}
+
+impl Climb {
+    /// The word that the table uses.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Climbed => "climbed",
+            Self::Held => "held",
+        }
+    }
+}
+
+/// A word that is no [`Climb`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not `climbed` or `held`")]
+pub struct UnknownClimb(String);
+
+impl std::str::FromStr for Climb {
+    type Err = UnknownClimb;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        let known = [Self::Climbed, Self::Held].into_iter();
+        let mut found = known.filter(|climb| climb.as_str() == word);
+        found.next().ok_or_else(|| UnknownClimb(word.to_owned()))
+    }
+}
+
+impl Released {
+    /// Whether it climbed; `None` once the board shows the submission's own score.
+    pub fn climb(&self) -> Option<Climb> {
+        let climb = if self.has_climbed {
+            Climb::Climbed
+        } else {
+            Climb::Held
+        };
+        (!self.is_lifted).then_some(climb)
+    }
+}
+
+/// By how much a score has to be better to be released, and how finely it is shown.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Margin {
+    /// Better by no more than this is not better.
+    pub margin: f64,
+    /// Scores are rounded to multiples of this.
+    pub grain: f64,
+}
+
+impl Margin {
+    /// A fixed step.
+    pub fn of_step(step: f64) -> Self {
+        Self {
+            margin: step,
+            grain: step,
+        }
+    }
+
+    /// The standard error of the difference between two submissions over the draws of their eval set. Where there are no draws in
+    /// common with the `best` one before, the two are taken as independent and equally uncertain, which is more than the truth.
+    pub fn paired(new: &Replicates, best: Option<&Replicates>) -> Self {
+        let best = best.filter(|best| {
+            best.header.draws == new.header.draws && best.deviations.len() == new.deviations.len()
+        });
+        let of_new = new.deviations.iter().map(|&deviation| f64::from(deviation));
+        let margin = match best {
+            Some(best) => {
+                let others = best.deviations.iter().map(|&deviation| f64::from(deviation));
+                standard_deviation(of_new.zip(others).map(|(new, best)| new - best))
+            }
+            None => std::f64::consts::SQRT_2 * standard_deviation(of_new),
+        };
+        Self {
+            margin,
+            grain: 1.0 / new.header.n_items.max(1) as f64,
+        }
+    }
+
+    /// A score as it is released.
+    ///
+    /// ```
+    /// use dataperf::ladder::Margin;
+    /// assert_eq!(Margin::of_step(0.01).rounded(0.28712, [0.0, 1.0]), 0.29);
+    /// ```
+    pub fn rounded(&self, score: f64, [least, greatest]: [f64; 2]) -> f64 {
+        let n_grains = (score / self.grain).round();
+        let a_unit = (1.0 / self.grain).round();
+        // a decimal step has no exact number, its inverse has
+        let rounded = if (a_unit * self.grain - 1.0).abs() < 1e-9 {
+            n_grains / a_unit
+        } else {
+            n_grains * self.grain
+        };
+        rounded.clamp(least, greatest)
+    }
+}
+
+fn standard_deviation(values: impl Iterator<Item = f64> + Clone) -> f64 {
+    let n = values.clone().count();
+    let mean = values.clone().sum::<f64>() / n.max(1) as f64;
+    let squares: f64 = values.map(|value| (value - mean).powi(2)).sum();
+    (squares / n.saturating_sub(1).max(1) as f64).sqrt()
+}
+
+/// What is released of a score that follows `rung`: the score, rounded, if it is better than the last one by more than the margin and
+/// still is when it is rounded, otherwise the last one. `hosted` says which scores are better.
+pub fn released(
+    score: f64,
+    rung: &Rung,
+    margin: Margin,
+    dataset: Option<Digest>,
+    hosted: &Descriptor,
+) -> Released {
+    let last = rung.last.as_ref().filter(|last| last.dataset == dataset);
+    let rounded = margin.rounded(score, hosted.score_range);
+    let gain = |to: f64, from: f64| match hosted.direction {
+        Direction::HigherIsBetter => to - from,
+        Direction::LowerIsBetter => from - to,
+    };
+    let climbs =
+        |last: &LastReleased| gain(score, last.score) > margin.margin && gain(rounded, last.score) > 0.0;
+    let held = last.filter(|last| !climbs(last));
+    Released {
+        score: held.map_or(rounded, |last| last.score),
+        has_climbed: held.is_none(),
+        rung: rung.n_changes,
+        is_lifted: false,
+    }
+}
+
+impl Ladder {
+    /// What is released of a receipt that is about to be recorded after `rung`; `None` of one without a score.
+    ///
+    /// # Errors
+    /// [`PortError`] when the replicates can't be read, which are stored before a score is recorded.
+    pub async fn release(
+        self,
+        receipt: &Receipt,
+        rung: &Rung,
+        hosted: &Descriptor,
+        results: &dyn Bucket,
+    ) -> Result<Option<Released>, PortError> {
+        let Some(score) = receipt.verdict.score else {
+            return Ok(None);
+        };
+        let dataset = receipt.verdict.dataset;
+        let margin = match self {
+            Self::Step { step } => Margin::of_step(step),
+            Self::Auto => {
+                let missing = |key: String| {
+                    PortError::Malformed {
+                    what: format!("the replicates `{key}`"),
+                    why: "they are not there, and `ladder: auto` needs them: score it again with `dataperf redrive`".into(),
+                }
+                };
+                let id = &receipt.submission;
+                let new = replicates(id, hosted, results).await?;
+                let new = new.ok_or_else(|| missing(Replicates::key(hosted.id, id)))?;
+                let last = rung.last.as_ref().filter(|last| last.dataset == dataset);
+                let best = match last {
+                    Some(last) => replicates(&last.submission, hosted, results).await?,
+                    None => None,
+                };
+                Margin::paired(&new, best.as_ref())
+            }
+        };
+        Ok(Some(released(score, rung, margin, dataset, hosted)))
+    }
+}
+
+async fn replicates(
+    id: &SubmissionId,
+    hosted: &Descriptor,
+    results: &dyn Bucket,
+) -> Result<Option<Replicates>, PortError> {
+    let key = Replicates::key(hosted.id, id);
+    match results.get(&key, None, MAX_REPLICATES_BYTES).await? {
+        Got::Object(object) => Replicates::from_bytes(&key, &object.bytes).map(Some),
+        Got::Missing | Got::TooLarge { .. } => Ok(None),
+    }
+}

@@ -1,0 +1,317 @@
+//! What every table must do where the Ladder releases scores: the order in which it records decides.
+
+use super::contract::Outcome;
+use super::contract_maintenance::{HOSTED, Story};
+use super::leaderboard::{Board, Recorded};
+use super::maintenance::{Finalized, Maintenance, Revised, Revision};
+use crate::challenge::Ranking;
+use crate::ladder::{Climb, LastReleased, Margin, Rung, released};
+use crate::{Digest, Receipt, Timestamp};
+
+/// Less is better in it.
+const STEP: f64 = 0.125;
+
+/// What is released of a receipt after the submitter's rung as it is now.
+async fn on_rung<T: Maintenance>(
+    story: &Story<'_, T>,
+    receipt: &Receipt,
+) -> Result<Receipt, super::PortError> {
+    let rung = story.table.rung(&story.board, &receipt.submitter).await?;
+    let release = |score| {
+        released(
+            score,
+            &rung,
+            Margin::of_step(STEP),
+            receipt.verdict.dataset,
+            &HOSTED,
+        )
+    };
+    Ok(Receipt {
+        ladder: receipt.verdict.score.map(release),
+        ..receipt.clone()
+    })
+}
+
+/// Records a score as the workflow does.
+async fn submit<T: Maintenance>(
+    story: &Story<'_, T>,
+    submitter: &str,
+    at: i64,
+    score: f64,
+) -> Result<Receipt, Box<dyn std::error::Error + Send + Sync>> {
+    let receipt = story.receipt(submitter, at, Some(score)).await?;
+    let receipt = on_rung(story, &receipt).await?;
+    assert_eq!(story.end(&receipt).await?, Recorded::Now);
+    Ok(receipt)
+}
+
+/// The series as `score`, with a star where that is the submission's own.
+async fn series<T: Maintenance>(story: &Story<'_, T>) -> Result<Vec<String>, super::PortError> {
+    let series = story.table.series(&story.board).await?;
+    let line = |line: &super::leaderboard::Entry| {
+        let star = if line.climb == Some(Climb::Climbed) {
+            "*"
+        } else {
+            ""
+        };
+        format!("{}{star}", line.score.unwrap_or(f64::NAN))
+    };
+    Ok(series.iter().map(line).collect())
+}
+
+pub(super) async fn ladders(table: &impl Maintenance, benchmark: &str) -> Outcome {
+    released_in_the_order_of_recording(table, benchmark).await?;
+    rankings(table, benchmark).await?;
+    changes(table, benchmark).await?;
+    lifting(table, benchmark).await?;
+    finals(table, benchmark).await
+}
+
+async fn released_in_the_order_of_recording(table: &impl Maintenance, benchmark: &str) -> Outcome {
+    let mut story = Story::new(table, benchmark, "ladder", Ranking::Best);
+    assert_eq!(table.rung(&story.board, "ada").await?, Rung::default());
+    // recorded in another order than uploaded
+    let first = submit(&story, "ada", 3, 0.76).await?;
+    submit(&story, "ada", 1, 0.7).await?;
+    submit(&story, "ada", 2, 0.6).await?;
+    submit(&story, "bo", 4, 0.9).await?;
+    assert_eq!(series(&story).await?, ["0.75", "0.625*", "0.75*", "0.875*"]);
+    assert_eq!(story.top().await?, ["1 ada 0.625", "2 bo 0.875"]);
+    let history = table.history(benchmark, "ada", 1_000).await?;
+    let of_board = history.iter().filter(|line| line.board == story.board);
+    let scores: Vec<Option<f64>> = of_board.map(|line| line.score).collect();
+    assert_eq!(scores, [Some(0.75), Some(0.625), Some(0.75)]);
+    let known = table.submission(benchmark, &first.submission).await?;
+    let known = known.ok_or("it was recorded")?;
+    assert_eq!(known.entry().score, Some(0.75));
+    let own = known.receipt.as_ref().and_then(|receipt| receipt.verdict.score);
+    assert_eq!(own, Some(0.76), "the table keeps the submission's own");
+
+    // two that were worked out after the same rung: the second is worked out anew
+    let (one, two) = (
+        story.receipt("ada", 5, Some(0.3)).await?,
+        story.receipt("ada", 6, Some(0.45)).await?,
+    );
+    let (one, stale) = (on_rung(&story, &one).await?, on_rung(&story, &two).await?);
+    assert_eq!(story.end(&one).await?, Recorded::Now);
+    assert_eq!(story.end(&stale).await?, Recorded::LadderMoved);
+    assert_eq!(
+        table
+            .submission(benchmark, &stale.submission)
+            .await?
+            .and_then(|known| known.receipt),
+        None,
+        "nothing of it is recorded"
+    );
+    let anew = on_rung(&story, &stale).await?;
+    assert_eq!(story.end(&anew).await?, Recorded::Now);
+    assert_eq!(
+        story.end(&stale).await?,
+        Recorded::Before(anew.clone()),
+        "another delivery gets what stands"
+    );
+    assert_eq!(
+        (anew.public_score(), anew.climb()),
+        (one.public_score(), Some(Climb::Held))
+    );
+
+    // on another data set it begins anew
+    story.dataset = Digest::of(b"another");
+    let other = submit(&story, "ada", 7, 0.8).await?;
+    assert_eq!(
+        (other.public_score(), other.climb()),
+        (Some(0.75), Some(Climb::Climbed))
+    );
+    Ok(())
+}
+
+/// Where the best stands what only shows an earlier score never does; elsewhere it stands with that score.
+async fn rankings(table: &impl Maintenance, benchmark: &str) -> Outcome {
+    for (ranking, expected) in [
+        (Ranking::Best, vec!["1 ada 0.5"]),
+        (Ranking::Latest, vec!["1 ada 0.5"]),
+        (Ranking::All, vec!["1 ada 0.5", "1 ada 0.5", "3 ada 0.75"]),
+    ] {
+        let story = Story::new(table, benchmark, &format!("ladder {ranking:?}"), ranking);
+        let mut sent = Vec::new();
+        for (at, score) in [(2, 0.75), (3, 0.5), (1, 0.55)] {
+            sent.push(submit(&story, "ada", at, score).await?);
+        }
+        assert_eq!(story.top().await?, expected, "{ranking:?}");
+        let stands = table.top(&story.board, 1).await?[0].entry.id.clone();
+        if ranking == Ranking::Best {
+            assert_eq!(stands, sent[1].submission, "the one whose score it is");
+        }
+    }
+    Ok(())
+}
+
+/// Withdrawing and scoring again.
+async fn changes(table: &impl Maintenance, benchmark: &str) -> Outcome {
+    let story = Story::new(table, benchmark, "ladder changes", Ranking::Best);
+    let first = submit(&story, "ada", 1, 0.75).await?;
+    let best = submit(&story, "ada", 2, 0.25).await?;
+    let held = submit(&story, "ada", 3, 0.5).await?;
+    let at = Timestamp::from_unix_millis(4);
+    table
+        .withdraw(benchmark, &best.submission, at, story.order())
+        .await?;
+    assert_eq!(
+        story.top().await?,
+        ["1 ada 0.75"],
+        "not what held at the withdrawn one's score"
+    );
+    let rung = table.rung(&story.board, "ada").await?;
+    let last = LastReleased {
+        score: 0.75,
+        submission: first.submission.clone(),
+        dataset: Some(story.dataset),
+    };
+    assert_eq!((rung.n_changes, rung.last), (3, Some(last)));
+
+    // with the same data set what was released stays
+    let run = table.begin_run(&story.board, at).await?;
+    let again = Receipt {
+        revision: 2,
+        finished_at: at,
+        verdict: story.verdict(Some(0.125)),
+        ..held.clone()
+    };
+    let revised = table.revise(&again, &HOSTED, Ranking::Best, &run.id).await?;
+    assert_eq!(revised, Revised::Recorded);
+    assert_eq!(series(&story).await?, ["0.75*", "0.25"]);
+    assert_eq!(table.rung(&story.board, "ada").await?.n_changes, 3);
+
+    // and what is worked out anew is of the rung that there is
+    let stale = Receipt {
+        ladder: best.ladder.clone(),
+        ..Receipt {
+            revision: 2,
+            finished_at: at,
+            ..first.clone()
+        }
+    };
+    let revised = table.revise(&stale, &HOSTED, Ranking::Best, &run.id).await?;
+    assert_eq!(revised, Revised::LadderMoved);
+    let fresh = on_rung(&story, &stale).await?;
+    let revised = table.revise(&fresh, &HOSTED, Ranking::Best, &run.id).await?;
+    assert_eq!(revised, Revised::Recorded);
+
+    // a score that turns out to be against the rules leaves the Ladder
+    table.end_run(&story.board, &run, at).await?;
+    let run = table
+        .begin_run(&story.board, Timestamp::from_unix_millis(5))
+        .await?;
+    let rejected = Receipt {
+        revision: 3,
+        finished_at: Timestamp::from_unix_millis(5),
+        ladder: None,
+        verdict: story.verdict(None),
+        ..first
+    };
+    table.revise(&rejected, &HOSTED, Ranking::Best, &run.id).await?;
+    assert_eq!(table.rung(&story.board, "ada").await?.last, None);
+    let anew = submit(&story, "ada", 6, 0.9).await?;
+    assert_eq!(
+        (anew.public_score(), anew.climb()),
+        (Some(0.875), Some(Climb::Climbed))
+    );
+    Ok(())
+}
+
+async fn lifting(table: &impl Maintenance, benchmark: &str) -> Outcome {
+    for ranking in [Ranking::Best, Ranking::Latest, Ranking::All] {
+        let story = Story::new(table, benchmark, &format!("ladder lifted {ranking:?}"), ranking);
+        let mut sent = Vec::new();
+        for (at, score) in [(1, 0.5), (2, 0.4375), (3, 0.9375)] {
+            sent.push(submit(&story, "ada", at, score).await?);
+        }
+        assert_eq!(series(&story).await?, ["0.5*", "0.5", "0.5"]);
+        for receipt in &sent {
+            let lift = || table.lift(benchmark, &receipt.submission, &HOSTED, ranking);
+            let lifted = lift().await?.ok_or("it was not lifted")?;
+            assert_eq!(
+                (lifted.public_score(), lifted.climb()),
+                (receipt.verdict.score, None)
+            );
+            assert_eq!(lift().await?, None, "once");
+        }
+        assert_eq!(series(&story).await?, ["0.5", "0.4375", "0.9375"]);
+        let expected = match ranking {
+            Ranking::Best => vec!["1 ada 0.4375"],
+            Ranking::Latest => vec!["1 ada 0.9375"],
+            Ranking::All => vec!["1 ada 0.4375", "2 ada 0.5", "3 ada 0.9375"],
+        };
+        assert_eq!(story.top().await?, expected, "{ranking:?}");
+        let plain = story.submit("bo", 4, Some(0.25)).await?;
+        let lifted = table.lift(benchmark, &plain.submission, &HOSTED, ranking).await?;
+        assert_eq!(lifted, None, "there is nothing to lift");
+    }
+    Ok(())
+}
+
+/// What stands on a final board, in the end and after it was done twice.
+async fn finals(table: &impl Maintenance, benchmark: &str) -> Outcome {
+    for ranking in [Ranking::Best, Ranking::All] {
+        let story = Story::new(table, benchmark, &format!("final {ranking:?}"), ranking);
+        let one = story.submit("ada", 1, Some(0.25)).await?;
+        story.submit("bo", 2, Some(0.5)).await?;
+        story.submit("ada", 3, Some(0.75)).await?;
+        let last = story.board.of_final();
+        let at = Timestamp::from_unix_millis(4);
+        let run = table.begin_run(&last, at).await?;
+        let rows = table.top(&story.board, 9).await?;
+        for _ in 0..2 {
+            for row in &rows {
+                let score = (row.entry.submitter == "ada").then_some(0.625);
+                let verdict = story.verdict(score);
+                let finalized = Finalized {
+                    board: last.clone(),
+                    revision: Revision {
+                        id: row.entry.id.clone(),
+                        submitter: row.entry.submitter.clone(),
+                        received_at: row.entry.received_at,
+                        is_baseline: false,
+                        before: row.entry.score,
+                        ending: verdict.status,
+                        after: score,
+                    },
+                    verdict,
+                };
+                table.finalize(&finalized, &HOSTED, ranking, &run.id).await?;
+            }
+        }
+        let n_of_ada = if ranking == Ranking::All { 2 } else { 1 };
+        let shown = |rows: &[super::leaderboard::Ranked]| -> Vec<(String, Option<f64>)> {
+            let row = |row: &super::leaderboard::Ranked| (row.entry.submitter.clone(), row.entry.score);
+            rows.iter().map(row).collect()
+        };
+        let stands = table.top(&last, 9).await?;
+        assert_eq!(shown(&stands), vec![("ada".to_owned(), Some(0.625)); n_of_ada]);
+        assert_eq!(table.series(&last).await?.len(), n_of_ada);
+        assert_eq!(
+            table.revisions(&last, &run.id).await?.len(),
+            rows.len(),
+            "also what was refused, once"
+        );
+        let is_listed = |of: &Board| *of == last;
+        assert!(table.boards(benchmark).await?.iter().any(is_listed));
+        table
+            .withdraw(benchmark, &one.submission, at, story.order())
+            .await?;
+        let stands = table.top(&last, 9).await?;
+        assert_eq!(
+            shown(&stands),
+            vec![("ada".to_owned(), Some(0.625)); n_of_ada - 1]
+        );
+        let known = table
+            .submission(benchmark, &one.submission)
+            .await?
+            .ok_or("it is there")?;
+        assert_eq!(
+            known.receipt.as_ref().map(|receipt| &receipt.verdict),
+            Some(&one.verdict)
+        );
+    }
+    Ok(())
+}

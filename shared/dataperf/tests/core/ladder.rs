@@ -1,0 +1,375 @@
+//! The Ladder against the attack that it is for: boosting by random artifacts.
+//!
+//! The labels are coin tosses and so are the artifacts, so that nothing can be learnt but the eval set: what is above one half is
+//! learnt from scores. The attacker keeps each artifact whose answer told it something good, and lets those that were kept vote.
+//!
+//! Source of the attack: Blum and Hardt (2015), "The Ladder: a reliable leaderboard for machine learning competitions".
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dataperf::comparison::{Comparison, Rows};
+use dataperf::ladder::{Climb, Ladder, LastReleased, Margin, Rung, released};
+use dataperf::ports::bucket::Bucket as _;
+use dataperf::ports::leaderboard::{Entry, with_shared_ranks};
+use dataperf::ports::memory::MemoryBucket;
+use dataperf::replicates::{Header, Replicates};
+use dataperf::{Descriptor, Digest, Direction, Ending, Receipt, Scorecard, SubmissionId, Timestamp, Verdict};
+use dataperf_numerics::bootstrap::{LANES, N_BATCHES, N_DRAWS, Resampler, draws_of};
+
+use crate::tiny;
+
+const N_ITEMS: usize = 2_000;
+const N_SUBMISSIONS: usize = 1_000;
+
+/// Coin tosses (splitmix64).
+struct Coins(u64);
+
+impl Coins {
+    fn toss(&mut self) -> bool {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) >> 63 == 1
+    }
+
+    fn tosses(&mut self) -> Vec<bool> {
+        (0..N_ITEMS).map(|_| self.toss()).collect()
+    }
+}
+
+/// The hidden labels, and the weights of each draw of them.
+struct EvalSet {
+    labels: Vec<bool>,
+    /// `(N_ITEMS, N_DRAWS)`.
+    weights: Vec<Vec<u16>>,
+}
+
+impl EvalSet {
+    fn new() -> Self {
+        let labels = Coins(1).tosses();
+        let truth: Vec<u8> = labels.iter().map(|&label| u8::from(label)).collect();
+        let resampler = Resampler::of_items(&truth, None, [7; 32]);
+        let mut weights = vec![Vec::new(); N_ITEMS];
+        for batch in 0..N_BATCHES {
+            let drawn = resampler.batch(batch);
+            for lane in 0..draws_of(batch).len().min(LANES) {
+                for (of_item, weight) in weights.iter_mut().zip(drawn.weights_of(lane)) {
+                    of_item.push(u16::try_from(weight).expect("few of one item"));
+                }
+            }
+        }
+        Self { labels, weights }
+    }
+
+    fn accuracy(&self, answers: &[bool]) -> f64 {
+        let right = answers
+            .iter()
+            .zip(&self.labels)
+            .filter(|(one, other)| one == other);
+        right.count() as f64 / N_ITEMS as f64
+    }
+
+    /// What is kept of an artifact when it is scored.
+    fn replicates(&self, answers: &[bool]) -> Replicates {
+        let mut sums = vec![0u16; N_DRAWS];
+        for (item, weights) in self.weights.iter().enumerate() {
+            if answers[item] == self.labels[item] {
+                sums.iter_mut()
+                    .zip(weights)
+                    .for_each(|(sum, weight)| *sum += weight);
+            }
+        }
+        let score = self.accuracy(answers);
+        let deviation = |&sum: &u16| (f64::from(sum) / N_ITEMS as f64 - score) as f32;
+        let correctness = answers.iter().zip(&self.labels);
+        Replicates {
+            header: Header {
+                dataset: Digest::of(b"data"),
+                draws: Digest::of(b"draws"),
+                score,
+                missing: None,
+                smallest: N_ITEMS / 2,
+                is_clustered: false,
+                n_redrawn: 0,
+                n_items: N_ITEMS,
+            },
+            deviations: sums.iter().map(deviation).collect(),
+            correctness: correctness.map(|(one, other)| u8::from(one == other)).collect(),
+        }
+    }
+}
+
+/// A board, as somebody who uploads to it knows it.
+struct Platform<'a> {
+    eval_set: &'a EvalSet,
+    ladder: Option<Ladder>,
+    results: MemoryBucket,
+    rung: Rung,
+    n_uploads: usize,
+    n_climbs: usize,
+}
+
+impl<'a> Platform<'a> {
+    fn new(eval_set: &'a EvalSet, ladder: Option<Ladder>) -> Self {
+        Self {
+            eval_set,
+            ladder,
+            results: MemoryBucket::default(),
+            rung: Rung::default(),
+            n_uploads: 0,
+            n_climbs: 0,
+        }
+    }
+
+    /// Scores an artifact; the score that its receipt shows.
+    fn answer(&mut self, answers: &[bool]) -> f64 {
+        let score = self.eval_set.accuracy(answers);
+        let Some(ladder) = self.ladder else { return score };
+        self.n_uploads += 1;
+        let receipt = receipt(self.n_uploads, score);
+        let released = pollster::block_on(async {
+            let kept = self
+                .eval_set
+                .replicates(answers)
+                .to_bytes(b"")
+                .expect("a short header");
+            let key = Replicates::key(tiny::HOSTED.id, &receipt.submission);
+            self.results.put(&key, kept.into()).await.expect("stored");
+            let released = ladder
+                .release(&receipt, &self.rung, &tiny::HOSTED, &self.results)
+                .await;
+            released.expect("the replicates are there").expect("a score")
+        });
+        if released.has_climbed {
+            self.n_climbs += 1;
+            self.rung.n_changes += 1;
+            self.rung.last = Some(LastReleased {
+                score: released.score,
+                submission: receipt.submission,
+                dataset: receipt.verdict.dataset,
+            });
+        }
+        released.score
+    }
+}
+
+fn receipt(n: usize, score: f64) -> Receipt {
+    let (dataset, artifact) = (Digest::of(b"data"), Digest::of(b"artifact"));
+    let at = Timestamp::from_unix_millis(0);
+    let card = Scorecard {
+        score,
+        metrics: [].into(),
+    };
+    Receipt {
+        schema: Receipt::SCHEMA,
+        submission: SubmissionId::of("submissions", &n.to_string(), ""),
+        revision: 1,
+        submitter: "eve".into(),
+        round: "r".into(),
+        bucket: "submissions".into(),
+        key: n.to_string(),
+        version: None,
+        received_at: at,
+        finished_at: at,
+        feedback: None,
+        ladder: None,
+        verdict: Verdict::scored(tiny::HOSTED.id, "en-25", dataset, artifact, card),
+        signature: None,
+    }
+}
+
+/// What the attack comes to: the accuracy of the vote on the eval set, and what the board says of it.
+fn attacked(platform: &mut Platform<'_>) -> (f64, f64) {
+    let mut coins = Coins(2);
+    let mut votes = vec![0i32; N_ITEMS];
+    let mut before = 0.5;
+    for _ in 1..N_SUBMISSIONS {
+        let tried = coins.tosses();
+        let told = platform.answer(&tried);
+        // of a plain board every score above chance is good news, of a Ladder every new one is
+        let is_good = if platform.ladder.is_none() {
+            told > 0.5
+        } else {
+            told > before
+        };
+        before = told;
+        if is_good {
+            let vote = |answer: bool| if answer { 1 } else { -1 };
+            votes
+                .iter_mut()
+                .zip(&tried)
+                .for_each(|(votes, &answer)| *votes += vote(answer));
+        }
+    }
+    let vote: Vec<bool> = votes.iter().map(|&votes| votes > 0).collect();
+    (platform.eval_set.accuracy(&vote), platform.answer(&vote))
+}
+
+#[test]
+fn a_thousand_random_artifacts_climb_on_a_plain_board_and_not_on_the_ladder() {
+    let eval_set = EvalSet::new();
+    // what chance alone reaches in so many tries: 0.5 and 3.3 standard errors
+    let by_chance = 0.5 + 3.3 * 0.5 / (N_ITEMS as f64).sqrt();
+    let mut plain = Platform::new(&eval_set, None);
+    let (vote, board) = attacked(&mut plain);
+    println!("plain board: the vote has {vote:.4}, the board says {board:.4}; by chance {by_chance:.4}");
+    assert!(vote > 0.6 && board > 0.6, "the attack works: {vote} {board}");
+    for ladder in [Ladder::Step { step: 0.01 }, Ladder::Auto] {
+        let mut platform = Platform::new(&eval_set, Some(ladder));
+        let (vote, board) = attacked(&mut platform);
+        let n_climbs = platform.n_climbs;
+        println!("{ladder:?}: the vote has {vote:.4}, the board says {board:.4} after {n_climbs} climbs");
+        assert!(vote < by_chance + 0.01, "{ladder:?}: {vote}");
+        assert!(board < by_chance + 0.01, "{ladder:?}: {board}");
+        assert!((1..=5).contains(&n_climbs), "{ladder:?}: {n_climbs}");
+    }
+}
+
+fn rung(score: f64) -> Rung {
+    Rung {
+        n_changes: 3,
+        last: Some(LastReleased {
+            score,
+            submission: SubmissionId::of("b", "k", ""),
+            dataset: None,
+        }),
+    }
+}
+
+#[test]
+fn a_score_is_released_when_it_is_better_by_more_than_the_margin_and_stays_so_when_rounded() {
+    let lower = Descriptor {
+        direction: Direction::LowerIsBetter,
+        ..tiny::HOSTED
+    };
+    let of = |score: f64, rung: &Rung, margin: Margin, hosted: &Descriptor| {
+        let released = released(score, rung, margin, None, hosted);
+        (released.score, released.has_climbed)
+    };
+    let step = Margin::of_step(0.01);
+    for (hosted, score, last, expected) in [
+        (&tiny::HOSTED, 0.2871, None, (0.29, true)),
+        (&tiny::HOSTED, 0.2999, Some(0.29), (0.29, false)),
+        (&tiny::HOSTED, 0.3001, Some(0.29), (0.3, true)),
+        (&tiny::HOSTED, 0.1, Some(0.29), (0.29, false)),
+        (&lower, 0.2799, Some(0.29), (0.28, true)),
+        (&lower, 0.2801, Some(0.29), (0.29, false)),
+        (&lower, 0.9, Some(0.29), (0.29, false)),
+    ] {
+        let before = last.map_or(Rung::default(), rung);
+        assert_eq!(
+            of(score, &before, step, hosted),
+            expected,
+            "{score} after {last:?}"
+        );
+    }
+    // a margin of none, and a score that is only better before it is rounded
+    let fine = Margin {
+        margin: 0.0,
+        grain: 0.25,
+    };
+    assert_eq!(of(0.6, &rung(0.5), fine, &tiny::HOSTED), (0.5, false));
+    // another data set has another Ladder
+    let other = Some(Digest::of(b"other"));
+    let anew = released(0.1, &rung(0.5), step, other, &tiny::HOSTED);
+    assert_eq!((anew.score, anew.has_climbed, anew.rung), (0.1, true, 3));
+    // no score is shown that there can't be
+    assert_eq!(
+        of(0.99, &Rung::default(), Margin::of_step(0.4), &tiny::HOSTED),
+        (0.8, true)
+    );
+    assert_eq!(
+        of(1.0, &Rung::default(), Margin::of_step(0.4), &tiny::HOSTED),
+        (1.0, true)
+    );
+}
+
+#[test]
+fn the_margin_without_a_parameter_is_the_paired_standard_error() {
+    let eval_set = EvalSet::new();
+    let mut coins = Coins(3);
+    let one = coins.tosses();
+    let mut other = one.clone();
+    other[..200].iter_mut().for_each(|answer| *answer = !*answer);
+    let (of_one, of_other) = (eval_set.replicates(&one), eval_set.replicates(&other));
+    let paired = Margin::paired(&of_other, Some(&of_one));
+    // they differ in the correctness of 200 items, each of which moves the difference by one: sqrt(200) / n
+    let expected = 200f64.sqrt() / N_ITEMS as f64;
+    assert!(
+        (paired.margin / expected - 1.0).abs() < 0.1,
+        "{paired:?} {expected}"
+    );
+    assert!((paired.grain - 1.0 / N_ITEMS as f64).abs() < 1e-15);
+    // without a partner they count as independent: sqrt(2) * sqrt(1/4 / n)
+    let alone = Margin::paired(&of_other, None);
+    let expected = (0.5 / N_ITEMS as f64).sqrt();
+    assert!(
+        (alone.margin / expected - 1.0).abs() < 0.1,
+        "{alone:?} {expected}"
+    );
+    let mut of_others = of_one.clone();
+    of_others.header.draws = Digest::of(b"other draws");
+    assert_eq!(Margin::paired(&of_other, Some(&of_others)), alone);
+    let same = Margin::paired(&of_one, Some(&of_one));
+    assert!(
+        same.margin.abs() < f64::EPSILON,
+        "nothing is between equals: {same:?}"
+    );
+}
+
+#[test]
+fn what_was_released_is_not_compared() {
+    let eval_set = EvalSet::new();
+    let mut coins = Coins(4);
+    let artifacts = [coins.tosses(), coins.tosses()];
+    let replicates = artifacts
+        .each_ref()
+        .map(|answers| Arc::new(eval_set.replicates(answers)));
+    let compared = |climb: Option<Climb>| {
+        let entry = |n: usize| {
+            let receipt = receipt(n, replicates[n].header.score);
+            Entry {
+                id: receipt.submission.clone(),
+                board: receipt.board(),
+                submitter: format!("s{n}"),
+                received_at: receipt.received_at,
+                is_baseline: false,
+                withdrawn_at: None,
+                ending: Some(Ending::Scored),
+                score: receipt.verdict.score,
+                climb,
+                dataset: receipt.verdict.dataset,
+            }
+        };
+        let mut entries = vec![entry(0), entry(1)];
+        entries.sort_by(|a, b| b.score.partial_cmp(&a.score).expect("numbers"));
+        let rows = with_shared_ranks(entries, None);
+        let of_rows = replicates.iter().enumerate();
+        let of_rows = of_rows.map(|(n, replicates)| (entry(n).id, replicates.clone()));
+        let comparison = Comparison::of(
+            &Rows {
+                rows: &rows,
+                replicates: &of_rows.collect(),
+                n_submissions: &BTreeMap::new(),
+                direction: Direction::HigherIsBetter,
+                dataset: Some(Digest::of(b"data")),
+            },
+            Timestamp::from_unix_millis(0),
+        );
+        let has_intervals = comparison
+            .lines
+            .iter()
+            .any(|(_, line)| line.ranks.is_some() || line.interval.is_some());
+        (
+            has_intervals,
+            comparison.summary.resolution.is_some(),
+            comparison.summary.why_none.is_some(),
+        )
+    };
+    assert_eq!(compared(None), (true, true, false));
+    for climb in [Climb::Climbed, Climb::Held] {
+        assert_eq!(compared(Some(climb)), (false, false, true));
+    }
+}

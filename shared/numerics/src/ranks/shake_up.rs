@@ -1,0 +1,40 @@
+//! How much a ranking on one data set differs from that on another.
+
+/// The mean distance between the two ranks of an entry, as a share of the number of entries: 0 where both rankings are the same, and about a third where
+/// the second is drawn at random. `None` for fewer than two entries.
+///
+/// # Shapes and units
+/// `one`, `other`: `(n,)` ranks of the same entries, from 1.
+///
+/// # Panics
+/// If the lengths differ.
+///
+/// # Source
+/// The "shake-up" of contests with a public and a private board, as Kaggle's participants compute it.
+///
+/// ```
+/// use dataperf_numerics::ranks::shake_up;
+/// assert_eq!(shake_up(&[1, 2, 3, 4], &[2, 1, 3, 4]), Some(0.125));
+/// ```
+pub fn shake_up(one: &[usize], other: &[usize]) -> Option<f64> {
+    assert_eq!(one.len(), other.len(), "two ranks of each entry");
+    let n = one.len();
+    let distances = one.iter().zip(other).map(|(one, other)| one.abs_diff(*other));
+    let total: usize = distances.sum();
+    (n > 1).then(|| total as f64 / (n * n) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reversed_ranking_of_many_shakes_half_and_one_of_two_does_too() {
+        assert_eq!(shake_up(&[1, 2], &[2, 1]), Some(0.5));
+        let forth: Vec<usize> = (1..=1_000).collect();
+        let back: Vec<usize> = (1..=1_000).rev().collect();
+        assert_eq!(shake_up(&forth, &back), Some(0.5));
+        assert_eq!(shake_up(&forth, &forth), Some(0.0));
+        assert_eq!(shake_up(&[1], &[1]), None);
+    }
+}

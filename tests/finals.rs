@@ -1,0 +1,381 @@
+//! Final data sets: scored with once, after the close, whatever is killed, and seen by no upload before.
+
+use dataperf::dataset::{Dataset, Integrity};
+use dataperf::evaluate::evaluate;
+use dataperf::finishing::FinalReport;
+use dataperf::ports::bucket::{Bucket as _, Got};
+use dataperf::ports::leaderboard::{Board, Leaderboards as _};
+use dataperf::ports::maintenance::Maintenance as _;
+use dataperf::replicates::Replicates;
+use dataperf::{Digest, Direction, Receipt};
+use dataperf_benchmarks::speech_selection::SpeechSelection;
+use dataperf_datasets::DirectoryBucket;
+use dataperf_local::Moment;
+use serde_json::{Value, json};
+
+use crate::challenges::{publish, upload_at};
+use crate::nothing_lost::one_process_a_run;
+use crate::organizer::{digest, other_dataset};
+use crate::project::{BENCHMARK, good, hosted};
+use crate::read_api::{ANONYMOUS, ORGANIZER, Reading};
+use crate::world::{CARETAKER, World, with_caretaker};
+
+const SUBMITTERS: [&str; 6] = ["ada", "bo", "cy", "di", "ed", "fay"];
+
+fn board(round: &str) -> Board {
+    Board {
+        round: round.into(),
+        ..crate::world::board("en-25")
+    }
+}
+
+async fn finish(world: &World) {
+    let event = json!({ "source": "aws.events", "task": "finish" });
+    world.cloud.invoke(CARETAKER, &event).await.unwrap();
+    world.settle().await;
+}
+
+/// The score of the n-th good artifact with a data set, without any cloud.
+async fn offline(directory: &std::path::Path, n: usize) -> f64 {
+    let opened = Dataset::<SpeechSelection, _>::open(
+        DirectoryBucket::new(directory),
+        String::new(),
+        Some(digest(directory)),
+        Integrity::Digests,
+    );
+    let verdict = evaluate(&opened.await.unwrap(), "en-25", &good(n)).await.unwrap();
+    verdict.score.unwrap()
+}
+
+/// Stages a data set that is never put in force.
+fn staged(world: &World) -> (std::path::PathBuf, Digest) {
+    let other = other_dataset(world);
+    with_other_labels(&other);
+    let ran = world.command(&["dataset", "publish", "--stage", other.to_str().unwrap()]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let digest = digest(&other);
+    (other, digest)
+}
+
+/// Gives every eval clip the next class, so that what was right is wrong and submissions rank differently.
+fn with_other_labels(directory: &std::path::Path) {
+    let path = directory.join("manifest.json");
+    let mut manifest: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let name = "en/eval.safetensors";
+    let entry = &mut manifest["files"][name];
+    let begin = entry["tensors"]["classes"]["begin"].as_u64().unwrap() as usize;
+    let n_items = entry["tensors"]["classes"]["shape"][0].as_u64().unwrap() as usize;
+    let mut bytes = std::fs::read(directory.join(name)).unwrap();
+    let classes = &mut bytes[begin..begin + n_items];
+    let n_classes = classes.iter().max().unwrap() + 1;
+    for class in classes.iter_mut() {
+        *class = (*class + 1) % n_classes;
+    }
+    entry["digest"] = json!(Digest::of(&bytes));
+    std::fs::write(directory.join(name), bytes).unwrap();
+    std::fs::write(&path, format!("{manifest:#}\n")).unwrap();
+}
+
+fn spring(last: Digest, closes: &str) -> Value {
+    json!([{ "id": "spring", "opens": "2026-03-01T00:00:00Z", "closes": closes, "final": last }])
+}
+
+/// Ranks from 1, the best score first.
+fn ranks(scores: &[f64]) -> Vec<usize> {
+    let rank = |own: &f64| 1 + scores.iter().filter(|other| *other > own).count();
+    scores.iter().map(rank).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[allow(clippy::too_many_lines)] // one story
+async fn a_final_board_stands_beside_the_public_one_after_the_close_and_not_before() {
+    let world = World::with(with_caretaker).await;
+    let (other, last) = staged(&world);
+    assert_eq!(publish(&world, &spring(last, "2999-01-01T00:00:00Z")).code, 0);
+    let mut receipts: Vec<Receipt> = Vec::new();
+    for (n, submitter) in SUBMITTERS.iter().enumerate() {
+        receipts.push(upload_at(&world, submitter, n, "2026-03-02T00:00:00Z").await);
+    }
+    let second = upload_at(&world, "ada", 1, "2026-03-03T00:00:00Z").await;
+    let reading = Reading::of(world).await;
+    let world = &reading.world;
+    let of = format!("/api/v1/benchmarks/{BENCHMARK}");
+    let of_final = format!("{of}/leaderboards/en-25?round=spring.final");
+
+    // before the close
+    finish(world).await;
+    assert_eq!(
+        world.leaderboards().run(&board("spring.final")).await.unwrap(),
+        None
+    );
+    for who in [ANONYMOUS, ORGANIZER] {
+        let described = reading.ask(who, &of).json();
+        assert_eq!(described["challenge"]["rounds"][0]["has_final"], true);
+        assert!(!described.to_string().contains(&last.to_string()), "{described}");
+        assert_eq!(reading.ask(who, &of_final).json()["rows"], json!([]));
+    }
+    let ran = world.command(&["dataset", "publish", "--replace", other.to_str().unwrap()]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(
+        ran.stderr.contains("final data set of the round `spring`"),
+        "{ran:?}"
+    );
+
+    // after it, by the caretaker at its time, once
+    assert_eq!(publish(world, &spring(last, "2026-04-01T00:00:00Z")).code, 0);
+    finish(world).await;
+    let run = world
+        .leaderboards()
+        .run(&board("spring.final"))
+        .await
+        .unwrap()
+        .unwrap();
+    assert!(run.ended_at.is_some());
+    let stands: Vec<usize> = (0..SUBMITTERS.len())
+        .map(|n| {
+            if n == 0 && second.verdict.score > receipts[0].verdict.score {
+                1
+            } else {
+                n
+            }
+        })
+        .collect();
+    let (mut public, mut finals) = (Vec::new(), Vec::new());
+    for &n in &stands {
+        public.push(
+            if n == 1 {
+                second.verdict.score
+            } else {
+                receipts[n].verdict.score
+            }
+            .unwrap(),
+        );
+        finals.push(offline(&other, n).await);
+    }
+    let mut expected: Vec<(&str, f64)> = SUBMITTERS.into_iter().zip(finals.iter().copied()).collect();
+    expected.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let top = world
+        .leaderboards()
+        .top(&board("spring.final"), 99)
+        .await
+        .unwrap();
+    let mut found: Vec<(&str, f64)> = top
+        .iter()
+        .map(|row| (row.entry.submitter.as_str(), row.entry.score.unwrap()))
+        .collect();
+    found.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
+    expected.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
+    assert_eq!(found, expected);
+    assert!(top.iter().all(|row| row.entry.dataset == Some(last)));
+    let (by_public, by_final) = (ranks(&public), ranks(&finals));
+    let moved: usize = by_public
+        .iter()
+        .zip(&by_final)
+        .map(|(one, other)| one.abs_diff(*other))
+        .sum();
+    assert!(
+        moved > 0,
+        "the two data sets rank differently: {by_public:?} {by_final:?}"
+    );
+    let shake_up = moved as f64 / 36.0;
+
+    // every way to read it
+    let page = reading.ask(ANONYMOUS, &of_final).json();
+    assert_eq!(page["finish"]["shake_up"], json!(shake_up), "{page}");
+    assert_eq!(page["finish"]["finished_at"], json!(run.ended_at), "{page}");
+    assert_eq!(
+        (&page["finish"]["n_ranked"], &page["dataset"]),
+        (&json!(6), &json!(last.to_string()))
+    );
+    for row in page["rows"].as_array().unwrap() {
+        let who = SUBMITTERS
+            .iter()
+            .position(|who| row["submitter"] == *who)
+            .unwrap();
+        assert_eq!(
+            (&row["public_rank"], &row["rank"]),
+            (&json!(by_public[who]), &json!(by_final[who])),
+            "{row}"
+        );
+    }
+    let csv = reading.ask(ANONYMOUS, &format!("{of_final}&format=csv"));
+    let csv = String::from_utf8(csv.body).unwrap();
+    assert!(csv.lines().next().unwrap().ends_with(",public_rank"), "{csv}");
+    let public_board = reading
+        .ask(ANONYMOUS, &format!("{of}/leaderboards/en-25?round=spring"))
+        .json();
+    assert_eq!(public_board["finish"], Value::Null);
+    let ran = world.command(&["leaderboard", BENCHMARK, "en-25", "--round", "spring.final"]);
+    assert_eq!(ran.json()[0]["finish"]["shake_up"], json!(shake_up), "{ran:?}");
+
+    // what was there before is as it was: receipts, public rows, and what they are compared by
+    for (n, receipt) in receipts.iter().enumerate().skip(1) {
+        let known = world
+            .leaderboards()
+            .submission(BENCHMARK, &receipt.submission)
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!(known.receipt.as_ref(), Some(receipt));
+        for (key, expected) in [
+            (
+                Replicates::key(BENCHMARK, &receipt.submission),
+                receipt.verdict.score,
+            ),
+            (
+                Replicates::key_on(&board("spring.final"), &receipt.submission),
+                Some(finals[n]),
+            ),
+        ] {
+            let Got::Object(object) = world.bucket("results").get(&key, None, 1 << 26).await.unwrap() else {
+                panic!("there is no `{key}`")
+            };
+            let kept = Replicates::from_bytes(&key, &object.bytes).unwrap();
+            assert_eq!(Some(kept.header.score), expected, "{key}");
+        }
+    }
+    let before = world
+        .leaderboards()
+        .revisions(&board("spring.final"), &run.id)
+        .await
+        .unwrap();
+    finish(world).await;
+    let again = world.leaderboards().run(&board("spring.final")).await.unwrap();
+    assert_eq!(again.as_ref(), Some(&run), "once");
+    assert_eq!(
+        world
+            .leaderboards()
+            .revisions(&board("spring.final"), &run.id)
+            .await
+            .unwrap(),
+        before
+    );
+
+    // what is withdrawn leaves both boards
+    let best = &top[0].entry;
+    assert_eq!(world.command(&["withdraw", BENCHMARK, best.id.as_str()]).code, 0);
+    let top = world
+        .leaderboards()
+        .top(&board("spring.final"), 99)
+        .await
+        .unwrap();
+    assert!(top.len() == 5 && top.iter().all(|row| row.entry.id != best.id));
+}
+
+/// One upload a round; each round is finished by a run that is killed at another of its requests, before it and after it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn finishing_killed_at_any_moment() {
+    const N_ROUNDS: usize = 220;
+    let world = World::with(one_process_a_run).await;
+    let (other, last) = staged(&world);
+    let day = |n: usize| format!("2020-{:02}-{:02}T00:00:00Z", 1 + n / 28, 1 + n % 28);
+    let noon = |n: usize| day(n).replace("T00", "T12");
+    let rounds = |is_open: bool| {
+        let round = |n: usize| json!({ "id": format!("r{n}"), "opens": day(n), "closes": day(n + 1), "final": last, "ladder": { "step": 0.05 } });
+        let mut rounds: Vec<Value> = (0..N_ROUNDS).map(round).collect();
+        if is_open {
+            // while this one may use the same data nothing is shown but what the Ladder has released
+            rounds.push(
+                json!({ "id": "open-still", "opens": day(N_ROUNDS), "closes": "2999-01-01T00:00:00Z" }),
+            );
+        }
+        json!(rounds)
+    };
+    let ran = publish(&world, &rounds(true));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let own = offline(crate::project::frozen(), 0).await;
+    let expected = offline(&other, 0).await;
+    let mut receipts = Vec::new();
+    for n in 0..N_ROUNDS {
+        let receipt = upload_at(&world, "ada", 0, &noon(n)).await;
+        assert_eq!(
+            (&receipt.round, receipt.climb().is_some()),
+            (&format!("r{n}"), true)
+        );
+        receipts.push(receipt);
+    }
+    // nothing is finished while own scores may not be shown
+    finish_round(&world, "r0").await;
+    let run = world
+        .leaderboards()
+        .run(&board("r0.final"))
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(run.ended_at, None);
+    assert_eq!(publish(&world, &rounds(false)).code, 0);
+    let mut n_killed = 0;
+    'killing: for n in 1.. {
+        for moment in [Moment::Before(n), Moment::After(n)] {
+            assert!(n_killed < N_ROUNDS, "there is a round for each moment");
+            let round = format!("r{n_killed}");
+            world.cloud.faults().kill_at(BENCHMARK, moment);
+            finish_round(&world, &round).await;
+            let is_over = world.cloud.faults().kill_no_more(BENCHMARK);
+            finished_once(&world, &round, &receipts[n_killed], own, expected).await;
+            if is_over {
+                break 'killing;
+            }
+            n_killed += 1;
+        }
+    }
+    assert!(n_killed >= 16, "a run makes some requests: {n_killed}");
+    assert_eq!(world.cloud.on_failure().await.unwrap(), []);
+}
+
+/// Asks the function for one round, as the caretaker asks for all.
+async fn finish_round(world: &World, round: &str) {
+    let event = json!({ "finish": { "round": round } });
+    world.cloud.invoke(BENCHMARK, &event).await.unwrap();
+    world.settle().await;
+}
+
+/// The one submission of a round shows its own score, and stands on the final board, noted once.
+async fn finished_once(world: &World, round: &str, receipt: &Receipt, own: f64, expected: f64) {
+    let (table, public) = (world.leaderboards(), board(round));
+    let last = public.of_final();
+    let run = table.run(&last).await.unwrap().unwrap();
+    assert!(run.ended_at.is_some(), "{round}");
+    let rows = |board: Board| {
+        let table = table.clone();
+        async move {
+            let top = table.top(&board, 9).await.unwrap();
+            let series = table.series(&board).await.unwrap();
+            assert_eq!(top.len(), series.len());
+            top.into_iter()
+                .map(|row| (row.entry.id, row.entry.score, row.entry.climb))
+                .collect::<Vec<_>>()
+        }
+    };
+    let id = &receipt.submission;
+    assert_eq!(rows(public.clone()).await, [(id.clone(), Some(own), None)]);
+    assert_eq!(rows(last.clone()).await, [(id.clone(), Some(expected), None)]);
+    let revisions = table.revisions(&last, &run.id).await.unwrap();
+    let noted: Vec<_> = revisions
+        .iter()
+        .map(|one| (&one.id, one.before, one.after))
+        .collect();
+    assert_eq!(noted, [(id, Some(own), Some(expected))]);
+    let report = FinalReport::read(&table, &public, Direction::HigherIsBetter)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        (report.n_ranked, report.n_rejected, report.shake_up),
+        (1, 0, None)
+    );
+    let known = table
+        .submission(BENCHMARK, id)
+        .await
+        .unwrap()
+        .unwrap()
+        .receipt
+        .unwrap();
+    let stored = crate::challenges::stored(world, &known.object_key())
+        .await
+        .unwrap();
+    assert_eq!(
+        stored.unsigned(),
+        known.shown(dataperf::Feedback::Full, hosted(BENCHMARK))
+    );
+}

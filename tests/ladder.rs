@@ -1,0 +1,409 @@
+//! The Ladder end to end: no way out tells more than what it has released, until the round closes.
+
+use dataperf::ladder::Climb;
+use dataperf::ports::bucket::{Bucket as _, Got};
+use dataperf::ports::leaderboard::{Board, Leaderboards as _};
+use dataperf::{Feedback, Receipt};
+use serde_json::{Value, json};
+
+use crate::project::{BENCHMARK, dataperf, frozen, good, hosted};
+use crate::read_api::{ADA, ANONYMOUS, BO, ORGANIZER, Reading};
+use crate::storms::publish_ladder;
+use crate::world::{Sent, World, with_caretaker};
+
+const OPEN_UNTIL: &str = "2999-01-01T00:00:00Z";
+const CLOSED_SINCE: &str = "2020-01-02T00:00:00Z";
+const STEP: f64 = 0.05;
+
+fn board() -> Board {
+    Board {
+        round: "spring".into(),
+        ..crate::world::board("en-25")
+    }
+}
+
+async fn whole(world: &World, sent: &Sent) -> Receipt {
+    let submission = world.leaderboards().submission(BENCHMARK, &sent.id()).await;
+    submission.unwrap().unwrap().receipt.unwrap()
+}
+
+async fn stored(world: &World, receipt: &Receipt) -> (Receipt, String) {
+    let key = receipt.object_key();
+    let Got::Object(object) = world.bucket("results").get(&key, None, 1 << 20).await.unwrap() else {
+        panic!("there is no `{key}`")
+    };
+    let text = String::from_utf8(object.bytes.to_vec()).unwrap();
+    (serde_json::from_str(&text).unwrap(), text)
+}
+
+/// Everything that somebody can read of ada's submissions and their board, by its path.
+fn answers(reading: &Reading, who: &str, receipts: &[Receipt]) -> Vec<(String, String)> {
+    let of = format!("/api/v1/benchmarks/{BENCHMARK}");
+    let board = format!("{of}/leaderboards/en-25");
+    let mut paths = vec![of.clone()];
+    for format in ["json", "csv"] {
+        paths.push(format!("{board}?round=spring&include=spread&format={format}"));
+        paths.push(format!("{board}/series?round=spring&format={format}"));
+        paths.push(format!("{of}/submissions?submitter=ada&format={format}"));
+    }
+    for receipt in receipts {
+        let id = &receipt.submission;
+        paths.extend(
+            ["", "/figures", "/figures?format=csv", "/receipt"]
+                .map(|rest| format!("{of}/submissions/{id}{rest}")),
+        );
+    }
+    let answer = |path: String| {
+        let answer = reading.ask(who, &path);
+        let theirs = who == ADA || who == ORGANIZER || !path.ends_with("/receipt");
+        assert_eq!(answer.status == 200, theirs, "{who} at {path}: {answer:?}");
+        (path, String::from_utf8(answer.body).unwrap())
+    };
+    paths.into_iter().map(answer).collect()
+}
+
+/// The score of a whole receipt as JSON and CSV write it.
+fn own(receipt: &Receipt) -> String {
+    json!(receipt.verdict.score).to_string()
+}
+
+/// Every text of the table but the organizer's: whole receipts.
+async fn items(world: &World) -> String {
+    let mut texts = Vec::new();
+    for mut item in world.items().await {
+        item.remove("receipt");
+        texts.push(format!("{item:?}"));
+    }
+    texts.join("\n")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[allow(clippy::too_many_lines)] // one story, and every way out
+async fn no_way_out_tells_more_than_what_was_released_until_the_close() {
+    let world = World::with(with_caretaker).await;
+    publish_ladder(&world, &json!({ "step": STEP }), OPEN_UNTIL);
+    let mut receipts = Vec::new();
+    let mut sent = Vec::new();
+    for n in 0..6 {
+        sent.push(
+            world
+                .put(&format!("{BENCHMARK}/en-25/ada/{n}.json"), good(n))
+                .await,
+        );
+        world.settle().await; // one after another: the order of recording is that of uploading
+        receipts.push(whole(&world, sent.last().unwrap()).await);
+    }
+    let bo = world.put(&format!("{BENCHMARK}/en-25/bo/0.json"), good(0)).await;
+    world.settle().await;
+    let of_bo = whole(&world, &bo).await;
+    let reading = Reading::of(world).await;
+    let world = &reading.world;
+
+    // by hand: the last released one, or the own, rounded
+    let mut last: Option<f64> = None;
+    for receipt in &receipts {
+        let own = receipt.verdict.score.unwrap();
+        if last.is_none_or(|last| own > last + STEP) {
+            last = Some((own / STEP).round() / (1.0 / STEP).round());
+        }
+        assert_eq!(receipt.public_score(), last, "{receipt:?}");
+    }
+    let climbed = |receipt: &&Receipt| receipt.climb() == Some(Climb::Climbed);
+    let n_climbs = receipts.iter().filter(climbed).count();
+    assert!(
+        (2..receipts.len()).contains(&n_climbs),
+        "some climb and some don't: {n_climbs}"
+    );
+
+    // nobody but the organizer reads a score of a submission's own, not even one that has climbed
+    for receipt in &receipts {
+        let (object, text) = stored(world, receipt).await;
+        assert_eq!(
+            object.unsigned(),
+            receipt.shown(Feedback::Score, hosted(BENCHMARK))
+        );
+        assert_eq!(object.verdict.score, receipt.public_score());
+        assert!(!text.contains(&own(receipt)), "{text}");
+    }
+    let table = items(world).await;
+    for who in [ANONYMOUS, ADA, BO] {
+        let read = answers(&reading, who, &receipts);
+        for receipt in &receipts {
+            for (path, text) in &read {
+                assert!(
+                    !text.contains(&own(receipt)),
+                    "{who} reads {} at {path}: {text}",
+                    own(receipt)
+                );
+            }
+            assert!(!table.contains(&own(receipt)), "{} is in the table", own(receipt));
+        }
+        let at = |end: &str| {
+            let found = read.iter().find(|(path, _)| path.ends_with(end));
+            serde_json::from_str::<Value>(&found.unwrap().1).unwrap()
+        };
+        let rows = at("include=spread&format=json");
+        assert_eq!(rows["rows"][0]["score"], json!(last), "{rows}");
+        for row in rows["rows"].as_array().unwrap() {
+            assert_eq!(row["is_released"], true);
+            for nothing in ["interval", "rank_interval", "is_above_baselines", "spread"] {
+                assert!(row[nothing].is_null(), "{row}");
+            }
+        }
+        let why = rows["comparison"]["why_none"].as_str().unwrap();
+        assert!(why.contains("Ladder"), "{why}");
+        assert_eq!(
+            (&rows["comparison"]["resolution"], &rows["comparison"]["n_best"]),
+            (&Value::Null, &json!(0))
+        );
+        let one = at(&format!("/submissions/{}", receipts[0].submission));
+        assert_eq!(
+            (&one["feedback"], &one["is_released"]),
+            (&json!("score"), &json!(true))
+        );
+        assert!(
+            one["withheld"].as_array().unwrap().contains(&json!("score")),
+            "{one}"
+        );
+    }
+    let of_organizer = answers(&reading, ORGANIZER, &receipts);
+    for receipt in &receipts {
+        let read = of_organizer.iter().any(|(_, text)| text.contains(&own(receipt)));
+        assert!(read, "the organizer reads everything");
+    }
+    let round = &reading
+        .ask(ANONYMOUS, &format!("/api/v1/benchmarks/{BENCHMARK}"))
+        .json()["challenge"]["rounds"][0];
+    assert_eq!(round["ladder"], json!({ "step": STEP }), "participants are told");
+
+    // what is released verifies, and says what was not recomputed
+    let ran = verified(world, &stored(world, &receipts[1]).await.1, &good(1));
+    assert_eq!(
+        (
+            ran["verified"].clone(),
+            ran["withheld"].as_array().unwrap().contains(&json!("score"))
+        ),
+        (json!(true), true),
+        "{ran}"
+    );
+
+    // a delivery once more, an evaluation once more: what was released stays
+    let run = world.command(&["rescore", BENCHMARK, "en-25", "--round", "spring"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    for (sent, before) in sent.iter().zip(&receipts) {
+        let again = whole(world, sent).await;
+        assert_eq!((again.revision, &again.ladder), (2, &before.ladder));
+        let (object, text) = stored(world, &again).await;
+        assert_eq!(object.verdict.score, before.public_score());
+        assert!(!text.contains(&own(before)), "{text}");
+    }
+
+    after_the_close(&reading, &sent, &receipts, &of_bo).await;
+}
+
+/// After the close whole receipts are shown by the clock, and boards once they are released.
+async fn after_the_close(reading: &Reading, sent: &[Sent], receipts: &[Receipt], of_bo: &Receipt) {
+    let world = &reading.world;
+    let early = world.command(&["challenge", "release", BENCHMARK, "spring"]);
+    assert_eq!(early.code, 1, "{early:?}");
+    publish_ladder(world, &json!({ "step": STEP }), CLOSED_SINCE);
+    let read = answers(reading, ADA, receipts);
+    for receipt in receipts {
+        let own = own(receipt);
+        let path = format!("/submissions/{}", receipt.submission);
+        for end in [path.clone(), format!("{path}/receipt")] {
+            let (_, text) = read.iter().find(|(path, _)| path.ends_with(&end)).unwrap();
+            assert!(text.contains(&own), "{end}: {text}");
+        }
+    }
+    for n_lifted in [7, 0] {
+        let released = world
+            .command(&["challenge", "release", BENCHMARK, "spring"])
+            .json();
+        assert_eq!(
+            (&released["receipts"], &released["lifted"]),
+            (&json!(7), &json!(n_lifted)),
+            "{released}"
+        );
+    }
+    for sent in sent {
+        let receipt = whole(world, sent).await;
+        let (object, text) = stored(world, &receipt).await;
+        assert_eq!(
+            object.unsigned(),
+            receipt.shown(Feedback::Full, hosted(BENCHMARK))
+        );
+        assert!(text.contains(&own(&receipt)), "{text}");
+    }
+    let best = receipts
+        .iter()
+        .max_by(|a, b| a.verdict.score.partial_cmp(&b.verdict.score).unwrap());
+    let best = best.unwrap();
+    let top = world.leaderboards().top(&board(), 9).await.unwrap();
+    let scores: Vec<_> = top
+        .iter()
+        .map(|row| (row.entry.id.clone(), row.entry.score, row.entry.climb))
+        .collect();
+    let expected = [best, of_bo].map(|receipt| (receipt.submission.clone(), receipt.verdict.score, None));
+    assert_eq!(scores, expected, "the board shows submissions' own scores");
+    world
+        .cloud
+        .invoke(crate::world::CARETAKER, &json!({ "task": "compare" }))
+        .await
+        .unwrap();
+    world.settle().await;
+    let path = format!("/api/v1/benchmarks/{BENCHMARK}/leaderboards/en-25?round=spring");
+    let rows = reading.ask(ANONYMOUS, &path).json();
+    for row in rows["rows"].as_array().unwrap() {
+        assert_eq!(row["is_released"], false, "{rows}");
+    }
+    // the replicates of submissions' own scores are read again: the demo's eval set is too small for intervals, and says so
+    let why = rows["comparison"]["why_none"].as_str().unwrap();
+    assert!(why.contains("16 items"), "{why}");
+}
+
+/// Uploads one artifact and reads its receipt, as its submitter does.
+async fn told(world: &World, n: usize, artifact: &Value) -> f64 {
+    let key = format!("{BENCHMARK}/en-25/eve/{n}.json");
+    let sent = world.put(&key, artifact.to_string()).await;
+    world.settle().await;
+    let receipt = whole(world, &sent).await;
+    stored(world, &receipt)
+        .await
+        .0
+        .verdict
+        .score
+        .expect("it obeys the rules")
+}
+
+/// The artifacts of the demo, mixed: of each word as many clips as the first one has, drawn from all of them.
+struct Clips {
+    of_word: Vec<(String, usize, Vec<Value>)>,
+    random: u64,
+}
+
+impl Clips {
+    fn new() -> Self {
+        let read = |n| serde_json::from_slice::<Value>(&good(n)).unwrap();
+        let words = |artifact: &Value| -> Vec<(String, Vec<Value>)> {
+            let targets = artifact["targets"].as_object().unwrap().iter();
+            let targets = targets.map(|(word, clips)| (word.clone(), clips));
+            let all = targets.chain([("nontargets".to_owned(), &artifact["nontargets"])]);
+            all.map(|(word, clips)| (word, clips.as_array().unwrap().clone()))
+                .collect()
+        };
+        let first = words(&read(0));
+        let mut of_word: Vec<_> = first
+            .into_iter()
+            .map(|(word, clips)| (word, clips.len(), clips))
+            .collect();
+        for n in 1..6 {
+            for (word, clips) in words(&read(n)) {
+                let known = of_word.iter_mut().find(|(known, ..)| *known == word).unwrap();
+                known.2.extend(clips);
+            }
+        }
+        for (_, _, clips) in &mut of_word {
+            clips.sort_by_key(Value::to_string);
+            clips.dedup();
+        }
+        Self { of_word, random: 7 }
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        self.random = self
+            .random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.random >> 33) as usize % n
+    }
+
+    /// Some clips of each word, of which about `share` percent are drawn anew.
+    fn drawn(&mut self, from: Option<&[Vec<Value>]>, share: usize) -> Vec<Vec<Value>> {
+        let mut drawn = Vec::new();
+        for word in 0..self.of_word.len() {
+            let n = self.of_word[word].1;
+            let mut chosen: Vec<Value> = from.map_or_else(Vec::new, |from| from[word].clone());
+            chosen.retain(|_| self.below(100) >= share);
+            while chosen.len() < n {
+                let clip = self.below(self.of_word[word].2.len());
+                let clip = self.of_word[word].2[clip].clone();
+                if !chosen.contains(&clip) {
+                    chosen.push(clip);
+                }
+            }
+            drawn.push(chosen);
+        }
+        drawn
+    }
+
+    fn artifact(&self, chosen: &[Vec<Value>]) -> Value {
+        let mut artifact = json!({ "targets": {}, "nontargets": [] });
+        for ((word, ..), clips) in self.of_word.iter().zip(chosen) {
+            if word == "nontargets" {
+                artifact["nontargets"] = json!(clips);
+            } else {
+                artifact["targets"][word] = json!(clips);
+            }
+        }
+        artifact
+    }
+}
+
+/// Random changes, of which those stay that the platform tells to be better: what the board says at first and in the end, and how
+/// often it said something new.
+async fn climb(ladder: Option<&Value>, n_uploads: usize) -> (f64, f64, usize) {
+    let world = World::new().await;
+    let mut round = json!({ "id": "spring", "opens": "2020-01-01T00:00:00Z" });
+    if let Some(ladder) = ladder {
+        round["ladder"] = ladder.clone();
+    }
+    assert_eq!(crate::challenges::publish(&world, &json!([round])).code, 0);
+    let mut clips = Clips::new();
+    let mut best = clips.drawn(None, 0);
+    let first = told(&world, 0, &clips.artifact(&best)).await;
+    let (mut last, mut n_news) = (first, 0);
+    for n in 1..n_uploads {
+        let tried = clips.drawn(Some(&best), 25);
+        let score = told(&world, n, &clips.artifact(&tried)).await;
+        if score > last {
+            (last, best) = (score, tried);
+            n_news += 1;
+        }
+    }
+    (first, last, n_news)
+}
+
+/// Source: Blum and Hardt (2015). A thousand uploads are tried in the core, without a cloud.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn random_changes_climb_on_a_plain_board_and_less_on_the_ladder() {
+    let n_uploads = 40;
+    let (first, plain, n_plain) = climb(None, n_uploads).await;
+    println!("plain board: from {first:.4} to {plain:.4}, {n_plain} times something new");
+    let (first, auto, n_auto) = climb(Some(&json!("auto")), n_uploads).await;
+    println!("the Ladder: from {first:.4} to {auto:.4}, {n_auto} times something new");
+    assert!(n_auto * 2 <= n_plain, "{n_auto} of {n_plain}");
+    assert!(auto < plain, "{auto} {plain}");
+}
+
+fn verified(world: &World, receipt: &str, artifact: &[u8]) -> Value {
+    let paths = [("receipt.json", receipt.as_bytes()), ("artifact.json", artifact)].map(|(name, bytes)| {
+        let path = world.scratch().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path.to_str().unwrap().to_owned()
+    });
+    let dataset = frozen().to_str().unwrap();
+    let [receipt, artifact] = &paths;
+    let ran = dataperf([
+        "--format",
+        "json",
+        "verify",
+        receipt,
+        "--dataset",
+        dataset,
+        "--artifact",
+        artifact,
+    ]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    ran.json()
+}
