@@ -108,7 +108,11 @@ fn corrected_labels_change_ranks() {
     assert_eq!(number("/effect/errors/0/n_changed"), number("/n_edits"));
     assert!(2 * number("/n_edits") > number("/n_planted"), "{document}");
     let lines = document["effect"]["lines"].as_array().unwrap();
-    assert_eq!(lines.len() as u64, number("/effect/n_from_evidence"), "all from evidence");
+    assert_eq!(
+        lines.len() as u64,
+        number("/effect/n_from_evidence"),
+        "all from evidence"
+    );
     assert_eq!(document["effect"]["left_out"], serde_json::json!([]));
     for line in lines {
         assert!(

@@ -221,6 +221,13 @@ fn a_correction_is_a_data_set_of_its_own_that_tells_participants_nothing() {
     assert!(!kits[1].iter().any(|(path, _)| path.ends_with("corrections.csv")));
     let kit = path(scratch.path(), "corrected-kit");
     assert!(done(&["dataset", "show", &kit])["corrected"].is_null());
+    // the rest of a participant's eval sets is public; where there is none, it is said
+    assert_eq!(done(&["audit", &kit])["sets"].as_array().unwrap().len(), 1);
+    let other = import("vision-debugging", scratch.path());
+    let kit = path(scratch.path(), "other-kit");
+    done(&["dataset", "show", &other, "--public", &kit]);
+    let none = run(&["audit", &kit]);
+    assert_eq!(none.status.code(), Some(1), "{none:?}");
 }
 
 /// Frozen, and with many labels made wrong, so that scores change.
