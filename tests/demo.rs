@@ -82,3 +82,43 @@ fn every_shipped_submission_ends_as_it_should() {
         "two requests, two files of pairs, three of verdicts"
     );
 }
+
+/// From planted errors to changed ranks, on the real functions and their stored evidence.
+#[test]
+fn corrected_labels_change_ranks() {
+    let shipped = root().join("demo");
+    let ran = dataperf([
+        "demo",
+        "integrity",
+        "--format",
+        "json",
+        "--data",
+        shipped.to_str().unwrap(),
+    ]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let document = ran.json();
+    let number = |pointer: &str| {
+        document
+            .pointer(pointer)
+            .and_then(Value::as_u64)
+            .unwrap_or_else(|| panic!("{pointer} in {document}"))
+    };
+    // somebody who knows the truth changes what was planted and is in doubt, and nothing else
+    assert_eq!(number("/n_edits"), number("/in_doubt/n_right"));
+    assert_eq!(number("/effect/errors/0/n_changed"), number("/n_edits"));
+    assert!(2 * number("/n_edits") > number("/n_planted"), "{document}");
+    let lines = document["effect"]["lines"].as_array().unwrap();
+    assert_eq!(
+        lines.len() as u64,
+        number("/effect/n_from_evidence"),
+        "all from evidence"
+    );
+    assert_eq!(document["effect"]["left_out"], serde_json::json!([]));
+    for line in lines {
+        assert!(
+            line["after"]["score"].as_f64() > line["before"]["score"].as_f64(),
+            "{line}"
+        );
+    }
+    assert!(number("/effect/n_moved") >= 2, "{document}");
+}

@@ -221,6 +221,13 @@ fn a_correction_is_a_data_set_of_its_own_that_tells_participants_nothing() {
     assert!(!kits[1].iter().any(|(path, _)| path.ends_with("corrections.csv")));
     let kit = path(scratch.path(), "corrected-kit");
     assert!(done(&["dataset", "show", &kit])["corrected"].is_null());
+    // the rest of a participant's eval sets is public; where there is none, it is said
+    assert_eq!(done(&["audit", &kit])["sets"].as_array().unwrap().len(), 1);
+    let other = import("vision-debugging", scratch.path());
+    let kit = path(scratch.path(), "other-kit");
+    done(&["dataset", "show", &other, "--public", &kit]);
+    let none = run(&["audit", &kit]);
+    assert_eq!(none.status.code(), Some(1), "{none:?}");
 }
 
 /// Frozen, and with many labels made wrong, so that scores change.
@@ -283,7 +290,9 @@ fn the_effect_is_that_of_scoring_with_both() {
         );
         for line in lines {
             let submitter = line["name"].as_str().unwrap();
-            let file = files_below(&Path::new(&submissions).join(submitter)).remove(0);
+            // the file itself, where a submitter has several
+            let of = Path::new(&submissions).join(submitter);
+            let file = if of.is_file() { of } else { files_below(&of).remove(0) };
             for (dataset, which) in [(frozen, "before"), (out, "after")] {
                 let file = file.to_str().unwrap();
                 let judged = done(&["score", benchmark, "-l", leaderboard, "-d", dataset, file]);

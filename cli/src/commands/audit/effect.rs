@@ -163,6 +163,7 @@ async fn gathered(
             of_after.benchmark
         );
     }
+    super::check_has_labels(of_before)?;
     let task = OnBothVersions {
         before: (before, of_before),
         after: (after, of_after),

@@ -12,7 +12,7 @@ use clap::{Args, Subcommand};
 use dataperf::frozen::Manifest;
 use dataperf::{Digest, csv_cell, quote};
 use dataperf_audit::{Audit, ClassCount, Doubt, SetAudit, audit};
-use dataperf_datasets::labelled::Labelled;
+use dataperf_datasets::labelled::{Labelled, LabelledAt};
 use dataperf_datasets::{Import, WORK_LIST_COLUMNS};
 use serde_json::{Value, json};
 
@@ -73,6 +73,7 @@ pub(crate) async fn run(args: AuditArgs, format: Format) -> Result<Done> {
     }
     let directory = args.dataset.context("name the data set's directory")?;
     let opened = open(&directory)?;
+    check_has_labels(&opened.manifest)?;
     let task = AuditSets {
         directory: &directory,
         manifest: &opened.manifest,
@@ -110,7 +111,7 @@ impl Action for AuditSets<'_> {
     type Output = Audit;
 
     async fn run<B: Import>(self) -> Result<Audit> {
-        let mut sets = B::labelled(self.manifest)?;
+        let mut sets = there::<B>(self.manifest)?;
         let names: Vec<String> = sets.iter().map(|set| quote(&set.name)).collect();
         if let Some(only) = self.only {
             sets.retain(|set| set.name == only);
@@ -135,6 +136,26 @@ impl Action for AuditSets<'_> {
     }
 }
 
+/// The eval sets that are in a data set: what participants get has fewer, or none.
+fn there<B: Import>(manifest: &Manifest) -> Result<Vec<LabelledAt>> {
+    let mut sets = B::labelled(manifest)?;
+    sets.retain(|set| {
+        manifest.files.contains_key(&set.rows.file) && manifest.files.contains_key(set.labels.file())
+    });
+    Ok(sets)
+}
+
+/// Refuses data sets of benchmarks whose items have no labels.
+pub(crate) fn check_has_labels(manifest: &Manifest) -> Result<()> {
+    if manifest.benchmark == dataperf_nibbler::BENCHMARK {
+        bail!(
+            "{} is judged by raters: it has no eval set with labels, and nothing to audit",
+            manifest.benchmark
+        );
+    }
+    Ok(())
+}
+
 /// Reads all eval sets of a data set on disk.
 pub(crate) struct ReadSets<'a> {
     pub(crate) directory: &'a Path,
@@ -145,11 +166,15 @@ impl Action for ReadSets<'_> {
     type Output = Vec<Labelled>;
 
     async fn run<B: Import>(self) -> Result<Vec<Labelled>> {
-        let read = |at: &dataperf_datasets::labelled::LabelledAt| at.read(self.directory, self.manifest);
-        Ok(B::labelled(self.manifest)?
-            .iter()
-            .map(read)
-            .collect::<Result<_, _>>()?)
+        let sets = there::<B>(self.manifest)?;
+        if sets.is_empty() {
+            bail!(
+                "`{}` has no eval set: it is what participants get; correct the organizer's data set",
+                self.directory.display()
+            );
+        }
+        let read = |at: &LabelledAt| at.read(self.directory, self.manifest);
+        Ok(sets.iter().map(read).collect::<Result<_, _>>()?)
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{damages, open};
 use crate::Done;
-use crate::commands::audit::ReadSets;
+use crate::commands::audit::{ReadSets, check_has_labels};
 use crate::output::{Format, print_json};
 use crate::registry::with_benchmark;
 
@@ -34,6 +34,7 @@ pub(crate) struct CorrectArgs {
 
 pub(super) async fn run(args: &CorrectArgs, format: Format) -> Result<Done> {
     let opened = open(&args.dataset)?;
+    check_has_labels(&opened.manifest)?;
     let damages = damages(&args.dataset, &opened.manifest);
     if !damages.is_empty() {
         bail!(
