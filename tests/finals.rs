@@ -37,7 +37,7 @@ async fn finish(world: &World) {
 
 /// The score of the n-th good artifact with a data set, without any cloud.
 async fn offline(directory: &std::path::Path, n: usize) -> f64 {
-    let opened = Dataset::<SpeechSelection, _>::open(
+    let opened = Dataset::<SpeechSelection>::open(
         DirectoryBucket::new(directory),
         String::new(),
         Some(digest(directory)),

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use dataperf::{Direction, Ending};
 use dataperf::challenge::Ranking;
 use dataperf::ladder::Climb;
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::{Board, Entry, Ranked, rank_key_of, standing, with_shared_ranks};
 use dataperf::ports::maintenance::Order;
+use dataperf::{Direction, Ending};
 
 use crate::items::{self, DATASET, Item, count, row_item, text};
 use crate::keys::{Key, history_partition};

@@ -179,7 +179,7 @@ pub(super) async fn one(
     } else {
         None
     };
-    let line = comparison.as_ref().and_then(|comparison| comparison.line(&entry));
+    let worth = comparison.as_ref().and_then(|comparison| comparison.line(&entry));
     let whole_at = shown.whole_at.filter(|_| shown.level < Feedback::Full);
     let line = Line::from(&entry);
     let line = match receipt {
@@ -195,7 +195,7 @@ pub(super) async fn one(
         dataset: digest(|verdict| verdict.dataset),
         artifact: digest(|verdict| verdict.artifact),
         evaluator: verdict.map(|verdict| verdict.evaluator.clone()),
-        worth: line.into(),
+        worth: worth.into(),
         metrics: verdict.map_or_else(Default::default, |verdict| {
             verdict.shown(shown.level, hosted).metrics.into_iter().collect()
         }),
