@@ -292,7 +292,11 @@ fn the_effect_is_that_of_scoring_with_both() {
             let submitter = line["name"].as_str().unwrap();
             // the file itself, where a submitter has several
             let of = Path::new(&submissions).join(submitter);
-            let file = if of.is_file() { of } else { files_below(&of).remove(0) };
+            let file = if of.is_file() {
+                of
+            } else {
+                files_below(&of).remove(0)
+            };
             for (dataset, which) in [(frozen, "before"), (out, "after")] {
                 let file = file.to_str().unwrap();
                 let judged = done(&["score", benchmark, "-l", leaderboard, "-d", dataset, file]);
