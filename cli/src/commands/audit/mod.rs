@@ -147,7 +147,7 @@ fn there<B: Import>(manifest: &Manifest) -> Result<Vec<LabelledAt>> {
 
 /// Refuses data sets of benchmarks whose items have no labels.
 pub(crate) fn check_has_labels(manifest: &Manifest) -> Result<()> {
-    if manifest.benchmark == dataperf_nibbler::BENCHMARK {
+    if crate::registry::extension(&manifest.benchmark).is_some() {
         bail!(
             "{} is judged by raters: it has no eval set with labels, and nothing to audit",
             manifest.benchmark
