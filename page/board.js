@@ -193,13 +193,13 @@ function dataset(benchmark, page) {
   const theirs = of.n_public_bytes > 0 ? `participants may have ${size(of.n_public_bytes)} of it` : "all of it stays with the organizer";
   const shape = (tensor) => `${tensor.name} ${tensor.shape.join(" × ")} ${tensor.dtype}`;
   const line = (file) =>
-    h("tr", {}, h("th", { scope: "row" }, file.path), h("td", { class: "n" }, size(file.n_bytes)), h("td", {}, file.is_public ? "public" : "hidden"), h("td", {}, file.tensors.map(shape).join(", ")));
+    h("tr", {}, h("th", { scope: "row" }, file.path), h("td", { class: "n" }, file.n_bytes === null ? "" : size(file.n_bytes)), h("td", {}, file.is_public ? "public" : "hidden"), h("td", {}, file.tensors.map(shape).join(", ")));
   const head = ["File", "Size", "", "Tensors"].map((name) => h("th", { scope: "col" }, name || h("span", { class: "unseen" }, "Visibility")));
   return h(
     "section",
     { class: "panel", "aria-labelledby": "dataset" },
     h("h2", { id: "dataset" }, "The data set"),
-    h("p", {}, `${plain(of.n_files)} files, ${size(of.n_bytes)}; ${theirs}. It never changes: its digest names it in every receipt.`),
+    h("p", {}, `${plain(of.n_files)} files; ${theirs}. It never changes: its digest names it in every receipt.`),
     h("p", { class: "digest" }, h("code", {}, of.digest)),
     h("details", {}, h("summary", {}, "Files"), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Files of the data set" }, h("table", { class: "files" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, of.files.map(line))))),
   );

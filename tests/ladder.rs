@@ -198,7 +198,31 @@ async fn no_way_out_tells_more_than_what_was_released_until_the_close() {
         assert!(!text.contains(&own(before)), "{text}");
     }
 
+    without_the_round(&reading, &receipts);
+    publish_ladder(world, &json!({ "step": STEP }), OPEN_UNTIL);
     after_the_close(&reading, &sent, &receipts, &of_bo).await;
+}
+
+/// A challenge that shows everything and has the round no longer does not show what the round's Ladder holds back.
+fn without_the_round(reading: &Reading, receipts: &[Receipt]) {
+    let document = json!({ "schema": 1, "title": "t", "feedback": "full", "benchmarks": { BENCHMARK: { "rounds": [] } } });
+    let path = reading.world.scratch().join("without.yaml");
+    std::fs::write(&path, document.to_string()).unwrap(); // JSON is YAML
+    let ran = reading
+        .world
+        .command(&["challenge", "publish", path.to_str().unwrap()]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    for receipt in receipts {
+        for rest in ["", "/figures"] {
+            let path = format!(
+                "/api/v1/benchmarks/{BENCHMARK}/submissions/{}{rest}",
+                receipt.submission
+            );
+            let text = String::from_utf8(reading.ask(ANONYMOUS, &path).body).unwrap();
+            assert!(!text.contains(&own(receipt)), "{text}");
+            assert!(!text.contains("\"full\""), "{text}");
+        }
+    }
 }
 
 /// After the close whole receipts are shown by the clock, and boards once they are released.

@@ -1,6 +1,10 @@
 //! What the commands print: tables for people, one JSON document for programs.
 
-use anyhow::Result;
+use std::fs::File;
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::{Context, Result};
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent, presets};
 use dataperf::figures::{self, Column, Figures};
 use dataperf::{Ending, LineOutcome, Reason, Verdict};
@@ -9,6 +13,41 @@ use serde_json::Value;
 
 /// Longer lists are not for a table; `--format json` has them.
 const MAX_LISTED_NUMBERS: usize = 20;
+
+/// Refuses names for new files before any work is done: of files that are there, in folders that are not, and one name for two files.
+pub(crate) fn check_new_files(paths: &[Option<&Path>]) -> Result<()> {
+    let paths: Vec<&Path> = paths.iter().copied().flatten().collect();
+    let mut problems = Vec::new();
+    for (n, path) in paths.iter().enumerate() {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if path.symlink_metadata().is_ok() {
+            problems.push(format!(
+                "`{}` is there already, and nothing is overwritten: choose another name",
+                path.display()
+            ));
+        } else if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+            problems.push(format!(
+                "there is no folder `{}` to write into: make it, or choose another",
+                folder.display()
+            ));
+        }
+        if paths[..n].contains(path) {
+            problems.push(format!(
+                "`{}` is given for two files: choose two names",
+                path.display()
+            ));
+        }
+    }
+    anyhow::ensure!(problems.is_empty(), "{}", problems.join("\n"));
+    Ok(())
+}
+
+/// Writes a file that is not there yet.
+pub(crate) fn write_new(path: &Path, text: &str) -> Result<()> {
+    let about = || format!("can't write `{}`", path.display());
+    let mut file = File::create_new(path).with_context(about)?;
+    file.write_all(text.as_bytes()).with_context(about)
+}
 
 /// How results are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

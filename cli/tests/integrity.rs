@@ -96,7 +96,9 @@ fn every_benchmark_is_audited_and_corrected() {
             path(scratch.path(), "list.csv"),
             path(scratch.path(), "report.md"),
         );
-        let _ = fs::remove_file(&list);
+        for there in [&list, &report] {
+            let _ = fs::remove_file(there);
+        }
         let audited = done(&["audit", &frozen, "--work-list", &list, "--report", &report]);
         let sets = audited["sets"].as_array().unwrap();
         assert!(
@@ -324,7 +326,48 @@ fn wrong_calls_of_the_effect_are_told_what_to_change() {
     let submissions = demo("selection/submissions/digits-50");
     let empty = path(scratch.path(), "nobody");
     fs::create_dir_all(&empty).unwrap();
+    let kit = path(scratch.path(), "kit");
+    done(&["dataset", "show", &one, "--public", &kit]);
+    let mine = path(scratch.path(), "mine.csv");
+    fs::write(&mine, "precious").unwrap();
+    let to_mine = [
+        &["audit", &one, "--report", &mine][..],
+        &["audit", &one, "--work-list", &mine],
+    ];
+    for args in to_mine {
+        assert!(refused(args).contains("is there already"), "{args:?}");
+    }
+    let twice = path(scratch.path(), "twice");
+    let said = refused(&["audit", &one, "--report", &twice, "--work-list", &twice]);
+    assert!(said.contains("for two files"), "{said}");
+    assert_eq!(fs::read_to_string(&mine).unwrap(), "precious");
+    assert!(!Path::new(&twice).exists());
+    let damaged = path(scratch.path(), "damaged");
+    done(&[
+        "dataset",
+        "import",
+        "selection",
+        "--from",
+        &demo("selection"),
+        "--out",
+        &damaged,
+    ]);
+    let labels = Path::new(&damaged).join("eval.csv");
+    let text = fs::read_to_string(&labels).unwrap();
+    fs::write(&labels, text.replacen(",1", ",2", 1)).unwrap();
+    for args in [
+        &["audit", &damaged][..],
+        &[
+            "dataset", "split", &damaged, "--public", &twice, "--final", &empty,
+        ],
+    ] {
+        assert!(refused(args).contains("is damaged"), "{args:?}");
+    }
     for (args, expected) in [
+        (
+            effect_args([&one, &kit], "digits-50", &submissions),
+            "what participants get",
+        ),
         (
             effect_args([&one, &one], "digits-50", &empty),
             "has no submissions",

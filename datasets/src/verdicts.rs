@@ -1,6 +1,8 @@
 //! What people say of labels in doubt: the work list of an audit, filled in.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 
 use dataperf::{csv_cell, offer, quote};
@@ -59,13 +61,16 @@ impl Verdicts {
     /// Sentences, all at once: the file can't be read, lacks a column, or a line does not fit the data set.
     pub fn read(path: &Path, sets: &[Labelled]) -> Result<Self, Vec<String>> {
         let about = |why: String| vec![format!("`{}`: {why}", path.display())];
-        let n_bytes = path.metadata().map_err(|error| about(error.to_string()))?.len();
-        if n_bytes > MAX_BYTES {
+        let mut bytes = Vec::new();
+        // not by its size, which a device or a pipe does not have
+        let file = File::open(path).map_err(|error| about(error.to_string()))?;
+        let read = file.take(MAX_BYTES + 1).read_to_end(&mut bytes);
+        read.map_err(|error| about(error.to_string()))?;
+        if bytes.len() as u64 > MAX_BYTES {
             return Err(about(format!(
-                "it has {n_bytes} bytes, the limit is {MAX_BYTES}: is it a work list?"
+                "it has more than {MAX_BYTES} bytes, the limit: is it a work list?"
             )));
         }
-        let bytes = std::fs::read(path).map_err(|error| about(error.to_string()))?;
         Self::parse(&bytes, sets)
     }
 

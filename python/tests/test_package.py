@@ -119,6 +119,10 @@ class Package(unittest.TestCase):
         with self.assertRaises(TypeError):
             self.frozen["selection"].validate("digits-20", 3)
         with self.assertRaises(ValueError):
+            submit("selection", "digits-20", ["a"], "ada", name="../x")
+        with self.assertRaises(TypeError):
+            self.frozen["curation"].validate(self.frozen["curation"].leaderboards[0], ([1, 2], ["a", "b"]))
+        with self.assertRaises(ValueError):
             self.frozen["selection"].validate("digits-20", {"ids": [float("nan")]})
 
 

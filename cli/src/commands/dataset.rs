@@ -299,12 +299,8 @@ pub(crate) fn damages(directory: &Path, manifest: &Manifest) -> Vec<String> {
     damages
 }
 
-fn verify(directory: &Path, format: Format) -> Result<Done> {
-    let Opened { manifest, digest, .. } = open(directory)?;
-    let damages = damages(directory, &manifest);
-    if format == Format::Json {
-        print_json(&json!({ "dataset": digest, "verified": damages.is_empty(), "damages": damages }))?;
-    }
+/// Refuses a data set that is not what its manifest says.
+fn must_be_whole(directory: &Path, damages: &[String]) -> Result<()> {
     if !damages.is_empty() {
         bail!(
             "`{}` is damaged; fetch or import it again\n  - {}",
@@ -312,6 +308,23 @@ fn verify(directory: &Path, format: Format) -> Result<Done> {
             damages.join("\n  - ")
         );
     }
+    Ok(())
+}
+
+/// Opens a data set all of whose files are what its manifest says.
+pub(crate) fn open_whole(directory: &Path) -> Result<Opened> {
+    let opened = open(directory)?;
+    must_be_whole(directory, &damages(directory, &opened.manifest))?;
+    Ok(opened)
+}
+
+fn verify(directory: &Path, format: Format) -> Result<Done> {
+    let Opened { manifest, digest, .. } = open(directory)?;
+    let damages = damages(directory, &manifest);
+    if format == Format::Json {
+        print_json(&json!({ "dataset": digest, "verified": damages.is_empty(), "damages": damages }))?;
+    }
+    must_be_whole(directory, &damages)?;
     if format == Format::Text {
         println!(
             "{digest}: all {} files are what the manifest says",

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use dataperf::benchmark::{Leaderboard, PUBLIC};
 use dataperf::challenge::Challenge;
 use dataperf::dataset::DatasetError;
-use dataperf::frozen::{FrozenError, Manifest};
+use dataperf::frozen::{CORRECTIONS, FrozenError, Manifest};
 use dataperf::in_force::{InForce, published_manifest};
 use dataperf::{Descriptor, Digest, Receipt, Shown};
 use dataperf_hosted::{IDS, hosted};
@@ -40,8 +40,6 @@ pub(crate) struct Described {
     leaderboards: Vec<Leaderboard>,
     /// Files in all.
     n_files: usize,
-    /// Bytes in all.
-    n_bytes: u64,
     /// Bytes that participants may have.
     n_public_bytes: u64,
     /// The files.
@@ -53,8 +51,8 @@ pub(crate) struct Described {
 pub(crate) struct DatasetFile {
     /// Its path in the data set.
     path: String,
-    /// Its size.
-    n_bytes: u64,
+    /// Its size; `null` for a hidden file, whose size can tell of the labels in it.
+    n_bytes: Option<u64>,
     /// Whether participants may have it.
     is_public: bool,
     /// Its tensors.
@@ -116,8 +114,7 @@ pub(crate) async fn shown(app: &App, caller: &Caller, receipt: &Receipt) -> Resu
 
 /// What submitters and the public see of a receipt now.
 pub(crate) fn now_shown(challenge: Option<&Challenge>, receipt: &Receipt) -> Shown {
-    let dataset = receipt.verdict.dataset;
-    dataperf::challenge::shown(challenge, &receipt.board(), dataset, dataperf_aws::now())
+    dataperf::challenge::shown_of(challenge, receipt, dataperf_aws::now())
 }
 
 /// The boards in force: none when no data set is. Boards of a data set that is damaged are left out, and the damage is logged.
@@ -159,9 +156,10 @@ fn description(facts: &Descriptor, digest: Digest, manifest: &Manifest) -> Resul
     let files: Vec<DatasetFile> = manifest
         .files
         .iter()
+        .filter(|(path, _)| *path != CORRECTIONS)
         .map(|(path, file)| DatasetFile {
             path: path.clone(),
-            n_bytes: file.n_bytes,
+            n_bytes: path.starts_with(PUBLIC).then_some(file.n_bytes),
             is_public: path.starts_with(PUBLIC),
             tensors: file
                 .tensors
@@ -178,12 +176,7 @@ fn description(facts: &Descriptor, digest: Digest, manifest: &Manifest) -> Resul
         digest: digest.to_string(),
         leaderboards: (facts.leaderboards)(manifest)?,
         n_files: files.len(),
-        n_bytes: files.iter().map(|file| file.n_bytes).sum(),
-        n_public_bytes: files
-            .iter()
-            .filter(|file| file.is_public)
-            .map(|file| file.n_bytes)
-            .sum(),
+        n_public_bytes: files.iter().filter_map(|file| file.n_bytes).sum(),
         files,
     })
 }

@@ -38,7 +38,7 @@ def to_file(benchmark: str, artifact: Artifact) -> tuple[bytes, str]:
             raise TypeError(f"`{benchmark}` takes no data frame: give a dictionary, a list, or the file")
         return artifact.to_csv(index=False).encode(), ".csv"
     if benchmark == "curation" and isinstance(artifact, (list, tuple)) and len(artifact) == 2:
-        return _table(*map(_plain, artifact)), ".csv"
+        return _table(*map(_plain, map(_values, artifact))), ".csv"
     plain = _plain(artifact)
     if benchmark == "data-acquisition" and isinstance(plain, list):
         if not all(isinstance(row, list) for row in plain):
@@ -47,7 +47,7 @@ def to_file(benchmark: str, artifact: Artifact) -> tuple[bytes, str]:
     if isinstance(plain, list):
         if benchmark not in LISTS:
             raise TypeError(f"`{benchmark}` takes no list: give a dictionary or the file")
-        plain = {LISTS[benchmark]: plain}
+        plain = {LISTS[benchmark]: [str(one) if isinstance(one, int) else one for one in plain]}
     if not isinstance(plain, dict):
         raise TypeError(f"a {type(artifact).__name__} is no artifact: give a dictionary, a list, an array, a data frame, or a file")
     return json.dumps(plain, ensure_ascii=False, allow_nan=False).encode(), ".json"
@@ -76,7 +76,18 @@ def _plain(value: Any) -> Any:
     return value
 
 
+def _values(table: Any) -> Any:
+    """The values of a data frame; anything else as it is."""
+    return table.to_numpy() if _is_frame(table) else table
+
+
+def _number(value: Any) -> str:
+    return repr(int(value)) if isinstance(value, bool) else repr(value)
+
+
 def _table(labels: list, features: list) -> bytes:
+    if not isinstance(labels, list) or not isinstance(features, list) or not all(isinstance(row, list) for row in features):
+        raise TypeError("`curation` takes (n,) labels and (n, n_features) features, in this order")
     if len(labels) != len(features):
         raise ValueError(f"there are {len(labels)} labels and {len(features)} rows of features")
     width = len(features[0]) if features else 0
@@ -84,5 +95,5 @@ def _table(labels: list, features: list) -> bytes:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["label", *(f"f{column}" for column in range(width))])
     for label, row in zip(labels, features):
-        writer.writerow([label, *map(repr, row)])
+        writer.writerow([label, *map(_number, row)])
     return text.getvalue().encode()

@@ -31,7 +31,7 @@ class Dataset:
     """A frozen data set, or a participants' kit, in a directory."""
 
     def __init__(self, directory: Union[str, "os.PathLike[str]"]):
-        self.directory = Path(directory)
+        self.directory = Path(directory).absolute()
         self._shown: dict[str, Any] = json.loads(run(["dataset", "show", str(self.directory)]))
 
     def __repr__(self) -> str:
@@ -68,7 +68,7 @@ class Dataset:
         with tempfile.TemporaryDirectory() as scratch:
             out = Path(scratch) / "artifact"
             where = ["--dataset", str(self.directory), "--leaderboard", leaderboard]
-            run(["baseline", method, *where, "--seed", str(seed), "--out", str(out)])
+            run(["baseline", *where, "--seed", str(seed), "--out", str(out), "--", method])
             return out.read_bytes()
 
     def _judge(self, command: str, leaderboard: str, artifact: Artifact) -> bytes:
@@ -102,6 +102,8 @@ def submit(
 
 
 def _written(benchmark: str, artifact: Artifact, directory: Path, name: str) -> Path:
+    if not name or name in (".", "..") or len(name) > 200 or any(sign in name for sign in "/\\\0"):
+        raise ValueError(f"`name` is a file's name of at most 200 characters without `/`, `\\` and NUL, not {name[:40]!r}")
     content, suffix = to_file(benchmark, artifact)
     path = directory / f"{name}{suffix}"
     path.write_bytes(content)

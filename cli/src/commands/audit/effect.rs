@@ -2,11 +2,10 @@
 
 mod candidates;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use bytes::Bytes;
 use clap::Args;
 use dataperf::benchmark::NotScored;
@@ -28,10 +27,10 @@ use self::candidates::{Candidate, Source, candidates_in, candidates_of};
 use super::effect_report;
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
-use crate::commands::dataset::{Opened, open};
+use crate::commands::dataset::{Opened, open, open_whole};
 use crate::commands::score::{Artifact, open as open_board, read_for};
 use crate::known::Known;
-use crate::output::Format;
+use crate::output::{Format, check_new_files, write_new};
 use crate::progress;
 use crate::registry::{Action, descriptor, with_benchmark};
 
@@ -57,7 +56,7 @@ pub(crate) struct EffectArgs {
     /// Score the artifacts in this folder, SUBMITTER/FILE, instead of what stands on a cloud's board
     #[arg(long, value_name = "DIR")]
     submissions: Option<PathBuf>,
-    /// Write the report into this Markdown file
+    /// Write the report into this Markdown file, which is not there yet
     #[arg(long, value_name = "FILE.md")]
     report: Option<PathBuf>,
     #[command(flatten)]
@@ -92,6 +91,11 @@ pub(crate) struct LeftOut {
     pub(crate) why: String,
 }
 
+/// Submissions that are not compared are listed up to so many.
+const MAX_LEFT_OUT: usize = 20;
+/// What participants get of a data set is below this folder.
+const PUBLIC: &str = "public/";
+
 /// What the report says.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Gathered {
@@ -111,7 +115,8 @@ pub(crate) struct Gathered {
 }
 
 pub(super) async fn run(args: EffectArgs, format: Format) -> Result<Done> {
-    let opened = (open(&args.before)?, open(&args.after)?);
+    check_new_files(&[args.report.as_deref()])?;
+    let opened = (open_whole(&args.before)?, open_whole(&args.after)?);
     let found = if let Some(folder) = &args.submissions {
         (candidates_in(folder)?, Vec::new(), None)
     } else {
@@ -127,9 +132,19 @@ pub(super) async fn run(args: EffectArgs, format: Format) -> Result<Done> {
         (candidates, left_out, Some(cloud))
     };
     let gathered = gathered(&args.before, &args.after, &opened, &args.leaderboard, found).await?;
+    if gathered.effect.lines.is_empty() && !gathered.left_out.is_empty() {
+        let left_out = gathered.left_out.iter().take(MAX_LEFT_OUT);
+        let why: Vec<String> = left_out.map(|one| format!("{}: {}", one.name, one.why)).collect();
+        bail!(
+            "none of {} submissions is compared: name as BEFORE the data set that they are scored with now, and see the effect before \
+             `dataperf dataset publish --replace` and `dataperf rescore`\n  - {}",
+            gathered.left_out.len(),
+            why.join("\n  - ")
+        );
+    }
     if let Some(path) = &args.report {
         let document = effect_report::markdown(&gathered);
-        fs::write(path, document).with_context(|| format!("can't write `{}`", path.display()))?;
+        write_new(path, &document)?;
     }
     effect_report::print(&gathered, format)?;
     Ok(Done::Fine)
@@ -164,6 +179,14 @@ async fn gathered(
         );
     }
     super::check_has_labels(of_before)?;
+    for (path, manifest) in [(before, of_before), (after, of_after)] {
+        if !manifest.files.keys().any(|file| !file.starts_with(PUBLIC)) {
+            bail!(
+                "`{}` has no hidden eval set, it is what participants get: name the organizer's data set",
+                path.display()
+            );
+        }
+    }
     let task = OnBothVersions {
         before: (before, of_before),
         after: (after, of_after),

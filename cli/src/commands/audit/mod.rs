@@ -4,7 +4,7 @@ mod effect;
 mod effect_report;
 mod report;
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -17,8 +17,8 @@ use dataperf_datasets::{Import, WORK_LIST_COLUMNS};
 use serde_json::{Value, json};
 
 use crate::Done;
-use crate::commands::dataset::open;
-use crate::output::{Format, align_right, print_json, table};
+use crate::commands::dataset::{open, open_whole};
+use crate::output::{Format, align_right, check_new_files, print_json, table, write_new};
 use crate::progress::PhaseBars;
 use crate::registry::{Action, with_benchmark};
 
@@ -52,7 +52,7 @@ pub(crate) struct AuditArgs {
     /// Write the labels in doubt into this CSV, which is not there yet, with a column for people's verdicts
     #[arg(long, value_name = "FILE.csv")]
     work_list: Option<PathBuf>,
-    /// Write everything into this Markdown file
+    /// Write everything into this Markdown file, which is not there yet
     #[arg(long, value_name = "FILE.md")]
     report: Option<PathBuf>,
     /// How many labels in doubt to print
@@ -72,26 +72,21 @@ pub(crate) async fn run(args: AuditArgs, format: Format) -> Result<Done> {
         None => {}
     }
     let directory = args.dataset.context("name the data set's directory")?;
-    let opened = open(&directory)?;
-    check_has_labels(&opened.manifest)?;
+    check_new_files(&[args.work_list.as_deref(), args.report.as_deref()])?;
+    check_has_labels(&open(&directory)?.manifest)?;
+    let opened = open_whole(&directory)?;
     let task = AuditSets {
         directory: &directory,
         manifest: &opened.manifest,
         only: args.set.as_deref(),
     };
-    if let Some(path) = args.work_list.as_deref().filter(|path| path.exists()) {
-        bail!(
-            "`{}` is there already, and somebody's verdicts may be in it: choose another name",
-            path.display()
-        );
-    }
     let audited = with_benchmark(&opened.manifest.benchmark, task).await?;
     if let Some(path) = &args.work_list {
         write_work_list(path, &audited)?;
     }
     if let Some(path) = &args.report {
         let document = report::markdown(&opened.manifest.benchmark, opened.digest, &audited);
-        fs::write(path, document).with_context(|| format!("can't write `{}`", path.display()))?;
+        write_new(path, &document)?;
     }
     match format {
         Format::Json => print_json(&document(&opened.manifest.benchmark, opened.digest, &audited))?,

@@ -7,7 +7,7 @@ use clap::Args;
 use dataperf_datasets::{Verdicts, correct};
 use serde_json::json;
 
-use super::{damages, open};
+use super::{open, open_whole};
 use crate::Done;
 use crate::commands::audit::{ReadSets, check_has_labels};
 use crate::output::{Format, print_json};
@@ -33,16 +33,8 @@ pub(crate) struct CorrectArgs {
 }
 
 pub(super) async fn run(args: &CorrectArgs, format: Format) -> Result<Done> {
-    let opened = open(&args.dataset)?;
-    check_has_labels(&opened.manifest)?;
-    let damages = damages(&args.dataset, &opened.manifest);
-    if !damages.is_empty() {
-        bail!(
-            "`{}` is damaged; fetch or import it again\n  - {}",
-            args.dataset.display(),
-            damages.join("\n  - ")
-        );
-    }
+    check_has_labels(&open(&args.dataset)?.manifest)?;
+    let opened = open_whole(&args.dataset)?;
     let read = ReadSets {
         directory: &args.dataset,
         manifest: &opened.manifest,

@@ -7,14 +7,15 @@ use clap::Args;
 use dataperf_benchmarks::own_data::{self, Half, TASKS};
 use serde_json::json;
 
-use super::open;
+use super::{open, open_whole};
 use crate::Done;
 use crate::output::{Format, align_right, print_json, table};
 
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  dataperf dataset split frozen/ --public public/ --final final/\n  dataperf dataset publish public/ --local\n  \
-    dataperf dataset publish final/ --stage --local\n\nBoth have everything but the hidden eval set, of which no item is in both. \
+    dataperf dataset publish final/ --stage --local\n\nBoth have everything but the hidden eval set, of which no item is in both; \
+    identical ones go together. \
     Items are parted within each class and group; where the eval set has clusters, each is in one part as a whole. Name the second one \
     as `final` of a round: what stands on its boards is scored with it once the round has closed. For data sets of own data; of other \
     benchmarks import two of the source's splits."
@@ -56,6 +57,7 @@ pub(super) fn run(args: &SplitArgs, format: Format) -> Result<Done> {
     if !problems.is_empty() {
         bail!("{}", problems.join("\n"));
     }
+    open_whole(&args.directory)?;
     let outs = [args.public.as_path(), args.last.as_path()];
     let [public, last] = own_data::split(&args.directory, &manifest, outs, args.share)?;
     let parts = [("public", &args.public, &public), ("final", &args.last, &last)];

@@ -3,7 +3,6 @@
 mod report;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -18,7 +17,7 @@ use dataperf_numerics::agreement::{
 use crate::Done;
 use crate::cloud::CloudArgs;
 use crate::known::Known;
-use crate::output::Format;
+use crate::output::{Format, check_new_files, write_new};
 use crate::registry::descriptor;
 
 #[derive(Debug, Args)]
@@ -111,14 +110,14 @@ impl Across {
 }
 
 pub(super) async fn run(args: AcrossArgs, format: Format) -> Result<Done> {
+    check_new_files(&[args.report.as_deref()])?;
     let boards = match &args.scores {
         Some(path) => of_csv(path)?,
         None => of_cloud(&args).await?,
     };
     let across = across(boards)?;
     if let Some(path) = &args.report {
-        fs::write(path, report::markdown(&across))
-            .with_context(|| format!("can't write `{}`", path.display()))?;
+        write_new(path, &report::markdown(&across))?;
     }
     report::print(&across, format)?;
     Ok(Done::Fine)

@@ -166,6 +166,8 @@ pub(super) async fn board(
     let scored_with = table
         .scored_with(facts, &boards.in_force, challenge.as_ref(), &board, now())
         .await?;
+    // a final data set is not told before it has been scored with
+    let scored_with = scored_with.filter(|_| !board.is_final() || !page.lines.is_empty());
     let report = match board.public() {
         Some(public) => FinalReport::read(&table, &public, facts.direction).await?,
         None => None,

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use dataperf::Digest;
-use dataperf::frozen::{FileEntry, Manifest, TensorEntry};
+use dataperf::frozen::{CORRECTIONS, FileEntry, Manifest, TensorEntry};
 use dataperf_datasets::{DatasetWriter, ImportError, Planned};
 
 use crate::own_data::EVAL;
@@ -90,6 +90,19 @@ impl<'a> Whole<'a> {
         Some(cells.collect())
     }
 
+    /// The bytes of each item's features.
+    fn rows(&self) -> Vec<&[u8]> {
+        let (begin, row_bytes) = (
+            self.tensor.begin as usize,
+            self.tensor.row_bytes().unwrap_or(0) as usize,
+        );
+        let row = |item: usize| {
+            let row = begin + item * row_bytes..begin + (item + 1) * row_bytes;
+            self.features.get(row).unwrap_or_default()
+        };
+        (0..self.records.len()).map(row).collect()
+    }
+
     /// Writes the data set with these items only.
     fn write(&self, items: &[usize], out: &Path) -> Result<Digest, ImportError> {
         let (npy, csv) = (features_file(EVAL), examples_file(EVAL));
@@ -98,7 +111,7 @@ impl<'a> Whole<'a> {
             .manifest
             .files
             .iter()
-            .filter(|(path, _)| **path != npy && **path != csv);
+            .filter(|(path, _)| ![npy.as_str(), csv.as_str(), CORRECTIONS].contains(&path.as_str()));
         for (path, entry) in others {
             copy(&mut writer, self.from, path, entry)?;
         }
@@ -152,8 +165,9 @@ pub fn split(
     let stratum = |item: usize| columns.iter().map(|column| column[item].clone()).collect();
     let strata: Vec<Vec<String>> = (0..labels.len()).map(stratum).collect();
     let clusters = whole.column(CLUSTER);
+    let together = together(&whole.rows(), clusters.as_deref());
     let seed = Digest::of(&manifest.to_bytes()?);
-    let is_first = parted(&strata, clusters.as_deref(), share, seed);
+    let is_first = parted(&strata, together.as_deref(), share, seed);
     let items_of = |part: bool| -> Vec<usize> {
         let items = (0..labels.len()).filter(|&item| is_first[item] == part);
         items.collect()
@@ -190,6 +204,41 @@ pub fn split(
     };
     let [(_, one), (_, other)] = &parts;
     Ok([half(one, first)?, half(other, second)?])
+}
+
+/// What goes to one part as a whole: clusters, and items whose features are the same; clusters that share such items go together.
+/// `None` where each item is for itself.
+///
+/// # Shapes and units
+/// `rows`, `clusters`: `(n_items,)`.
+fn together(rows: &[&[u8]], clusters: Option<&[String]>) -> Option<Vec<String>> {
+    let mut first: BTreeMap<&[u8], usize> = BTreeMap::new();
+    let mut first_of_cluster: BTreeMap<&String, usize> = BTreeMap::new();
+    let mut joined: Vec<usize> = (0..rows.len()).collect();
+    let root = |joined: &[usize], mut item: usize| {
+        while joined[item] != item {
+            item = joined[item];
+        }
+        item
+    };
+    for (item, row) in rows.iter().enumerate() {
+        let same_row = *first.entry(row).or_insert(item);
+        let same_cluster = clusters.map_or(item, |names| {
+            *first_of_cluster.entry(&names[item]).or_insert(item)
+        });
+        for other in [same_row, same_cluster] {
+            let (one, other) = (root(&joined, item), root(&joined, other));
+            joined[one.max(other)] = one.min(other);
+        }
+    }
+    if clusters.is_none() && first.len() == rows.len() {
+        return None;
+    }
+    Some(
+        (0..rows.len())
+            .map(|item| root(&joined, item).to_string())
+            .collect(),
+    )
 }
 
 fn copy(writer: &mut DatasetWriter, from: &Path, path: &str, entry: &FileEntry) -> Result<(), ImportError> {
@@ -296,6 +345,18 @@ mod tests {
             one,
             parted(&strata, None, 0.5, Digest::of(b"other")),
             "another data set's are others"
+        );
+    }
+
+    #[test]
+    fn identical_items_are_in_one_part() {
+        let rows: [&[u8]; 6] = [b"a", b"b", b"a", b"c", b"b", b"d"];
+        assert_eq!(together(&rows[3..], None), None);
+        assert_eq!(together(&rows, None).unwrap(), ["0", "1", "0", "3", "1", "5"]);
+        let clusters = ["x", "x", "y", "y", "z", "w"].map(str::to_owned);
+        assert_eq!(
+            together(&rows, Some(&clusters)).unwrap(),
+            ["0", "0", "0", "0", "0", "5"]
         );
     }
 

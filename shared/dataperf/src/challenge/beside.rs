@@ -55,6 +55,22 @@ impl Challenge {
                 reasons.add(Reason::new("round_of_others", at(idx, "id"), message));
             }
         }
+        for (idx, round) in self.rounds.iter().enumerate() {
+            for other in &kept {
+                let own_final = round.final_dataset.is_some()
+                    && [other.dataset, other.final_dataset].contains(&round.final_dataset);
+                let others_final = other.final_dataset.is_some() && round.dataset == other.final_dataset;
+                if own_final || others_final {
+                    let message = format!(
+                        "it is a data set of the published round {} too, and a `final` one belongs to one round and is seen by no upload: \
+                         choose another",
+                        quote(&other.id)
+                    );
+                    let key = if own_final { "final" } else { "dataset" };
+                    reasons.add(Reason::new("final_in_use", at(idx, key), message));
+                }
+            }
+        }
         let rules = own.iter().map(|board| {
             let own = self.leaderboards.get(*board).cloned().unwrap_or_default();
             let rules = BoardRules {
@@ -117,6 +133,28 @@ mod tests {
         let none = challenge(&json!({ "leaderboards": { "wine": {}, "wine-9": {} } }));
         let both = none.beside(both).expect("both");
         assert_eq!(both.rounds, published.rounds[..1]);
+    }
+
+    #[test]
+    fn a_final_data_set_of_one_round_is_no_other_rounds() {
+        let digest = |text: &str| json!(crate::Digest::of(text.as_bytes()));
+        let with = |mut round: Value, key: &str, dataset: &str| {
+            round[key] = digest(dataset);
+            challenge(&json!({ "rounds": [round] }))
+        };
+        for (of_others, own, at) in [
+            (("final", "a"), ("dataset", "a"), Some("/rounds/0/dataset")),
+            (("final", "a"), ("final", "a"), Some("/rounds/0/final")),
+            (("dataset", "a"), ("final", "a"), Some("/rounds/0/final")),
+            (("final", "a"), ("dataset", "b"), None),
+            (("dataset", "a"), ("dataset", "a"), None),
+        ] {
+            let published = with(round("one", &["digits"]), of_others.0, of_others.1);
+            let both = with(round("two", &["wine"]), own.0, own.1).beside(published);
+            let said = both.err().map(|refused| refused.reasons()[0].clone());
+            assert_eq!(said.as_ref().map(|reason| reason.at.as_str()), at, "{said:?}");
+            assert!(said.is_none_or(|reason| reason.code == "final_in_use"));
+        }
     }
 
     #[test]

@@ -21,6 +21,7 @@ use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got};
 use crate::ports::leaderboard::Board;
 use crate::rejection::{Reason, quote};
+use crate::verdict::Receipt;
 use crate::{Digest, Timestamp};
 
 pub use crate::board::Ranking;
@@ -368,6 +369,20 @@ pub fn shown(challenge: Option<&Challenge>, board: &Board, dataset: Option<Diges
         whole_at: None,
     };
     challenge.map_or(unless_said, |challenge| challenge.shown(board, dataset, at))
+}
+
+/// What is shown of a receipt: as [`shown`], and where the round's Ladder released its score the score alone until the round closes, also
+/// when the round or its Ladder has been taken out of the challenge since.
+pub fn shown_of(challenge: Option<&Challenge>, receipt: &Receipt, at: Timestamp) -> Shown {
+    let shown = shown(challenge, &receipt.board(), receipt.verdict.dataset, at);
+    let is_closed = shown.whole_at.is_some_and(|whole_at| whole_at <= at);
+    if receipt.ladder.is_none() || is_closed {
+        return shown;
+    }
+    Shown {
+        level: Feedback::Score,
+        ..shown
+    }
 }
 
 #[cfg(test)]

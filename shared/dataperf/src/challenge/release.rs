@@ -9,7 +9,10 @@ use crate::feedback::Feedback;
 use crate::ladder::Ladder;
 use crate::rejection::{pointer, quote};
 
-const FORM: &str = "`ladder` is `auto`, or `step:` with a number above 0, such as `{step: 0.01}`; leave it out for scores as they are";
+const FORM: &str = "`ladder` is `auto`, or `step:` with a number from 0.000001, such as `{step: 0.01}`; leave it out for scores as they are";
+
+/// A smaller step releases every score nearly as it is.
+const MIN_STEP: f64 = 1e-6;
 
 impl Reader {
     pub(super) fn ladder(&mut self, object: &Object, at: &str) -> Option<Ladder> {
@@ -21,7 +24,7 @@ impl Reader {
         let step = fields
             .and_then(|fields| fields.get("step"))
             .and_then(Value::as_f64);
-        let step = step.filter(|step| step.is_finite() && *step > 0.0);
+        let step = step.filter(|step| step.is_finite() && *step >= MIN_STEP);
         if step.is_none() {
             self.wrong("bad_ladder", &at, FORM);
         }
@@ -74,6 +77,17 @@ impl Reader {
             if let Some((_, other)) = pins.next() {
                 let message = format!(
                     "the round {} scores uploads with this data set: a `final` one is seen by no upload",
+                    quote(&other.id)
+                );
+                self.wrong("final_in_use", &pointer(at, "final"), message);
+            }
+            let mut finals = rounds
+                .iter()
+                .filter(|(_, other)| other.final_dataset == Some(last));
+            if let Some((_, other)) = finals.find(|(_, other)| other.id != round.id) {
+                let message = format!(
+                    "the round {} has this `final` data set too, and what is shown of it after one close tells of the other: give each \
+                     round its own",
                     quote(&other.id)
                 );
                 self.wrong("final_in_use", &pointer(at, "final"), message);

@@ -179,6 +179,7 @@ fn a_ladder_is_a_step_or_none_and_shows_nothing_else() {
         json!(null),
         json!({ "step": 0 }),
         json!({ "step": -0.1 }),
+        json!({ "step": 1e-7 }),
         json!({ "step": "0.1" }),
         json!({ "step": 0.6 }),
         json!({ "step": 0.1, "more": 1 }),
