@@ -32,7 +32,7 @@ pub(crate) async fn finish<E: Evaluator>(
     let is_asked = |round: &Round| request.round.as_ref().is_none_or(|asked| *asked == round.id);
     let rounds = challenge.rounds.iter();
     let due: Vec<&Round> = rounds
-        .filter(|round| is_asked(round) && round.is_due(now()))
+        .filter(|round| is_asked(round) && challenge.is_due(round, now()))
         .collect();
     if due.is_empty() {
         return Ok(all);

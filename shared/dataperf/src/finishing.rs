@@ -38,12 +38,19 @@ pub struct FinishRequest {
     pub round: Option<String>,
 }
 
-impl Round {
-    /// Whether there is something to be done once it has closed, and that time has come.
-    pub fn is_due(&self, at: Timestamp) -> bool {
-        let has_work = self.final_dataset.is_some() || self.ladder.is_some();
-        let due = self
-            .closes
+impl Challenge {
+    /// Whether there is something to be done once a round has closed, and that time has come: not before every round with the same
+    /// final data set has closed, since scores on it would tell participants of the others about it.
+    pub fn is_due(&self, round: &Round, at: Timestamp) -> bool {
+        let has_work = round.final_dataset.is_some() || round.ladder.is_some();
+        let shares = |other: &&Round| {
+            other.id == round.id
+                || (round.final_dataset.is_some() && other.final_dataset == round.final_dataset)
+        };
+        let closings = self.rounds.iter().filter(shares).map(|round| round.closes);
+        let last = closings.reduce(|one, other| one.zip(other).map(|(one, other)| one.max(other)));
+        let due = last
+            .flatten()
             .map(|closes| closes.unix_millis().saturating_add(GRACE_MILLIS));
         has_work && due.is_some_and(|due| due <= at.unix_millis())
     }
@@ -176,7 +183,10 @@ impl Finish<'_> {
                 ..nothing
             });
         }
-        if round.id != self.board.round || !round.is_due((self.now)()) || self.has_unfinished().await? {
+        if round.id != self.board.round
+            || !self.challenge.is_due(round, (self.now)())
+            || self.has_unfinished().await?
+        {
             return Ok(nothing);
         }
         let run = self.table.begin_run(&last, (self.now)()).await?;
@@ -296,5 +306,36 @@ impl Finish<'_> {
         let ranking = hosted.ranking(self.challenge.ranking(&self.board.leaderboard));
         self.table.finalize(&last, hosted, ranking, &run.id).await?;
         Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn rounds_with_one_final_data_set_are_due_when_the_last_has_closed() {
+        let round = |id: &str, closes: &str, of_final: &str| json!({ "id": id, "opens": "2026-01-01T00:00:00Z", "closes": closes, "final": Digest::of(of_final.as_bytes()) });
+        let rounds = json!([
+            round("one", "2026-02-01T00:00:00Z", "a"),
+            round("two", "2026-03-01T00:00:00Z", "a"),
+            round("three", "2026-02-01T00:00:00Z", "b"),
+        ]);
+        let challenge: Challenge =
+            serde_json::from_value(json!({ "schema": 1, "title": "t", "rounds": rounds }))
+                .expect("a challenge");
+        let due = |at: &str| {
+            let at = at.parse().expect("a time");
+            let due = challenge
+                .rounds
+                .iter()
+                .filter(|round| challenge.is_due(round, at));
+            due.map(|round| round.id.as_str()).collect::<Vec<_>>()
+        };
+        assert_eq!(due("2026-02-01T00:14:59Z"), [""; 0]);
+        assert_eq!(due("2026-02-01T00:15:00Z"), ["three"]);
+        assert_eq!(due("2026-03-01T00:15:00Z"), ["one", "two", "three"]);
     }
 }

@@ -57,13 +57,11 @@ impl Challenge {
         }
         for (idx, round) in self.rounds.iter().enumerate() {
             for other in &kept {
-                let own_final = round.final_dataset.is_some()
-                    && [other.dataset, other.final_dataset].contains(&round.final_dataset);
+                let own_final = round.final_dataset.is_some() && other.dataset == round.final_dataset;
                 let others_final = other.final_dataset.is_some() && round.dataset == other.final_dataset;
                 if own_final || others_final {
                     let message = format!(
-                        "it is a data set of the published round {} too, and a `final` one belongs to one round and is seen by no upload: \
-                         choose another",
+                        "the published round {} has it too, and a `final` data set is seen by no upload: choose another",
                         quote(&other.id)
                     );
                     let key = if own_final { "final" } else { "dataset" };
@@ -144,7 +142,7 @@ mod tests {
         };
         for (of_others, own, at) in [
             (("final", "a"), ("dataset", "a"), Some("/rounds/0/dataset")),
-            (("final", "a"), ("final", "a"), Some("/rounds/0/final")),
+            (("final", "a"), ("final", "a"), None), // scored with after both have closed
             (("dataset", "a"), ("final", "a"), Some("/rounds/0/final")),
             (("final", "a"), ("dataset", "b"), None),
             (("dataset", "a"), ("dataset", "a"), None),

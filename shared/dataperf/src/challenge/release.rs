@@ -81,17 +81,6 @@ impl Reader {
                 );
                 self.wrong("final_in_use", &pointer(at, "final"), message);
             }
-            let mut finals = rounds
-                .iter()
-                .filter(|(_, other)| other.final_dataset == Some(last));
-            if let Some((_, other)) = finals.find(|(_, other)| other.id != round.id) {
-                let message = format!(
-                    "the round {} has this `final` data set too, and what is shown of it after one close tells of the other: give each \
-                     round its own",
-                    quote(&other.id)
-                );
-                self.wrong("final_in_use", &pointer(at, "final"), message);
-            }
         }
     }
 
