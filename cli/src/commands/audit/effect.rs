@@ -27,7 +27,7 @@ use self::candidates::{Candidate, Source, candidates_in, candidates_of};
 use super::effect_report;
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
-use crate::commands::dataset::{Opened, open, open_whole};
+use crate::commands::dataset::{Opened, open_whole};
 use crate::commands::score::{Artifact, open as open_board, read_for};
 use crate::known::Known;
 use crate::output::{Format, check_new_files, write_new};
@@ -153,7 +153,7 @@ pub(super) async fn run(args: EffectArgs, format: Format) -> Result<Done> {
 /// The effect on what stands on a cloud's board.
 #[cfg(feature = "local")]
 pub(crate) async fn of_cloud(cloud: &Cloud, board: &Board, before: &Path, after: &Path) -> Result<Gathered> {
-    let opened = (open(before)?, open(after)?);
+    let opened = (open_whole(before)?, open_whole(after)?);
     let (candidates, left_out) = candidates_of(cloud, board, opened.0.digest).await?;
     let found = (candidates, left_out, Some(cloud.clone()));
     gathered(before, after, &opened, &board.leaderboard, found).await
