@@ -26,7 +26,8 @@ pub(crate) async fn run(
     environment.serve(first, &mut jobs, jobs_sender, &mailbox).await;
     // the dispatcher may have sent work while the process ended: it goes back untouched
     jobs.close();
-    while let Ok(job) = jobs.try_recv() {
+    // not `try_recv`, which finds nothing while the dispatcher is in the middle of sending
+    while let Some(job) = jobs.recv().await {
         let _ = mailbox.send(Message::Done { id: job.id });
     }
     // fails only when the dispatcher is gone, because the host stops
