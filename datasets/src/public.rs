@@ -4,15 +4,13 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use dataperf::Benchmark;
+use dataperf::benchmark::PUBLIC;
 use dataperf::dataset::{Dataset, DatasetError, Integrity};
 use dataperf::frozen::{FrozenError, Manifest};
 
 use crate::DirectoryBucket;
 use crate::import::ImportError;
 use crate::writer::{DatasetWriter, digest_of};
-
-/// Files below this folder of a data set are for participants; everything else stays with the organizer.
-const PUBLIC: &str = "public/";
 
 /// Makes the participants' kit of a data set: a data set as well, of the files for participants only, with which an artifact can
 /// be held against the rules. `None` when the rules of one of the boards need hidden files.

@@ -300,7 +300,7 @@ pub(crate) fn damages(directory: &Path, manifest: &Manifest) -> Vec<String> {
 }
 
 /// Refuses a data set that is not what its manifest says.
-fn must_be_whole(directory: &Path, damages: &[String]) -> Result<()> {
+fn refuse_damaged(directory: &Path, damages: &[String]) -> Result<()> {
     if !damages.is_empty() {
         bail!(
             "`{}` is damaged; fetch or import it again\n  - {}",
@@ -312,9 +312,9 @@ fn must_be_whole(directory: &Path, damages: &[String]) -> Result<()> {
 }
 
 /// Opens a data set all of whose files are what its manifest says.
-pub(crate) fn open_whole(directory: &Path) -> Result<Opened> {
+pub(crate) fn open_verified(directory: &Path) -> Result<Opened> {
     let opened = open(directory)?;
-    must_be_whole(directory, &damages(directory, &opened.manifest))?;
+    refuse_damaged(directory, &damages(directory, &opened.manifest))?;
     Ok(opened)
 }
 
@@ -324,7 +324,7 @@ fn verify(directory: &Path, format: Format) -> Result<Done> {
     if format == Format::Json {
         print_json(&json!({ "dataset": digest, "verified": damages.is_empty(), "damages": damages }))?;
     }
-    must_be_whole(directory, &damages)?;
+    refuse_damaged(directory, &damages)?;
     if format == Format::Text {
         println!(
             "{digest}: all {} files are what the manifest says",

@@ -114,7 +114,7 @@ pub(crate) async fn shown(app: &App, caller: &Caller, receipt: &Receipt) -> Resu
 
 /// What submitters and the public see of a receipt now.
 pub(crate) fn now_shown(challenge: Option<&Challenge>, receipt: &Receipt) -> Shown {
-    dataperf::challenge::shown_of(challenge, receipt, dataperf_aws::now())
+    dataperf::challenge::shown_of_receipt(challenge, receipt, dataperf_aws::now())
 }
 
 /// The boards in force: none when no data set is. Boards of a data set that is damaged are left out, and the damage is logged.

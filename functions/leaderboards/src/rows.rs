@@ -37,7 +37,7 @@ pub(crate) struct Row {
     /// scored again.
     is_of_other_dataset: bool,
     #[serde(flatten)]
-    worth: Worth,
+    comparison: RowComparison,
     /// On the board of a final data set: the submission's rank on the public one, among those that have a rank on both.
     #[schema(minimum = 1)]
     public_rank: Option<u64>,
@@ -46,9 +46,9 @@ pub(crate) struct Row {
     pub(crate) spread: Option<Spread>,
 }
 
-/// What a rank is worth: how the row compares with the others of its board.
+/// How a row compares with the others of its board.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, ToSchema)]
-pub(crate) struct Worth {
+pub(crate) struct RowComparison {
     /// The first and the last rank that it may have, with 95 % confidence; `null` while it has not been compared, and where the board
     /// has no intervals.
     rank_interval: Option<[u32; 2]>,
@@ -60,7 +60,7 @@ pub(crate) struct Worth {
     is_above_baselines: Option<bool>,
 }
 
-impl From<Option<&ComparedLine>> for Worth {
+impl From<Option<&ComparedLine>> for RowComparison {
     fn from(line: Option<&ComparedLine>) -> Self {
         Self {
             rank_interval: line
@@ -133,12 +133,12 @@ impl Row {
             submission: &self.submission,
             dataset: self.dataset.as_deref(),
             is_of_other_dataset: self.is_of_other_dataset,
-            rank_first: self.worth.rank_interval.map(|[first, _]| first),
-            rank_last: self.worth.rank_interval.map(|[_, last]| last),
-            score_low: self.worth.interval.map(|[low, _]| low),
-            score_high: self.worth.interval.map(|[_, high]| high),
-            n_submissions: self.worth.n_submissions,
-            is_above_baselines: self.worth.is_above_baselines,
+            rank_first: self.comparison.rank_interval.map(|[first, _]| first),
+            rank_last: self.comparison.rank_interval.map(|[_, last]| last),
+            score_low: self.comparison.interval.map(|[low, _]| low),
+            score_high: self.comparison.interval.map(|[_, high]| high),
+            n_submissions: self.comparison.n_submissions,
+            is_above_baselines: self.comparison.is_above_baselines,
             n_trials: spread.map(|spread| spread.values.len()),
             std: spread.map(|spread| spread.std),
             min: spread.map(|spread| spread.min),
@@ -162,7 +162,7 @@ impl Row {
     /// The same row with what comparing it says.
     pub(crate) fn compared(self, line: Option<&ComparedLine>) -> Self {
         Self {
-            worth: line.into(),
+            comparison: line.into(),
             ..self
         }
     }
@@ -197,7 +197,7 @@ impl Standing {
             submission: entry.id.to_string(),
             dataset: entry.dataset.map(|dataset| dataset.to_string()),
             is_of_other_dataset,
-            worth: Worth::default(),
+            comparison: RowComparison::default(),
             public_rank: None,
             spread: None,
         }

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::items::{Item, SCHEMA, count, text};
 use crate::keys::Key;
 use crate::query::Partition;
-use crate::rows::with_tries;
+use crate::rows::with_n_scored;
 use crate::runtime::now;
 use crate::{S3Bucket, Table};
 
@@ -75,7 +75,7 @@ fn due_key(board: &Board) -> Key {
 }
 
 /// The mark of a board whose rows have changed.
-pub(crate) fn due_to_compare(board: &Board) -> Item {
+pub(crate) fn comparison_mark(board: &Board) -> Item {
     let mut item = due_key(board).item();
     item.insert("schema".into(), count(SCHEMA.into()));
     item.insert("benchmark".into(), text(&board.benchmark));
@@ -90,7 +90,7 @@ impl Table {
     /// # Errors
     /// [`PortError`].
     pub async fn mark_to_compare(&self, board: &Board) -> Result<bool, PortError> {
-        self.put_new(due_to_compare(board)).await
+        self.put_new(comparison_mark(board)).await
     }
 
     /// The boards of a benchmark whose comparison is due.
@@ -199,7 +199,7 @@ impl Comparer {
         results: &S3Bucket,
     ) -> Result<Comparison, PortError> {
         let at = now();
-        let (mut rows, mut n_submissions) = with_tries(table, board, MAX_ROWS).await?;
+        let (mut rows, mut n_submissions) = with_n_scored(table, board, MAX_ROWS).await?;
         let is_listed = |rows: &[Ranked]| {
             let stands = |id: &SubmissionId| rows.iter().any(|row| row.entry.id == *id);
             submission.is_none_or(stands)
@@ -207,7 +207,7 @@ impl Comparer {
         // a submission that does not stand on the board is waited for in vain, and not for long
         if !is_listed(&rows) {
             tokio::time::sleep(INDEX_LAG).await;
-            (rows, n_submissions) = with_tries(table, board, MAX_ROWS).await?;
+            (rows, n_submissions) = with_n_scored(table, board, MAX_ROWS).await?;
         }
         let replicates = self.replicates(board, &rows, results).await?;
         let newest = rows.iter().max_by_key(|row| row.entry.received_at);

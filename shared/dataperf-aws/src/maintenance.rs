@@ -8,7 +8,7 @@ use dataperf::ports::maintenance::{
 use dataperf::ports::{PortError, async_trait};
 use dataperf::{Descriptor, Receipt, SubmissionId, Timestamp};
 
-use crate::comparisons::due_to_compare;
+use crate::comparisons::comparison_mark;
 use crate::items::{self, entry_item, text};
 use crate::keys::{Key, revisions_partition};
 use crate::leaderboards::receipt_json;
@@ -137,7 +137,7 @@ impl Maintenance for Table {
             let mut operations = self.changed(&receipt, &entry, &receipt, None, order).await?;
             operations.extend(self.stepping_down(&entry, order.direction).await?);
             operations.extend(rows::leaving_final(self, &entry).await?);
-            let due = self.put(due_to_compare(&submission.board), None);
+            let due = self.put(comparison_mark(&submission.board), None);
             operations.push((Step::Other, due));
             match self.transact(operations).await {
                 Ok(()) => return Ok(Withdrawn::Now(submission)),

@@ -243,17 +243,17 @@ fn n_scored(lines: &[Entry]) -> u64 {
 }
 
 /// The first rows of a board, and how many submissions to it were scored of each of their submitters.
-pub(crate) async fn with_tries(
+pub(crate) async fn with_n_scored(
     table: &Table,
     board: &Board,
     max_rows: usize,
 ) -> Result<(Vec<Ranked>, BTreeMap<String, u64>), PortError> {
     let items = table.query_first(&Partition::ranking(board), max_rows).await?;
-    let mut n_tries = BTreeMap::new();
+    let mut of_submitters = BTreeMap::new();
     for item in &items {
         let submitter = string(item, "submitter");
         let n = if string(item, "sk") != submitter {
-            n_tries.get(submitter).copied().unwrap_or(0) + 1 // all rank: a row for each submission
+            of_submitters.get(submitter).copied().unwrap_or(0) + 1 // all rank: a row for each submission
         } else if item.contains_key(N_SCORED) {
             reader::counted(Some(item))?
         } else {
@@ -264,11 +264,11 @@ pub(crate) async fn with_tries(
             lines.retain(|line| line.board == *board);
             n_scored(&lines)
         };
-        n_tries.insert(submitter.to_owned(), n);
+        of_submitters.insert(submitter.to_owned(), n);
     }
     let entries: Result<Vec<Entry>, PortError> = items.iter().map(reader::entry).collect();
     let entries = table.with_datasets(entries?).await?;
-    Ok((with_shared_ranks(entries, None), n_tries))
+    Ok((with_shared_ranks(entries, None), of_submitters))
 }
 
 fn unchanged(seen: Option<u64>) -> Condition {

@@ -164,7 +164,7 @@ impl Comparison {
             for ((&place, entry), of_row) in places.iter().zip(&entries).zip(&intervals) {
                 let line = &mut lines[place].1;
                 let (worse, better) = score_interval(entry.score, entry.deviations).unwrap_or_default();
-                line.interval = Some(widened(if sign < 0.0 {
+                line.interval = Some(rounded_outward(if sign < 0.0 {
                     (0.0 - better, 0.0 - worse)
                 } else {
                     (worse, better)
@@ -173,7 +173,7 @@ impl Comparison {
                 line.is_above_baselines = of_row.is_above_baselines;
                 n_best += usize::from(entry.is_ranked && of_row.first == 1);
             }
-            resolution = Compared::resolution(&intervals).map(|smallest| widened((0.0, smallest)).1);
+            resolution = Compared::resolution(&intervals).map(|smallest| rounded_outward((0.0, smallest)).1);
         }
         Self {
             summary: Summary {
@@ -195,7 +195,7 @@ impl Comparison {
 
 /// An interval with its ends moved outward to two digits of its width: the digits after them say nothing about the submission, and
 /// would be equations for hidden labels.
-fn widened((low, high): (f64, f64)) -> (f64, f64) {
+fn rounded_outward((low, high): (f64, f64)) -> (f64, f64) {
     let width = high - low;
     if width <= 0.0 {
         return (low, high);
@@ -339,14 +339,14 @@ const _: () = assert!(N_DRAWS == 1_000, "the documents say how many draws there 
 #[cfg(test)]
 #[allow(clippy::float_cmp, reason = "decimals are read back as they are written")]
 mod tests {
-    use super::widened;
+    use super::rounded_outward;
 
     #[test]
     fn ends_have_two_digits_of_the_width() {
-        assert_eq!(widened((0.394_409_62, 0.489_695_12)), (0.394, 0.49));
-        assert_eq!(widened((0.123_456, 0.623_456)), (0.12, 0.63));
-        assert_eq!(widened((-0.000_123_4, 0.000_001)), (-0.000_13, 0.000_01));
-        assert_eq!(widened((12.3, 45.6)), (12.0, 46.0));
-        assert_eq!(widened((0.123_456, 0.123_456)), (0.123_456, 0.123_456));
+        assert_eq!(rounded_outward((0.394_409_62, 0.489_695_12)), (0.394, 0.49));
+        assert_eq!(rounded_outward((0.123_456, 0.623_456)), (0.12, 0.63));
+        assert_eq!(rounded_outward((-0.000_123_4, 0.000_001)), (-0.000_13, 0.000_01));
+        assert_eq!(rounded_outward((12.3, 45.6)), (12.0, 46.0));
+        assert_eq!(rounded_outward((0.123_456, 0.123_456)), (0.123_456, 0.123_456));
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use bytes::Bytes;
 use clap::Args;
-use dataperf::benchmark::NotScored;
+use dataperf::benchmark::{NotScored, PUBLIC};
 use dataperf::dataset::{Dataset, Integrity};
 use dataperf::effect::{Effect, OnBoth};
 use dataperf::evaluate::{Evaluated, gather};
@@ -27,7 +27,7 @@ use self::candidates::{Candidate, Source, candidates_in, candidates_of};
 use super::effect_report;
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
-use crate::commands::dataset::{Opened, open_whole};
+use crate::commands::dataset::{Opened, open_verified};
 use crate::commands::score::{Artifact, open as open_board, read_for};
 use crate::known::Known;
 use crate::output::{Format, check_new_files, write_new};
@@ -93,8 +93,6 @@ pub(crate) struct LeftOut {
 
 /// Submissions that are not compared are listed up to so many.
 const MAX_LEFT_OUT: usize = 20;
-/// What participants get of a data set is below this folder.
-const PUBLIC: &str = "public/";
 
 /// What the report says.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -116,7 +114,7 @@ pub(crate) struct Gathered {
 
 pub(super) async fn run(args: EffectArgs, format: Format) -> Result<Done> {
     check_new_files(&[args.report.as_deref()])?;
-    let opened = (open_whole(&args.before)?, open_whole(&args.after)?);
+    let opened = (open_verified(&args.before)?, open_verified(&args.after)?);
     let found = if let Some(folder) = &args.submissions {
         (candidates_in(folder)?, Vec::new(), None)
     } else {
@@ -153,7 +151,7 @@ pub(super) async fn run(args: EffectArgs, format: Format) -> Result<Done> {
 /// The effect on what stands on a cloud's board.
 #[cfg(feature = "local")]
 pub(crate) async fn of_cloud(cloud: &Cloud, board: &Board, before: &Path, after: &Path) -> Result<Gathered> {
-    let opened = (open_whole(before)?, open_whole(after)?);
+    let opened = (open_verified(before)?, open_verified(after)?);
     let (candidates, left_out) = candidates_of(cloud, board, opened.0.digest).await?;
     let found = (candidates, left_out, Some(cloud.clone()));
     gathered(before, after, &opened, &board.leaderboard, found).await

@@ -17,7 +17,7 @@ use dataperf_datasets::{Import, WORK_LIST_COLUMNS};
 use serde_json::{Value, json};
 
 use crate::Done;
-use crate::commands::dataset::{open, open_whole};
+use crate::commands::dataset::{open, open_verified};
 use crate::output::{Format, align_right, check_new_files, print_json, table, write_new};
 use crate::progress::PhaseBars;
 use crate::registry::{Action, with_benchmark};
@@ -74,7 +74,7 @@ pub(crate) async fn run(args: AuditArgs, format: Format) -> Result<Done> {
     let directory = args.dataset.context("name the data set's directory")?;
     check_new_files(&[args.work_list.as_deref(), args.report.as_deref()])?;
     check_has_labels(&open(&directory)?.manifest)?;
-    let opened = open_whole(&directory)?;
+    let opened = open_verified(&directory)?;
     let task = AuditSets {
         directory: &directory,
         manifest: &opened.manifest,

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use dataperf::challenge::{Challenge, shown_of};
+use dataperf::challenge::{Challenge, shown_of_receipt};
 use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, POST_ROUND};
 use dataperf::ports::maintenance::Maintenance;
 use dataperf::{Feedback, quote, write_receipt};
@@ -94,7 +94,7 @@ async fn write(cloud: &Cloud, challenge: &Challenge, entry: &Entry) -> Result<bo
     let Some(receipt) = found.and_then(|submission| submission.receipt) else {
         return Ok(false); // reopened since
     };
-    let shown = shown_of(Some(challenge), &receipt, now());
+    let shown = shown_of_receipt(Some(challenge), &receipt, now());
     if shown.level < Feedback::Full {
         let until = shown.whole_at.map_or_else(
             || "no time is set at which the last round with the same data closes".to_owned(),

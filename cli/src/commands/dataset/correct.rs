@@ -7,7 +7,7 @@ use clap::Args;
 use dataperf_datasets::{Verdicts, correct};
 use serde_json::json;
 
-use super::{open, open_whole};
+use super::{open, open_verified};
 use crate::Done;
 use crate::commands::audit::{ReadSets, check_has_labels};
 use crate::output::{Format, print_json};
@@ -34,7 +34,7 @@ pub(crate) struct CorrectArgs {
 
 pub(super) async fn run(args: &CorrectArgs, format: Format) -> Result<Done> {
     check_has_labels(&open(&args.dataset)?.manifest)?;
-    let opened = open_whole(&args.dataset)?;
+    let opened = open_verified(&args.dataset)?;
     let read = ReadSets {
         directory: &args.dataset,
         manifest: &opened.manifest,

@@ -7,7 +7,7 @@ use clap::Args;
 use dataperf_benchmarks::own_data::{self, Half, TASKS};
 use serde_json::json;
 
-use super::{open, open_whole};
+use super::{open, open_verified};
 use crate::Done;
 use crate::output::{Format, align_right, print_json, table};
 
@@ -57,7 +57,7 @@ pub(super) fn run(args: &SplitArgs, format: Format) -> Result<Done> {
     if !problems.is_empty() {
         bail!("{}", problems.join("\n"));
     }
-    open_whole(&args.directory)?;
+    open_verified(&args.directory)?;
     let outs = [args.public.as_path(), args.last.as_path()];
     let [public, last] = own_data::split(&args.directory, &manifest, outs, args.share)?;
     let parts = [("public", &args.public, &public), ("final", &args.last, &last)];

@@ -16,7 +16,7 @@ use crate::catalogue;
 use crate::figures::{Figures, FlatFigure};
 use crate::problem::Problem;
 use crate::query::{FormatQuery, NoQuery, Strict};
-use crate::rows::{Line, Worth};
+use crate::rows::{Line, RowComparison};
 
 /// One submission.
 #[derive(Serialize, ToSchema)]
@@ -36,7 +36,7 @@ struct OneSubmission {
     evaluator: Option<String>,
     /// Of what stands on its board.
     #[serde(flatten)]
-    worth: Worth,
+    comparison: RowComparison,
     /// What the score is made of, as far as it is shown; each benchmark has its own.
     #[schema(value_type = Object)]
     metrics: serde_json::Map<String, Value>,
@@ -179,7 +179,7 @@ pub(super) async fn one(
     } else {
         None
     };
-    let worth = comparison.as_ref().and_then(|comparison| comparison.line(&entry));
+    let comparison = comparison.as_ref().and_then(|comparison| comparison.line(&entry));
     let whole_at = shown.whole_at.filter(|_| shown.level < Feedback::Full);
     let line = Line::from(&entry);
     let line = match receipt {
@@ -195,7 +195,7 @@ pub(super) async fn one(
         dataset: digest(|verdict| verdict.dataset),
         artifact: digest(|verdict| verdict.artifact),
         evaluator: verdict.map(|verdict| verdict.evaluator.clone()),
-        worth: worth.into(),
+        comparison: comparison.into(),
         metrics: verdict.map_or_else(Default::default, |verdict| {
             verdict.shown(shown.level, hosted).metrics.into_iter().collect()
         }),

@@ -373,7 +373,7 @@ pub fn shown(challenge: Option<&Challenge>, board: &Board, dataset: Option<Diges
 
 /// What is shown of a receipt: as [`shown`], and where the round's Ladder released its score the score alone until the round closes, also
 /// when the round or its Ladder has been taken out of the challenge since.
-pub fn shown_of(challenge: Option<&Challenge>, receipt: &Receipt, at: Timestamp) -> Shown {
+pub fn shown_of_receipt(challenge: Option<&Challenge>, receipt: &Receipt, at: Timestamp) -> Shown {
     let shown = shown(challenge, &receipt.board(), receipt.verdict.dataset, at);
     let is_closed = shown.whole_at.is_some_and(|whole_at| whole_at <= at);
     if receipt.ladder.is_none() || is_closed {
