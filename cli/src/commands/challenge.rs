@@ -39,6 +39,7 @@ const EXAMPLE: &str = "A document, in YAML:\n
           closes: 2026-04-01T00:00:00Z # left out: never
           dataset: sha256:...          # left out: what is in force for each leaderboard
           final: sha256:...            # scored with once, after the close; no upload sees it
+          retire: {at: 2026-03-15T00:00:00Z, dataset: sha256:...}   # or after_submissions: 1000; scored with this one from then on
           daily_limit: 5
           total_limit: 40
           division: closed
@@ -156,7 +157,7 @@ fn accepted(challenges: &BTreeMap<String, Challenge>, format: Format, said: &str
     let mut warnings = Vec::new();
     for (benchmark, challenge) in challenges {
         let under = pointer("/benchmarks", benchmark);
-        warnings.extend(challenge.warnings().into_iter().map(|warning| Reason {
+        warnings.extend(challenge.warnings(now()).into_iter().map(|warning| Reason {
             at: format!("{under}{}", warning.at),
             ..warning
         }));
@@ -270,7 +271,8 @@ async fn replace(cloud: &Cloud, benchmark: &str, challenge: &Challenge, tag: &st
 
 async fn show(args: ShowArgs, format: Format) -> Result<Done> {
     let cloud = args.cloud.connect().await;
-    let Some(challenge) = Challenge::published(&cloud.datasets(), &args.benchmark).await? else {
+    let (datasets, table) = (cloud.datasets(), cloud.leaderboards());
+    let Some(challenge) = Challenge::current(&datasets, &table, &args.benchmark).await? else {
         bail!(
             "no challenge is published for {}: its leaderboards have one open round without limits",
             args.benchmark
@@ -329,6 +331,7 @@ fn print(benchmark: &str, challenge: &Challenge, now: Timestamp) {
         "feedback",
         "data set",
         "final",
+        "retired",
     ]);
     for round in &challenge.rounds {
         let Round {
@@ -370,7 +373,20 @@ fn print(benchmark: &str, challenge: &Challenge, now: Timestamp) {
             round.final_dataset.map_or(String::new(), |digest| {
                 digest.to_string().chars().take(15).collect()
             }),
+            retired(round),
         ]);
     }
     println!("{table}");
+}
+
+/// When a round's data set is retired.
+fn retired(round: &Round) -> String {
+    let Some(retire) = round.retire else {
+        return String::new();
+    };
+    match (retire.at, retire.after_submissions) {
+        (Some(at), _) => at.to_string(),
+        (None, Some(n)) => format!("after {n} submissions"),
+        (None, None) => String::new(),
+    }
 }

@@ -1,6 +1,7 @@
 //! `dataperf leaderboard`: who leads.
 
 mod across;
+mod retirement;
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write as _};
@@ -59,11 +60,19 @@ pub(crate) struct LeaderboardArgs {
 enum LeaderboardCommand {
     /// How far several boards agree, and what one ranking of all of them depends on
     Across(across::AcrossArgs),
+    /// What retiring a board's data set has shown: how far scores fell, and whether the order survives
+    Retirement(retirement::RetirementArgs),
 }
 
 pub(crate) async fn run(args: LeaderboardArgs, format: RowFormat) -> Result<Done> {
-    if let Some(LeaderboardCommand::Across(args)) = args.command {
-        return Box::pin(across::run(args, format.of_documents()?)).await;
+    match args.command {
+        Some(LeaderboardCommand::Across(args)) => {
+            return Box::pin(across::run(args, format.of_documents()?)).await;
+        }
+        Some(LeaderboardCommand::Retirement(args)) => {
+            return Box::pin(retirement::run(args, format.of_documents()?)).await;
+        }
+        None => {}
     }
     let benchmark = args.benchmark.context("name the benchmark")?;
     let interval = args.watch.map(Duration::try_from_secs_f64).transpose();
@@ -255,7 +264,7 @@ async fn boards_of(
     }
     let (datasets, hosted) = (cloud.datasets(), descriptor(benchmark)?);
     let in_force = InForce::read(&datasets, benchmark).await?;
-    let challenge = Challenge::published(&datasets, benchmark).await?;
+    let challenge = Challenge::current(&datasets, &leaderboards, benchmark).await?;
     let said = said(cloud, hosted).await?;
     let mut boards = Vec::with_capacity(wanted.len());
     for board in wanted {

@@ -100,7 +100,7 @@ impl Boards {
 
 /// The challenge that is published, if one is.
 pub(crate) async fn challenge(app: &App, benchmark: &str) -> Result<Option<Challenge>, Problem> {
-    Ok(Challenge::published(&app.datasets().await, benchmark).await?)
+    Ok(Challenge::current(&app.datasets().await, &app.table().await, benchmark).await?)
 }
 
 /// What the caller sees of a receipt now: the organizer everything.

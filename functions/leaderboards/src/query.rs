@@ -112,6 +112,16 @@ pub(crate) struct FormatQuery {
     pub(crate) format: Option<Format>,
 }
 
+/// What belongs to one round of a board.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct RoundQuery {
+    /// The round; `open`, the one outside any challenge, unless told.
+    #[param(example = "open", max_length = 128)]
+    pub(crate) round: Option<String>,
+}
+
 /// Nothing may be asked for.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,4 +1,4 @@
-//! What a function does when a round has closed.
+//! What a function does when a round has closed, or its data set is retired.
 
 use std::time::{Duration, SystemTime};
 
@@ -7,12 +7,15 @@ use dataperf::challenge::{Challenge, Round};
 use dataperf::finishing::{Finish, FinishRequest, Finished};
 use dataperf::ports::bucket::Bucket;
 use dataperf::ports::leaderboard::{Board, Leaderboards};
+use dataperf::ports::maintenance::Maintenance;
+use dataperf::rescoring::Rescorer;
+use dataperf::retirement::{Retired, Retirement};
 use dataperf::workflow::WorkflowError;
 use lambda_runtime::Context;
 
-use crate::S3Bucket;
 use crate::resources::Resources;
 use crate::runtime::now;
+use crate::{S3Bucket, Table};
 
 /// Nothing is begun later than so long after the beginning: an evaluation takes a part of a run, and the next request goes on.
 const LONGEST: Duration = Duration::from_mins(4);
@@ -26,14 +29,19 @@ pub(crate) async fn finish<E: Evaluator>(
 ) -> Result<Vec<(Board, Finished)>, WorkflowError> {
     let benchmark = evaluator.hosted().id;
     let mut all = Vec::new();
-    let Some(challenge) = Challenge::published(&resources.datasets().await, benchmark).await? else {
+    let table = resources.leaderboards().await;
+    let current = Challenge::current(&resources.datasets().await, &table, benchmark).await?;
+    let Some(mut challenge) = current else {
         return Ok(all);
     };
     let is_asked = |round: &Round| request.round.as_ref().is_none_or(|asked| *asked == round.id);
+    for round in challenge.rounds.iter().filter(|round| is_asked(round)) {
+        mark_where_asked_enough(benchmark, round, &table).await?;
+    }
+    challenge.note_retired(&table, benchmark).await?;
+    let is_due = |round: &Round| challenge.is_due(round, now()) || round.retired(now()).is_some();
     let rounds = challenge.rounds.iter();
-    let due: Vec<&Round> = rounds
-        .filter(|round| is_asked(round) && challenge.is_due(round, now()))
-        .collect();
+    let due: Vec<&Round> = rounds.filter(|round| is_asked(round) && is_due(round)).collect();
     if due.is_empty() {
         return Ok(all);
     }
@@ -41,23 +49,80 @@ pub(crate) async fn finish<E: Evaluator>(
     let left = context.deadline().duration_since(began).unwrap_or_default();
     let until = began + (left / 2).min(LONGEST);
     let clients = resources.clients().await;
-    let (table, results) = (resources.leaderboards().await, resources.results().await);
+    let results = resources.results().await;
     let signer = resources.signer().await;
+    let submissions = |name: &str| Box::new(S3Bucket::new(clients.s3.clone(), name)) as Box<dyn Bucket>;
+    let goes_on = || SystemTime::now() < until;
     for board in table.boards(benchmark).await? {
-        if !due.iter().any(|round| round.id == board.round) {
+        let Some(round) = due.iter().find(|round| round.id == board.round) else {
             continue;
-        }
-        let finish = Finish {
-            board: board.clone(),
-            challenge: &challenge,
-            submissions: &|name| Box::new(S3Bucket::new(clients.s3.clone(), name)) as Box<dyn Bucket>,
-            table: &table,
-            results: &results,
-            signer: &signer,
-            now: &now,
-            goes_on: &|| SystemTime::now() < until,
         };
-        all.push((board, Box::pin(finish.run(evaluator)).await?));
+        let mut finished = Finished::default();
+        if round.retired(now()).is_some() {
+            let retirement = Retirement {
+                board: board.clone(),
+                round,
+                with: Rescorer {
+                    challenge: Some(&challenge),
+                    submissions: &submissions,
+                    table: &table,
+                    results: &results,
+                    signer: &signer,
+                    now: &now,
+                },
+                goes_on: &goes_on,
+            };
+            let Retired {
+                n_rescored,
+                is_complete,
+            } = Box::pin(retirement.run(evaluator)).await?;
+            finished = Finished {
+                n_rescored,
+                is_complete,
+                ..finished
+            };
+        }
+        // what stands in the end is scored with the data set that followed
+        let is_retired = round.retired(now()).is_none() || finished.is_complete;
+        if is_retired && challenge.is_due(round, now()) {
+            let finish = Finish {
+                board: board.clone(),
+                challenge: &challenge,
+                submissions: &submissions,
+                table: &table,
+                results: &results,
+                signer: &signer,
+                now: &now,
+                goes_on: &goes_on,
+            };
+            finished = Finished {
+                n_rescored: finished.n_rescored,
+                ..Box::pin(finish.run(evaluator)).await?
+            };
+        }
+        all.push((board, finished));
     }
     Ok(all)
+}
+
+/// Notes that the data set of an open round is retired from now on, where it has been asked as often as the policy says.
+async fn mark_where_asked_enough(benchmark: &str, round: &Round, table: &Table) -> Result<(), WorkflowError> {
+    let now = now();
+    let Some(retire) = round.retire.filter(|retire| retire.at.is_none()) else {
+        return Ok(());
+    };
+    let is_open = round.opens <= now && round.closes.is_none_or(|closes| closes > now);
+    let Some(most) = retire.after_submissions.filter(|_| is_open) else {
+        return Ok(());
+    };
+    let mut series = Vec::new();
+    for board in table.boards(benchmark).await? {
+        if board.round == round.id {
+            series.push((board.clone(), table.series(&board).await?));
+        }
+    }
+    if round.n_asked(&series) >= most {
+        table.begin_run(&retire.mark(benchmark, &round.id), now).await?;
+    }
+    Ok(())
 }

@@ -120,7 +120,7 @@ impl<B: Benchmark> Function for BenchmarkFunction<B> {
             let finished = finish(self, &self.resources, request, context).await?;
             let mut all = Vec::new();
             for (board, finished) in finished {
-                if finished.n_lifted > 0 {
+                if finished.n_lifted + finished.n_rescored > 0 {
                     self.compare_after(&board, None).await?;
                 }
                 if finished.n_scored > 0 {

@@ -7,7 +7,7 @@ use dataperf::artifact_judge::Evaluator;
 use dataperf::challenge::Challenge;
 use dataperf::ports::bucket::Bucket;
 use dataperf::ports::leaderboard::Board;
-use dataperf::rescoring::{Pass, Request, Rescored};
+use dataperf::rescoring::{Pass, Request, Rescored, Rescorer};
 use dataperf::workflow::{Settled, WorkflowError};
 
 use crate::S3Bucket;
@@ -37,15 +37,19 @@ pub(crate) async fn rescore<E: Evaluator>(
         );
         return Ok(Some((None, 0)));
     };
-    let challenge = Challenge::published(&resources.datasets().await, benchmark).await?;
-    let pass = Pass {
-        request: &request,
+    let (datasets, table) = (resources.datasets().await, resources.leaderboards().await);
+    let challenge = Challenge::current(&datasets, &table, benchmark).await?;
+    let with = Rescorer {
         challenge: challenge.as_ref(),
         submissions: &|name| Box::new(bucket(name)) as Box<dyn Bucket>,
-        table: &resources.leaderboards().await,
+        table: &table,
         results: &resources.results().await,
         signer: &resources.signer().await,
         now: &now,
+    };
+    let pass = Pass {
+        request: &request,
+        with,
     };
     let mut n_recorded = 0;
     for id in &request.submissions {

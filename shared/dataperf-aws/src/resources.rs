@@ -109,7 +109,7 @@ impl Resources {
     ) -> Result<Settled, WorkflowError> {
         let (leaderboards, results) = (self.leaderboards().await, self.results().await);
         let (datasets, submissions) = (self.datasets().await, self.submissions(upload).await);
-        let challenge = Challenge::published(&datasets, evaluator.hosted().id);
+        let challenge = Challenge::current(&datasets, &leaderboards, evaluator.hosted().id);
         let judge = ArtifactJudge {
             evaluator,
             challenge: challenge.instrument(info_span!("read challenge")).await,

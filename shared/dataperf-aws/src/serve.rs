@@ -115,6 +115,7 @@ async fn each_upload(function: &dyn Function, event: LambdaEvent<Value>) -> Resu
             let Finished {
                 n_lifted,
                 n_scored,
+                n_rescored,
                 is_complete,
             } = finished;
             tracing::info!(
@@ -124,6 +125,7 @@ async fn each_upload(function: &dyn Function, event: LambdaEvent<Value>) -> Resu
                 round,
                 n_lifted,
                 n_scored,
+                n_rescored,
                 is_complete,
                 "finishing a round"
             );

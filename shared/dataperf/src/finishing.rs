@@ -33,7 +33,7 @@ const ALL: usize = usize::MAX;
 /// What the caretaker asks for at its time.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FinishRequest {
-    /// The round to finish; every one that has closed and is not finished where there is none.
+    /// The round to finish; every one that has closed or whose data set is retired, and is not finished, where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round: Option<String>,
 }
@@ -141,6 +141,8 @@ pub struct Finished {
     pub n_lifted: usize,
     /// Submissions that were scored with the final data set.
     pub n_scored: usize,
+    /// Submissions that were scored with the data set that followed a [retired](crate::retirement) one.
+    pub n_rescored: usize,
     /// Whether nothing is left to be done.
     pub is_complete: bool,
 }
@@ -209,6 +211,7 @@ impl Finish<'_> {
             n_lifted,
             n_scored,
             is_complete,
+            ..nothing
         })
     }
 

@@ -198,7 +198,7 @@ impl InForce {
         if board.is_final() {
             return round.and_then(|round| round.final_dataset);
         }
-        if let Some(pinned) = round.and_then(|round| round.dataset) {
+        if let Some(pinned) = round.and_then(|round| round.dataset_at(at)) {
             return Some(pinned);
         }
         let terms = Terms::of(challenge, &board.leaderboard, "", at);

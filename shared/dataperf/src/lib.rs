@@ -38,6 +38,7 @@ mod receipts;
 mod rejection;
 pub mod replicates;
 pub mod rescoring;
+pub mod retirement;
 mod row_cache;
 pub mod scorecard;
 pub mod signature;

@@ -84,10 +84,16 @@ pub enum Rescored {
     Settled,
 }
 
-/// A pass over a board that is going on, and what it is done with.
+/// A pass over a board that is going on.
 pub struct Pass<'a> {
     /// The organizer's request.
     pub request: &'a Request,
+    /// What it is done with.
+    pub with: Rescorer<'a>,
+}
+
+/// What scores submissions again.
+pub struct Rescorer<'a> {
     /// The challenge that is published, if one is.
     pub challenge: Option<&'a Challenge>,
     /// The submissions bucket of a name.
@@ -112,21 +118,43 @@ impl Pass<'_> {
         id: &SubmissionId,
         evaluator: &E,
     ) -> Result<Rescored, WorkflowError> {
-        let hosted = evaluator.hosted();
-        let board = self.request.board(hosted.id);
-        let run = self.table.run(&board).await?;
+        let board = self.request.board(evaluator.hosted().id);
+        let run = self.with.table.run(&board).await?;
         let is_current = run.is_some_and(|run| run.id == self.request.run && run.ended_at.is_none());
+        if !is_current {
+            return Ok(Rescored::Settled);
+        }
+        let round = self.with.challenge.and_then(|challenge| challenge.round(&board.round));
+        let pinned = round.and_then(|round| round.dataset_at((self.with.now)()));
+        self.with
+            .rescore(&board, id, pinned, &self.request.run, evaluator)
+            .await
+    }
+}
+
+impl Rescorer<'_> {
+    /// Evaluates one submission of a board again, with a data set or what is in force, and records the new verdict in place of the old one
+    /// and in a run, once in that run.
+    pub(crate) async fn rescore<E: Evaluator>(
+        &self,
+        board: &Board,
+        id: &SubmissionId,
+        dataset: Option<Digest>,
+        run: &str,
+        evaluator: &E,
+    ) -> Result<Rescored, WorkflowError> {
+        let hosted = evaluator.hosted();
         let known = self.table.submission(&board.benchmark, id).await?;
-        let Some((known, old)) = known.filter(|_| is_current).and_then(ended) else {
+        let Some((known, old)) = known.and_then(ended) else {
             return Ok(Rescored::Settled);
         };
-        let done = self.table.revision(&board, &self.request.run, id).await?;
-        if known.board != board || known.withdrawn_at.is_some() || done.is_some() {
+        let done = self.table.revision(board, run, id).await?;
+        if known.board != *board || known.withdrawn_at.is_some() || done.is_some() {
             self.write(&old, hosted).await?; // should the delivery before this one have broken off at it
             return Ok(Rescored::Settled);
         }
         let terms = Terms {
-            dataset: self.pinned(&board),
+            dataset,
             ..Terms::outside_any_challenge(&known.submitter)
         };
         let submissions = (self.submissions)(&old.bucket);
@@ -140,7 +168,6 @@ impl Pass<'_> {
         let ranking = self.challenge.map_or_else(Default::default, |challenge| {
             challenge.ranking(&board.leaderboard)
         });
-        let run = &self.request.run;
         let (receipt, rescored) = loop {
             receipt.ladder = self.released(&old, &receipt, hosted).await?;
             match self.table.revise(&receipt, hosted, ranking, run).await? {
@@ -180,12 +207,6 @@ impl Pass<'_> {
         let now = (self.now)();
         let level = receipt_level(self.challenge, receipt, now);
         write_receipt(self.results, self.signer, receipt, hosted, level, now).await
-    }
-
-    /// The data set of the board's round, when the challenge pins one.
-    fn pinned(&self, board: &Board) -> Option<Digest> {
-        let round = self.challenge.and_then(|challenge| challenge.round(&board.round));
-        round.and_then(|round| round.dataset)
     }
 }
 

@@ -1,8 +1,10 @@
 //! How far rankings agree: Kendall's tau-b of two, Kendall's W of several, and rankings that combine several.
 
 mod combined;
+mod line;
 
 pub use combined::{Combined, Method, Sensitivity, combine, left_out, standings, weak_entry};
+pub use line::{Line, fitted_line};
 
 /// The ranks of values, the largest first; equal ones share the mean of their places, so that ranks may be halves.
 ///

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use dataperf::challenge::{Challenge, Round, named_by_dataset};
+use dataperf::challenge::{Challenge, ChallengeError, Round, named_by_dataset};
 use dataperf::dataset::DatasetError;
 use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::in_force::{InForce, published_manifest};
 use dataperf::{Descriptor, Digest, Reason, Reasons, pointer, quote};
 
-use crate::cloud::Cloud;
+use crate::cloud::{Cloud, now};
 use crate::in_force::Boards;
 use crate::registry::extension;
 
@@ -31,6 +31,16 @@ impl AgainstData<'_> {
             .await
     }
 
+    /// What is published now, with the moments at which data sets were retired; `None` also where it can't be read.
+    async fn published(&self) -> Result<Option<Challenge>> {
+        let (datasets, table) = (self.cloud.datasets(), self.cloud.leaderboards());
+        match Challenge::current(&datasets, &table, self.descriptor.id).await {
+            Ok(published) => Ok(published),
+            Err(ChallengeError::Port(error)) => Err(error.into()),
+            Err(ChallengeError::Malformed { .. } | ChallengeError::Gone { .. }) => Ok(None),
+        }
+    }
+
     /// Holds each round against the leaderboards of the data set that it pins, or of those in force.
     async fn held_against(
         self,
@@ -38,6 +48,18 @@ impl AgainstData<'_> {
     ) -> Result<Reasons> {
         let mut reasons = Reasons::default();
         let at = pointer("/benchmarks", self.descriptor.id);
+        let in_force = InForce::read(&self.cloud.datasets(), self.descriptor.id).await?;
+        // when the data sets that wait for a number of submissions were retired, is not for the document to say
+        let mut as_known = self.challenge.clone();
+        as_known
+            .note_retired(&self.cloud.leaderboards(), self.descriptor.id)
+            .await?;
+        if let Some(published) = self.published().await? {
+            for reason in as_known.undoes(&published, now()) {
+                let at = format!("{at}{}", reason.at);
+                reasons.add(Reason { at, ..reason });
+            }
+        }
         for (idx, round) in self.challenge.rounds.iter_mut().enumerate() {
             let at = format!("{at}/rounds/{idx}");
             match evaluations(round.dataset).await? {
@@ -50,17 +72,27 @@ impl AgainstData<'_> {
                     reasons.add(Reason::new("unusable_dataset", at, why));
                 }
             }
-            if let Some(last) = round.final_dataset {
-                let at = pointer(&at, "final");
-                match evaluations(Some(last)).await? {
+            let is_retired = as_known.rounds[idx].retired(now()).is_some();
+            let retire = round.retire.map(|retire| retire.dataset);
+            for (key, fresh, is_seen) in [
+                ("final", round.final_dataset, false),
+                ("retire/dataset", retire, is_retired),
+            ] {
+                let Some(fresh) = fresh else { continue };
+                let at = format!("{at}/{key}");
+                match evaluations(Some(fresh)).await? {
                     Ok(boards) => lacking_leaderboards(round, &boards, &at, &mut reasons),
                     Err(why) => reasons.add(Reason::new("unusable_dataset", &at, why)),
                 }
-                let in_force = InForce::read(&self.cloud.datasets(), self.descriptor.id).await?;
-                if in_force.datasets().contains(&last) {
-                    let message = "this data set is in force, and a `final` one is seen by no upload: publish another one with \
-                                   `dataperf dataset publish --stage`";
-                    reasons.add(Reason::new("final_in_use", at, message));
+                if in_force.datasets().contains(&fresh) && !is_seen {
+                    let (code, which) = match key {
+                        "final" => ("final_in_use", "a `final` one is seen by no upload"),
+                        _ => ("successor_in_use", "the one that follows is seen by no upload before"),
+                    };
+                    let message = format!(
+                        "this data set is in force, and {which}: publish another one with `dataperf dataset publish --stage`"
+                    );
+                    reasons.add(Reason::new(code, at, message));
                 }
             }
         }
@@ -68,7 +100,7 @@ impl AgainstData<'_> {
     }
 }
 
-/// Every board of a round has a final score.
+/// Every board of a round has a score with each data set that the round names.
 fn lacking_leaderboards(round: &Round, boards: &BTreeMap<String, String>, at: &str, reasons: &mut Reasons) {
     let of_round = round.evaluations.keys().filter(|board| round.has(board));
     let lacking: Vec<&str> = of_round

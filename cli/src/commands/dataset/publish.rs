@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use clap::Args;
 use dataperf::benchmark::Leaderboard;
-use dataperf::challenge::{Challenge, ChallengeError, named_by_dataset};
+use dataperf::challenge::{Challenge, ChallengeError, Round, named_by_dataset};
 use dataperf::dataset::{DatasetError, dataset_prefix};
 use dataperf::frozen::{FrozenError, MANIFEST};
 use dataperf::in_force::{InForce, published_manifest};
@@ -196,7 +196,7 @@ pub(crate) async fn publish(
         switch,
     };
     if switch != Switch::Stage {
-        not_final(cloud, descriptor.id, *digest).await?;
+        not_awaited(cloud, descriptor.id, *digest).await?;
         let before = usable(InForce::read(&cloud.datasets(), descriptor.id).await)?;
         plan.change(before).await?; // so that nothing is uploaded that is refused
     }
@@ -212,22 +212,36 @@ pub(crate) async fn publish(
     })
 }
 
-/// A data set that a round is scored with in the end is seen by no upload before.
-async fn not_final(cloud: &Cloud, benchmark: &str, dataset: Digest) -> Result<()> {
-    let challenge = match Challenge::published(&cloud.datasets(), benchmark).await {
+fn rounds_of(challenge: Option<&Challenge>) -> impl Iterator<Item = &Round> {
+    challenge.into_iter().flat_map(|challenge| &challenge.rounds)
+}
+
+/// A data set that a round is scored with in the end, or when another is retired, is seen by no upload before.
+async fn not_awaited(cloud: &Cloud, benchmark: &str, dataset: Digest) -> Result<()> {
+    let challenge = match Challenge::current(&cloud.datasets(), &cloud.leaderboards(), benchmark).await {
         Ok(challenge) => challenge,
         Err(ChallengeError::Port(error)) => return Err(error.into()),
         Err(_) => None, // it is published anew before anything is scored
     };
     let now = now();
-    let rounds = challenge.iter().flat_map(|challenge| &challenge.rounds);
-    let mut finals = rounds.filter(|round| {
+    let mut finals = rounds_of(challenge.as_ref()).filter(|round| {
         let is_open = round.closes.is_none_or(|closes| closes > now);
         is_open && round.final_dataset == Some(dataset)
     });
     if let Some(round) = finals.next() {
         bail!(
             "{dataset} is the final data set of the round {}, which has not closed: no upload may see it. Upload it with `--stage`",
+            quote(&round.id)
+        );
+    }
+    let mut follows = rounds_of(challenge.as_ref()).filter(|round| {
+        let is_open = round.closes.is_none_or(|closes| closes > now);
+        let follows = round.retire.is_some_and(|retire| retire.dataset == dataset);
+        is_open && follows && round.retired(now).is_none()
+    });
+    if let Some(round) = follows.next() {
+        bail!(
+            "{dataset} follows the data set of the round {} when that is retired: no upload may see it before. Upload it with `--stage`",
             quote(&round.id)
         );
     }

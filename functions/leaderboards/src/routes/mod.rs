@@ -6,6 +6,7 @@ mod files;
 mod history;
 mod keys;
 mod picture;
+mod retirement;
 mod rounds;
 mod series;
 mod submission;
@@ -68,6 +69,7 @@ pub(crate) fn router(app: App) -> Router {
                 .routes(routes!(board::board))
                 .routes(routes!(picture::picture))
                 .routes(routes!(series::series))
+                .routes(routes!(retirement::retirement))
                 .routes(routes!(history::history))
                 .routes(routes!(submission::one))
                 .routes(routes!(submission::figures))

@@ -49,6 +49,12 @@ struct RoundDocument {
     /// Whether what stands on its boards is scored with another data set once it has closed, which no upload sees: the board is the
     /// round's id with `.final` behind it.
     has_final: bool,
+    /// The first moment whose uploads are scored with another data set, which no upload has seen before; `null` where there is none, and
+    /// while a number of submissions is waited for.
+    #[schema(format = DateTime)]
+    retires_at: Option<String>,
+    /// So many scored submissions after which that moment comes; `null` where it is a date.
+    retires_after_submissions: Option<u64>,
     /// Submissions of a submitter that are scored in a day (UTC) on each leaderboard.
     daily_limit: Option<u64>,
     /// Submissions of a submitter that are scored in the round on each leaderboard.
@@ -102,13 +108,16 @@ impl From<Challenge> for ChallengeDocument {
 
 impl From<Round> for RoundDocument {
     fn from(round: Round) -> Self {
+        let dataset = round.dataset_at(dataperf_aws::now());
         Self {
             id: round.id,
             leaderboards: round.leaderboards,
             opens: round.opens.to_string(),
             closes: round.closes.map(|closes| closes.to_string()),
-            dataset: round.dataset.map(|digest| digest.to_string()),
+            dataset: dataset.map(|digest| digest.to_string()),
             has_final: round.final_dataset.is_some(),
+            retires_at: round.retire.and_then(|retire| retire.at).map(|at| at.to_string()),
+            retires_after_submissions: round.retire.and_then(|retire| retire.after_submissions),
             daily_limit: round.daily_limit,
             total_limit: round.total_limit,
             division: round.division,

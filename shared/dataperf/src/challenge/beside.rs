@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{BoardRules, Challenge};
+use super::{BoardRules, Challenge, Round};
+use crate::Digest;
 use crate::pointer;
 use crate::rejection::{Reason, Reasons, Rejection, quote};
 
@@ -57,14 +58,23 @@ impl Challenge {
         }
         for (idx, round) in self.rounds.iter().enumerate() {
             for other in &kept {
-                let own_final = round.final_dataset.is_some() && other.dataset == round.final_dataset;
-                let others_final = other.final_dataset.is_some() && round.dataset == other.final_dataset;
-                if own_final || others_final {
+                let scores_with = |round: &Round, dataset: Option<Digest>| {
+                    let successor = round.retire.map(|retire| retire.dataset);
+                    dataset.is_some() && (round.dataset == dataset || successor == dataset)
+                };
+                let own_final = scores_with(other, round.final_dataset);
+                let is_own_of_others = [round.dataset, round.retire.map(|retire| retire.dataset)]
+                    .map(|own| own.is_some() && own == other.final_dataset);
+                if own_final || is_own_of_others.contains(&true) {
                     let message = format!(
                         "the published round {} has it too, and a `final` data set is seen by no upload: choose another",
                         quote(&other.id)
                     );
-                    let key = if own_final { "final" } else { "dataset" };
+                    let key = match is_own_of_others {
+                        _ if own_final => "final",
+                        [true, _] => "dataset",
+                        _ => "retire",
+                    };
                     reasons.add(Reason::new("final_in_use", at(idx, key), message));
                 }
             }

@@ -135,6 +135,7 @@ impl Reader {
         self.rounds_fit(&rounds);
         self.ladders_fit(&challenge, &rounds);
         self.finals_fit(&rounds);
+        self.retirements_fit(&rounds);
         challenge.rounds = rounds.into_iter().map(|(_, round)| round).collect();
         challenge
     }
@@ -187,6 +188,7 @@ impl Reader {
             "closes",
             "dataset",
             "final",
+            "retire",
             "daily_limit",
             "total_limit",
             "division",
@@ -237,6 +239,7 @@ impl Reader {
             closes,
             dataset: self.parsed::<Digest>(object, at, "dataset"),
             final_dataset: self.parsed::<Digest>(object, at, "final"),
+            retire: self.retire(object, at),
             daily_limit,
             total_limit,
             division,

@@ -29,6 +29,9 @@ impl Round {
     /// nothing was noted, any may.
     pub(super) fn may_use(&self, dataset: Option<Digest>) -> bool {
         let Some(dataset) = dataset else { return true };
+        if self.retire.is_some_and(|retire| retire.dataset == dataset) {
+            return true;
+        }
         if let Some(pinned) = self.dataset {
             return pinned == dataset;
         }

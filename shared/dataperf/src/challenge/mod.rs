@@ -7,6 +7,7 @@ mod document;
 mod evaluations;
 mod fields;
 mod release;
+mod retire;
 mod terms;
 
 use std::collections::BTreeMap;
@@ -27,6 +28,7 @@ use crate::{Digest, Timestamp};
 pub use crate::board::Ranking;
 pub use document::check;
 pub use evaluations::named_by_dataset;
+pub use retire::Retire;
 pub use terms::{Limits, OverLimit, Terms, Together};
 
 /// Begins the name of a submitter whose submissions are baselines, in a challenge or outside of any.
@@ -77,6 +79,9 @@ pub struct Round {
     /// The data set that what stands on its boards is scored with once it has closed. No upload sees it.
     #[serde(default, rename = "final", skip_serializing_if = "Option::is_none")]
     pub final_dataset: Option<Digest>,
+    /// When another data set takes the place of the one that it is scored with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retire: Option<Retire>,
     /// How many submissions of a submitter count in a day (UTC), on the leaderboards together that share their evaluation data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub daily_limit: Option<u64>,
@@ -254,9 +259,29 @@ impl Challenge {
     }
 
     /// What may not be meant, by its place in the document under the benchmark: leaderboards that are scored with the same
-    /// evaluation data as those of a round that is limited or has a Ladder, and are not in it.
-    pub fn warnings(&self) -> Vec<Reason> {
+    /// evaluation data as those of a round that is limited or has a Ladder, and are not in it; and what takes place at once, since its time
+    /// has come `at` the time of publishing.
+    pub fn warnings(&self, at: Timestamp) -> Vec<Reason> {
         let mut warnings = Vec::new();
+        for (idx, round) in self.rounds.iter().enumerate() {
+            if let Some(closes) = round.closes.filter(|closes| *closes <= at)
+                && round.final_dataset.is_some()
+            {
+                let message = format!(
+                    "the round has closed at {closes}: what stands on its boards is scored with the `final` data set within half an hour, \
+                     unless it has been before"
+                );
+                warnings.push(Reason::new("final_at_once", format!("/rounds/{idx}/closes"), message));
+            }
+            if let Some(retire) = round.retired(at) {
+                let message = format!(
+                    "this time has come: uploads since then are scored with {}, and what stands on the boards is scored again with it within \
+                     half an hour, unless it has been before",
+                    retire.dataset
+                );
+                warnings.push(Reason::new("retired_at_once", format!("/rounds/{idx}/retire/at"), message));
+            }
+        }
         for (idx, round) in self
             .rounds
             .iter()

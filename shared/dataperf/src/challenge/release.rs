@@ -73,7 +73,10 @@ impl Reader {
                     "a `final` data set is scored with once the round has closed: say when it `closes`";
                 self.wrong("final_without_close", &pointer(at, "closes"), message);
             }
-            let mut pins = rounds.iter().filter(|(_, other)| other.dataset == Some(last));
+            let scores_with = |other: &Round| {
+                other.dataset == Some(last) || other.retire.is_some_and(|retire| retire.dataset == last)
+            };
+            let mut pins = rounds.iter().filter(|(_, other)| scores_with(other));
             if let Some((_, other)) = pins.next() {
                 let message = format!(
                     "the round {} scores uploads with this data set: a `final` one is seen by no upload",
@@ -93,6 +96,10 @@ impl Reader {
             if round.final_dataset.is_some() && !hosted.has_hidden_data {
                 let message = "this benchmark has no hidden data: leave `final` out";
                 self.wrong("not_of_this_benchmark", &pointer(&at, "final"), message);
+            }
+            if round.retire.is_some() && !hosted.has_hidden_data {
+                let message = "this benchmark has no hidden data that could wear out: leave `retire` out";
+                self.wrong("not_of_this_benchmark", &pointer(&at, "retire"), message);
             }
             let at = pointer(&at, "ladder");
             match round.ladder {

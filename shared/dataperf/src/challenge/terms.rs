@@ -110,7 +110,7 @@ impl Terms {
             } else {
                 round.id.clone()
             },
-            dataset: round.dataset,
+            dataset: round.dataset_at(at),
             is_baseline: self.is_baseline || is_listed,
             // What is only called a baseline is limited as everybody: a participant can't gain by the name.
             limits: (!is_listed).then_some(limits),

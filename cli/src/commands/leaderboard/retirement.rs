@@ -1,0 +1,128 @@
+//! `dataperf leaderboard retirement`: what retiring a board's data set has shown.
+
+use anyhow::{Result, bail};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use dataperf::challenge::Challenge;
+use dataperf::ports::leaderboard::Board;
+use dataperf::retirement::{Estimate, RetirementReport, report_of};
+
+use crate::Done;
+use crate::cloud::{Cloud, CloudArgs};
+use crate::known::Known;
+use crate::output::{Format, align_right, print_json, table};
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example: dataperf leaderboard retirement speech-selection en-25 --round 2026-spring --local\n\n\
+    A round's `retire` says when its data set is retired for another one (docs/challenges.md). What stood on the board then is scored with \
+    both. The gap is the score before less the score after: its mean over the submissions beside that of the baselines, to which nobody \
+    has fitted anything, says how far scores had been fitted to the retired eval set. The regression of new scores on old ones and \
+    Kendall's tau-b say whether the order survives."
+)]
+pub(crate) struct RetirementArgs {
+    /// The benchmark
+    #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
+    benchmark: String,
+    /// The leaderboard
+    leaderboard: String,
+    /// The round
+    #[arg(long)]
+    round: String,
+    #[command(flatten)]
+    cloud: CloudArgs,
+}
+
+pub(super) async fn run(args: RetirementArgs, format: Format) -> Result<Done> {
+    let cloud = args.cloud.connect().await;
+    let known = Known::of(&cloud, &args.benchmark).await?;
+    known.check(Some(&args.leaderboard), Some(&args.round))?;
+    let board = Board {
+        benchmark: args.benchmark,
+        leaderboard: args.leaderboard,
+        round: args.round,
+    };
+    let report = report(&cloud, &board).await?;
+    match format {
+        Format::Json => print_json(&report)?,
+        Format::Text => print(&board, &report),
+    }
+    Ok(Done::Fine)
+}
+
+async fn report(cloud: &Cloud, board: &Board) -> Result<RetirementReport> {
+    let (datasets, table) = (cloud.datasets(), cloud.leaderboards());
+    let challenge = Challenge::current(&datasets, &table, &board.benchmark).await?;
+    let round = challenge.and_then(|challenge| challenge.round(&board.round).cloned());
+    let Some(round) = round.filter(|round| round.id == board.round) else {
+        bail!("`{}` is no round of the challenge, and only a round's data set is retired", board.round);
+    };
+    if let Some(report) = report_of(&cloud.results(), &round, board).await? {
+        return Ok(report);
+    }
+    match round.retire.map(|retire| (retire.at, retire.after_submissions)) {
+        None => bail!("the round has no `retire`: its data set is not retired"),
+        Some((None, most)) => bail!("the data set is retired after {} submissions", most.unwrap_or_default()),
+        Some((Some(at), _)) => bail!(
+            "the data set is retired at {at}; the report is there when all that stands on the board is scored with the next one, by the \
+             caretaker within some half an hour"
+        ),
+    }
+}
+
+fn print(board: &Board, report: &RetirementReport) {
+    println!("\n{} · {} · round {}", board.benchmark, board.leaderboard, board.round);
+    let before = report.dataset_before.map_or_else(String::new, |before| format!(" of {before}"));
+    let since = report.retired_at.map_or_else(String::new, |at| format!(" since {at}"));
+    println!("{}{since}, in place{before}; finished {}", report.dataset_after, report.finished_at);
+    let mut figures = table(&["", "", "95 %"]);
+    for (name, estimate) in [
+        ("mean gap, before less after", report.gap),
+        ("the same of the baselines", report.gap_of_baselines),
+        ("slope of new scores on old ones", report.slope),
+        ("its intercept", report.intercept),
+        ("Kendall's tau-b", report.tau_b),
+    ] {
+        let (value, interval) = words(estimate);
+        figures.add_row([name.to_owned(), value, interval]);
+    }
+    align_right(&mut figures, 1);
+    println!("{figures}");
+    let mut lines = table(&["rank", "before", "submitter", "score", "before", "gap", "95 %", "submission"]);
+    for line in &report.lines {
+        let rank = |rank: Option<usize>| rank.map_or_else(String::new, |rank| rank.to_string());
+        let (gap, interval) = words(line.gap);
+        lines.add_row([
+            rank(line.rank_after),
+            rank(line.rank_before),
+            line.submitter.clone(),
+            line.after.map_or_else(|| "rejected".to_owned(), |after| format!("{after:.4}")),
+            format!("{:.4}", line.before),
+            gap,
+            interval,
+            line.submission.to_string(),
+        ]);
+    }
+    for column in [0, 1, 3, 4, 5] {
+        align_right(&mut lines, column);
+    }
+    println!("{lines}");
+    let rejected = match report.n_rejected {
+        0 => String::new(),
+        n => format!("; {n} are against the rules of the data set that followed"),
+    };
+    println!("{} submissions with both scores{rejected}", report.n_scored);
+    if let Some(why) = &report.why_none {
+        println!("no intervals: {why}");
+    }
+}
+
+/// A figure and its interval.
+fn words(estimate: Option<Estimate>) -> (String, String) {
+    let Some(estimate) = estimate else {
+        return ("-".to_owned(), String::new());
+    };
+    let interval = estimate.interval;
+    let interval = interval.map(|(low, high)| format!("{low:.4} to {high:.4}"));
+    (format!("{:.4}", estimate.value), interval.unwrap_or_default())
+}

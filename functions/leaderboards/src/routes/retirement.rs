@@ -1,0 +1,176 @@
+//! What retiring a board's data set for a fresh one has shown.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use dataperf::ports::leaderboard::Board;
+use dataperf::retirement::{Estimate, RetiredLine, RetirementReport, report_of};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::board::must_exist;
+use super::{name, round};
+use crate::answer::Wishes;
+use crate::app::App;
+use crate::caller::Caller;
+use crate::catalogue;
+use crate::problem::Problem;
+use crate::query::{RoundQuery, Strict};
+
+/// What the scores with a retired data set and with the one that followed say of each other. It stays as it was made.
+#[derive(Serialize, ToSchema)]
+struct Retirement {
+    /// The benchmark's id.
+    benchmark: String,
+    /// The leaderboard.
+    leaderboard: String,
+    /// The round.
+    round: String,
+    /// The first moment whose uploads are scored with the data set that followed.
+    #[schema(format = DateTime)]
+    retired_at: Option<String>,
+    /// When all that stood on the board had been scored with it.
+    #[schema(format = DateTime)]
+    finished_at: String,
+    /// The retired data set.
+    #[schema(example = "sha256:…")]
+    dataset_before: Option<String>,
+    /// The data set that followed.
+    #[schema(example = "sha256:…")]
+    dataset_after: String,
+    /// Submissions with both scores, without baselines.
+    n_scored: usize,
+    /// Submissions that are against the rules of the data set that followed.
+    n_rejected: usize,
+    /// The mean of score before less score after; `null` without submissions.
+    gap: Option<FigureEstimate>,
+    /// The same of the baselines.
+    gap_of_baselines: Option<FigureEstimate>,
+    /// The slope of the least-squares line of new scores on old ones; `null` below three submissions.
+    slope: Option<FigureEstimate>,
+    /// Where that line meets an old score of 0.
+    intercept: Option<FigureEstimate>,
+    /// Kendall's tau-b between the two orders; `null` where one tells no two submissions apart.
+    tau_b: Option<FigureEstimate>,
+    /// Why there are no intervals, where there are none.
+    why_none: Option<String>,
+    /// What stood on the board, in the order of the data set that followed, best first.
+    lines: Vec<LineOnBoth>,
+}
+
+/// A figure with its interval.
+#[derive(Serialize, ToSchema)]
+struct FigureEstimate {
+    /// The figure.
+    value: f64,
+    /// The interval that holds it with 95 % confidence, low and high; `null` where it has none.
+    interval: Option<[f64; 2]>,
+}
+
+/// A submission with both scores.
+#[derive(Serialize, ToSchema)]
+struct LineOnBoth {
+    /// The submission.
+    submission: String,
+    /// Whose it is.
+    submitter: String,
+    /// Whether it is a baseline: it has no ranks.
+    is_baseline: bool,
+    /// The score with the retired data set.
+    before: f64,
+    /// The score with the one that followed; `null` where it is against its rules.
+    after: Option<f64>,
+    /// Its rank among those with both scores, by the retired data set.
+    rank_before: Option<usize>,
+    /// The same by the one that followed.
+    rank_after: Option<usize>,
+    /// Score before less score after.
+    gap: Option<FigureEstimate>,
+}
+
+impl From<Estimate> for FigureEstimate {
+    fn from(estimate: Estimate) -> Self {
+        Self {
+            value: estimate.value,
+            interval: estimate.interval.map(|(low, high)| [low, high]),
+        }
+    }
+}
+
+impl From<RetiredLine> for LineOnBoth {
+    fn from(line: RetiredLine) -> Self {
+        Self {
+            submission: line.submission.to_string(),
+            submitter: line.submitter,
+            is_baseline: line.is_baseline,
+            before: line.before,
+            after: line.after,
+            rank_before: line.rank_before,
+            rank_after: line.rank_after,
+            gap: line.gap.map(FigureEstimate::from),
+        }
+    }
+}
+
+/// What retiring a board's data set has shown: the gap between old and new scores, their regression, and how far ranks agree.
+#[utoipa::path(
+    get, path = "/benchmarks/{benchmark}/leaderboards/{leaderboard}/retirement", operation_id = "retirement",
+    params(
+        ("benchmark" = String, Path, description = "The benchmark's id", example = "speech-selection"),
+        ("leaderboard" = String, Path, description = "The leaderboard's name", example = "en-25"),
+        RoundQuery,
+    ),
+    responses(
+        (status = 200, description = "The report", body = Retirement),
+        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
+    ),
+    security((), ("token" = []))
+)]
+pub(super) async fn retirement(
+    State(app): State<App>,
+    Path((benchmark, leaderboard)): Path<(String, String)>,
+    caller: Caller,
+    wishes: Wishes,
+    Strict(query): Strict<RoundQuery>,
+) -> Result<Response, Problem> {
+    let facts = catalogue::benchmark(&benchmark)?;
+    let board = Board {
+        benchmark,
+        leaderboard: name("leaderboard", &leaderboard)?.to_owned(),
+        round: round(query.round.as_deref())?.to_owned(),
+    };
+    let Some(report) = report(&app, &board).await? else {
+        must_exist(&app, facts, &board, &app.table().await).await?;
+        let detail = "the data set of this board has not been retired in this round, or not all is scored with the next one yet";
+        return Err(Problem::not_found("not_retired", "round", detail));
+    };
+    let estimate = |estimate: Option<Estimate>| estimate.map(FigureEstimate::from);
+    let document = Retirement {
+        retired_at: report.retired_at.map(|at| at.to_string()),
+        finished_at: report.finished_at.to_string(),
+        dataset_before: report.dataset_before.map(|dataset| dataset.to_string()),
+        dataset_after: report.dataset_after.to_string(),
+        n_scored: report.n_scored,
+        n_rejected: report.n_rejected,
+        gap: estimate(report.gap),
+        gap_of_baselines: estimate(report.gap_of_baselines),
+        slope: estimate(report.slope),
+        intercept: estimate(report.intercept),
+        tau_b: estimate(report.tau_b),
+        why_none: report.why_none,
+        lines: report.lines.into_iter().map(LineOnBoth::from).collect(),
+        benchmark: board.benchmark,
+        leaderboard: board.leaderboard,
+        round: board.round,
+    };
+    Ok(wishes.json(&caller, &document))
+}
+
+/// The report of a board whose data set has been retired.
+async fn report(app: &App, board: &Board) -> Result<Option<RetirementReport>, Problem> {
+    let challenge = catalogue::challenge(app, &board.benchmark).await?;
+    let round = challenge.and_then(|challenge| challenge.round(&board.round).cloned());
+    let Some(round) = round.filter(|round| round.id == board.round) else {
+        return Ok(None);
+    };
+    Ok(report_of(&app.results().await, &round, board).await?)
+}

@@ -1,0 +1,234 @@
+//! What is done when a round's data set is retired for a fresh one: what stands on a board is scored with that one, in place, and a
+//! report says by how much scores fell and how far ranks agree.
+//!
+//! The time of an upload says which of the two data sets it is scored with, so that nothing has to be switched. The caretaker asks the
+//! benchmark's function for the rest again and again, as it asks for [finishing rounds](crate::finishing). All of it may be broken off
+//! anywhere: each submission is noted in the transaction that replaces its verdict.
+
+mod report;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::artifact_judge::Evaluator;
+use crate::challenge::{Retire, Round};
+use crate::finishing::GRACE_MILLIS;
+use crate::ports::PortError;
+use crate::ports::bucket::{Bucket, Got};
+use crate::ports::leaderboard::{Board, Entry, standing};
+use crate::ports::maintenance::{Ranking, Revision};
+use crate::replicates::{HEAD_BYTES, Replicates};
+use crate::rescoring::{Rescored, Rescorer};
+use crate::upload::{SubmissionId, UNNAMED};
+use crate::workflow::WorkflowError;
+use crate::Direction;
+
+pub use report::{Estimate, MAX_BYTES, MAX_WITH_INTERVALS, OnBoth, RetiredLine, RetirementReport};
+
+/// A board whose data set was retired, and what its submissions are scored with.
+pub struct Retirement<'a> {
+    /// The board.
+    pub board: Board,
+    /// Its round, with the moment of the retirement.
+    pub round: &'a Round,
+    /// What scores submissions again.
+    pub with: Rescorer<'a>,
+    /// Whether there is time for another submission.
+    pub goes_on: &'a dyn Fn() -> bool,
+}
+
+/// What a call of [`Retirement::run`] came to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Retired {
+    /// Submissions that were scored with the data set that follows.
+    pub n_rescored: usize,
+    /// Whether nothing is left to be done.
+    pub is_complete: bool,
+}
+
+impl Retirement<'_> {
+    /// Does what there is time for: nothing before what was uploaded by then can be recorded.
+    ///
+    /// # Errors
+    /// [`WorkflowError`]; what was done stays done.
+    pub async fn run<E: Evaluator>(&self, evaluator: &E) -> Result<Retired, WorkflowError> {
+        let (table, now) = (self.with.table, self.with.now);
+        let nothing = Retired::default();
+        let Some(retire) = self.round.retired(now()) else {
+            return Ok(nothing);
+        };
+        let of_run = retire.run(&self.board);
+        let known = table.run(&of_run).await?;
+        if known.is_some_and(|run| run.ended_at.is_some()) {
+            return Ok(Retired {
+                is_complete: true,
+                ..nothing
+            });
+        }
+        let since = retire.at.map_or(0, |at| at.unix_millis().saturating_add(GRACE_MILLIS));
+        if now().unix_millis() < since || self.has_unfinished(retire).await? {
+            return Ok(nothing);
+        }
+        let run = table.begin_run(&of_run, now()).await?;
+        let done = table.revisions(&self.board, &run.id).await?;
+        let hosted = evaluator.hosted();
+        let challenge = self.with.challenge.map_or_else(Ranking::default, |challenge| {
+            challenge.ranking(&self.board.leaderboard)
+        });
+        let ranking = hosted.ranking(challenge);
+        let series = table.series(&self.board).await?;
+        let mut n_rescored = 0;
+        for id in standing_before(&series, &done, retire, &self.board, ranking, hosted.direction) {
+            if !(self.goes_on)() {
+                return Ok(Retired {
+                    n_rescored,
+                    is_complete: false,
+                });
+            }
+            self.keep_replicates(&id, retire).await?;
+            let rescored = self.with.rescore(&self.board, &id, Some(retire.dataset), &run.id, evaluator);
+            n_rescored += usize::from(matches!(rescored.await?, Rescored::Recorded(_)));
+        }
+        let revisions = table.revisions(&self.board, &run.id).await?;
+        let on_both = self.on_both(revisions, retire).await?;
+        let report = RetirementReport::of(on_both, retire, hosted.direction, now());
+        let key = RetirementReport::key(&self.board, retire.dataset);
+        self.with.results.put(&key, report.to_json()?).await?;
+        table.end_run(&of_run, &run, now()).await?;
+        Ok(Retired {
+            n_rescored,
+            is_complete: true,
+        })
+    }
+
+    /// Whether something that was uploaded before is still being evaluated.
+    async fn has_unfinished(&self, retire: &Retire) -> Result<bool, WorkflowError> {
+        let unfinished = self.with.table.unfinished(&self.board.benchmark).await?;
+        let is_before = |line: &Entry| retire.at.is_some_and(|at| line.received_at < at);
+        Ok(unfinished
+            .iter()
+            .any(|line| line.board == self.board && is_before(line)))
+    }
+
+    /// Keeps the replicates of the retired data set beside those that scoring again puts in their place.
+    async fn keep_replicates(&self, id: &SubmissionId, retire: &Retire) -> Result<(), PortError> {
+        let results = self.with.results;
+        let Some((head, found)) = head_of(results, &Replicates::key(&self.board.benchmark, id)).await? else {
+            return Ok(());
+        };
+        if found.header.dataset == retire.dataset {
+            return Ok(()); // they were kept by a call that broke off after it
+        }
+        results.put(&kept_key(&self.board, id, retire), head).await
+    }
+
+    /// What was scored, with the replicates of both.
+    async fn on_both(&self, revisions: Vec<Revision>, retire: &Retire) -> Result<Vec<OnBoth>, PortError> {
+        let results = self.with.results;
+        let has_intervals = revisions.len() <= MAX_WITH_INTERVALS;
+        let mut on_both = Vec::with_capacity(revisions.len());
+        for revision in revisions {
+            if !has_intervals {
+                let (before, after) = (None, None);
+                on_both.push(OnBoth { revision, before, after });
+                continue;
+            }
+            let before = head_of(results, &kept_key(&self.board, &revision.id, retire)).await?;
+            let after = head_of(results, &Replicates::key(&self.board.benchmark, &revision.id)).await?;
+            // of a submission that was scored once more meanwhile they are of another data set
+            let of = |found: Option<(Bytes, Replicates)>, score: Option<f64>| {
+                let found = found.map(|(_, replicates)| Arc::new(replicates));
+                found.filter(|found| Some(found.header.score) == score)
+            };
+            on_both.push(OnBoth {
+                before: of(before, revision.before),
+                after: of(after, revision.after),
+                revision,
+            });
+        }
+        Ok(on_both)
+    }
+}
+
+fn kept_key(board: &Board, id: &SubmissionId, retire: &Retire) -> String {
+    let Board { benchmark, .. } = board;
+    format!("{benchmark}/{UNNAMED}/_replicates/before-{}/{id}", retire.dataset.hex())
+}
+
+/// The beginning of an object with replicates, and what it says.
+async fn head_of(results: &dyn Bucket, key: &str) -> Result<Option<(Bytes, Replicates)>, PortError> {
+    let head = 0..HEAD_BYTES as u64;
+    let Some(found) = results.get_ranges(key, std::slice::from_ref(&head)).await? else {
+        return Ok(None);
+    };
+    let bytes = found.into_iter().next().unwrap_or_default();
+    let replicates = Replicates::from_bytes(key, &bytes)?;
+    Ok(Some((bytes, replicates)))
+}
+
+/// Of what was uploaded before the retirement and is scored with another data set what stood on the board, and is not `done`.
+fn standing_before(
+    series: &[Entry],
+    done: &[Revision],
+    retire: &Retire,
+    board: &Board,
+    ranking: Ranking,
+    direction: Direction,
+) -> Vec<SubmissionId> {
+    let scores: BTreeMap<&SubmissionId, Option<f64>> =
+        done.iter().map(|done| (&done.id, done.before)).collect();
+    let rejected: BTreeSet<&str> = done
+        .iter()
+        .filter(|done| done.after.is_none())
+        .map(|done| done.submitter.as_str())
+        .collect();
+    let mut of_submitters: BTreeMap<&str, Vec<Entry>> = BTreeMap::new();
+    for entry in series {
+        let before = scores.get(&entry.id);
+        let is_before = retire.at.is_some_and(|at| entry.received_at < at);
+        if is_before && (before.is_some() || entry.dataset != Some(retire.dataset)) {
+            let line = Entry {
+                score: before.copied().unwrap_or(entry.score),
+                dataset: None, // all of them are of the data set that was retired
+                ..entry.clone()
+            };
+            of_submitters.entry(&entry.submitter).or_default().push(line);
+        }
+    }
+    let mut todo = Vec::new();
+    for (submitter, lines) in &of_submitters {
+        let stands: Vec<&Entry> = match ranking {
+            Ranking::All => lines.iter().collect(),
+            // what stood was against the rules of the other data set, and no other takes its place
+            _ if rejected.contains(submitter) => Vec::new(),
+            Ranking::Best | Ranking::Latest => standing(lines, board, ranking, direction, None)
+                .into_iter()
+                .collect(),
+        };
+        let left = stands.into_iter().filter(|line| !scores.contains_key(&line.id));
+        todo.extend(left.map(|line| line.id.clone()));
+    }
+    todo
+}
+
+/// The report of a board's newest retirement, where one is complete: for the data set that takes the place by now, or the one that the round
+/// is scored with since.
+///
+/// # Errors
+/// When the bucket does not answer, or the object is of another form.
+pub async fn report_of(
+    results: &dyn Bucket,
+    round: &Round,
+    board: &Board,
+) -> Result<Option<RetirementReport>, PortError> {
+    let successor = round.retire.map(|retire| retire.dataset);
+    for dataset in [successor, round.dataset].into_iter().flatten() {
+        let key = RetirementReport::key(board, dataset);
+        if let Got::Object(object) = results.get(&key, None, MAX_BYTES).await? {
+            return RetirementReport::from_json(&key, &object.bytes).map(Some);
+        }
+    }
+    Ok(None)
+}

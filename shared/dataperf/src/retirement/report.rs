@@ -1,0 +1,291 @@
+//! What retiring a data set says of the scores on it: Recht et al. (2019), "Do ImageNet Classifiers Generalize to ImageNet?", did it by hand.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use dataperf_numerics::agreement::{fitted_line, standings, tau_b};
+use dataperf_numerics::bootstrap::N_DRAWS;
+use serde::{Deserialize, Serialize};
+
+use crate::challenge::Retire;
+use crate::comparison::why_none;
+use crate::ports::PortError;
+use crate::ports::leaderboard::Board;
+use crate::ports::maintenance::Revision;
+use crate::replicates::Replicates;
+use crate::upload::{SubmissionId, UNNAMED};
+use crate::{Digest, Direction, Timestamp};
+
+/// No report is larger: some ten thousand lines.
+pub const MAX_BYTES: u64 = 16 << 20;
+/// Up to so many submissions the report has intervals: their draws are read one after another, within a run of the function.
+pub const MAX_WITH_INTERVALS: usize = 2_000;
+/// Up to so many submissions rank agreement has an interval: its draws take a time that grows with the square.
+const MAX_WITH_TAU_INTERVAL: usize = 500;
+/// The 97.5 % quantile of the normal distribution.
+const Z: f64 = 1.959_963_984_540_054;
+
+/// A submission that was scored with both data sets.
+#[derive(Debug, Clone)]
+pub struct OnBoth {
+    /// Both scores.
+    pub revision: Revision,
+    /// Its score under all draws of the retired data set, where they are kept.
+    pub before: Option<Arc<Replicates>>,
+    /// The same of the data set that follows.
+    pub after: Option<Arc<Replicates>>,
+}
+
+/// A figure with its interval of 95 %: its value and 1.96 standard deviations of its draws to either side.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The figure.
+    pub value: f64,
+    /// The interval, where it has one.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// A submission's line of the report.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RetiredLine {
+    /// The submission.
+    pub submission: SubmissionId,
+    /// Whose it is.
+    pub submitter: String,
+    /// Whether it is a baseline: it has no ranks.
+    pub is_baseline: bool,
+    /// The score with the retired data set.
+    pub before: f64,
+    /// The score with the one that follows; `None` where it is against its rules.
+    pub after: Option<f64>,
+    /// Its rank among those that have both scores, by the retired data set.
+    pub rank_before: Option<usize>,
+    /// The same by the one that follows.
+    pub rank_after: Option<usize>,
+    /// The score before less the score after.
+    pub gap: Option<Estimate>,
+}
+
+/// What the retirement of a data set says of a board.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RetirementReport {
+    /// The version of this document's form.
+    pub schema: u32,
+    /// The first moment whose uploads are scored with the data set that follows.
+    pub retired_at: Option<Timestamp>,
+    /// When everything had been scored.
+    pub finished_at: Timestamp,
+    /// The retired data set, where submissions tell it.
+    pub dataset_before: Option<Digest>,
+    /// The one that follows.
+    pub dataset_after: Digest,
+    /// Submissions with both scores; no baselines, which nobody fits to the eval set by uploading again.
+    pub n_scored: usize,
+    /// Submissions that are against the rules of the data set that follows.
+    pub n_rejected: usize,
+    /// The mean of the gaps, score before less score after.
+    pub gap: Option<Estimate>,
+    /// The same of the baselines: what is harder about the new items for everybody.
+    pub gap_of_baselines: Option<Estimate>,
+    /// The slope of the least-squares line of new scores on old ones.
+    pub slope: Option<Estimate>,
+    /// Where that line meets an old score of 0.
+    pub intercept: Option<Estimate>,
+    /// Kendall's tau-b between the orders.
+    pub tau_b: Option<Estimate>,
+    /// Why there are no intervals, where there are none.
+    pub why_none: Option<String>,
+    /// The submissions, in the order of the data set that follows, best first.
+    pub lines: Vec<RetiredLine>,
+}
+
+/// A submission's scores, and its draws of both where all have them.
+struct Scores<'a> {
+    before: f64,
+    after: f64,
+    drawn: Option<(&'a [f32], &'a [f32])>,
+}
+
+impl<'a> Scores<'a> {
+    fn of(of: &'a OnBoth, has_draws: bool) -> Option<Self> {
+        let (before, after) = of.revision.before.zip(of.revision.after)?;
+        let drawn = of.before.as_deref().zip(of.after.as_deref()).filter(|_| has_draws);
+        Some(Self {
+            before,
+            after,
+            drawn: drawn.map(|(before, after)| (&*before.deviations, &*after.deviations)),
+        })
+    }
+}
+
+impl RetirementReport {
+    /// The version of the form written today.
+    pub const SCHEMA: u32 = 1;
+
+    /// Where a board's is, in the results bucket: below no submitter's name.
+    pub fn key(board: &Board, successor: Digest) -> String {
+        let Board {
+            benchmark,
+            leaderboard,
+            round,
+        } = board;
+        format!("{benchmark}/{UNNAMED}/_retirements/{leaderboard}/{round}/{}.json", successor.hex())
+    }
+
+    /// What the scores with both data sets say.
+    pub(super) fn of(on_both: Vec<OnBoth>, retire: &Retire, direction: Direction, at: Timestamp) -> Self {
+        let mut on_both = on_both;
+        let goodness = |score: f64| match direction {
+            Direction::HigherIsBetter => score,
+            Direction::LowerIsBetter => -score,
+        };
+        on_both.retain(|of| of.revision.before.is_some());
+        on_both.sort_by(|a, b| {
+            let by = |of: &OnBoth| of.revision.after.map_or(f64::NEG_INFINITY, goodness);
+            by(b).total_cmp(&by(a)).then_with(|| a.revision.id.cmp(&b.revision.id))
+        });
+        let scored: Vec<&OnBoth> = on_both.iter().filter(|of| of.revision.after.is_some()).collect();
+        let reason = no_intervals(&scored, |of| of.before.as_ref())
+            .or_else(|| no_intervals(&scored, |of| of.after.as_ref()));
+        let has_draws = reason.is_none();
+        let of_kind = |is_baseline: bool| -> Vec<Scores<'_>> {
+            let of_kind = scored.iter().filter(|of| of.revision.is_baseline == is_baseline);
+            of_kind.filter_map(|of| Scores::of(of, has_draws)).collect()
+        };
+        let (people, baselines) = (of_kind(false), of_kind(true));
+        let sign = goodness(1.0);
+        let estimate = |of: &[Scores<'_>], figure: &dyn Fn(&[f64], &[f64]) -> Option<f64>| {
+            estimated(of, sign, figure)
+        };
+        let mean_gap = |before: &[f64], after: &[f64]| {
+            let gaps = before.iter().zip(after).map(|(before, after)| before - after);
+            (!before.is_empty()).then(|| gaps.sum::<f64>() / before.len() as f64)
+        };
+        let slope = |before: &[f64], after: &[f64]| fitted_line(before, after).map(|line| line.slope);
+        let intercept = |before: &[f64], after: &[f64]| fitted_line(before, after).map(|line| line.intercept);
+        let tau = if people.len() <= MAX_WITH_TAU_INTERVAL {
+            estimate(&people, &tau_b).map(|tau| Estimate {
+                interval: tau.interval.map(|(low, high)| (low.max(-1.0), high.min(1.0))),
+                ..tau
+            })
+        } else {
+            let (before, after): (Vec<f64>, Vec<f64>) =
+                people.iter().map(|scores| (scores.before, scores.after)).unzip();
+            tau_b(&before, &after).map(|value| Estimate { value, interval: None })
+        };
+        let ranks = |of: fn(&Scores<'_>) -> f64| {
+            standings(&people.iter().map(|scores| goodness(of(scores))).collect::<Vec<f64>>())
+        };
+        let mut ranks = ranks(|scores| scores.before).into_iter().zip(ranks(|scores| scores.after));
+        let lines = on_both.iter().map(|of| {
+            let scores = Scores::of(of, has_draws);
+            let has_rank = scores.is_some() && !of.revision.is_baseline;
+            let (rank_before, rank_after) = has_rank.then(|| ranks.next()).flatten().unzip();
+            RetiredLine {
+                submission: of.revision.id.clone(),
+                submitter: of.revision.submitter.clone(),
+                is_baseline: of.revision.is_baseline,
+                before: of.revision.before.unwrap_or_default(),
+                after: of.revision.after,
+                rank_before,
+                rank_after,
+                gap: scores.and_then(|scores| estimate(&[scores], &mean_gap)),
+            }
+        });
+        Self {
+            schema: Self::SCHEMA,
+            retired_at: retire.at,
+            finished_at: at,
+            dataset_before: on_both
+                .iter()
+                .find_map(|of| of.before.as_ref())
+                .map(|before| before.header.dataset),
+            dataset_after: retire.dataset,
+            n_scored: people.len(),
+            n_rejected: on_both.len() - scored.len(),
+            gap: estimate(&people, &mean_gap),
+            gap_of_baselines: estimate(&baselines, &mean_gap),
+            slope: estimate(&people, &slope),
+            intercept: estimate(&people, &intercept),
+            tau_b: tau,
+            why_none: reason,
+            lines: lines.collect(),
+        }
+    }
+
+    /// The object that is stored.
+    ///
+    /// # Errors
+    /// [`PortError::Malformed`] when it can't be written as JSON.
+    pub fn to_json(&self) -> Result<Bytes, PortError> {
+        let mut json = serde_json::to_vec_pretty(self).map_err(|error| malformed("a report", &error))?;
+        json.push(b'\n');
+        Ok(json.into())
+    }
+
+    /// Reads an object.
+    ///
+    /// # Errors
+    /// [`PortError::Malformed`] for another form.
+    pub fn from_json(key: &str, bytes: &[u8]) -> Result<Self, PortError> {
+        serde_json::from_slice(bytes).map_err(|error| malformed(key, &error))
+    }
+}
+
+fn malformed(what: &str, why: &serde_json::Error) -> PortError {
+    PortError::Malformed {
+        what: format!("the report of a retirement `{what}`"),
+        why: why.to_string(),
+    }
+}
+
+/// Why the draws of one of the data sets give no intervals.
+fn no_intervals(scored: &[&OnBoth], of: fn(&OnBoth) -> Option<&Arc<Replicates>>) -> Option<String> {
+    let found: Vec<Option<&Arc<Replicates>>> = scored.iter().map(|scored| of(scored)).collect();
+    let compared: Vec<&Arc<Replicates>> = found.iter().copied().flatten().collect();
+    let missing = compared.iter().find_map(|found| found.header.missing.clone());
+    if missing.is_some() {
+        return missing;
+    }
+    if compared.len() < found.len() {
+        let n = found.len() - compared.len();
+        return Some(if found.len() > MAX_WITH_INTERVALS {
+            format!("the report has intervals up to {MAX_WITH_INTERVALS} submissions, and these are {}", found.len())
+        } else {
+            format!("of {n} of the submissions no draws are kept")
+        });
+    }
+    let draws = compared.first().map(|first| first.header.draws);
+    if compared.iter().any(|other| Some(other.header.draws) != draws) {
+        return Some("the submissions were scored under different draws of one data set".to_owned());
+    }
+    why_none(&found, &compared).filter(|_| !found.is_empty())
+}
+
+/// A figure of the scores, and of all draws of both data sets, which are independent.
+fn estimated(
+    of: &[Scores<'_>],
+    sign: f64,
+    figure: &dyn Fn(&[f64], &[f64]) -> Option<f64>,
+) -> Option<Estimate> {
+    let (before, after): (Vec<f64>, Vec<f64>) = of.iter().map(|scores| (scores.before, scores.after)).unzip();
+    let value = figure(&before, &after)?;
+    let drawn: Option<Vec<(&[f32], &[f32])>> = of.iter().map(|scores| scores.drawn).collect();
+    let interval = drawn.and_then(|drawn| {
+        let draws = (0..N_DRAWS).map(|draw| {
+            let at = |score: f64, deviations: &[f32]| Some(score + sign * f64::from(*deviations.get(draw)?));
+            let places = of.iter().zip(&drawn);
+            let both: Option<Vec<(f64, f64)>> = places
+                .map(|(scores, drawn)| at(scores.before, drawn.0).zip(at(scores.after, drawn.1)))
+                .collect();
+            let (before, after): (Vec<f64>, Vec<f64>) = both?.into_iter().unzip();
+            figure(&before, &after)
+        });
+        let draws: Vec<f64> = draws.collect::<Option<_>>()?;
+        let mean = draws.iter().sum::<f64>() / N_DRAWS as f64;
+        let squares: f64 = draws.iter().map(|draw| (draw - mean).powi(2)).sum();
+        let half = Z * (squares / (N_DRAWS - 1) as f64).sqrt();
+        Some((value - half, value + half))
+    });
+    Some(Estimate { value, interval })
+}
