@@ -111,6 +111,39 @@ function shaken({ finish }) {
   return h("p", { class: "note worth" }, finish.finished_at ? "Scored once, after the close, with a data set that no upload has seen." : "The final data set is being scored with.", shakeUp, rejected);
 }
 
+/** What retiring the board's data set for a fresh one has shown, as a table. */
+function retired(report, digits) {
+  if (!report) return null;
+  const cells = (estimate) => (estimate ? [score(estimate.value, digits), estimate.interval ? estimate.interval.map((end) => score(end, digits)).join(" to ") : ""] : ["–", ""]);
+  const line = ([name, estimate]) => h("tr", {}, h("th", { scope: "row" }, name), cells(estimate).map((cell) => h("td", { class: "n" }, cell)));
+  const figures = [
+    ["Mean gap, score before less score after", report.gap],
+    ["The same of the baselines", report.gap_of_baselines],
+    ["Slope of new scores on old ones", report.slope],
+    ["Its intercept", report.intercept],
+    ["Kendall's tau-b between the orders", report.tau_b],
+  ];
+  const rejected = report.n_rejected > 0 ? ` ${plain(report.n_rejected)} are against the rules of the new one.` : "";
+  return h(
+    "section",
+    { class: "panel wide-panel", "aria-labelledby": "retirement" },
+    h("h2", { id: "retirement" }, "Two data sets"),
+    h("p", {}, `The board's data set was retired for one that no upload had seen${report.retired_at ? `, ${when(report.retired_at)}` : ""}. What stood on the board, ${plain(report.n_scored)} submissions and the baselines, was scored with both.${rejected}`),
+    h("table", { class: "files" }, h("caption", { class: "unseen" }, "How scores with both data sets differ"), h("thead", {}, h("tr", {}, ["Figure", "Value", "95 %"].map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, figures.map(line))),
+    report.why_none ? h("p", { class: "note" }, `No intervals: ${report.why_none}.`) : null,
+  );
+}
+
+/** The report of a round whose data set has been retired; null before all is scored. */
+async function retirement(benchmark, parts, name) {
+  const round = benchmark.challenge?.rounds.find(({ id }) => id === name);
+  if (!round?.retires_at || Date.parse(round.retires_at) > Date.now()) return null;
+  return ask([...parts, "retirement"], { round: name }).catch((problem) => {
+    if (problem.code === "not_retired") return null;
+    throw problem;
+  });
+}
+
 /** What the ranks of a board are worth, in words. */
 function worth({ comparison, digits, rows }) {
   if (!comparison) return null;
@@ -148,6 +181,7 @@ function about(benchmark, board, name) {
       fact("Opens", when(round.opens)),
       fact("Closes", round.closes ? when(round.closes) : "never"),
       fact("Final board", round.has_final && !isFinal ? "by another data set, after the close" : null),
+      fact("Data set retires", round.retires_at ? when(round.retires_at) : round.retires_after_submissions ? `after ${plain(round.retires_after_submissions)} submissions` : null),
       fact("Scored a day", round.daily_limit === null ? null : `${plain(round.daily_limit)} of each submitter, by UTC`),
       fact("Scored in all", round.total_limit === null ? null : `${plain(round.total_limit)} of each submitter`),
       fact("Division", round.division),
@@ -224,6 +258,7 @@ export async function board(benchmarkId, name, round) {
   const [benchmark, page] = await Promise.all([ask(["benchmarks", benchmarkId]), ask(parts, query)]);
   const isHigherBetter = benchmark.direction === "higher_is_better";
   const chart = await overTime(parts, round, (a, b) => (isHigherBetter ? a > b : a < b), page.digits);
+  const report = await retirement(benchmark, parts, round);
   const known = benchmark.leaderboards.find((other) => other.name === name && other.round === round);
   const tabs = benchmark.leaderboards.map((other) => {
     const called = other.title ?? other.name;
@@ -244,6 +279,7 @@ export async function board(benchmarkId, name, round) {
       about(benchmark, name, round),
       tabs.length > 1 ? h("nav", { class: "tabs", "aria-label": `Leaderboards of ${titled(benchmarkId)}` }, tabs) : null,
       h("section", { class: "panel wide-panel", "aria-labelledby": "standings" }, h("div", { class: "bar" }, h("h2", { id: "standings" }, "Standings"), h("a", { href: address(parts, { ...query, limit: 200, format: "csv" }), download: `${name}.csv` }, "CSV")), earlier ? h("p", { class: "note" }, "The board is scored with ", h("code", {}, page.dataset), ". What was scored with an earlier data set can't be compared: it has no rank until the organizer has it scored again.") : null, shaken(page), worth(page), standings(benchmark, parts, query, page)),
+      retired(report, page.digits),
       chart,
       h("div", { class: "pair" }, howToSubmit(benchmark, name, page.unit), dataset(benchmark, page)),
     ],

@@ -20,23 +20,23 @@ use crate::project::{BENCHMARK, good, hosted};
 use crate::read_api::{ANONYMOUS, ORGANIZER, Reading};
 use crate::world::{CARETAKER, World, with_caretaker};
 
-const SUBMITTERS: [&str; 6] = ["ada", "bo", "cy", "di", "ed", "fay"];
+pub(crate) const SUBMITTERS: [&str; 6] = ["ada", "bo", "cy", "di", "ed", "fay"];
 
-fn board(round: &str) -> Board {
+pub(crate) fn board(round: &str) -> Board {
     Board {
         round: round.into(),
         ..crate::world::board("en-25")
     }
 }
 
-async fn finish(world: &World) {
+pub(crate) async fn finish(world: &World) {
     let event = json!({ "source": "aws.events", "task": "finish" });
     world.cloud.invoke(CARETAKER, &event).await.unwrap();
     world.settle().await;
 }
 
 /// The score of the n-th good artifact with a data set, without any cloud.
-async fn offline(directory: &std::path::Path, n: usize) -> f64 {
+pub(crate) async fn offline(directory: &std::path::Path, n: usize) -> f64 {
     let opened = Dataset::<SpeechSelection>::open(
         DirectoryBucket::new(directory),
         String::new(),
@@ -48,7 +48,7 @@ async fn offline(directory: &std::path::Path, n: usize) -> f64 {
 }
 
 /// Stages a data set that is never put in force.
-fn staged(world: &World) -> (std::path::PathBuf, Digest) {
+pub(crate) fn staged(world: &World) -> (std::path::PathBuf, Digest) {
     let other = other_dataset(world);
     with_other_labels(&other);
     let ran = world.command(&["dataset", "publish", "--stage", other.to_str().unwrap()]);
@@ -81,7 +81,7 @@ fn spring(last: Digest, closes: &str) -> Value {
 }
 
 /// Ranks from 1, the best score first.
-fn ranks(scores: &[f64]) -> Vec<usize> {
+pub(crate) fn ranks(scores: &[f64]) -> Vec<usize> {
     let rank = |own: &f64| 1 + scores.iter().filter(|other| *other > own).count();
     scores.iter().map(rank).collect()
 }
@@ -324,7 +324,7 @@ async fn finishing_killed_at_any_moment() {
 }
 
 /// Asks the function for one round, as the caretaker asks for all.
-async fn finish_round(world: &World, round: &str) {
+pub(crate) async fn finish_round(world: &World, round: &str) {
     let event = json!({ "finish": { "round": round } });
     world.cloud.invoke(BENCHMARK, &event).await.unwrap();
     world.settle().await;

@@ -29,6 +29,7 @@ mod project;
 mod publishing;
 mod read_api;
 mod receipts;
+mod retirements;
 mod rush;
 mod scale;
 mod scores;

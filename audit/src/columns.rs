@@ -5,6 +5,8 @@ use serde::Serialize;
 
 /// The smallest class is called small below this share of the largest one.
 const IMBALANCED: f64 = 0.1;
+/// The square of a larger number is none of 64 bits, or nearly none.
+const LARGEST: f64 = 1e150;
 /// Columns that are named.
 const MAX_NAMED: usize = 20;
 
@@ -30,6 +32,10 @@ pub struct Columns {
     pub n_not_finite: usize,
     /// The first of these, from 0.
     pub not_finite: Vec<usize>,
+    /// How many have numbers that learners can't compute with: larger than 1e150 in magnitude, or so small that they have lost digits.
+    pub n_extreme: usize,
+    /// The first of these, from 0.
+    pub extreme: Vec<usize>,
 }
 
 impl Columns {
@@ -47,6 +53,11 @@ impl Columns {
                     .all(|number| *number == rows[[0, column]])
         };
         let is_not_finite = |column: usize| rows.column(column).iter().any(|number| !number.is_finite());
+        let is_extreme =
+            |number: &f64| number.is_subnormal() || (number.is_finite() && number.abs() > LARGEST);
+        let extreme: Vec<usize> = (0..rows.ncols())
+            .filter(|&column| rows.column(column).iter().any(is_extreme))
+            .collect();
         let constant: Vec<usize> = (0..rows.ncols()).filter(|&column| is_constant(column)).collect();
         let not_finite: Vec<usize> = (0..rows.ncols())
             .filter(|&column| is_not_finite(column))
@@ -58,6 +69,8 @@ impl Columns {
             constant: named(&constant),
             n_not_finite: not_finite.len(),
             not_finite: named(&not_finite),
+            n_extreme: extreme.len(),
+            extreme: named(&extreme),
         }
     }
 }
@@ -93,6 +106,13 @@ mod tests {
         let columns = Columns::of(array![[1.0, 2.0, f64::NAN], [1.0, 3.0, 0.0]].view());
         assert_eq!((columns.constant, columns.not_finite), (vec![0], vec![2]));
         assert_eq!(Columns::of(array![[1.0]].view()).n_constant, 0);
+    }
+
+    #[test]
+    fn numbers_that_nothing_can_be_computed_with_are_named() {
+        let columns = Columns::of(array![[1.0, 1e300, 0.0, 1e-310], [2.0, 3.0, -1e149, 0.5]].view());
+        assert_eq!((columns.n_extreme, columns.extreme), (2, vec![1, 3]));
+        assert_eq!(columns.n_not_finite, 0);
     }
 
     #[test]

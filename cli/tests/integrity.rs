@@ -449,3 +449,146 @@ fn boards_are_compared_from_a_file() {
     assert!(refused(&["leaderboard", "across", "--scores", &file]).contains("0 submitters stand on all"));
     assert!(refused(&["leaderboard", "across", "speech-selection"]).contains("is no board"));
 }
+
+#[test]
+fn what_a_corrected_manifest_says_of_its_corrections_is_verified() {
+    let scratch = tempfile::tempdir().unwrap();
+    let [_, out] = two_versions("selection", scratch.path());
+    done(&["dataset", "verify", &out]);
+    let manifest = Path::new(&out).join("manifest.json");
+    let whole: Value = serde_json::from_slice(&fs::read(&manifest).unwrap()).unwrap();
+    for (key, value, expected) in [
+        ("n_edits", Value::from(1), "says 1"),
+        ("n_reviewed", Value::from(0), "of 0 that somebody has looked at"),
+        ("edits", Value::from("gone.csv"), "`gone.csv`, which is no file"),
+    ] {
+        let mut changed = whole.clone();
+        changed["corrected"][key] = value;
+        fs::write(&manifest, changed.to_string()).unwrap();
+        let said = refused(&["dataset", "verify", &out]);
+        assert!(said.contains(expected), "{expected} in {said}");
+    }
+}
+
+#[test]
+fn an_effect_of_more_than_labels_is_said_to_be_one() {
+    let scratch = tempfile::tempdir().unwrap();
+    let [frozen, out] = two_versions("selection", scratch.path());
+    let submissions = demo("selection/submissions/digits-50");
+    let args = effect_args([&frozen, &out], "digits-50", &submissions);
+    assert_eq!(done(&args)["other_differences"], Value::Array(Vec::new()));
+    let manifest = Path::new(&out).join("manifest.json");
+    let mut changed: Value = serde_json::from_slice(&fs::read(&manifest).unwrap()).unwrap();
+    changed["parameters"]["seeds"] = serde_json::json!([1, 2]);
+    fs::write(&manifest, changed.to_string()).unwrap();
+    assert_eq!(
+        done(&args)["other_differences"],
+        serde_json::json!(["the parameter `seeds`"])
+    );
+    let said = run(&args);
+    let said = String::from_utf8(said.stdout).unwrap();
+    assert!(
+        said.contains("not the effect of corrected labels alone"),
+        "{said}"
+    );
+}
+
+#[test]
+fn flags_that_are_no_booleans_are_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    let file = path(scratch.path(), "scores.csv");
+    let scores = "benchmark,leaderboard,submitter,score,is_baseline\n\
+        selection,a,ada,0.9,perhaps\nselection,a,bob,0.8,FALSE\nselection,b,ada,0.1,\nselection,b,bob,x,1\n";
+    fs::write(&file, scores).unwrap();
+    let said = refused(&["leaderboard", "across", "--scores", &file]);
+    for expected in [
+        "line 2: `is_baseline` is `perhaps`",
+        "line 5: `is_baseline` is `1`",
+        "line 5: the score `x`",
+    ] {
+        assert!(said.contains(expected), "{expected} in {said}");
+    }
+    assert!(!said.contains("line 3") && !said.contains("line 4"), "{said}");
+    fs::write(&file, "benchmark,leaderboard,submitter,score\n").unwrap();
+    let said = refused(&["leaderboard", "across", "--scores", &file]);
+    assert!(said.contains("no board has a score"), "{said}");
+}
+
+#[test]
+fn a_document_with_repeated_keys_is_told_what_else_is_wrong() {
+    let scratch = tempfile::tempdir().unwrap();
+    let file = path(scratch.path(), "challenge.yaml");
+    let document = "schema: 1\ntitle: t\nbenchmarks:\n  speech-selection:\n    rounds:\n      - {id: Bad!, opens: 2026-03-01T00:00:00Z, \
+        daily_limit: 1, daily_limit: 2, ladder: {step: .nan}}\n";
+    fs::write(&file, document).unwrap();
+    let checked = run(&["--format", "json", "challenge", "check", &file]);
+    assert_eq!(checked.status.code(), Some(2), "{checked:?}");
+    let said: Value = serde_json::from_slice(&checked.stdout).unwrap();
+    let codes: Vec<&str> = said["reasons"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|reason| reason["code"].as_str().unwrap())
+        .collect();
+    assert_eq!(codes, ["duplicate_key", "bad_round_id", "bad_ladder"], "{said}");
+    assert!(
+        said["reasons"][0]["message"]
+            .as_str()
+            .unwrap()
+            .contains("daily_limit"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_correction_that_is_interrupted_leaves_nothing() {
+    let scratch = tempfile::tempdir().unwrap();
+    let frozen = import("selection", scratch.path());
+    // something that takes a while to copy
+    let big = vec![0_u8; 64 << 20];
+    let manifest = Path::new(&frozen).join("manifest.json");
+    let mut changed: Value = serde_json::from_slice(&fs::read(&manifest).unwrap()).unwrap();
+    changed["files"]["zeros.bin"] =
+        serde_json::json!({ "n_bytes": big.len(), "digest": dataperf::Digest::of(&big) });
+    fs::write(&manifest, changed.to_string()).unwrap();
+    fs::write(Path::new(&frozen).join("zeros.bin"), &big).unwrap();
+    let audited = done(&["audit", &frozen, "--set", "eval"]);
+    let class = audited["sets"][0]["classes"][0]["class"].as_str().unwrap();
+    let filled = path(scratch.path(), "filled.csv");
+    let lines: Vec<String> = (0..20).map(|row| format!("eval,{row},{class}")).collect();
+    fs::write(&filled, format!("set,row,verdict\n{}\n", lines.join("\n"))).unwrap();
+    let hidden = || {
+        let entries = fs::read_dir(scratch.path()).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.starts_with('.')).collect::<Vec<_>>()
+    };
+    let mut interrupted = false;
+    for attempt in 0..20 {
+        let out = path(scratch.path(), &format!("out{attempt}"));
+        let mut running = Command::new(env!("CARGO_BIN_EXE_dataperf"))
+            .args([
+                "dataset",
+                "correct",
+                &frozen,
+                "--verdicts",
+                &filled,
+                "--out",
+                &out,
+            ])
+            .spawn()
+            .unwrap();
+        while hidden().is_empty() && running.try_wait().unwrap().is_none() {
+            std::thread::yield_now();
+        }
+        let pid = running.id().to_string();
+        Command::new("kill").args(["-INT", &pid]).status().unwrap();
+        let ended = running.wait().unwrap();
+        assert_eq!(hidden(), [""; 0], "{ended}");
+        if ended.code() == Some(130) {
+            assert!(!Path::new(&out).exists());
+            interrupted = true;
+            break;
+        }
+    }
+    assert!(interrupted, "none of the attempts was interrupted");
+}

@@ -16,8 +16,8 @@ use crate::writer::DatasetWriter;
 /// Why a directory can't be imported. Nothing is left behind.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// The directory does not have the benchmark's layout, or its contents contradict each other.
-    #[error("`{}` can't be imported:{}", .from.display(), list(.problems))]
+    /// The directory does not have the benchmark's layout or is no data set of the kind that is needed, or its contents contradict each other.
+    #[error("`{}` can't be used:{}", .from.display(), list(.problems))]
     Refused {
         /// The directory.
         from: PathBuf,

@@ -21,4 +21,4 @@ pub use import::{Import, ImportError, Progress, Silent, import, named, text_if_t
 pub use public::{export_kit, export_public};
 pub use spool::Spool;
 pub use verdicts::{Edit, Verdicts, WORK_LIST_COLUMNS};
-pub use writer::{DatasetWriter, Hashing, Planned};
+pub use writer::{DatasetWriter, Hashing, Planned, remove_unfinished};

@@ -92,12 +92,13 @@ impl Verdicts {
         let place = |name: &str| header.iter().position(|column| column.trim() == name);
         let mut problems = header_problems(&header, sets.len() > 1);
         let mut lines: BTreeMap<(usize, usize), (u64, usize)> = BTreeMap::new();
+        let mut numbers = LineNumbers::of(text);
         for record in reader.records() {
             if !header_is_usable(&header, sets.len() > 1) {
                 break;
             }
             let record = record.map_err(|error| [problems.clone(), vec![error.to_string()]].concat())?;
-            let number = record.position().map_or(0, csv::Position::line);
+            let number = record.position().map_or(0, |at| numbers.at(at.byte()));
             if record.len() != header.len() {
                 problems.push(format!(
                     "line {number} has {} fields and the first line {}: mend it, or put quotation marks around commas",
@@ -157,6 +158,34 @@ impl Verdicts {
         } else {
             Err(problems)
         }
+    }
+}
+
+/// The lines on which records begin. The reader's own count is one too low behind a line that ends in CR LF, as spreadsheets write.
+struct LineNumbers<'a> {
+    text: &'a str,
+    counted: usize,
+    number: u64,
+}
+
+impl<'a> LineNumbers<'a> {
+    fn of(text: &'a str) -> Self {
+        Self {
+            text,
+            counted: 0,
+            number: 1,
+        }
+    }
+
+    /// The line of the record that begins at a byte, or behind the line ends there. Records come in order.
+    fn at(&mut self, byte: u64) -> u64 {
+        let byte = usize::try_from(byte).unwrap_or(self.text.len());
+        let rest = self.text.get(byte..).unwrap_or_default();
+        let begin = self.text.len() - rest.trim_start_matches(['\r', '\n']).len();
+        let passed = self.text.get(self.counted..begin).unwrap_or_default();
+        self.number += passed.matches('\n').count() as u64;
+        self.counted = self.counted.max(begin);
+        self.number
     }
 }
 
@@ -245,10 +274,15 @@ fn line<'a>(
 
 fn class_of(classes: &[String], name: &str) -> Option<usize> {
     let exact = classes.iter().position(|class| class == name);
-    exact.or_else(|| {
+    let nearly = || {
         classes
             .iter()
             .position(|class| class.trim() == name || csv_cell(class) == name)
+    };
+    exact.or_else(nearly).or_else(|| {
+        // pandas makes `3.0` of a class `3` in a column where some lines are empty
+        let whole = name.strip_suffix(".0")?;
+        classes.iter().position(|class| class == whole)
     })
 }
 

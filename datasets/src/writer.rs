@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use dataperf::Digest;
 use dataperf::frozen::{
@@ -20,6 +21,25 @@ use crate::npy::header;
 /// Headers end at a multiple of this, so that mapped tensors are aligned for any vector unit.
 const ALIGNMENT: usize = 64;
 const COPY_BYTES: usize = 1 << 20;
+
+/// Where data sets are being written now.
+static STAGED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+/// Files that are written at this moment may stand in the way of removing their directory so often.
+const REMOVALS: usize = 100;
+
+/// Removes what is of data sets in the making, which have hidden labels. For a program that is about to be ended by a signal: whoever
+/// still writes one gets an error.
+pub fn remove_unfinished() {
+    let staged = STAGED.lock().unwrap_or_else(PoisonError::into_inner);
+    for path in staged.iter() {
+        for _ in 0..REMOVALS {
+            let removed = fs::remove_dir_all(path);
+            if removed.is_ok() || !path.exists() {
+                break;
+            }
+        }
+    }
+}
 
 /// A data set in the making. Dropped before [`finish`](DatasetWriter::finish), it leaves nothing behind.
 pub struct DatasetWriter {
@@ -51,6 +71,9 @@ impl DatasetWriter {
         fs::create_dir_all(parent).map_err(ImportError::io("can't make the directory", parent))?;
         let staging = tempfile::Builder::new().prefix(".dataset-").tempdir_in(parent);
         let staging = staging.map_err(ImportError::io("can't write into", parent))?;
+        let mut staged = STAGED.lock().unwrap_or_else(PoisonError::into_inner);
+        staged.push(staging.path().to_owned());
+        drop(staged);
         Ok(Self {
             staging,
             out: out.to_owned(),

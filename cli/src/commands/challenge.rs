@@ -14,6 +14,7 @@ use dataperf::challenge::{Challenge, Round, named_by_dataset};
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::{Reason, Reasons, Rejection, Timestamp, pointer};
 use serde_json::{Value, json};
+use serde_saphyr::options::DuplicateKeyPolicy;
 
 use self::against_data::AgainstData;
 use super::dataset::{Opened, open};
@@ -39,7 +40,8 @@ const EXAMPLE: &str = "A document, in YAML:\n
           closes: 2026-04-01T00:00:00Z # left out: never
           dataset: sha256:...          # left out: what is in force for each leaderboard
           final: sha256:...            # scored with once, after the close; no upload sees it
-          retire: {at: 2026-03-15T00:00:00Z, dataset: sha256:...}   # or after_submissions: 1000; scored with this one from then on
+          # retire: {at: 2026-03-15T00:00:00Z, dataset: sha256:...}   scored with this one from then on; or
+          # retire: {after_submissions: 1000, dataset: sha256:...}    not beside a ladder
           daily_limit: 5
           total_limit: 40
           division: closed
@@ -127,7 +129,7 @@ pub(crate) async fn run(command: ChallengeCommand, format: Format) -> Result<Don
 }
 
 fn check(args: &CheckArgs, format: Format) -> Result<Done> {
-    let mut challenges = match dataperf::challenge::check(&document(&args.file)?, dataperf_hosted::HOSTED) {
+    let mut challenges = match read(&args.file)? {
         Ok(challenges) => challenges,
         Err(rejection) => return refused(&rejection, format),
     };
@@ -145,16 +147,47 @@ fn check(args: &CheckArgs, format: Format) -> Result<Done> {
             }
         }
     }
-    accepted(&challenges, format, "nothing is wrong with it")
+    accepted(&challenges, Vec::new(), format, "nothing is wrong with it")
 }
 
-fn document(path: &Path) -> Result<Value> {
+/// The challenges of a document, or everything that is wrong with it. Keys that are there twice hide nothing else.
+fn read(path: &Path) -> Result<Result<BTreeMap<String, Challenge>, Rejection>> {
     let text = fs::read_to_string(path).with_context(|| format!("can't read `{}`", path.display()))?;
-    serde_saphyr::from_str(&text).with_context(|| format!("`{}` is not YAML", path.display()))
+    let (document, repeated) = match serde_saphyr::from_str::<Value>(&text) {
+        Ok(document) => (document, None),
+        Err(error) => {
+            let options = serde_saphyr::options! { duplicate_keys: DuplicateKeyPolicy::LastWins };
+            match serde_saphyr::from_str_with_options(&text, options) {
+                Ok(document) => (
+                    document,
+                    Some(Reason::new("duplicate_key", "", error.to_string())),
+                ),
+                Err(_) => return Err(error).with_context(|| format!("`{}` is not YAML", path.display())),
+            }
+        }
+    };
+    let checked = dataperf::challenge::check(&document, dataperf_hosted::HOSTED);
+    let Some(repeated) = repeated else {
+        return Ok(checked);
+    };
+    let mut reasons = Reasons::default();
+    reasons.add(repeated);
+    if let Err(rejection) = checked {
+        rejection
+            .reasons()
+            .iter()
+            .for_each(|reason| reasons.add(reason.clone()));
+    }
+    Ok(reasons.into_verdict(BTreeMap::new()))
 }
 
-fn accepted(challenges: &BTreeMap<String, Challenge>, format: Format, said: &str) -> Result<Done> {
-    let mut warnings = Vec::new();
+fn accepted(
+    challenges: &BTreeMap<String, Challenge>,
+    of_data: Vec<Reason>,
+    format: Format,
+    said: &str,
+) -> Result<Done> {
+    let mut warnings = of_data;
     for (benchmark, challenge) in challenges {
         let under = pointer("/benchmarks", benchmark);
         warnings.extend(challenge.warnings(now()).into_iter().map(|warning| Reason {
@@ -192,7 +225,7 @@ fn refused(rejection: &Rejection, format: Format) -> Result<Done> {
 }
 
 async fn publish(args: PublishArgs, format: Format) -> Result<Done> {
-    let mut challenges = match dataperf::challenge::check(&document(&args.file)?, dataperf_hosted::HOSTED) {
+    let mut challenges = match read(&args.file)? {
         Ok(challenges) => challenges,
         Err(rejection) => return refused(&rejection, format),
     };
@@ -206,13 +239,16 @@ async fn publish(args: PublishArgs, format: Format) -> Result<Done> {
         return refused(&rejection, format);
     }
     let mut reasons = Reasons::default();
+    let mut warnings = Vec::new();
     for (benchmark, challenge) in &mut challenges {
         let task = AgainstData {
             cloud: &cloud,
             descriptor: descriptor(benchmark)?,
             challenge,
         };
-        reasons.append(task.reasons().await?);
+        let (of_task, of_data) = task.reasons().await?;
+        reasons.append(of_task);
+        warnings.extend(of_data);
     }
     if let Err(rejection) = reasons.into_verdict(()) {
         return refused(&rejection, format);
@@ -225,6 +261,7 @@ async fn publish(args: PublishArgs, format: Format) -> Result<Done> {
     }
     accepted(
         &challenges,
+        warnings,
         format,
         "in force from now on, for every upload by its own time",
     )

@@ -58,7 +58,17 @@ pub(crate) enum DatasetCommand {
     Retire(in_force::RetireArgs),
 }
 
+/// As shells have it of a program that Ctrl-C ended.
+const INTERRUPTED: i32 = 130;
+
 pub(crate) async fn run(command: DatasetCommand, format: Format) -> Result<Done> {
+    // what is being written has hidden labels, and nobody looks for a hidden directory
+    tokio::spawn(async {
+        if crate::stop::stopped().await.is_ok() {
+            dataperf_datasets::remove_unfinished();
+            std::process::exit(INTERRUPTED);
+        }
+    });
     match command {
         DatasetCommand::Init(args) => own::init(&args, format),
         DatasetCommand::Import(args) => import(args, format).await,
@@ -318,9 +328,45 @@ pub(crate) fn open_verified(directory: &Path) -> Result<Opened> {
     Ok(opened)
 }
 
+/// Where what a corrected data set's manifest says of its corrections is not so.
+fn corrections_that_disagree(directory: &Path, manifest: &Manifest) -> Result<Vec<String>> {
+    let Some(corrected) = &manifest.corrected else {
+        return Ok(Vec::new());
+    };
+    if !manifest.files.contains_key(&corrected.edits) {
+        let why = format!(
+            "the manifest's `corrected` names {}, which is no file of it",
+            quote(&corrected.edits)
+        );
+        return Ok(vec![why]);
+    }
+    let path = directory.join(&corrected.edits);
+    let mut reader =
+        csv::Reader::from_path(&path).with_context(|| format!("can't read `{}`", path.display()))?;
+    let n_lines = reader.records().count();
+    let mut problems = Vec::new();
+    if n_lines != corrected.n_edits {
+        problems.push(format!(
+            "{}: it has {n_lines} edits, and the manifest's `corrected` says {}",
+            quote(&corrected.edits),
+            corrected.n_edits
+        ));
+    }
+    if corrected.n_reviewed < corrected.n_edits {
+        problems.push(format!(
+            "the manifest's `corrected` says that {} labels were changed, of {} that somebody has looked at",
+            corrected.n_edits, corrected.n_reviewed
+        ));
+    }
+    Ok(problems)
+}
+
 fn verify(directory: &Path, format: Format) -> Result<Done> {
     let Opened { manifest, digest, .. } = open(directory)?;
-    let damages = damages(directory, &manifest);
+    let mut damages = damages(directory, &manifest);
+    if damages.is_empty() {
+        damages.extend(corrections_that_disagree(directory, &manifest)?);
+    }
     if format == Format::Json {
         print_json(&json!({ "dataset": digest, "verified": damages.is_empty(), "damages": damages }))?;
     }

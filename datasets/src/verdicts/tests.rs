@@ -85,6 +85,29 @@ fn all_that_is_wrong_is_said_at_once() {
 }
 
 #[test]
+fn lines_are_numbered_as_editors_do() {
+    let rows = ["set,row,verdict", "eval,9,dog", "", "eval,0,dog", "eval,1,Dogg"];
+    for (end, expected) in [("\n", [2, 5]), ("\r\n", [2, 5])] {
+        let said = problems(rows.join(end).as_bytes(), &sets());
+        for line in expected {
+            assert!(said.contains(&format!("line {line}:")), "{end:?} {said}");
+        }
+        assert_eq!(said.matches("line ").count(), 2, "{said}");
+    }
+    let quoted = "row,id,verdict\r\n0,\"i0\r\n\",dog\r\n9,,dog\r\n";
+    assert!(problems(quoted.as_bytes(), &sets()).contains("line 4: the row `9`"));
+}
+
+#[test]
+fn a_class_that_is_a_number_may_come_back_from_pandas() {
+    let mut digits = set("eval", &[0, 1, 1, 0]);
+    digits.at.classes = ["3", "4"].map(str::to_owned).into();
+    let verdicts = Verdicts::parse(b"row,given,verdict\n0,3,4.0\n1,4,3\n", &[digits.clone()]).unwrap();
+    assert_eq!(verdicts.edits.len(), 2);
+    assert!(problems(b"row,verdict\n0,4.5\n", &[digits]).contains("`4.5` is no class"));
+}
+
+#[test]
 fn files_that_are_no_work_list_are_refused() {
     let sets = sets();
     assert!(problems(b"", &sets).contains("it has no column `row`"));

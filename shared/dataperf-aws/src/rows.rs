@@ -261,7 +261,9 @@ pub(crate) async fn with_n_scored(
             let lines = table.query(&history).await?;
             let lines: Result<Vec<Entry>, PortError> = lines.iter().map(reader::entry).collect();
             let mut lines = lines?;
-            lines.retain(|line| line.board == *board);
+            // on a final board stands what was uploaded to the public one
+            let uploaded_to = board.public().unwrap_or_else(|| board.clone());
+            lines.retain(|line| line.board == uploaded_to);
             n_scored(&lines)
         };
         of_submitters.insert(submitter.to_owned(), n);

@@ -124,7 +124,10 @@ impl Pass<'_> {
         if !is_current {
             return Ok(Rescored::Settled);
         }
-        let round = self.with.challenge.and_then(|challenge| challenge.round(&board.round));
+        let round = self
+            .with
+            .challenge
+            .and_then(|challenge| challenge.round(&board.round));
         let pinned = round.and_then(|round| round.dataset_at((self.with.now)()));
         self.with
             .rescore(&board, id, pinned, &self.request.run, evaluator)
@@ -178,6 +181,19 @@ impl Rescorer<'_> {
         };
         self.write(&receipt, hosted).await?;
         Ok(rescored)
+    }
+
+    /// Writes the receipt of a submission that has ended, should whoever recorded it have broken off before.
+    pub(crate) async fn keep_receipt(
+        &self,
+        benchmark: &str,
+        id: &SubmissionId,
+        hosted: &Descriptor,
+    ) -> Result<(), PortError> {
+        match self.table.submission(benchmark, id).await?.and_then(ended) {
+            Some((_, receipt)) => self.write(&receipt, hosted).await,
+            None => Ok(()),
+        }
     }
 
     /// What the Ladder releases of a new verdict: what it has released of the old one with the same data set; of another data set it

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use crate::Direction;
 use crate::artifact_judge::Evaluator;
 use crate::challenge::{Retire, Round};
 use crate::finishing::GRACE_MILLIS;
@@ -23,9 +24,11 @@ use crate::replicates::{HEAD_BYTES, Replicates};
 use crate::rescoring::{Rescored, Rescorer};
 use crate::upload::{SubmissionId, UNNAMED};
 use crate::workflow::WorkflowError;
-use crate::Direction;
 
 pub use report::{Estimate, MAX_BYTES, MAX_WITH_INTERVALS, OnBoth, RetiredLine, RetirementReport};
+
+/// Receipts that are written again by each call: calls go through submissions in one order, and one that breaks off leaves one without.
+const LAST_RECEIPTS: usize = 8;
 
 /// A board whose data set was retired, and what its submissions are scored with.
 pub struct Retirement<'a> {
@@ -67,18 +70,27 @@ impl Retirement<'_> {
                 ..nothing
             });
         }
-        let since = retire.at.map_or(0, |at| at.unix_millis().saturating_add(GRACE_MILLIS));
+        let since = retire
+            .at
+            .map_or(0, |at| at.unix_millis().saturating_add(GRACE_MILLIS));
         if now().unix_millis() < since || self.has_unfinished(retire).await? {
             return Ok(nothing);
         }
         let run = table.begin_run(&of_run, now()).await?;
-        let done = table.revisions(&self.board, &run.id).await?;
+        let mut done = table.revisions(&self.board, &run.id).await?;
         let hosted = evaluator.hosted();
         let challenge = self.with.challenge.map_or_else(Ranking::default, |challenge| {
             challenge.ranking(&self.board.leaderboard)
         });
         let ranking = hosted.ranking(challenge);
         let series = table.series(&self.board).await?;
+        // a call that broke off behind a transaction has not written the receipt of it
+        done.sort_by(|a, b| order(&a.submitter, &a.id).cmp(&order(&b.submitter, &b.id)));
+        for last in done.iter().rev().take(LAST_RECEIPTS) {
+            self.with
+                .keep_receipt(&self.board.benchmark, &last.id, hosted)
+                .await?;
+        }
         let mut n_rescored = 0;
         for id in standing_before(&series, &done, retire, &self.board, ranking, hosted.direction) {
             if !(self.goes_on)() {
@@ -88,7 +100,9 @@ impl Retirement<'_> {
                 });
             }
             self.keep_replicates(&id, retire).await?;
-            let rescored = self.with.rescore(&self.board, &id, Some(retire.dataset), &run.id, evaluator);
+            let rescored = self
+                .with
+                .rescore(&self.board, &id, Some(retire.dataset), &run.id, evaluator);
             n_rescored += usize::from(matches!(rescored.await?, Rescored::Recorded(_)));
         }
         let revisions = table.revisions(&self.board, &run.id).await?;
@@ -132,7 +146,11 @@ impl Retirement<'_> {
         for revision in revisions {
             if !has_intervals {
                 let (before, after) = (None, None);
-                on_both.push(OnBoth { revision, before, after });
+                on_both.push(OnBoth {
+                    revision,
+                    before,
+                    after,
+                });
                 continue;
             }
             let before = head_of(results, &kept_key(&self.board, &revision.id, retire)).await?;
@@ -154,7 +172,10 @@ impl Retirement<'_> {
 
 fn kept_key(board: &Board, id: &SubmissionId, retire: &Retire) -> String {
     let Board { benchmark, .. } = board;
-    format!("{benchmark}/{UNNAMED}/_replicates/before-{}/{id}", retire.dataset.hex())
+    format!(
+        "{benchmark}/{UNNAMED}/_replicates/before-{}/{id}",
+        retire.dataset.hex()
+    )
 }
 
 /// The beginning of an object with replicates, and what it says.
@@ -166,6 +187,11 @@ async fn head_of(results: &dyn Bucket, key: &str) -> Result<Option<(Bytes, Repli
     let bytes = found.into_iter().next().unwrap_or_default();
     let replicates = Replicates::from_bytes(key, &bytes)?;
     Ok(Some((bytes, replicates)))
+}
+
+/// In which order submissions are scored again: what a call has left undone is behind all that it has done.
+fn order<'a>(submitter: &'a str, id: &'a SubmissionId) -> (&'a str, &'a SubmissionId) {
+    (submitter, id)
 }
 
 /// Of what was uploaded before the retirement and is scored with another data set what stood on the board, and is not `done`.
@@ -197,7 +223,7 @@ fn standing_before(
             of_submitters.entry(&entry.submitter).or_default().push(line);
         }
     }
-    let mut todo = Vec::new();
+    let mut todo: Vec<&Entry> = Vec::new();
     for (submitter, lines) in &of_submitters {
         let stands: Vec<&Entry> = match ranking {
             Ranking::All => lines.iter().collect(),
@@ -207,10 +233,10 @@ fn standing_before(
                 .into_iter()
                 .collect(),
         };
-        let left = stands.into_iter().filter(|line| !scores.contains_key(&line.id));
-        todo.extend(left.map(|line| line.id.clone()));
+        todo.extend(stands.into_iter().filter(|line| !scores.contains_key(&line.id)));
     }
-    todo
+    todo.sort_by(|a, b| order(&a.submitter, &a.id).cmp(&order(&b.submitter, &b.id)));
+    todo.into_iter().map(|line| line.id.clone()).collect()
 }
 
 /// The report of a board's newest retirement, where one is complete: for the data set that takes the place by now, or the one that the round

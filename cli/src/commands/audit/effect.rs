@@ -2,6 +2,7 @@
 
 mod candidates;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -107,6 +108,8 @@ pub(crate) struct Gathered {
     pub(crate) errors: Vec<ErrorRate>,
     #[serde(flatten)]
     pub(crate) effect: Effect,
+    /// What else differs between the two versions: parameters, such as the model or the metric, and files without labels.
+    pub(crate) other_differences: Vec<String>,
     /// How many were scored from stored evidence; the others were evaluated from their artifacts.
     pub(crate) n_from_evidence: usize,
     pub(crate) left_out: Vec<LeftOut>,
@@ -196,6 +199,7 @@ async fn gathered(
         submissions,
         errors,
         n_from_evidence,
+        other_differences,
         left_out: refused,
         direction,
     } = with_benchmark(&of_before.benchmark, task).await?;
@@ -211,6 +215,7 @@ async fn gathered(
         n_reviewed: corrected.map(|corrected| corrected.n_reviewed),
         errors,
         effect: Effect::of(&submissions, direction),
+        other_differences,
         n_from_evidence,
         left_out: [left_out, refused].concat(),
     })
@@ -228,6 +233,7 @@ struct OnBothVersions<'a> {
 struct Scored {
     submissions: Vec<OnBoth>,
     errors: Vec<ErrorRate>,
+    other_differences: Vec<String>,
     n_from_evidence: usize,
     left_out: Vec<LeftOut>,
     direction: Direction,
@@ -290,6 +296,7 @@ impl Action for OnBothVersions<'_> {
         Ok(Scored {
             submissions,
             errors,
+            other_differences: self.other_differences::<B>()?,
             n_from_evidence,
             left_out,
             direction: descriptor(B::ID)?.direction,
@@ -334,6 +341,32 @@ impl OnBothVersions<'_> {
             errors.push(ErrorRate::of("all", n_items, n_changed));
         }
         Ok(errors)
+    }
+
+    /// What differs and is no file of labels, by its name in the manifest.
+    fn other_differences<B: Import>(&self) -> Result<Vec<String>> {
+        let (before, after) = (self.before.1, self.after.1);
+        let sets = (B::labelled(before)?, B::labelled(after)?);
+        let labels: Vec<&str> = sets
+            .0
+            .iter()
+            .chain(&sets.1)
+            .map(|set| set.labels.file())
+            .collect();
+        let parameters = |of: &Manifest| of.parameters.as_object().cloned().unwrap_or_default();
+        let (old, new) = (parameters(before), parameters(after));
+        let keys: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+        let of_parameters = keys.into_iter().filter(|key| old.get(*key) != new.get(*key));
+        let digest = |of: &Manifest, path: &str| of.files.get(path).map(|entry| entry.digest);
+        let paths: BTreeSet<&String> = before.files.keys().chain(after.files.keys()).collect();
+        let of_files = paths.into_iter().filter(|path| {
+            let is_of_labels = *path == dataperf::frozen::CORRECTIONS || labels.contains(&path.as_str());
+            !is_of_labels && digest(before, path) != digest(after, path)
+        });
+        let parameters = of_parameters.map(|key| format!("the parameter `{key}`"));
+        Ok(parameters
+            .chain(of_files.map(|path| format!("the file `{path}`")))
+            .collect())
     }
 
     fn is_same_but_labels<B: Import>(&self) -> Result<bool> {

@@ -164,7 +164,7 @@ fn sentences(of: &Gathered) -> Vec<String> {
             )
         });
         let reviewed = of.n_reviewed.map_or(String::new(), |n| {
-            format!("; people have looked at {n} labels, and errors among the others are not counted")
+            format!("; people have looked at {n} labels of all its eval sets, and errors among the others are not counted")
         });
         said.push(format!(
             "{n_changed} of {n_items} labels differ{interval}{reviewed}"
@@ -194,6 +194,12 @@ fn sentences(of: &Gathered) -> Vec<String> {
         .collect();
     if !moved.is_empty() {
         said.push(format!("moved: {}", moved.join(", ")));
+    }
+    if !of.other_differences.is_empty() {
+        said.push(format!(
+            "the two versions differ in more than labels, so that this is not the effect of corrected labels alone: {}",
+            of.other_differences.join(", ")
+        ));
     }
     said.push(turned(effect));
     let n = effect.lines.len();

@@ -360,6 +360,13 @@ fn notes(of: &SetAudit) -> Vec<String> {
             listed(&columns.not_finite)
         ));
     }
+    if columns.n_extreme > 0 {
+        notes.push(format!(
+            "{name}: {} columns have numbers beyond 1e150 or below 2.2e-308, with which nothing can be computed: {}",
+            columns.n_extreme,
+            listed(&columns.extreme)
+        ));
+    }
     let sets = of.leaks.iter().map(|leaks| (leaks.file.as_str(), &leaks.pairs));
     let unsearched = sets
         .chain([("itself", &of.duplicates)])

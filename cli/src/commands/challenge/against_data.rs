@@ -3,15 +3,17 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use dataperf::benchmark::PUBLIC;
 use dataperf::challenge::{Challenge, ChallengeError, Round, named_by_dataset};
 use dataperf::dataset::DatasetError;
 use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::in_force::{InForce, published_manifest};
 use dataperf::{Descriptor, Digest, Reason, Reasons, pointer, quote};
+use dataperf_datasets::Import;
 
 use crate::cloud::{Cloud, now};
 use crate::in_force::Boards;
-use crate::registry::extension;
+use crate::registry::{Action, extension, with_benchmark};
 
 /// Holds a challenge against the data sets it is scored with, and notes which evaluation data their leaderboards have.
 pub(super) struct AgainstData<'a> {
@@ -21,7 +23,14 @@ pub(super) struct AgainstData<'a> {
 }
 
 impl AgainstData<'_> {
-    pub(super) async fn reasons(self) -> Result<Reasons> {
+    /// What is wrong, and what may not be meant.
+    pub(super) async fn reasons(self) -> Result<(Reasons, Vec<Reason>)> {
+        let (cloud, descriptor) = (self.cloud, self.descriptor);
+        let warnings = same_items(cloud, descriptor, self.challenge).await?;
+        Ok((self.refusals().await?, warnings))
+    }
+
+    async fn refusals(self) -> Result<Reasons> {
         let (cloud, descriptor) = (self.cloud, self.descriptor);
         if let Some(extension) = extension(descriptor.id) {
             let of_extension = async |pinned| usable(extension.evaluations(cloud.datasets(), pinned).await);
@@ -87,7 +96,10 @@ impl AgainstData<'_> {
                 if in_force.datasets().contains(&fresh) && !is_seen {
                     let (code, which) = match key {
                         "final" => ("final_in_use", "a `final` one is seen by no upload"),
-                        _ => ("successor_in_use", "the one that follows is seen by no upload before"),
+                        _ => (
+                            "successor_in_use",
+                            "the one that follows is seen by no upload before",
+                        ),
                     };
                     let message = format!(
                         "this data set is in force, and {which}: publish another one with `dataperf dataset publish --stage`"
@@ -98,6 +110,76 @@ impl AgainstData<'_> {
         }
         Ok(reasons)
     }
+}
+
+/// The files with the items of a data set's eval sets, by the name of the set, each with its digest.
+struct EvalFiles<'a>(&'a Manifest);
+
+impl Action for EvalFiles<'_> {
+    type Output = BTreeMap<String, Option<Digest>>;
+
+    async fn run<B: Import>(self) -> Result<Self::Output> {
+        let sets = B::labelled(self.0)?.into_iter().map(|set| {
+            let file = self.0.files.get(&set.rows.file).map(|file| file.digest);
+            (set.name, file)
+        });
+        Ok(sets.filter(|(name, _)| !name.starts_with(PUBLIC)).collect())
+    }
+}
+
+/// Warnings of data sets that are to be fresh and have the very items of those that uploads are scored with. Those that can't be read are
+/// refused elsewhere.
+async fn same_items(
+    cloud: &Cloud,
+    descriptor: &'static Descriptor,
+    challenge: &Challenge,
+) -> Result<Vec<Reason>> {
+    if extension(descriptor.id).is_some() {
+        return Ok(Vec::new());
+    }
+    let datasets = cloud.datasets();
+    let files_of = async |dataset: Digest| match published_manifest(&datasets, descriptor.id, dataset).await {
+        Ok(manifest) => with_benchmark(descriptor.id, EvalFiles(&manifest))
+            .await
+            .map(Some),
+        Err(DatasetError::Frozen(_)) => Ok(None),
+        Err(DatasetError::Port(error)) => Err(error.into()),
+    };
+    let in_force = usable(InForce::read(&datasets, descriptor.id).await)?;
+    let in_force: Vec<Digest> = in_force
+        .map(|of| of.datasets().into_iter().collect())
+        .unwrap_or_default();
+    let mut warnings = Vec::new();
+    for (idx, round) in challenge.rounds.iter().enumerate() {
+        let retire = round.retire.map(|retire| retire.dataset);
+        let seen = round
+            .dataset
+            .map_or_else(|| in_force.clone(), |pinned| vec![pinned]);
+        for (key, fresh) in [("final", round.final_dataset), ("retire/dataset", retire)] {
+            let Some(of_fresh) = (match fresh {
+                Some(fresh) => files_of(fresh).await?,
+                None => None,
+            }) else {
+                continue;
+            };
+            for other in seen.iter().filter(|other| Some(**other) != fresh) {
+                let of_other = files_of(*other).await?.unwrap_or_default();
+                let is_same =
+                    |set: &&String| of_fresh[*set].is_some() && of_other.get(*set) == Some(&of_fresh[*set]);
+                let same: Vec<String> = of_fresh.keys().filter(is_same).map(|set| quote(set)).collect();
+                if !same.is_empty() {
+                    let message = format!(
+                        "its items of {} are those of {other}, which uploads are scored with: what has been learnt of them by scores holds here \
+                         as well. Take other items, as `dataperf dataset split` does",
+                        same.join(", ")
+                    );
+                    let at = format!("{}/rounds/{idx}/{key}", pointer("/benchmarks", descriptor.id));
+                    warnings.push(Reason::new("same_items", at, message));
+                }
+            }
+        }
+    }
+    Ok(warnings)
 }
 
 /// Every board of a round has a score with each data set that the round names.

@@ -126,8 +126,11 @@ pub(super) async fn run(args: AcrossArgs, format: Format) -> Result<Done> {
 fn across(boards: Vec<Scores>) -> Result<Across> {
     if boards.len() < 2 {
         bail!(
-            "there is {} board, and agreement is between two or more: name another one",
-            boards.len()
+            "{}, and agreement is between two or more: name another one",
+            match boards.len() {
+                0 => "no board has a score".to_owned(),
+                n => format!("there is only {n} board"),
+            }
         );
     }
     let of_first = boards[0].of.keys();
@@ -259,6 +262,22 @@ async fn of_cloud(args: &AcrossArgs) -> Result<Vec<Scores>> {
     Ok(boards)
 }
 
+/// Rows with one of these are left out.
+const FLAGS: [&str; 2] = ["is_baseline", "is_of_other_dataset"];
+
+/// Flags of a line that are no booleans.
+fn no_flags<'a>(line: u64, field: &dyn Fn(&str) -> &'a str) -> Vec<String> {
+    let is_none = |flag: &&&str| !["", "true", "false"].contains(&field(flag).to_lowercase().as_str());
+    let none = FLAGS.iter().filter(is_none);
+    none.map(|flag| {
+        format!(
+            "line {line}: `{flag}` is {}, and should be `true` or `false`",
+            quote(field(flag))
+        )
+    })
+    .collect()
+}
+
 /// Boards of a file; all that is wrong with it at once.
 fn of_csv(path: &Path) -> Result<Vec<Scores>> {
     let about = || format!("can't read `{}`", path.display());
@@ -300,10 +319,8 @@ fn of_csv(path: &Path) -> Result<Vec<Scores>> {
                 .and_then(|place| record.get(place))
                 .map_or("", str::trim)
         };
-        if ["is_baseline", "is_of_other_dataset"]
-            .iter()
-            .any(|flag| field(flag) == "true")
-        {
+        problems.extend(no_flags(line, &field));
+        if FLAGS.iter().any(|flag| field(flag).eq_ignore_ascii_case("true")) {
             continue;
         }
         let hosted = descriptor(field("benchmark"));

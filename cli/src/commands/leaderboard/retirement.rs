@@ -55,14 +55,20 @@ async fn report(cloud: &Cloud, board: &Board) -> Result<RetirementReport> {
     let challenge = Challenge::current(&datasets, &table, &board.benchmark).await?;
     let round = challenge.and_then(|challenge| challenge.round(&board.round).cloned());
     let Some(round) = round.filter(|round| round.id == board.round) else {
-        bail!("`{}` is no round of the challenge, and only a round's data set is retired", board.round);
+        bail!(
+            "`{}` is no round of the challenge, and only a round's data set is retired",
+            board.round
+        );
     };
     if let Some(report) = report_of(&cloud.results(), &round, board).await? {
         return Ok(report);
     }
     match round.retire.map(|retire| (retire.at, retire.after_submissions)) {
         None => bail!("the round has no `retire`: its data set is not retired"),
-        Some((None, most)) => bail!("the data set is retired after {} submissions", most.unwrap_or_default()),
+        Some((None, most)) => bail!(
+            "the data set is retired after {} submissions",
+            most.unwrap_or_default()
+        ),
         Some((Some(at), _)) => bail!(
             "the data set is retired at {at}; the report is there when all that stands on the board is scored with the next one, by the \
              caretaker within some half an hour"
@@ -71,10 +77,20 @@ async fn report(cloud: &Cloud, board: &Board) -> Result<RetirementReport> {
 }
 
 fn print(board: &Board, report: &RetirementReport) {
-    println!("\n{} · {} · round {}", board.benchmark, board.leaderboard, board.round);
-    let before = report.dataset_before.map_or_else(String::new, |before| format!(" of {before}"));
-    let since = report.retired_at.map_or_else(String::new, |at| format!(" since {at}"));
-    println!("{}{since}, in place{before}; finished {}", report.dataset_after, report.finished_at);
+    println!(
+        "\n{} · {} · round {}",
+        board.benchmark, board.leaderboard, board.round
+    );
+    let before = report
+        .dataset_before
+        .map_or_else(String::new, |before| format!(" of {before}"));
+    let since = report
+        .retired_at
+        .map_or_else(String::new, |at| format!(" since {at}"));
+    println!(
+        "{}{since}, in place{before}; finished {}",
+        report.dataset_after, report.finished_at
+    );
     let mut figures = table(&["", "", "95 %"]);
     for (name, estimate) in [
         ("mean gap, before less after", report.gap),
@@ -88,7 +104,16 @@ fn print(board: &Board, report: &RetirementReport) {
     }
     align_right(&mut figures, 1);
     println!("{figures}");
-    let mut lines = table(&["rank", "before", "submitter", "score", "before", "gap", "95 %", "submission"]);
+    let mut lines = table(&[
+        "rank",
+        "before",
+        "submitter",
+        "score",
+        "before",
+        "gap",
+        "95 %",
+        "submission",
+    ]);
     for line in &report.lines {
         let rank = |rank: Option<usize>| rank.map_or_else(String::new, |rank| rank.to_string());
         let (gap, interval) = words(line.gap);
@@ -96,7 +121,8 @@ fn print(board: &Board, report: &RetirementReport) {
             rank(line.rank_after),
             rank(line.rank_before),
             line.submitter.clone(),
-            line.after.map_or_else(|| "rejected".to_owned(), |after| format!("{after:.4}")),
+            line.after
+                .map_or_else(|| "rejected".to_owned(), |after| format!("{after:.4}")),
             format!("{:.4}", line.before),
             gap,
             interval,

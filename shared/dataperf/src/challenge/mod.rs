@@ -271,7 +271,11 @@ impl Challenge {
                     "the round has closed at {closes}: what stands on its boards is scored with the `final` data set within half an hour, \
                      unless it has been before"
                 );
-                warnings.push(Reason::new("final_at_once", format!("/rounds/{idx}/closes"), message));
+                warnings.push(Reason::new(
+                    "final_at_once",
+                    format!("/rounds/{idx}/closes"),
+                    message,
+                ));
             }
             if let Some(retire) = round.retired(at) {
                 let message = format!(
@@ -279,7 +283,11 @@ impl Challenge {
                      half an hour, unless it has been before",
                     retire.dataset
                 );
-                warnings.push(Reason::new("retired_at_once", format!("/rounds/{idx}/retire/at"), message));
+                warnings.push(Reason::new(
+                    "retired_at_once",
+                    format!("/rounds/{idx}/retire/at"),
+                    message,
+                ));
             }
         }
         for (idx, round) in self

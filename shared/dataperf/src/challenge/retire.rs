@@ -104,11 +104,7 @@ impl Challenge {
     ///
     /// # Errors
     /// [`PortError`] when the table does not answer.
-    pub async fn note_retired(
-        &mut self,
-        table: &dyn Maintenance,
-        benchmark: &str,
-    ) -> Result<(), PortError> {
+    pub async fn note_retired(&mut self, table: &dyn Maintenance, benchmark: &str) -> Result<(), PortError> {
         for round in &mut self.rounds {
             if let Some(retire) = &mut round.retire
                 && retire.after_submissions.is_some()
@@ -125,8 +121,14 @@ impl Challenge {
     pub fn undoes(&self, published: &Self, at: Timestamp) -> Vec<Reason> {
         let mut reasons = Vec::new();
         for before in &published.rounds {
-            let Some(retire) = before.retired(at) else { continue };
-            let now = self.rounds.iter().enumerate().find(|(_, round)| round.id == before.id);
+            let Some(retire) = before.retired(at) else {
+                continue;
+            };
+            let now = self
+                .rounds
+                .iter()
+                .enumerate()
+                .find(|(_, round)| round.id == before.id);
             if let Some((idx, round)) = now
                 && round.dataset_at(at) != Some(retire.dataset)
             {
@@ -137,7 +139,11 @@ impl Challenge {
                     retire.dataset,
                     retire.at.map_or_else(String::new, |at| at.to_string())
                 );
-                reasons.push(Reason::new("retirement_undone", format!("/rounds/{idx}/retire"), message));
+                reasons.push(Reason::new(
+                    "retirement_undone",
+                    format!("/rounds/{idx}/retire"),
+                    message,
+                ));
             }
         }
         reasons
@@ -243,7 +249,11 @@ mod tests {
             assert_eq!(found, [old, Some(digest("new"))]);
         }
         let counted = challenge(&json!({ "retire": { "after_submissions": 9, "dataset": digest("new") } }));
-        assert_eq!(counted.rounds[0].dataset_at(after), None, "until the table says when");
+        assert_eq!(
+            counted.rounds[0].dataset_at(after),
+            None,
+            "until the table says when"
+        );
     }
 
     #[test]
@@ -254,13 +264,25 @@ mod tests {
         let published = with(json!({ "dataset": digest("old"), "retire": retire(early, "new") }));
         let now = time("2026-03-06T00:00:00Z");
         for (round, is_undone) in [
-            (json!({ "dataset": digest("old"), "retire": retire(early, "new") }), false),
+            (
+                json!({ "dataset": digest("old"), "retire": retire(early, "new") }),
+                false,
+            ),
             (json!({ "dataset": digest("new") }), false),
-            (json!({ "dataset": digest("new"), "retire": retire(late, "newer") }), false),
+            (
+                json!({ "dataset": digest("new"), "retire": retire(late, "newer") }),
+                false,
+            ),
             (json!({ "dataset": digest("old") }), true),
             (json!({}), true),
-            (json!({ "dataset": digest("old"), "retire": retire(late, "new") }), true),
-            (json!({ "dataset": digest("old"), "retire": retire(early, "other") }), true),
+            (
+                json!({ "dataset": digest("old"), "retire": retire(late, "new") }),
+                true,
+            ),
+            (
+                json!({ "dataset": digest("old"), "retire": retire(early, "other") }),
+                true,
+            ),
         ] {
             let undone = with(round.clone()).undoes(&published, now);
             assert_eq!(undone.len(), usize::from(is_undone), "{round}");

@@ -1,4 +1,4 @@
-//! What retiring a data set says of the scores on it: Recht et al. (2019), "Do ImageNet Classifiers Generalize to ImageNet?", did it by hand.
+//! What retiring a data set says of the scores on it, as Recht, Roelofs, Schmidt and Shankar (2019) found by hand of image classifiers.
 
 use std::sync::Arc;
 
@@ -99,6 +99,9 @@ pub struct RetirementReport {
     pub lines: Vec<RetiredLine>,
 }
 
+/// A figure of all scores before and all scores after.
+type Figure<'a> = &'a dyn Fn(&[f64], &[f64]) -> Option<f64>;
+
 /// A submission's scores, and its draws of both where all have them.
 struct Scores<'a> {
     before: f64,
@@ -109,7 +112,11 @@ struct Scores<'a> {
 impl<'a> Scores<'a> {
     fn of(of: &'a OnBoth, has_draws: bool) -> Option<Self> {
         let (before, after) = of.revision.before.zip(of.revision.after)?;
-        let drawn = of.before.as_deref().zip(of.after.as_deref()).filter(|_| has_draws);
+        let drawn = of
+            .before
+            .as_deref()
+            .zip(of.after.as_deref())
+            .filter(|_| has_draws);
         Some(Self {
             before,
             after,
@@ -129,7 +136,10 @@ impl RetirementReport {
             leaderboard,
             round,
         } = board;
-        format!("{benchmark}/{UNNAMED}/_retirements/{leaderboard}/{round}/{}.json", successor.hex())
+        format!(
+            "{benchmark}/{UNNAMED}/_retirements/{leaderboard}/{round}/{}.json",
+            successor.hex()
+        )
     }
 
     /// What the scores with both data sets say.
@@ -142,7 +152,9 @@ impl RetirementReport {
         on_both.retain(|of| of.revision.before.is_some());
         on_both.sort_by(|a, b| {
             let by = |of: &OnBoth| of.revision.after.map_or(f64::NEG_INFINITY, goodness);
-            by(b).total_cmp(&by(a)).then_with(|| a.revision.id.cmp(&b.revision.id))
+            by(b)
+                .total_cmp(&by(a))
+                .then_with(|| a.revision.id.cmp(&b.revision.id))
         });
         let scored: Vec<&OnBoth> = on_both.iter().filter(|of| of.revision.after.is_some()).collect();
         let reason = no_intervals(&scored, |of| of.before.as_ref())
@@ -154,9 +166,7 @@ impl RetirementReport {
         };
         let (people, baselines) = (of_kind(false), of_kind(true));
         let sign = goodness(1.0);
-        let estimate = |of: &[Scores<'_>], figure: &dyn Fn(&[f64], &[f64]) -> Option<f64>| {
-            estimated(of, sign, figure)
-        };
+        let estimate = |of: &[Scores<'_>], figure: Figure<'_>| estimated(of, sign, figure);
         let mean_gap = |before: &[f64], after: &[f64]| {
             let gaps = before.iter().zip(after).map(|(before, after)| before - after);
             (!before.is_empty()).then(|| gaps.sum::<f64>() / before.len() as f64)
@@ -171,12 +181,22 @@ impl RetirementReport {
         } else {
             let (before, after): (Vec<f64>, Vec<f64>) =
                 people.iter().map(|scores| (scores.before, scores.after)).unzip();
-            tau_b(&before, &after).map(|value| Estimate { value, interval: None })
+            tau_b(&before, &after).map(|value| Estimate {
+                value,
+                interval: None,
+            })
         };
         let ranks = |of: fn(&Scores<'_>) -> f64| {
-            standings(&people.iter().map(|scores| goodness(of(scores))).collect::<Vec<f64>>())
+            standings(
+                &people
+                    .iter()
+                    .map(|scores| goodness(of(scores)))
+                    .collect::<Vec<f64>>(),
+            )
         };
-        let mut ranks = ranks(|scores| scores.before).into_iter().zip(ranks(|scores| scores.after));
+        let mut ranks = ranks(|scores| scores.before)
+            .into_iter()
+            .zip(ranks(|scores| scores.after));
         let lines = on_both.iter().map(|of| {
             let scores = Scores::of(of, has_draws);
             let has_rank = scores.is_some() && !of.revision.is_baseline;
@@ -250,7 +270,10 @@ fn no_intervals(scored: &[&OnBoth], of: fn(&OnBoth) -> Option<&Arc<Replicates>>)
     if compared.len() < found.len() {
         let n = found.len() - compared.len();
         return Some(if found.len() > MAX_WITH_INTERVALS {
-            format!("the report has intervals up to {MAX_WITH_INTERVALS} submissions, and these are {}", found.len())
+            format!(
+                "the report has intervals up to {MAX_WITH_INTERVALS} submissions, and these are {}",
+                found.len()
+            )
         } else {
             format!("of {n} of the submissions no draws are kept")
         });
@@ -263,11 +286,7 @@ fn no_intervals(scored: &[&OnBoth], of: fn(&OnBoth) -> Option<&Arc<Replicates>>)
 }
 
 /// A figure of the scores, and of all draws of both data sets, which are independent.
-fn estimated(
-    of: &[Scores<'_>],
-    sign: f64,
-    figure: &dyn Fn(&[f64], &[f64]) -> Option<f64>,
-) -> Option<Estimate> {
+fn estimated(of: &[Scores<'_>], sign: f64, figure: Figure<'_>) -> Option<Estimate> {
     let (before, after): (Vec<f64>, Vec<f64>) = of.iter().map(|scores| (scores.before, scores.after)).unzip();
     let value = figure(&before, &after)?;
     let drawn: Option<Vec<(&[f32], &[f32])>> = of.iter().map(|scores| scores.drawn).collect();
@@ -288,4 +307,159 @@ fn estimated(
         Some((value - half, value + half))
     });
     Some(Estimate { value, interval })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::float_cmp)]
+mod tests {
+    use super::*;
+    use crate::Ending;
+    use crate::replicates::Header;
+
+    /// Replicates whose draws spread by `spread` around the score, each submission's in an order of its own.
+    fn replicates(score: f64, of: &str, seed: usize, spread: f32) -> Arc<Replicates> {
+        let deviation = |draw: usize| ((draw * 7919 + seed * 104_729) % 1000) as f32 / 1000.0 - 0.4995;
+        Arc::new(Replicates {
+            header: Header {
+                dataset: Digest::of(of.as_bytes()),
+                draws: Digest::of(of.as_bytes()),
+                score,
+                missing: None,
+                smallest: 50,
+                is_clustered: false,
+                n_redrawn: 0,
+                n_items: 100,
+            },
+            deviations: (0..N_DRAWS).map(|draw| deviation(draw) * spread).collect(),
+            correctness: Vec::new(),
+        })
+    }
+
+    fn on_both(name: &str, before: f64, after: Option<f64>, spread: f32) -> OnBoth {
+        let seed = usize::from(name.as_bytes()[0]);
+        OnBoth {
+            revision: Revision {
+                id: SubmissionId::of("bucket", name, ""),
+                submitter: name.to_owned(),
+                received_at: Timestamp::from_unix_millis(0),
+                is_baseline: name.starts_with("baseline"),
+                before: Some(before),
+                ending: after.map_or(Ending::Rejected, |_| Ending::Scored),
+                after,
+            },
+            before: Some(replicates(before, "old", seed, spread)),
+            after: after.map(|after| replicates(after, "new", seed + 9, spread)),
+        }
+    }
+
+    fn report(on_both: Vec<OnBoth>, direction: Direction) -> RetirementReport {
+        let retire = Retire {
+            dataset: Digest::of(b"new"),
+            at: Some(Timestamp::from_unix_millis(5)),
+            after_submissions: None,
+        };
+        RetirementReport::of(on_both, &retire, direction, Timestamp::from_unix_millis(9))
+    }
+
+    #[test]
+    fn scores_on_a_line_give_that_line() {
+        let of = |name: &str, before: f64| on_both(name, before, Some(0.5 * before + 0.25), 0.0);
+        let found = report(
+            vec![
+                of("ada", 0.5),
+                of("bo", 0.75),
+                of("cy", 1.0),
+                of("baseline-x", 0.25),
+                on_both("di", 0.6, None, 0.0),
+            ],
+            Direction::HigherIsBetter,
+        );
+        let (slope, intercept) = (found.slope.unwrap(), found.intercept.unwrap());
+        assert!((slope.value - 0.5).abs() < 1e-12 && (intercept.value - 0.25).abs() < 1e-12);
+        let gap = found.gap.unwrap();
+        assert!((gap.value - 0.125).abs() < 1e-12, "{gap:?}");
+        assert_eq!(
+            gap.interval,
+            Some((gap.value, gap.value)),
+            "draws that don't spread"
+        );
+        assert_eq!(found.gap_of_baselines.unwrap().value, 0.25 - 0.375);
+        assert_eq!(found.tau_b.unwrap().value, 1.0);
+        assert_eq!((found.n_scored, found.n_rejected, &found.why_none), (3, 1, &None));
+        let lines: Vec<_> = found
+            .lines
+            .iter()
+            .map(|line| (line.submitter.as_str(), line.rank_before, line.rank_after))
+            .collect();
+        let ranks = |rank: usize| (Some(rank), Some(rank));
+        assert_eq!(
+            lines,
+            [
+                ("cy", ranks(1).0, ranks(1).1),
+                ("bo", ranks(2).0, ranks(2).1),
+                ("ada", ranks(3).0, ranks(3).1),
+                ("baseline-x", None, None),
+                ("di", None, None),
+            ]
+        );
+        let key = "key";
+        assert_eq!(
+            RetirementReport::from_json(key, &found.to_json().unwrap()).unwrap(),
+            found
+        );
+    }
+
+    #[test]
+    fn intervals_are_those_of_both_data_sets_together() {
+        // deviations are spread evenly over a width of 0.1, in an order that has nothing to do with the other's
+        let found = report(
+            vec![on_both("ada", 0.9, Some(0.7), 0.1)],
+            Direction::HigherIsBetter,
+        );
+        let (low, high) = found.lines[0].gap.unwrap().interval.unwrap();
+        let mut squares = 0.0;
+        let (before, after) = (replicates(0.9, "old", 97, 0.1), replicates(0.7, "new", 106, 0.1));
+        for (before, after) in before.deviations.iter().zip(&after.deviations) {
+            squares += f64::from(before - after).powi(2);
+        }
+        let half = 1.96 * (squares / 1000.0).sqrt();
+        assert!(
+            (low - (0.2 - half)).abs() < 1e-4 && (high - (0.2 + half)).abs() < 1e-4,
+            "{low} {high} {half}"
+        );
+        assert_eq!((found.slope, found.tau_b), (None, None), "of one submission");
+    }
+
+    #[test]
+    fn where_fewer_is_better_the_gap_is_before_less_after_all_the_same() {
+        let found = report(
+            vec![
+                on_both("ada", 0.2, Some(0.3), 0.01),
+                on_both("bo", 0.4, Some(0.1), 0.01),
+            ],
+            Direction::LowerIsBetter,
+        );
+        assert_eq!(found.lines[0].submitter, "bo");
+        assert_eq!(
+            (found.lines[0].rank_before, found.lines[0].rank_after),
+            (Some(2), Some(1))
+        );
+        assert!((found.lines[0].gap.unwrap().value - 0.3).abs() < 1e-12);
+        assert_eq!(found.tau_b.unwrap().value, -1.0);
+    }
+
+    #[test]
+    fn without_draws_there_are_figures_and_no_intervals() {
+        let mut without = on_both("ada", 0.5, Some(0.4), 0.1);
+        without.before = None;
+        let found = report(
+            vec![without, on_both("bo", 0.6, Some(0.5), 0.1)],
+            Direction::HigherIsBetter,
+        );
+        assert!(found.why_none.unwrap().contains("no draws are kept"));
+        assert!((found.gap.unwrap().value - 0.1).abs() < 1e-12);
+        assert_eq!(found.gap.unwrap().interval, None);
+        let nothing = report(Vec::new(), Direction::HigherIsBetter);
+        assert_eq!((nothing.gap, nothing.slope, nothing.why_none), (None, None, None));
+    }
 }

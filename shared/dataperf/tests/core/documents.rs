@@ -220,3 +220,95 @@ fn a_ladder_is_a_step_or_none_and_shows_nothing_else() {
     assert_eq!(codes(&curves), [("ladder_without_error".to_owned(), at)]);
     assert!(check(&of("vision-debugging", json!({ "step": 0.05 }))).is_ok());
 }
+
+#[test]
+fn a_data_set_is_retired_within_its_round_for_one_that_nobody_has_seen() {
+    let digest = |of: &str| json!(dataperf::Digest::of(of.as_bytes()));
+    let with = |keys: Value| {
+        let mut round = json!({ "id": "one", "opens": "2026-03-01T00:00:00Z", "closes": "2026-04-01T00:00:00Z", "dataset": digest("old") });
+        for (key, value) in keys.as_object().unwrap() {
+            round[key] = value.clone();
+        }
+        let next = json!({ "id": "two", "opens": "2026-04-01T00:00:00Z", "dataset": digest("new") });
+        with_rounds(&json!([round, next]))
+    };
+    let at = |key: &str| format!("/benchmarks/speech-selection/rounds/0/{key}");
+    let date = "2026-03-09T00:00:00Z";
+    for fine in [
+        json!({ "at": date, "dataset": digest("fresh") }),
+        json!({ "after_submissions": 1, "dataset": digest("fresh") }),
+        json!({ "at": date, "dataset": digest("new") }), // the next round is later
+    ] {
+        assert!(check(&with(json!({ "retire": fine }))).is_ok(), "{fine}");
+    }
+    for (retire, expected) in [
+        (json!("soon"), vec![("bad_retire", "retire")]),
+        (
+            json!({}),
+            vec![("bad_retire", "retire"), ("missing_key", "retire/dataset")],
+        ),
+        (
+            json!({ "at": date, "after_submissions": 0, "dataset": 7, "when": 1 }),
+            vec![
+                ("unknown_key", "retire/when"),
+                ("bad_retire", "retire"),
+                ("bad_limit", "retire/after_submissions"),
+                ("wrong_type", "retire/dataset"),
+            ],
+        ),
+        (
+            json!({ "at": "2026-03-01T00:00:00Z", "dataset": digest("old") }),
+            vec![
+                ("retired_before_opening", "retire/at"),
+                ("successor_in_use", "retire/dataset"),
+            ],
+        ),
+        (
+            json!({ "at": "2026-04-01T00:00:00Z", "dataset": digest("fresh") }),
+            vec![("retired_after_close", "retire/at")],
+        ),
+        // nobody knows when that is
+        (
+            json!({ "after_submissions": 9, "dataset": digest("new") }),
+            vec![("successor_in_use", "retire/dataset")],
+        ),
+    ] {
+        let expected: Vec<(String, String)> = expected
+            .into_iter()
+            .map(|(code, key)| (code.to_owned(), at(key)))
+            .collect();
+        assert_eq!(codes(&with(json!({ "retire": retire }))), expected, "{retire}");
+    }
+    let fresh = json!({ "at": date, "dataset": digest("fresh") });
+    for (keys, code, key) in [
+        (json!({ "ladder": "auto" }), "retire_with_ladder", "retire"),
+        (json!({ "final": digest("fresh") }), "final_in_use", "final"),
+    ] {
+        let mut keys = keys;
+        keys["retire"] = fresh.clone();
+        assert_eq!(codes(&with(keys)), [(code.to_owned(), at(key))]);
+    }
+}
+
+#[test]
+fn what_takes_place_at_once_is_warned_of() {
+    let digest = |of: &str| json!(dataperf::Digest::of(of.as_bytes()));
+    let rounds = json!([
+        { "id": "one", "opens": "2026-03-01T00:00:00Z", "closes": "2026-04-01T00:00:00Z", "final": digest("last") },
+        { "id": "two", "opens": "2026-04-01T00:00:00Z", "retire": { "at": "2026-05-01T00:00:00Z", "dataset": digest("fresh") } },
+    ]);
+    let challenge = check(&with_rounds(&rounds))
+        .expect("it is fine")
+        .remove("speech-selection")
+        .unwrap();
+    let warned = |at: &str| {
+        let warnings = challenge.warnings(at.parse().unwrap()).into_iter();
+        warnings.map(|warning| warning.code).collect::<Vec<_>>()
+    };
+    assert_eq!(warned("2026-03-31T00:00:00Z"), [""; 0]);
+    assert_eq!(warned("2026-04-01T00:00:00Z"), ["final_at_once"]);
+    assert_eq!(
+        warned("2026-05-01T00:00:00Z"),
+        ["final_at_once", "retired_at_once"]
+    );
+}

@@ -1,0 +1,411 @@
+//! Data sets that are retired for a fresh one: by date and by number of submissions, whatever is killed, with a report of the gap.
+
+use dataperf::ports::bucket::{Bucket as _, Got};
+use dataperf::ports::leaderboard::{Board, Leaderboards as _};
+use dataperf::ports::maintenance::Maintenance as _;
+use dataperf::retirement::RetirementReport;
+use dataperf::{Digest, Receipt, Timestamp};
+use dataperf_local::Moment;
+use serde_json::{Value, json};
+
+use crate::challenges::{publish, stored, upload_at};
+use crate::finals::{SUBMITTERS, board, finish, finish_round, offline, ranks, staged};
+use crate::nothing_lost::one_process_a_run;
+use crate::organizer::{copy, digest};
+use crate::project::{BENCHMARK, frozen};
+use crate::read_api::{ANONYMOUS, ORGANIZER, Reading};
+use crate::world::{World, with_caretaker};
+
+const LATE: &str = "2999-01-01T00:00:00Z";
+const RETIRED: &str = "2026-03-05T00:00:00Z";
+
+/// One round, whose data set is retired.
+fn spring(retire: &Value) -> Value {
+    json!([{ "id": "spring", "opens": "2026-03-01T00:00:00Z", "retire": retire }])
+}
+
+fn at(time: &str, dataset: Digest) -> Value {
+    json!({ "at": time, "dataset": dataset })
+}
+
+/// The report in the results bucket.
+async fn report(world: &World, board: &Board, successor: Digest) -> Option<RetirementReport> {
+    let key = RetirementReport::key(board, successor);
+    match world.bucket("results").get(&key, None, 1 << 24).await.unwrap() {
+        Got::Object(object) => Some(RetirementReport::from_json(&key, &object.bytes).unwrap()),
+        _ => None,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[allow(clippy::too_many_lines)] // one story
+async fn what_stands_is_scored_with_both_and_the_two_never_rank_together() {
+    let world = World::with(with_caretaker).await;
+    let (other, fresh) = staged(&world);
+    let old = digest(frozen());
+    assert_eq!(publish(&world, &spring(&at(LATE, fresh))).code, 0);
+    let mut receipts: Vec<Receipt> = Vec::new();
+    for (n, submitter) in SUBMITTERS.iter().enumerate() {
+        receipts.push(upload_at(&world, submitter, n, "2026-03-02T00:00:00Z").await);
+    }
+    let second = upload_at(&world, "ada", 1, "2026-03-03T00:00:00Z").await;
+    upload_at(&world, "baseline-plain", 2, "2026-03-03T00:00:00Z").await;
+    let reading = Reading::of(world).await;
+    let world = &reading.world;
+    let of = format!("/api/v1/benchmarks/{BENCHMARK}");
+    let of_board = format!("{of}/leaderboards/en-25?round=spring");
+    let of_report = format!("{of}/leaderboards/en-25/retirement?round=spring");
+
+    // before its time
+    finish(world).await;
+    assert_eq!(report(world, &board("spring"), fresh).await, None);
+    for who in [ANONYMOUS, ORGANIZER] {
+        let described = reading.ask(who, &of).json();
+        let round = &described["challenge"]["rounds"][0];
+        assert_eq!(round["retires_at"], "2999-01-01T00:00:00.000Z");
+        assert!(!described.to_string().contains(&fresh.to_string()), "{described}");
+        let problem = reading.ask(who, &of_report).json();
+        assert_eq!(problem["code"], "not_retired", "{problem}");
+    }
+    let ran = world.command(&["dataset", "publish", "--replace", other.to_str().unwrap()]);
+    assert!(
+        ran.code == 1 && ran.stderr.contains("when that is retired"),
+        "{ran:?}"
+    );
+
+    // its time has come: what is uploaded since then has the other data set, and no rank is shared
+    let ran = publish(world, &spring(&at(RETIRED, fresh)));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    // the fresh data set has other English labels, and the Portuguese and Indonesian files as they are
+    let warned = |code: &str| {
+        let warnings = ran.json()["warnings"].as_array().unwrap().clone();
+        warnings.into_iter().find(|warning| warning["code"] == code)
+    };
+    assert!(warned("retired_at_once").is_some(), "{ran:?}");
+    let same = warned("same_items").unwrap_or_else(|| panic!("{ran:?}"))["message"].to_string();
+    assert!(same.contains("`pt`") && !same.contains("`en`"), "{same}");
+    let early = upload_at(world, "gus", 3, "2026-03-04T23:59:59.999Z").await;
+    let late = upload_at(world, "hal", 4, RETIRED).await;
+    assert_eq!(
+        (early.verdict.dataset, late.verdict.dataset),
+        (Some(old), Some(fresh))
+    );
+    let page = reading.ask(ANONYMOUS, &of_board).json();
+    assert_eq!(page["dataset"], json!(fresh.to_string()));
+    for row in page["rows"].as_array().unwrap() {
+        let rank = if row["submitter"] == "hal" {
+            json!(1)
+        } else {
+            Value::Null
+        };
+        assert_eq!(row["rank"], rank, "{row}");
+    }
+    let ran = publish(world, &spring(&at(LATE, fresh)));
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.stdout.contains("have been scored with"), "{ran:?}");
+
+    // the caretaker has what stands scored with it, once
+    finish(world).await;
+    let mut before: Vec<(&str, usize, f64)> = Vec::new();
+    let is_second = second.verdict.score > receipts[0].verdict.score;
+    for (n, submitter) in SUBMITTERS.iter().enumerate() {
+        let stands = if n == 0 && is_second {
+            (1, &second)
+        } else {
+            (n, &receipts[n])
+        };
+        before.push((submitter, stands.0, stands.1.verdict.score.unwrap()));
+    }
+    before.push(("gus", 3, early.verdict.score.unwrap()));
+    let mut after = Vec::new();
+    for (_, artifact, _) in &before {
+        after.push(offline(&other, *artifact).await);
+    }
+    let top = world.leaderboards().top(&board("spring"), 99).await.unwrap();
+    assert!(top.iter().all(|row| row.entry.dataset == Some(fresh)), "{top:?}");
+    for ((submitter, ..), score) in before.iter().zip(&after) {
+        let row = top.iter().find(|row| row.entry.submitter == *submitter).unwrap();
+        assert_eq!(row.entry.score, Some(*score), "{submitter}");
+    }
+
+    // what it says
+    let found = report(world, &board("spring"), fresh).await.unwrap();
+    assert_eq!(
+        (
+            found.n_scored,
+            found.n_rejected,
+            found.dataset_before,
+            found.retired_at
+        ),
+        (7, 0, Some(old), Some(RETIRED.parse().unwrap()))
+    );
+    let scores: Vec<f64> = before.iter().map(|of| of.2).collect();
+    let (ranks_before, ranks_after) = (ranks(&scores), ranks(&after));
+    for (n, (submitter, _, score)) in before.iter().enumerate() {
+        let line = found
+            .lines
+            .iter()
+            .find(|line| line.submitter == *submitter)
+            .unwrap();
+        assert_eq!(
+            (line.before, line.after, line.rank_before, line.rank_after),
+            (
+                *score,
+                Some(after[n]),
+                Some(ranks_before[n]),
+                Some(ranks_after[n])
+            )
+        );
+        let gap = line.gap.unwrap();
+        assert!((gap.value - (score - after[n])).abs() < 1e-12);
+    }
+    let n = scores.len() as f64;
+    let gap = (scores.iter().sum::<f64>() - after.iter().sum::<f64>()) / n;
+    assert!((found.gap.unwrap().value - gap).abs() < 1e-12);
+    let baseline = found.lines.iter().find(|line| line.is_baseline).unwrap();
+    assert_eq!((baseline.rank_before, baseline.rank_after), (None, None));
+    assert_eq!(
+        found.gap_of_baselines.map(|gap| gap.value),
+        baseline.gap.map(|gap| gap.value)
+    );
+    assert!(found.slope.is_some() && found.intercept.is_some() && found.tau_b.is_some());
+    for figure in [found.gap, found.slope, found.intercept, found.tau_b] {
+        let Some((low, high)) = figure.unwrap().interval else {
+            assert!(found.why_none.is_some(), "{found:?}");
+            continue;
+        };
+        let value = figure.unwrap().value;
+        assert!(low <= value && value <= high && low < high, "{found:?}");
+    }
+
+    // every way to read it
+    let answered = reading.ask(ANONYMOUS, &of_report).json();
+    assert_eq!(
+        answered["gap"]["value"],
+        json!(found.gap.unwrap().value),
+        "{answered}"
+    );
+    assert_eq!(answered["lines"].as_array().unwrap().len(), 8);
+    let ran = world.command(&[
+        "leaderboard",
+        "retirement",
+        BENCHMARK,
+        "en-25",
+        "--round",
+        "spring",
+    ]);
+    assert_eq!(
+        ran.json()["gap"]["value"],
+        json!(found.gap.unwrap().value),
+        "{ran:?}"
+    );
+    let page = reading.ask(ANONYMOUS, &of_board).json();
+    let rows = page["rows"].as_array().unwrap();
+    assert!(
+        rows.iter()
+            .all(|row| row["rank"].is_null() == (row["is_baseline"] == true))
+    );
+
+    // earlier receipts stay, what did not stand was not scored again, and nothing is done twice
+    for receipt in &receipts[1..] {
+        assert!(stored(world, &receipt.object_key()).await.is_some());
+        let known = world
+            .leaderboards()
+            .submission(BENCHMARK, &receipt.submission)
+            .await;
+        let now = known.unwrap().unwrap().receipt.unwrap();
+        assert_eq!((now.revision, now.verdict.dataset), (2, Some(fresh)));
+        assert!(stored(world, &now.object_key()).await.is_some());
+    }
+    let behind = if is_second { &receipts[0] } else { &second };
+    let known = world
+        .leaderboards()
+        .submission(BENCHMARK, &behind.submission)
+        .await;
+    assert_eq!(known.unwrap().unwrap().receipt.as_ref(), Some(behind));
+    finish(world).await;
+    assert_eq!(report(world, &board("spring"), fresh).await, Some(found.clone()));
+
+    // the report is there also when the fresh data set has become the round's own
+    let own = json!([{ "id": "spring", "opens": "2026-03-01T00:00:00Z", "dataset": fresh }]);
+    assert_eq!(publish(world, &own).code, 0);
+    let answered = reading.ask(ANONYMOUS, &of_report).json();
+    assert_eq!(answered["finished_at"], json!(found.finished_at), "{answered}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_number_of_submissions_retires_a_data_set() {
+    let world = World::with(with_caretaker).await;
+    let (other, fresh) = staged(&world);
+    let retire = json!({ "after_submissions": 3, "dataset": fresh });
+    assert_eq!(publish(&world, &spring(&retire)).code, 0);
+    let policy = dataperf::challenge::Retire {
+        dataset: fresh,
+        at: None,
+        after_submissions: Some(3),
+    };
+    let mark = policy.mark(BENCHMARK, "spring");
+    for (n, submitter) in SUBMITTERS.iter().take(2).enumerate() {
+        upload_at(&world, submitter, n, "2026-03-02T00:00:00Z").await;
+    }
+    upload_at(&world, "baseline-plain", 2, "2026-03-02T00:00:00Z").await;
+    finish(&world).await;
+    assert_eq!(
+        world.leaderboards().run(&mark).await.unwrap(),
+        None,
+        "two and a baseline"
+    );
+    let third = upload_at(&world, "cy", 2, "2026-03-02T00:00:00Z").await;
+    finish(&world).await;
+    let noted = world.leaderboards().run(&mark).await.unwrap().expect("three");
+    let since = noted.begun_at;
+    finish(&world).await;
+    let again = world.leaderboards().run(&mark).await.unwrap().unwrap();
+    assert_eq!(again.begun_at, since, "noted once");
+    // whoever uploads from now on is scored with the other, whoever had uploaded before with the one before
+    let late = upload_at(&world, "di", 3, LATE).await;
+    let early = upload_at(&world, "ed", 4, "2026-03-03T00:00:00Z").await;
+    assert_eq!(late.verdict.dataset, Some(fresh));
+    assert_eq!(early.verdict.dataset, third.verdict.dataset);
+    assert_eq!(
+        report(&world, &board("spring"), fresh).await,
+        None,
+        "what is on its way is waited for"
+    );
+    let shown = world.command(&["challenge", "show", BENCHMARK]);
+    assert_eq!(
+        shown.json()["rounds"][0]["retire"]["at"],
+        json!(since),
+        "{shown:?}"
+    );
+
+    // the same where the number was reached some time ago
+    let rounds = json!([
+        { "id": "spring", "opens": "2026-03-01T00:00:00Z", "closes": "2026-04-01T00:00:00Z", "retire": retire },
+        { "id": "summer", "opens": "2026-06-01T00:00:00Z", "retire": retire },
+    ]);
+    assert_eq!(publish(&world, &rounds).code, 0);
+    upload_at(&world, "ada", 0, "2026-06-02T00:00:00Z").await;
+    let reached: Timestamp = "2026-06-03T00:00:00Z".parse().unwrap();
+    let mark = policy.mark(BENCHMARK, "summer");
+    world.leaderboards().begin_run(&mark, reached).await.unwrap();
+    finish(&world).await;
+    let found = report(&world, &board("summer"), fresh).await.expect("it is done");
+    assert_eq!((found.retired_at, found.n_scored), (Some(reached), 1));
+    assert_eq!(found.lines[0].after, Some(offline(&other, 0).await));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_document_that_cannot_retire_a_data_set_is_refused_with_all_reasons() {
+    let world = World::new().await;
+    let (other, fresh) = staged(&world);
+    // a data set that lacks a board of the round
+    let smaller = world.scratch().join("smaller");
+    copy(&other, &smaller);
+    let path = smaller.join("manifest.json");
+    let mut manifest: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let boards = manifest["parameters"]["leaderboards"].as_object_mut().unwrap();
+    boards.remove("en-60").unwrap();
+    std::fs::write(&path, format!("{manifest:#}\n")).unwrap();
+    let ran = world.command(&["dataset", "publish", "--stage", smaller.to_str().unwrap()]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let round = |id: &str, day: u8, dataset: Digest| {
+        let [opens, closes] = [day, day + 1].map(|day| format!("2999-03-{day:02}T00:00:00Z"));
+        let at = format!("2999-03-{day:02}T12:00:00Z");
+        json!({ "id": id, "opens": opens, "closes": closes, "retire": { "at": at, "dataset": dataset } })
+    };
+    let rounds = json!([
+        round("unknown", 1, Digest::of(b"nobody's")),
+        round("in-force", 2, digest(frozen())),
+        round("smaller", 3, digest(&smaller)),
+        round("fine", 4, fresh),
+    ]);
+    let ran = publish(&world, &rounds);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    let said: Vec<(Value, String)> = ran.json()["reasons"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|reason| {
+            let at = reason["at"].as_str().unwrap();
+            let at = at.replacen("/benchmarks/speech-selection/rounds/", "", 1);
+            (reason["code"].clone(), at)
+        })
+        .collect();
+    let expected = [
+        ("unusable_dataset", "0/retire/dataset"),
+        ("successor_in_use", "1/retire/dataset"),
+        ("unknown_leaderboard", "2/retire/dataset"),
+    ];
+    assert_eq!(
+        said,
+        expected.map(|(code, at)| (json!(code), at.to_owned())),
+        "{ran:?}"
+    );
+}
+
+/// One upload a round; each round's data set is retired by a run that is killed at another of its requests, before it and after it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn retiring_killed_at_any_moment() {
+    const N_ROUNDS: usize = 220;
+    let world = World::with(one_process_a_run).await;
+    let (other, fresh) = staged(&world);
+    let day = |n: usize| format!("2020-{:02}-{:02}T00:00:00Z", 1 + n / 28, 1 + n % 28);
+    let hour = |n: usize, hour: &str| day(n).replace("T00", hour);
+    let round = |n: usize| json!({ "id": format!("r{n}"), "opens": day(n), "closes": day(n + 1), "dataset": digest(frozen()), "retire": at(&hour(n, "T18"), fresh) });
+    let rounds: Vec<Value> = (0..N_ROUNDS).map(round).collect();
+    let ran = publish(&world, &json!(rounds));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let (before, after) = (offline(frozen(), 0).await, offline(&other, 0).await);
+    let mut n_killed = 0;
+    'killing: for n in 1.. {
+        for moment in [Moment::Before(n), Moment::After(n)] {
+            assert!(n_killed < N_ROUNDS, "there is a round for each moment");
+            let round = format!("r{n_killed}");
+            let receipt = upload_at(&world, "ada", 0, &hour(n_killed, "T12")).await;
+            world.cloud.faults().kill_at(BENCHMARK, moment);
+            finish_round(&world, &round).await;
+            let is_over = world.cloud.faults().kill_no_more(BENCHMARK);
+            retired_once(&world, &round, &receipt, fresh, (before, after)).await;
+            if is_over {
+                break 'killing;
+            }
+            n_killed += 1;
+        }
+    }
+    assert!(n_killed >= 20, "a run makes some requests: {n_killed}");
+    assert_eq!(world.cloud.on_failure().await.unwrap(), []);
+}
+
+/// The one submission of a round stands with its score of the fresh data set, replaced once, and the report has both.
+async fn retired_once(world: &World, round: &str, receipt: &Receipt, fresh: Digest, scores: (f64, f64)) {
+    let (table, of) = (world.leaderboards(), board(round));
+    let id = &receipt.submission;
+    let top = table.top(&of, 9).await.unwrap();
+    let rows: Vec<_> = top
+        .iter()
+        .map(|row| (&row.entry.id, row.entry.score, row.entry.dataset))
+        .collect();
+    assert_eq!(rows, [(id, Some(scores.1), Some(fresh))], "{round}");
+    assert_eq!(table.series(&of).await.unwrap().len(), 1);
+    let known = table.submission(BENCHMARK, id).await.unwrap().unwrap();
+    let now = known.receipt.unwrap();
+    assert_eq!(
+        (now.revision, now.verdict.score),
+        (receipt.revision + 1, Some(scores.1))
+    );
+    let kept = stored(world, &now.object_key()).await.unwrap();
+    assert_eq!(kept.verdict.score, Some(scores.1));
+    let found = report(world, &of, fresh).await.unwrap();
+    let lines: Vec<_> = found
+        .lines
+        .iter()
+        .map(|line| (&line.submission, line.before, line.after))
+        .collect();
+    assert_eq!(lines, [(id, scores.0, Some(scores.1))], "{round}");
+    let gap = found.gap.unwrap();
+    assert!((gap.value - (scores.0 - scores.1)).abs() < 1e-12);
+    assert_eq!(gap.interval.is_none(), found.why_none.is_some(), "{found:?}");
+    let draws = found.why_none.as_deref().unwrap_or_default();
+    assert!(!draws.contains("no draws are kept"), "{found:?}");
+}
