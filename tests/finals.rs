@@ -197,6 +197,8 @@ async fn a_final_board_stands_beside_the_public_one_after_the_close_and_not_befo
             (&json!(by_public[who]), &json!(by_final[who])),
             "{row}"
         );
+        let n_tries = if row["submitter"] == "ada" { 2 } else { 1 };
+        assert_eq!(row["n_submissions"], n_tries, "{row}");
     }
     let csv = reading.ask(ANONYMOUS, &format!("{of_final}&format=csv"));
     let csv = String::from_utf8(csv.body).unwrap();

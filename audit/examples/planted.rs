@@ -14,6 +14,7 @@ use std::time::Instant;
 use dataperf::frozen::{MANIFEST, Manifest};
 use dataperf_audit::{Found, doubts, found, plant};
 use dataperf_datasets::{Import, Silent};
+use dataperf_numerics::agreement::share_interval;
 
 const SHARES: [f64; 3] = [0.02, 0.05, 0.1];
 const SEEDS: [u32; 3] = [1, 2, 3];
@@ -48,6 +49,15 @@ macro_rules! each {
 }
 dataperf_benchmarks::for_each_benchmark!(each);
 
+/// A share in percent, with Wilson's interval of 95 %.
+fn percent(n_found: usize, n: usize) -> String {
+    let interval = share_interval(n_found, n);
+    interval.map_or("-".to_owned(), |(low, high)| {
+        let share = n_found as f64 / n as f64;
+        format!("{:.0} ({:.0}-{:.0})", share * 100.0, low * 100.0, high * 100.0)
+    })
+}
+
 #[expect(clippy::print_stdout, reason = "it is what the program is for")]
 fn measure<B: Import>(directory: &Path) -> Outcome {
     let bytes = std::fs::read(directory.join(MANIFEST))?;
@@ -69,13 +79,11 @@ fn measure<B: Import>(directory: &Path) -> Outcome {
             by_both += found(doubts.iter().filter(|doubt| doubt.is_likely()), &rows);
             by_any += found(doubts.iter(), &rows);
         }
-        let percent =
-            |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{:.0}", share * 100.0));
         for found in [by_both, by_any] {
             cells.push(format!(
                 "{} / {}",
-                percent(found.precision()),
-                percent(found.recall())
+                percent(found.n_right, found.n_flagged),
+                percent(found.n_right, found.n_planted)
             ));
         }
     }

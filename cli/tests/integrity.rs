@@ -161,6 +161,21 @@ fn a_correction_is_a_data_set_of_its_own_that_tells_participants_nothing() {
     done(&["audit", &frozen, "--set", "eval", "--work-list", &list]);
     assert!(refused(&["audit", &frozen, "--work-list", &list]).contains("is there already"));
     assert!(refused(&["audit", &frozen, "--set", "evil"]).contains("`eval`"));
+    verdicts(&list, |line| line.get(3).unwrap().to_owned(), &filled);
+    let same = path(scratch.path(), "same");
+    let said = refused(&[
+        "dataset",
+        "correct",
+        &frozen,
+        "--verdicts",
+        &filled,
+        "--out",
+        &same,
+    ]);
+    assert!(
+        said.contains("can't be used") && said.contains("would be the same"),
+        "{said}"
+    );
     verdicts(&list, |line| line.get(4).unwrap().to_owned(), &filled);
     let out = path(scratch.path(), "corrected");
     let correct = [
@@ -479,11 +494,11 @@ fn an_effect_of_more_than_labels_is_said_to_be_one() {
     assert_eq!(done(&args)["other_differences"], Value::Array(Vec::new()));
     let manifest = Path::new(&out).join("manifest.json");
     let mut changed: Value = serde_json::from_slice(&fs::read(&manifest).unwrap()).unwrap();
-    changed["parameters"]["seeds"] = serde_json::json!([1, 2]);
+    changed["parameters"]["scoring"]["metric"] = serde_json::json!({ "kind": "accuracy" });
     fs::write(&manifest, changed.to_string()).unwrap();
     assert_eq!(
         done(&args)["other_differences"],
-        serde_json::json!(["the parameter `seeds`"])
+        serde_json::json!(["the parameter `/scoring/metric/kind`"])
     );
     let said = run(&args);
     let said = String::from_utf8(said.stdout).unwrap();
@@ -530,7 +545,7 @@ fn a_document_with_repeated_keys_is_told_what_else_is_wrong() {
         .iter()
         .map(|reason| reason["code"].as_str().unwrap())
         .collect();
-    assert_eq!(codes, ["duplicate_key", "bad_round_id", "bad_ladder"], "{said}");
+    assert_eq!(codes, ["unreadable_yaml", "bad_round_id", "bad_ladder"], "{said}");
     assert!(
         said["reasons"][0]["message"]
             .as_str()

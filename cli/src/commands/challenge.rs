@@ -14,7 +14,7 @@ use dataperf::challenge::{Challenge, Round, named_by_dataset};
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::{Reason, Reasons, Rejection, Timestamp, pointer};
 use serde_json::{Value, json};
-use serde_saphyr::options::DuplicateKeyPolicy;
+use serde_saphyr::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};
 
 use self::against_data::AgainstData;
 use super::dataset::{Opened, open};
@@ -150,18 +150,27 @@ fn check(args: &CheckArgs, format: Format) -> Result<Done> {
     accepted(&challenges, Vec::new(), format, "nothing is wrong with it")
 }
 
-/// The challenges of a document, or everything that is wrong with it. Keys that are there twice hide nothing else.
+/// What the document's YAML can't mean.
+fn unreadable(error: &serde_saphyr::Error) -> Reason {
+    // the library's advice to programmers is none to organizers
+    let said = error
+        .to_string()
+        .replace(", set DuplicateKeyPolicy in Options if acceptable", "");
+    Reason::new("unreadable_yaml", "", said)
+}
+
+/// The challenges of a document, or everything that is wrong with it. Keys that are there twice and numbers that are none hide nothing else.
 fn read(path: &Path) -> Result<Result<BTreeMap<String, Challenge>, Rejection>> {
     let text = fs::read_to_string(path).with_context(|| format!("can't read `{}`", path.display()))?;
     let (document, repeated) = match serde_saphyr::from_str::<Value>(&text) {
         Ok(document) => (document, None),
         Err(error) => {
-            let options = serde_saphyr::options! { duplicate_keys: DuplicateKeyPolicy::LastWins };
+            let options = serde_saphyr::options! {
+                duplicate_keys: DuplicateKeyPolicy::LastWins,
+                non_finite_float_policy: NonFiniteFloatPolicy::AsString,
+            };
             match serde_saphyr::from_str_with_options(&text, options) {
-                Ok(document) => (
-                    document,
-                    Some(Reason::new("duplicate_key", "", error.to_string())),
-                ),
+                Ok(document) => (document, Some(unreadable(&error))),
                 Err(_) => return Err(error).with_context(|| format!("`{}` is not YAML", path.display())),
             }
         }

@@ -18,11 +18,12 @@ use dataperf::frozen::Manifest;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::leaderboard::{Board, OPEN_ROUND};
 use dataperf::replicates::{HEAD_BYTES, Replicates};
-use dataperf::{Benchmark, Digest, Direction};
+use dataperf::{Benchmark, Digest, Direction, pointer};
 use dataperf_aws::S3Bucket;
 use dataperf_datasets::Import;
 use dataperf_numerics::agreement::share_interval;
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use self::candidates::{Candidate, Source, candidates_in, candidates_of};
 use super::effect_report;
@@ -221,6 +222,21 @@ async fn gathered(
     })
 }
 
+/// Where two documents differ, as JSON pointers: of objects with the same name their members.
+fn differing(one: &Value, other: &Value, at: &str, found: &mut Vec<String>) {
+    let (Value::Object(of_one), Value::Object(of_other)) = (one, other) else {
+        if one != other {
+            found.push(at.to_owned());
+        }
+        return;
+    };
+    let keys: BTreeSet<&String> = of_one.keys().chain(of_other.keys()).collect();
+    for key in keys {
+        let member = |of: &Map<String, Value>| of.get(key).cloned().unwrap_or_default();
+        differing(&member(of_one), &member(of_other), &pointer(at, key), found);
+    }
+}
+
 /// Scores candidates on both versions.
 struct OnBothVersions<'a> {
     before: (&'a Path, &'a Manifest),
@@ -353,17 +369,15 @@ impl OnBothVersions<'_> {
             .chain(&sets.1)
             .map(|set| set.labels.file())
             .collect();
-        let parameters = |of: &Manifest| of.parameters.as_object().cloned().unwrap_or_default();
-        let (old, new) = (parameters(before), parameters(after));
-        let keys: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
-        let of_parameters = keys.into_iter().filter(|key| old.get(*key) != new.get(*key));
+        let mut of_parameters = Vec::new();
+        differing(&before.parameters, &after.parameters, "", &mut of_parameters);
         let digest = |of: &Manifest, path: &str| of.files.get(path).map(|entry| entry.digest);
         let paths: BTreeSet<&String> = before.files.keys().chain(after.files.keys()).collect();
         let of_files = paths.into_iter().filter(|path| {
             let is_of_labels = *path == dataperf::frozen::CORRECTIONS || labels.contains(&path.as_str());
             !is_of_labels && digest(before, path) != digest(after, path)
         });
-        let parameters = of_parameters.map(|key| format!("the parameter `{key}`"));
+        let parameters = of_parameters.iter().map(|at| format!("the parameter `{at}`"));
         Ok(parameters
             .chain(of_files.map(|path| format!("the file `{path}`")))
             .collect())
