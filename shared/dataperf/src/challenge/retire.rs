@@ -201,7 +201,7 @@ impl Reader {
                 self.wrong("retire_with_ladder", &at, message);
             }
             let is_seen = |other: &Round| {
-                let is_later = retire.at.is_some_and(|when| when <= other.opens);
+                let is_later = other.id != round.id && retire.at.is_some_and(|when| when <= other.opens);
                 other.dataset == Some(retire.dataset) && !is_later
             };
             if let Some((_, other)) = rounds.iter().find(|(_, other)| is_seen(other)) {
