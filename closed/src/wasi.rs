@@ -254,6 +254,11 @@ impl Host {
         Ok(Some(idx))
     }
 
+    /// Nanoseconds since the program began, where so much of its fuel is left.
+    fn passed(&self, left: u64) -> u64 {
+        (self.max_fuel - left).saturating_add(self.slept)
+    }
+
     fn random(&mut self, bytes: &mut [u8]) {
         for byte in bytes {
             if self.random_block.is_empty() {
@@ -318,7 +323,7 @@ impl Bytes<'_> {
         let vectors = self.at(pointer, 8 * n)?.chunks_exact(8);
         let word = |bytes: &[u8]| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
         Ok(vectors
-            .map(|vector| (word(vector) as i32, word(&vector[4..]) as usize))
+            .map(|vector| (word(vector).cast_signed(), word(&vector[4..]) as usize))
             .collect())
     }
 }
@@ -422,7 +427,7 @@ fn link_process(linker: &mut Linker<(Host, Limiter)>) -> wasmtime::Result<()> {
         |mut p: Program<'_>, clock: i32, _precision: i64, out: i32| {
             let left = p.get_fuel()?;
             call(&mut p, |memory, host| {
-                let passed = (host.max_fuel - left).saturating_add(host.slept);
+                let passed = host.passed(left);
                 match clock {
                     0 => memory.put_u64(out, BEGIN.saturating_add(passed)).map(|()| 0),
                     1..=3 => memory.put_u64(out, passed).map(|()| 0),
@@ -458,8 +463,9 @@ fn link_process(linker: &mut Linker<(Host, Limiter)>) -> wasmtime::Result<()> {
         MODULE,
         "poll_oneoff",
         |mut p: Program<'_>, subscriptions: i32, events: i32, n: i32, n_events: i32| {
+            let left = p.get_fuel()?;
             call(&mut p, |memory, host| {
-                poll(memory, host, subscriptions, events, n, n_events)
+                poll(memory, host, left, subscriptions, events, n, n_events)
             })
         },
     )?;
@@ -470,6 +476,7 @@ fn link_process(linker: &mut Linker<(Host, Limiter)>) -> wasmtime::Result<()> {
 fn poll(
     memory: &mut Bytes<'_>,
     host: &mut Host,
+    left: u64,
     subscriptions: i32,
     events: i32,
     n: i32,
@@ -478,11 +485,11 @@ fn poll(
     const SUBSCRIPTION: i32 = 48;
     const EVENT: i32 = 32;
     const CLOCK: u8 = 0;
-    let n = usize::try_from(n)
-        .ok()
-        .filter(|n| (1..=MAX_BUFFERS).contains(n))
-        .ok_or(INVAL)?;
-    for idx in 0..n as i32 {
+    let n_waited_for = usize::try_from(n).map_err(|_| INVAL)?;
+    if !(1..=MAX_BUFFERS).contains(&n_waited_for) {
+        return Err(INVAL);
+    }
+    for idx in 0..n {
         let subscription = subscriptions.wrapping_add(idx * SUBSCRIPTION);
         let user_data = memory.u64(subscription)?;
         let kind = memory.at(subscription.wrapping_add(8), 1)?[0];
@@ -490,16 +497,21 @@ fn poll(
         event[..8].copy_from_slice(&user_data.to_le_bytes());
         event[10] = kind;
         if kind == CLOCK {
+            let clock = memory.u32(subscription.wrapping_add(16))?;
             let is_moment = memory.at(subscription.wrapping_add(40), 1)?[0] & 1 == 1;
             let time = memory.u64(subscription.wrapping_add(24))?;
-            if !is_moment {
-                host.slept = host.slept.saturating_add(time);
-            }
+            let now = if clock == 0 {
+                BEGIN.saturating_add(host.passed(left))
+            } else {
+                host.passed(left)
+            };
+            let sleeps = if is_moment { time.saturating_sub(now) } else { time };
+            host.slept = host.slept.saturating_add(sleeps);
         }
         memory.put(events.wrapping_add(idx * EVENT), &event)?;
     }
-    memory.put_u32(n_events, n)?;
-    Ok(80 * n as u64)
+    memory.put_u32(n_events, n_waited_for)?;
+    Ok(80 * n_waited_for as u64)
 }
 
 fn link_descriptors(linker: &mut Linker<(Host, Limiter)>) -> wasmtime::Result<()> {
@@ -650,12 +662,12 @@ fn link_reading(linker: &mut Linker<(Host, Limiter)>) -> wasmtime::Result<()> {
         |mut p: Program<'_>, fd: i32, by: i64, from: i32, out: i32| {
             call(&mut p, |memory, host| {
                 let (idx, _) = host.file(fd)?;
-                let n_bytes = host.files[idx].bytes.len() as i64;
+                let n_bytes = host.files[idx].bytes.len();
                 let (_, position) = host.file(fd)?;
                 let from = match from {
                     0 => 0,
-                    1 => *position as i64,
-                    2 => n_bytes,
+                    1 => (*position).cast_signed(),
+                    2 => i64::try_from(n_bytes).map_err(|_| INVAL)?,
                     _ => return Err(INVAL),
                 };
                 let to = from.checked_add(by).and_then(|to| u64::try_from(to).ok());

@@ -68,6 +68,27 @@ fn deep_nesting_ends() {
     );
 }
 
+/// Half a megabyte of loops in each other with many locals, each of which may come from anywhere: gigabytes for a compiler.
+#[test]
+fn what_takes_too_much_memory_to_compile_is_ended() {
+    let (n_locals, n_loops) = (49_000, 20_000);
+    let mut code = [0x03, 0x40].repeat(n_loops);
+    for local in 0..n_locals {
+        code.push(0x20);
+        leb(local, &mut code);
+        code.push(0x21);
+        leb((local + 1) % n_locals, &mut code);
+    }
+    for local in 0..n_loops {
+        code.push(0x20);
+        leb(local as u64, &mut code);
+        code.extend([0x0d, 0x00, 0x0b]);
+    }
+    let run = run_module(&module(&[(n_locals, code)]), limits());
+    assert_eq!(failed(&run).0, Code::CompileLimit);
+    assert_eq!(run.fuel, None);
+}
+
 #[test]
 fn a_module_that_takes_too_long_to_compile_is_ended() {
     let limits = Limits {

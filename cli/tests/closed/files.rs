@@ -151,3 +151,28 @@ fn functions_that_are_called_before_there_is_a_memory_say_so() {
         (func (export "_start")))"#;
     assert_eq!(failed(&run(text)).0, Code::NoOutput);
 }
+
+#[test]
+fn sleeping_ends_at_once_and_its_time_has_passed() {
+    let imports = r#"(import "wasi_snapshot_preview1" "clock_time_get" (func $time (param i32 i64 i32) (result i32)))
+        (import "wasi_snapshot_preview1" "poll_oneoff" (func $poll (param i32 i32 i32 i32) (result i32)))"#;
+    // an hour by the clock that counts from the beginning, then until a day after 2020 began by the other
+    let call =
+        "(i32.store (i32.const 116) (i32.const 1)) (i64.store (i32.const 124) (i64.const 3600000000000))
+        (drop (call $poll (i32.const 100) (i32.const 300) (i32.const 1) (i32.const 400)))
+        (drop (call $time (i32.const 1) (i64.const 1) (i32.const 2000)))
+        (i32.store (i32.const 116) (i32.const 0)) (i64.store (i32.const 124) (i64.const 1577923200000000000))
+        (i32.store8 (i32.const 140) (i32.const 1))
+        (drop (call $poll (i32.const 100) (i32.const 300) (i32.const 1) (i32.const 400)))
+        (drop (call $time (i32.const 0) (i64.const 1) (i32.const 2008)))";
+    let times = bytes_after(imports, call, 2000, 16);
+    let time = |at: usize| u64::from_le_bytes(times[at..at + 8].try_into().unwrap());
+    let a_moment = 100_000;
+    assert!(
+        (3_600_000_000_000..3_600_000_000_000 + a_moment).contains(&time(0)),
+        "{}",
+        time(0)
+    );
+    let day = 1_577_923_200_000_000_000;
+    assert!((day..day + a_moment).contains(&time(8)), "{}", time(8));
+}

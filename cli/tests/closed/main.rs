@@ -1,6 +1,6 @@
 //! Submitted programs, run by the real command in its own child processes: hostile ones, and the examples.
 #![cfg(all(feature = "closed", target_os = "linux", target_arch = "x86_64"))]
-#![allow(clippy::unwrap_used)] // helpers of tests are tests
+#![allow(clippy::unwrap_used, clippy::expect_used)] // helpers of tests are tests
 
 mod attacks;
 mod command;
