@@ -4,14 +4,11 @@ use std::io::{self, Read, Write};
 use std::process::ExitCode;
 
 use crate::engine::{self, Ended};
-use crate::protocol::{self, Answer, COMPILED, Request};
+use crate::protocol::{self, Answer, COMPILED, NOT_COMPILED, Request, STARTED};
 use crate::sandbox::{self, Phase};
 use crate::wasi::Host;
 use crate::{Code, Failure};
 use dataperf::closed::DataFile;
-
-/// Written instead of [`COMPILED`] where there was nothing to run.
-const NOT_COMPILED: u8 = b'n';
 
 /// Does the work and answers on standard output.
 pub(crate) fn main() -> ExitCode {
@@ -44,6 +41,8 @@ fn answer(stdin: &mut impl Read, stdout: &mut impl Write) -> io::Result<()> {
     if let Err(why) = sandbox::filter(Phase::Compile) {
         return refuse(stdout, &why);
     }
+    stdout.write_all(&[STARTED])?;
+    stdout.flush()?;
     let compiled = match engine::compile(&engine, &module) {
         Ok(compiled) => compiled,
         Err(failure) => {

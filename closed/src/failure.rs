@@ -124,10 +124,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_code_is_written_as_it_is_named() {
+    fn a_code_is_written_as_it_is_named_and_documented() {
         for code in Code::ALL {
             let written = serde_json::to_value(code).ok();
             assert_eq!(written, Some(code.as_str().into()));
+            let documented =
+                include_str!("../../docs/closed-division.md").contains(&format!("`{}`", code.as_str()));
+            assert!(documented, "docs/closed-division.md has no `{}`", code.as_str());
         }
     }
 }

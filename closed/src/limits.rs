@@ -23,7 +23,7 @@ pub struct Limits {
 
 impl Limits {
     /// The limits of every board, for artifacts of at most `max_output_bytes`.
-    pub fn for_artifacts_of(max_output_bytes: u64) -> Self {
+    pub const fn for_artifacts_of(max_output_bytes: u64) -> Self {
         Self {
             max_module_bytes: 8 << 20,
             max_fuel: 20_000_000_000,

@@ -7,8 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Failure, Limits};
 
+/// Written by the child before it looks at the module: what goes wrong from here on is the module's doing.
+pub(crate) const STARTED: u8 = b's';
 /// Written by the child as soon as the module is compiled.
 pub(crate) const COMPILED: u8 = b'c';
+/// Written by the child instead, where there is nothing to run.
+pub(crate) const NOT_COMPILED: u8 = b'n';
 
 /// What comes first to the child; the module and the files follow, one after another.
 #[derive(Debug, Serialize, Deserialize)]

@@ -7,11 +7,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-use crate::protocol::{self, Answer, COMPILED, Request};
+use crate::protocol::{self, Answer, COMPILED, NOT_COMPILED, Request, STARTED};
 use crate::{CHILD, Code, Failure, Job, Limits, Run};
 use dataperf::Digest;
 use dataperf::closed::DataFile;
 
+/// Until the child has read what it is given: more than it takes anywhere, unless the platform is at fault.
+const START_SECONDS: u64 = 120;
 /// An answer without output and log.
 const MAX_MESSAGE_BYTES: u64 = 64 << 10;
 
@@ -27,7 +29,7 @@ pub enum RunError {
     /// The process could not be started.
     #[error("can't start the process of a submitted program: {0}")]
     Start(#[from] io::Error),
-    /// The process ended without an answer, after the program was compiled.
+    /// The process ended without an answer, before it looked at the program or after it had compiled it.
     #[error(
         "the process of a submitted program ended without an answer ({status}): this is a fault of the platform"
     )]
@@ -45,6 +47,7 @@ pub struct Runner {
 
 /// What is read from the child, as it comes.
 enum Progress {
+    Started,
     Compiled,
     Answered(io::Result<(Answer, Vec<u8>, Vec<u8>)>),
 }
@@ -84,6 +87,10 @@ impl Runner {
     /// # Errors
     /// [`RunError`], which is never the program's fault.
     pub fn run(&self, job: Job<'_>, limits: Limits) -> Result<Run, RunError> {
+        if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+            let why = "they are run on Linux on x86_64 only".to_owned();
+            return Err(RunError::Refused { why });
+        }
         let n_bytes = job.module.len() as u64;
         let module = Digest::of(job.module);
         let failed = |failure| Run {
@@ -106,7 +113,7 @@ impl Runner {
             scope.spawn(move || send(&mut stdin, job, limits));
             let (sender, progress) = channel();
             scope.spawn(move || {
-                let answered = receive(stdout, limits, || sender.send(Progress::Compiled).is_ok());
+                let answered = receive(stdout, limits, |progress| drop(sender.send(progress)));
                 let _ = sender.send(Progress::Answered(answered));
             });
             let ended = wait(&progress, &mut process, limits);
@@ -162,13 +169,21 @@ fn send(to: &mut impl Write, job: Job<'_>, limits: Limits) -> io::Result<()> {
 fn receive(
     from: impl Read,
     limits: Limits,
-    compiled: impl FnOnce() -> bool,
+    tell: impl Fn(Progress),
 ) -> io::Result<(Answer, Vec<u8>, Vec<u8>)> {
     let mut from = from.take(MAX_MESSAGE_BYTES + limits.max_output_bytes + limits.max_log_bytes);
-    let mut first = [0];
-    from.read_exact(&mut first)?;
-    if first[0] == COMPILED {
-        compiled();
+    loop {
+        let mut said = [0];
+        from.read_exact(&mut said)?;
+        match said[0] {
+            STARTED => tell(Progress::Started),
+            COMPILED => {
+                tell(Progress::Compiled);
+                break;
+            }
+            NOT_COMPILED => break,
+            _ => return Err(io::ErrorKind::InvalidData.into()),
+        }
     }
     let answer = protocol::read(&mut from)?;
     let (n_output, n_log) = match &answer {
@@ -186,21 +201,38 @@ fn receive(
 
 type Ended = Result<(Answer, Vec<u8>, Vec<u8>), Failure>;
 
-/// Waits for the answer, and no longer than the limits say.
+/// What the process is at.
+#[derive(Clone, Copy)]
+enum Phase {
+    Starting,
+    Compiling,
+    Running,
+}
+
+/// Waits for the answer, and in each phase no longer than the limits say.
 fn wait(progress: &Receiver<Progress>, process: &mut Process, limits: Limits) -> Result<Ended, RunError> {
-    let until = |seconds| progress.recv_timeout(Duration::from_secs(seconds));
-    let first = match until(limits.compile_seconds) {
-        Ok(Progress::Compiled) => until(limits.run_seconds),
-        Ok(Progress::Answered(Err(_))) | Err(_) => return Ok(Err(not_compiled(limits))),
-        answered => answered,
-    };
-    match first {
-        Ok(Progress::Answered(Ok(answer))) => Ok(Ok(answer)),
-        Err(RecvTimeoutError::Timeout) => Ok(Err(deadline(limits))),
-        _ => {
-            let status = process.end()?;
-            Err(RunError::Lost { status })
-        }
+    let mut phase = Phase::Starting;
+    loop {
+        let seconds = match phase {
+            Phase::Starting => START_SECONDS,
+            Phase::Compiling => limits.compile_seconds,
+            Phase::Running => limits.run_seconds,
+        };
+        let next = progress.recv_timeout(Duration::from_secs(seconds));
+        phase = match (next, phase) {
+            (Ok(Progress::Answered(Ok(answer))), _) => return Ok(Ok(answer)),
+            (Ok(Progress::Started), _) => Phase::Compiling,
+            (Ok(Progress::Compiled), _) => Phase::Running,
+            // a compiler that runs out of memory ends without an answer
+            (Err(_) | Ok(Progress::Answered(Err(_))), Phase::Compiling) => {
+                return Ok(Err(not_compiled(limits)));
+            }
+            (Err(RecvTimeoutError::Timeout), Phase::Running) => return Ok(Err(deadline(limits))),
+            (Err(_) | Ok(Progress::Answered(Err(_))), Phase::Starting | Phase::Running) => {
+                let status = process.end()?;
+                return Err(RunError::Lost { status });
+            }
+        };
     }
 }
 

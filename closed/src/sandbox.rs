@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use seccompiler::SeccompCmpArgLen::{Dword, Qword};
 use seccompiler::SeccompCmpOp::{Eq, Le, MaskedEq};
 use seccompiler::{BpfProgram, SeccompAction, SeccompCondition, SeccompFilter, SeccompRule, TargetArch};
@@ -51,6 +51,10 @@ pub(crate) fn limit(limits: Limits, n_bytes: u64) -> Result<(), String> {
         ("processes", Resource::Nproc, 0),
         ("core files", Resource::Core, 0),
     ] {
+        // whoever started this program may have set a lower one
+        let limit = getrlimit(resource)
+            .maximum
+            .map_or(limit, |lower| lower.min(limit));
         let limit = Rlimit {
             current: Some(limit),
             maximum: Some(limit),

@@ -69,13 +69,14 @@ static Matrix read_matrix(const char *path) {
 /* The labels of /data/pool.csv, one a row: lines `id,label`, where the id is the number of the row. */
 static char **read_labels(size_t n_rows) {
     size_t n_bytes;
-    char *line = strchr(read_file("/data/pool.csv", &n_bytes), '\n') + 1;
+    char *at = read_file("/data/pool.csv", &n_bytes);
     char **labels = malloc(n_rows * sizeof *labels);
+    while (*at++ != '\n') continue; /* the header */
     for (size_t row = 0; row < n_rows; row++) {
-        char *end = line + strcspn(line, "\r\n");
-        labels[row] = strchr(line, ',') + 1;
-        line = end + 1;
-        *end = 0;
+        while (*at++ != ',') continue;
+        labels[row] = at;
+        while (*at != '\n') at++;
+        *at++ = 0;
     }
     return labels;
 }

@@ -23,6 +23,9 @@ use crate::output::{Format, check_new_files, print_json, print_verdict};
 use crate::progress::waiting;
 use crate::registry::{Action, with_benchmark};
 
+/// What does not depend on the benchmark.
+const DEFAULTS: Limits = Limits::for_artifacts_of(0);
+
 /// Which board a program is for.
 #[derive(Debug, Args)]
 struct BoardArgs {
@@ -64,6 +67,12 @@ pub(crate) struct RunArgs {
     /// Show what the program writes to standard error, and where it was stopped
     #[arg(long)]
     log: bool,
+    /// The fuel that the program has, where the organizer has announced another limit
+    #[arg(long, value_name = "UNITS", default_value_t = DEFAULTS.max_fuel, value_parser = clap::value_parser!(u64).range(1..=1 << 50))]
+    max_fuel: u64,
+    /// The program's memory in MiB, where the organizer has announced another limit
+    #[arg(long, value_name = "MIB", default_value_t = DEFAULTS.max_memory_bytes >> 20, value_parser = clap::value_parser!(u64).range(1..=4096))]
+    max_memory: u64,
     /// Write the artifact, with the data set's own ids
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -189,7 +198,11 @@ impl Action for Judge<'_> {
             task,
             seed,
         } = opened::<B>(&args.board).await?;
-        let limits = Limits::for_artifacts_of(B::MAX_ARTIFACT_BYTES);
+        let limits = Limits {
+            max_fuel: args.max_fuel,
+            max_memory_bytes: args.max_memory << 20,
+            ..Limits::for_artifacts_of(B::MAX_ARTIFACT_BYTES)
+        };
         let about = || format!("can't use the program `{}`", args.program.display());
         let module = match read(&args.program, limits.max_module_bytes).with_context(about)? {
             Artifact::Bytes(module) => module,

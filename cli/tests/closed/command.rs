@@ -197,6 +197,28 @@ fn a_program_that_fails_is_rejected_with_its_code() {
 }
 
 #[test]
+fn an_organizers_limits_are_held() {
+    let module = example("selection-c.wasm");
+    let code = |more: &[&str]| {
+        let ran = closed(&module, "selection", "digits-20", more);
+        json(&ran)["reasons"][0].clone()
+    };
+    let fuel = code(&["--max-fuel", "1000000"]);
+    assert_eq!(
+        (&fuel["code"], &fuel["limit"]),
+        (&"out_of_fuel".into(), &1_000_000.into())
+    );
+    // its stack alone is larger
+    let memory = code(&["--max-memory", "1"]);
+    assert_eq!(
+        (&memory["code"], &memory["limit"]),
+        (&"out_of_memory".into(), &(1 << 20).into())
+    );
+    let wrong = closed(&module, "selection", "digits-20", &["--max-memory", "8192"]);
+    assert_eq!(wrong.status.code(), Some(1), "{wrong:?}");
+}
+
+#[test]
 fn ids_are_those_that_the_program_is_given_and_no_others() {
     let scratch = tempfile::tempdir().unwrap();
     let dataset = frozen("selection");

@@ -2,7 +2,7 @@
 
 use dataperf_closed::{Code, Limits};
 
-use crate::{failed, limits, program, run_module};
+use crate::{failed, limits, run_module};
 
 fn leb(mut number: u64, to: &mut Vec<u8>) {
     loop {
@@ -69,8 +69,7 @@ fn deep_nesting_ends() {
 }
 
 /// Half a megabyte of loops in each other with many locals, each of which may come from anywhere: gigabytes for a compiler.
-#[test]
-fn what_takes_too_much_memory_to_compile_is_ended() {
+fn hard_to_compile() -> Vec<u8> {
     let (n_locals, n_loops) = (49_000, 20_000);
     let mut code = [0x03, 0x40].repeat(n_loops);
     for local in 0..n_locals {
@@ -84,17 +83,24 @@ fn what_takes_too_much_memory_to_compile_is_ended() {
         leb(local as u64, &mut code);
         code.extend([0x0d, 0x00, 0x0b]);
     }
-    let run = run_module(&module(&[(n_locals, code)]), limits());
+    module(&[(n_locals, code)])
+}
+
+#[test]
+fn what_takes_too_much_memory_to_compile_is_ended() {
+    let run = run_module(&hard_to_compile(), limits());
     assert_eq!(failed(&run).0, Code::CompileLimit);
     assert_eq!(run.fuel, None);
 }
 
 #[test]
-fn a_module_that_takes_too_long_to_compile_is_ended() {
+fn what_takes_too_long_to_compile_is_ended() {
     let limits = Limits {
         compile_seconds: 0,
         ..limits()
     };
-    let run = run_module(&wat::parse_str(program("", "")).unwrap(), limits);
-    assert_eq!(failed(&run).0, Code::CompileLimit);
+    assert_eq!(
+        failed(&run_module(&hard_to_compile(), limits)).0,
+        Code::CompileLimit
+    );
 }

@@ -9,14 +9,24 @@ use dataperf_closed::{Job, Limits, RunError, Runner};
 
 use crate::{limits, program, runner};
 
-/// The processes whose parent is this one and which run a submitted program.
-fn children() -> Vec<PathBuf> {
-    let this = format!("PPid:\t{}\n", std::process::id());
-    let processes = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
+/// A process of this test alone is known by its limit of processor time: others run programs at the same time.
+const RUN_SECONDS: u64 = 321;
+
+/// The process that runs a program for so many seconds, once the second filter holds it.
+fn running() -> Option<PathBuf> {
     let read = |path: &PathBuf, name: &str| fs::read_to_string(path.join(name)).unwrap_or_default();
-    processes
-        .filter(|path| read(path, "status").contains(&this) && read(path, "cmdline").contains("submitted"))
-        .collect()
+    let processor_time = (limits().compile_seconds + RUN_SECONDS + 30).to_string();
+    let is_it = |path: &PathBuf| {
+        let allowed = read(path, "limits");
+        let mut lines = allowed.lines().filter(|line| line.starts_with("Max cpu time"));
+        let status = read(path, "status");
+        read(path, "cmdline").contains("submitted")
+            && lines.any(|line| line.split_whitespace().nth(3) == Some(&processor_time))
+            && status.contains("Seccomp_filters:\t2\n")
+            && status.contains("State:\tR")
+    };
+    let mut processes = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
+    processes.find(is_it)
 }
 
 #[test]
@@ -24,6 +34,7 @@ fn it_has_no_environment_no_files_and_no_rights() {
     let module = wat::parse_str(program("", "(loop $again (br $again))")).unwrap();
     let endless = Limits {
         max_fuel: u64::MAX / 4,
+        run_seconds: RUN_SECONDS,
         ..limits()
     };
     let lost = thread::spawn(move || {
@@ -34,15 +45,11 @@ fn it_has_no_environment_no_files_and_no_rights() {
         };
         runner().run(job, endless)
     });
-    // it runs as soon as the second filter holds it
     let child = loop {
-        let is_running = |path: &PathBuf| {
-            let status = fs::read_to_string(path.join("status")).unwrap_or_default();
-            status.contains("Seccomp_filters:\t2\n") && status.contains("State:\tR")
-        };
-        if let Some(found) = children().into_iter().find(is_running) {
+        if let Some(found) = running() {
             break found;
         }
+        assert!(!lost.is_finished(), "it ended by itself: {:?}", lost.join());
         thread::sleep(Duration::from_millis(20));
     };
     let status = fs::read_to_string(child.join("status")).unwrap();
@@ -86,15 +93,16 @@ fn it_has_no_environment_no_files_and_no_rights() {
 }
 
 #[test]
-fn an_executable_that_is_not_this_one_gives_no_artifact() {
+fn an_executable_that_can_not_run_programs_is_the_platforms_fault() {
     let module = wat::parse_str(program("", "")).unwrap();
     let job = Job {
         module: &module,
         files: &[],
         seed: [0; 32],
     };
-    assert!(matches!(
-        Runner::of("/nowhere".into()).run(job, limits()),
-        Err(RunError::Start(_))
-    ));
+    let run = |executable: &str| Runner::of(executable.into()).run(job, limits());
+    assert!(matches!(run("/nowhere"), Err(RunError::Start(_))));
+    // this one says something else, or nothing
+    assert!(matches!(run("/bin/echo"), Err(RunError::Lost { .. })));
+    assert!(matches!(run("/bin/true"), Err(RunError::Lost { .. })));
 }
