@@ -204,14 +204,7 @@ impl Action for Judge<'_> {
             ..Limits::for_artifacts_of(B::MAX_ARTIFACT_BYTES)
         };
         let about = || format!("can't use the program `{}`", args.program.display());
-        let module = match read(&args.program, limits.max_module_bytes).with_context(about)? {
-            Artifact::Bytes(module) => module,
-            Artifact::TooLarge { n_bytes } => bail!(
-                "the program `{}` has {n_bytes} bytes, the limit is {}: build it optimised and stripped, without data in it",
-                args.program.display(),
-                limits.max_module_bytes
-            ),
-        };
+        let module = fs::read(&args.program).with_context(about)?;
         let job = Job {
             module: &module,
             files: &task.files,
