@@ -1,6 +1,7 @@
 //! Metrics under many draws at once.
 
-use super::batch::{Batch, LANES, NO_CELL};
+use super::batch::{Batch, LANES};
+use super::divisions::Divisions;
 use crate::metrics::{
     ClassCounts, ItemWeights, balanced_accuracy, class_counts, f1_of_counts, macro_f1_of_classes, mean,
     mean_f1, weighted_accuracy, worst_group_accuracy,
@@ -52,7 +53,7 @@ pub struct Answers<'a> {
     metric: ItemMetric<'a>,
     n_models: usize,
     cells: Cells,
-    divisions: Vec<Vec<u16>>,
+    divisions: Divisions,
 }
 
 /// How the items are divided into cells, for each model.
@@ -100,7 +101,7 @@ impl<'a> Answers<'a> {
             _ if n_classes <= MAX_CONFUSED => Cells::Pairs(n_classes),
             _ => Cells::Classes(n_classes),
         };
-        let divisions = match cells {
+        let divisions: Vec<Vec<u16>> = match cells {
             Cells::Parts(n_parts) => {
                 let part = |item: usize| match metric {
                     ItemMetric::WorstGroupAccuracy(groups) => groups[item],
@@ -117,9 +118,9 @@ impl<'a> Answers<'a> {
                 let of_model = |model: &&[u8]| truth.iter().zip(*model).map(pair).collect();
                 models.iter().map(of_model).collect()
             }
-            Cells::Classes(_) => {
+            Cells::Classes(n_classes) => {
                 let all = |classes: &[u8]| classes.iter().map(|&class| class.into()).collect();
-                let right = |(&t, &p): (&u8, &u8)| if t == p { t.into() } else { NO_CELL };
+                let right = |(&t, &p): (&u8, &u8)| if t == p { t.into() } else { n_classes as u16 };
                 let of_model = |model: &&[u8]| [all(model), truth.iter().zip(*model).map(right).collect()];
                 let of_models = models.iter().flat_map(of_model);
                 std::iter::once(all(truth)).chain(of_models).collect()
@@ -129,7 +130,7 @@ impl<'a> Answers<'a> {
             metric,
             n_models: models.len(),
             cells,
-            divisions,
+            divisions: Divisions::new(cells.n_cells(), &divisions),
         }
     }
 
@@ -139,7 +140,7 @@ impl<'a> Answers<'a> {
     /// # Panics
     /// If the batch is of another number of items.
     pub fn values(&self, batch: &Batch) -> Vec<[f64; LANES]> {
-        let sums = batch.sums(&self.divisions, self.cells.n_cells());
+        let sums = self.divisions.sums(batch);
         if let Cells::Parts(n_parts) = self.cells {
             return sums.iter().map(|sums| smallest_share(sums, n_parts)).collect();
         }
@@ -284,6 +285,6 @@ mod tests {
         let batch = Resampler::of_items(&truth, None, [1; 32]).batch(0);
         let answers = Answers::new(ItemMetric::Accuracy, &truth, [&truth[..]]);
         assert_eq!(answers.values(&batch), [[1.0; LANES]]);
-        assert_eq!(batch.sums(&[vec![0; n]], 1), [[[n as u32; LANES]]]);
+        assert_eq!(batch.sums(&vec![0; n], 1), [[n as u32; LANES]]);
     }
 }
