@@ -69,7 +69,7 @@ fn macro_f1_of_100_classes(bencher: Bencher<'_, '_>) {
 }
 
 /// Rank intervals of a board whose rows are nearly equal, the hardest case.
-#[divan::bench(args = [20, 200, 1_000, 10_000], sample_count = 3, sample_size = 1)]
+#[divan::bench(args = [20, 200, 1_000, 4_000, 10_000], sample_count = 3, sample_size = 1)]
 fn board(bencher: Bencher<'_, '_>, n_rows: usize) {
     let mut random = Mt19937::new(1);
     let mut uniform = || random.next_u32() as f32 / u32::MAX as f32 - 0.5;
