@@ -1,5 +1,7 @@
 //! Several divisions of an eval set's items into cells.
 
+use pulp::{Arch, Simd, WithSimd};
+
 use super::batch::{Batch, LANES};
 
 /// Groups of items whose sums are in the processor's cache together.
@@ -50,23 +52,43 @@ impl Divisions {
     /// If the batch is of another number of items.
     pub(super) fn sums(&self, batch: &Batch) -> Vec<Vec<[u32; LANES]>> {
         let of_part = |part: &Part| {
-            let of_groups = batch.sums(&part.groups, part.cells.len());
-            let n_divisions = part.cells.first().map_or(0, Vec::len);
-            let mut sums = vec![vec![[0; LANES]; self.n_cells + 1]; n_divisions];
-            for (cells, of_group) in part.cells.iter().zip(&of_groups) {
-                for (&cell, sums) in cells.iter().zip(&mut sums) {
-                    let sums = &mut sums[usize::from(cell)];
-                    for lane in 0..LANES {
-                        sums[lane] += of_group[lane];
-                    }
-                }
-            }
-            for sums in &mut sums {
-                sums.truncate(self.n_cells);
-            }
-            sums
+            Arch::new().dispatch(OfPart {
+                of_groups: &batch.sums(&part.groups, part.cells.len()),
+                part,
+                n_cells: self.n_cells,
+            })
         };
         self.parts.iter().flat_map(of_part).collect()
+    }
+}
+
+/// The sums of the cells by those of the groups.
+struct OfPart<'a> {
+    of_groups: &'a [[u32; LANES]],
+    part: &'a Part,
+    n_cells: usize,
+}
+
+impl WithSimd for OfPart<'_> {
+    type Output = Vec<Vec<[u32; LANES]>>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Self::Output {
+        let n_divisions = self.part.cells.first().map_or(0, Vec::len);
+        let mut sums = vec![vec![[0; LANES]; self.n_cells + 1]; n_divisions];
+        for (cells, of_group) in self.part.cells.iter().zip(self.of_groups) {
+            for (&cell, sums) in cells.iter().zip(&mut sums) {
+                let mut sum = sums[usize::from(cell)];
+                for lane in 0..LANES {
+                    sum[lane] += of_group[lane];
+                }
+                sums[usize::from(cell)] = sum;
+            }
+        }
+        for sums in &mut sums {
+            sums.truncate(self.n_cells);
+        }
+        sums
     }
 }
 

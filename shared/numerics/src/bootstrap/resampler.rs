@@ -134,10 +134,7 @@ impl Resampler {
 
     /// The weights of one batch of draws, and how often a draw of clusters was drawn again.
     pub(super) fn drawn(&self, batch: usize) -> (Batch, usize) {
-        let mut random = Xoshiro256PlusPlus::from_seed(self.seed);
-        for _ in 0..batch {
-            random.jump();
-        }
+        let mut random = self.generator(batch);
         match &self.unit {
             Unit::Items { strata } => (self.of_strata(strata, &mut random), 0),
             Unit::Clusters {
@@ -146,6 +143,16 @@ impl Resampler {
                 largest,
             } => self.whole_clusters(clusters, truth, *largest, &mut random),
         }
+    }
+
+    /// The generator of a batch: its seed is drawn by that of the eval set.
+    fn generator(&self, batch: usize) -> Xoshiro256PlusPlus {
+        let mut seeds = Xoshiro256PlusPlus::from_seed(self.seed);
+        let mut seed = [0; 32];
+        for _ in 0..=batch {
+            seeds.fill_bytes(&mut seed);
+        }
+        Xoshiro256PlusPlus::from_seed(seed)
     }
 
     /// The clusters that the draws take, and how often one was drawn again; `None` where single items are drawn.
