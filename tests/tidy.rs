@@ -197,6 +197,7 @@ fn the_pure_crates_know_no_cloud_and_no_runtime() {
     for package in [
         "dataperf",
         "dataperf-benchmarks",
+        "dataperf-closed",
         "dataperf-numerics",
         "dataperf-nibbler",
     ] {
@@ -259,7 +260,7 @@ fn what_is_shared_knows_no_benchmark() {
         ours("dataperf-benchmarks"),
         ["dataperf", "dataperf-benchmarks", "dataperf-numerics"]
     );
-    for shared in ["dataperf-datasets", "dataperf-baselines"] {
+    for shared in ["dataperf-closed", "dataperf-datasets", "dataperf-baselines"] {
         let known = ["dataperf", "dataperf-numerics", shared];
         assert!(
             ours(shared).iter().all(|name| known.contains(&name.as_str())),
@@ -281,7 +282,7 @@ fn the_command_line_is_built_without_a_cloud_and_without_faults() {
         "none",
     ];
     let offline = cargo(&[&arguments[..], &["--no-default-features"]].concat());
-    for foreign in ["dataperf-local", "rusqlite", "s3s", "axum"] {
+    for foreign in ["dataperf-local", "rusqlite", "s3s", "axum", "wasmtime"] {
         let is_it = |line: &str| line.starts_with(&format!("{foreign} "));
         assert!(
             !offline.lines().any(is_it),
@@ -293,7 +294,8 @@ fn the_command_line_is_built_without_a_cloud_and_without_faults() {
     assert!(local.is_some_and(|line| !line.contains("faults")), "{local:?}");
 }
 
-/// A function evaluates artifacts: no importer, no reader of Parquet and no learner of a baseline is compiled into it.
+/// A function evaluates artifacts: no importer, no reader of Parquet, no learner of a baseline and no engine for programs is compiled
+/// into it.
 #[test]
 fn functions_import_nothing_and_have_no_baselines() {
     for function in functions() {
@@ -306,6 +308,7 @@ fn functions_import_nothing_and_have_no_baselines() {
             "dataperf-audit",
             "dataperf-datasets",
             "dataperf-baselines",
+            "wasmtime",
         ] {
             assert!(
                 !needed.contains(foreign),
@@ -464,7 +467,7 @@ fn the_guide_shows_a_benchmark_as_it_is() {
     // as many as the guide says
     assert_eq!(
         shown.matches("    fn ").count() + shown.matches("    async fn ").count(),
-        6
+        7 // the six, and `closed_task`
     );
 }
 

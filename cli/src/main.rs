@@ -61,6 +61,10 @@ enum Command {
     /// Check, publish, show and remove challenges: rounds, limits and rankings
     #[command(subcommand)]
     Challenge(commands::challenge::ChallengeCommand),
+    /// Run programs instead of judging artifacts, as the closed division does: a try on public data with everything shown
+    #[cfg(feature = "closed")]
+    #[command(subcommand)]
+    Closed(commands::closed::ClosedCommand),
     /// Upload an artifact and wait for its verdict
     Submit(commands::submit::SubmitArgs),
     /// Let somebody submit
@@ -119,8 +123,17 @@ fn end_quietly_when_unheard() {
     }));
 }
 
+fn main() -> ExitCode {
+    // the process of a submitted program is this program, before it has done anything else
+    #[cfg(feature = "closed")]
+    if let Some(ended) = dataperf_closed::child() {
+        return ended;
+    }
+    command()
+}
+
 #[tokio::main]
-async fn main() -> ExitCode {
+async fn command() -> ExitCode {
     end_quietly_when_unheard();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
@@ -172,6 +185,8 @@ async fn run(cli: Cli) -> anyhow::Result<Done> {
         Command::Redrive(args) => commands::redrive::run(args, format).await,
         Command::Token(command) => commands::token::run(command, format).await,
         Command::Keys(command) => commands::keys::run(command, format).await,
+        #[cfg(feature = "closed")]
+        Command::Closed(command) => Box::pin(commands::closed::run(command, format)).await,
         Command::Challenge(command) => commands::challenge::run(command, format).await,
         Command::Withdraw(args) => commands::withdraw::run(args, format).await,
         Command::Rescore(args) => commands::rescore::run(args, format).await,

@@ -5,6 +5,7 @@
 //! of Parquet and no learner is linked into it. The models are in `dataperf-numerics`, which knows no benchmark; what
 //! importers share is in `dataperf-datasets`, and what baselines share in `dataperf-baselines`.
 
+mod closed;
 pub mod data_acquisition;
 pub mod own_data;
 pub mod speech_selection;

@@ -105,7 +105,8 @@ pub(crate) struct FunctionArgs {
     /// The directory of the function binaries; by default the one this program is in
     #[arg(long, value_name = "DIR")]
     functions_dir: Option<PathBuf>,
-    /// How many processes of one function may run at once; by default two for each core, because each waits half of its time
+    /// How many processes of one function may run at once; by default three for each core, because each waits half
+    /// of its time, and one of a busy board until the board may be compared again
     #[arg(long)]
     concurrency: Option<usize>,
     /// The time limit of one invocation: by default the longest that Lambda allows, because this machine may be slow or busy
@@ -135,9 +136,9 @@ pub(crate) struct FunctionArgs {
     xray_daemon: Option<SocketAddr>,
 }
 
-/// Two processes for each core.
+/// Three processes for each core.
 fn usual_concurrency() -> usize {
-    2 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+    3 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
 impl Default for FunctionArgs {

@@ -3,6 +3,8 @@
 pub(crate) mod audit;
 pub(crate) mod baseline;
 pub(crate) mod challenge;
+#[cfg(feature = "closed")]
+pub(crate) mod closed;
 pub(crate) mod dataset;
 #[cfg(feature = "local")]
 pub(crate) mod demo;

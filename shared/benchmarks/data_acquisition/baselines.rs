@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::data_acquisition::{DataAcquisition, Parameters};
+use crate::data_acquisition::{DataAcquisition, Parameters, seller_file};
 use dataperf::Benchmark;
 use dataperf::dataset::Dataset;
 use dataperf::frozen::FrozenError;
@@ -96,7 +96,7 @@ impl Baselines for DataAcquisition {
         for (&number, market) in &parameters.markets {
             let mut offers = Vec::new();
             for (seller_idx, seller) in market.sellers.iter().enumerate() {
-                let summary = format!("public/{number}/{seller_idx}.json");
+                let summary = seller_file(number, seller_idx);
                 offers.push(offer(dataset, &summary, seller.n_rows, seller.max_price).await?);
             }
             let bought = bought(method, &offers, market.budget, &mut random);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::data_acquisition::{
     BuyerModel, DataAcquisition, FEATURES, LABELS, Market, N_TRIALS, Parameters, SEED, Seller, buyer_file,
-    features_file, labels_file,
+    features_file, labels_file, seller_file,
 };
 use dataperf::encoding::{Exact, encoding};
 use dataperf::frozen::{Dtype, FrozenError, Manifest};
@@ -241,7 +241,7 @@ impl Source {
                         labels.extend(table.labels);
                         let json =
                             serde_json::to_string(&summary).map_err(|error| spool_failed()(error.into()))?;
-                        writer.lines(&format!("public/{}/{idx}.json", self.number), &[json])?;
+                        writer.lines(&seller_file(self.number, idx), &[json])?;
                     }
                     Err(found) => problems.extend(found),
                 }

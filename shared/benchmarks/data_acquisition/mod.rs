@@ -11,6 +11,7 @@
 
 #[cfg(feature = "baselines")]
 pub(crate) mod baselines;
+pub(crate) mod closed;
 #[cfg(feature = "import")]
 mod import;
 pub(crate) mod market;
@@ -34,6 +35,7 @@ use dataperf::Direction;
 use dataperf::Feedback;
 use dataperf::Scorecard;
 use dataperf::benchmark::{Benchmark, Leaderboard, NotScored};
+use dataperf::closed::{ClosedTask, Seed};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Weights};
 use dataperf::frozen::{FrozenError, Manifest};
@@ -64,6 +66,11 @@ pub fn labels_file(market: u32) -> String {
 /// The frozen file of the buyer's evaluation set.
 pub fn buyer_file(market: u32) -> String {
     format!("{market}/buyer.safetensors")
+}
+
+/// The frozen file of what participants see of a seller, by the seller's number from 0 on.
+pub fn seller_file(market: u32, seller: usize) -> String {
+    format!("public/{market}/{seller}.json")
 }
 
 /// The manifest's parameters.
@@ -142,5 +149,13 @@ impl Benchmark for DataAcquisition {
 
     fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
         Ok(metric::eval_items(frozen))
+    }
+
+    async fn closed_task(
+        files: &Files<'_>,
+        leaderboard: &str,
+        seed: Seed,
+    ) -> Result<Option<ClosedTask>, DatasetError> {
+        closed::task(files, leaderboard, seed).await.map(Some)
     }
 }

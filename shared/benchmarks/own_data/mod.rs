@@ -14,6 +14,7 @@
 pub mod acquisition;
 #[cfg(feature = "baselines")]
 mod baselines;
+mod closed;
 pub mod curation;
 pub mod debugging;
 mod eval_set;

@@ -10,6 +10,7 @@
 
 #[cfg(feature = "baselines")]
 mod baselines;
+mod closed;
 #[cfg(feature = "import")]
 mod import;
 mod metric;
@@ -29,6 +30,7 @@ use dataperf::Direction;
 use dataperf::Feedback;
 use dataperf::Scorecard;
 use dataperf::benchmark::{Benchmark, Leaderboard, NotScored};
+use dataperf::closed::{ClosedTask, Seed};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Weights};
 use dataperf::frozen::{FrozenError, Manifest};
@@ -176,5 +178,13 @@ impl Benchmark for SpeechSelection {
 
     fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
         Ok(metric::eval_items(frozen))
+    }
+
+    async fn closed_task(
+        files: &Files<'_>,
+        leaderboard: &str,
+        seed: Seed,
+    ) -> Result<Option<ClosedTask>, DatasetError> {
+        closed::task(files, leaderboard, seed).await.map(Some)
     }
 }

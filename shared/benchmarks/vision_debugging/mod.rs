@@ -11,6 +11,7 @@
 
 #[cfg(feature = "baselines")]
 mod baselines;
+mod closed;
 #[cfg(feature = "import")]
 mod import;
 mod metric;
@@ -28,6 +29,7 @@ use dataperf::Direction;
 use dataperf::Feedback;
 use dataperf::Scorecard;
 use dataperf::benchmark::{Benchmark, Leaderboard, NotScored};
+use dataperf::closed::{ClosedTask, Seed};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights};
 use dataperf::frozen::{FrozenError, Manifest};
@@ -167,5 +169,13 @@ impl Benchmark for VisionDebugging {
 
     fn replicates(frozen: &Frozen, evidence: &Evidence, draws: &Draws) -> Result<Vec<f64>, EvidenceError> {
         metric::replicates(frozen, evidence, draws)
+    }
+
+    async fn closed_task(
+        files: &Files<'_>,
+        leaderboard: &str,
+        seed: Seed,
+    ) -> Result<Option<ClosedTask>, DatasetError> {
+        closed::task(files, leaderboard, seed).await.map(Some)
     }
 }

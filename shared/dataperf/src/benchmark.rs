@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use crate::closed::{ClosedTask, Seed};
 use crate::dataset::{DatasetError, Files};
 use crate::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights, mean_over_units};
 use crate::frozen::{FrozenError, Manifest};
@@ -113,6 +114,19 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
         draws: &Draws,
     ) -> Result<Vec<f64>, EvidenceError> {
         mean_over_units(Self::eval_items(frozen)?, evidence, draws)
+    }
+
+    /// What a submitted program is given of a board in the [closed division](crate::closed), if the benchmark has closed boards: of the
+    /// participants' part only, in an order and under ids that follow from the seed.
+    ///
+    /// # Errors
+    /// [`DatasetError`] as for [`open`](Benchmark::open).
+    fn closed_task(
+        _files: &Files<'_>,
+        _leaderboard: &str,
+        _seed: Seed,
+    ) -> impl Future<Output = Result<Option<ClosedTask>, DatasetError>> + Send {
+        async { Ok(None) }
     }
 }
 

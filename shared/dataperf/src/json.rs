@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::ser::{Serialize, Serializer};
 
 use crate::rejection::{Reason, Reasons, Rejection, pointer, quote};
 
@@ -64,6 +65,11 @@ impl Json {
         })
     }
 
+    /// The value as it is written, without spaces.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        serde_json::to_vec(self).unwrap_or_default() // keys are strings, and nothing in it can fail
+    }
+
     /// What kind of value this is, in a word for messages.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -123,6 +129,19 @@ fn wrong_type(at: &str, expected: &str, found: &Json) -> Reason {
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(JsonVisitor)
+    }
+}
+
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Null => serializer.serialize_unit(),
+            Self::Bool(value) => serializer.serialize_bool(*value),
+            Self::Number(number) => number.serialize(serializer),
+            Self::String(text) => serializer.serialize_str(text),
+            Self::Array(items) => serializer.collect_seq(items),
+            Self::Object(members) => serializer.collect_map(members.iter().map(|(key, value)| (key, value))),
+        }
     }
 }
 
@@ -201,6 +220,12 @@ mod tests {
             Json::parse(br#"{"b":null,"a":true,"b":[]}"#),
             Ok(Json::Object(members.to_vec()))
         );
+    }
+
+    #[test]
+    fn is_written_as_it_stood() {
+        let text = br#"{"b":null,"a":[true,-1,0.1,"\u0001\""],"b":{}}"#;
+        assert_eq!(Json::parse(text).expect("JSON").to_bytes(), text);
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub mod artifact_judge;
 pub mod benchmark;
 mod board;
 pub mod challenge;
+pub mod closed;
 pub mod comparison;
 pub mod dataset;
 mod descriptor;

@@ -23,6 +23,7 @@ use dataperf::Direction;
 use dataperf::Feedback;
 use dataperf::Scorecard;
 use dataperf::benchmark::{Benchmark, Leaderboard, NotScored};
+use dataperf::closed::{ClosedTask, Seed};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Weights};
 use dataperf::frozen::{FrozenError, Manifest};
@@ -148,5 +149,15 @@ impl Benchmark for Acquisition {
 
     fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
         evaluation::eval_items(frozen)
+    }
+
+    async fn closed_task(
+        files: &Files<'_>,
+        leaderboard: &str,
+        seed: Seed,
+    ) -> Result<Option<ClosedTask>, DatasetError> {
+        super::closed::acquisition(files, leaderboard, seed)
+            .await
+            .map(Some)
     }
 }

@@ -20,6 +20,7 @@ use dataperf::Direction;
 use dataperf::Feedback;
 use dataperf::Scorecard;
 use dataperf::benchmark::{Benchmark, Leaderboard, NotScored};
+use dataperf::closed::{ClosedTask, Seed};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights};
 use dataperf::frozen::{FrozenError, Manifest};
@@ -122,5 +123,13 @@ impl Benchmark for Debugging {
 
     fn replicates(frozen: &Frozen, evidence: &Evidence, draws: &Draws) -> Result<Vec<f64>, EvidenceError> {
         evaluation::replicates(frozen, evidence, draws)
+    }
+
+    async fn closed_task(
+        files: &Files<'_>,
+        leaderboard: &str,
+        seed: Seed,
+    ) -> Result<Option<ClosedTask>, DatasetError> {
+        super::closed::debugging(files, leaderboard, seed).await.map(Some)
     }
 }

@@ -20,6 +20,7 @@ use dataperf::Direction;
 use dataperf::Feedback;
 use dataperf::Scorecard;
 use dataperf::benchmark::{Benchmark, Leaderboard, NotScored};
+use dataperf::closed::{ClosedTask, Seed};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Weights};
 use dataperf::frozen::{FrozenError, Manifest};
@@ -68,7 +69,7 @@ pub struct Board {
 }
 
 impl Parameters {
-    fn board(&self, name: &str) -> Result<&Board, FrozenError> {
+    pub(super) fn board(&self, name: &str) -> Result<&Board, FrozenError> {
         let board = self.leaderboards.iter().find(|board| board.name == name);
         board.ok_or_else(|| FrozenError::Manifest {
             why: format!("it has no leaderboard {}", quote(name)),
@@ -151,5 +152,13 @@ impl Benchmark for Selection {
 
     fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
         evaluation::eval_items(frozen)
+    }
+
+    async fn closed_task(
+        files: &Files<'_>,
+        leaderboard: &str,
+        seed: Seed,
+    ) -> Result<Option<ClosedTask>, DatasetError> {
+        super::closed::selection(files, leaderboard, seed).await.map(Some)
     }
 }

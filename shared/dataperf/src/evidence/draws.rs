@@ -13,8 +13,8 @@ use super::{Evidence, EvidenceError, Repeats, UnitEvidence, Weights, quote};
 use crate::Digest;
 
 /// What is hashed before an eval set's labels: another word gives other draws.
-const ITEMS: &str = "dataperf-draws/1 items\n";
-const TRIALS: &str = "dataperf-draws/1 trials\n";
+const ITEMS: &str = "dataperf-draws/2 items\n";
+const TRIALS: &str = "dataperf-draws/2 trials\n";
 
 /// The items of an eval set, as they are drawn.
 #[derive(Debug, Clone, Copy)]

@@ -8,9 +8,6 @@ use pulp::{Arch, Simd, WithSimd};
 /// Draws of a batch.
 pub const LANES: usize = 32;
 
-/// No item of an eval set belongs to this cell.
-pub(super) const NO_CELL: u16 = u16::MAX;
-
 /// How often each item counts, under [`LANES`] draws at once.
 #[derive(Debug, Clone)]
 pub struct Batch {
@@ -29,50 +26,41 @@ impl Batch {
         self.weights.iter().map(|of_item| of_item[lane].into()).collect()
     }
 
-    /// The sums of the weights over the items of each cell, for each draw, and for several divisions of the items into cells:
-    /// `(n_divisions, n_cells)`.
+    /// The sums of the weights over the items of each cell, for each draw: `(n_cells,)`.
     ///
     /// # Shapes and units
-    /// `divisions`: `(n_items,)` cells below `n_cells` each, or [`NO_CELL`] for an item that belongs to none.
+    /// `cells`: `(n_items,)` numbers below `n_cells`.
     ///
     /// # Panics
-    /// If a division is not of this shape.
-    pub(super) fn sums(&self, divisions: &[Vec<u16>], n_cells: usize) -> Vec<Vec<[u32; LANES]>> {
-        let mut all = Vec::with_capacity(divisions.len());
-        for some in divisions.chunks(AT_ONCE) {
-            assert!(
-                some.iter().all(|cells| cells.len() == self.weights.len()),
-                "one cell for each item"
-            );
-            if u16::try_from(self.max_total).is_ok() {
-                let sums = Arch::new().dispatch(Sums::<u16>::new(&self.weights, some, n_cells));
-                let widened = sums.into_iter().map(|sum| sum.map(u32::from)).collect::<Vec<_>>();
-                all.extend(widened.chunks(n_cells + 1).map(|sums| sums[..n_cells].to_vec()));
-            } else {
-                let sums = Arch::new().dispatch(Sums::<u32>::new(&self.weights, some, n_cells));
-                all.extend(sums.chunks(n_cells + 1).map(|sums| sums[..n_cells].to_vec()));
-            }
+    /// If `cells` is not of this shape.
+    pub(super) fn sums(&self, cells: &[u16], n_cells: usize) -> Vec<[u32; LANES]> {
+        assert_eq!(cells.len(), self.weights.len(), "one cell for each item");
+        assert!(
+            cells.iter().all(|&cell| usize::from(cell) < n_cells),
+            "cells below their number"
+        );
+        if u16::try_from(self.max_total).is_ok() {
+            let sums = Arch::new().dispatch(Sums::<u16>::new(&self.weights, cells, n_cells));
+            sums.into_iter().map(|sum| sum.map(u32::from)).collect()
+        } else {
+            Arch::new().dispatch(Sums::<u32>::new(&self.weights, cells, n_cells))
         }
-        all
     }
 }
-
-/// Divisions whose sums are in the processor's cache together.
-const AT_ONCE: usize = 16;
 
 /// Sums as numbers of `T`: registers hold more of the narrower ones.
 struct Sums<'a, T> {
     weights: &'a [[u8; LANES]],
-    divisions: &'a [Vec<u16>],
+    cells: &'a [u16],
     n_cells: usize,
     of: PhantomData<T>,
 }
 
 impl<'a, T> Sums<'a, T> {
-    fn new(weights: &'a [[u8; LANES]], divisions: &'a [Vec<u16>], n_cells: usize) -> Self {
+    fn new(weights: &'a [[u8; LANES]], cells: &'a [u16], n_cells: usize) -> Self {
         Self {
             weights,
-            divisions,
+            cells,
             n_cells,
             of: PhantomData,
         }
@@ -80,24 +68,19 @@ impl<'a, T> Sums<'a, T> {
 }
 
 impl<T: Copy + Default + From<u8> + AddAssign> WithSimd for Sums<'_, T> {
-    /// One division after another, with one cell more for the items that belong to none.
     type Output = Vec<[T; LANES]>;
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> Self::Output {
-        let width = self.n_cells + 1;
-        let mut sums = vec![[T::default(); LANES]; self.divisions.len() * width];
-        for (item, weights) in self.weights.iter().enumerate() {
-            let mut wide = [T::default(); LANES];
+        let mut sums = vec![[T::default(); LANES]; self.n_cells];
+        for (&cell, weights) in self.cells.iter().zip(self.weights) {
+            // as arrays of their own, of which the compiler knows that they do not overlap
+            let wide: [T; LANES] = weights.map(T::from);
+            let mut sum = sums[usize::from(cell)];
             for lane in 0..LANES {
-                wide[lane] = weights[lane].into();
+                sum[lane] += wide[lane];
             }
-            for (cells, sums) in self.divisions.iter().zip(sums.chunks_exact_mut(width)) {
-                let sums = &mut sums[usize::from(cells[item]).min(width - 1)];
-                for lane in 0..LANES {
-                    sums[lane] += wide[lane];
-                }
-            }
+            sums[usize::from(cell)] = sum;
         }
         sums
     }

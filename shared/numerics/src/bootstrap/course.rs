@@ -52,7 +52,7 @@ impl Course {
             sums
         });
         let of_models = of_models.collect();
-        let total = batch.sums(&[vec![0; batch.weights.len()]], 1)[0][0];
+        let total = batch.sums(&vec![0; batch.weights.len()], 1)[0];
         (of_models, total)
     }
 }

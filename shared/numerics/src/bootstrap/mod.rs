@@ -16,7 +16,9 @@
 
 mod batch;
 mod course;
+mod divisions;
 mod resampler;
+mod streams;
 mod trials;
 mod values;
 

@@ -7,12 +7,16 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::batch::{Batch, LANES};
+use super::streams::{N_STREAMS, Streams};
 
 /// The largest weight that a 16-bit random number becomes.
 const MAX_WEIGHT: usize = 8;
-/// A weight is the number of these that a random number of 16 bits reaches: the distribution function of the Poisson
-/// distribution with mean 1, in units of 2^-16, rounded.
-const THRESHOLDS: [u16; MAX_WEIGHT] = [24_109, 48_219, 60_274, 64_292, 65_296, 65_497, 65_531, 65_535];
+/// A weight is the number of these that a random number of 16 bits, of which half are negative, reaches: the distribution function of
+/// the Poisson distribution with mean 31/32, in units of 2^-16, rounded, less 2^15. The mean is a little less than 1 because items are
+/// added to a draw faster than they are taken away from it.
+const THRESHOLDS: [i16; MAX_WEIGHT] = [-7_893, 16_204, 27_876, 31_645, 32_558, 32_735, 32_764, 32_767];
+/// Items whose random numbers are drawn at once: these stay in the processor's first cache.
+const ITEMS_AT_ONCE: usize = 64;
 /// A draw of clusters that lacks a class is drawn again so often; then it stays as it is.
 const MAX_REDRAWS: usize = 100;
 
@@ -130,10 +134,7 @@ impl Resampler {
 
     /// The weights of one batch of draws, and how often a draw of clusters was drawn again.
     pub(super) fn drawn(&self, batch: usize) -> (Batch, usize) {
-        let mut random = Xoshiro256PlusPlus::from_seed(self.seed);
-        for _ in 0..batch {
-            random.jump();
-        }
+        let mut random = self.generator(batch);
         match &self.unit {
             Unit::Items { strata } => (self.of_strata(strata, &mut random), 0),
             Unit::Clusters {
@@ -142,6 +143,16 @@ impl Resampler {
                 largest,
             } => self.whole_clusters(clusters, truth, *largest, &mut random),
         }
+    }
+
+    /// The generator of a batch: its seed is drawn by that of the eval set.
+    fn generator(&self, batch: usize) -> Xoshiro256PlusPlus {
+        let mut seeds = Xoshiro256PlusPlus::from_seed(self.seed);
+        let mut seed = [0; 32];
+        for _ in 0..=batch {
+            seeds.fill_bytes(&mut seed);
+        }
+        Xoshiro256PlusPlus::from_seed(seed)
     }
 
     /// The clusters that the draws take, and how often one was drawn again; `None` where single items are drawn.
@@ -155,31 +166,27 @@ impl Resampler {
         })
     }
 
-    /// Independent Poisson weights with mean 1; then items are added to each stratum or taken away, at random, until its weights
-    /// add up to its size, which makes the weights multinomial.
+    /// Independent Poisson weights; then items are added to each stratum or taken away, at random, until its weights add up to its
+    /// size, which makes the weights multinomial.
     fn of_strata(&self, strata: &[Vec<u32>], random: &mut Xoshiro256PlusPlus) -> Batch {
         let mut weights = vec![[0u8; LANES]; self.n_items];
-        let mut bits = vec![0u64; self.n_items * LANES / 4];
-        bits.fill_with(|| random.next_u64().to_le());
-        Arch::new().dispatch(Poisson {
-            bits: &bits,
-            weights: &mut weights,
-        });
+        let mut streams = Streams::drawn_by(random);
         for stratum in strata {
-            let mut totals = [0usize; LANES];
-            for &item in stratum {
-                for (total, &weight) in totals.iter_mut().zip(&weights[item as usize]) {
-                    *total += usize::from(weight);
+            let totals = Arch::new().dispatch(Poisson {
+                streams: &mut streams,
+                stratum,
+                weights: &mut weights,
+            });
+            for (lane, total) in totals.into_iter().enumerate() {
+                let mut total = total as usize;
+                for _ in total..stratum.len() {
+                    let weight = &mut weights[at(stratum, random.next_u64()) as usize][lane];
+                    *weight = weight.saturating_add(1);
                 }
-            }
-            for (lane, mut total) in totals.into_iter().enumerate() {
-                while total != stratum.len() {
+                while total > stratum.len() {
                     let bits = random.next_u64();
                     let weight = &mut weights[at(stratum, bits) as usize][lane];
-                    if total < stratum.len() {
-                        *weight = weight.saturating_add(1);
-                        total += 1;
-                    } else if (bits as usize) % MAX_WEIGHT < usize::from(*weight) {
+                    if (bits as usize) % MAX_WEIGHT < usize::from(*weight) {
                         *weight -= 1;
                         total -= 1;
                     }
@@ -250,29 +257,44 @@ fn has_all_classes(clusters: &[Vec<u32>], truth: &[u8], times: &[u8]) -> bool {
     all == drawn
 }
 
-/// Turns random bits, in little-endian order, into weights, 16 bits each.
+/// Gives the items of a stratum weights, independent of each other, and sums them up for each draw.
 struct Poisson<'a> {
-    bits: &'a [u64],
+    streams: &'a mut Streams,
+    stratum: &'a [u32],
     weights: &'a mut [[u8; LANES]],
 }
 
 impl WithSimd for Poisson<'_> {
-    type Output = ();
+    type Output = [u32; LANES];
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let numbers: &[u16] = bytemuck::cast_slice(self.bits);
-        for (weights, numbers) in self.weights.iter_mut().zip(numbers.as_chunks::<LANES>().0) {
-            let mut counts = [0u16; LANES];
-            for threshold in THRESHOLDS {
+    fn with_simd<S: Simd>(self, _: S) -> [u32; LANES] {
+        let mut totals = [0; LANES];
+        let mut streams = self.streams.clone();
+        let mut bits = [0u64; ITEMS_AT_ONCE * LANES / 4];
+        let mut drawn = [[0u8; LANES]; ITEMS_AT_ONCE];
+        for items in self.stratum.chunks(ITEMS_AT_ONCE) {
+            let n_bits = items.len() * LANES / 4;
+            for bits in bits[..n_bits.next_multiple_of(N_STREAMS)].as_chunks_mut().0 {
+                *bits = streams.next().map(u64::to_le);
+            }
+            let numbers: &[i16] = bytemuck::cast_slice(&bits[..n_bits]);
+            for (weight, &number) in drawn.as_flattened_mut().iter_mut().zip(numbers) {
+                let number = i16::from_le(number);
+                *weight = THRESHOLDS
+                    .iter()
+                    .map(|&threshold| u8::from(number >= threshold))
+                    .sum();
+            }
+            for (&item, drawn) in items.iter().zip(&drawn) {
+                self.weights[item as usize] = *drawn;
                 for lane in 0..LANES {
-                    counts[lane] += u16::from(u16::from_le(numbers[lane]) >= threshold);
+                    totals[lane] += u32::from(drawn[lane]);
                 }
             }
-            for lane in 0..LANES {
-                weights[lane] = counts[lane] as u8;
-            }
         }
+        *self.streams = streams;
+        totals
     }
 }
 
@@ -291,11 +313,15 @@ mod tests {
 
     #[test]
     fn the_thresholds_are_poissons_distribution_function() {
-        let (mut term, mut sum) = ((-1.0f64).exp(), 0.0);
+        let mean: f64 = 31.0 / 32.0;
+        let (mut term, mut sum) = ((-mean).exp(), 0.0);
         for (k, threshold) in (1..).zip(THRESHOLDS) {
             sum += term;
-            term /= f64::from(k);
-            assert!((sum * 65_536.0 - f64::from(threshold)).abs() <= 0.75, "{k}");
+            term *= mean / f64::from(k);
+            assert!(
+                (sum * 65_536.0 - 32_768.0 - f64::from(threshold)).abs() <= 0.75,
+                "{k}"
+            );
         }
     }
 

@@ -1,6 +1,9 @@
 //! Metrics under many draws at once.
 
-use super::batch::{Batch, LANES, NO_CELL};
+use pulp::{Arch, Simd, WithSimd};
+
+use super::batch::{Batch, LANES};
+use super::divisions::Divisions;
 use crate::metrics::{
     ClassCounts, ItemWeights, balanced_accuracy, class_counts, f1_of_counts, macro_f1_of_classes, mean,
     mean_f1, weighted_accuracy, worst_group_accuracy,
@@ -52,7 +55,7 @@ pub struct Answers<'a> {
     metric: ItemMetric<'a>,
     n_models: usize,
     cells: Cells,
-    divisions: Vec<Vec<u16>>,
+    divisions: Divisions,
 }
 
 /// How the items are divided into cells, for each model.
@@ -100,7 +103,7 @@ impl<'a> Answers<'a> {
             _ if n_classes <= MAX_CONFUSED => Cells::Pairs(n_classes),
             _ => Cells::Classes(n_classes),
         };
-        let divisions = match cells {
+        let divisions: Vec<Vec<u16>> = match cells {
             Cells::Parts(n_parts) => {
                 let part = |item: usize| match metric {
                     ItemMetric::WorstGroupAccuracy(groups) => groups[item],
@@ -117,9 +120,9 @@ impl<'a> Answers<'a> {
                 let of_model = |model: &&[u8]| truth.iter().zip(*model).map(pair).collect();
                 models.iter().map(of_model).collect()
             }
-            Cells::Classes(_) => {
+            Cells::Classes(n_classes) => {
                 let all = |classes: &[u8]| classes.iter().map(|&class| class.into()).collect();
-                let right = |(&t, &p): (&u8, &u8)| if t == p { t.into() } else { NO_CELL };
+                let right = |(&t, &p): (&u8, &u8)| if t == p { t.into() } else { n_classes as u16 };
                 let of_model = |model: &&[u8]| [all(model), truth.iter().zip(*model).map(right).collect()];
                 let of_models = models.iter().flat_map(of_model);
                 std::iter::once(all(truth)).chain(of_models).collect()
@@ -129,7 +132,7 @@ impl<'a> Answers<'a> {
             metric,
             n_models: models.len(),
             cells,
-            divisions,
+            divisions: Divisions::new(cells.n_cells(), &divisions),
         }
     }
 
@@ -139,75 +142,143 @@ impl<'a> Answers<'a> {
     /// # Panics
     /// If the batch is of another number of items.
     pub fn values(&self, batch: &Batch) -> Vec<[f64; LANES]> {
-        let sums = batch.sums(&self.divisions, self.cells.n_cells());
+        let sums = self.divisions.sums(batch);
         if let Cells::Parts(n_parts) = self.cells {
             return sums.iter().map(|sums| smallest_share(sums, n_parts)).collect();
         }
         (0..self.n_models)
-            .map(|model| self.of_counts(self.counts(&sums, model)))
+            .map(|model| self.of_counts(&self.counts(&sums, model)))
             .collect()
     }
 
     /// The counts of every class, up to the largest that occurs.
-    fn counts(&self, sums: &[Vec<[u32; LANES]>], model: usize) -> Vec<[ClassCounts; LANES]> {
+    fn counts(&self, sums: &[Vec<[u32; LANES]>], model: usize) -> Vec<LaneCounts> {
         let n_classes = match self.cells {
             Cells::Pairs(n_classes) | Cells::Classes(n_classes) | Cells::Parts(n_classes) => n_classes,
         };
-        let mut counts = vec![[ClassCounts::default(); LANES]; n_classes];
         if let Cells::Pairs(n_classes) = self.cells {
+            let mut counts = vec![LaneCounts::default(); n_classes];
             for (cell, sums) in sums[model].iter().enumerate() {
                 let (t, p) = (cell / n_classes, cell % n_classes);
-                for lane in 0..LANES {
-                    let sum = u64::from(sums[lane]);
-                    counts[t][lane].actual += sum;
-                    counts[p][lane].predicted += sum;
-                    counts[p][lane].correct += if t == p { sum } else { 0 };
+                add(&mut counts[t].actual, sums);
+                add(&mut counts[p].predicted, sums);
+                if t == p {
+                    counts[t].correct = *sums;
                 }
             }
             return counts;
         }
         let (actual, predicted, correct) = (&sums[0], &sums[1 + 2 * model], &sums[2 + 2 * model]);
-        for (class, counts) in counts.iter_mut().enumerate() {
-            for (lane, counts) in counts.iter_mut().enumerate() {
-                *counts = ClassCounts {
-                    actual: actual[class][lane].into(),
-                    predicted: predicted[class][lane].into(),
-                    correct: correct[class][lane].into(),
-                };
-            }
-        }
-        counts
+        let of_class = |class: usize| LaneCounts {
+            actual: actual[class],
+            predicted: predicted[class],
+            correct: correct[class],
+        };
+        (0..n_classes).map(of_class).collect()
     }
 
     /// The metric of one model by its classes' counts.
-    fn of_counts(&self, mut counts: Vec<[ClassCounts; LANES]>) -> [f64; LANES] {
+    fn of_counts(&self, counts: &[LaneCounts]) -> [f64; LANES] {
         match self.metric {
-            ItemMetric::F1(class) => {
-                let of_class = counts.get(usize::from(class));
-                each(|lane| {
-                    of_class
-                        .map_or_else(ClassCounts::default, |of_class| of_class[lane])
-                        .f1()
-                })
-            }
-            ItemMetric::BalancedAccuracy => each(|lane| {
-                let occurring = counts.iter().filter(|of_class| of_class[lane].actual > 0);
-                let recalls: Vec<f64> = occurring.map(|of_class| of_class[lane].recall()).collect();
-                if recalls.is_empty() { 0.0 } else { mean(&recalls) }
-            }),
+            ItemMetric::F1(class) => counts
+                .get(usize::from(class))
+                .map_or([0.0; LANES], LaneCounts::f1),
+            ItemMetric::BalancedAccuracy => mean_of_some(counts.iter().map(|of_class| {
+                let recall = each(|lane| of_class.at(lane).recall());
+                (recall, each(|lane| of_class.actual[lane] > 0))
+            })),
             ItemMetric::MacroF1OfClasses(n_classes) => {
-                counts.resize(n_classes, [ClassCounts::default(); LANES]);
-                each(|lane| {
-                    let scores: Vec<f64> = counts.iter().map(|of_class| of_class[lane].f1()).collect();
-                    if scores.is_empty() { 0.0 } else { mean(&scores) }
-                })
+                let mut scores: Vec<[f64; LANES]> = counts.iter().map(LaneCounts::f1).collect();
+                scores.resize(n_classes, [0.0; LANES]);
+                mean_of_some(scores.into_iter().map(|of_class| (of_class, [true; LANES])))
             }
-            ItemMetric::MacroF1 | ItemMetric::Accuracy | ItemMetric::WorstGroupAccuracy(_) => each(|lane| {
-                let of_lane: Vec<ClassCounts> = counts.iter().map(|of_class| of_class[lane]).collect();
-                mean_f1(&f1_of_counts(&of_lane))
-            }),
+            ItemMetric::MacroF1 | ItemMetric::Accuracy | ItemMetric::WorstGroupAccuracy(_) => {
+                let (mut sums, mut n) = ([0.0; LANES], [0u32; LANES]);
+                for of_class in counts {
+                    let f1 = of_class.f1();
+                    for lane in 0..LANES {
+                        // a class that does not occur adds nothing
+                        sums[lane] += f1[lane];
+                        n[lane] += u32::from(of_class.actual[lane] + of_class.predicted[lane] > 0);
+                    }
+                }
+                each(|lane| sums[lane] / f64::from(n[lane].max(1)))
+            }
         }
     }
+}
+
+/// [`ClassCounts`] under each draw of a batch.
+#[derive(Debug, Clone, Default)]
+struct LaneCounts {
+    predicted: [u32; LANES],
+    actual: [u32; LANES],
+    correct: [u32; LANES],
+}
+
+impl LaneCounts {
+    fn at(&self, lane: usize) -> ClassCounts {
+        ClassCounts {
+            predicted: self.predicted[lane].into(),
+            actual: self.actual[lane].into(),
+            correct: self.correct[lane].into(),
+        }
+    }
+
+    /// [`ClassCounts::f1`] of each.
+    fn f1(&self) -> [f64; LANES] {
+        Arch::new().dispatch(F1(self))
+    }
+}
+
+struct F1<'a>(&'a LaneCounts);
+
+impl WithSimd for F1<'_> {
+    type Output = [f64; LANES];
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> [f64; LANES] {
+        each(|lane| {
+            let (correct, predicted, actual) =
+                (self.0.correct[lane], self.0.predicted[lane], self.0.actual[lane]);
+            let share = |of: u32| {
+                if of == 0 {
+                    0.0
+                } else {
+                    f64::from(correct) / f64::from(of)
+                }
+            };
+            let (precision, recall) = (share(predicted), share(actual));
+            let sum = precision + recall;
+            if sum == 0.0 {
+                0.0
+            } else {
+                2.0 * precision * recall / sum
+            }
+        })
+    }
+}
+
+fn add(sums: &mut [u32; LANES], more: &[u32; LANES]) {
+    for (sum, more) in sums.iter_mut().zip(more) {
+        *sum += more;
+    }
+}
+
+/// The mean over the classes that count, under each draw; 0 for none.
+fn mean_of_some(classes: impl Iterator<Item = ([f64; LANES], [bool; LANES])>) -> [f64; LANES] {
+    let classes: Vec<_> = classes.collect();
+    let mut scores = Vec::with_capacity(classes.len());
+    std::array::from_fn(|lane| {
+        scores.clear();
+        scores.extend(
+            classes
+                .iter()
+                .filter(|(_, counts)| counts[lane])
+                .map(|(score, _)| score[lane]),
+        );
+        if scores.is_empty() { 0.0 } else { mean(&scores) }
+    })
 }
 
 /// The smallest share that is right of a part of the items, of those parts that have weight.
@@ -225,7 +296,7 @@ fn smallest_share(sums: &[[u32; LANES]], n_parts: usize) -> [f64; LANES] {
     })
 }
 
-fn each(of_lane: impl Fn(usize) -> f64) -> [f64; LANES] {
+fn each<T>(of_lane: impl Fn(usize) -> T) -> [T; LANES] {
     std::array::from_fn(of_lane)
 }
 
@@ -284,6 +355,6 @@ mod tests {
         let batch = Resampler::of_items(&truth, None, [1; 32]).batch(0);
         let answers = Answers::new(ItemMetric::Accuracy, &truth, [&truth[..]]);
         assert_eq!(answers.values(&batch), [[1.0; LANES]]);
-        assert_eq!(batch.sums(&[vec![0; n]], 1), [[[n as u32; LANES]]]);
+        assert_eq!(batch.sums(&vec![0; n], 1), [[n as u32; LANES]]);
     }
 }

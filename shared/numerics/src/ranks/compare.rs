@@ -2,18 +2,22 @@
 
 use rayon::prelude::*;
 
-use super::kernels::{BLOCK, Largest, SquaredDifferences};
+use super::kernels::{BLOCK, Extremes, SquaredDifferences};
 use super::percentiles::quantile;
 use super::{CONFIDENCE, DETECTABLE_ERRORS, MIN_DIFFERENT_ITEMS};
 
 /// So often the quantile is taken anew without the entries that are told apart already. Stopping there leaves intervals that are
 /// valid, and at most a little wider than they could be.
 pub const MAX_STEPS: usize = 8;
-/// The same where there are more than [`MANY`] entries.
-const MAX_STEPS_OF_MANY: usize = 3;
+/// The same where there are more than [`MANY`] entries: each further step would make intervals by some 2 % narrower.
+const MAX_STEPS_OF_MANY: usize = 1;
 const MANY: usize = 2_000;
-/// Differences of so many standard errors are sure without being compared with the quantile, which is never so large.
+/// Differences of so many standard errors are sure without being compared with the quantiles, which are never so large.
 const FAR: f64 = 8.0;
+/// So many of an entry's pairs give quantiles that are no larger than those of all: where no difference exceeds them, none is sure.
+const SOME: usize = 512;
+/// Entries whose deviations under one block of draws stay in the processor's cache.
+const NEIGHBOURS: usize = 2_048;
 /// Entries whose differences are computed together: their deviations stay in the processor's cache.
 pub(super) const TILE: usize = 64;
 
@@ -102,15 +106,6 @@ pub(super) struct Field<'a> {
     best_baseline: Option<usize>,
 }
 
-/// How one entry compares with another.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Pair {
-    other: u32,
-    /// By how many standard errors the other is better, as a deviate of the normal distribution.
-    t: f64,
-    error: f64,
-}
-
 /// The deviate of the normal distribution with the probability that `t` has in Student's distribution, of a difference that so many
 /// items make: of few items the standard error is itself uncertain. 0 below [`MIN_DIFFERENT_ITEMS`].
 ///
@@ -121,26 +116,13 @@ fn normal_of(t: f64, n_items: usize) -> f64 {
     if n_items < MIN_DIFFERENT_ITEMS {
         return 0.0;
     }
+    if t.abs() <= 1.0 {
+        return t; // never sure, whatever the probability
+    }
     let degrees = n_items as f64 - 1.0;
     let deviate =
         (8.0 * degrees + 1.0) / (8.0 * degrees + 3.0) * (degrees * (t * t / degrees).ln_1p()).sqrt();
     deviate.copysign(t)
-}
-
-/// Which of two sides is looked at.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Side {
-    Better,
-    Worse,
-}
-
-impl Side {
-    fn sign(self) -> f64 {
-        match self {
-            Self::Better => 1.0,
-            Self::Worse => -1.0,
-        }
-    }
 }
 
 impl<'a> Field<'a> {
@@ -173,44 +155,30 @@ impl<'a> Field<'a> {
         }
     }
 
-    fn row(&self, place: usize) -> &[f32] {
-        &self.rows[place * self.n_padded..][..self.n_padded]
-    }
-
-    /// The pairs of each entry of a tile with all others whose draws differ from its own.
-    pub(super) fn pairs(
-        &self,
-        tile: &[usize],
-        n_different: &(dyn Fn(usize, usize, f64) -> usize + Sync),
-    ) -> Vec<Vec<Pair>> {
+    /// The sums of the squared differences of deviations between entries of a tile and all: `(n_tile, n_entries)`.
+    fn squares(&self, tile: &[usize]) -> Vec<f32> {
         let n_entries = self.entries.len();
-        let mut pairs = vec![Vec::new(); tile.len()];
-        let mut squares = [0f32; TILE];
+        let mut all = vec![0.0; tile.len() * n_entries];
+        let Some(&first_one) = tile.first() else {
+            return all;
+        };
+        let ones = &self.rows[first_one * self.n_padded..][..tile.len() * self.n_padded];
+        let mut sums = vec![0.0; tile.len() * TILE];
         for first in (0..n_entries).step_by(TILE) {
             let n = TILE.min(n_entries - first);
-            for (pairs, &one) in pairs.iter_mut().zip(tile) {
-                let squares = &mut squares[..n];
-                SquaredDifferences {
-                    of_one: self.row(one),
-                    of_others: &self.rows[first * self.n_padded..][..n * self.n_padded],
-                    sums: squares,
-                }
-                .run();
-                for (other, &squares) in (first..).zip(squares.iter()) {
-                    let error = self.error(one, other, squares);
-                    if other != one && error > 0.0 {
-                        let difference = self.entries[other].score - self.entries[one].score;
-                        let t = normal_of(difference / error, n_different(one, other, error));
-                        pairs.push(Pair {
-                            other: other as u32,
-                            t,
-                            error,
-                        });
-                    }
-                }
+            let sums = &mut sums[..tile.len() * n];
+            SquaredDifferences {
+                ones,
+                others: &self.rows[first * self.n_padded..][..n * self.n_padded],
+                n_draws: self.n_padded,
+                sums,
+            }
+            .run();
+            for (all, sums) in all.chunks_exact_mut(n_entries).zip(sums.chunks_exact(n)) {
+                all[first..first + n].copy_from_slice(sums);
             }
         }
-        pairs
+        all
     }
 
     /// The standard error of a difference, by the sum of its squared deviations.
@@ -233,79 +201,187 @@ impl<'a> Field<'a> {
         tile: &[usize],
         n_different: &(dyn Fn(usize, usize, f64) -> usize + Sync),
     ) -> Vec<Compared> {
-        let all = self.pairs(tile, n_different);
-        tile.iter()
-            .zip(&all)
-            .map(|(&one, pairs)| {
-                let better = self.sure(one, pairs, Side::Better);
-                let worse = self.sure(one, pairs, Side::Worse);
-                let ranked = |sure: &[u32]| {
-                    let is_ranked = |other: &&u32| self.entries[**other as usize].is_ranked;
-                    sure.iter().filter(is_ranked).count() as u32
-                };
-                let entry = &self.entries[one];
-                let n_others = self.n_ranked - u32::from(entry.is_ranked);
-                let baseline = self.best_baseline.filter(|_| entry.is_ranked);
-                let next = (one + 1..self.entries.len()).find(|&other| self.entries[other].is_ranked);
-                let next = next.filter(|_| entry.is_ranked);
-                let error_to = |other: usize| {
-                    let found = pairs.binary_search_by_key(&(other as u32), |pair| pair.other);
-                    found.map_or(0.0, |place| pairs[place].error)
-                };
-                Compared {
-                    first: 1 + ranked(&better),
-                    last: 1 + n_others - ranked(&worse),
-                    is_above_baselines: baseline.map(|baseline| worse.contains(&(baseline as u32))),
-                    error_to_next: next.map(error_to),
-                }
-            })
-            .collect()
+        let of_entry = |sure: Sure| {
+            let ranked = |sure: &[u32]| {
+                let is_ranked = |other: &&u32| self.entries[**other as usize].is_ranked;
+                sure.iter().filter(is_ranked).count() as u32
+            };
+            let is_ranked = self.entries[sure.one].is_ranked;
+            let baseline = self.best_baseline.filter(|_| is_ranked);
+            Compared {
+                first: 1 + ranked(&sure.better),
+                last: 1 + self.n_ranked - u32::from(is_ranked) - ranked(&sure.worse),
+                is_above_baselines: baseline.map(|baseline| sure.worse.contains(&(baseline as u32))),
+                error_to_next: sure.error_to_next,
+            }
+        };
+        self.sure(tile, n_different).into_iter().map(of_entry).collect()
     }
 
-    /// The entries that are surely better than one, or surely worse.
-    pub(super) fn sure(&self, one: usize, pairs: &[Pair], side: Side) -> Vec<u32> {
-        let t_of = |pair: &Pair| pair.t * side.sign();
-        let (far, mut near): (Vec<Pair>, Vec<Pair>) = pairs.iter().partition(|pair| t_of(pair) > FAR);
-        // no quantile of a maximum is smaller than that of one of its members
-        let candidate = |pair: &&Pair| t_of(pair) > 1.0;
-        let mut told_apart: Vec<Pair> = far;
+    /// For each entry of a tile, which are entries that follow each other, the entries that are surely better and surely worse.
+    pub(super) fn sure(
+        &self,
+        tile: &[usize],
+        n_different: &(dyn Fn(usize, usize, f64) -> usize + Sync),
+    ) -> Vec<Sure> {
+        let squares = self.squares(tile);
+        let of_entry = |(&one, squares): (&usize, &[f32])| self.search(one, squares, n_different);
+        let each = tile.iter().zip(squares.chunks_exact(self.entries.len().max(1)));
+        let mut searches: Vec<Search> = each.map(of_entry).collect();
         let n_steps = if self.entries.len() > MANY {
             MAX_STEPS_OF_MANY
         } else {
             MAX_STEPS
         };
         for _ in 0..n_steps {
-            if near.iter().filter(candidate).count() == 0 {
-                break;
+            for n_pairs in [SOME, usize::MAX] {
+                let mut open: Vec<&mut Search> =
+                    searches.iter_mut().filter(|search| !search.is_over).collect();
+                let critical = self.critical(&open, n_pairs);
+                for (search, critical) in open.iter_mut().zip(critical) {
+                    if search.is_within(critical) {
+                        search.is_over = true;
+                    } else if n_pairs == usize::MAX {
+                        search.tell_apart(critical);
+                    }
+                }
             }
-            let critical = self.critical(one, &near, side);
-            let (rejected, rest): (Vec<Pair>, Vec<Pair>) =
-                near.iter().partition(|pair| t_of(pair) > critical);
-            if rejected.is_empty() {
-                break;
-            }
-            told_apart.extend(rejected);
-            near = rest;
         }
-        told_apart.into_iter().map(|pair| pair.other).collect()
+        searches.into_iter().map(|search| search.sure).collect()
     }
 
-    /// The quantile of the largest studentized difference over all draws.
-    fn critical(&self, one: usize, pairs: &[Pair], side: Side) -> f64 {
-        let factor = |pair: &Pair| (pair.other, (side.sign() / pair.error) as f32);
-        let others: Vec<(u32, f32)> = pairs.iter().map(factor).collect();
-        let n_entries = self.entries.len();
-        let mut largest = Vec::with_capacity(self.n_padded);
-        for of_all in self.blocks.chunks_exact(n_entries) {
-            let block = Largest {
-                of_one: &of_all[one],
-                of_all,
-                others: &others,
-            };
-            largest.extend(block.run());
+    /// The search among the entries whose draws differ from one's own.
+    fn search(
+        &self,
+        one: usize,
+        squares: &[f32],
+        n_different: &(dyn Fn(usize, usize, f64) -> usize + Sync),
+    ) -> Search {
+        let mut next = (one + 1..self.entries.len()).find(|&other| self.entries[other].is_ranked);
+        next = next.filter(|_| self.entries[one].is_ranked);
+        let mut search = Search {
+            sure: Sure {
+                one,
+                better: Vec::new(),
+                worse: Vec::new(),
+                error_to_next: next.map(|next| self.error(one, next, squares[next])),
+            },
+            near: Vec::with_capacity(self.entries.len()),
+            is_over: false,
+        };
+        for (other, &squares) in squares.iter().enumerate() {
+            let error = self.error(one, other, squares);
+            if other == one || error <= 0.0 {
+                continue;
+            }
+            let difference = self.entries[other].score - self.entries[one].score;
+            let t = normal_of(difference / error, n_different(one, other, error));
+            if t > FAR {
+                search.sure.better.push(other as u32);
+            } else if t < -FAR {
+                search.sure.worse.push(other as u32);
+            } else {
+                search.near.push(((other as u32, (1.0 / error) as f32), t));
+            }
         }
-        largest.truncate(self.n_draws);
-        quantile(&mut largest, CONFIDENCE).into()
+        // no quantile of a maximum is smaller than that of one of its members
+        search.is_over = search.is_within((-1.0, 1.0));
+        search
+    }
+
+    /// For each of some entries the quantiles, over all draws, of the smallest and of the largest studentized difference to so many of
+    /// its near ones.
+    fn critical(&self, searches: &[&mut Search], n_pairs: usize) -> Vec<(f64, f64)> {
+        let n_entries = self.entries.len();
+        let factors: Vec<Vec<Factor>> = searches.iter().map(|search| search.factors(n_pairs)).collect();
+        let mut smallest = vec![vec![f32::INFINITY; self.n_padded]; searches.len()];
+        let mut largest = vec![vec![f32::NEG_INFINITY; self.n_padded]; searches.len()];
+        for (block, of_all) in self.blocks.chunks_exact(n_entries.max(1)).enumerate() {
+            for first in (0..n_entries).step_by(NEIGHBOURS) {
+                for (place, search) in searches.iter().enumerate() {
+                    let until =
+                        |bound: usize| factors[place].partition_point(|(other, _)| (*other as usize) < bound);
+                    let at = block * BLOCK..(block + 1) * BLOCK;
+                    let smallest = smallest[place][at.clone()].as_mut_array();
+                    let (Some(smallest), Some(largest)) = (smallest, largest[place][at].as_mut_array())
+                    else {
+                        continue;
+                    };
+                    Extremes {
+                        of_one: &of_all[search.sure.one],
+                        of_all,
+                        others: &factors[place][until(first)..until(first + NEIGHBOURS)],
+                        smallest,
+                        largest,
+                    }
+                    .run();
+                }
+            }
+        }
+        let quantiles = |(mut smallest, mut largest): (Vec<f32>, Vec<f32>)| {
+            smallest.truncate(self.n_draws);
+            for t in &mut smallest {
+                *t = -*t;
+            }
+            largest.truncate(self.n_draws);
+            let [worse, better] = [smallest, largest].map(|mut t| f64::from(quantile(&mut t, CONFIDENCE)));
+            (-worse, better)
+        };
+        smallest.into_iter().zip(largest).map(quantiles).collect()
+    }
+}
+
+/// An entry, and 1 over the standard error of the difference to it.
+type Factor = (u32, f32);
+
+/// The entries that are told apart from one.
+#[derive(Debug)]
+pub(super) struct Sure {
+    pub(super) one: usize,
+    pub(super) better: Vec<u32>,
+    pub(super) worse: Vec<u32>,
+    /// As in [`Compared::error_to_next`].
+    error_to_next: Option<f64>,
+}
+
+/// The search for them. One that is told apart counts no more in the quantile of either side: one that is surely better is not taken
+/// for worse.
+struct Search {
+    sure: Sure,
+    /// Those not yet told apart, each with by how many standard errors it is better, as a deviate of the normal distribution.
+    near: Vec<(Factor, f64)>,
+    /// Whether nothing more will be found.
+    is_over: bool,
+}
+
+impl Search {
+    /// Whether no difference is beyond these.
+    fn is_within(&self, (worse, better): (f64, f64)) -> bool {
+        self.near.iter().all(|(_, t)| (worse..=better).contains(t))
+    }
+
+    /// The factors of so many near entries, evenly from all of them.
+    fn factors(&self, n: usize) -> Vec<Factor> {
+        let step = self.near.len().div_ceil(n).max(1);
+        self.near
+            .iter()
+            .step_by(step)
+            .map(|(factor, _)| *factor)
+            .collect()
+    }
+
+    /// Takes those out of the near ones whose differences are beyond these.
+    fn tell_apart(&mut self, (worse, better): (f64, f64)) {
+        let sure = &mut self.sure;
+        self.near.retain(|((other, _), t)| {
+            if *t > better {
+                sure.better.push(*other);
+            } else if *t < worse {
+                sure.worse.push(*other);
+            }
+            (worse..=better).contains(t)
+        });
+        self.is_over = self.is_within((-1.0, 1.0));
     }
 }
 
@@ -447,41 +523,48 @@ mod tests {
         let entries: Vec<Entry<'_>> = order.iter().map(|&place| entries[place]).collect();
         let compared = ranks(&compare(&entries, &|_, _, _| usize::MAX));
         for (one, ranks) in compared.iter().enumerate().step_by(7) {
-            let n_sure = |sign: f64| {
-                let mut rest: Vec<usize> = (0..150).filter(|&other| other != one).collect();
-                loop {
-                    let differences = |other: usize| {
-                        let both = entries[other].deviations.iter().zip(entries[one].deviations);
-                        both.map(|(other, one)| f64::from(*other) - f64::from(*one))
-                            .collect::<Vec<f64>>()
+            let mut rest: Vec<usize> = (0..150).filter(|&other| other != one).collect();
+            let (mut n_better, mut n_worse) = (0, 0);
+            loop {
+                let studentized = |&other: &usize| {
+                    let both = entries[other].deviations.iter().zip(entries[one].deviations);
+                    let differences: Vec<f64> = both
+                        .map(|(other, one)| f64::from(*other) - f64::from(*one))
+                        .collect();
+                    let mean = differences.iter().sum::<f64>() / 1000.0;
+                    let squares = differences.iter().map(|d| (d - mean).powi(2));
+                    let error = (squares.sum::<f64>() / 999.0).sqrt();
+                    let t = (entries[other].score - entries[one].score) / error;
+                    (t, differences.iter().map(|d| d / error).collect::<Vec<f64>>())
+                };
+                let of_rest: Vec<(f64, Vec<f64>)> = rest.iter().map(studentized).collect();
+                let critical = |sign: f64| {
+                    let largest = |draw: usize| {
+                        of_rest
+                            .iter()
+                            .map(|of| sign * of.1[draw])
+                            .fold(f64::MIN, f64::max)
                     };
-                    let studentized: Vec<(usize, f64, Vec<f64>)> = rest
-                        .iter()
-                        .map(|&other| {
-                            let differences = differences(other);
-                            let mean = differences.iter().sum::<f64>() / 1000.0;
-                            let squares = differences.iter().map(|d| (d - mean).powi(2));
-                            let error = (squares.sum::<f64>() / 999.0).sqrt();
-                            let t = sign * (entries[other].score - entries[one].score) / error;
-                            (other, t, differences.iter().map(|d| sign * d / error).collect())
-                        })
-                        .collect();
-                    let mut largest: Vec<f64> = (0..1000)
-                        .map(|draw| studentized.iter().map(|of| of.2[draw]).fold(f64::MIN, f64::max))
-                        .collect();
+                    let mut largest: Vec<f64> = (0..1000).map(largest).collect();
                     largest.sort_by(f64::total_cmp);
-                    let n_before = rest.len();
-                    rest = studentized
-                        .iter()
-                        .filter(|of| of.1 <= largest[975])
-                        .map(|of| of.0)
-                        .collect();
-                    if rest.len() == n_before || rest.is_empty() {
-                        return 149 - rest.len() as u32;
-                    }
+                    largest[975]
+                };
+                let (better, worse) = (critical(1.0), -critical(-1.0));
+                let n_before = rest.len();
+                n_better += of_rest.iter().filter(|of| of.0 > better).count() as u32;
+                n_worse += of_rest.iter().filter(|of| of.0 < worse).count() as u32;
+                let is_near = of_rest.iter().map(|of| (worse..=better).contains(&of.0));
+                rest = rest
+                    .iter()
+                    .zip(is_near)
+                    .filter(|(_, is_near)| *is_near)
+                    .map(|(&other, _)| other)
+                    .collect();
+                if rest.len() == n_before || rest.is_empty() {
+                    break;
                 }
-            };
-            assert_eq!(*ranks, (1 + n_sure(1.0), 150 - n_sure(-1.0)), "entry {one}");
+            }
+            assert_eq!(*ranks, (1 + n_better, 150 - n_worse), "entry {one}");
         }
     }
 }

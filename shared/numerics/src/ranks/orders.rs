@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::compare::{Entry, Field, Side, TILE};
+use super::compare::{Entry, Field, TILE};
 
 /// The pairs of entries of which one is surely better, by their places: the better one first, ascending. An order is sure if it
 /// counts in the rank interval of one of the two.
@@ -16,16 +16,12 @@ pub fn sure_orders(
     let field = Field::new(entries);
     let places: Vec<usize> = (0..entries.len()).collect();
     let of_tile = |tile: &[usize]| {
-        let all = field.pairs(tile, n_different);
-        let of_entry = |(&one, pairs): (&usize, &Vec<_>)| {
-            let better = field.sure(one, pairs, Side::Better).into_iter();
-            let worse = field.sure(one, pairs, Side::Worse).into_iter();
-            let better = better.map(move |other| (other as usize, one));
-            better
-                .chain(worse.map(move |other| (one, other as usize)))
-                .collect::<Vec<_>>()
-        };
-        tile.iter().zip(&all).flat_map(of_entry).collect::<Vec<_>>()
+        let mut orders = Vec::new();
+        for sure in field.sure(tile, n_different) {
+            orders.extend(sure.better.iter().map(|&other| (other as usize, sure.one)));
+            orders.extend(sure.worse.iter().map(|&other| (sure.one, other as usize)));
+        }
+        orders
     };
     let mut orders: Vec<(usize, usize)> = places.par_chunks(TILE).flat_map_iter(of_tile).collect();
     orders.sort_unstable();

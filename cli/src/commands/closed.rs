@@ -1,0 +1,367 @@
+//! `dataperf closed`: programs instead of artifacts, run on this machine as the closed division runs them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Subcommand};
+use dataperf::closed::{ClosedTask, DataFile, closed_task};
+use dataperf::dataset::{Dataset, DatasetError, Integrity};
+use dataperf::evaluate::{check, evaluate};
+use dataperf::frozen::{FrozenError, MANIFEST, MAX_MANIFEST_BYTES};
+use dataperf::{Digest, Rejection, Verdict};
+use dataperf_benchmarks::IDS;
+use dataperf_closed::{ENGINE, Job, Limits, Run, Runner};
+use dataperf_datasets::Import;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::score::{Artifact, done, open, read};
+use crate::Done;
+use crate::output::{Format, check_new_files, print_json, print_verdict};
+use crate::progress::waiting;
+use crate::registry::{Action, with_benchmark};
+
+/// What does not depend on the benchmark.
+const DEFAULTS: Limits = Limits::for_artifacts_of(0);
+
+/// Which board a program is for.
+#[derive(Debug, Args)]
+struct BoardArgs {
+    /// The benchmark; left out, that of the data set
+    #[arg(value_parser = PossibleValuesParser::new(IDS))]
+    benchmark: Option<String>,
+    /// The leaderboard; left out, the only one that the data set has
+    #[arg(long, short)]
+    leaderboard: Option<String>,
+    /// The frozen data set's directory, made by `dataperf dataset import`; without an eval set, as participants have it, the artifact
+    /// is held against the rules and has no score
+    #[arg(long, short)]
+    dataset: PathBuf,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ClosedCommand {
+    /// Run a program on a data set and judge the artifact that it writes
+    Run(RunArgs),
+    /// Write the files that a program finds below `/data`, to develop with them
+    Data(DataArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A program is a WebAssembly module, a WASI preview 1 command. It finds `task.json` and the data below `/data`, writes the \
+    benchmark's JSON artifact with the ids of `/data` to standard output, and ends with 0. It has 20,000,000,000 units of fuel \
+    (about one an instruction) and 1 GiB of memory; there is no network, no other file and no clock but its fuel.\n\n\
+    rustup target add wasm32-wasip1\n\
+    rustc -O --target wasm32-wasip1 selector.rs\n\
+    dataperf closed run selector.wasm --leaderboard en-25 --dataset frozen/\n\n\
+    docs/closed-division.md says what `/data` holds for each benchmark; examples/closed/ has programs in Rust and C."
+)]
+pub(crate) struct RunArgs {
+    /// The program: a `.wasm` file
+    program: PathBuf,
+    #[command(flatten)]
+    board: BoardArgs,
+    /// Show what the program writes to standard error, and where it was stopped
+    #[arg(long)]
+    log: bool,
+    /// The fuel that the program has, where the organizer has announced another limit
+    #[arg(long, value_name = "UNITS", default_value_t = DEFAULTS.max_fuel, value_parser = clap::value_parser!(u64).range(1..=1 << 50))]
+    max_fuel: u64,
+    /// The program's memory in MiB, where the organizer has announced another limit
+    #[arg(long, value_name = "MIB", default_value_t = DEFAULTS.max_memory_bytes >> 20, value_parser = clap::value_parser!(u64).range(1..=4096))]
+    max_memory: u64,
+    /// Write the artifact, with the data set's own ids
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example: dataperf closed data --leaderboard en-25 --dataset frozen/ --out data/")]
+pub(crate) struct DataArgs {
+    #[command(flatten)]
+    board: BoardArgs,
+    /// The directory to make
+    #[arg(long)]
+    out: PathBuf,
+}
+
+pub(crate) async fn run(command: ClosedCommand, format: Format) -> Result<Done> {
+    match command {
+        ClosedCommand::Run(args) => run_program(args, format).await,
+        ClosedCommand::Data(args) => write_data(args, format).await,
+    }
+}
+
+async fn run_program(args: RunArgs, format: Format) -> Result<Done> {
+    check_new_files(&[args.out.as_deref()])?;
+    let benchmark = benchmark_of(&args.board)?;
+    let spinner = waiting("running the program");
+    let judged = with_benchmark(&benchmark, Judge(&args)).await;
+    spinner.finish_and_clear();
+    let Judged { outcome, run, limits } = judged?;
+    let log = String::from_utf8_lossy(&run.log).into_owned();
+    let mut about = json!({
+        "module": run.module, "engine": ENGINE, "fuel": run.fuel, "max_fuel": limits.max_fuel,
+        "output": run.output.as_ref().ok().map(|output| Digest::of(output)),
+    });
+    if args.log
+        && let Value::Object(about) = &mut about
+    {
+        about.insert("log".into(), log.as_str().into());
+        about.insert("is_log_cut".into(), run.is_log_cut.into());
+    }
+    let done = match &outcome {
+        Outcome::Judged(verdict) => done(verdict),
+        Outcome::Valid { .. } => Done::Fine,
+    };
+    match format {
+        Format::Json => print_json(&Report {
+            outcome: &outcome,
+            run: about,
+        })?,
+        Format::Text => {
+            if args.log {
+                eprint!("{log}");
+                if run.is_log_cut {
+                    eprintln!("… the log has more than {} bytes", limits.max_log_bytes);
+                }
+            }
+            match &outcome {
+                Outcome::Judged(verdict) => print_verdict(verdict),
+                Outcome::Valid {
+                    benchmark,
+                    leaderboard,
+                    ..
+                } => {
+                    println!("{benchmark} {leaderboard}: valid; there is no eval set here to score it with");
+                }
+            }
+            let fuel = run.fuel.map_or("no fuel".to_owned(), |fuel| {
+                format!("{fuel} of {} units of fuel", limits.max_fuel)
+            });
+            println!("program {}: {fuel}, {ENGINE}", run.module);
+            if !args.log && !run.log.is_empty() {
+                println!(
+                    "it wrote {} bytes to standard error: `--log` shows them",
+                    run.log.len()
+                );
+            }
+        }
+    }
+    Ok(done)
+}
+
+/// What is printed of a run, as one document.
+#[derive(Serialize)]
+struct Report<'a> {
+    #[serde(flatten)]
+    outcome: &'a Outcome,
+    run: Value,
+}
+
+/// What came of an artifact.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Outcome {
+    /// It was scored or rejected.
+    Judged(Box<Verdict>),
+    /// It obeys the rules, and there is nothing to score it with.
+    Valid {
+        status: &'static str,
+        benchmark: &'static str,
+        leaderboard: String,
+        dataset: Digest,
+        artifact: Digest,
+    },
+}
+
+struct Judged {
+    outcome: Outcome,
+    run: Run,
+    limits: Limits,
+}
+
+/// Runs a program and judges what it writes.
+struct Judge<'a>(&'a RunArgs);
+
+impl Action for Judge<'_> {
+    type Output = Judged;
+
+    async fn run<B: Import>(self) -> Result<Judged> {
+        let args = self.0;
+        let Opened {
+            dataset,
+            leaderboard,
+            task,
+            seed,
+        } = opened::<B>(&args.board).await?;
+        let limits = Limits {
+            max_fuel: args.max_fuel,
+            max_memory_bytes: args.max_memory << 20,
+            ..Limits::for_artifacts_of(B::MAX_ARTIFACT_BYTES)
+        };
+        let about = || format!("can't use the program `{}`", args.program.display());
+        let module = fs::read(&args.program).with_context(about)?;
+        let job = Job {
+            module: &module,
+            files: &task.files,
+            seed,
+        };
+        let run = Runner::of_this_program()?.run(job, limits)?;
+        let rejected = |rejection: &Rejection, artifact| {
+            let verdict = Verdict::rejected(B::ID, &leaderboard, Some(dataset.digest()), artifact, rejection);
+            Outcome::Judged(Box::new(verdict))
+        };
+        let artifact = match &run.output {
+            Ok(written) => task.artifact(written),
+            Err(failure) => Err(failure.reason(&limits).into()),
+        };
+        let outcome = match artifact {
+            Err(rejection) => rejected(&rejection, None),
+            Ok(artifact) => {
+                if let Some(out) = &args.out {
+                    let about = || format!("can't write `{}`", out.display());
+                    fs::write(out, &artifact).with_context(about)?;
+                }
+                judged(&dataset, &leaderboard, &artifact, rejected).await?
+            }
+        };
+        Ok(Judged { outcome, run, limits })
+    }
+}
+
+/// The verdict on an artifact, or that it is valid where there is no eval set.
+async fn judged<B: Import>(
+    dataset: &Dataset<B>,
+    leaderboard: &str,
+    artifact: &[u8],
+    rejected: impl Fn(&Rejection, Option<Digest>) -> Outcome,
+) -> Result<Outcome> {
+    let digest = Digest::of(artifact);
+    match evaluate(dataset, leaderboard, artifact).await {
+        Ok(verdict) => return Ok(Outcome::Judged(Box::new(verdict))),
+        Err(DatasetError::Frozen(FrozenError::ForParticipants { .. })) => {}
+        Err(error) => return Err(error.into()),
+    }
+    match check(dataset, leaderboard, artifact).await {
+        Ok(()) => Ok(Outcome::Valid {
+            status: "valid",
+            benchmark: B::ID,
+            leaderboard: leaderboard.to_owned(),
+            dataset: dataset.digest(),
+            artifact: digest,
+        }),
+        Err(not_scored) => Ok(rejected(&not_scored.rejection()?, Some(digest))),
+    }
+}
+
+async fn write_data(args: DataArgs, format: Format) -> Result<Done> {
+    check_new_files(&[Some(&args.out)])?;
+    let benchmark = benchmark_of(&args.board)?;
+    let files = with_benchmark(&benchmark, Data(&args.board)).await?;
+    let about = || format!("can't write `{}`", args.out.display());
+    fs::create_dir(&args.out).with_context(about)?;
+    for file in &files {
+        fs::write(args.out.join(&file.name), &file.bytes).with_context(about)?;
+    }
+    match format {
+        Format::Json => {
+            let named = files
+                .iter()
+                .map(|file| json!({ "name": file.name, "n_bytes": file.bytes.len() }));
+            print_json(&json!({ "files": named.collect::<Vec<_>>() }))?;
+        }
+        Format::Text => {
+            for file in &files {
+                println!(
+                    "{:>12} bytes  {}",
+                    file.bytes.len(),
+                    args.out.join(&file.name).display()
+                );
+            }
+        }
+    }
+    Ok(Done::Fine)
+}
+
+/// Makes the files that a program finds.
+struct Data<'a>(&'a BoardArgs);
+
+impl Action for Data<'_> {
+    type Output = Vec<DataFile>;
+
+    async fn run<B: Import>(self) -> Result<Vec<DataFile>> {
+        Ok(opened::<B>(self.0).await?.task.files)
+    }
+}
+
+/// A data set with what a program is given of one of its boards.
+struct Opened<B: Import> {
+    dataset: Dataset<B>,
+    leaderboard: String,
+    task: ClosedTask,
+    seed: [u8; 32],
+}
+
+async fn opened<B: Import>(args: &BoardArgs) -> Result<Opened<B>> {
+    let leaderboard = match &args.leaderboard {
+        Some(leaderboard) => leaderboard.clone(),
+        None => only_leaderboard::<B>(&args.dataset)?,
+    };
+    let dataset = open::<B>(&args.dataset, &leaderboard, Integrity::Sizes).await?;
+    let task = closed_task(&dataset, &leaderboard).await?;
+    let (task, seed) = task.with_context(|| {
+        format!(
+            "`{}` has no closed boards: its artifacts are data sets, which no program of a few bytes makes",
+            B::ID
+        )
+    })?;
+    Ok(Opened {
+        dataset,
+        leaderboard,
+        task,
+        seed,
+    })
+}
+
+fn only_leaderboard<B: Import>(directory: &Path) -> Result<String> {
+    let manifest = dataperf::frozen::Manifest::parse(&manifest_bytes(directory)?, B::ID)?;
+    let boards = B::leaderboards(&manifest)?;
+    let names: Vec<String> = boards.into_iter().map(|board| board.name).collect();
+    match &names[..] {
+        [only] => Ok(only.clone()),
+        _ => bail!(
+            "the data set has several leaderboards: choose one with `--leaderboard`: `{}`",
+            names.join("`, `")
+        ),
+    }
+}
+
+/// The benchmark that is asked for, or that of the data set.
+fn benchmark_of(args: &BoardArgs) -> Result<String> {
+    #[derive(Deserialize)]
+    struct Named {
+        benchmark: String,
+    }
+    if let Some(benchmark) = &args.benchmark {
+        return Ok(benchmark.clone());
+    }
+    let named: Named = serde_json::from_slice(&manifest_bytes(&args.dataset)?).with_context(|| {
+        format!(
+            "can't use the data set `{}`: its manifest names no benchmark",
+            args.dataset.display()
+        )
+    })?;
+    Ok(named.benchmark)
+}
+
+fn manifest_bytes(directory: &Path) -> Result<Vec<u8>> {
+    let about = || format!("can't use the data set `{}`", directory.display());
+    match read(&directory.join(MANIFEST), MAX_MANIFEST_BYTES).with_context(about)? {
+        Artifact::Bytes(bytes) => Ok(bytes),
+        Artifact::TooLarge { .. } => bail!("the manifest in `{}` is too large", directory.display()),
+    }
+}

@@ -1,0 +1,395 @@
+//! `dataperf closed` on the demo's data: the examples of examples/closed/, and programs that break the rules.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+use dataperf::Digest;
+use serde_json::Value;
+
+use crate::program;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
+fn run<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_dataperf"))
+        .args(arguments)
+        .env_remove("RUST_LOG")
+        .output()
+        .unwrap()
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// The demo's data set of a benchmark, imported once.
+fn frozen(benchmark: &str) -> String {
+    static FROZEN: OnceLock<tempfile::TempDir> = OnceLock::new();
+    static IMPORTING: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let _one_at_a_time = IMPORTING.lock();
+    let scratch = FROZEN.get_or_init(|| tempfile::tempdir().unwrap());
+    let out = scratch.path().join(benchmark);
+    let shown = out.to_str().unwrap();
+    if !out.exists() {
+        let demo = root().join("demo").join(benchmark);
+        let from = demo.to_str().unwrap();
+        let imported = run(["dataset", "import", benchmark, "--from", from, "--out", shown]);
+        assert!(imported.status.success(), "{imported:?}");
+    }
+    shown.to_owned()
+}
+
+fn example(name: &str) -> String {
+    root()
+        .join("examples/closed")
+        .join(name)
+        .to_str()
+        .unwrap()
+        .to_owned()
+}
+
+/// `dataperf closed run` on the demo's data set, with more arguments.
+fn closed(program: &str, benchmark: &str, leaderboard: &str, more: &[&str]) -> Output {
+    let dataset = frozen(benchmark);
+    let words = [
+        "--format",
+        "json",
+        "closed",
+        "run",
+        program,
+        benchmark,
+        "-l",
+        leaderboard,
+        "-d",
+        &dataset,
+    ];
+    run(words.into_iter().chain(more.iter().copied()))
+}
+
+fn written(scratch: &Path, text: &str) -> String {
+    let path = scratch.join("program.wasm");
+    fs::write(&path, wat::parse_str(text).unwrap()).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_examples_beat_the_random_baseline_and_agree() {
+    let scratch = tempfile::tempdir().unwrap();
+    for (benchmark, board, stem) in [
+        ("selection", "digits-50", "selection"),
+        ("selection", "digits-20", "selection"),
+        ("speech-selection", "en-25", "speech_selection"),
+        ("speech-selection", "pt-60", "speech_selection"),
+    ] {
+        let dataset = frozen(benchmark);
+        let path = |name: &str| {
+            let path: PathBuf = scratch.path().join(format!("{board}-{name}.json"));
+            path.to_str().unwrap().to_owned()
+        };
+        let (random, of_rust) = (path("random"), path("rust"));
+        let made = run([
+            "baseline",
+            "random",
+            "--dataset",
+            &dataset,
+            "--leaderboard",
+            board,
+            "--out",
+            &random,
+        ]);
+        assert!(made.status.success(), "{made:?}");
+        let score = |artifact: &str| {
+            json(&run([
+                "--format", "json", "score", benchmark, "-l", board, "-d", &dataset, artifact,
+            ]))
+        };
+        let rust = closed(
+            &example(&format!("{stem}-rust.wasm")),
+            benchmark,
+            board,
+            &["--out", &of_rust],
+        );
+        assert_eq!(rust.status.code(), Some(0), "{rust:?}");
+        let rust = json(&rust);
+        assert_eq!(rust["status"], "scored");
+        assert!(
+            rust["score"].as_f64() > score(&random)["score"].as_f64(),
+            "{board}"
+        );
+        // the artifact is the ordinary one: it has the same verdict without the program
+        let mut verdict = rust.clone();
+        let about = verdict.as_object_mut().unwrap().remove("run").unwrap();
+        assert_eq!(verdict, score(&of_rust));
+        let module = fs::read(example(&format!("{stem}-rust.wasm"))).unwrap();
+        assert_eq!(about["module"], Digest::of(&module).to_string());
+        // in C the same is chosen, with other fuel
+        let c = json(&closed(
+            &example(&format!("{stem}-c.wasm")),
+            benchmark,
+            board,
+            &[],
+        ));
+        assert_eq!(c["artifact"], rust["artifact"], "{board}");
+        assert_ne!(c["run"]["fuel"], about["fuel"]);
+    }
+}
+
+#[test]
+fn a_program_does_the_same_again_and_again_on_real_data() {
+    let module = example("selection-rust.wasm");
+    let first = closed(&module, "selection", "digits-20", &["--log"]);
+    for _ in 0..5 {
+        assert_eq!(closed(&module, "selection", "digits-20", &["--log"]), first);
+    }
+}
+
+#[test]
+fn the_log_is_shown_to_who_asks_for_it() {
+    let module = example("selection-c.wasm");
+    let said = "chose 20 of 700 examples in 10 classes\n";
+    let quiet = json(&closed(&module, "selection", "digits-20", &[]));
+    assert_eq!(quiet["run"].get("log"), None);
+    let loud = json(&closed(&module, "selection", "digits-20", &["--log"]));
+    assert_eq!(loud["run"]["log"], said);
+    let dataset = frozen("selection");
+    let shown = run([
+        "closed",
+        "run",
+        &module,
+        "-l",
+        "digits-20",
+        "-d",
+        &dataset,
+        "--log",
+    ]);
+    assert_eq!(text(&shown.stderr), said);
+    assert!(
+        text(&shown.stdout).contains("selection digits-20: scored 0.8"),
+        "{shown:?}"
+    );
+}
+
+#[test]
+fn a_program_that_fails_is_rejected_with_its_code() {
+    let scratch = tempfile::tempdir().unwrap();
+    for (body, code) in [
+        ("unreachable", "trap"),
+        ("(call $exit (i32.const 1))", "exit_status"),
+        ("", "no_output"),
+        // what it says is no artifact, or one that names what it was not given
+        ("(call $say (i32.const 1) (i32.const 4))", "not_json"),
+    ] {
+        let module = written(scratch.path(), &program("pool", body));
+        let ran = closed(&module, "selection", "digits-20", &[]);
+        assert_eq!(ran.status.code(), Some(2), "{ran:?}");
+        let verdict = json(&ran);
+        assert_eq!(verdict["status"], "rejected");
+        assert_eq!(verdict["reasons"][0]["code"], code);
+    }
+}
+
+#[test]
+fn a_module_that_is_too_large_is_rejected_with_both_numbers() {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("large.wasm");
+    fs::write(&path, vec![0; (8 << 20) + 1]).unwrap();
+    let ran = closed(path.to_str().unwrap(), "selection", "digits-20", &[]);
+    assert_eq!(ran.status.code(), Some(2), "{ran:?}");
+    let reason = &json(&ran)["reasons"][0];
+    assert_eq!(reason["code"], "module_too_large");
+    assert_eq!(
+        (&reason["limit"], &reason["actual"]),
+        (&(8 << 20).into(), &((8 << 20) + 1).into())
+    );
+}
+
+#[test]
+fn an_organizers_limits_are_held() {
+    let module = example("selection-c.wasm");
+    let code = |more: &[&str]| {
+        let ran = closed(&module, "selection", "digits-20", more);
+        json(&ran)["reasons"][0].clone()
+    };
+    let fuel = code(&["--max-fuel", "1000000"]);
+    assert_eq!(
+        (&fuel["code"], &fuel["limit"]),
+        (&"out_of_fuel".into(), &1_000_000.into())
+    );
+    // its stack alone is larger
+    let memory = code(&["--max-memory", "1"]);
+    assert_eq!(
+        (&memory["code"], &memory["limit"]),
+        (&"out_of_memory".into(), &(1 << 20).into())
+    );
+    let wrong = closed(&module, "selection", "digits-20", &["--max-memory", "8192"]);
+    assert_eq!(wrong.status.code(), Some(1), "{wrong:?}");
+}
+
+#[test]
+fn ids_are_those_that_the_program_is_given_and_no_others() {
+    let scratch = tempfile::tempdir().unwrap();
+    let dataset = frozen("selection");
+    let pool = fs::read_to_string(Path::new(&dataset).join("public/pool.csv")).unwrap();
+    let own = pool.lines().nth(1).unwrap().split(',').next().unwrap();
+    for id in [own, "700", "-1", "007", "1e1", ""] {
+        let artifact = format!("{{\\22ids\\22: [\\22{id}\\22, \\22700\\22]}}");
+        let n_bytes = format!("{{'ids': ['{id}', '700']}}").len();
+        let body = format!("(call $say (i32.const 1) (i32.const {n_bytes}))");
+        let module = written(scratch.path(), &program(&artifact, &body));
+        let verdict = json(&closed(&module, "selection", "digits-20", &[]));
+        let reasons = verdict["reasons"].as_array().unwrap();
+        let said: Vec<&str> = reasons
+            .iter()
+            .map(|reason| reason["code"].as_str().unwrap())
+            .collect();
+        assert_eq!(said, ["unknown_id", "unknown_id"], "{id}: {verdict}");
+    }
+}
+
+#[test]
+fn a_program_that_prints_the_pool_is_rejected() {
+    let scratch = tempfile::tempdir().unwrap();
+    // reads pool.npy, which is larger than this page, and says what it has read
+    let text = r#"(module
+        (import "wasi_snapshot_preview1" "path_open"
+            (func $open (param i32 i32 i32 i32 i32 i64 i64 i32 i32) (result i32)))
+        (import "wasi_snapshot_preview1" "fd_read" (func $read (param i32 i32 i32 i32) (result i32)))
+        (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+        (memory (export "memory") 20)
+        (data (i32.const 1024) "pool.csv")
+        (func (export "_start")
+            (drop (call $open (i32.const 3) (i32.const 0) (i32.const 1024) (i32.const 8) (i32.const 0) (i64.const 2) (i64.const 0)
+                (i32.const 0) (i32.const 600)))
+            (i32.store (i32.const 0) (i32.const 65536))
+            (i32.store (i32.const 4) (i32.const 1000000))
+            (drop (call $read (i32.load (i32.const 600)) (i32.const 0) (i32.const 1) (i32.const 4)))
+            (drop (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8)))))"#;
+    let module = written(scratch.path(), text);
+    let ran = closed(&module, "selection", "digits-20", &[]);
+    assert_eq!(ran.status.code(), Some(2), "{ran:?}");
+}
+
+#[test]
+fn without_an_eval_set_an_artifact_is_held_against_the_rules() {
+    let scratch = tempfile::tempdir().unwrap();
+    let kit = scratch.path().join("kit");
+    let kit = kit.to_str().unwrap();
+    let shown = run(["dataset", "show", &frozen("debugging"), "--public", kit]);
+    assert!(shown.status.success(), "{shown:?}");
+    let data = scratch.path().join("data");
+    let made = run([
+        "--format",
+        "json",
+        "closed",
+        "data",
+        "-d",
+        kit,
+        "--out",
+        data.to_str().unwrap(),
+    ]);
+    assert!(made.status.success(), "{made:?}");
+    let names: Vec<String> = json(&made)["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|file| file["name"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "task.json",
+            "train.npy",
+            "train.csv",
+            "validation.npy",
+            "validation.csv"
+        ]
+    );
+    for name in &names {
+        assert!(data.join(name).is_file());
+    }
+    let n = fs::read_to_string(data.join("train.csv"))
+        .unwrap()
+        .lines()
+        .count()
+        - 1;
+    let ids: Vec<String> = (0..n).map(|number| format!("\\22{number}\\22")).collect();
+    let artifact = format!("{{\\22order\\22: [{}]}}", ids.join(","));
+    let n_bytes = artifact.replace("\\22", "'").len();
+    let module = written(
+        scratch.path(),
+        &program(
+            &artifact,
+            &format!("(call $say (i32.const 1) (i32.const {n_bytes}))"),
+        ),
+    );
+    let valid = run(["--format", "json", "closed", "run", &module, "-d", kit]);
+    assert_eq!(valid.status.code(), Some(0), "{valid:?}");
+    let valid = json(&valid);
+    assert_eq!(valid["benchmark"], "debugging");
+    assert!(
+        valid["status"] == "valid" || valid["metrics"]["eval_set"] == "public",
+        "{valid}"
+    );
+}
+
+#[test]
+fn what_can_not_be_run_is_a_wrong_call() {
+    let scratch = tempfile::tempdir().unwrap();
+    let module = example("selection-c.wasm");
+    let dataset = frozen("selection");
+    let curation = frozen("curation");
+    let taken = scratch.path().join("taken.json");
+    fs::write(&taken, "").unwrap();
+    for (arguments, said) in [
+        (
+            vec!["closed", "run", &module, "-d", &curation, "-l", "digits-set"],
+            "`curation` has no closed boards",
+        ),
+        (
+            vec!["closed", "run", &module, "-d", &dataset],
+            "choose one with `--leaderboard`: `digits-50`, `digits-20`",
+        ),
+        (
+            vec![
+                "closed",
+                "run",
+                "/nowhere.wasm",
+                "-d",
+                &dataset,
+                "-l",
+                "digits-20",
+            ],
+            "can't use the program",
+        ),
+        (
+            vec!["closed", "run", &module, "-d", "/nowhere", "-l", "digits-20"],
+            "can't use the data set",
+        ),
+        (
+            vec![
+                "closed",
+                "run",
+                &module,
+                "-d",
+                &dataset,
+                "-l",
+                "digits-20",
+                "--out",
+                taken.to_str().unwrap(),
+            ],
+            "nothing is overwritten",
+        ),
+    ] {
+        let ran = run(arguments);
+        assert_eq!(ran.status.code(), Some(1), "{ran:?}");
+        assert!(text(&ran.stderr).contains(said), "{}", text(&ran.stderr));
+    }
+}

@@ -1,0 +1,106 @@
+//! The process of a submitted program: reads what it is given, gives up everything else, compiles and runs.
+
+use std::io::{self, Read, Write};
+use std::process::ExitCode;
+
+use crate::engine::{self, Ended};
+use crate::protocol::{self, Answer, COMPILED, NOT_COMPILED, Request, STARTED};
+use crate::sandbox::{self, Phase};
+use crate::wasi::Host;
+use crate::{Code, Failure};
+use dataperf::closed::DataFile;
+
+/// Does the work and answers on standard output.
+pub(crate) fn main() -> ExitCode {
+    let (mut stdin, mut stdout) = (io::stdin().lock(), io::stdout().lock());
+    match answer(&mut stdin, &mut stdout) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE, // nobody listens
+    }
+}
+
+fn answer(stdin: &mut impl Read, stdout: &mut impl Write) -> io::Result<()> {
+    if let Err(why) = sandbox::close_descriptors() {
+        return refuse(stdout, &why);
+    }
+    let request: Request = protocol::read(stdin)?;
+    let n_bytes = request.n_module_bytes + request.files.iter().map(|(_, n_bytes)| n_bytes).sum::<u64>();
+    let engine = engine::new(request.limits);
+    let engine = match engine.and_then(|engine| sandbox::limit(request.limits, n_bytes).map(|()| engine)) {
+        Ok(engine) => engine,
+        Err(why) => return refuse(stdout, &why),
+    };
+    let module = protocol::exactly(stdin, request.n_module_bytes)?;
+    let files = request.files.into_iter();
+    let files = files.map(|(name, n_bytes)| {
+        let bytes = protocol::exactly(stdin, n_bytes)?;
+        Ok(DataFile { name, bytes })
+    });
+    let files = files.collect::<io::Result<Vec<_>>>()?;
+    // from here on the module is looked at, and nothing else is within reach
+    if let Err(why) = sandbox::filter(Phase::Compile) {
+        return refuse(stdout, &why);
+    }
+    stdout.write_all(&[STARTED])?;
+    stdout.flush()?;
+    let compiled = match engine::compile(&engine, &module) {
+        Ok(compiled) => compiled,
+        Err(failure) => {
+            stdout.write_all(&[NOT_COMPILED])?;
+            let nothing = Ended {
+                failure: Some(failure),
+                fuel: None,
+            };
+            return end(stdout, &nothing, &[], &[], false);
+        }
+    };
+    drop(module);
+    if let Err(why) = sandbox::filter(Phase::Run) {
+        return refuse(stdout, &why);
+    }
+    stdout.write_all(&[COMPILED])?;
+    stdout.flush()?;
+    let host = Host::new(files, request.seed, request.limits);
+    let (ended, host) = match engine::run(&engine, &compiled, host, request.limits) {
+        Ok(ran) => ran,
+        Err(why) => return protocol::write(stdout, &Answer::Refused { why }).and_then(|()| stdout.flush()),
+    };
+    let (output, log, is_log_cut) = host.into_written();
+    let ended = match ended {
+        Ended { failure: None, fuel } if output.is_empty() => {
+            let message = "the program wrote nothing to standard output: write the artifact there";
+            let failure = Some(Failure::new(Code::NoOutput, message));
+            Ended { failure, fuel }
+        }
+        other => other,
+    };
+    let output = if ended.failure.is_none() { &output[..] } else { &[] };
+    end(stdout, &ended, output, &log, is_log_cut)
+}
+
+fn refuse(stdout: &mut impl Write, why: &str) -> io::Result<()> {
+    stdout.write_all(&[NOT_COMPILED])?;
+    let why = why.to_owned();
+    protocol::write(stdout, &Answer::Refused { why })?;
+    stdout.flush()
+}
+
+fn end(
+    stdout: &mut impl Write,
+    ended: &Ended,
+    output: &[u8],
+    log: &[u8],
+    is_log_cut: bool,
+) -> io::Result<()> {
+    let answer = Answer::Ended {
+        failure: ended.failure.clone(),
+        fuel: ended.fuel,
+        n_output_bytes: output.len() as u64,
+        n_log_bytes: log.len() as u64,
+        is_log_cut,
+    };
+    protocol::write(stdout, &answer)?;
+    stdout.write_all(output)?;
+    stdout.write_all(log)?;
+    stdout.flush()
+}

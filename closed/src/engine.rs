@@ -1,0 +1,229 @@
+//! The engine with settings under which a program does the same on every machine, and one run in it.
+
+use std::fmt;
+
+use wasmtime::{
+    Config, Engine, ExternType, Linker, Module, ResourceLimiter, Store, Trap, WasmBacktrace, WasmFeatures,
+};
+
+use crate::wasi::{self, Exit, Host, OutputTooLarge};
+use crate::{Code, Failure, Limits};
+
+/// Elements of all tables of a program together.
+const MAX_TABLE_ELEMENTS: usize = 1 << 20;
+/// Bytes of the stack that is not in the program's memory.
+const STACK_BYTES: usize = 1 << 20;
+/// The code is for every processor of this kind, whatever this one offers beside it.
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+
+/// How a program ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) failure: Option<Failure>,
+    pub(crate) fuel: Option<u64>,
+}
+
+/// The engine.
+pub(crate) fn new(limits: Limits) -> Result<Engine, String> {
+    let mut config = Config::new();
+    let target = config.target(TARGET).map(drop);
+    config
+        .consume_fuel(true)
+        .cranelift_nan_canonicalization(true)
+        .wasm_features(WasmFeatures::THREADS, false)
+        .wasm_relaxed_simd(false)
+        .wasm_memory64(false)
+        .wasm_multi_memory(false)
+        .max_wasm_stack(STACK_BYTES)
+        // a memory is reserved whole, and stays where it is
+        .memory_reservation(limits.max_memory_bytes)
+        .memory_reservation_for_growth(0)
+        .memory_may_move(false)
+        // which would need a file
+        .memory_init_cow(false);
+    target
+        .and_then(|()| Engine::new(&config))
+        .map_err(|error| format!("the engine can't be set up: {error:#}"))
+}
+
+/// Compiles a module that is a command and imports nothing but WASI preview 1. Modules are text or code for no machine: only the
+/// binary form is read.
+pub(crate) fn compile(engine: &Engine, module: &[u8]) -> Result<Module, Failure> {
+    let invalid = |error: wasmtime::Error| {
+        let message = format!("the file is no WebAssembly module that can be run here: {error:#}");
+        Failure::new(Code::InvalidModule, shortened(&message))
+    };
+    Module::validate(engine, module).map_err(invalid)?; // cheap, and finds what would be hard to compile
+    let module = Module::from_binary(engine, module).map_err(invalid)?;
+    let foreign: Vec<String> = module
+        .imports()
+        .filter(|import| {
+            let is_function = matches!(import.ty(), ExternType::Func(_));
+            !is_function || import.module() != wasi::MODULE || !wasi::is_function(import.name())
+        })
+        .map(|import| dataperf::quote(&format!("{}.{}", import.module(), import.name())))
+        .collect();
+    if let Some(first) = foreign.first() {
+        let others = match foreign.len() - 1 {
+            0 => String::new(),
+            n => format!(" and {n} more"),
+        };
+        let message = format!(
+            "the module imports {first}{others}, and there are only the functions of `{}`: build it for `wasm32-wasip1`",
+            wasi::MODULE
+        );
+        return Err(Failure::new(Code::ForeignImport, message));
+    }
+    let is_start = |ty: &ExternType| {
+        let function = ty.func();
+        function.is_some_and(|function| function.params().len() == 0 && function.results().len() == 0)
+    };
+    let has_start = module.get_export(wasi::START).is_some_and(|ty| is_start(&ty));
+    let has_memory = module
+        .get_export(wasi::MEMORY)
+        .is_some_and(|ty| ty.memory().is_some());
+    if !has_start || !has_memory {
+        let message = "the module is no command: it has to export a function `_start` without parameters and a memory `memory`, \
+                       as programs with a `main` do that are built for `wasm32-wasip1`";
+        return Err(Failure::new(Code::NotACommand, message));
+    }
+    Ok(module)
+}
+
+/// Runs a module to its end. An error is the platform's fault.
+pub(crate) fn run(
+    engine: &Engine,
+    module: &Module,
+    host: Host,
+    limits: Limits,
+) -> Result<(Ended, Host), String> {
+    let platform = |error: wasmtime::Error| format!("the engine is at fault: {error:#}");
+    let mut linker = Linker::new(engine);
+    wasi::link(&mut linker).map_err(platform)?;
+    let limiter = Limiter {
+        max_memory_bytes: limits.max_memory_bytes as usize,
+        n_table_elements: 0,
+    };
+    let mut store = Store::new(engine, (host, limiter));
+    store.limiter(|(_, limiter)| limiter);
+    store.set_fuel(limits.max_fuel).map_err(platform)?;
+    let ended = linker.instantiate(&mut store, module).and_then(|instance| {
+        store.data_mut().0.memory = instance.get_memory(&mut store, wasi::MEMORY);
+        let start = instance.get_typed_func::<(), ()>(&mut store, wasi::START)?;
+        start.call(&mut store, ())
+    });
+    let used = limits.max_fuel - store.get_fuel().map_err(platform)?;
+    let (mut host, _) = store.into_data();
+    let failure = match ended {
+        Ok(()) => None,
+        Err(error) => failure(&error, &mut host, limits),
+    };
+    let fuel = Some(used);
+    Ok((Ended { failure, fuel }, host))
+}
+
+/// What an error in the program says; `None` where it ended by itself, and well.
+fn failure(error: &wasmtime::Error, host: &mut Host, limits: Limits) -> Option<Failure> {
+    if let Some(backtrace) = error.downcast_ref::<WasmBacktrace>()
+        && error.downcast_ref::<Exit>().is_none()
+    {
+        host.log(backtrace.to_string().as_bytes());
+        host.log(b"\n");
+    }
+    if let Some(Exit(status)) = error.downcast_ref::<Exit>() {
+        let message =
+            || format!("the program ended with the status {status}: end with 0 when the artifact is written");
+        return (*status != 0).then(|| Failure {
+            actual: Some(u64::from(*status)),
+            ..Failure::new(Code::ExitStatus, message())
+        });
+    }
+    if let Some(OutputTooLarge) = error.downcast_ref::<OutputTooLarge>() {
+        let message = format!(
+            "the program wrote more than {} bytes to standard output: write the artifact only, and what else it has to say to standard error",
+            limits.max_output_bytes
+        );
+        return Some(Failure::new(Code::OutputTooLarge, message));
+    }
+    if let Some(OutOfMemory { n_bytes }) = error.downcast_ref::<OutOfMemory>() {
+        let message = format!(
+            "the program asked for {n_bytes} bytes of memory, there are {}: keep less in memory at once",
+            limits.max_memory_bytes
+        );
+        return Some(Failure {
+            actual: Some(*n_bytes),
+            ..Failure::new(Code::OutOfMemory, message)
+        });
+    }
+    Some(match error.downcast_ref::<Trap>() {
+        Some(Trap::OutOfFuel) => {
+            let message = format!(
+                "the program used all of its fuel, {}: let it do less; about one is used for each instruction",
+                limits.max_fuel
+            );
+            Failure::new(Code::OutOfFuel, message)
+        }
+        Some(trap) => {
+            let message = format!("the program was stopped: {trap}; `--log` shows where");
+            Failure::new(Code::Trap, message)
+        }
+        // what instantiation says of a module that is wrong in itself: a table too large, an import of another type
+        None => {
+            let message = format!("the module can't be started: {error:#}");
+            Failure::new(Code::InvalidModule, shortened(&message))
+        }
+    })
+}
+
+fn shortened(message: &str) -> String {
+    message.chars().filter(|c| !c.is_control()).take(400).collect()
+}
+
+/// Ends a program that asks for more than it may have.
+pub(crate) struct Limiter {
+    max_memory_bytes: usize,
+    n_table_elements: usize,
+}
+
+/// The program asked for more memory than there is.
+#[derive(Debug)]
+struct OutOfMemory {
+    n_bytes: u64,
+}
+
+impl fmt::Display for OutOfMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the program asked for {} bytes of memory", self.n_bytes)
+    }
+}
+
+impl std::error::Error for OutOfMemory {}
+
+impl ResourceLimiter for Limiter {
+    fn memory_growing(
+        &mut self,
+        _current: usize,
+        desired: usize,
+        maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
+        if desired > self.max_memory_bytes {
+            let n_bytes = desired as u64;
+            return Err(wasmtime::Error::new(OutOfMemory { n_bytes }));
+        }
+        Ok(maximum.is_none_or(|maximum| desired <= maximum))
+    }
+
+    fn table_growing(
+        &mut self,
+        current: usize,
+        desired: usize,
+        maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
+        let n_elements = self.n_table_elements + desired.saturating_sub(current);
+        if n_elements > MAX_TABLE_ELEMENTS || maximum.is_some_and(|maximum| desired > maximum) {
+            return Ok(false);
+        }
+        self.n_table_elements = n_elements;
+        Ok(true)
+    }
+}

@@ -1,0 +1,136 @@
+//! Why a program has no artifact: a closed list of codes.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Limits;
+use dataperf::Reason;
+
+/// Why a program has no artifact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Code {
+    /// The module is larger than is read.
+    ModuleTooLarge,
+    /// It is no WebAssembly module, a damaged one, or one with instructions that are not offered.
+    InvalidModule,
+    /// It imports something that is no function of WASI preview 1.
+    ForeignImport,
+    /// It is a module, but no command: there is no `_start`, or no memory.
+    NotACommand,
+    /// Compiling it took too long or too much memory.
+    CompileLimit,
+    /// It used all of its fuel.
+    OutOfFuel,
+    /// It asked for more memory than there is.
+    OutOfMemory,
+    /// It did what WebAssembly forbids, or gave up by itself.
+    Trap,
+    /// It ended with a status other than 0.
+    ExitStatus,
+    /// It wrote more to standard output than an artifact may have.
+    OutputTooLarge,
+    /// It wrote nothing to standard output.
+    NoOutput,
+    /// It was still running long after any fuel should have been used up.
+    Deadline,
+}
+
+impl Code {
+    /// All of them.
+    pub const ALL: [Self; 12] = [
+        Self::ModuleTooLarge,
+        Self::InvalidModule,
+        Self::ForeignImport,
+        Self::NotACommand,
+        Self::CompileLimit,
+        Self::OutOfFuel,
+        Self::OutOfMemory,
+        Self::Trap,
+        Self::ExitStatus,
+        Self::OutputTooLarge,
+        Self::NoOutput,
+        Self::Deadline,
+    ];
+
+    /// Its name in documents.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ModuleTooLarge => "module_too_large",
+            Self::InvalidModule => "invalid_module",
+            Self::ForeignImport => "foreign_import",
+            Self::NotACommand => "not_a_command",
+            Self::CompileLimit => "compile_limit",
+            Self::OutOfFuel => "out_of_fuel",
+            Self::OutOfMemory => "out_of_memory",
+            Self::Trap => "trap",
+            Self::ExitStatus => "exit_status",
+            Self::OutputTooLarge => "output_too_large",
+            Self::NoOutput => "no_output",
+            Self::Deadline => "deadline",
+        }
+    }
+}
+
+/// Why a program has no artifact, with what was the matter in this run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// What happened.
+    pub code: Code,
+    /// A sentence that says what is wrong and what to change.
+    pub message: String,
+    /// What the program has instead of the limit, where one was broken and that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actual: Option<u64>,
+}
+
+impl Failure {
+    pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            actual: None,
+        }
+    }
+
+    /// The limit that the program broke, if it broke one.
+    pub fn limit(&self, limits: &Limits) -> Option<u64> {
+        match self.code {
+            Code::ModuleTooLarge => Some(limits.max_module_bytes),
+            Code::OutOfFuel => Some(limits.max_fuel),
+            Code::OutOfMemory => Some(limits.max_memory_bytes),
+            Code::OutputTooLarge => Some(limits.max_output_bytes),
+            Code::CompileLimit => Some(limits.compile_seconds),
+            Code::Deadline => Some(limits.run_seconds),
+            Code::InvalidModule
+            | Code::ForeignImport
+            | Code::NotACommand
+            | Code::Trap
+            | Code::ExitStatus
+            | Code::NoOutput => None,
+        }
+    }
+
+    /// The reason for which the upload is rejected.
+    pub fn reason(&self, limits: &Limits) -> Reason {
+        let mut reason = Reason::new(self.code.as_str(), "", &self.message);
+        reason.limit = self.limit(limits);
+        reason.actual = self.actual;
+        reason
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_is_written_as_it_is_named_and_documented() {
+        for code in Code::ALL {
+            let written = serde_json::to_value(code).ok();
+            assert_eq!(written, Some(code.as_str().into()));
+            let documented =
+                include_str!("../../docs/closed-division.md").contains(&format!("`{}`", code.as_str()));
+            assert!(documented, "docs/closed-division.md has no `{}`", code.as_str());
+        }
+    }
+}

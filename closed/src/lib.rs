@@ -1,0 +1,91 @@
+//! Runs submitted programs: WebAssembly that reads a few files and writes an artifact, and can do nothing else.
+//!
+//! A program is a WASI preview 1 command. It is compiled and run in a process of its own ([`Runner`]), which has no environment, no
+//! descriptors but three pipes, limits of the kernel and a filter of system calls. In it the program sees the files that it is given, below
+//! `/data`, and an empty standard input; it writes its artifact to standard output and what it has to say to standard error. Sockets, other
+//! files and other processes do not exist, time is counted in fuel, and random numbers come from a seed: the same module, files, seed and
+//! engine give the same output and use the same fuel on every machine.
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod child;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod engine;
+mod failure;
+mod limits;
+mod protocol;
+mod runner;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod sandbox;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod wasi;
+
+use std::process::ExitCode;
+
+pub use failure::{Code, Failure};
+pub use limits::Limits;
+pub use runner::{RunError, Runner};
+
+use dataperf::Digest;
+use dataperf::closed::DataFile;
+
+/// The engine's version, and a number for its settings and for what the program's functions do and cost. With another engine fuel may be
+/// other.
+pub const ENGINE: &str = "wasmtime 48.0.8, settings 1";
+
+/// The one argument with which a program is started as the process that a submitted program runs in.
+const CHILD: &str = "run-a-submitted-program";
+
+/// What a program is given.
+#[derive(Debug, Clone, Copy)]
+pub struct Job<'a> {
+    /// The program: a WebAssembly module, as bytes.
+    pub module: &'a [u8],
+    /// What it finds below `/data`.
+    pub files: &'a [DataFile],
+    /// Where its random numbers come from.
+    pub seed: [u8; 32],
+}
+
+/// How a program ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// The digest of the program.
+    pub module: Digest,
+    /// Fuel that it used; `None` where it never started or its process was ended.
+    pub fuel: Option<u64>,
+    /// What it wrote to standard output, or why that does not count.
+    pub output: Result<Vec<u8>, Failure>,
+    /// What it wrote to standard error, and for a trap where in the program it was.
+    pub log: Vec<u8>,
+    /// Whether it wrote more to standard error than is kept.
+    pub is_log_cut: bool,
+}
+
+/// If this program was started by a [`Runner`] as the process of a submitted program: does that, and says with which code to exit.
+///
+/// Whatever starts a [`Runner`] calls this first, before there is a second thread, an open file or a secret in memory.
+pub fn child() -> Option<ExitCode> {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next()? != CHILD || arguments.next().is_some() {
+        return None;
+    }
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    return Some(child::main());
+    #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+    return Some(ExitCode::FAILURE);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_engines_version_is_that_of_the_lock_file() {
+        let lock = include_str!("../../Cargo.lock");
+        let (_, rest) = lock
+            .split_once("name = \"wasmtime\"\nversion = \"")
+            .unwrap_or_default();
+        let version = rest.split('"').next().unwrap_or_default();
+        assert!(ENGINE.starts_with(&format!("wasmtime {version}, ")), "{version}");
+    }
+}

@@ -1,0 +1,68 @@
+//! What goes through the pipes between the platform and the process of a submitted program.
+
+use std::io::{self, Read, Write};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::{Failure, Limits};
+
+/// Written by the child before it looks at the module: what goes wrong from here on is the module's doing.
+pub(crate) const STARTED: u8 = b's';
+/// Written by the child as soon as the module is compiled.
+pub(crate) const COMPILED: u8 = b'c';
+/// Written by the child instead, where there is nothing to run.
+pub(crate) const NOT_COMPILED: u8 = b'n';
+
+/// What comes first to the child; the module and the files follow, one after another.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Request {
+    pub(crate) limits: Limits,
+    pub(crate) seed: [u8; 32],
+    pub(crate) n_module_bytes: u64,
+    /// Each file's name and bytes.
+    pub(crate) files: Vec<(String, u64)>,
+}
+
+/// What comes from the child; standard output and standard error follow, one after another.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Answer {
+    /// The program ended, well or not.
+    Ended {
+        failure: Option<Failure>,
+        fuel: Option<u64>,
+        n_output_bytes: u64,
+        n_log_bytes: u64,
+        is_log_cut: bool,
+    },
+    /// The child did not start it: the machine does not offer what it is held with, or the engine is at fault.
+    Refused { why: String },
+}
+
+/// Writes a message: its length, then JSON.
+pub(crate) fn write(to: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
+    let bytes = serde_json::to_vec(message)?;
+    let n_bytes = u32::try_from(bytes.len()).map_err(io::Error::other)?;
+    to.write_all(&n_bytes.to_le_bytes())?;
+    to.write_all(&bytes)
+}
+
+/// Reads a message.
+pub(crate) fn read<M: DeserializeOwned>(from: &mut impl Read) -> io::Result<M> {
+    let mut n_bytes = [0; 4];
+    from.read_exact(&mut n_bytes)?;
+    let bytes = exactly(from, u32::from_le_bytes(n_bytes).into())?;
+    Ok(serde_json::from_slice(&bytes)?)
+}
+
+/// Reads so many bytes.
+pub(crate) fn exactly(from: &mut impl Read, n_bytes: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(n_bytes).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 == n_bytes {
+        Ok(bytes)
+    } else {
+        Err(io::ErrorKind::UnexpectedEof.into())
+    }
+}

@@ -1,0 +1,271 @@
+//! The platform's side: starts a process for a submitted program, and ends it.
+
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use crate::protocol::{self, Answer, COMPILED, NOT_COMPILED, Request, STARTED};
+use crate::{CHILD, Code, Failure, Job, Limits, Run};
+use dataperf::Digest;
+use dataperf::closed::DataFile;
+
+/// Until the child has read what it is given: more than it takes anywhere, unless the platform is at fault.
+const START_SECONDS: u64 = 120;
+/// An answer without output and log.
+const MAX_MESSAGE_BYTES: u64 = 64 << 10;
+
+/// Why a program was not run, or not to its end: the platform's to mend.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// This machine can't hold programs.
+    #[error("submitted programs are not run on this machine: {why}")]
+    Refused {
+        /// What is missing.
+        why: String,
+    },
+    /// The process could not be started.
+    #[error("can't start the process of a submitted program: {0}")]
+    Start(#[from] io::Error),
+    /// The process ended without an answer, before it looked at the program or after it had compiled it.
+    #[error(
+        "the process of a submitted program ended without an answer ({status}): this is a fault of the platform"
+    )]
+    Lost {
+        /// How it ended.
+        status: ExitStatus,
+    },
+}
+
+/// Runs submitted programs, each in a new process of one executable, whose `main` calls [`child`](crate::child) first.
+#[derive(Debug, Clone)]
+pub struct Runner {
+    executable: PathBuf,
+}
+
+/// What is read from the child, as it comes.
+enum Progress {
+    Started,
+    Compiled,
+    Answered(io::Result<(Answer, Vec<u8>, Vec<u8>)>),
+}
+
+/// Ends the process when nobody waits for it any more.
+struct Process(Child);
+
+impl Process {
+    fn end(&mut self) -> io::Result<ExitStatus> {
+        let _ = self.0.kill(); // it may have ended
+        self.0.wait()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+impl Runner {
+    /// Runs programs in processes of the executable that is running.
+    ///
+    /// # Errors
+    /// When it is not known which that is.
+    pub fn of_this_program() -> io::Result<Self> {
+        std::env::current_exe().map(Self::of)
+    }
+
+    /// Runs programs in processes of another executable.
+    pub fn of(executable: PathBuf) -> Self {
+        Self { executable }
+    }
+
+    /// Compiles and runs a program. Waits until it has ended, or has been ended.
+    ///
+    /// # Errors
+    /// [`RunError`], which is never the program's fault.
+    pub fn run(&self, job: Job<'_>, limits: Limits) -> Result<Run, RunError> {
+        if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+            let why = "they are run on Linux on x86_64 only".to_owned();
+            return Err(RunError::Refused { why });
+        }
+        let n_bytes = job.module.len() as u64;
+        let module = Digest::of(job.module);
+        let failed = |failure| Run {
+            module,
+            fuel: None,
+            output: Err(failure),
+            log: Vec::new(),
+            is_log_cut: false,
+        };
+        if n_bytes > limits.max_module_bytes {
+            return Ok(failed(module_too_large(limits, n_bytes)));
+        }
+        let mut process = Process(self.start()?);
+        let (stdin, stdout) = (process.0.stdin.take(), process.0.stdout.take());
+        let (Some(mut stdin), Some(stdout)) = (stdin, stdout) else {
+            return Err(io::Error::other("it has no pipes").into());
+        };
+        thread::scope(|scope| {
+            // a child that ends before it has read everything says why elsewhere
+            scope.spawn(move || send(&mut stdin, job, limits));
+            let (sender, progress) = channel();
+            scope.spawn(move || {
+                let answered = receive(stdout, limits, |progress| drop(sender.send(progress)));
+                let _ = sender.send(Progress::Answered(answered));
+            });
+            let ended = wait(&progress, &mut process, limits);
+            let _ = process.end(); // which ends the two threads' pipes
+            ended.map(|ended| match ended {
+                Ok((answer, output, log)) => run_of(module, answer, output, log),
+                Err(failure) => Ok(failed(failure)),
+            })?
+        })
+    }
+
+    fn start(&self) -> io::Result<Child> {
+        Command::new(&self.executable)
+            .arg(CHILD)
+            .env_clear()
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+    }
+}
+
+/// The failure of a module of `n_bytes`, which is not looked at.
+fn module_too_large(limits: Limits, n_bytes: u64) -> Failure {
+    let message = format!(
+        "the module has {n_bytes} bytes, the limit is {}: build it optimised and stripped, without data in it",
+        limits.max_module_bytes
+    );
+    Failure {
+        actual: Some(n_bytes),
+        ..Failure::new(Code::ModuleTooLarge, message)
+    }
+}
+
+fn send(to: &mut impl Write, job: Job<'_>, limits: Limits) -> io::Result<()> {
+    let file = |file: &DataFile| (file.name.clone(), file.bytes.len() as u64);
+    let request = Request {
+        limits,
+        seed: job.seed,
+        n_module_bytes: job.module.len() as u64,
+        files: job.files.iter().map(file).collect(),
+    };
+    protocol::write(to, &request)?;
+    to.write_all(job.module)?;
+    for file in job.files {
+        to.write_all(&file.bytes)?;
+    }
+    Ok(())
+}
+
+/// Everything that the child says, of which it may be any: it has run what somebody uploaded.
+fn receive(
+    from: impl Read,
+    limits: Limits,
+    tell: impl Fn(Progress),
+) -> io::Result<(Answer, Vec<u8>, Vec<u8>)> {
+    let mut from = from.take(MAX_MESSAGE_BYTES + limits.max_output_bytes + limits.max_log_bytes);
+    loop {
+        let mut said = [0];
+        from.read_exact(&mut said)?;
+        match said[0] {
+            STARTED => tell(Progress::Started),
+            COMPILED => {
+                tell(Progress::Compiled);
+                break;
+            }
+            NOT_COMPILED => break,
+            _ => return Err(io::ErrorKind::InvalidData.into()),
+        }
+    }
+    let answer = protocol::read(&mut from)?;
+    let (n_output, n_log) = match &answer {
+        Answer::Ended {
+            n_output_bytes,
+            n_log_bytes,
+            ..
+        } => (*n_output_bytes, *n_log_bytes),
+        Answer::Refused { .. } => (0, 0),
+    };
+    let output = protocol::exactly(&mut from, n_output)?;
+    let log = protocol::exactly(&mut from, n_log)?;
+    Ok((answer, output, log))
+}
+
+type Ended = Result<(Answer, Vec<u8>, Vec<u8>), Failure>;
+
+/// What the process is at.
+#[derive(Clone, Copy)]
+enum Phase {
+    Starting,
+    Compiling,
+    Running,
+}
+
+/// Waits for the answer, and in each phase no longer than the limits say.
+fn wait(progress: &Receiver<Progress>, process: &mut Process, limits: Limits) -> Result<Ended, RunError> {
+    let mut phase = Phase::Starting;
+    loop {
+        let seconds = match phase {
+            Phase::Starting => START_SECONDS,
+            Phase::Compiling => limits.compile_seconds,
+            Phase::Running => limits.run_seconds,
+        };
+        let next = progress.recv_timeout(Duration::from_secs(seconds));
+        phase = match (next, phase) {
+            (Ok(Progress::Answered(Ok(answer))), _) => return Ok(Ok(answer)),
+            (Ok(Progress::Started), _) => Phase::Compiling,
+            (Ok(Progress::Compiled), _) => Phase::Running,
+            // a compiler that runs out of memory ends without an answer
+            (Err(_) | Ok(Progress::Answered(Err(_))), Phase::Compiling) => {
+                return Ok(Err(not_compiled(limits)));
+            }
+            (Err(RecvTimeoutError::Timeout), Phase::Running) => return Ok(Err(deadline(limits))),
+            (Err(_) | Ok(Progress::Answered(Err(_))), Phase::Starting | Phase::Running) => {
+                let status = process.end()?;
+                return Err(RunError::Lost { status });
+            }
+        };
+    }
+}
+
+fn not_compiled(limits: Limits) -> Failure {
+    let message = format!(
+        "compiling the module takes more than {} seconds or more memory than a module of this size should need: make its functions smaller",
+        limits.compile_seconds
+    );
+    Failure::new(Code::CompileLimit, message)
+}
+
+fn deadline(limits: Limits) -> Failure {
+    let message = format!(
+        "the program was still running after {} seconds: let it do less",
+        limits.run_seconds
+    );
+    Failure::new(Code::Deadline, message)
+}
+
+fn run_of(module: Digest, answer: Answer, output: Vec<u8>, log: Vec<u8>) -> Result<Run, RunError> {
+    match answer {
+        Answer::Refused { why } => Err(RunError::Refused { why }),
+        Answer::Ended {
+            failure,
+            fuel,
+            is_log_cut,
+            ..
+        } => Ok(Run {
+            module,
+            fuel,
+            output: failure.map_or(Ok(output), Err),
+            log,
+            is_log_cut,
+        }),
+    }
+}

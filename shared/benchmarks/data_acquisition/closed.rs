@@ -1,0 +1,79 @@
+//! What a submitted program sees of each market: the budget, and of each seller its price and summary.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::{DataAcquisition, Parameters, seller_file};
+use crate::closed::{csv_file, document, json_file};
+use dataperf::closed::{ClosedTask, Seed, each_member};
+use dataperf::dataset::{DatasetError, Files};
+use dataperf::frozen::FrozenError;
+use dataperf::json::Json;
+
+pub(super) async fn task(
+    files: &Files<'_>,
+    leaderboard: &str,
+    seed: Seed,
+) -> Result<ClosedTask, DatasetError> {
+    let parameters: Parameters = files.manifest().parameters()?;
+    let markets: Vec<String> = parameters.markets.keys().map(u32::to_string).collect();
+    let asked =
+        json!({ "markets": markets, "buyer_model": parameters.buyer_model, "n_trials": parameters.n_trials });
+    let mut given = vec![document::<DataAcquisition>(leaderboard, asked)];
+    let mut lines = Vec::new();
+    let mut orders = BTreeMap::new();
+    for (&market, of_market) in &parameters.markets {
+        let order = seed.order(&format!("sellers of {market}"), of_market.sellers.len());
+        let mut sellers = Vec::new();
+        for (number, &idx) in order.iter().enumerate() {
+            let mut summary = summary(files, &seller_file(market, idx)).await?;
+            if let Value::Object(said) = &mut summary {
+                said.insert("seller".into(), number.into());
+            }
+            sellers.push(summary);
+            let seller = &of_market.sellers[idx];
+            lines.push(vec![
+                market.to_string(),
+                number.to_string(),
+                seller.n_rows.to_string(),
+                seller.max_price.to_string(),
+                of_market.budget.to_string(),
+            ]);
+        }
+        let document =
+            json!({ "market": market.to_string(), "budget": of_market.budget, "sellers": sellers });
+        given.push(json_file(&format!("market-{market}.json"), &document));
+        orders.insert(market.to_string(), order);
+    }
+    let header = ["market", "seller", "n_rows", "max_price", "budget"];
+    given.push(csv_file("sellers", &header, lines.into_iter())?);
+    Ok(ClosedTask {
+        files: given,
+        translate: Box::new(move |artifact, _| {
+            each_member(artifact, "", |market, counts, _| match orders.get(market) {
+                Some(order) => in_their_order(counts, order),
+                None => counts,
+            })
+        }),
+    })
+}
+
+/// A seller's summary as participants have it.
+pub(crate) async fn summary(files: &Files<'_>, path: &str) -> Result<Value, DatasetError> {
+    let summary = serde_json::from_slice(&files.whole(path).await?);
+    Ok(summary.map_err(|error| FrozenError::damaged(path, error.to_string()))?)
+}
+
+/// A market's counts in the order of its sellers. Too many or too few stay what they are, and the ordinary rules refuse them.
+fn in_their_order(counts: Json, order: &[usize]) -> Json {
+    let Json::Array(items) = counts else {
+        return counts;
+    };
+    if items.len() != order.len() {
+        return Json::Array(items);
+    }
+    let mut of_sellers: Vec<(usize, Json)> = order.iter().copied().zip(items).collect();
+    of_sellers.sort_by_key(|(seller, _)| *seller);
+    Json::Array(of_sellers.into_iter().map(|(_, count)| count).collect())
+}

@@ -1,0 +1,106 @@
+//! What a submitted program sees of each task: the images with their given labels, and the validation images where there are some.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::{EMBEDDINGS, LABELS, Parameters, VisionDebugging, train_file, validation_file};
+use crate::closed::{Stored, csv_file, document};
+use dataperf::closed::{ClosedTask, DataFile, Seed, each_member};
+use dataperf::dataset::{DatasetError, Files};
+use dataperf::frozen::{Dtype, FrozenError};
+use dataperf::json::Json;
+use dataperf::{Reason, Reasons};
+
+pub(super) async fn task(
+    files: &Files<'_>,
+    leaderboard: &str,
+    seed: Seed,
+) -> Result<ClosedTask, DatasetError> {
+    let parameters: Parameters = files.manifest().parameters()?;
+    let asked = json!({
+        "tasks": parameters.tasks, "target_share": parameters.target_share, "n_features": parameters.n_features,
+    });
+    let mut given = vec![document::<VisionDebugging>(leaderboard, asked)];
+    let mut orders = BTreeMap::new();
+    for task in &parameters.tasks {
+        let order = images(
+            files,
+            &train_file(task),
+            &format!("train-{task}"),
+            seed,
+            &mut given,
+        )
+        .await?;
+        orders.insert(task.clone(), order);
+        let path = validation_file(task);
+        if files.has(&path) {
+            images(files, &path, &format!("validation-{task}"), seed, &mut given).await?;
+        }
+    }
+    Ok(ClosedTask {
+        files: given,
+        translate: Box::new(move |artifact, reasons| {
+            each_member(artifact, "", |task, listed, at| match orders.get(task) {
+                Some(order) => renumbered(listed, order, at, reasons),
+                None => listed,
+            })
+        }),
+    })
+}
+
+/// Gives a file's images and labels under a name, and says in which order.
+async fn images(
+    files: &Files<'_>,
+    path: &str,
+    name: &str,
+    seed: Seed,
+    given: &mut Vec<DataFile>,
+) -> Result<Vec<usize>, DatasetError> {
+    let shape = files
+        .manifest()
+        .tensor(path, EMBEDDINGS, Dtype::F32, 2)?
+        .shape
+        .clone();
+    let stored = Stored {
+        bytes: files.tensor(path, EMBEDDINGS).await?,
+        dtype: Dtype::F32,
+        n_rows: shape[0],
+        n_cols: shape[1],
+    };
+    let labels = files.classes(path, LABELS).await?;
+    if labels.len() != stored.n_rows {
+        return Err(FrozenError::damaged(path, "it has not one label for each row").into());
+    }
+    let order = seed.order(name, labels.len());
+    given.push(stored.npy(name, &order, path)?);
+    let lines = order.iter().enumerate();
+    let lines = lines.map(|(number, &row)| vec![number.to_string(), labels[row].to_string()]);
+    given.push(csv_file(name, &["id", "label"], lines)?);
+    Ok(order)
+}
+
+/// The images of a task by their own numbers. What is no number stays what it is, and the ordinary rules refuse it.
+fn renumbered(listed: Json, order: &[usize], at: &str, reasons: &mut Reasons) -> Json {
+    let Json::Array(items) = listed else {
+        return listed;
+    };
+    let item = |(idx, item): (usize, Json)| {
+        let Json::Number(number) = &item else {
+            return item;
+        };
+        let row = number
+            .as_u64()
+            .and_then(|number| order.get(usize::try_from(number).ok()?));
+        if let Some(&row) = row {
+            return Json::Number(row.into());
+        }
+        let message = format!(
+            "there is no image `{number}`: the images are 0 to {}",
+            order.len().saturating_sub(1)
+        );
+        reasons.add(Reason::new("index_out_of_range", format!("{at}/{idx}"), message));
+        item
+    };
+    Json::Array(items.into_iter().enumerate().map(item).collect())
+}

@@ -1,0 +1,106 @@
+//! The closed division: what a submitted program is given of a board instead of the data set, and what its artifact says in the data set's
+//! own ids.
+//!
+//! A program sees the participants' part only, under other ids and in another order: what it has seen elsewhere of the same data does not
+//! help it, and what it writes says nothing to somebody who has not the data set. A benchmark says in
+//! [`closed_task`](crate::Benchmark::closed_task) what that is. The artifact that a program writes is [translated](ClosedTask::artifact) and
+//! then goes the ordinary way.
+
+use crate::benchmark::Benchmark;
+use crate::dataset::{Dataset, DatasetError};
+use crate::frozen::FrozenError;
+use crate::json::Json;
+use crate::rejection::{Reasons, Rejection};
+use crate::{Digest, pointer};
+
+/// A file that a program finds below `/data`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DataFile {
+    /// Its name, without a slash.
+    pub name: String,
+    /// What is in it.
+    pub bytes: Vec<u8>,
+}
+
+/// Puts the data set's ids in the place of a program's, and notes those that are none.
+pub type Translate = Box<dyn Fn(Json, &mut Reasons) -> Json + Send + Sync>;
+
+/// What a program is given of a board.
+pub struct ClosedTask {
+    /// What it finds below `/data`: `task.json` and the data.
+    pub files: Vec<DataFile>,
+    /// From its artifact to the benchmark's.
+    pub translate: Translate,
+}
+
+impl ClosedTask {
+    /// The artifact that the ordinary way takes, of what a program has written: the benchmark's JSON form with the ids of `/data`.
+    ///
+    /// # Errors
+    /// A [`Rejection`] when it is not JSON or names what is not in `/data`; every other rule is held on the ordinary way.
+    pub fn artifact(&self, written: &[u8]) -> Result<Vec<u8>, Rejection> {
+        let mut reasons = Reasons::default();
+        let translated = (self.translate)(Json::parse(written)?, &mut reasons);
+        reasons.into_verdict(translated.to_bytes())
+    }
+}
+
+/// Where the order of `/data` and a program's random numbers come from. It follows from the board and the data set alone, so that
+/// uploading again draws nothing anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seed(Digest);
+
+impl Seed {
+    /// The seed of a board. It is made of the whole manifest: who knows no more than the data set's digest can't tell it.
+    fn new<B: Benchmark>(dataset: &Dataset<B>, leaderboard: &str) -> Result<Self, FrozenError> {
+        let mut text = format!("closed division\n{}\n{leaderboard}\n", B::ID).into_bytes();
+        text.extend(dataset.manifest().to_bytes()?);
+        Ok(Self(Digest::of(&text)))
+    }
+
+    fn block(self, what: &str, number: u64) -> [u8; 32] {
+        Digest::of(format!("{}\n{what}\n{number}", self.0.hex()).as_bytes()).bytes()
+    }
+
+    /// The seed of a program's random numbers, of which the order can't be told.
+    pub fn of_random_numbers(self) -> [u8; 32] {
+        self.block("random numbers", 0)
+    }
+
+    /// `0..n` in an order of its own for each name, `(n,)`.
+    pub fn order(self, of: &str, n: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..n).collect();
+        for last in (1..n).rev() {
+            let block = self.block(of, last as u64);
+            let [a, b, c, d, e, f, g, h, ..] = block;
+            let drawn = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
+            order.swap(last, (drawn % (last as u64 + 1)) as usize);
+        }
+        order
+    }
+}
+
+/// What a program is given of a board, and the seed of its random numbers; `None` where the benchmark has no closed boards.
+///
+/// # Errors
+/// [`DatasetError`] when the data set can't be read.
+pub async fn closed_task<B: Benchmark>(
+    dataset: &Dataset<B>,
+    leaderboard: &str,
+) -> Result<Option<(ClosedTask, [u8; 32])>, DatasetError> {
+    let seed = Seed::new(dataset, leaderboard)?;
+    let task = B::closed_task(&dataset.files(), leaderboard, seed).await?;
+    Ok(task.map(|task| (task, seed.of_random_numbers())))
+}
+
+/// Translates the values of an object's members; another kind of value stays what it is, and the ordinary rules refuse it.
+pub fn each_member(value: Json, at: &str, mut translate: impl FnMut(&str, Json, &str) -> Json) -> Json {
+    let Json::Object(members) = value else {
+        return value;
+    };
+    let members = members.into_iter().map(|(key, value)| {
+        let translated = translate(&key, value, &pointer(at, &key));
+        (key, translated)
+    });
+    Json::Object(members.collect())
+}
