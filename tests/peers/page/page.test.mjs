@@ -149,11 +149,27 @@ test("a board sorts, searches and says how to submit", async () => {
     assert.equal(await rows.innerText(), "Nobody of that name.");
 
     const commands = await page.locator(".command code").allInnerTexts();
-    assert.equal(commands[0], "aws s3 cp my-file.json s3://submissions/speech-selection/en-25/YOU/my-file.json");
-    assert.match(commands[1], /^dataperf submit speech-selection --leaderboard en-25/);
+    // the page of a local cloud gives commands that go there
+    const { submitting } = await api("speech-selection");
+    assert.match(submitting.s3_endpoint, /^http:\/\/127\.0\.0\.1:\d+$/);
+    assert.equal(commands[0], `aws --endpoint-url ${submitting.s3_endpoint} s3 cp my-file.json s3://submissions/speech-selection/en-25/YOU/my-file.json`);
+    assert.equal(commands[1], `dataperf submit speech-selection --leaderboard en-25 --submitter YOU my-file.json --s3-endpoint ${submitting.s3_endpoint}`);
     assert.match(await page.locator(".digest").innerText(), /^sha256:[0-9a-f]{64}$/);
     await page.getByText("Files", { exact: true }).click();
     assert.equal(await page.locator(".files tbody tr").count(), 12);
+  });
+});
+
+test("the data are behind a button", async () => {
+  await visit("light", async (page) => {
+    await page.goto(`${base}/#/speech-selection/board/en-25`);
+    const coming = page.waitForEvent("download");
+    await page.getByRole("link", { name: "Get the data" }).click();
+    const download = await coming;
+    assert.equal(download.suggestedFilename(), "speech-selection-kit.zip");
+    const archive = readFileSync(await download.path());
+    assert.equal(archive.subarray(0, 2).toString(), "PK");
+    assert.ok(archive.includes("speech-selection-kit/starter.py"));
   });
 });
 

@@ -5,6 +5,7 @@ mod board;
 mod files;
 mod history;
 mod keys;
+mod kit;
 mod picture;
 mod rounds;
 mod series;
@@ -67,6 +68,7 @@ pub(crate) fn router(app: App) -> Router {
                 .routes(routes!(benchmarks::one))
                 .routes(routes!(board::board))
                 .routes(routes!(picture::picture))
+                .routes(routes!(kit::kit))
                 .routes(routes!(series::series))
                 .routes(routes!(history::history))
                 .routes(routes!(submission::one))
