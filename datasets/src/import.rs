@@ -147,7 +147,7 @@ pub trait Import: Benchmark {
     /// What participants are told: the artifact's form and the rules, in Markdown.
     const GUIDE: &'static str;
 
-    /// A program in Python, of the standard library and NumPy, that makes a valid artifact of a kit in the directory it is run in. Its
+    /// A program in Python, of the standard library and `NumPy`, that makes a valid artifact of a kit in the directory it is run in. Its
     /// cells begin with `# %%`, and its line `LEADERBOARD = ` names the board.
     const STARTER: &'static str;
 

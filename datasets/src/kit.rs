@@ -34,6 +34,8 @@ pub struct Example {
     pub leaderboard: String,
     /// The artifact.
     pub artifact: Vec<u8>,
+    /// Whether the kit has what it takes to score it.
+    pub can_score: bool,
 }
 
 impl Example {
@@ -201,7 +203,7 @@ fn readme<B: Import>(boards: &[Leaderboard], tables: &[TableFiles], examples: &[
         "\n## Offline\n\nIn this folder:\n\n```sh\npython starter.py\ndataperf validate {id} --dataset . --leaderboard {first} {file}\n\
          dataperf baseline list\n```\n\n`dataperf baseline METHOD --dataset . --leaderboard {first} --out mine.json` makes one of the \
          baselines.\n\n{}\n",
-        score::<B>(tables, first, &file),
+        score::<B>(examples, first, &file),
         id = B::ID
     ));
     lines.push(format!(
@@ -214,16 +216,16 @@ fn readme<B: Import>(boards: &[Leaderboard], tables: &[TableFiles], examples: &[
 }
 
 /// Whether the kit can score, and what is missing otherwise.
-fn score<B: Import>(tables: &[TableFiles], board: &str, file: &str) -> String {
+fn score<B: Import>(examples: &[Example], board: &str, file: &str) -> String {
     let id = B::ID;
-    if tables.iter().any(|table| table.name == PRACTICE) {
+    if examples.iter().any(|example| example.can_score) {
         return format!(
             "`dataperf score {id} --dataset . --leaderboard {board} {file}` scores on the practice set, which is the table `{PRACTICE}`. \
              The eval set of the leaderboard is another one, which the organizer keeps."
         );
     }
-    "There is no practice set to score with: what artifacts are scored with is the organizer's, because an artifact could be fitted to \
-     it. `dataperf score` says so. Upload an artifact to have it scored."
+    "A kit can't score here: what artifacts are scored with is the organizer's, because an artifact could be fitted to it. \
+     `dataperf score` says what is missing. Upload an artifact to have it scored."
         .to_owned()
 }
 

@@ -117,21 +117,16 @@ impl KitTable {
             None => None,
         };
         let mut paths = Vec::new();
-        match &self.rows {
-            Some(rows) if rows.file.ends_with(".npy") => {
-                paths.push(rows.file.clone());
-                paths.push(rows.file.replace(".npy", ".csv"));
+        let rows = self.rows.as_ref();
+        if let Some(stem) = rows.and_then(|rows| rows.file.strip_suffix(".npy")) {
+            paths.extend([format!("{stem}.npy"), format!("{stem}.csv")]);
+        } else {
+            if let Some(rows) = rows {
+                let path = format!("data/{}.npy", self.name);
+                paths.push(writer.document(&path, |file| npy(rows, from, manifest, file))?);
             }
-            rows => {
-                if let Some(rows) = rows {
-                    paths.push(writer.document(&format!("data/{}.npy", self.name), |file| {
-                        npy(rows, from, manifest, file)
-                    })?);
-                }
-                paths.push(
-                    writer.document(&format!("data/{}.csv", self.name), |file| self.csv(n_rows, file))?,
-                );
-            }
+            let path = format!("data/{}.csv", self.name);
+            paths.push(writer.document(&path, |file| self.csv(n_rows, file))?);
         }
         paths.push(writer.document(&format!("data/{}.parquet", self.name), |file| {
             self.parquet(n_rows, from, manifest, file)
@@ -298,7 +293,7 @@ fn each_block(
     failed
 }
 
-/// The numbers as NumPy reads them, in the precision that they have.
+/// The numbers as `NumPy` reads them, in the precision that they have.
 fn npy(rows: &RowsAt, from: &Path, manifest: &Manifest, file: &File) -> Result<(), WriteError> {
     let element = Element::of(rows, manifest)?;
     let (n_rows, n_features) = rows.shape(manifest)?;

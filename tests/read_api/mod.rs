@@ -83,7 +83,9 @@ impl Reading {
     }
 
     fn ask_with(&self, who: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
-        let config = ureq::Agent::config_builder().http_status_as_error(false);
+        let config = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0);
         let agent: ureq::Agent = config.build().into();
         let mut request = agent.get(format!("{}{path}", self.base));
         if let Some(token) = self.tokens.get(who) {

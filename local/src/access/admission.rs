@@ -204,13 +204,12 @@ impl Admission {
         let query = request.uri().query().unwrap_or_default();
         let is_let_in = match (&self.browsers, site) {
             (_, None) | (Browsers::Own, Some("none" | "same-origin")) => true,
-            (Browsers::Nobody, Some(_)) => false,
             (Browsers::Page(_), Some("none")) => is_read,
             // a link of the page to an address that carries its signature: what comes is inert, and only who follows it sees it
             (Browsers::Page(Some(_)), Some("same-site")) => {
                 is_read && is_link && query.contains("X-Amz-Signature=")
             }
-            (Browsers::Page(_), Some(_)) => false,
+            (Browsers::Nobody | Browsers::Page(_), Some(_)) => false,
             (Browsers::Own, Some(_)) => is_read && is_link,
         };
         if is_let_in {

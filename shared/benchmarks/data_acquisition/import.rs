@@ -55,7 +55,10 @@ impl Import for DataAcquisition {
             columns: vec![
                 ("market".to_owned(), whole(|&(market, _, _)| market)),
                 ("seller".to_owned(), whole(|&(_, seller, _)| seller)),
-                ("n_rows".to_owned(), whole(|(_, _, seller)| seller.n_rows as i64)),
+                (
+                    "n_rows".to_owned(),
+                    whole(|(_, _, seller)| i64::try_from(seller.n_rows).unwrap_or(i64::MAX)),
+                ),
                 ("max_price".to_owned(), Values::Real(prices.collect())),
             ],
             rows: None,

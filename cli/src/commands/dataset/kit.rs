@@ -48,7 +48,9 @@ async fn examples<B: Import + Baselines>(directory: &Path, manifest: &Manifest) 
     let mut examples = Vec::new();
     for board in B::leaderboards(manifest)? {
         if let Some(artifact) = example(&public, &board.name).await? {
+            let frozen = public.frozen(&board.name).await?;
             examples.push(Example {
+                can_score: B::eval_items(&frozen).is_ok(),
                 leaderboard: board.name,
                 artifact,
             });

@@ -178,9 +178,7 @@ pub(super) fn scorecard(
 }
 
 fn hidden(frozen: &Frozen) -> Result<&Hidden, EvidenceError> {
-    frozen.hidden().map_err(|error| EvidenceError::OtherData {
-        why: error.to_string(),
-    })
+    Ok(frozen.hidden()?)
 }
 
 pub(super) fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {

@@ -56,7 +56,10 @@ impl Import for Acquisition {
     fn tables(directory: &Path, manifest: &Manifest) -> Result<Vec<KitTable>, FrozenError> {
         let sellers = manifest.parameters::<Parameters>()?.sellers;
         let names = sellers.iter().map(|seller| seller.name.clone()).collect();
-        let n_rows = sellers.iter().map(|seller| seller.n_rows as i64).collect();
+        let n_rows = sellers
+            .iter()
+            .map(|seller| i64::try_from(seller.n_rows).unwrap_or(i64::MAX));
+        let n_rows = n_rows.collect();
         let prices = sellers.iter().map(|seller| seller.price).collect();
         let mut tables = vec![KitTable {
             name: "sellers".to_owned(),
