@@ -4,11 +4,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use aws_sdk_s3::error::ProvideErrorMetadata;
 use dataperf::frozen::Manifest;
+use dataperf_aws::Clients;
 use dataperf_benchmarks::IDS;
+use dataperf_local::Identity;
 use serde_json::{Value, json};
 use ureq::http::Response;
 
+use crate::access::deployed;
 use crate::organizer::{copy, digest, other_dataset};
 use crate::project::{BENCHMARK, Ran, dataperf, frozen, hosted, root};
 use crate::read_api::{ANONYMOUS, Answer, Reading};
@@ -407,4 +411,60 @@ async fn a_kit_is_stored_once_and_without_one_none_is_offered() {
     assert!(board["kit"].is_null(), "{board}");
     world.publish(frozen());
     location(&reading.ask(ANONYMOUS, KIT));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_read_apis_role_reads_kits_and_nothing_hidden() {
+    let mut world = World::new().await;
+    world
+        .change(|config| {
+            config.identities = vec![Identity {
+                access_key: "reader".into(),
+                secret: "secret of reader".into(),
+                policy: deployed("leaderboards"),
+            }];
+        })
+        .await;
+    let [s3, dynamodb] = [world.cloud.s3_endpoint(), world.cloud.dynamodb_endpoint()];
+    let reader = Clients::at(s3, dynamodb, "reader", "secret of reader").await.s3;
+    let published = digest(frozen());
+    let prefix = dataperf::dataset::dataset_prefix(BENCHMARK, published);
+    let get = async |key: String| reader.get_object().bucket("datasets").key(key).send().await;
+    assert!(
+        get(dataperf::dataset::kit_key(BENCHMARK, published))
+            .await
+            .is_ok()
+    );
+    world
+        .put_into("datasets", &format!("{prefix}en/kit.zip"), b"hidden".to_vec())
+        .await;
+    for hidden in [
+        "en/eval.safetensors",
+        "en/train.safetensors",
+        "en/train_ids.txt",
+        "en/kit.zip",
+        "kit.zip.bak",
+    ] {
+        let refused = get(format!("{prefix}{hidden}")).await.unwrap_err();
+        assert_eq!(refused.code(), Some("AccessDenied"), "{hidden}: {refused:?}");
+    }
+    let kit = dataperf::dataset::kit_key(BENCHMARK, published);
+    let put = reader
+        .put_object()
+        .bucket("datasets")
+        .key(&kit)
+        .send()
+        .await
+        .unwrap_err();
+    let delete = reader
+        .delete_object()
+        .bucket("datasets")
+        .key(&kit)
+        .send()
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (put.code(), delete.code()),
+        (Some("AccessDenied"), Some("AccessDenied"))
+    );
 }
