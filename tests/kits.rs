@@ -226,8 +226,15 @@ fn nothing_hidden_is_in_any_kit() {
     );
 }
 
+struct Fetched {
+    status: u16,
+    bytes: Vec<u8>,
+    disposition: String,
+    location: String,
+}
+
 /// What is at an address, without following where it leads.
-fn fetched(url: &str) -> (u16, Vec<u8>, String) {
+fn fetched(url: &str) -> Fetched {
     let config = ureq::Agent::config_builder()
         .http_status_as_error(false)
         .max_redirects(0);
@@ -240,9 +247,16 @@ fn fetched(url: &str) -> (u16, Vec<u8>, String) {
             .limit(1 << 30)
             .read_to_vec()
             .unwrap();
-        let named = answer.headers().get("content-disposition");
-        let named = named.map_or("", |value| value.to_str().unwrap()).to_owned();
-        (answer.status().as_u16(), bytes, named)
+        let header = |name: &str| {
+            let value = answer.headers().get(name);
+            value.map_or("", |value| value.to_str().unwrap()).to_owned()
+        };
+        Fetched {
+            status: answer.status().as_u16(),
+            disposition: header("content-disposition"),
+            location: header("location"),
+            bytes,
+        }
     })
 }
 
@@ -263,11 +277,10 @@ async fn publishing_stores_the_kit_and_the_page_leads_to_it_and_to_nothing_else(
     let published = digest(frozen());
     let key = dataperf::dataset::kit_key(BENCHMARK, published);
     let link = location(&reading.ask(ANONYMOUS, KIT));
-    let (status, archive, named) = fetched(&link);
-    assert_eq!(
-        (status, named.as_str()),
-        (200, "attachment; filename=\"speech-selection-kit.zip\"")
-    );
+    let kit = fetched(&link);
+    let expected = "attachment; filename=\"speech-selection-kit.zip\"";
+    assert_eq!((kit.status, kit.disposition.as_str()), (200, expected));
+    let archive = kit.bytes;
     // it is the kit that the command makes
     let exported = Exported::new(BENCHMARK);
     let mut files = exported.files();
@@ -285,6 +298,13 @@ async fn publishing_stores_the_kit_and_the_page_leads_to_it_and_to_nothing_else(
     }
     assert!(files.is_empty(), "{:?}", files.keys());
 
+    // by the name of this machine that the page is opened by, S3 is reached as well
+    let by_name = reading.base.replace("127.0.0.1", "localhost");
+    assert_ne!(by_name, reading.base);
+    let led = fetched(&format!("{by_name}{KIT}"));
+    assert!(led.location.starts_with("http://localhost:"), "{}", led.location);
+    assert!(fetched(&led.location).bytes == archive);
+
     // the address is good for this object, for reading, and for some minutes
     assert!(link.contains("X-Amz-Expires=300"), "{link}");
     let prefix = dataperf::dataset::dataset_prefix(BENCHMARK, published);
@@ -296,12 +316,12 @@ async fn publishing_stores_the_kit_and_the_page_leads_to_it_and_to_nothing_else(
     ] {
         let forged = link.replace(&key, &format!("{prefix}{other}"));
         assert_ne!(forged, link);
-        assert_eq!(fetched(&forged).0, 403, "{other}");
+        assert_eq!(fetched(&forged).status, 403, "{other}");
     }
-    assert_eq!(fetched(&link.replace("/datasets/", "/submissions/")).0, 403);
-    assert_eq!(fetched(link.split('?').next().unwrap()).0, 403, "unsigned");
+    assert_eq!(fetched(&link.replace("/datasets/", "/submissions/")).status, 403);
+    assert_eq!(fetched(link.split('?').next().unwrap()).status, 403, "unsigned");
     assert_eq!(
-        fetched(&link.replace("X-Amz-Expires=300", "X-Amz-Expires=3000")).0,
+        fetched(&link.replace("X-Amz-Expires=300", "X-Amz-Expires=3000")).status,
         403
     );
 

@@ -42,7 +42,7 @@ impl Answer {
 /// A cloud with the read API, and the tokens of those who ask.
 pub(crate) struct Reading {
     pub(crate) world: World,
-    base: String,
+    pub(crate) base: String,
     tokens: BTreeMap<&'static str, String>,
 }
 

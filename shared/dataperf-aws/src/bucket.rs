@@ -214,7 +214,12 @@ impl S3Bucket {
         };
         let config = PresigningConfig::expires_in(valid).map_err(|error| unsigned(error.into()))?;
         let client = match endpoint {
-            Some(url) => Client::from_conf(self.client.config().to_builder().endpoint_url(url).build()),
+            Some(url) => {
+                let config = self.client.config().to_builder();
+                // a name such as `localhost` has no name for each bucket before it
+                let config = config.endpoint_url(url).force_path_style(true);
+                Client::from_conf(config.build())
+            }
             None => self.client.clone(),
         };
         let request = client.get_object().bucket(&self.name).key(key);
