@@ -181,6 +181,10 @@ async fn every_route_answers_every_role_as_it_should() {
             format!("{of}/leaderboards/en-25/picture"), // its data set has none
             [404, 404, 404, 404, 401, 401, 401],
         ),
+        (
+            format!("{of}/leaderboards/en-25/kit"), // which leads elsewhere
+            [302, 302, 302, 302, 401, 401, 401],
+        ),
         (format!("{of}/submissions?submitter=ada"), public),
         (format!("{of}/submissions/{scored}"), public),
         (format!("{of}/submissions/{scored}/figures"), public),
