@@ -28,7 +28,7 @@ pub struct Frozen {
 
 /// What participants don't have.
 #[derive(Debug)]
-struct Hidden {
+pub(super) struct Hidden {
     encoding: Encoding,
     n_features: usize,
     /// The class of each row of all sellers.
@@ -91,7 +91,7 @@ impl Frozen {
         scoring.model.check(n_rows, n_features, scoring.classes.len())
     }
 
-    fn hidden(&self) -> Result<&Hidden, FrozenError> {
+    pub(super) fn hidden(&self) -> Result<&Hidden, FrozenError> {
         self.data.as_ref().ok_or(FrozenError::ForParticipants {
             missing: "sellers' rows",
         })
