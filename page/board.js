@@ -191,11 +191,17 @@ function about(benchmark, board, name) {
   );
 }
 
-function howToSubmit(benchmark, board, unit) {
+/** What commands need in addition to reach a cloud on one machine. */
+function whichCloud({ s3_endpoint: s3 }) {
+  return s3 ? { aws: ` --endpoint-url ${s3}`, dataperf: ` --s3-endpoint ${s3}` } : { aws: "", dataperf: "" };
+}
+
+function howToSubmit(benchmark, board, unit, kit) {
   const { bucket, kinds, max_bytes: most } = benchmark.submitting;
+  const cloud = whichCloud(benchmark.submitting);
   if (kinds.length > 0) return howToTakePart(benchmark, kinds);
-  const cli = `dataperf submit ${benchmark.id} --leaderboard ${board} --submitter YOU my-file.json`;
-  const s3 = `aws s3 cp my-file.json s3://${bucket}/${benchmark.id}/${board}/YOU/my-file.json`;
+  const cli = `dataperf submit ${benchmark.id} --leaderboard ${board} --submitter YOU my-file.json${cloud.dataperf}`;
+  const s3 = `aws${cloud.aws} s3 cp my-file.json s3://${bucket}/${benchmark.id}/${board}/YOU/my-file.json`;
   return h(
     "section",
     { class: "panel", "aria-labelledby": "submitting" },
@@ -203,20 +209,21 @@ function howToSubmit(benchmark, board, unit) {
     h("p", {}, `Put a file${unit ? ` of ${unit}` : ""} under your own name. Every upload ends in a receipt: a score, or every reason why not.`),
     command(s3, "the S3 command"),
     command(cli, "the dataperf command"),
-    h("p", { class: "note" }, `A file may have up to ${size(most)}. Score it first, offline and with the same code: `, h("code", {}, `dataperf score ${benchmark.id}`), "."),
+    h("p", { class: "note" }, `A file may have up to ${size(most)}.`, kit ? [" Check it first, offline and with the same code, in the folder of the kit: ", h("code", {}, `dataperf validate ${benchmark.id} --dataset . --leaderboard ${board} my-file.json`), "."] : null),
   );
 }
 
 /** Where people are scored, by files of several kinds. */
 function howToTakePart(benchmark, kinds) {
   const { bucket, max_bytes: most } = benchmark.submitting;
+  const cloud = whichCloud(benchmark.submitting);
   return h(
     "section",
     { class: "panel", "aria-labelledby": "submitting" },
     h("h2", { id: "submitting" }, "How to take part"),
     h("p", {}, "Ask for images with safe-looking prompts, submit the pairs whose image is unsafe; trained raters judge them. Every upload ends in a receipt with an outcome for each line."),
     command("dataperf nibbler --help", "the dataperf command"),
-    kinds.map((kind) => command(`aws s3 cp my-file.jsonl s3://${bucket}/${benchmark.id}/${kind}/YOU/my-file.jsonl`, `the S3 command of ${kind}`)),
+    kinds.map((kind) => command(`aws${cloud.aws} s3 cp my-file.jsonl s3://${bucket}/${benchmark.id}/${kind}/YOU/my-file.jsonl`, `the S3 command of ${kind}`)),
     h("p", { class: "note" }, `A file of pairs may have up to ${size(most)}. Images can trouble whoever sees them: the guides, `, h("code", {}, "docs/nibbler-participants.md"), " and ", h("code", {}, "docs/nibbler-raters.md"), ", say how to protect yourself and name help."),
   );
 }
@@ -235,6 +242,7 @@ function dataset(benchmark, page) {
     h("h2", { id: "dataset" }, "The data set"),
     h("p", {}, `${plain(of.n_files)} files; ${theirs}. It never changes: its digest names it in every receipt.`),
     h("p", { class: "digest" }, h("code", {}, of.digest)),
+    page.kit ? h("p", {}, h("a", { class: "button", href: address(["benchmarks", benchmark.id, "leaderboards", page.leaderboard, "kit"], { round: page.round === "open" ? null : page.round }) }, "Get the data"), " The rules, the data that participants may have, a valid file, a starter in Python and a notebook.") : null,
     h("details", {}, h("summary", {}, "Files"), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Files of the data set" }, h("table", { class: "files" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, of.files.map(line))))),
   );
 }
@@ -281,7 +289,7 @@ export async function board(benchmarkId, name, round) {
       h("section", { class: "panel wide-panel", "aria-labelledby": "standings" }, h("div", { class: "bar" }, h("h2", { id: "standings" }, "Standings"), h("a", { href: address(parts, { ...query, limit: 200, format: "csv" }), download: `${name}.csv` }, "CSV")), earlier ? h("p", { class: "note" }, "The board is scored with ", h("code", {}, page.dataset), ". What was scored with an earlier data set can't be compared: it has no rank until the organizer has it scored again.") : null, shaken(page), worth(page), standings(benchmark, parts, query, page)),
       retired(report, page.digits),
       chart,
-      h("div", { class: "pair" }, howToSubmit(benchmark, name, page.unit), dataset(benchmark, page)),
+      h("div", { class: "pair" }, howToSubmit(benchmark, name, page.unit, page.kit), dataset(benchmark, page)),
     ],
   };
 }

@@ -160,7 +160,7 @@ function own(one, parts, isOfPeople) {
     "section",
     { class: "panel", "aria-labelledby": "own" },
     h("h2", { id: "own" }, "Yours to keep"),
-    isOfPeople ? null : h("p", {}, "The receipt can be recomputed offline, bit for bit, with the participants' data set."),
+    isOfPeople ? null : h("p", {}, "Whoever has the whole data set, hidden part included, can recompute the receipt offline, bit for bit."),
     // a score of people follows from a decision, not from a file
     h("div", { class: "actions" }, button("Save the receipt", "receipt", `${one.submission}.json`), isOfPeople && one.score !== null ? null : button("Save the file", "artifact", file)),
     problem,

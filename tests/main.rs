@@ -18,6 +18,7 @@ mod demo;
 mod finals;
 mod imports;
 mod in_force;
+mod kits;
 mod ladder;
 mod layout;
 mod leaks;

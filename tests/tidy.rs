@@ -467,7 +467,7 @@ fn the_guide_shows_a_benchmark_as_it_is() {
     // as many as the guide says
     assert_eq!(
         shown.matches("    fn ").count() + shown.matches("    async fn ").count(),
-        7 // the six, and `closed_task`
+        8 // the six, which files participants may have, and what programs get
     );
 }
 

@@ -11,6 +11,7 @@ pub use dataperf::progress::{Progress, Silent};
 use dataperf::{Benchmark, Digest};
 
 use crate::labelled::LabelledAt;
+use crate::tables::KitTable;
 use crate::writer::DatasetWriter;
 
 /// Why a directory can't be imported. Nothing is left behind.
@@ -142,6 +143,19 @@ pub trait Import: Benchmark {
     /// # Errors
     /// [`FrozenError`](dataperf::frozen::FrozenError) when the manifest's parameters are not this benchmark's.
     fn labelled(manifest: &Manifest) -> Result<Vec<LabelledAt>, dataperf::frozen::FrozenError>;
+
+    /// What participants are told: the artifact's form and the rules, in Markdown.
+    const GUIDE: &'static str;
+
+    /// A program in Python, of the standard library and `NumPy`, that makes a valid artifact of a kit in the directory it is run in. Its
+    /// cells begin with `# %%`, and its line `LEADERBOARD = ` names the board.
+    const STARTER: &'static str;
+
+    /// The tables that participants may have, of a data set or a kit of it in `directory`.
+    ///
+    /// # Errors
+    /// [`FrozenError`](dataperf::frozen::FrozenError) when it is not what the manifest says.
+    fn tables(directory: &Path, manifest: &Manifest) -> Result<Vec<KitTable>, dataperf::frozen::FrozenError>;
 
     /// An artifact that obeys a board's rules and takes as long to score as any, where the benchmark can make one: so that a
     /// data set is tried before it is published.

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use bytes::Bytes;
@@ -203,6 +203,30 @@ impl RowsAt {
             .map_err(|error| FrozenError::damaged(&self.file, error.to_string()))
     }
 
+    /// The ids in a pool's records.
+    ///
+    /// # Errors
+    /// [`FrozenError`] when the file is not what the manifest says.
+    pub fn record_ids(&self, directory: &Path, manifest: &Manifest) -> Result<Vec<String>, FrozenError> {
+        let damaged = |why: String| FrozenError::damaged(&self.file, why);
+        let entry = self.entry(manifest)?;
+        let mut record = vec![0; entry.row_bytes().unwrap_or(0) as usize];
+        let file = File::open(directory.join(&self.file)).map_err(|error| damaged(error.to_string()))?;
+        let mut file = BufReader::with_capacity(1 << 20, file);
+        file.seek(SeekFrom::Start(entry.begin))
+            .map_err(|error| damaged(error.to_string()))?;
+        let id_bytes = self.id_bytes.unwrap_or(0).min(record.len());
+        let mut ids = Vec::with_capacity(entry.n_rows());
+        for _ in 0..entry.n_rows() {
+            file.read_exact(&mut record)
+                .map_err(|error| damaged(error.to_string()))?;
+            let id = std::str::from_utf8(&record[..id_bytes]);
+            let id = id.map_err(|_| damaged("an id is not UTF-8".into()))?;
+            ids.push(id.trim_end_matches('\0').to_owned());
+        }
+        Ok(ids)
+    }
+
     /// The rows' ids, where they have some.
     ///
     /// # Errors
@@ -264,9 +288,7 @@ impl LabelledAt {
         let file = self.labels.file();
         let labels: Vec<Option<usize>> = match &self.labels {
             LabelsAt::Bytes { tensor, .. } => {
-                let entry = manifest.tensor(file, tensor, Dtype::U8, 1)?;
-                let bytes = whole(directory, file)?;
-                let labels = dataperf::frozen::slice(entry, file, &Bytes::from(bytes))?;
+                let labels = bytes(directory, manifest, file, tensor)?;
                 labels.iter().map(|&label| Some(usize::from(label))).collect()
             }
             LabelsAt::Column { column, .. } => {
@@ -288,8 +310,26 @@ pub(crate) fn whole(directory: &Path, path: &str) -> Result<Vec<u8>, FrozenError
     std::fs::read(directory.join(path)).map_err(|error| FrozenError::damaged(path, error.to_string()))
 }
 
+/// The numbers of a tensor of bytes, such as labels.
+///
+/// # Errors
+/// [`FrozenError`] when the file is not what the manifest says.
+pub fn bytes(
+    directory: &Path,
+    manifest: &Manifest,
+    file: &str,
+    tensor: &'static str,
+) -> Result<Vec<u8>, FrozenError> {
+    let entry = manifest.tensor(file, tensor, Dtype::U8, 1)?;
+    let whole = whole(directory, file)?;
+    Ok(dataperf::frozen::slice(entry, file, &Bytes::from(whole))?.to_vec())
+}
+
 /// The columns of a frozen CSV by name.
-fn columns(directory: &Path, path: &str) -> Result<BTreeMap<String, Vec<String>>, FrozenError> {
+///
+/// # Errors
+/// [`FrozenError`] when the file is no CSV.
+pub fn columns(directory: &Path, path: &str) -> Result<BTreeMap<String, Vec<String>>, FrozenError> {
     let damaged = |error: csv::Error| FrozenError::damaged(path, error.to_string());
     let bytes = whole(directory, path)?;
     let mut reader = csv::Reader::from_reader(&bytes[..]);

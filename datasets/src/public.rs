@@ -1,49 +1,13 @@
-//! The participants' part of a frozen data set.
+//! The participants' part of what is no benchmark: files to read, and no rules to hold an artifact against.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
 
-use dataperf::Benchmark;
 use dataperf::benchmark::PUBLIC;
-use dataperf::dataset::{Dataset, DatasetError, Integrity};
 use dataperf::frozen::{FrozenError, Manifest};
 
-use crate::DirectoryBucket;
 use crate::import::ImportError;
-use crate::writer::{DatasetWriter, digest_of};
-
-/// Makes the participants' kit of a data set: a data set as well, of the files for participants only, with which an artifact can
-/// be held against the rules. `None` when the rules of one of the boards need hidden files.
-///
-/// # Errors
-/// As [`export_public`].
-pub async fn export_kit<B: Benchmark>(
-    from: &Path,
-    manifest: &Manifest,
-    out: &Path,
-) -> Result<Option<Vec<String>>, ImportError> {
-    let mut kit = manifest.clone();
-    kit.files.retain(|path, _| path.starts_with(PUBLIC));
-    let bucket = DirectoryBucket::new(from);
-    let whole = Dataset::<B>::open(bucket, String::new(), None, Integrity::Sizes).await?;
-    let public = whole.retaining(|path| path.starts_with(PUBLIC));
-    for board in B::leaderboards(&kit)? {
-        match public.frozen(&board.name).await {
-            Ok(_) => {}
-            Err(DatasetError::Frozen(FrozenError::NotListed { .. })) => return Ok(None),
-            Err(error) => return Err(error.into()),
-        }
-    }
-    let mut writer = DatasetWriter::create(out)?;
-    for (path, entry) in &kit.files {
-        let source = from.join(path);
-        let file = File::open(&source).map_err(ImportError::io("can't read", &source))?;
-        writer.copy_entry(path, entry, file)?;
-    }
-    let paths = kit.files.into_keys().collect();
-    writer.finish(B::ID, kit.parameters)?;
-    Ok(Some(paths))
-}
+use crate::writer::digest_of;
 
 /// Copies the files of the data set `from` that are for participants into `out`, without the `public/` in front of
 /// their paths. Gives the paths, ascending; none when the data set has no such part.

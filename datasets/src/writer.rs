@@ -17,6 +17,7 @@ use tempfile::TempDir;
 
 use crate::import::ImportError;
 use crate::npy::header;
+use crate::tables::WriteError;
 
 /// Headers end at a multiple of this, so that mapped tensors are aligned for any vector unit.
 const ALIGNMENT: usize = 64;
@@ -46,6 +47,8 @@ pub struct DatasetWriter {
     staging: TempDir,
     out: PathBuf,
     files: BTreeMap<String, FileEntry>,
+    /// Files beside the data set's, which the manifest does not list.
+    documents: Vec<String>,
 }
 
 /// A tensor of a file that is to be written.
@@ -78,7 +81,38 @@ impl DatasetWriter {
             staging,
             out: out.to_owned(),
             files: BTreeMap::new(),
+            documents: Vec::new(),
         })
+    }
+
+    /// Adds a file for people, which the manifest does not list. Gives its path.
+    ///
+    /// # Errors
+    /// [`ImportError`] when its name is no path within a data set or nothing can be written.
+    pub(crate) fn document(
+        &mut self,
+        path: &str,
+        write: impl FnOnce(&File) -> Result<(), WriteError>,
+    ) -> Result<String, ImportError> {
+        let staged = self.staged(path)?;
+        let failed = |error| ImportError::io("can't write", &staged)(error);
+        if let Some(parent) = staged.parent() {
+            fs::create_dir_all(parent).map_err(failed)?;
+        }
+        let file = File::create_new(&staged).map_err(failed)?;
+        write(&file).map_err(|error| match error {
+            WriteError::Frozen(error) => error.into(),
+            WriteError::Io(error) => failed(error),
+            WriteError::Csv(error) => failed(std::io::Error::other(error)),
+            WriteError::Parquet(error) => failed(std::io::Error::other(error)),
+        })?;
+        self.documents.push(path.to_owned());
+        Ok(path.to_owned())
+    }
+
+    /// The files for people so far.
+    pub(crate) fn documents(&self) -> &[String] {
+        &self.documents
     }
 
     /// Where a file is written. Its name may come from the source.
@@ -340,6 +374,7 @@ impl DatasetWriter {
         fs::write(&path, &bytes).map_err(ImportError::io("can't write", &path))?;
         if fs::read(self.out.join(MANIFEST)).is_ok_and(|there| there == bytes) {
             mend(self.staging.path(), &self.out, &manifest)?;
+            add_missing(self.staging.path(), &self.out, &self.documents)?;
             return Ok(digest);
         }
         // A rename replaces an empty directory and nothing else.
@@ -367,6 +402,21 @@ fn mend(staging: &Path, out: &Path, manifest: &Manifest) -> Result<(), ImportErr
             fs::create_dir_all(parent).map_err(ImportError::io("can't make the directory", parent))?;
         }
         fs::rename(staging.join(path), &there).map_err(ImportError::io("can't replace", &there))?;
+    }
+    Ok(())
+}
+
+/// Moves the files for people there that are missing; those that are there may have been changed on purpose.
+fn add_missing(staging: &Path, out: &Path, documents: &[String]) -> Result<(), ImportError> {
+    for path in documents {
+        let there = out.join(path);
+        if there.exists() {
+            continue;
+        }
+        if let Some(parent) = there.parent() {
+            fs::create_dir_all(parent).map_err(ImportError::io("can't make the directory", parent))?;
+        }
+        fs::rename(staging.join(path), &there).map_err(ImportError::io("can't write", &there))?;
     }
     Ok(())
 }

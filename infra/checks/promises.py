@@ -34,8 +34,8 @@ READING = WILDCARD_RESOURCES.keys() | WHOLE_BUCKET_ACTIONS | {
     "s3:GetObjectVersion",
     "sqs:SendMessage",
 }
-# And of data sets what describes them and what is for participants, never the data.
-DESCRIPTIONS = ("/*/challenge.json", "/*/current.json", "/*/manifest.json", "/*/public/*", "/keys.json")
+# And of data sets what describes them and what is for participants (kits lie directly below a digest), never the data.
+DESCRIPTIONS = (f"/*/{'?' * 64}/kit.zip", "/*/challenge.json", "/*/current.json", "/*/manifest.json", "/*/public/*", "/keys.json")
 STATEFUL = {"AWS::S3::Bucket", "AWS::DynamoDB::Table", "AWS::SQS::Queue", "AWS::SecretsManager::Secret", "AWS::KMS::Key"}
 MAX_RETENTION_SECONDS = 14 * 24 * 3600
 # Lambda keeps so many of an account's usual thousand unreserved.

@@ -33,13 +33,12 @@ class Package(unittest.TestCase):
     def setUpClass(cls):
         cls.scratch = tempfile.TemporaryDirectory()
         cls.frozen, cls.kits = {}, {}
-        for benchmark in ("selection", "debugging", "acquisition", "curation", "data-acquisition", "vision-selection"):
+        for benchmark in sorted(path.parent.name for path in DEMO.glob("*/expected_scores.json")):
             frozen, kit = (Path(cls.scratch.name) / benchmark / part for part in ("frozen", "kit"))
             command("dataset", "import", benchmark, "--from", DEMO / benchmark, "--out", frozen)
             command("dataset", "show", frozen, "--public", kit)
             cls.frozen[benchmark] = Dataset(frozen)
-            if (kit / "manifest.json").exists():  # otherwise the rules need hidden files, and the kit is for reading only
-                cls.kits[benchmark] = Dataset(kit)
+            cls.kits[benchmark] = Dataset(kit)
 
     @classmethod
     def tearDownClass(cls):
@@ -87,14 +86,25 @@ class Package(unittest.TestCase):
         self.assertEqual(dataset.score(board, counts).score, dataset.score(board, artifact).score)
 
     def test_kits_validate_and_make_baselines(self):
-        for benchmark in ("selection", "debugging", "acquisition"):
-            kit = self.kits[benchmark]
+        methods = json.loads(command("baseline", "list"))
+        for benchmark, kit in self.kits.items():
             board = kit.leaderboards[0]
-            artifact = kit.baseline(board, {"selection": "balanced", "debugging": "random", "acquisition": "uniform"}[benchmark], seed=1)
+            artifact = kit.baseline(board, methods[benchmark][0]["name"], seed=1)
             kit.validate(board, artifact)
+            kit.validate(board, next((kit.directory / "examples").glob(f"{board}.*")))
             with self.assertRaises(Rejected) as rejected:
                 kit.validate(board, {"ids": ["nobody"], "order": ["nobody"], "counts": {"nobody": 1}})
             self.assertTrue(rejected.exception.reasons)
+
+    def test_kits_score_where_they_can(self):
+        for benchmark, kit in self.kits.items():
+            board = kit.leaderboards[0]
+            example = next((kit.directory / "examples").glob(f"{board}.*"))
+            if (kit.directory / "public" / "eval.npy").exists():
+                self.assertEqual(kit.score(board, example).metrics["eval_set"], "public")
+            else:
+                with self.assertRaisesRegex(DataperfError, "it is a participants' kit"):
+                    kit.score(board, example)
 
     def test_submitting(self):
         selection = self.frozen["selection"]

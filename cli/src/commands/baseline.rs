@@ -72,7 +72,7 @@ enum BaselineCommand {
 struct MakeArgs {
     /// The method; `dataperf baseline list` shows which benchmark has which
     method: String,
-    /// The frozen data set's directory, made by `dataperf dataset import`; it says which benchmark it is
+    /// The frozen data set's directory, or a participants' kit; it says which benchmark it is
     #[arg(long, short, value_name = "DIR")]
     dataset: PathBuf,
     /// The leaderboard, such as `en-25`
@@ -160,6 +160,15 @@ async fn make(args: MakeArgs, format: Format) -> Result<Done> {
     if let Some(path) = &args.details {
         write(path, &serde_json::to_vec_pretty(&details)?)?;
     }
+    let can_score = CanScore {
+        dataset: &args.dataset,
+        leaderboard: &args.leaderboard,
+    };
+    let judge = if with_benchmark(&benchmark, can_score).await? {
+        "score"
+    } else {
+        "validate"
+    };
     let MakeArgs {
         method,
         leaderboard,
@@ -175,7 +184,7 @@ async fn make(args: MakeArgs, format: Format) -> Result<Done> {
         }))?,
         Format::Text => println!(
             "`{}` is `{method}` for {benchmark} {leaderboard}, seed {seed}; judge it with\n  \
-            dataperf score {benchmark} --leaderboard {leaderboard} --dataset {} {}",
+            dataperf {judge} {benchmark} --leaderboard {leaderboard} --dataset {} {}",
             out.display(),
             dataset.display(),
             out.display()
@@ -230,6 +239,22 @@ impl Action for MakeBaseline<'_> {
             return Err(anyhow::anyhow!("{}", reasons.join("; ")).context(about()));
         }
         Ok(made)
+    }
+}
+
+/// Whether a data set can score, or is a participants' kit without an eval set.
+struct CanScore<'a> {
+    dataset: &'a Path,
+    leaderboard: &'a str,
+}
+
+impl Action for CanScore<'_> {
+    type Output = bool;
+
+    async fn run<B: Import>(self) -> Result<bool> {
+        let dataset = open::<B>(self.dataset, self.leaderboard, Integrity::Sizes).await?;
+        let frozen = dataset.frozen(self.leaderboard).await?;
+        Ok(B::eval_items(&frozen).is_ok())
     }
 }
 

@@ -3,6 +3,7 @@
 mod correct;
 mod fetch;
 mod in_force;
+mod kit;
 mod objects;
 mod own;
 mod publish;
@@ -112,7 +113,9 @@ pub(crate) struct ImportArgs {
 pub(crate) struct ShowArgs {
     /// The frozen data set's directory
     directory: PathBuf,
-    /// Copy the participants' part into this directory: summaries, prices, the pool, examples; nothing hidden
+    /// Make the participants' kit in this directory: the rules, the data that they may have, a valid artifact, a starter in Python and a
+    /// notebook; nothing hidden. `dataperf validate` and `dataperf baseline` take it as a data set, and `dataperf score` where it has a
+    /// practice set
     #[arg(long, value_name = "DIR")]
     public: Option<PathBuf>,
 }
@@ -226,36 +229,18 @@ fn show(directory: &Path, format: Format) -> Result<Done> {
 }
 
 /// Makes the participants' kit of a data set.
-struct Kit<'a> {
-    directory: &'a Path,
-    manifest: &'a Manifest,
-    out: &'a Path,
-}
-
-impl Action for Kit<'_> {
-    type Output = Option<Vec<String>>;
-
-    async fn run<B: Import>(self) -> Result<Option<Vec<String>>> {
-        Ok(dataperf_datasets::export_kit::<B>(self.directory, self.manifest, self.out).await?)
-    }
-}
-
-/// Copies the participants' part of a data set.
 async fn export(directory: &Path, out: &Path, format: Format) -> Result<Done> {
     let Opened { manifest, digest, .. } = open(directory)?;
-    let kit = Kit {
-        directory,
-        manifest: &manifest,
-        out,
-    };
-    let kit = if extension(&manifest.benchmark).is_some() {
-        None
+    let files = if extension(&manifest.benchmark).is_some() {
+        dataperf_datasets::export_public(directory, &manifest, out)?
     } else {
+        let manifest = &manifest;
+        let kit = kit::Kit {
+            directory,
+            manifest,
+            out,
+        };
         with_benchmark(&manifest.benchmark, kit).await?
-    };
-    let files = match kit {
-        Some(files) => files,
-        None => dataperf_datasets::export_public(directory, &manifest, out)?,
     };
     if files.is_empty() {
         bail!(

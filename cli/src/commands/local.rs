@@ -202,6 +202,13 @@ fn print_addresses(cloud: &LocalCloud, data_dir: &Path, token: &Token) {
         "data      {} (kept; the functions' logs are in logs/)",
         data_dir.display()
     );
+    let s3 = cloud.s3_endpoint();
+    println!(
+        "upload    aws --endpoint-url {s3} s3 cp FILE s3://{SUBMISSIONS}/BENCHMARK/LEADERBOARD/YOU/FILE"
+    );
+    println!(
+        "          dataperf submit BENCHMARK --leaderboard LEADERBOARD --submitter YOU FILE --s3-endpoint {s3}"
+    );
     println!("Stop with Ctrl-C.");
 }
 

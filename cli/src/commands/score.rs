@@ -32,7 +32,7 @@ pub(crate) struct ArtifactArgs {
     /// The leaderboard, such as `en-25`; `dataperf dataset show` lists those of a data set
     #[arg(long, short)]
     leaderboard: String,
-    /// The frozen data set's directory, made by `dataperf dataset import`
+    /// The frozen data set's directory, or a participants' kit: with it an artifact is validated, and scored if the kit has a practice set
     #[arg(long, short)]
     dataset: PathBuf,
     /// The artifact: the file you would upload

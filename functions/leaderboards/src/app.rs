@@ -1,6 +1,10 @@
 //! What the handlers share.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, Uri, header};
 
 use dataperf::Digest;
 use dataperf_aws::{Resources, S3Bucket, Table, variable};
@@ -18,6 +22,10 @@ struct Inner {
     seal: Seal,
     /// Descriptions of data sets, which are immutable, by digest.
     described: Mutex<Vec<(Digest, Arc<Described>)>>,
+    /// Data sets that have a participants' kit, which is there for good.
+    kits: Mutex<BTreeSet<Digest>>,
+    /// Where S3 is, on one machine.
+    local_s3: Option<String>,
 }
 
 /// More data sets than are in force at once; the oldest goes first.
@@ -34,6 +42,8 @@ impl App {
             submissions,
             seal: Seal::new(&variable("DATAPERF_CURSOR_KEY")?)?,
             described: Mutex::default(),
+            kits: Mutex::default(),
+            local_s3: variable("AWS_ENDPOINT_URL_S3").ok(),
         })))
     }
 
@@ -61,6 +71,29 @@ impl App {
     /// What cursors are sealed with.
     pub(crate) fn seal(&self) -> &Seal {
         &self.0.seal
+    }
+
+    /// The address of S3 on one machine, by the name that this request came by: a browser or another machine reaches both by it. None
+    /// in AWS.
+    pub(crate) fn local_s3(&self, headers: &HeaderMap) -> Option<String> {
+        let endpoint = self.0.local_s3.as_ref()?;
+        let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+        let host: Option<Authority> = host.and_then(|host| host.parse().ok());
+        let port = endpoint.parse::<Uri>().ok().and_then(|uri| uri.port_u16());
+        Some(match (host, port) {
+            (Some(host), Some(port)) => format!("http://{}:{port}", host.host()),
+            _ => endpoint.clone(),
+        })
+    }
+
+    pub(crate) fn has_kit(&self, dataset: Digest) -> bool {
+        let kits = self.0.kits.lock().unwrap_or_else(PoisonError::into_inner);
+        kits.contains(&dataset)
+    }
+
+    pub(crate) fn keep_kit(&self, dataset: Digest) {
+        let mut kits = self.0.kits.lock().unwrap_or_else(PoisonError::into_inner);
+        kits.insert(dataset);
     }
 
     pub(crate) fn described(&self, digest: Digest) -> Option<Arc<Described>> {

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dataperf::benchmark::{Leaderboard, PUBLIC};
+use dataperf::benchmark::Leaderboard;
 use dataperf::challenge::Challenge;
-use dataperf::dataset::DatasetError;
+use dataperf::dataset::{DatasetError, kit_key};
 use dataperf::frozen::{CORRECTIONS, FrozenError, Manifest};
 use dataperf::in_force::{InForce, published_manifest};
+use dataperf::ports::leaderboard::Board;
 use dataperf::{Descriptor, Digest, Receipt, Shown};
 use dataperf_hosted::{IDS, hosted};
 use serde::Serialize;
@@ -152,6 +153,31 @@ async fn described(app: &App, facts: &Descriptor, dataset: Digest) -> Result<Arc
     Ok(described)
 }
 
+/// The data set whose participants' kit is offered for a board, if one is stored: that which the round pins once it has opened, or else the
+/// one in force. A round's final data set has none.
+pub(crate) async fn kit(
+    app: &App,
+    boards: &Boards,
+    challenge: Option<&Challenge>,
+    board: &Board,
+) -> Result<Option<Digest>, Problem> {
+    let Some((_, in_force)) = boards.leaderboards.get(&board.leaderboard) else {
+        return Ok(None);
+    };
+    let round = challenge.and_then(|challenge| challenge.round(&board.round));
+    let opened = round.filter(|round| round.opens <= dataperf_aws::now());
+    let dataset = opened.and_then(|round| round.dataset).unwrap_or(*in_force);
+    if app.has_kit(dataset) {
+        return Ok(Some(dataset));
+    }
+    let key = kit_key(&board.benchmark, dataset);
+    if app.datasets().await.get_beginning(&key, 1).await?.is_none() {
+        return Ok(None);
+    }
+    app.keep_kit(dataset);
+    Ok(Some(dataset))
+}
+
 fn description(facts: &Descriptor, digest: Digest, manifest: &Manifest) -> Result<Described, FrozenError> {
     let files: Vec<DatasetFile> = manifest
         .files
@@ -159,8 +185,8 @@ fn description(facts: &Descriptor, digest: Digest, manifest: &Manifest) -> Resul
         .filter(|(path, _)| *path != CORRECTIONS)
         .map(|(path, file)| DatasetFile {
             path: path.clone(),
-            n_bytes: path.starts_with(PUBLIC).then_some(file.n_bytes),
-            is_public: path.starts_with(PUBLIC),
+            n_bytes: (facts.is_public)(path).then_some(file.n_bytes),
+            is_public: (facts.is_public)(path),
             tensors: file
                 .tensors
                 .iter()

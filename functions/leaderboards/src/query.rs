@@ -48,6 +48,16 @@ pub(crate) struct BoardQuery {
     pub(crate) format: Option<Format>,
 }
 
+/// For which of a board's rounds.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct KitQuery {
+    /// The round; `open`, the one outside any challenge, unless told.
+    #[param(example = "open", max_length = 128)]
+    pub(crate) round: Option<String>,
+}
+
 /// A series' page.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]

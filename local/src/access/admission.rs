@@ -92,7 +92,7 @@ fn port_of(host: &str) -> Option<u16> {
 enum Browsers {
     /// None.
     Nobody,
-    /// S3: the page's, if there is one, and addresses that somebody types in.
+    /// S3: the page's, if there is one, its links to addresses that carry their signature, and addresses that somebody types in.
     Page(Option<Hosts>),
     /// The page itself: its own, and links to it.
     Own,
@@ -200,13 +200,17 @@ impl Admission {
         }
         let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
         let is = |name: &'static str, value: &str| headers.get(name).is_some_and(|found| found == value);
+        let is_link = is("sec-fetch-mode", "navigate") && is("sec-fetch-dest", "document");
+        let query = request.uri().query().unwrap_or_default();
         let is_let_in = match (&self.browsers, site) {
             (_, None) | (Browsers::Own, Some("none" | "same-origin")) => true,
-            (Browsers::Nobody, Some(_)) => false,
-            (Browsers::Page(_), Some(site)) => is_read && site == "none",
-            (Browsers::Own, Some(_)) => {
-                is_read && is("sec-fetch-mode", "navigate") && is("sec-fetch-dest", "document")
+            (Browsers::Page(_), Some("none")) => is_read,
+            // a link of the page to an address that carries its signature: what comes is inert, and only who follows it sees it
+            (Browsers::Page(Some(_)), Some("same-site")) => {
+                is_read && is_link && query.contains("X-Amz-Signature=")
             }
+            (Browsers::Nobody | Browsers::Page(_), Some(_)) => false,
+            (Browsers::Own, Some(_)) => is_read && is_link,
         };
         if is_let_in {
             return Ok(None);

@@ -218,6 +218,10 @@ impl Store {
         let (version, headers) = (found.version.clone(), found.headers.clone());
         // a checksum is of the whole object: a part has none
         describe!(output, version, headers, range, content_range.is_none());
+        // what a presigned address asks for goes before what was stored
+        if let Some(disposition) = input.response_content_disposition {
+            output.content_disposition = Some(disposition);
+        }
         output.content_range = content_range;
         Ok(output)
     }

@@ -189,3 +189,58 @@ async fn addresses_with_a_signature_open_for_no_foreign_page() {
     assert!(!answer.body.contains("labels"));
     cloud.shutdown().await;
 }
+
+/// What a link of the page to an object that is signed for comes as, and what comes from elsewhere or without a signature.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_of_the_page_leads_to_what_carries_its_signature() {
+    let (_dir, cloud) = start().await;
+    let endpoint = cloud.s3_endpoint();
+    put(&s3(&cloud), "submissions", "a", "linked").await;
+    let signed = presigned("GET", "/submissions/a", authority(endpoint));
+    let link = |target: &str, site: &str, mode: &str, dest: &str| {
+        Request::new("GET", target)
+            .with("sec-fetch-site", site)
+            .with("sec-fetch-mode", mode)
+            .with("sec-fetch-dest", dest)
+    };
+    let followed = link(&signed, "same-site", "navigate", "document")
+        .send(endpoint)
+        .await;
+    assert_eq!(
+        (followed.status, followed.body.as_str()),
+        (200, "linked"),
+        "{followed:?}"
+    );
+    assert!(
+        followed
+            .header("content-security-policy")
+            .unwrap()
+            .contains("sandbox")
+    );
+    assert!(!followed.is_readable_elsewhere());
+    for (target, site, mode, dest) in [
+        (signed.as_str(), "cross-site", "navigate", "document"),
+        (signed.as_str(), "same-site", "navigate", "iframe"),
+        (signed.as_str(), "same-site", "no-cors", "image"),
+        (signed.as_str(), "same-site", "cors", "empty"),
+        ("/submissions/a", "same-site", "navigate", "document"),
+    ] {
+        let answer = link(target, site, mode, dest).send(endpoint).await;
+        assert_eq!(answer.status, 403, "{target} {site} {mode} {dest}: {answer:?}");
+        assert!(!answer.is_readable_elsewhere());
+    }
+    // half of a signature is a request that can't be understood
+    let unsigned = link(
+        "/submissions/a?X-Amz-Signature=0",
+        "same-site",
+        "navigate",
+        "document",
+    );
+    assert_eq!(unsigned.send(endpoint).await.status, 400);
+    let named = format!("{signed}&response-content-disposition=attachment");
+    let forged = link(&named, "same-site", "navigate", "document")
+        .send(endpoint)
+        .await;
+    assert_eq!(forged.status, 403, "the signature is of other parameters");
+    cloud.shutdown().await;
+}

@@ -21,7 +21,7 @@ use serde_json::json;
 use crate::data_acquisition::seller_summary::SellerSummary;
 use dataperf_datasets::labelled::{LabelledAt, LabelsAt, RowsAt};
 use dataperf_datasets::{DatasetWriter, Hashing, Planned};
-use dataperf_datasets::{Import, ImportError, Progress, named, text_if_there};
+use dataperf_datasets::{Import, ImportError, KitTable, Progress, Values, named, text_if_there};
 
 /// The one pricing function there is: a share of the rows costs that share of the price.
 const PRICING: &str = "Lin";
@@ -33,6 +33,37 @@ impl Import for DataAcquisition {
     const LAYOUT: &'static str = "a directory with, for each market, `features/MARKET/SELLER.csv`, \
         `marketinfo/MARKET/price/price.txt` and `budget.txt`, and one CSV in `marketinfo/MARKET/data_buyer`; \
         `marketinfo/buyer_model.txt` may name the buyer's model";
+
+    const GUIDE: &'static str = include_str!("kit/guide.md");
+
+    const STARTER: &'static str = include_str!("kit/starter.py");
+
+    fn tables(_directory: &Path, manifest: &Manifest) -> Result<Vec<KitTable>, FrozenError> {
+        let markets = manifest.parameters::<Parameters>()?.markets;
+        let sellers: Vec<(i64, i64, &Seller)> = markets
+            .iter()
+            .flat_map(|(&number, market)| {
+                (0..)
+                    .zip(&market.sellers)
+                    .map(move |(idx, seller)| (i64::from(number), idx, seller))
+            })
+            .collect();
+        let whole = |of: fn(&(i64, i64, &Seller)) -> i64| Values::Whole(sellers.iter().map(of).collect());
+        let prices = sellers.iter().map(|(_, _, seller)| seller.max_price);
+        Ok(vec![KitTable {
+            name: "sellers".to_owned(),
+            columns: vec![
+                ("market".to_owned(), whole(|&(market, _, _)| market)),
+                ("seller".to_owned(), whole(|&(_, seller, _)| seller)),
+                (
+                    "n_rows".to_owned(),
+                    whole(|(_, _, seller)| i64::try_from(seller.n_rows).unwrap_or(i64::MAX)),
+                ),
+                ("max_price".to_owned(), Values::Real(prices.collect())),
+            ],
+            rows: None,
+        }])
+    }
 
     fn labelled(manifest: &Manifest) -> Result<Vec<LabelledAt>, FrozenError> {
         let parameters: Parameters = manifest.parameters()?;

@@ -24,7 +24,7 @@ pub(super) fn scorecard(
     let mut accuracies = Vec::new();
     let mut markets = Map::new();
     for (&number, market) in frozen.markets() {
-        let (name, truth) = (number.to_string(), frozen.buyer_labels(number));
+        let (name, truth) = (number.to_string(), frozen.buyer_labels(number)?);
         let unit = evidence.unit(&name, truth.len(), N_CLASSES)?;
         let weights = weights.unit(&name, truth.len())?;
         let mut per_trial = Vec::with_capacity(frozen.n_trials());
@@ -54,10 +54,10 @@ pub(super) fn scorecard(
     })
 }
 
-pub(super) fn eval_items(frozen: &Frozen) -> Vec<(String, EvalItems<'_>)> {
-    let items = |number| EvalItems::of(frozen.buyer_labels(number), ItemMetric::Accuracy);
-    let markets = frozen.markets().keys();
-    markets
-        .map(|&number| (number.to_string(), items(number)))
-        .collect()
+pub(super) fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+    let items = |&number: &u32| {
+        let items = EvalItems::of(frozen.buyer_labels(number)?, ItemMetric::Accuracy);
+        Ok((number.to_string(), items))
+    };
+    frozen.markets().keys().map(items).collect()
 }

@@ -78,7 +78,8 @@ impl BuyerModel {
 #[derive(Debug)]
 pub struct Frozen {
     parameters: Parameters,
-    data: BTreeMap<u32, MarketData>,
+    /// By market; `None` in a participants' kit.
+    data: Option<BTreeMap<u32, MarketData>>,
 }
 
 #[derive(Debug)]
@@ -94,9 +95,18 @@ struct MarketData {
 impl Frozen {
     pub(super) async fn open(files: &Files<'_>) -> Result<Self, DatasetError> {
         let parameters: Parameters = files.manifest().parameters()?;
-        let mut data = BTreeMap::new();
-        for (&number, market) in &parameters.markets {
-            data.insert(number, MarketData::open(files, number, market).await?);
+        let hidden = |&number: &u32| [features_file(number), labels_file(number), buyer_file(number)];
+        let mut data = None;
+        if parameters
+            .markets
+            .keys()
+            .flat_map(hidden)
+            .any(|path| files.has(&path))
+        {
+            let of_markets = data.insert(BTreeMap::new());
+            for (&number, market) in &parameters.markets {
+                of_markets.insert(number, MarketData::open(files, number, market).await?);
+            }
         }
         Ok(Self { parameters, data })
     }
@@ -117,12 +127,20 @@ impl Frozen {
     }
 
     /// The labels of a market's eval set, `(n_buyer,)`.
-    pub(super) fn buyer_labels(&self, market: u32) -> &[u8] {
-        &self.data[&market].buyer_labels
+    pub(super) fn buyer_labels(&self, market: u32) -> Result<&[u8], FrozenError> {
+        Ok(&self.market_data(market)?.buyer_labels)
     }
 
-    pub(super) fn labels(&self, market: u32) -> &[u8] {
-        &self.data[&market].labels
+    /// The labels of a market's sellers, `(n_rows,)`; `None` in a participants' kit.
+    pub(super) fn labels(&self, market: u32) -> Option<&[u8]> {
+        self.data.as_ref().map(|data| &data[&market].labels[..])
+    }
+
+    fn market_data(&self, market: u32) -> Result<&MarketData, FrozenError> {
+        let missing = FrozenError::ForParticipants {
+            missing: "sellers' rows and buyer's evaluation sets",
+        };
+        self.data.as_ref().map(|data| &data[&market]).ok_or(missing)
     }
 
     pub(super) fn trials(&self, market: &Market, counts: &[usize]) -> Vec<Vec<u32>> {
@@ -177,7 +195,7 @@ pub(super) fn evidence(
     frozen: &Frozen,
     read: &ReadRows,
 ) -> Result<(String, UnitEvidence), FrozenError> {
-    let market = &frozen.data[&bought.market];
+    let market = frozen.market_data(bought.market)?;
     let n_features = market.buyer_features.ncols();
     let trial = |x: &mut Stored, rows: &Vec<u32>| {
         x.clear();

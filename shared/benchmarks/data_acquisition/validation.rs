@@ -218,9 +218,11 @@ impl Rules<'_> {
     }
 }
 
-/// Whether a trial samples rows of one label only, which no model can be trained on.
+/// Whether a trial samples rows of one label only, which no model can be trained on. Participants' kits can't tell.
 fn has_one_label(bought: &Bought, frozen: &Frozen) -> bool {
-    let labels = frozen.labels(bought.market);
+    let Some(labels) = frozen.labels(bought.market) else {
+        return false;
+    };
     bought.trials.iter().any(|rows| {
         let n_positive: usize = rows.iter().map(|&row| usize::from(labels[row as usize])).sum();
         n_positive == 0 || n_positive == rows.len()

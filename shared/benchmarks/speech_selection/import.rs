@@ -15,7 +15,7 @@ use dataperf_datasets::Spool;
 use dataperf_datasets::embeddings::{self, Columns};
 use dataperf_datasets::labelled::{IdsAt, LabelledAt, LabelsAt, RowsAt};
 use dataperf_datasets::{DatasetWriter, Planned};
-use dataperf_datasets::{Import, ImportError, Progress};
+use dataperf_datasets::{Import, ImportError, KitTable, Progress, Values};
 
 const COLUMNS: Columns = Columns {
     id: "clip_id",
@@ -29,6 +29,33 @@ const MAX_WORDS: usize = u8::MAX as usize;
 impl Import for SpeechSelection {
     const LAYOUT: &'static str = "a directory `dataperf_LANGUAGE_data` with `train_embeddings/WORD.parquet`, \
         `eval_embeddings/WORD.parquet`, `allowed_training_set.yaml` and `eval.yaml`, or a directory of such directories";
+
+    const GUIDE: &'static str = include_str!("kit/guide.md");
+
+    const STARTER: &'static str = include_str!("kit/starter.py");
+
+    fn tables(directory: &Path, manifest: &Manifest) -> Result<Vec<KitTable>, FrozenError> {
+        let mut tables = Vec::new();
+        for (code, language) in Parameters::of(manifest)?.languages {
+            let rows =
+                RowsAt::of(train_file(&code), EMBEDDINGS).with_ids(IdsAt::Lines(train_ids_file(&code)));
+            let ids = rows.ids(directory, manifest)?.unwrap_or_default();
+            let mut labels = vec!["nontarget".to_owned(); ids.len()];
+            for (word, of_word) in &language.targets {
+                let of_word = labels.iter_mut().skip(of_word.first).take(of_word.n);
+                of_word.for_each(|label| label.clone_from(word));
+            }
+            tables.push(KitTable {
+                name: code,
+                columns: vec![
+                    ("id".to_owned(), Values::Text(ids)),
+                    ("label".to_owned(), Values::Text(labels)),
+                ],
+                rows: Some(rows),
+            });
+        }
+        Ok(tables)
+    }
 
     fn labelled(manifest: &Manifest) -> Result<Vec<LabelledAt>, FrozenError> {
         let languages = Parameters::of(manifest)?.languages.into_iter();

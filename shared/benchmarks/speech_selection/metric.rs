@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::Frozen;
 use dataperf::Scorecard;
 use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Repeat, Weights};
+use dataperf::frozen::FrozenError;
 use dataperf_numerics::bootstrap::ItemMetric;
 use dataperf_numerics::metrics::{class_counts, f1_of_counts, mean, mean_f1};
 
@@ -20,7 +21,7 @@ pub(super) fn scorecard(
     evidence: &Evidence,
     weights: &Weights,
 ) -> Result<Scorecard, EvidenceError> {
-    let (language, truth) = (frozen.language(), frozen.eval_classes());
+    let (language, truth) = (frozen.language(), &frozen.eval()?.classes[..]);
     let unit = evidence.unit(language, truth.len(), frozen.n_classes())?;
     let weights = weights.unit(language, truth.len())?;
     let mut per_seed = Vec::with_capacity(frozen.seeds().len());
@@ -52,7 +53,7 @@ pub(super) fn scorecard(
     Ok(Scorecard { score, metrics })
 }
 
-pub(super) fn eval_items(frozen: &Frozen) -> Vec<(String, EvalItems<'_>)> {
-    let items = EvalItems::of(frozen.eval_classes(), ItemMetric::MacroF1);
-    vec![(frozen.language().to_owned(), items)]
+pub(super) fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, FrozenError> {
+    let items = EvalItems::of(&frozen.eval()?.classes, ItemMetric::MacroF1);
+    Ok(vec![(frozen.language().to_owned(), items)])
 }

@@ -6,7 +6,7 @@
 //! - `LANGUAGE/train.row_digests.safetensors`: `row_digests`, to check the rows that a submission chooses;
 //! - `LANGUAGE/train_ids.txt`: the clips' ids, one a line, in the same order;
 //! - `LANGUAGE/eval.safetensors`: `embeddings`, `(n_eval, 1024)`, and `classes`, `(n_eval,)` bytes: 0 is nontarget,
-//!   then the target words in ascending order.
+//!   then the target words in ascending order. Hidden, all else is for participants.
 
 #[cfg(feature = "baselines")]
 mod baselines;
@@ -29,7 +29,7 @@ pub use validation::Checked;
 use dataperf::Direction;
 use dataperf::Feedback;
 use dataperf::Scorecard;
-use dataperf::benchmark::{Benchmark, Leaderboard, NotScored};
+use dataperf::benchmark::{Benchmark, Leaderboard, NotScored, PUBLIC};
 use dataperf::closed::{ClosedTask, Seed};
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Weights};
@@ -45,6 +45,13 @@ pub const CLASSES: &str = "classes";
 pub const SEEDS: [u32; 10] = [5, 69, 98, 70, 95, 64, 37, 11, 4, 32];
 /// The public challenge's limits on the number of clips: a board each, in every language.
 pub const MAX_CLIPS: [usize; 2] = [25, 60];
+
+/// What participants have of each language's folder: the allowed clips, with the digests of their rows and their ids.
+const TRAIN_FILES: [&str; 3] = [
+    "train.safetensors",
+    "train.row_digests.safetensors",
+    "train_ids.txt",
+];
 
 /// The frozen file of a language's allowed training clips.
 pub fn train_file(language: &str) -> String {
@@ -158,6 +165,11 @@ impl Benchmark for SpeechSelection {
             .collect())
     }
 
+    fn is_public(path: &str) -> bool {
+        let file = path.split_once('/').map(|(_, file)| file);
+        path.starts_with(PUBLIC) || file.is_some_and(|file| TRAIN_FILES.contains(&file))
+    }
+
     async fn open(files: &Files<'_>, leaderboard: &str) -> Result<Frozen, DatasetError> {
         Frozen::open(files, leaderboard).await
     }
@@ -168,6 +180,7 @@ impl Benchmark for SpeechSelection {
 
     async fn run(checked: &Checked, frozen: &Frozen, files: &Files<'_>) -> Result<Evidence, DatasetError> {
         let file = train_file(frozen.language());
+        frozen.eval()?; // in a kit there is none, and nothing to fit models for
         let chosen = files.rows(&file, EMBEDDINGS, checked.rows()).await?;
         Ok(model::evidence(checked, frozen, &chosen)?)
     }
@@ -177,7 +190,7 @@ impl Benchmark for SpeechSelection {
     }
 
     fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
-        Ok(metric::eval_items(frozen))
+        Ok(metric::eval_items(frozen)?)
     }
 
     async fn closed_task(

@@ -27,8 +27,35 @@ pub struct Frozen {
     max_clips: usize,
     seeds: Vec<u32>,
     row_of: HashMap<Box<str>, u32>,
-    eval: Matrix,
-    eval_classes: Bytes,
+    /// `None` in a participants' kit.
+    eval: Option<EvalSet>,
+}
+
+/// What models are asked for, and the right answers.
+#[derive(Debug)]
+pub(super) struct EvalSet {
+    /// `(n_eval, n_features)`
+    pub(super) embeddings: Matrix,
+    /// `(n_eval,)`
+    pub(super) classes: Bytes,
+}
+
+impl EvalSet {
+    async fn open(files: &Files<'_>, code: &str, n_words: usize) -> Result<Option<Self>, DatasetError> {
+        let path = eval_file(code);
+        if !files.has(&path) {
+            return Ok(None);
+        }
+        let embeddings = files.matrix(&path, EMBEDDINGS).await?;
+        let classes = files.classes(&path, CLASSES).await?;
+        if classes.len() != embeddings.view().nrows() {
+            return Err(FrozenError::damaged(&path, "it has not one class for each row").into());
+        }
+        if classes.iter().any(|&class| usize::from(class) > n_words) {
+            return Err(FrozenError::damaged(&path, "it has a class beyond the target words").into());
+        }
+        Ok(Some(Self { embeddings, classes }))
+    }
 }
 
 impl Frozen {
@@ -42,9 +69,8 @@ impl Frozen {
         };
         let language = parameters.languages.remove(&code).ok_or_else(unknown)?;
 
-        let (eval_path, ids_path) = (eval_file(&code), train_ids_file(&code));
-        let eval = files.matrix(&eval_path, EMBEDDINGS).await?;
-        let eval_classes = files.classes(&eval_path, CLASSES).await?;
+        let ids_path = train_ids_file(&code);
+        let eval = EvalSet::open(files, &code, language.targets.len()).await?;
         let row_of = index(&files.whole(&ids_path).await?);
         let row_of = row_of.map_err(|why| FrozenError::damaged(&ids_path, why))?;
         let n_train = manifest
@@ -58,13 +84,6 @@ impl Frozen {
             );
             return Err(FrozenError::damaged(&ids_path, why).into());
         }
-        if eval_classes.len() != eval.view().nrows() {
-            return Err(FrozenError::damaged(&eval_path, "it has not one class for each row").into());
-        }
-        let n_words = language.targets.len();
-        if eval_classes.iter().any(|&class| usize::from(class) > n_words) {
-            return Err(FrozenError::damaged(&eval_path, "it has a class beyond the target words").into());
-        }
         let words = language.targets.keys().cloned().collect();
         Ok(Self {
             code,
@@ -74,7 +93,6 @@ impl Frozen {
             seeds: parameters.seeds,
             row_of,
             eval,
-            eval_classes,
         })
     }
 
@@ -98,9 +116,10 @@ impl Frozen {
         &self.seeds
     }
 
-    /// The eval set's classes, `(n_eval,)`.
-    pub fn eval_classes(&self) -> &[u8] {
-        &self.eval_classes
+    /// The eval set, where there is one to score with.
+    pub(super) fn eval(&self) -> Result<&EvalSet, FrozenError> {
+        let missing = FrozenError::ForParticipants { missing: "eval set" };
+        self.eval.as_ref().ok_or(missing)
     }
 
     /// Classes: nontarget and the words.
@@ -138,12 +157,13 @@ pub(super) fn evidence(
     chosen: &ReadRows,
 ) -> Result<Evidence, FrozenError> {
     let damaged = |why: String| FrozenError::damaged(&train_file(&frozen.code), why);
-    let (n_rows, n_cols) = (checked.rows().len(), frozen.eval.view().ncols());
+    let EvalSet { embeddings, classes } = frozen.eval()?;
+    let (n_rows, n_cols) = (checked.rows().len(), embeddings.view().ncols());
     let x = Matrix::from_rows(chosen.concatenated(), n_rows, n_cols)
         .ok_or_else(|| damaged(format!("its rows are not {n_cols} floats wide")))?;
     let ensemble = SoftVoting::fit(x.view(), checked.classes(), frozen.n_classes(), &frozen.seeds)
         .map_err(|error| damaged(error.to_string()))?;
-    let predicted = ensemble.predict(frozen.eval.view());
+    let predicted = ensemble.predict(embeddings.view());
     let predicted = predicted
         .as_standard_layout()
         .into_owned()
@@ -151,7 +171,7 @@ pub(super) fn evidence(
         .0;
     let seeds = Repeats::Seeds(frozen.seeds.clone());
     let n_nontargets = checked.classes().iter().filter(|&&class| class == 0).count();
-    let unit = UnitEvidence::new(seeds, frozen.eval_classes.len(), frozen.n_classes(), predicted)
+    let unit = UnitEvidence::new(seeds, classes.len(), frozen.n_classes(), predicted)
         .with_count(N_CLIPS, n_rows)
         .with_count(N_NONTARGETS, n_nontargets);
     Ok(Evidence::of_unit(frozen.code.clone(), unit))

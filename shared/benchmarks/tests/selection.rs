@@ -11,7 +11,7 @@ use dataperf::evaluate::evaluate;
 use dataperf::{Ending, Verdict};
 use dataperf_benchmarks::data_acquisition::DataAcquisition;
 use dataperf_benchmarks::vision_selection::VisionSelection;
-use dataperf_datasets::{DirectoryBucket, Import, ImportError, Silent, export_kit, export_public, import};
+use dataperf_datasets::{DirectoryBucket, Import, ImportError, Silent, export_kit, import};
 use serde_json::Value;
 
 fn demo(benchmark: &str) -> PathBuf {
@@ -269,26 +269,42 @@ fn participants_get_summaries_and_nothing_hidden() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let (frozen, public) = (directory.path().join("frozen"), directory.path().join("public"));
     let dataset = imported::<DataAcquisition>(&frozen);
-    let exported = export_public(&frozen, dataset.manifest(), &public).expect("exported");
-    assert_eq!(exported.len(), 5 * (8 + 1));
-    assert!(
-        exported.iter().all(|path| Path::new(path)
+    let exported =
+        export_kit::<DataAcquisition>(&frozen, dataset.manifest(), &[], &public).expect("exported");
+    let is_summary = |path: &&String| {
+        Path::new(path)
             .extension()
-            .is_some_and(|extension| extension == "json")),
-        "{exported:?}"
-    );
-    let summary: Value =
-        serde_json::from_slice(&fs::read(public.join("0/3.json")).expect("a summary")).expect("json");
+            .is_some_and(|extension| extension == "json")
+    };
+    assert_eq!(exported.iter().filter(is_summary).count(), 5 * (8 + 1));
+    let others: Vec<&String> = exported.iter().filter(|path| !is_summary(path)).collect();
+    let expected = [
+        "README.md",
+        "data/sellers.csv",
+        "data/sellers.parquet",
+        "notebook.ipynb",
+        "starter.py",
+    ];
+    assert_eq!(others, expected);
+    let summary = fs::read(public.join("public/0/3.json")).expect("a summary");
+    let summary: Value = serde_json::from_slice(&summary).expect("json");
     assert_eq!(summary["n_columns"], 65);
     assert_eq!(
         summary["features"]["histogram"].as_array().map(Vec::len),
         Some(64)
     );
     assert_eq!(summary["samples"].as_array().map(Vec::len), Some(5));
+    let other = imported::<VisionSelection>(&directory.path().join("other"));
     assert!(matches!(
-        export_public(&frozen, dataset.manifest(), &public),
+        export_kit::<VisionSelection>(&directory.path().join("other"), other.manifest(), &[], &public),
         Err(ImportError::Occupied(_))
     ));
+    // what somebody has changed stays, and what is missing comes back
+    fs::write(public.join("starter.py"), "mine").expect("written");
+    fs::remove_file(public.join("README.md")).expect("removed");
+    export_kit::<DataAcquisition>(&frozen, dataset.manifest(), &[], &public).expect("again");
+    assert_eq!(fs::read(public.join("starter.py")).expect("there"), b"mine");
+    assert!(public.join("README.md").exists());
 }
 
 /// Two ids of one fingerprint would be told apart by their records; here an id is looked for that hits a
@@ -362,7 +378,8 @@ fn what_is_damaged_is_mended_by_another_import() {
     damaged[0] ^= 1;
     fs::write(frozen.join(files[0]), damaged).expect("a file");
     fs::remove_file(frozen.join(files[1])).expect("a file");
-    assert!(export_public(&frozen, dataset.manifest(), &directory.path().join("public")).is_err());
+    let kit = directory.path().join("public");
+    assert!(export_kit::<VisionSelection>(&frozen, dataset.manifest(), &[], &kit).is_err());
     assert!(!directory.path().join("public").exists(), "all or nothing");
     import::<VisionSelection>(&demo("vision-selection"), &frozen, &Silent).expect("imported again");
     for (path, before) in files.iter().zip(before) {
@@ -420,20 +437,4 @@ fn an_import_names_every_problem() {
         assert!(found.contains(problem), "{problem} is not in {found}");
     }
     assert!(!directory.path().join("out").exists());
-}
-
-/// Test sets and buyers' data are hidden, and the rules can't be checked without opening them: participants get no kit, and nothing
-/// is written.
-#[test]
-fn rules_that_need_hidden_files_make_no_kit() {
-    fn has_no_kit<B: Import>() {
-        let directory = tempfile::tempdir().expect("a temporary directory");
-        let (frozen, kit) = (directory.path().join("frozen"), directory.path().join("kit"));
-        let dataset = imported::<B>(&frozen);
-        let exported = pollster::block_on(export_kit::<B>(&frozen, dataset.manifest(), &kit));
-        assert_eq!(exported.expect("the data set is whole"), None, "{}", B::ID);
-        assert!(!kit.exists(), "{}", B::ID);
-    }
-    has_no_kit::<VisionSelection>();
-    has_no_kit::<DataAcquisition>();
 }

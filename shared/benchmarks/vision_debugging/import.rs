@@ -13,9 +13,9 @@ use dataperf_numerics::models::boosted_trees::MAX_TRAINING_ROWS;
 use rayon::prelude::*;
 
 use dataperf_datasets::embeddings::{self, Columns};
-use dataperf_datasets::labelled::{IdsAt, LabelledAt, LabelsAt, RowsAt};
+use dataperf_datasets::labelled::{self, IdsAt, LabelledAt, LabelsAt, RowsAt};
 use dataperf_datasets::{DatasetWriter, Planned};
-use dataperf_datasets::{Import, ImportError, Progress, named, text_if_there};
+use dataperf_datasets::{Import, ImportError, KitTable, Progress, Values, named, text_if_there};
 
 const COLUMNS: Columns = Columns {
     id: "filename",
@@ -25,10 +25,54 @@ const LABEL: &str = "label";
 const TRUE_ID: &str = "ImageID";
 const TRUE_LABEL: &str = "hv_label";
 
+/// Images with the labels of their file.
+fn images(
+    directory: &Path,
+    manifest: &Manifest,
+    name: String,
+    rows: RowsAt,
+) -> Result<KitTable, FrozenError> {
+    let mut columns = Vec::new();
+    if let Some(ids) = rows.ids(directory, manifest)? {
+        columns.push(("id".to_owned(), Values::Text(ids)));
+    }
+    let labels = labelled::bytes(directory, manifest, &rows.file, LABELS)?;
+    let labels = labels.into_iter().map(i64::from).collect();
+    columns.push(("label".to_owned(), Values::Whole(labels)));
+    Ok(KitTable {
+        name,
+        columns,
+        rows: Some(rows),
+    })
+}
+
 impl Import for VisionDebugging {
     const LAYOUT: &'static str = "a directory with, for each task, `embeddings/TASK_train_*.parquet`, \
         `embeddings/TASK_test_*.parquet`, `data/dataset_TASK_train.csv` with the right labels and, if there are any, \
         `embeddings/TASK_val_*.parquet`; `curves.txt` may say `until_target`, to compute no more than the score needs";
+
+    const GUIDE: &'static str = include_str!("kit/guide.md");
+
+    const STARTER: &'static str = include_str!("kit/starter.py");
+
+    fn tables(directory: &Path, manifest: &Manifest) -> Result<Vec<KitTable>, FrozenError> {
+        let mut tables = Vec::new();
+        for task in manifest.parameters::<Parameters>()?.tasks {
+            let train =
+                RowsAt::of(train_file(&task), EMBEDDINGS).with_ids(IdsAt::Lines(train_images_file(&task)));
+            tables.push(images(directory, manifest, format!("{task}-train"), train)?);
+            let validation = RowsAt::of(validation_file(&task), EMBEDDINGS);
+            if manifest.files.contains_key(&validation.file) {
+                tables.push(images(
+                    directory,
+                    manifest,
+                    format!("{task}-validation"),
+                    validation,
+                )?);
+            }
+        }
+        Ok(tables)
+    }
 
     fn labelled(manifest: &Manifest) -> Result<Vec<LabelledAt>, FrozenError> {
         let parameters: Parameters = manifest.parameters()?;

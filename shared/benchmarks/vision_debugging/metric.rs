@@ -96,7 +96,7 @@ pub(super) fn scorecard(
     let mut fractions = Vec::new();
     let mut tasks = Map::new();
     for (task_idx, name) in frozen.tasks().enumerate() {
-        let (truth, n_images) = (frozen.test_labels(task_idx), frozen.n_images(task_idx));
+        let (truth, n_images) = (frozen.test_labels(task_idx)?, frozen.n_images(task_idx));
         let unit = evidence.unit(name, truth.len(), N_CLASSES)?;
         let weights = weights.unit(name, truth.len())?;
         let curve = Curve::of(unit, truth, weights, n_images, frozen.target_share())?;
@@ -110,7 +110,7 @@ pub(super) fn scorecard(
             "fraction_of_fixes": fraction, "first_step": curve.first,
             "accuracy_before": curve.before, "accuracy_after": curve.after, "target": curve.target,
             "accuracy": curve.accuracy, "n_images": n_images,
-            "n_wrong": frozen.n_wrong(task_idx), "n_test": weights.total(truth.len()),
+            "n_wrong": frozen.n_wrong(task_idx)?, "n_test": weights.total(truth.len()),
         });
         if unit.facts().contains_key(METHOD_SECONDS) {
             of_task[METHOD_SECONDS] = json!(unit.amount(METHOD_SECONDS)?);
@@ -127,12 +127,12 @@ pub(super) fn scorecard(
     Ok(Scorecard { score, metrics })
 }
 
-pub(super) fn eval_items(frozen: &Frozen) -> Vec<(String, EvalItems<'_>)> {
+pub(super) fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
     let tasks = frozen.tasks().enumerate();
     tasks
         .map(|(task, name)| {
-            let items = EvalItems::of(frozen.test_labels(task), ItemMetric::Accuracy);
-            (name.to_owned(), items)
+            let items = EvalItems::of(frozen.test_labels(task)?, ItemMetric::Accuracy);
+            Ok((name.to_owned(), items))
         })
         .collect()
 }
@@ -166,7 +166,7 @@ pub(super) fn replicates(
 ) -> Result<Vec<f64>, EvidenceError> {
     let mut tasks = Vec::new();
     for (task_idx, name) in frozen.tasks().enumerate() {
-        let (truth, n_images) = (frozen.test_labels(task_idx), frozen.n_images(task_idx));
+        let (truth, n_images) = (frozen.test_labels(task_idx)?, frozen.n_images(task_idx));
         let unit = evidence.unit(name, truth.len(), N_CLASSES)?;
         let fixes = unit.repeats().fixes()?;
         tasks.push(Drawn {

@@ -164,7 +164,7 @@ impl Benchmark for VisionDebugging {
     }
 
     fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
-        Ok(metric::eval_items(frozen))
+        metric::eval_items(frozen)
     }
 
     fn replicates(frozen: &Frozen, evidence: &Evidence, draws: &Draws) -> Result<Vec<f64>, EvidenceError> {

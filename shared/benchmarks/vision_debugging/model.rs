@@ -33,6 +33,14 @@ struct Task {
     features: TrainingFeatures,
     /// As participants see them.
     labels: Vec<bool>,
+    /// `None` in a participants' kit.
+    hidden: Option<Hidden>,
+}
+
+/// What a task is scored with.
+#[derive(Debug)]
+struct Hidden {
+    /// The right labels of the training images.
     truth: Vec<bool>,
     tests: Columns,
     /// `(n_test,)`, 0 or 1
@@ -75,18 +83,15 @@ impl Frozen {
     }
 
     /// How many of a task's training labels are wrong before any fix.
-    pub fn n_wrong(&self, task: usize) -> usize {
-        let Task { labels, truth, .. } = &self.tasks[task];
-        labels
-            .iter()
-            .zip(truth)
-            .filter(|(label, truth)| label != truth)
-            .count()
+    pub(super) fn n_wrong(&self, task: usize) -> Result<usize, FrozenError> {
+        let task = &self.tasks[task];
+        let pairs = task.labels.iter().zip(&task.hidden()?.truth);
+        Ok(pairs.filter(|(label, truth)| label != truth).count())
     }
 
     /// The labels of a task's test images, `(n_test,)`.
-    pub(super) fn test_labels(&self, task: usize) -> &[u8] {
-        &self.tasks[task].test_labels
+    pub(super) fn test_labels(&self, task: usize) -> Result<&[u8], FrozenError> {
+        Ok(&self.tasks[task].hidden()?.test_labels)
     }
 
     /// How much of the curves is computed and shown.
@@ -105,6 +110,10 @@ struct Source {
     name: String,
     train: Matrix,
     given: Bytes,
+    hidden: Option<HiddenSource>,
+}
+
+struct HiddenSource {
     truth: Bytes,
     test: Matrix,
     test_labels: Bytes,
@@ -112,14 +121,21 @@ struct Source {
 
 impl Source {
     async fn read(files: &Files<'_>, name: &str) -> Result<Self, DatasetError> {
-        let (train, test) = (train_file(name), test_file(name));
+        let (train, truth, test) = (train_file(name), truth_file(name), test_file(name));
+        let hidden = if files.has(&truth) || files.has(&test) {
+            Some(HiddenSource {
+                truth: files.classes(&truth, LABELS).await?,
+                test: files.matrix(&test, EMBEDDINGS).await?,
+                test_labels: files.classes(&test, LABELS).await?,
+            })
+        } else {
+            None
+        };
         Ok(Self {
             name: name.to_owned(),
             train: files.matrix(&train, EMBEDDINGS).await?,
             given: files.classes(&train, LABELS).await?,
-            truth: files.classes(&truth_file(name), LABELS).await?,
-            test: files.matrix(&test, EMBEDDINGS).await?,
-            test_labels: files.classes(&test, LABELS).await?,
+            hidden,
         })
     }
 }
@@ -148,27 +164,42 @@ impl Task {
         let name = source.name;
         let (train, truth, test) = (train_file(&name), truth_file(&name), test_file(&name));
         let images = columns(&train, &source.train, n_features)?;
-        let tests = columns(&test, &source.test, n_features)?;
         let n_rows = images.n_rows();
-        let test_labels = labels(&test, &source.test_labels, tests.n_rows())?;
+        let hidden = |source: HiddenSource| {
+            let tests = columns(&test, &source.test, n_features)?;
+            let test_labels = labels(&test, &source.test_labels, tests.n_rows())?;
+            Ok::<_, FrozenError>(Hidden {
+                truth: labels(&truth, &source.truth, n_rows)?,
+                test_labels: test_labels.into_iter().map(u8::from).collect(),
+                tests,
+            })
+        };
         Ok(Self {
             labels: labels(&train, &source.given, n_rows)?,
-            truth: labels(&truth, &source.truth, n_rows)?,
-            test_labels: test_labels.into_iter().map(u8::from).collect(),
+            hidden: source.hidden.map(hidden).transpose()?,
             features: TrainingFeatures::new(images)
                 .map_err(|error| FrozenError::damaged(&train, error.to_string()))?,
-            tests,
             name,
         })
     }
 
-    /// What a model says of the test images, `(n_test,)`.
-    fn predicted(&self, model: &BoostedTrees) -> Vec<u8> {
-        model.predict(&self.tests).into_iter().map(u8::from).collect()
+    /// What the task is scored with.
+    fn hidden(&self) -> Result<&Hidden, FrozenError> {
+        let missing = FrozenError::ForParticipants {
+            missing: "right labels and test images",
+        };
+        self.hidden.as_ref().ok_or(missing)
     }
 
     fn damaged(&self) -> impl Fn(FitError) -> FrozenError {
         |error| FrozenError::damaged(&train_file(&self.name), error.to_string())
+    }
+}
+
+impl Hidden {
+    /// What a model says of the test images, `(n_test,)`.
+    fn predicted(&self, model: &BoostedTrees) -> Vec<u8> {
+        model.predict(&self.tests).into_iter().map(u8::from).collect()
     }
 }
 
@@ -183,14 +214,14 @@ struct Steps {
 }
 
 impl Steps {
-    fn new(task: &Task, inspection: &Inspection) -> Self {
+    fn new(task: &Task, truth: &[bool], inspection: &Inspection) -> Self {
         let mut label_sets = vec![task.labels.clone()];
         let mut models = vec![0];
         for (&image, n_fixes) in inspection.order.iter().zip(1..) {
             let last = &label_sets[label_sets.len() - 1];
-            if last[image] != task.truth[image] {
+            if last[image] != truth[image] {
                 let mut fixed = last.clone();
-                fixed[image] = task.truth[image];
+                fixed[image] = truth[image];
                 label_sets.push(fixed);
                 models.push(n_fixes);
             }
@@ -217,13 +248,14 @@ pub(super) fn evidence(checked: &Checked, frozen: &Frozen) -> Result<Evidence, F
     let tasks = frozen.tasks.par_iter().zip(checked.tasks());
     let share = frozen.parameters.target_share;
     let units = tasks.map(|(task, inspection)| {
-        let steps = Steps::new(task, inspection);
+        let hidden = task.hidden()?;
+        let steps = Steps::new(task, &hidden.truth, inspection);
         let (fixes, predicted) = match frozen.parameters.curves {
-            Extent::Whole => (steps.fixes(steps.n_fixes), whole(task, &steps)?),
-            Extent::UntilTarget => until_target(task, &steps, share)?,
+            Extent::Whole => (steps.fixes(steps.n_fixes), whole(task, hidden, &steps)?),
+            Extent::UntilTarget => until_target(task, hidden, &steps, share)?,
         };
         let repeats = Repeats::Fixes(fixes);
-        let mut unit = UnitEvidence::new(repeats, task.test_labels.len(), N_CLASSES, predicted.concat());
+        let mut unit = UnitEvidence::new(repeats, hidden.test_labels.len(), N_CLASSES, predicted.concat());
         if let Some(seconds) = inspection.seconds {
             unit = unit.with_amount(METHOD_SECONDS, seconds);
         }
@@ -235,7 +267,7 @@ pub(super) fn evidence(checked: &Checked, frozen: &Frozen) -> Result<Evidence, F
 }
 
 /// The predictions of every model.
-fn whole(task: &Task, steps: &Steps) -> Result<Vec<Vec<u8>>, FrozenError> {
+fn whole(task: &Task, hidden: &Hidden, steps: &Steps) -> Result<Vec<Vec<u8>>, FrozenError> {
     let n_sets = steps.label_sets.len();
     let n_chunks = rayon::current_num_threads().min(n_sets.div_ceil(MIN_FITS));
     let chunks = steps.label_sets.par_chunks(n_sets.div_ceil(n_chunks));
@@ -243,7 +275,7 @@ fn whole(task: &Task, steps: &Steps) -> Result<Vec<Vec<u8>>, FrozenError> {
         .map(|label_sets| {
             let mut predicted = vec![Vec::new(); label_sets.len()];
             let fitted = fit_each(&task.features, label_sets, |set, model| {
-                predicted[set] = task.predicted(&model);
+                predicted[set] = hidden.predicted(&model);
                 ControlFlow::Continue(())
             });
             fitted.map_err(task.damaged()).map(|()| predicted)
@@ -254,7 +286,12 @@ fn whole(task: &Task, steps: &Steps) -> Result<Vec<Vec<u8>>, FrozenError> {
 
 /// Fits in the order of the steps, and no further than the first that reaches the target. The predictions are those of the
 /// models up to there, and of the last one.
-fn until_target(task: &Task, steps: &Steps, target_share: f64) -> Result<(Fixes, Vec<Vec<u8>>), FrozenError> {
+fn until_target(
+    task: &Task,
+    hidden: &Hidden,
+    steps: &Steps,
+    target_share: f64,
+) -> Result<(Fixes, Vec<Vec<u8>>), FrozenError> {
     // the target is known only when everything is right, so that comes first
     let mut label_sets = steps.label_sets.clone();
     label_sets.rotate_right(1);
@@ -276,8 +313,8 @@ fn until_target(task: &Task, steps: &Steps, target_share: f64) -> Result<(Fixes,
     };
     let fitted = fit_each(&task.features, &label_sets, |place, model| {
         let set = (place + n_sets - 1) % n_sets;
-        predicted[set] = task.predicted(&model);
-        accuracies[set] = Some(accuracy(&task.test_labels, &predicted[set]));
+        predicted[set] = hidden.predicted(&model);
+        accuracies[set] = Some(accuracy(&hidden.test_labels, &predicted[set]));
         match n_needed(&accuracies) {
             Some(_) => ControlFlow::Break(()),
             None => ControlFlow::Continue(()),

@@ -13,7 +13,7 @@ use dataperf::pool::{FINGERPRINTS, RECORDS, fingerprint, padded_id_bytes};
 use dataperf_datasets::embeddings::{self, Columns};
 use dataperf_datasets::labelled::{LabelledAt, LabelsAt, RowsAt};
 use dataperf_datasets::{DatasetWriter, Planned};
-use dataperf_datasets::{Import, ImportError, Progress, named};
+use dataperf_datasets::{Import, ImportError, KitTable, Progress, Values, named};
 
 mod training_sets;
 
@@ -25,18 +25,37 @@ const LABEL: &str = "Confidence";
 /// An id longer than this is no id, and every record of the pool would pay for it.
 const MAX_ID_BYTES: usize = 128;
 
+/// The pool's records.
+fn pool_rows(parameters: &Parameters) -> RowsAt {
+    RowsAt {
+        id_bytes: Some(parameters.id_bytes),
+        ..RowsAt::of(POOL_FILE, RECORDS)
+    }
+}
+
 impl Import for VisionSelection {
     const LAYOUT: &'static str = "a directory with `embeddings/train_emb_256_dataperf.parquet`, \
         `test_sets/alpha_test_set_CONCEPT_256.parquet` for each concept and, if there are any, \
         `examples/alpha_example_set_CONCEPT.csv` and training sets, `train_sets/CONCEPT_NAME.csv` for each concept or \
         `train_sets/NAME.csv` for all of them";
 
+    const GUIDE: &'static str = include_str!("kit/guide.md");
+
+    const STARTER: &'static str = include_str!("kit/starter.py");
+
+    fn tables(directory: &Path, manifest: &Manifest) -> Result<Vec<KitTable>, FrozenError> {
+        let rows = pool_rows(&manifest.parameters()?);
+        let ids = rows.record_ids(directory, manifest)?;
+        Ok(vec![KitTable {
+            name: "pool".to_owned(),
+            columns: vec![("id".to_owned(), Values::Text(ids))],
+            rows: Some(rows),
+        }])
+    }
+
     fn labelled(manifest: &Manifest) -> Result<Vec<LabelledAt>, FrozenError> {
         let parameters: Parameters = manifest.parameters()?;
-        let pool = RowsAt {
-            id_bytes: Some(parameters.id_bytes),
-            ..RowsAt::of(POOL_FILE, RECORDS)
-        };
+        let pool = pool_rows(&parameters);
         let of_concept = |concept: String| LabelledAt {
             classes: vec![format!("not {concept}"), concept.clone()],
             rows: RowsAt::of(test_file(&concept), EMBEDDINGS),

@@ -8,6 +8,7 @@ use super::Frozen;
 use super::model::N_CLASSES;
 use dataperf::Scorecard;
 use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Repeat, Weights};
+use dataperf::frozen::FrozenError;
 use dataperf_numerics::bootstrap::ItemMetric;
 use dataperf_numerics::metrics::{ClassCounts, mean, weighted_accuracy};
 
@@ -26,7 +27,7 @@ pub(super) fn scorecard(
     let mut of_concepts = Vec::new();
     let mut concepts = Map::new();
     let mut n_examples = 0;
-    for (concept, truth) in frozen.tests() {
+    for (concept, truth) in frozen.tests()? {
         let unit = evidence.unit(concept, truth.len(), N_CLASSES)?;
         let weights = weights.unit(concept, truth.len())?;
         let predicted = unit.predicted(Repeat::Only)?;
@@ -49,9 +50,9 @@ pub(super) fn scorecard(
     Ok(Scorecard { score, metrics })
 }
 
-pub(super) fn eval_items(frozen: &Frozen) -> Vec<(String, EvalItems<'_>)> {
-    let tests = frozen.tests();
-    tests
-        .map(|(concept, truth)| (concept.to_owned(), EvalItems::of(truth, ItemMetric::F1(POSITIVE))))
-        .collect()
+pub(super) fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, FrozenError> {
+    let tests = frozen.tests()?;
+    let items =
+        tests.map(|(concept, truth)| (concept.to_owned(), EvalItems::of(truth, ItemMetric::F1(POSITIVE))));
+    Ok(items.collect())
 }

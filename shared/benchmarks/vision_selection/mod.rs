@@ -142,7 +142,7 @@ impl Benchmark for VisionSelection {
     }
 
     fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
-        Ok(metric::eval_items(frozen))
+        Ok(metric::eval_items(frozen)?)
     }
 
     async fn closed_task(

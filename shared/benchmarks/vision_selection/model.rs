@@ -22,7 +22,8 @@ pub(super) const N_CLASSES: usize = 2;
 pub struct Frozen {
     parameters: Parameters,
     pool: PoolIndex,
-    tests: Vec<TestSet>,
+    /// `None` in a participants' kit.
+    tests: Option<Vec<TestSet>>,
 }
 
 #[derive(Debug)]
@@ -45,9 +46,12 @@ impl Frozen {
             let why = "parameters: the concepts are none, or not distinct and ascending".to_owned();
             return Err(FrozenError::Manifest { why }.into());
         }
-        let mut tests = Vec::with_capacity(concepts.len());
-        for concept in concepts {
-            tests.push(TestSet::open(files, &test_file(concept), n_features).await?);
+        let mut tests = None;
+        if concepts.iter().any(|concept| files.has(&test_file(concept))) {
+            let of_concepts = tests.insert(Vec::with_capacity(concepts.len()));
+            for concept in concepts {
+                of_concepts.push(TestSet::open(files, &test_file(concept), n_features).await?);
+            }
         }
         let index = files.whole(POOL_INDEX_FILE).await?;
         let manifest = files.manifest();
@@ -79,10 +83,17 @@ impl Frozen {
         &self.pool
     }
 
-    /// The labels of each concept's test set, `(n_test,)`, with the concept.
-    pub(super) fn tests(&self) -> impl Iterator<Item = (&str, &[u8])> {
-        let labels = self.tests.iter().map(|test| &test.labels[..]);
-        self.concepts().iter().map(String::as_str).zip(labels)
+    /// The labels of each concept's test set, `(n_test,)`, with the concept, where there are some to score with.
+    pub(super) fn tests(&self) -> Result<impl Iterator<Item = (&str, &[u8])>, FrozenError> {
+        let labels = self.test_sets()?.iter().map(|test| &test.labels[..]);
+        Ok(self.concepts().iter().map(String::as_str).zip(labels))
+    }
+
+    fn test_sets(&self) -> Result<&[TestSet], FrozenError> {
+        let missing = FrozenError::ForParticipants {
+            missing: "test sets of the concepts",
+        };
+        self.tests.as_deref().ok_or(missing)
     }
 }
 
@@ -105,7 +116,7 @@ impl TestSet {
 /// What each concept's classifier says of every image of its test set.
 pub(super) fn evidence(checked: &Checked, frozen: &Frozen) -> Result<Evidence, FrozenError> {
     let chosen = checked.concepts().iter().zip(frozen.concepts());
-    let concepts: Vec<((&Chosen, &String), &TestSet)> = chosen.zip(&frozen.tests).collect();
+    let concepts: Vec<((&Chosen, &String), &TestSet)> = chosen.zip(frozen.test_sets()?).collect();
     let n_features = frozen.parameters.n_features;
     let unit = |((chosen, concept), test): ((&Chosen, &String), &TestSet)| {
         let damaged = |why: String| FrozenError::damaged(POOL_FILE, why);

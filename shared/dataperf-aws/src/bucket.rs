@@ -1,11 +1,13 @@
 //! The bucket port on S3.
 
 use std::ops::Range;
+use std::time::Duration;
 
 use aws_sdk_s3::Client;
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_s3::operation::get_object::{GetObjectError, GetObjectOutput};
 use aws_sdk_s3::operation::put_object::builders::PutObjectFluentBuilder;
+use aws_sdk_s3::presigning::PresigningConfig;
 use aws_sdk_s3::primitives::ByteStream;
 use bytes::{Bytes, BytesMut};
 use dataperf::Timestamp;
@@ -192,6 +194,41 @@ impl S3Bucket {
             )));
         }
         Ok(Some(Tagged { bytes, tag }))
+    }
+
+    /// An address by which whoever has it gets one object, for so long and with nothing else: the browser saves it as `name`, which has
+    /// letters, digits, `-`, `_` and `.` only. With `endpoint` it is at this address of the service instead of the client's.
+    ///
+    /// # Errors
+    /// [`PortError`] when there are no credentials to sign with.
+    pub async fn link(
+        &self,
+        key: &str,
+        valid: Duration,
+        name: &str,
+        endpoint: Option<&str>,
+    ) -> Result<String, PortError> {
+        let unsigned = |source: Box<dyn std::error::Error + Send + Sync>| PortError::Transient {
+            what: self.what("signing an address of", key),
+            source,
+        };
+        let config = PresigningConfig::expires_in(valid).map_err(|error| unsigned(error.into()))?;
+        let client = match endpoint {
+            Some(url) => {
+                let config = self.client.config().to_builder();
+                // a name such as `localhost` has no name for each bucket before it
+                let config = config.endpoint_url(url).force_path_style(true);
+                Client::from_conf(config.build())
+            }
+            None => self.client.clone(),
+        };
+        let request = client.get_object().bucket(&self.name).key(key);
+        let disposition = format!("attachment; filename=\"{name}\"");
+        let signed = request
+            .response_content_disposition(disposition)
+            .presigned(config);
+        let signed = signed.await.map_err(|error| unsigned(error.into()))?;
+        Ok(signed.uri().to_owned())
     }
 
     /// Stores an object where the one that is there has the entity tag `tag`, or where none is there when `tag` is none. Of

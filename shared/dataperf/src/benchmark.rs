@@ -47,7 +47,14 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
     /// [`FrozenError`] when the manifest's parameters are not this benchmark's.
     fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError>;
 
-    /// Reads the frozen part of a leaderboard: everything that every evaluation needs and that fits in memory.
+    /// Whether participants may have a file of a data set. The others are hidden: nothing of them is in a kit, and the read API does
+    /// not say how large they are.
+    fn is_public(path: &str) -> bool {
+        path.starts_with(PUBLIC)
+    }
+
+    /// Reads the frozen part of a leaderboard: everything that every evaluation needs and that fits in memory. Of a participants' kit it
+    /// is what the rules need, and nothing hidden.
     ///
     /// # Errors
     /// [`DatasetError`] when a file can't be read or is not what the manifest says, or there is no such leaderboard.

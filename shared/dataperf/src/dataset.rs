@@ -16,6 +16,11 @@ pub fn dataset_prefix(benchmark: &str, dataset: Digest) -> String {
     format!("{benchmark}/{}/", dataset.hex())
 }
 
+/// The object of a published data set's participants' kit: a zip archive beside the data set's files, which its manifest does not list.
+pub fn kit_key(benchmark: &str, dataset: Digest) -> String {
+    format!("{}kit.zip", dataset_prefix(benchmark, dataset))
+}
+
 /// Whether whole files are hashed when they are first read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Integrity {

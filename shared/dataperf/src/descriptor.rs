@@ -33,6 +33,8 @@ pub struct Descriptor {
     pub kinds: &'static [&'static str],
     /// The leaderboards of a data set.
     pub leaderboards: fn(&Manifest) -> Result<Vec<Leaderboard>, FrozenError>,
+    /// Whether participants may have the file of a data set with this path.
+    pub is_public: fn(&str) -> bool,
     /// The evaluation data of each leaderboard of a data set, by a name for it, as
     /// [`Leaderboard::evaluation`](crate::benchmark::Leaderboard::evaluation) says.
     pub evaluations: fn(&Manifest) -> Result<BTreeMap<String, String>, FrozenError>,
@@ -79,6 +81,7 @@ impl Descriptor {
             counted_rejections: B::COUNTED_REJECTIONS,
             kinds: &[],
             leaderboards: B::leaderboards,
+            is_public: B::is_public,
             evaluations: evaluations::<B>,
             function: |_| B::ID,
             fixed: None,

@@ -212,8 +212,8 @@ pub enum FrozenError {
     },
     /// It is what participants get, without the hidden files.
     #[error(
-        "the data set has no {missing}: it is what participants get, with which an artifact can be validated and not scored; upload \
-         the artifact to have it scored"
+        "the data set has no {missing}: it is a participants' kit, with which an artifact can be validated and not scored. The organizer \
+         keeps that hidden, because an artifact could be fitted to it; upload the artifact to have it scored"
     )]
     ForParticipants {
         /// What scoring needs.

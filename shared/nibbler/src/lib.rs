@@ -46,7 +46,7 @@ pub use vocabulary::{Mode, NO_GROUP, Term, Vocabulary};
 use std::fmt;
 use std::str::FromStr;
 
-use dataperf::benchmark::Leaderboard;
+use dataperf::benchmark::{Leaderboard, PUBLIC};
 use dataperf::challenge::Ranking;
 use dataperf::scorecard::Metric;
 use dataperf::{Descriptor, Direction, Feedback, Fixed};
@@ -89,6 +89,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
         let board = |board: Board| Leaderboard::new(board.as_str(), board.about());
         Ok(Board::ALL.map(board).into())
     },
+    is_public: |path| path.starts_with(PUBLIC),
     evaluations: |_| {
         Ok(Board::ALL
             .map(|board| (board.as_str().into(), board.as_str().into()))

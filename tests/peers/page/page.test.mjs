@@ -149,11 +149,29 @@ test("a board sorts, searches and says how to submit", async () => {
     assert.equal(await rows.innerText(), "Nobody of that name.");
 
     const commands = await page.locator(".command code").allInnerTexts();
-    assert.equal(commands[0], "aws s3 cp my-file.json s3://submissions/speech-selection/en-25/YOU/my-file.json");
-    assert.match(commands[1], /^dataperf submit speech-selection --leaderboard en-25/);
+    // the page of a local cloud gives commands that go there
+    const { submitting } = await api("speech-selection");
+    assert.match(submitting.s3_endpoint, /^http:\/\/127\.0\.0\.1:\d+$/);
+    assert.equal(commands[0], `aws --endpoint-url ${submitting.s3_endpoint} s3 cp my-file.json s3://submissions/speech-selection/en-25/YOU/my-file.json`);
+    assert.equal(commands[1], `dataperf submit speech-selection --leaderboard en-25 --submitter YOU my-file.json --s3-endpoint ${submitting.s3_endpoint}`);
     assert.match(await page.locator(".digest").innerText(), /^sha256:[0-9a-f]{64}$/);
     await page.getByText("Files", { exact: true }).click();
     assert.equal(await page.locator(".files tbody tr").count(), 12);
+  });
+});
+
+test("the data are behind a button", async () => {
+  await on("light", "#/speech-selection/board/en-25/open", async (page, faults) => {
+    const coming = page.waitForEvent("download");
+    await page.getByRole("link", { name: "Get the data" }).click();
+    const download = await coming;
+    assert.equal(download.suggestedFilename(), "speech-selection-kit.zip");
+    const archive = readFileSync(await download.path());
+    assert.equal(archive.subarray(0, 2).toString(), "PK");
+    assert.ok(archive.includes("speech-selection-kit/starter.py"));
+    // the one address elsewhere that the page leads to
+    const asked = faults.splice(0);
+    assert.ok(asked.every((fault) => /^asked http:\/\/127\.0\.0\.1:\d+\/datasets\/speech-selection\/[0-9a-f]{64}\/kit\.zip\?/.test(fault)), asked.join("\n"));
   });
 });
 
@@ -306,7 +324,7 @@ test("a request shows each line's outcome, and its images blurred until each is 
     assert.equal(await page.locator("#lines ~ ol > li .pill.rejected").count(), 1, "an explicit prompt is refused");
     assert.equal(await page.locator("img[src^=blob]").count(), 0, "nothing is loaded unasked");
     assert.equal(await page.locator(".crumbs a").count(), 1, "a request stands on no board");
-    assert.equal(await page.getByText("recomputed offline").count(), 0);
+    assert.equal(await page.getByText("recompute the receipt").count(), 0);
     const first = page.locator("#lines ~ ol > li").first();
     await first.getByRole("button", { name: /blurred/ }).click();
     await page.waitForSelector(".picture img");

@@ -3,17 +3,19 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
+use aws_sdk_s3::error::SdkError;
 use clap::Args;
 use dataperf::benchmark::Leaderboard;
 use dataperf::challenge::{Challenge, ChallengeError, Round, named_by_dataset};
-use dataperf::dataset::{DatasetError, dataset_prefix};
+use dataperf::dataset::{DatasetError, dataset_prefix, kit_key};
 use dataperf::frozen::{FrozenError, MANIFEST};
 use dataperf::in_force::{InForce, published_manifest};
 use dataperf::{Descriptor, Digest, quote};
 use dataperf_aws::{Grant, change_in_force};
 use serde_json::{Value, json};
 
+use super::kit;
 use super::objects::{Found, Object};
 use super::trial::try_all;
 use super::{Opened, damages, open};
@@ -22,13 +24,14 @@ use crate::cloud::{Cloud, CloudArgs, now};
 use crate::commands::submitter::lacking;
 use crate::output::{Format, print_json};
 use crate::progress;
-use crate::registry::descriptor;
+use crate::registry::{descriptor, extension};
 
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example: dataperf dataset publish frozen/ --local\n\nThe boards of the data set are in force from then on; other \
     boards stay as they are. A board that another data set has is refused, unless --replace says that this one takes its place. \
-    Scores from before stay on the board without a rank until `dataperf rescore` scores them again."
+    The participants' kit is stored beside it, where the page and the \
+    read API lead to; `dataperf dataset show --public` makes the same one. Scores from before stay on the board without a rank until `dataperf rescore` scores them again."
 )]
 pub(crate) struct PublishArgs {
     /// The frozen data set's directory
@@ -59,6 +62,8 @@ pub(crate) enum Switch {
 pub(crate) struct Published {
     /// The files that were uploaded.
     pub(crate) n_uploaded: usize,
+    /// The object of the participants' kit; none of what is no benchmark.
+    pub(crate) kit: Option<String>,
     /// The data set's boards.
     pub(crate) boards: Vec<String>,
     /// Those of them that were scored with another data set before, with that data set.
@@ -122,6 +127,7 @@ fn say(
     let Opened { manifest, digest, .. } = opened;
     let Published {
         n_uploaded,
+        kit,
         boards,
         replaced,
     } = published;
@@ -129,7 +135,7 @@ fn say(
     if format == Format::Json {
         let document = |(grant, lacks): &(Grant, Vec<String>)| json!({ "submitter": grant.submitter.as_str(), "access": grant.access.as_str(), "lacks": lacks });
         let lacking: Vec<Value> = advice.lacking.iter().map(document).collect();
-        let document = json!({ "dataset": digest, "benchmark": manifest.benchmark, "uploaded_files": n_uploaded, "in_force": in_force,
+        let document = json!({ "dataset": digest, "benchmark": manifest.benchmark, "uploaded_files": n_uploaded, "kit": kit, "in_force": in_force,
             "leaderboards": boards, "replaced": replaced, "submitters_without_rights": lacking, "rounds_to_publish_again": advice.uncounted });
         print_json(&document)?;
         return Ok(Done::Fine);
@@ -138,6 +144,9 @@ fn say(
         "{n_uploaded} of {} files were uploaded, the others were there",
         manifest.files.len()
     );
+    if let Some(kit) = kit {
+        println!("the participants' kit is `{kit}`; the page offers it");
+    }
     if !in_force {
         println!("{digest} is uploaded for {}", manifest.benchmark);
         return Ok(Done::Fine);
@@ -201,12 +210,14 @@ pub(crate) async fn publish(
         plan.change(before).await?; // so that nothing is uploaded that is refused
     }
     let n_uploaded = upload(cloud, directory, opened).await?;
+    let kit = store_kit(cloud, directory, opened).await?;
     let replaced = match switch {
         Switch::Stage => BTreeMap::new(),
         Switch::Add | Switch::Replace => plan.put_in_force().await?,
     };
     Ok(Published {
         n_uploaded,
+        kit,
         boards,
         replaced,
     })
@@ -395,6 +406,34 @@ async fn upload(cloud: &Cloud, directory: &Path, opened: &Opened) -> Result<usiz
     }
     bar.finish_and_clear();
     Ok(n_missing)
+}
+
+/// Stores the participants' kit beside the data set's files, unless one is there: what is stored once stays as it is. Gives its key.
+async fn store_kit(cloud: &Cloud, directory: &Path, opened: &Opened) -> Result<Option<String>> {
+    let Opened { manifest, digest, .. } = opened;
+    if extension(&manifest.benchmark).is_some() {
+        return Ok(None);
+    }
+    let key = kit_key(&manifest.benchmark, *digest);
+    let head = cloud
+        .clients
+        .s3
+        .head_object()
+        .bucket(&cloud.names.datasets_bucket)
+        .key(&key);
+    match head.send().await {
+        Ok(_) => return Ok(Some(key)),
+        Err(SdkError::ServiceError(error)) if error.err().is_not_found() => {}
+        Err(error) => {
+            return Err(error).with_context(|| format!("can't ask for the participants' kit `{key}`"));
+        }
+    }
+    let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
+    let path = scratch.path().join("kit.zip");
+    let made = kit::archive(directory, manifest, scratch.path(), &path).await;
+    let (n_bytes, digest) = made.context("can't make the participants' kit")?;
+    object(cloud, &key, &path, n_bytes, digest).upload().await?;
+    Ok(Some(key))
 }
 
 fn object<'a>(cloud: &'a Cloud, key: &'a str, path: &'a Path, n_bytes: u64, digest: Digest) -> Object<'a> {

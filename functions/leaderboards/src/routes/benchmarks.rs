@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::extract::{Path, State};
+use axum::http::HeaderMap;
 use axum::response::Response;
 use dataperf::Descriptor;
 use dataperf::benchmark::Leaderboard;
@@ -136,6 +137,9 @@ struct Submitting {
     kinds: &'static [&'static str],
     /// The largest file that is read at all.
     max_bytes: u64,
+    /// Where S3 is, for a cloud on one machine; `null` for that of AWS.
+    #[schema(example = json!(null))]
+    s3_endpoint: Option<String>,
 }
 
 /// What is known of a benchmark beside its type.
@@ -236,6 +240,7 @@ pub(super) async fn one(
     Path(id): Path<String>,
     caller: Caller,
     wishes: Wishes,
+    headers: HeaderMap,
     _: Strict<NoQuery>,
 ) -> Result<Response, Problem> {
     let facts = catalogue::benchmark(&id)?;
@@ -250,6 +255,7 @@ pub(super) async fn one(
         key: format!("{}/{place}/SUBMITTER/FILE", facts.id),
         kinds: facts.kinds,
         max_bytes: facts.max_artifact_bytes,
+        s3_endpoint: app.local_s3(&headers),
     };
     let benchmark = OneBenchmark {
         summary: known.summary,

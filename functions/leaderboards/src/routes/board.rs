@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 
 use super::benchmarks::Presentation;
 use super::rounds::covers;
-use super::{name, round};
+use super::{MOUNTED_AT, name, round};
 use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
@@ -40,6 +40,9 @@ struct BoardPage {
     /// all data sets are compared.
     #[schema(example = "sha256:…")]
     dataset: Option<String>,
+    /// The address of the participants' kit, from the root of this API's host; `null` where none is published.
+    #[schema(example = "/api/v1/benchmarks/speech-selection/leaderboards/en-25/kit")]
+    kit: Option<String>,
     /// What its data set says of it, in Markdown.
     description: Option<String>,
     #[serde(flatten)]
@@ -190,9 +193,11 @@ pub(super) async fn board(
     let next = page
         .next
         .map(|at| app.seal().word(&Place { at, so_far: standing }));
+    let kit = catalogue::kit(&app, &boards, challenge.as_ref(), &board).await?;
     let said = boards.leaderboard(&board.leaderboard);
     let document = BoardPage {
         dataset: scored_with.map(|dataset| dataset.to_string()),
+        kit: kit.map(|_| kit_address(&board)),
         description: said.and_then(|said| said.description.clone()),
         presentation: said
             .map(|said| Presentation::of(facts.id, said))
@@ -206,6 +211,21 @@ pub(super) async fn board(
         next,
     };
     Ok(wishes.list(&caller, query.format, &document, &Row::HEADER, &flat))
+}
+
+/// Where a board's participants' kit is.
+fn kit_address(board: &Board) -> String {
+    let Board {
+        benchmark,
+        leaderboard,
+        round,
+    } = board;
+    let mut address = format!("{MOUNTED_AT}/benchmarks/{benchmark}/leaderboards/{leaderboard}/kit");
+    if round != OPEN_ROUND {
+        address.push_str("?round=");
+        address.push_str(round);
+    }
+    address
 }
 
 /// The data set that a board is scored with.

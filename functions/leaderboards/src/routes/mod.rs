@@ -5,6 +5,7 @@ mod board;
 mod files;
 mod history;
 mod keys;
+mod kit;
 mod picture;
 mod retirement;
 mod rounds;
@@ -68,6 +69,7 @@ pub(crate) fn router(app: App) -> Router {
                 .routes(routes!(benchmarks::one))
                 .routes(routes!(board::board))
                 .routes(routes!(picture::picture))
+                .routes(routes!(kit::kit))
                 .routes(routes!(series::series))
                 .routes(routes!(retirement::retirement))
                 .routes(routes!(history::history))

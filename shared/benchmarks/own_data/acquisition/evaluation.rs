@@ -28,7 +28,7 @@ pub struct Frozen {
 
 /// What participants don't have.
 #[derive(Debug)]
-struct Hidden {
+pub(super) struct Hidden {
     encoding: Encoding,
     n_features: usize,
     /// The class of each row of all sellers.
@@ -91,7 +91,7 @@ impl Frozen {
         scoring.model.check(n_rows, n_features, scoring.classes.len())
     }
 
-    fn hidden(&self) -> Result<&Hidden, FrozenError> {
+    pub(super) fn hidden(&self) -> Result<&Hidden, FrozenError> {
         self.data.as_ref().ok_or(FrozenError::ForParticipants {
             missing: "sellers' rows",
         })
@@ -178,9 +178,7 @@ pub(super) fn scorecard(
 }
 
 fn hidden(frozen: &Frozen) -> Result<&Hidden, EvidenceError> {
-    frozen.hidden().map_err(|error| EvidenceError::OtherData {
-        why: error.to_string(),
-    })
+    Ok(frozen.hidden()?)
 }
 
 pub(super) fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {

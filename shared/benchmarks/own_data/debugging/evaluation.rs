@@ -246,9 +246,7 @@ pub(super) fn scorecard(
 }
 
 fn hidden(frozen: &Frozen) -> Result<(&[u8], &EvalSet), EvidenceError> {
-    frozen.hidden().map_err(|error| EvidenceError::OtherData {
-        why: error.to_string(),
-    })
+    Ok(frozen.hidden()?)
 }
 
 /// The model after each number of fixes from 0 on, as far as it is known.

@@ -19,12 +19,14 @@ use super::features::freeze_all;
 use super::problems::{Problems, within};
 use super::source::{Files, Opened, Source};
 use super::yaml::{Node, Value};
-use super::{Evals, casts, freeze_picture, labelled_sets, members, read, refused, to_json};
+use super::{
+    Evals, casts, freeze_picture, labelled_sets, members, participants_tables, read, refused, to_json,
+};
 use crate::data_acquisition::seller_summary::Features;
 use dataperf::frozen::{FrozenError, Manifest};
 use dataperf_datasets::DatasetWriter;
 use dataperf_datasets::labelled::LabelledAt;
-use dataperf_datasets::{Import, ImportError, Progress};
+use dataperf_datasets::{Import, ImportError, KitTable, Progress, Values};
 
 const KEYS: &[&str] = &["sellers", "prices", "budget", "trials", "seed"];
 const BOARD_KEYS: &[&str] = &["name", "about"];
@@ -46,6 +48,31 @@ const N_SAMPLES: usize = 5;
 impl Import for Acquisition {
     const LAYOUT: &'static str = "a directory with `task.yaml`, which names the sellers' files, their prices, the budget and the eval \
         set; `dataperf dataset init acquisition` writes one with explanations";
+
+    const GUIDE: &'static str = include_str!("../acquisition/kit/guide.md");
+
+    const STARTER: &'static str = include_str!("../acquisition/kit/starter.py");
+
+    fn tables(directory: &Path, manifest: &Manifest) -> Result<Vec<KitTable>, FrozenError> {
+        let sellers = manifest.parameters::<Parameters>()?.sellers;
+        let names = sellers.iter().map(|seller| seller.name.clone()).collect();
+        let n_rows = sellers
+            .iter()
+            .map(|seller| i64::try_from(seller.n_rows).unwrap_or(i64::MAX));
+        let n_rows = n_rows.collect();
+        let prices = sellers.iter().map(|seller| seller.price).collect();
+        let mut tables = vec![KitTable {
+            name: "sellers".to_owned(),
+            columns: vec![
+                ("seller".to_owned(), Values::Text(names)),
+                ("n_rows".to_owned(), Values::Whole(n_rows)),
+                ("price".to_owned(), Values::Real(prices)),
+            ],
+            rows: None,
+        }];
+        tables.extend(participants_tables(directory, manifest, &[])?);
+        Ok(tables)
+    }
 
     fn labelled(manifest: &Manifest) -> Result<Vec<LabelledAt>, FrozenError> {
         let parameters: Parameters = manifest.parameters()?;

@@ -21,11 +21,13 @@ use super::examples::csv_of;
 use super::features::hash;
 use super::problems::{MAX_OF_FILE, Problems, within};
 use super::yaml::{At, Value};
-use super::{Evals, freeze_picture, labelled_sets, members, parquet_set, read, refused, to_json};
+use super::{
+    Evals, freeze_picture, labelled_sets, members, parquet_set, participants_tables, read, refused, to_json,
+};
 use crate::own_data::curation::numerals::zip_of_images;
 use dataperf_datasets::labelled::LabelledAt;
 use dataperf_datasets::{DatasetWriter, Planned};
-use dataperf_datasets::{Import, ImportError, Progress};
+use dataperf_datasets::{Import, ImportError, KitTable, Progress};
 
 const KEYS: &[&str] = &["images", "start", "label_book"];
 const BOARD_KEYS: &[&str] = &["name", "about", "max_examples", "max_bytes"];
@@ -33,6 +35,14 @@ const BOARD_KEYS: &[&str] = &["name", "about", "max_examples", "max_bytes"];
 impl Import for Curation {
     const LAYOUT: &'static str = "a directory with `task.yaml`, which names the eval set, of images in zips of `CLASS/name.png` or of rows, \
         and the set that participants begin with; `dataperf dataset init curation` writes one with explanations";
+
+    const GUIDE: &'static str = include_str!("../curation/kit/guide.md");
+
+    const STARTER: &'static str = include_str!("../curation/kit/starter.py");
+
+    fn tables(directory: &Path, manifest: &Manifest) -> Result<Vec<KitTable>, FrozenError> {
+        participants_tables(directory, manifest, &[])
+    }
 
     fn labelled(manifest: &Manifest) -> Result<Vec<LabelledAt>, FrozenError> {
         let parameters: Parameters = manifest.parameters()?;

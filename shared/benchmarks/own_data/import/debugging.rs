@@ -11,11 +11,13 @@ use serde_json::json;
 use super::document::Reader;
 use super::examples::ExpectedColumns;
 use super::problems::Problems;
-use super::{Evals, casts, freeze_picture, labelled_sets, members, read, refused, to_json};
+use super::{
+    Evals, casts, freeze_picture, labelled_sets, members, participants_tables, read, refused, to_json,
+};
 use dataperf::frozen::{FrozenError, Manifest};
 use dataperf_datasets::DatasetWriter;
 use dataperf_datasets::labelled::LabelledAt;
-use dataperf_datasets::{Import, ImportError, Progress};
+use dataperf_datasets::{Import, ImportError, KitTable, Progress};
 
 const KEYS: &[&str] = &["train", "target_share", "curve"];
 const BOARD_KEYS: &[&str] = &["name", "about"];
@@ -29,6 +31,14 @@ const MAX_PREDICTIONS: usize = 256 << 20;
 impl Import for Debugging {
     const LAYOUT: &'static str = "a directory with `task.yaml`, which names the files of the training set, with the labels `given` \
         and `truth`, and of the eval set; `dataperf dataset init debugging` writes one with explanations";
+
+    const GUIDE: &'static str = include_str!("../debugging/kit/guide.md");
+
+    const STARTER: &'static str = include_str!("../debugging/kit/starter.py");
+
+    fn tables(directory: &Path, manifest: &Manifest) -> Result<Vec<KitTable>, FrozenError> {
+        participants_tables(directory, manifest, &[(TRAIN, "train")])
+    }
 
     fn labelled(manifest: &Manifest) -> Result<Vec<LabelledAt>, FrozenError> {
         let parameters: Parameters = manifest.parameters()?;

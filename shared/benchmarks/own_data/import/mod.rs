@@ -31,10 +31,10 @@ use self::examples::ExpectedColumns;
 use self::problems::{Problems, within};
 use self::source::{Opened, Source};
 use self::yaml::{At, Node};
-use dataperf::frozen::Manifest;
+use dataperf::frozen::{FrozenError, Manifest};
 use dataperf_datasets::DatasetWriter;
-use dataperf_datasets::ImportError;
-use dataperf_datasets::labelled::{IdsAt, LabelledAt, LabelsAt, RowsAt};
+use dataperf_datasets::labelled::{self, IdsAt, LabelledAt, LabelsAt, RowsAt};
+use dataperf_datasets::{ImportError, KitTable, PRACTICE, Values};
 
 /// The columns of an eval set's examples.
 const EVAL_COLUMNS: ExpectedColumns = ExpectedColumns {
@@ -217,6 +217,30 @@ fn freeze_picture(
     let bytes = fs::read(&path).map_err(ImportError::io("can't read", &path))?;
     writer.bytes(&frozen, &bytes)?;
     Ok(Some(frozen))
+}
+
+/// What participants have of a data set: these tables, each with its name for people, and the practice set where there is one.
+fn participants_tables(
+    directory: &Path,
+    manifest: &Manifest,
+    tables: &[(&str, &str)],
+) -> Result<Vec<KitTable>, FrozenError> {
+    let all = tables.iter().chain([&(PUBLIC_EVAL, PRACTICE)]);
+    let there = all.filter(|(table, _)| manifest.files.contains_key(&features_file(table)));
+    there
+        .map(|&(table, name)| {
+            let mut named = labelled::columns(directory, &examples_file(table))?;
+            let first = [ID, LABEL].map(|column| Some((column.to_owned(), named.remove(column)?)));
+            let columns = first.into_iter().flatten().chain(named);
+            Ok(KitTable {
+                name: name.to_owned(),
+                columns: columns
+                    .map(|(column, values)| (column, Values::Text(values)))
+                    .collect(),
+                rows: Some(RowsAt::of(features_file(table), FEATURES)),
+            })
+        })
+        .collect()
 }
 
 /// The hidden and the public eval set, as far as there are some, with the tables that models are trained on.

@@ -11,11 +11,13 @@ use serde_json::json;
 use super::document::Reader;
 use super::examples::ExpectedColumns;
 use super::problems::Problems;
-use super::{Evals, casts, freeze_picture, labelled_sets, members, read, refused, to_json};
+use super::{
+    Evals, casts, freeze_picture, labelled_sets, members, participants_tables, read, refused, to_json,
+};
 use dataperf::frozen::{FrozenError, Manifest};
 use dataperf_datasets::DatasetWriter;
 use dataperf_datasets::labelled::LabelledAt;
-use dataperf_datasets::{Import, ImportError, Progress};
+use dataperf_datasets::{Import, ImportError, KitTable, Progress};
 
 const KEYS: &[&str] = &["pool", "labels"];
 const BOARD_KEYS: &[&str] = &["name", "about", "max_examples"];
@@ -31,6 +33,14 @@ const UNLABELLED: ExpectedColumns = ExpectedColumns {
 impl Import for Selection {
     const LAYOUT: &'static str = "a directory with `task.yaml`, which names the files of the pool and the eval set; \
         `dataperf dataset init selection` writes one with explanations";
+
+    const GUIDE: &'static str = include_str!("../selection/kit/guide.md");
+
+    const STARTER: &'static str = include_str!("../selection/kit/starter.py");
+
+    fn tables(directory: &Path, manifest: &Manifest) -> Result<Vec<KitTable>, FrozenError> {
+        participants_tables(directory, manifest, &[(POOL, "pool")])
+    }
 
     fn labelled(manifest: &Manifest) -> Result<Vec<LabelledAt>, FrozenError> {
         let parameters: Parameters = manifest.parameters()?;

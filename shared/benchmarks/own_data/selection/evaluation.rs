@@ -133,9 +133,7 @@ pub(super) fn scorecard(
 }
 
 fn eval_set(frozen: &Frozen) -> Result<&EvalSet, EvidenceError> {
-    scoring_eval_set(frozen.eval.as_ref()).map_err(|error| EvidenceError::OtherData {
-        why: error.to_string(),
-    })
+    Ok(scoring_eval_set(frozen.eval.as_ref())?)
 }
 
 pub(super) fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {

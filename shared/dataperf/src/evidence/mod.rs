@@ -18,6 +18,7 @@ pub use unit::{Fact, UnitEvidence};
 pub use weights::Weights;
 pub use wire::{FORMAT, MAX_EVIDENCE_BYTES, Provenance};
 
+use crate::frozen::FrozenError;
 use crate::quote;
 
 /// What the frozen models answered for one submission, for each unit of the evaluation by its name: the language of a
@@ -62,6 +63,14 @@ pub enum EvidenceError {
         /// Fixes up to which the models are known.
         n_known: usize,
     },
+}
+
+impl From<FrozenError> for EvidenceError {
+    fn from(error: FrozenError) -> Self {
+        Self::OtherData {
+            why: error.to_string(),
+        }
+    }
 }
 
 impl Evidence {

@@ -28,6 +28,7 @@ pub(super) const HOSTED: Descriptor = Descriptor {
     counted_rejections: &[COUNTED],
     kinds: &[],
     leaderboards: |_| Ok(Vec::new()),
+    is_public: |_| false,
     evaluations: |_| Ok(BTreeMap::new()),
     function: |_| "story",
     fixed: None,

@@ -1,0 +1,107 @@
+//! The participants' kit of a data set.
+
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use dataperf::Digest;
+use dataperf::dataset::{Dataset, Integrity};
+use dataperf::evaluate::check;
+use dataperf::frozen::MANIFEST;
+use dataperf::frozen::Manifest;
+use dataperf::progress::Silent;
+use dataperf_baselines::Baselines;
+use dataperf_datasets::{DirectoryBucket, Example, Import, export_kit};
+use sha2::{Digest as _, Sha256};
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+use crate::registry::{Action, with_benchmark};
+
+/// Makes the kit of the data set in `directory`, and gives the paths of its files.
+pub(super) struct Kit<'a> {
+    pub(super) directory: &'a Path,
+    pub(super) manifest: &'a Manifest,
+    pub(super) out: &'a Path,
+}
+
+impl Action for Kit<'_> {
+    type Output = Vec<String>;
+
+    async fn run<B: Import + Baselines>(self) -> Result<Vec<String>> {
+        let examples = examples::<B>(self.directory, self.manifest).await?;
+        Ok(export_kit::<B>(
+            self.directory,
+            self.manifest,
+            &examples,
+            self.out,
+        )?)
+    }
+}
+
+/// A valid artifact for each board, made of what participants see.
+async fn examples<B: Import + Baselines>(directory: &Path, manifest: &Manifest) -> Result<Vec<Example>> {
+    let bucket = DirectoryBucket::new(directory);
+    let whole = Dataset::<B>::open(bucket, String::new(), None, Integrity::Sizes).await?;
+    let public = whole.retaining(B::is_public);
+    let mut examples = Vec::new();
+    for board in B::leaderboards(manifest)? {
+        if let Some(artifact) = example(&public, &board.name).await? {
+            let frozen = public.frozen(&board.name).await?;
+            examples.push(Example {
+                can_score: B::eval_items(&frozen).is_ok(),
+                leaderboard: board.name,
+                artifact,
+            });
+        }
+    }
+    Ok(examples)
+}
+
+/// What the first of the baselines makes that can make something valid, or else the largest artifact.
+async fn example<B: Import + Baselines>(dataset: &Dataset<B>, leaderboard: &str) -> Result<Option<Vec<u8>>> {
+    for method in B::methods(dataset.manifest())? {
+        let Ok(made) = B::artifact(dataset, leaderboard, method.name, 0, &Silent).await else {
+            continue; // not every method works with every data set
+        };
+        if check(dataset, leaderboard, &made.artifact).await.is_ok() {
+            return Ok(Some(made.artifact));
+        }
+    }
+    Ok(B::largest_artifact(dataset, leaderboard).await?)
+}
+
+/// Makes the kit of the data set in `directory` as the zip archive `path`, in which it is one folder; the same kit is the same archive.
+/// Gives its size and digest.
+pub(super) async fn archive(
+    directory: &Path,
+    manifest: &Manifest,
+    scratch: &Path,
+    path: &Path,
+) -> Result<(u64, Digest)> {
+    let out = &scratch.join("kit");
+    let task = Kit {
+        directory,
+        manifest,
+        out,
+    };
+    let mut files = with_benchmark(&manifest.benchmark, task).await?;
+    files.push(MANIFEST.to_owned());
+    files.sort();
+    let about = || format!("can't write `{}`", path.display());
+    let archive = File::create(path).with_context(about)?;
+    let mut archive = ZipWriter::new(BufWriter::with_capacity(1 << 20, archive));
+    // matrices of floats hardly get smaller
+    let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+    let options = stored.large_file(true).unix_permissions(0o644);
+    for file in &files {
+        let mut source = File::open(out.join(file)).with_context(|| format!("can't read `{file}`"))?;
+        archive.start_file(format!("{}-kit/{file}", manifest.benchmark), options)?;
+        std::io::copy(&mut source, &mut archive).with_context(about)?;
+    }
+    archive.finish()?.flush().with_context(about)?;
+    let mut hasher = Sha256::new();
+    let n_bytes = std::io::copy(&mut File::open(path)?, &mut hasher).with_context(about)?;
+    Ok((n_bytes, Digest::from_hasher(hasher)))
+}

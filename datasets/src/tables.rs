@@ -1,0 +1,371 @@
+//! Tables of numbers with what is said of their rows, in the forms that programs for data read: `.npy`, CSV and Parquet.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use dataperf::frozen::{Dtype, FrozenError, Manifest};
+use ndarray::Array2;
+use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, FloatType, Int32Type, Int64Type};
+use parquet::errors::Result as ParquetResult;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::{Type, TypePtr};
+
+use crate::import::ImportError;
+use crate::labelled::RowsAt;
+use crate::npy::header;
+use crate::writer::DatasetWriter;
+
+/// The numbers of a row group of Parquet: 16 MB of 32-bit floats.
+const GROUP_NUMBERS: usize = 4 << 20;
+/// The column of a row's numbers.
+const FEATURES: &str = "features";
+
+/// A table that participants may have.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KitTable {
+    /// Its name, which is that of its files.
+    pub name: String,
+    /// What is said of each row, such as ids and labels.
+    pub columns: Vec<(String, Values)>,
+    /// The rows' numbers, where they have some.
+    pub rows: Option<RowsAt>,
+}
+
+/// A column's values, `(n_rows,)`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Values {
+    /// Words.
+    Text(Vec<String>),
+    /// Whole numbers.
+    Whole(Vec<i64>),
+    /// Other numbers.
+    Real(Vec<f64>),
+}
+
+impl Values {
+    fn len(&self) -> usize {
+        match self {
+            Self::Text(values) => values.len(),
+            Self::Whole(values) => values.len(),
+            Self::Real(values) => values.len(),
+        }
+    }
+
+    fn cell(&self, row: usize) -> String {
+        match self {
+            Self::Text(values) => values[row].clone(),
+            Self::Whole(values) => values[row].to_string(),
+            Self::Real(values) => values[row].to_string(),
+        }
+    }
+
+    fn physical(&self) -> Physical {
+        match self {
+            Self::Text(_) => Physical::BYTE_ARRAY,
+            Self::Whole(_) => Physical::INT64,
+            Self::Real(_) => Physical::DOUBLE,
+        }
+    }
+}
+
+/// A table's files, for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TableFiles {
+    /// The table's name.
+    pub name: String,
+    /// The number of rows.
+    pub n_rows: usize,
+    /// Numbers of a row, where it has some.
+    pub n_features: Option<usize>,
+    /// The names of its columns.
+    pub columns: Vec<String>,
+    /// The paths.
+    pub paths: Vec<String>,
+}
+
+impl KitTable {
+    /// Writes the table's files into `data/` of what is being written, without listing them in the manifest. What the data set has as
+    /// `.npy` with a CSV beside it is not written again.
+    ///
+    /// # Errors
+    /// [`ImportError`] when the data set is not what its manifest says, or nothing can be written.
+    pub(crate) fn write(
+        &self,
+        from: &Path,
+        manifest: &Manifest,
+        writer: &mut DatasetWriter,
+    ) -> Result<TableFiles, ImportError> {
+        let n_rows = self.columns.first().map_or(0, |(_, values)| values.len());
+        let n_features = match &self.rows {
+            Some(rows) => {
+                let (n_rows_there, n_features) = rows.shape(manifest)?;
+                if self
+                    .columns
+                    .iter()
+                    .any(|(_, values)| values.len() != n_rows_there)
+                {
+                    let why = format!("it has {n_rows_there} rows, and its table has {n_rows}");
+                    return Err(FrozenError::damaged(&rows.file, why).into());
+                }
+                Some(n_features)
+            }
+            None => None,
+        };
+        let mut paths = Vec::new();
+        let rows = self.rows.as_ref();
+        if let Some(stem) = rows.and_then(|rows| rows.file.strip_suffix(".npy")) {
+            paths.extend([format!("{stem}.npy"), format!("{stem}.csv")]);
+        } else {
+            if let Some(rows) = rows {
+                let path = format!("data/{}.npy", self.name);
+                paths.push(writer.document(&path, |file| npy(rows, from, manifest, file))?);
+            }
+            let path = format!("data/{}.csv", self.name);
+            paths.push(writer.document(&path, |file| self.csv(n_rows, file))?);
+        }
+        paths.push(writer.document(&format!("data/{}.parquet", self.name), |file| {
+            self.parquet(n_rows, from, manifest, file)
+        })?);
+        Ok(TableFiles {
+            name: self.name.clone(),
+            n_rows,
+            n_features,
+            columns: self.columns.iter().map(|(name, _)| name.clone()).collect(),
+            paths,
+        })
+    }
+
+    fn csv(&self, n_rows: usize, file: &File) -> Result<(), WriteError> {
+        let mut csv = csv::Writer::from_writer(BufWriter::new(file));
+        csv.write_record(self.columns.iter().map(|(name, _)| name))?;
+        for row in 0..n_rows {
+            csv.write_record(self.columns.iter().map(|(_, values)| values.cell(row)))?;
+        }
+        csv.flush()?;
+        Ok(())
+    }
+
+    fn parquet(
+        &self,
+        n_rows: usize,
+        from: &Path,
+        manifest: &Manifest,
+        file: &File,
+    ) -> Result<(), WriteError> {
+        let element = self
+            .rows
+            .as_ref()
+            .map(|rows| Element::of(rows, manifest))
+            .transpose()?;
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_dictionary_enabled(false);
+        let properties = Arc::new(properties.build());
+        let mut parquet = SerializedFileWriter::new(BufWriter::new(file), self.schema(element)?, properties)?;
+        let mut group = |rows: Range<usize>, numbers: &[f64]| -> ParquetResult<()> {
+            let mut group = parquet.next_row_group()?;
+            for (_, values) in &self.columns {
+                write_values(&mut group, values, rows.clone())?;
+            }
+            if let Some(element) = element {
+                write_lists(&mut group, element, rows.len(), numbers)?;
+            }
+            group.close()?;
+            Ok(())
+        };
+        match &self.rows {
+            None => group(0..n_rows, &[])?,
+            Some(rows) => {
+                let (mut first, mut held) = (0, Vec::new());
+                each_block(rows, from, manifest, |begin, block| {
+                    let end = begin + block.nrows();
+                    held.extend(block);
+                    if held.len() >= GROUP_NUMBERS || end == n_rows {
+                        group(first..end, &held)?;
+                        held.clear();
+                        first = end;
+                    }
+                    Ok(())
+                })?;
+            }
+        }
+        parquet.close()?;
+        Ok(())
+    }
+
+    fn schema(&self, element: Option<Element>) -> ParquetResult<TypePtr> {
+        let mut fields = Vec::new();
+        for (name, values) in &self.columns {
+            let is_text = matches!(values, Values::Text(_));
+            let field = Type::primitive_type_builder(name, values.physical())
+                .with_repetition(Repetition::REQUIRED)
+                .with_logical_type(is_text.then_some(LogicalType::String));
+            fields.push(Arc::new(field.build()?));
+        }
+        if let Some(element) = element {
+            let number = Type::primitive_type_builder("element", element.physical())
+                .with_repetition(Repetition::REQUIRED)
+                .build()?;
+            let list = Type::group_type_builder("list")
+                .with_repetition(Repetition::REPEATED)
+                .with_fields(vec![Arc::new(number)])
+                .build()?;
+            let features = Type::group_type_builder(FEATURES)
+                .with_repetition(Repetition::REQUIRED)
+                .with_logical_type(Some(LogicalType::List))
+                .with_fields(vec![Arc::new(list)])
+                .build()?;
+            fields.push(Arc::new(features));
+        }
+        Type::group_type_builder("schema")
+            .with_fields(fields)
+            .build()
+            .map(Arc::new)
+    }
+}
+
+/// Why a file could not be written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum WriteError {
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    #[error(transparent)]
+    Csv(#[from] csv::Error),
+    #[error(transparent)]
+    Parquet(#[from] parquet::errors::ParquetError),
+    #[error(transparent)]
+    Frozen(#[from] FrozenError),
+}
+
+/// What the numbers of rows are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Element {
+    Byte,
+    Narrow,
+    Wide,
+}
+
+impl Element {
+    fn of(rows: &RowsAt, manifest: &Manifest) -> Result<Self, FrozenError> {
+        let dtype = manifest.any_tensor(&rows.file, rows.tensor)?.dtype;
+        Ok(match (dtype, rows.id_bytes) {
+            (Dtype::U8, None) => Self::Byte,
+            (Dtype::U8, Some(_)) | (Dtype::F32, _) => Self::Narrow,
+            _ => Self::Wide,
+        })
+    }
+
+    fn dtype(self) -> Dtype {
+        match self {
+            Self::Byte => Dtype::U8,
+            Self::Narrow => Dtype::F32,
+            Self::Wide => Dtype::F64,
+        }
+    }
+
+    fn physical(self) -> Physical {
+        match self {
+            Self::Byte => Physical::INT32,
+            Self::Narrow => Physical::FLOAT,
+            Self::Wide => Physical::DOUBLE,
+        }
+    }
+}
+
+/// All rows, some at a time, to something that can fail.
+fn each_block(
+    rows: &RowsAt,
+    from: &Path,
+    manifest: &Manifest,
+    mut each: impl FnMut(usize, Array2<f64>) -> Result<(), WriteError>,
+) -> Result<(), WriteError> {
+    let mut failed = Ok(());
+    rows.each_block(from, manifest, &mut |first, block| {
+        if failed.is_ok() {
+            failed = each(first, block);
+        }
+    })?;
+    failed
+}
+
+/// The numbers as `NumPy` reads them, in the precision that they have.
+fn npy(rows: &RowsAt, from: &Path, manifest: &Manifest, file: &File) -> Result<(), WriteError> {
+    let element = Element::of(rows, manifest)?;
+    let (n_rows, n_features) = rows.shape(manifest)?;
+    let mut file = BufWriter::with_capacity(1 << 20, file);
+    file.write_all(&header(element.dtype(), &[n_rows, n_features]))?;
+    each_block(rows, from, manifest, |_, block| {
+        for &number in &block {
+            match element {
+                Element::Byte => file.write_all(&[number as u8])?,
+                Element::Narrow => file.write_all(&(number as f32).to_le_bytes())?,
+                Element::Wide => file.write_all(&number.to_le_bytes())?,
+            }
+        }
+        Ok(())
+    })?;
+    file.flush()?;
+    Ok(())
+}
+
+/// One column of a row group: what `write` writes into the next one.
+macro_rules! next_column {
+    ($group:expr, $kind:ty, $values:expr, $levels:expr) => {{
+        if let Some(mut column) = $group.next_column()? {
+            let (definitions, repetitions): (Option<&[i16]>, Option<&[i16]>) = $levels;
+            column
+                .typed::<$kind>()
+                .write_batch($values, definitions, repetitions)?;
+            column.close()?;
+        }
+    }};
+}
+
+fn write_values<W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    values: &Values,
+    rows: Range<usize>,
+) -> ParquetResult<()> {
+    match values {
+        Values::Text(values) => {
+            let texts: Vec<ByteArray> = values[rows]
+                .iter()
+                .map(|text| ByteArray::from(text.as_str()))
+                .collect();
+            next_column!(group, ByteArrayType, &texts, (None, None));
+        }
+        Values::Whole(values) => next_column!(group, Int64Type, &values[rows], (None, None)),
+        Values::Real(values) => next_column!(group, DoubleType, &values[rows], (None, None)),
+    }
+    Ok(())
+}
+
+/// A list of numbers a row, all as long as each other.
+fn write_lists<W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    element: Element,
+    n_rows: usize,
+    numbers: &[f64],
+) -> ParquetResult<()> {
+    let width = numbers.len() / n_rows.max(1);
+    let definitions = vec![1; numbers.len()];
+    let repetitions: Vec<i16> = (0..numbers.len()).map(|at| i16::from(at % width != 0)).collect();
+    let levels = (Some(&definitions[..]), Some(&repetitions[..]));
+    match element {
+        Element::Byte => {
+            let numbers: Vec<i32> = numbers.iter().map(|&number| number as i32).collect();
+            next_column!(group, Int32Type, &numbers, levels);
+        }
+        Element::Narrow => {
+            let numbers: Vec<f32> = numbers.iter().map(|&number| number as f32).collect();
+            next_column!(group, FloatType, &numbers, levels);
+        }
+        Element::Wide => next_column!(group, DoubleType, numbers, levels),
+    }
+    Ok(())
+}

@@ -1,0 +1,76 @@
+//! The participants' kit of a board's data set: the one thing beside this API's answers that it leads to.
+
+use std::time::Duration;
+
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use dataperf::dataset::kit_key;
+use dataperf::ports::leaderboard::Board;
+
+use super::{name, round};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::catalogue;
+use crate::problem::Problem;
+use crate::query::{KitQuery, Strict};
+
+/// How long the address is good for: a download that has begun goes on.
+const VALID: Duration = Duration::from_mins(5);
+
+/// The participants' kit of the data set that uploads to a board are scored with: the rules, what participants may have of the data, a
+/// valid artifact and a program to begin with. It leads to an address that is good for five minutes.
+#[utoipa::path(
+    get, path = "/benchmarks/{benchmark}/leaderboards/{leaderboard}/kit", operation_id = "kit",
+    params(
+        ("benchmark" = String, Path, description = "The benchmark's id", example = "speech-selection"),
+        ("leaderboard" = String, Path, description = "The leaderboard's name", example = "en-25"),
+        KitQuery,
+    ),
+    responses(
+        (status = 302, description = "Where the kit is, for five minutes", headers(
+            ("location" = String, description = "The address of a zip archive"),
+        )),
+        (status = 200, description = "The zip archive, for a client that follows", body = Vec<u8>, content_type = "application/zip"),
+        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
+    ),
+    security((), ("token" = []))
+)]
+pub(super) async fn kit(
+    State(app): State<App>,
+    Path((benchmark, leaderboard)): Path<(String, String)>,
+    _: Caller,
+    headers: HeaderMap,
+    Strict(query): Strict<KitQuery>,
+) -> Result<Response, Problem> {
+    let facts = catalogue::benchmark(&benchmark)?;
+    let board = Board {
+        leaderboard: name("leaderboard", &leaderboard)?.to_owned(),
+        round: round(query.round.as_deref())?.to_owned(),
+        benchmark,
+    };
+    let boards = catalogue::boards(&app, facts).await?;
+    let challenge = catalogue::challenge(&app, facts.id).await?;
+    let dataset = catalogue::kit(&app, &boards, challenge.as_ref(), &board).await?;
+    let dataset = dataset.ok_or_else(|| {
+        let detail = "no participants' kit is published for this leaderboard: `dataperf dataset publish` stores one with a data set";
+        Problem::not_found("no_kit", "leaderboard", detail)
+    })?;
+    // Nothing of the key is the caller's: the benchmark is one of the list, the digest that of a data set in force.
+    let key = kit_key(facts.id, dataset);
+    let endpoint = app.local_s3(&headers);
+    let file = format!("{}-kit.zip", facts.id);
+    let datasets = app.datasets().await;
+    let address = datasets.link(&key, VALID, &file, endpoint.as_deref()).await?;
+    let location = HeaderValue::from_str(&address)
+        .map_err(|_| Problem::not_found("no_kit", "leaderboard", "the kit's address can't be written"))?;
+    let headers = [
+        (header::LOCATION, location),
+        // whoever has it may use it as long as it is good, and no longer
+        (
+            header::CACHE_CONTROL,
+            HeaderValue::from_static("private, no-store"),
+        ),
+    ];
+    Ok((StatusCode::FOUND, headers).into_response())
+}
