@@ -94,7 +94,7 @@ pub(crate) fn large_dataset(world: &World) -> PathBuf {
 async fn functions_killed_under_load() {
     let world = World::with(|config| {
         config.functions[0].concurrency = 4;
-        config.retry_backoff = vec![Duration::from_millis(20); 12]; // so that no event runs out of tries
+        config.retry_backoff = vec![Duration::from_millis(20); 60]; // so that no event runs out of tries: most tries are killed
     })
     .await;
     world.cloud.faults().kill_at_every(BENCHMARK, 23);

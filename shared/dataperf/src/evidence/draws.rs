@@ -16,6 +16,9 @@ use crate::Digest;
 const ITEMS: &str = "dataperf-draws/2 items\n";
 const TRIALS: &str = "dataperf-draws/2 trials\n";
 
+/// Items of a batch that are worth a thread: the draws of small eval sets take less time than sharing them out.
+const MIN_ITEMS: usize = 1 << 14;
+
 /// The items of an eval set, as they are drawn.
 #[derive(Debug, Clone, Copy)]
 pub struct EvalItems<'a> {
@@ -166,8 +169,14 @@ impl Draws {
         &self,
         of_batch: impl Fn(usize) -> Result<[f64; LANES], EvidenceError> + Sync + Send,
     ) -> Result<Vec<f64>, EvidenceError> {
+        let n_items: usize = self
+            .of_units
+            .values()
+            .map(|of_unit| of_unit.resampler.n_items())
+            .sum();
         let batches: Vec<[f64; LANES]> = (0..N_BATCHES)
             .into_par_iter()
+            .with_min_len(MIN_ITEMS.div_ceil(n_items.max(1)))
             .map(of_batch)
             .collect::<Result<_, _>>()?;
         let scores = batches.iter().enumerate();
