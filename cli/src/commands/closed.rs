@@ -328,7 +328,7 @@ async fn opened<B: Import>(args: &BoardArgs) -> Result<Opened<B>> {
         Some(leaderboard) => leaderboard.clone(),
         None => only_leaderboard::<B>(&args.dataset)?,
     };
-    let dataset = open::<B>(&args.dataset, &leaderboard, Integrity::Sizes).await?;
+    let dataset = open::<B>(&args.dataset, &leaderboard, Integrity::Digests).await?;
     let task = closed_task(&dataset, &leaderboard).await?;
     let (task, seed) = task.with_context(|| {
         format!(

@@ -202,6 +202,27 @@ fn what_a_terminal_would_obey_is_not_printed() {
 }
 
 #[test]
+fn a_data_set_that_was_changed_runs_no_program() {
+    let scratch = tempfile::tempdir().unwrap();
+    let changed = scratch.path().join("changed");
+    let changed = changed.to_str().unwrap();
+    let copied = Command::new("cp")
+        .args(["-r", &frozen("selection"), changed])
+        .status();
+    assert!(copied.unwrap().success());
+    let pool = Path::new(changed).join("public/pool.npy");
+    let mut bytes = fs::read(&pool).unwrap();
+    bytes[5000] ^= 1; // of the same size, so that only the digest tells
+    fs::remove_file(&pool).unwrap();
+    fs::write(&pool, bytes).unwrap();
+    let module = example("selection-rust.wasm");
+    let ran = run(["closed", "run", &module, "-l", "digits-20", "-d", changed]);
+    assert_eq!(ran.status.code(), Some(1), "{ran:?}");
+    let said = text(&ran.stderr);
+    assert!(said.contains("`public/pool.npy` is damaged"), "{said}");
+}
+
+#[test]
 fn a_machine_with_too_little_room_blames_no_program() {
     let dataset = frozen("selection");
     let command = format!(
