@@ -20,7 +20,8 @@ pub(crate) fn main() -> ExitCode {
 }
 
 fn answer(stdin: &mut impl Read, stdout: &mut impl Write) -> io::Result<()> {
-    if let Err(why) = sandbox::close_descriptors() {
+    // where the parent has ended before, what is written to it below fails
+    if let Err(why) = sandbox::end_with_parent().and_then(|()| sandbox::close_descriptors()) {
         return refuse(stdout, &why);
     }
     let request: Request = protocol::read(stdin)?;

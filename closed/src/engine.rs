@@ -3,7 +3,8 @@
 use std::fmt;
 
 use wasmtime::{
-    Config, Engine, ExternType, Linker, Module, ResourceLimiter, Store, Trap, WasmBacktrace, WasmFeatures,
+    Config, Engine, ExternType, Linker, Module, OperatorCost, ResourceLimiter, Store, Trap, WasmBacktrace,
+    WasmFeatures,
 };
 
 use crate::wasi::{self, Exit, Host, OutputTooLarge};
@@ -11,6 +12,8 @@ use crate::{Code, Failure, Limits};
 
 /// Elements of all tables of a program together.
 const MAX_TABLE_ELEMENTS: usize = 1 << 20;
+/// Fuel of growing a memory or a table, beside one an element of the table.
+const GROW_FUEL: u8 = 100;
 /// Bytes of the stack that is not in the program's memory.
 const STACK_BYTES: usize = 1 << 20;
 /// The code is for every processor of this kind, whatever this one offers beside it.
@@ -29,6 +32,12 @@ pub(crate) fn new(limits: Limits) -> Result<Engine, String> {
     let target = config.target(TARGET).map(drop);
     config
         .consume_fuel(true)
+        .operator_cost(OperatorCost {
+            // these two leave the program, as calls do
+            MemoryGrow: GROW_FUEL,
+            TableGrow: GROW_FUEL,
+            ..OperatorCost::default()
+        })
         .cranelift_nan_canonicalization(true)
         .wasm_features(WasmFeatures::THREADS, false)
         .wasm_relaxed_simd(false)

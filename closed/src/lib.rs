@@ -30,7 +30,7 @@ use dataperf::closed::DataFile;
 
 /// The engine's version, and a number for its settings and for what the program's functions do and cost. With another engine fuel may be
 /// other.
-pub const ENGINE: &str = "wasmtime 48.0.8, settings 1";
+pub const ENGINE: &str = "wasmtime 48.0.8, settings 2";
 
 /// The one argument with which a program is started as the process that a submitted program runs in.
 const CHILD: &str = "run-a-submitted-program";

@@ -39,27 +39,35 @@ pub(crate) fn close_descriptors() -> Result<(), String> {
     Err(format!("its descriptors can't be closed: {error}"))
 }
 
+/// Has the kernel end this process with the one that started it, however that ends.
+pub(crate) fn end_with_parent() -> Result<(), String> {
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
+        .map_err(|error| format!("it can't be made to end with the process that started it: {error}"))
+}
+
 /// Limits of the kernel, of which none can be lifted again. `n_bytes` are those of the module and the files.
 pub(crate) fn limit(limits: Limits, n_bytes: u64) -> Result<(), String> {
     let address_space = limits.max_memory_bytes + limits.max_output_bytes + 3 * n_bytes + COMPILER_BYTES;
     let seconds = limits.compile_seconds + limits.run_seconds + EXTRA_SECONDS;
     for (name, resource, limit) in [
-        ("address space", Resource::As, address_space),
-        ("processor time", Resource::Cpu, seconds),
+        ("bytes of address space", Resource::As, address_space),
+        ("seconds of processor time", Resource::Cpu, seconds),
         ("open files", Resource::Nofile, 0),
-        ("files' sizes", Resource::Fsize, 0),
+        ("bytes of a file", Resource::Fsize, 0),
         ("processes", Resource::Nproc, 0),
-        ("core files", Resource::Core, 0),
+        ("bytes of a core file", Resource::Core, 0),
     ] {
-        // whoever started this program may have set a lower one
-        let limit = getrlimit(resource)
-            .maximum
-            .map_or(limit, |lower| lower.min(limit));
+        // a lower one would end programs for which there is room elsewhere
+        if let Some(lower) = getrlimit(resource).maximum.filter(|&lower| lower < limit) {
+            return Err(format!(
+                "a program's process needs {limit} {name}, and here it may have {lower}: raise that limit (`ulimit -H`)"
+            ));
+        }
         let limit = Rlimit {
             current: Some(limit),
             maximum: Some(limit),
         };
-        setrlimit(resource, limit).map_err(|error| format!("its {name} can't be limited: {error}"))?;
+        setrlimit(resource, limit).map_err(|error| format!("the {name} can't be limited: {error}"))?;
     }
     Ok(())
 }

@@ -14,6 +14,7 @@ mod reading;
 #[cfg(test)]
 mod tests;
 
+use std::cell::Cell;
 use std::fmt;
 
 use sha2::{Digest as _, Sha256};
@@ -283,19 +284,32 @@ impl Host {
 }
 
 /// A program's memory. Pointers and lengths are what the program says.
-struct Bytes<'a>(&'a mut [u8]);
+struct Bytes<'a> {
+    bytes: &'a mut [u8],
+    /// How many of them were read or written, however the call ends.
+    n_touched: Cell<u64>,
+}
 
-impl Bytes<'_> {
+impl<'a> Bytes<'a> {
+    fn new(bytes: &'a mut [u8]) -> Self {
+        let n_touched = Cell::new(0);
+        Self { bytes, n_touched }
+    }
+
     fn at(&self, pointer: i32, n_bytes: usize) -> Result<&[u8], Errno> {
         let begin = pointer as u32 as usize;
         let end = begin.checked_add(n_bytes).ok_or(FAULT)?;
-        self.0.get(begin..end).ok_or(FAULT)
+        let bytes = self.bytes.get(begin..end).ok_or(FAULT)?;
+        self.n_touched.set(self.n_touched.get() + n_bytes as u64);
+        Ok(bytes)
     }
 
     fn at_mut(&mut self, pointer: i32, n_bytes: usize) -> Result<&mut [u8], Errno> {
         let begin = pointer as u32 as usize;
         let end = begin.checked_add(n_bytes).ok_or(FAULT)?;
-        self.0.get_mut(begin..end).ok_or(FAULT)
+        let bytes = self.bytes.get_mut(begin..end).ok_or(FAULT)?;
+        self.n_touched.set(self.n_touched.get() + n_bytes as u64);
+        Ok(bytes)
     }
 
     fn put(&mut self, pointer: i32, bytes: &[u8]) -> Result<(), Errno> {
@@ -347,7 +361,8 @@ fn burn(program: &mut Program<'_>, fuel: u64) -> wasmtime::Result<()> {
     Ok(())
 }
 
-/// A call: its fuel, and what it does with memory and host. It says how many bytes it has moved.
+/// A call: its fuel, and what it does with memory and host. It says how many bytes it has moved; those of memory that it has looked at
+/// are paid at least, also where it fails.
 fn call(
     program: &mut Program<'_>,
     does: impl FnOnce(&mut Bytes<'_>, &mut Host) -> Result<u64, Errno>,
@@ -357,10 +372,13 @@ fn call(
         return Ok(FAULT);
     };
     let (bytes, (host, _)) = memory.data_and_store_mut(&mut *program);
-    match does(&mut Bytes(bytes), host) {
-        Ok(n_bytes) => burn(program, n_bytes).map(|()| SUCCESS),
-        Err(errno) => Ok(errno),
-    }
+    let mut memory = Bytes::new(bytes);
+    let (n_moved, errno) = match does(&mut memory, host) {
+        Ok(n_bytes) => (n_bytes, SUCCESS),
+        Err(errno) => (0, errno),
+    };
+    let n_touched = memory.n_touched.get();
+    burn(program, n_moved.max(n_touched)).map(|()| errno)
 }
 
 /// Makes every function of WASI preview 1 known.

@@ -124,7 +124,7 @@ async fn run_program(args: RunArgs, format: Format) -> Result<Done> {
         })?,
         Format::Text => {
             if args.log {
-                eprint!("{log}");
+                eprint!("{}", shown(&log));
                 if run.is_log_cut {
                     eprintln!("… the log has more than {} bytes", limits.max_log_bytes);
                 }
@@ -152,6 +152,18 @@ async fn run_program(args: RunArgs, format: Format) -> Result<Done> {
         }
     }
     Ok(done)
+}
+
+/// A program's log, in which what a terminal would obey is a replacement character.
+fn shown(log: &str) -> String {
+    let visible = |c: char| {
+        if c.is_control() && !matches!(c, '\n' | '\t') {
+            '\u{fffd}'
+        } else {
+            c
+        }
+    };
+    log.chars().map(visible).collect()
 }
 
 /// What is printed of a run, as one document.
@@ -204,6 +216,11 @@ impl Action for Judge<'_> {
             ..Limits::for_artifacts_of(B::MAX_ARTIFACT_BYTES)
         };
         let about = || format!("can't use the program `{}`", args.program.display());
+        if !fs::metadata(&args.program).with_context(about)?.is_file() {
+            // a pipe may never end
+            let name = args.program.display();
+            bail!("can't use the program `{name}`: it is no regular file; name a `.wasm` file");
+        }
         let module = fs::read(&args.program).with_context(about)?;
         let job = Job {
             module: &module,
@@ -311,7 +328,7 @@ async fn opened<B: Import>(args: &BoardArgs) -> Result<Opened<B>> {
         Some(leaderboard) => leaderboard.clone(),
         None => only_leaderboard::<B>(&args.dataset)?,
     };
-    let dataset = open::<B>(&args.dataset, &leaderboard, Integrity::Sizes).await?;
+    let dataset = open::<B>(&args.dataset, &leaderboard, Integrity::Digests).await?;
     let task = closed_task(&dataset, &leaderboard).await?;
     let (task, seed) = task.with_context(|| {
         format!(

@@ -55,6 +55,60 @@ fn copying_and_filling_memory_takes_fuel_by_the_byte() {
 }
 
 #[test]
+fn a_call_that_fails_takes_fuel_for_what_it_has_looked_at() {
+    let fuel = |import: &str, call: &str| {
+        let text = format!(
+            r#"(module (import "wasi_snapshot_preview1" "{import} (result i32)))
+            (memory (export "memory") 2) (table $table 1 funcref)
+            (func (export "_start") (drop {call})))"#
+        );
+        run(&text).fuel.unwrap()
+    };
+    let four = "fd_write\" (func $write (param i32 i32 i32 i32)";
+    let poll = "poll_oneoff\" (func $poll (param i32 i32 i32 i32)";
+    let path = "path_filestat_get\" (func $stat (param i32 i32 i32 i32 i32)";
+    for (what, fuel, at_least) in [
+        (
+            "1,024 empty buffers",
+            fuel(
+                four,
+                "(call $write (i32.const 2) (i32.const 16384) (i32.const 1024) (i32.const 0))",
+            ),
+            8 * 1024,
+        ),
+        (
+            "1,024 events, and no place for their number",
+            fuel(
+                poll,
+                "(call $poll (i32.const 0) (i32.const 65536) (i32.const 1024) (i32.const -1))",
+            ),
+            (9 + 32) * 1024,
+        ),
+        (
+            "a long path of nothing",
+            fuel(
+                path,
+                "(call $stat (i32.const 3) (i32.const 0) (i32.const 0) (i32.const 4096) (i32.const 0))",
+            ),
+            4096,
+        ),
+        (
+            "growing a memory by nothing",
+            fuel(four, "(memory.grow (i32.const 0))"),
+            100,
+        ),
+        (
+            "growing a table by nothing",
+            fuel(four, "(table.grow $table (ref.null func) (i32.const 0))"),
+            100,
+        ),
+    ] {
+        assert!(fuel >= at_least, "{what}: {fuel}");
+        assert!(fuel < 2 * at_least + 200, "{what}: {fuel}");
+    }
+}
+
+#[test]
 fn more_memory_than_there_is_ends_a_program() {
     let grows = run(&program(
         "",

@@ -31,7 +31,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// The demo's data set of a benchmark, imported once.
-fn frozen(benchmark: &str) -> String {
+pub(crate) fn frozen(benchmark: &str) -> String {
     static FROZEN: OnceLock<tempfile::TempDir> = OnceLock::new();
     static IMPORTING: std::sync::Mutex<()> = std::sync::Mutex::new(());
     let _one_at_a_time = IMPORTING.lock();
@@ -174,6 +174,68 @@ fn the_log_is_shown_to_who_asks_for_it() {
     assert!(
         text(&shown.stdout).contains("selection digits-20: scored 0.8"),
         "{shown:?}"
+    );
+}
+
+#[test]
+fn what_a_terminal_would_obey_is_not_printed() {
+    let scratch = tempfile::tempdir().unwrap();
+    let body = "(call $say (i32.const 2) (i32.const 17)) unreachable";
+    let module = written(scratch.path(), &program("\\1b[2J one\\0a\\c2\\9b two\\0d", body));
+    let dataset = frozen("selection");
+    let shown = run([
+        "closed",
+        "run",
+        &module,
+        "-l",
+        "digits-20",
+        "-d",
+        &dataset,
+        "--log",
+    ]);
+    let log = text(&shown.stderr);
+    assert!(
+        log.starts_with("\u{fffd}[2J one\n\u{fffd} two\u{fffd}"),
+        "{log:?}"
+    );
+    assert!(!log.contains(|c: char| c.is_control() && c != '\n'), "{log:?}");
+}
+
+#[test]
+fn a_data_set_that_was_changed_runs_no_program() {
+    let scratch = tempfile::tempdir().unwrap();
+    let changed = scratch.path().join("changed");
+    let changed = changed.to_str().unwrap();
+    let copied = Command::new("cp")
+        .args(["-r", &frozen("selection"), changed])
+        .status();
+    assert!(copied.unwrap().success());
+    let pool = Path::new(changed).join("public/pool.npy");
+    let mut bytes = fs::read(&pool).unwrap();
+    bytes[5000] ^= 1; // of the same size, so that only the digest tells
+    fs::remove_file(&pool).unwrap();
+    fs::write(&pool, bytes).unwrap();
+    let module = example("selection-rust.wasm");
+    let ran = run(["closed", "run", &module, "-l", "digits-20", "-d", changed]);
+    assert_eq!(ran.status.code(), Some(1), "{ran:?}");
+    let said = text(&ran.stderr);
+    assert!(said.contains("`public/pool.npy` is damaged"), "{said}");
+}
+
+#[test]
+fn a_machine_with_too_little_room_blames_no_program() {
+    let dataset = frozen("selection");
+    let command = format!(
+        "ulimit -v 2000000 && exec '{}' closed run '{}' -l digits-20 -d '{dataset}'",
+        env!("CARGO_BIN_EXE_dataperf"),
+        example("selection-rust.wasm"),
+    );
+    let ran = Command::new("sh").args(["-c", &command]).output().unwrap();
+    assert_eq!(ran.status.code(), Some(1), "{ran:?}");
+    let said = text(&ran.stderr);
+    assert!(
+        said.contains("bytes of address space") && said.contains("raise that limit"),
+        "{said}"
     );
 }
 
@@ -368,6 +430,10 @@ fn what_can_not_be_run_is_a_wrong_call() {
                 "digits-20",
             ],
             "can't use the program",
+        ),
+        (
+            vec!["closed", "run", "/dev/zero", "-d", &dataset, "-l", "digits-20"],
+            "no regular file",
         ),
         (
             vec!["closed", "run", &module, "-d", "/nowhere", "-l", "digits-20"],

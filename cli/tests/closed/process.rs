@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -105,4 +106,57 @@ fn an_executable_that_can_not_run_programs_is_the_platforms_fault() {
     // this one says something else, or nothing
     assert!(matches!(run("/bin/echo"), Err(RunError::Lost { .. })));
     assert!(matches!(run("/bin/true"), Err(RunError::Lost { .. })));
+}
+
+#[test]
+fn it_ends_with_the_process_that_started_it() {
+    let scratch = tempfile::tempdir().unwrap();
+    let module = scratch.path().join("endless.wasm");
+    fs::write(
+        &module,
+        wat::parse_str(program("", "(loop $again (br $again))")).unwrap(),
+    )
+    .unwrap();
+    let dataset = crate::command::frozen("selection");
+    let mut parent = Command::new(env!("CARGO_BIN_EXE_dataperf"))
+        .args(["closed", "run", module.to_str().unwrap()])
+        .args([
+            "-l",
+            "digits-20",
+            "-d",
+            &dataset,
+            "--max-fuel",
+            "1125899906842624",
+        ])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let field = |path: &PathBuf, name: &str| {
+        let status = fs::read_to_string(path.join("status")).unwrap_or_default();
+        let line = status.lines().find(|line| line.starts_with(name));
+        line.map(|line| line[name.len()..].trim().to_owned())
+    };
+    let of_parent = Some(parent.id().to_string());
+    let child = loop {
+        let mut processes = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
+        let it = |path: &PathBuf| {
+            field(path, "PPid:") == of_parent && field(path, "Seccomp_filters:").as_deref() == Some("2")
+        };
+        if let Some(found) = processes.find(it) {
+            break found;
+        }
+        assert_eq!(parent.try_wait().unwrap(), None, "it ended by itself");
+        thread::sleep(Duration::from_millis(20));
+    };
+    parent.kill().unwrap(); // which it can't do anything about, and so ends no child
+    parent.wait().unwrap();
+    // far below the time that the program would go on
+    for _ in 0..3000 {
+        if field(&child, "State:").is_none_or(|state| state.starts_with('Z')) {
+            return;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    panic!("{} is still running", child.display());
 }

@@ -57,7 +57,7 @@ fn random_bytes_follow_from_the_seed_however_they_are_asked_for() {
 #[test]
 fn pointers_beyond_memory_are_refused() {
     let mut bytes = [0; 64];
-    let mut memory = Bytes(&mut bytes);
+    let mut memory = Bytes::new(&mut bytes);
     assert_eq!(memory.put_u64(56, 1), Ok(()));
     assert_eq!(memory.put_u64(57, 1), Err(FAULT));
     assert_eq!(memory.put_u64(-1, 1), Err(FAULT));
