@@ -15,9 +15,9 @@ pub struct Limits {
     pub max_output_bytes: u64,
     /// Bytes of standard error that are kept.
     pub max_log_bytes: u64,
-    /// Seconds until the module has to be compiled.
+    /// Seconds of processor time in which the module has to be compiled.
     pub compile_seconds: u64,
-    /// Seconds until the program has to end, from when it is compiled.
+    /// Seconds of processor time until the program has to end, from when it is compiled.
     pub run_seconds: u64,
 }
 
@@ -31,7 +31,7 @@ impl Limits {
             max_output_bytes,
             max_log_bytes: 1 << 20,
             compile_seconds: 60,
-            run_seconds: 120,
+            run_seconds: 300,
         }
     }
 }

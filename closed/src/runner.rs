@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::protocol::{self, Answer, COMPILED, NOT_COMPILED, Request, STARTED};
 use crate::{CHILD, Code, Failure, Job, Limits, Run};
@@ -14,6 +14,10 @@ use dataperf::closed::DataFile;
 
 /// Until the child has read what it is given: more than it takes anywhere, unless the platform is at fault.
 const START_SECONDS: u64 = 120;
+/// How often the processor time of a child is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// A child that gets less than this share of a processor is given up, and so is the machine.
+const BUSY_FACTOR: u32 = 20;
 /// An answer without output and log.
 const MAX_MESSAGE_BYTES: u64 = 64 << 10;
 
@@ -29,6 +33,16 @@ pub enum RunError {
     /// The process could not be started.
     #[error("can't start the process of a submitted program: {0}")]
     Start(#[from] io::Error),
+    /// The machine has too much else to do.
+    #[error(
+        "the process of a submitted program got {used:.0?} of processor time in {waited:.0?}: this machine is too busy, run it again later"
+    )]
+    Busy {
+        /// How long it was waited for.
+        waited: Duration,
+        /// How long it was computing.
+        used: Duration,
+    },
     /// The process ended without an answer, before it looked at the program or after it had compiled it.
     #[error(
         "the process of a submitted program ended without an answer ({status}): this is a fault of the platform"
@@ -209,16 +223,29 @@ enum Phase {
     Running,
 }
 
-/// Waits for the answer, and in each phase no longer than the limits say.
+/// Waits for the answer, and lets the process take no more processor time in a phase than the limits say: on a busy machine it has longer.
 fn wait(progress: &Receiver<Progress>, process: &mut Process, limits: Limits) -> Result<Ended, RunError> {
     let mut phase = Phase::Starting;
+    let (mut began, mut used_before) = (Instant::now(), Duration::ZERO);
     loop {
-        let seconds = match phase {
+        let allowed = Duration::from_secs(match phase {
             Phase::Starting => START_SECONDS,
             Phase::Compiling => limits.compile_seconds,
             Phase::Running => limits.run_seconds,
-        };
-        let next = progress.recv_timeout(Duration::from_secs(seconds));
+        });
+        let next = progress.recv_timeout(LOOK_EVERY.min(allowed));
+        if matches!(next, Err(RecvTimeoutError::Timeout)) {
+            let used = processor_time(process.0.id())?.saturating_sub(used_before);
+            if used < allowed && began.elapsed() < BUSY_FACTOR * allowed {
+                continue;
+            }
+            if used < allowed {
+                return Err(RunError::Busy {
+                    waited: began.elapsed(),
+                    used,
+                });
+            }
+        }
         phase = match (next, phase) {
             (Ok(Progress::Answered(Ok(answer))), _) => return Ok(Ok(answer)),
             (Ok(Progress::Started), _) => Phase::Compiling,
@@ -233,12 +260,29 @@ fn wait(progress: &Receiver<Progress>, process: &mut Process, limits: Limits) ->
                 return Err(RunError::Lost { status });
             }
         };
+        (began, used_before) = (Instant::now(), processor_time(process.0.id())?);
     }
+}
+
+/// The processor time that a process has taken, of its own and of the kernel's.
+fn processor_time(process: u32) -> io::Result<Duration> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
+    // the second field is the program's name, in brackets, which may hold anything
+    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
+    let mut times = fields.split_ascii_whitespace().skip(11).map(str::parse::<u64>);
+    let (Some(Ok(user)), Some(Ok(system))) = (times.next(), times.next()) else {
+        return Err(io::Error::other(
+            "the kernel does not say how much processor time a process has taken",
+        ));
+    };
+    Ok(Duration::from_millis(
+        (user + system) * 1_000 / rustix::param::clock_ticks_per_second(),
+    ))
 }
 
 fn not_compiled(limits: Limits) -> Failure {
     let message = format!(
-        "compiling the module takes more than {} seconds or more memory than a module of this size should need: make its functions smaller",
+        "compiling the module takes more than {} seconds of processor time or more memory than a module of this size should need: make its functions smaller",
         limits.compile_seconds
     );
     Failure::new(Code::CompileLimit, message)
@@ -246,7 +290,7 @@ fn not_compiled(limits: Limits) -> Failure {
 
 fn deadline(limits: Limits) -> Failure {
     let message = format!(
-        "the program was still running after {} seconds: let it do less",
+        "the program was still running after {} seconds of processor time: let it do less",
         limits.run_seconds
     );
     Failure::new(Code::Deadline, message)
