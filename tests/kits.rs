@@ -291,8 +291,17 @@ async fn publishing_stores_the_kit_and_the_page_leads_to_it_and_to_nothing_else(
     let expected = "attachment; filename=\"speech-selection-kit.zip\"";
     assert_eq!((kit.status, kit.disposition.as_str()), (200, expected));
     let archive = kit.bytes;
-    // it is the kit that the command makes
+    // it is the kit that the command makes, and is not published as if it were the data set
     let exported = Exported::new(BENCHMARK);
+    let refused = world.command(&["dataset", "publish", "--stage", of(&exported.kit)]);
+    assert_eq!(refused.code, 1, "{}", refused.stderr);
+    assert!(
+        refused
+            .stderr
+            .contains("it is a participants' kit; publish the data set that was imported"),
+        "{}",
+        refused.stderr
+    );
     let mut files = exported.files();
     let mut zip = zip::ZipArchive::new(std::io::Cursor::new(&archive)).unwrap();
     for at in 0..zip.len() {

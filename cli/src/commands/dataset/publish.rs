@@ -9,7 +9,7 @@ use clap::Args;
 use dataperf::benchmark::Leaderboard;
 use dataperf::challenge::{Challenge, ChallengeError, Round, named_by_dataset};
 use dataperf::dataset::{DatasetError, dataset_prefix, kit_key};
-use dataperf::frozen::{FrozenError, MANIFEST};
+use dataperf::frozen::{FrozenError, MANIFEST, Manifest};
 use dataperf::in_force::{InForce, published_manifest};
 use dataperf::{Descriptor, Digest, quote};
 use dataperf_aws::{Grant, change_in_force};
@@ -72,6 +72,7 @@ pub(crate) struct Published {
 
 pub(super) async fn run(args: PublishArgs, format: Format) -> Result<Done> {
     let opened = open(&args.directory)?;
+    refuse_kit(&args.directory, &opened.manifest)?;
     if damages(&args.directory, &opened.manifest).is_empty() {
         try_all(&args.directory, &opened.manifest).await?;
     }
@@ -91,6 +92,19 @@ pub(super) async fn run(args: PublishArgs, format: Format) -> Result<Done> {
     let uncounted = uncounted(&cloud, &opened, switch).await?;
     let advice = Advice { lacking, uncounted };
     say(&opened, &published, switch, &advice, format)
+}
+
+/// A kit can't score: its hidden files are missing.
+fn refuse_kit(directory: &Path, manifest: &Manifest) -> Result<()> {
+    let descriptor = descriptor(&manifest.benchmark)?;
+    if !manifest.files.is_empty() && manifest.files.keys().all(|path| (descriptor.is_public)(path)) {
+        bail!(
+            "`{}` has no hidden files to score with: it is a participants' kit; publish the data set that was imported, and its kit \
+             is stored with it",
+            directory.display()
+        );
+    }
+    Ok(())
 }
 
 /// The limited rounds that a board of the data set is in, and whose challenge does not know its evaluation data yet.
