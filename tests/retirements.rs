@@ -104,6 +104,18 @@ async fn what_stands_is_scored_with_both_and_the_two_never_rank_together() {
     assert_eq!(ran.code, 2, "{ran:?}");
     assert!(ran.stdout.contains("have been scored with"), "{ran:?}");
 
+    // which nobody does by hand before
+    let board_of_round = board("spring");
+    let ran = world.command(&[
+        "rescore",
+        BENCHMARK,
+        &board_of_round.leaderboard,
+        "--round",
+        "spring",
+    ]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.stderr.contains("is scored again by itself"), "{ran:?}");
+
     // the caretaker has what stands scored with it, once
     finish(world).await;
     let mut before: Vec<(&str, usize, f64)> = Vec::new();

@@ -74,6 +74,7 @@ pub(crate) async fn run(args: RescoreArgs, format: Format) -> Result<Done> {
     };
     let known = Known::of(&cloud, &board.benchmark).await?;
     known.check(Some(&board.leaderboard), Some(&board.round))?;
+    refuse_before_retirement(&cloud, &board).await?;
     let table = cloud.leaderboards();
     if let Some(open) = table
         .run(&board)
@@ -100,6 +101,30 @@ pub(crate) async fn run(args: RescoreArgs, format: Format) -> Result<Done> {
     let revisions = table.revisions(&board, &run.id).await?;
     outcome::print(&board, &run, &revisions, order, args.top, format)?;
     Ok(Done::Fine)
+}
+
+/// A retirement's report would lack what is scored again before it.
+async fn refuse_before_retirement(cloud: &Cloud, board: &Board) -> Result<()> {
+    let table = cloud.leaderboards();
+    let challenge = Challenge::current(&cloud.datasets(), &table, &board.benchmark).await?;
+    let round = challenge
+        .as_ref()
+        .and_then(|challenge| challenge.round(&board.round));
+    let Some((round, retire)) = round.and_then(|round| Some((round, round.retired(now())?))) else {
+        return Ok(());
+    };
+    let run = table.run(&retire.run(board)).await?;
+    if run.is_none_or(|run| run.ended_at.is_none()) {
+        bail!(
+            "the data set of the round `{}` has been retired, and what stands is scored again by itself, some half an hour later: wait until \
+             `dataperf leaderboard retirement {} {} --round {}` has its report",
+            round.id,
+            board.benchmark,
+            board.leaderboard,
+            round.id
+        );
+    }
+    Ok(())
 }
 
 /// What the run has not come to: the scored submissions that were there at its beginning, and those that the run before

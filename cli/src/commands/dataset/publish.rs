@@ -159,7 +159,12 @@ fn say(
         manifest.files.len()
     );
     if let Some(kit) = kit {
-        println!("the participants' kit is `{kit}`; the page offers it");
+        let when = if in_force {
+            "now"
+        } else {
+            "once the data set is in force"
+        };
+        println!("the participants' kit is `{kit}`; the page offers it {when}");
     }
     if !in_force {
         println!("{digest} is uploaded for {}", manifest.benchmark);
