@@ -100,7 +100,8 @@ class Package(unittest.TestCase):
         for benchmark, kit in self.kits.items():
             board = kit.leaderboards[0]
             example = next((kit.directory / "examples").glob(f"{board}.*"))
-            if (kit.directory / "public" / "eval.npy").exists():
+            # the right labels of a training set to inspect are hidden, whatever else is public
+            if benchmark != "debugging" and (kit.directory / "public" / "eval.npy").exists():
                 self.assertEqual(kit.score(board, example).metrics["eval_set"], "public")
             else:
                 with self.assertRaisesRegex(DataperfError, "it is a participants' kit"):
