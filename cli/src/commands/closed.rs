@@ -9,15 +9,16 @@ use clap::{Args, Subcommand};
 use dataperf::closed::{ClosedTask, DataFile, closed_task};
 use dataperf::dataset::{Dataset, DatasetError, Integrity};
 use dataperf::evaluate::{check, evaluate};
-use dataperf::frozen::{FrozenError, MANIFEST, MAX_MANIFEST_BYTES};
+use dataperf::frozen::FrozenError;
 use dataperf::{Digest, Rejection, Verdict};
 use dataperf_benchmarks::IDS;
 use dataperf_closed::{ENGINE, Job, Limits, Run, Runner};
 use dataperf_datasets::Import;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::score::{Artifact, done, open, read};
+use super::dataset;
+use super::score::{done, open};
 use crate::Done;
 use crate::output::{Format, check_new_files, print_json, print_verdict};
 use crate::progress::waiting;
@@ -345,9 +346,10 @@ async fn opened<B: Import>(args: &BoardArgs) -> Result<Opened<B>> {
 }
 
 fn only_leaderboard<B: Import>(directory: &Path) -> Result<String> {
-    let manifest = dataperf::frozen::Manifest::parse(&manifest_bytes(directory)?, B::ID)?;
-    let boards = B::leaderboards(&manifest)?;
-    let names: Vec<String> = boards.into_iter().map(|board| board.name).collect();
+    let names: Vec<String> = B::leaderboards(&dataset::open(directory)?.manifest)?
+        .into_iter()
+        .map(|board| board.name)
+        .collect();
     match &names[..] {
         [only] => Ok(only.clone()),
         _ => bail!(
@@ -359,26 +361,8 @@ fn only_leaderboard<B: Import>(directory: &Path) -> Result<String> {
 
 /// The benchmark that is asked for, or that of the data set.
 fn benchmark_of(args: &BoardArgs) -> Result<String> {
-    #[derive(Deserialize)]
-    struct Named {
-        benchmark: String,
-    }
-    if let Some(benchmark) = &args.benchmark {
-        return Ok(benchmark.clone());
-    }
-    let named: Named = serde_json::from_slice(&manifest_bytes(&args.dataset)?).with_context(|| {
-        format!(
-            "can't use the data set `{}`: its manifest names no benchmark",
-            args.dataset.display()
-        )
-    })?;
-    Ok(named.benchmark)
-}
-
-fn manifest_bytes(directory: &Path) -> Result<Vec<u8>> {
-    let about = || format!("can't use the data set `{}`", directory.display());
-    match read(&directory.join(MANIFEST), MAX_MANIFEST_BYTES).with_context(about)? {
-        Artifact::Bytes(bytes) => Ok(bytes),
-        Artifact::TooLarge { .. } => bail!("the manifest in `{}` is too large", directory.display()),
+    match &args.benchmark {
+        Some(benchmark) => Ok(benchmark.clone()),
+        None => Ok(dataset::open(&args.dataset)?.manifest.benchmark),
     }
 }

@@ -437,7 +437,7 @@ fn what_can_not_be_run_is_a_wrong_call() {
         ),
         (
             vec!["closed", "run", &module, "-d", "/nowhere", "-l", "digits-20"],
-            "can't use the data set",
+            "there is no frozen data set at",
         ),
         (
             vec![

@@ -18,6 +18,7 @@ mod compare;
 mod kernels;
 mod orders;
 mod percentiles;
+mod search;
 mod shake_up;
 
 pub use compare::{Compared, Entry, MAX_STEPS, compare};
