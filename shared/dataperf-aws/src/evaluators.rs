@@ -103,7 +103,9 @@ pub(crate) async fn ask_for_run(
 pub fn program_request(event: &serde_json::Value) -> Result<Option<ProgramRequest>, Fault> {
     let request = event.get(PROGRAM);
     let request = request.map(|request| serde_json::from_value(request.clone()));
-    request.transpose().map_err(|error| Fault::event(error.to_string()))
+    request
+        .transpose()
+        .map_err(|error| Fault::event(error.to_string()))
 }
 
 async fn invoke(lambda: &Service, function: &str, event: serde_json::Value) -> Result<(), PortError> {

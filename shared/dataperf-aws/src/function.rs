@@ -258,7 +258,11 @@ impl<B: Benchmark> BenchmarkFunction<B> {
         };
         let known = known.map_err(|error| Fault::from(WorkflowError::from(error)))?;
         if known.is_none() {
-            tracing::warn!(key = upload.key, outcome = "ignored", "the output of no submission");
+            tracing::warn!(
+                key = upload.key,
+                outcome = "ignored",
+                "the output of no submission"
+            );
         }
         Ok(known.map(|submission| Cow::Owned(submission.upload)))
     }

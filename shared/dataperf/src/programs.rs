@@ -131,7 +131,11 @@ impl Output {
         };
         let output: Self = serde_json::from_slice(&bytes).map_err(|error| malformed(error.to_string()))?;
         if output.schema != Self::SCHEMA {
-            let why = format!("its schema is {}, this version reads {}", output.schema, Self::SCHEMA);
+            let why = format!(
+                "its schema is {}, this version reads {}",
+                output.schema,
+                Self::SCHEMA
+            );
             return Err(malformed(why));
         }
         Ok(Some(output).filter(|output| Some(output.dataset) == dataset))
@@ -191,7 +195,9 @@ pub fn code_only(code: &str) -> Reason {
 /// assert_eq!(dataperf::programs::rounded(0.851_017_028, 733), 0.851);
 /// ```
 pub fn rounded(score: f64, n_items: usize) -> f64 {
-    let digits = (1..=9).find(|&digits| 10_usize.pow(digits) >= n_items).unwrap_or(9);
+    let digits = (1..=9)
+        .find(|&digits| 10_usize.pow(digits) >= n_items)
+        .unwrap_or(9);
     let unit = 10_f64.powi(digits.cast_signed());
     (score * unit).round() / unit
 }

@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use super::fields::{Object, Reader};
 use super::{Challenge, Round};
-use crate::Digest;
 use crate::descriptor::Descriptor;
 use crate::programs::Programs;
 use crate::rejection::pointer;
+use crate::{Digest, Timestamp};
 
 /// The division of rounds that take programs.
 const CLOSED: &str = "closed";
@@ -17,9 +17,17 @@ const FORM: &str = "`programs` names the public data set on which a program has 
 impl Round {
     /// The data set whose participants' kit is offered to those who compete in it `at` a time, where the round says one: where programs
     /// compete, the public one.
-    pub fn kit_at(&self, at: crate::Timestamp) -> Option<Digest> {
+    pub fn kit_at(&self, at: Timestamp) -> Option<Digest> {
         let public = self.programs.map(|programs| programs.public);
         public.or_else(|| self.dataset_at(at))
+    }
+}
+
+impl Challenge {
+    /// Whether nothing of a data set is for participants, its pool included, because programs are to meet it unseen.
+    pub fn hides_pool(&self, dataset: Digest) -> bool {
+        let hides = |round: &Round| round.programs.is_some() && round.dataset == Some(dataset);
+        self.rounds.iter().any(hides)
     }
 }
 
@@ -37,7 +45,8 @@ impl Reader {
         let mut within = |key: &str, usual: u64, most: u64| {
             let limit = self.limit(fields, &at, key).unwrap_or(usual);
             if limit > most {
-                let message = format!("{limit} is more than the function that runs programs has: at most {most}");
+                let message =
+                    format!("{limit} is more than the function that runs programs has: at most {most}");
                 self.wrong("bad_limit", &pointer(&at, key), message);
             }
             limit
@@ -72,7 +81,8 @@ impl Reader {
             }
             match round.dataset {
                 None => {
-                    let message = "a round that takes programs names its hidden data set: `dataset: sha256:...`";
+                    let message =
+                        "a round that takes programs names its hidden data set: `dataset: sha256:...`";
                     self.wrong("missing_key", &pointer(at, "dataset"), message);
                 }
                 Some(dataset) if dataset == programs.public => {
@@ -87,7 +97,9 @@ impl Reader {
                 ("ladder", round.ladder.is_some()),
             ] {
                 if is_there {
-                    let message = format!("a round that takes programs has no `{key}`: its data are hidden already. Leave it out");
+                    let message = format!(
+                        "a round that takes programs has no `{key}`: its data are hidden already. Leave it out"
+                    );
                     self.wrong("not_with_programs", &pointer(at, key), message);
                 }
             }
@@ -104,7 +116,11 @@ impl Reader {
             .filter(|(_, round)| refuses && round.programs.is_some())
         {
             let at = format!("{at}/rounds/{idx}/programs");
-            self.wrong("not_of_this_benchmark", &at, "this benchmark takes no programs: leave `programs` out");
+            self.wrong(
+                "not_of_this_benchmark",
+                &at,
+                "this benchmark takes no programs: leave `programs` out",
+            );
         }
     }
 }
