@@ -118,10 +118,32 @@ async fn stored(world: &World, receipt: &Receipt) -> Value {
     serde_json::from_slice(&object.bytes).unwrap()
 }
 
+/// Anybody checks the signature and the program; the score is repeated by running it.
+async fn verifies(world: &World, receipt: &Receipt, module: &Path, hidden: &Path) {
+    let path = world.scratch().join("receipt.json");
+    std::fs::write(&path, stored(world, receipt).await.to_string()).unwrap();
+    let keys = crate::receipts::keys(world, "keys.json");
+    let verify = |more: &[&std::ffi::OsStr]| {
+        let arguments = ["verify".as_ref(), path.as_os_str(), "--artifact".as_ref()];
+        dataperf(arguments.iter().chain(more))
+    };
+    let (keys, hidden) = (keys.as_os_str(), hidden.as_os_str());
+    let ran = verify(&[module.as_os_str(), "--keys".as_ref(), keys]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let other = verify(&[path.as_os_str(), "--keys".as_ref(), keys]);
+    assert_eq!(other.code, 1, "{other:?}");
+    let recomputed = verify(&[module.as_os_str(), "--dataset".as_ref(), hidden]);
+    assert!(
+        recomputed.code == 1 && recomputed.stderr.contains("dataperf closed run"),
+        "{recomputed:?}"
+    );
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn programs_are_scored_on_hidden_data_as_offline() {
     let world = World::with(with_programs).await;
     let (hidden_directory, hidden) = staged(&world);
+    assert_eq!(world.command(&["keys", "publish"]).code, 0);
     let public = digest(frozen());
     let ran = publish(&world, &closed_round(public, hidden, &json!({})));
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -139,6 +161,7 @@ async fn programs_are_scored_on_hidden_data_as_offline() {
         assert_eq!(told.module, Digest::of(&module));
         assert_eq!(alone["run"]["engine"], json!(told.engine));
         tells_little(&receipt, &stored(&world, &receipt).await);
+        verifies(&world, &receipt, &program(name), &hidden_directory).await;
         // what a reviewer needs to run it again is the organizer's
         let output = output(&world, &sent).await.unwrap();
         assert_eq!(json!(output.fuel), alone["run"]["fuel"]);
