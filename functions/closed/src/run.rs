@@ -1,5 +1,7 @@
 //! Runs one submission's program, and stores what it has written.
 
+use std::fmt::Display;
+
 use dataperf::closed::closed_task;
 use dataperf::dataset::{Dataset, DatasetError};
 use dataperf::evaluate::check;
@@ -33,7 +35,7 @@ impl Run<'_> {
     /// Runs the program, and stores the output for the benchmark's function.
     pub(crate) async fn settle<B: Benchmark>(&self, upload: &Upload) -> Result<Output, Fault> {
         let output = self.output::<B>(upload).await?;
-        let document = serde_json::to_vec(&output).map_err(|error| fault(FaultKind::Organizer, error))?;
+        let document = serde_json::to_vec(&output).map_err(|error| fault(FaultKind::Organizer, &error))?;
         let key = Output::key(B::ID, &upload.id());
         self.submissions.put(&key, document.into()).await?;
         Ok(output)
@@ -117,14 +119,14 @@ impl Run<'_> {
         let task = closed_task(&dataset, leaderboard).await.map_err(unusable)?;
         let Some((task, seed)) = task else {
             let message = format!("`{}` takes no programs", B::ID);
-            return Err(fault(FaultKind::Organizer, message));
+            return Err(fault(FaultKind::Organizer, &message));
         };
         let job = Job {
             module,
             files: &task.files,
             seed,
         };
-        let run = self.runner.run(job, limits).map_err(not_run)?;
+        let run = self.runner.run(job, limits).map_err(|error| not_run(&error))?;
         let artifact = match &run.output {
             Ok(written) => task.artifact(written),
             Err(failure) => Err(with_log(failure.reason(&limits), &run.log).into()),
@@ -145,7 +147,7 @@ impl Run<'_> {
     }
 }
 
-/// A reason with the end of what the program has written to standard error.
+/// A reason with the end of what the program has written to standard error and, for a trap, of where it was.
 fn with_log(reason: Reason, log: &[u8]) -> Reason {
     let told = String::from_utf8_lossy(&log[log.len().saturating_sub(TOLD_LOG_BYTES)..]);
     let told: String = told
@@ -161,11 +163,11 @@ fn with_log(reason: Reason, log: &[u8]) -> Reason {
     if told.trim().is_empty() {
         return reason;
     }
-    let message = format!("{}; it wrote to standard error: {}", reason.message, told.trim());
+    let message = format!("{}; the end of its log: {}", reason.message, told.trim());
     Reason { message, ..reason }
 }
 
-fn fault(kind: FaultKind, error: impl ToString) -> Fault {
+fn fault(kind: FaultKind, error: &dyn Display) -> Fault {
     Fault {
         kind,
         message: error.to_string(),
@@ -177,10 +179,10 @@ fn unusable(error: DatasetError) -> Fault {
 }
 
 /// Why a program was not run, which is never its fault.
-fn not_run(error: RunError) -> Fault {
+fn not_run(error: &RunError) -> Fault {
     let kind = match error {
         RunError::Refused { .. } => FaultKind::Organizer,
         RunError::Start(_) | RunError::Busy { .. } | RunError::Lost { .. } => FaultKind::Transient,
     };
-    fault(kind, dataperf_aws::with_causes(&error))
+    fault(kind, &dataperf_aws::with_causes(error))
 }

@@ -12,7 +12,7 @@ use dataperf::finishing::{FinishRequest, Finished};
 use dataperf::in_force::{InForce, Unscored};
 use dataperf::ports::bucket::Bucket;
 use dataperf::ports::leaderboard::{Board, Leaderboards, Submission};
-use dataperf::programs::{Output, ProgramRequest, Programs, rounded};
+use dataperf::programs::{Output, ProgramRequest, Programs};
 use dataperf::replicates::Replicates;
 use dataperf::warm::Warm;
 use dataperf::workflow::{Settled, WorkflowError};
@@ -192,11 +192,9 @@ impl<B: Benchmark> Evaluator for BenchmarkFunction<B> {
             };
             let dataset = self.warm.dataset(datasets.clone(), digest);
             let dataset = dataset.instrument(info_span!("open data set")).await?;
-            let (mut verdict, kept) = evaluate_to_compare(&dataset, leaderboard, artifact, admission).await?;
-            if let Some(score) = verdict.score.filter(|_| terms.programs.is_some()) {
-                let frozen = dataset.frozen(leaderboard).await?;
-                verdict.score = Some(rounded(score, n_items::<B>(&frozen)));
-            }
+            let is_rounded = terms.programs.is_some();
+            let (verdict, kept) =
+                evaluate_to_compare(&dataset, leaderboard, artifact, admission, is_rounded).await?;
             let Some(kept) = kept else {
                 return Ok(verdict);
             };
@@ -237,12 +235,6 @@ impl<B: Benchmark> Evaluator for BenchmarkFunction<B> {
         };
         self.resources.ask_for_run(&submission.upload, &request).await
     }
-}
-
-/// Items of all eval sets of a board.
-fn n_items<B: Benchmark>(frozen: &B::Frozen) -> usize {
-    let items = B::eval_items(frozen).unwrap_or_default();
-    items.iter().map(|(_, items)| items.truth.len()).sum()
 }
 
 impl<B: Benchmark> BenchmarkFunction<B> {
