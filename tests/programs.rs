@@ -331,8 +331,9 @@ async fn a_round_that_takes_programs_is_told_what_it_lacks() {
     let mut round = closed_round(public, hidden, &json!({}));
     round[0].as_object_mut().unwrap().remove("programs");
     let ran = publish(&world, &round);
+    assert_eq!(ran.code, 0, "{ran:?}");
     assert!(
-        (ran.stdout.clone() + &ran.stderr).contains("missing_key"),
+        (ran.stdout.clone() + &ran.stderr).contains("this round takes artifacts"),
         "{ran:?}"
     );
 }

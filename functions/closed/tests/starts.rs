@@ -1,5 +1,7 @@
 //! The real binary, started where it can't work, says what it lacks.
 
+#![allow(clippy::expect_used)] // helpers of tests are tests
+
 use std::process::{Command, Output};
 
 fn start(environment: &[(&str, &str)], arguments: &[&str]) -> Output {

@@ -6,7 +6,7 @@ use super::fields::{Object, Reader};
 use super::{Challenge, Round};
 use crate::descriptor::Descriptor;
 use crate::programs::Programs;
-use crate::rejection::pointer;
+use crate::rejection::{Reason, pointer};
 use crate::{Digest, Timestamp};
 
 /// The division of rounds that take programs.
@@ -24,6 +24,17 @@ impl Round {
 }
 
 impl Challenge {
+    /// Rounds that call themselves of the closed division and take artifacts, each with its place.
+    pub(super) fn closed_without_programs(&self) -> impl Iterator<Item = Reason> {
+        let rounds = self.rounds.iter().enumerate();
+        let without =
+            rounds.filter(|(_, round)| round.division.as_deref() == Some(CLOSED) && round.programs.is_none());
+        without.map(|(idx, _)| {
+            let message = format!("this round takes artifacts. For programs to compete in it: {FORM}");
+            Reason::new("takes_artifacts", format!("/rounds/{idx}/division"), message)
+        })
+    }
+
     /// Whether nothing of a data set is for participants, its pool included, because programs are to meet it unseen.
     pub fn hides_pool(&self, dataset: Digest) -> bool {
         let hides = |round: &Round| round.programs.is_some() && round.dataset == Some(dataset);
@@ -69,10 +80,6 @@ impl Reader {
         for (at, round) in rounds {
             let is_closed = round.division.as_deref() == Some(CLOSED);
             let Some(programs) = &round.programs else {
-                if is_closed {
-                    let message = format!("in the closed division programs compete: {FORM}");
-                    self.wrong("missing_key", &pointer(at, "programs"), message);
-                }
                 continue;
             };
             if !is_closed {
