@@ -122,3 +122,36 @@ fn corrected_labels_change_ranks() {
     }
     assert!(number("/effect/n_moved") >= 2, "{document}");
 }
+
+/// Programs in two languages score alike on hidden data and above chance, and what is no program or never ends is told why.
+#[test]
+fn programs_compete_on_data_that_nobody_has_seen() {
+    let shipped = root().join("demo");
+    let ran = dataperf([
+        "demo",
+        "closed",
+        "--format",
+        "json",
+        "--data",
+        shipped.to_str().unwrap(),
+    ]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let document = ran.json();
+    let receipts = document["receipts"].as_array().unwrap();
+    let codes: Vec<&str> = receipts[2..]
+        .iter()
+        .map(|receipt| receipt["reasons"][0]["code"].as_str().unwrap())
+        .collect();
+    assert_eq!(codes, ["out_of_fuel", "invalid_module"]);
+    let rows = document["boards"][0]["places"].as_array().unwrap();
+    assert_eq!(rows.len(), 2, "{document}");
+    let random = document["random"].as_array().unwrap();
+    let best = random
+        .iter()
+        .map(|score| score.as_f64().unwrap())
+        .fold(0.0, f64::max);
+    for row in rows {
+        assert!(row["score"].as_f64().unwrap() > best, "{row}");
+        assert_eq!(row["rank_interval"], serde_json::json!([1, 2]), "{row}");
+    }
+}

@@ -35,7 +35,7 @@ fn file(world: &World, name: &str, document: &Value) -> PathBuf {
 }
 
 /// The published keys, in a file.
-fn keys(world: &World, name: &str) -> PathBuf {
+pub(crate) fn keys(world: &World, name: &str) -> PathBuf {
     let ran = world.command(&["keys", "show"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     file(world, name, &ran.json())

@@ -92,6 +92,18 @@ impl Failure {
         }
     }
 
+    /// That of a module of `n_bytes`, which is not looked at.
+    pub fn module_too_large(limits: &Limits, n_bytes: u64) -> Self {
+        let message = format!(
+            "the module has {n_bytes} bytes, the limit is {}: build it optimised and stripped, without data in it",
+            limits.max_module_bytes
+        );
+        Self {
+            actual: Some(n_bytes),
+            ..Self::new(Code::ModuleTooLarge, message)
+        }
+    }
+
     /// The limit that the program broke, if it broke one.
     pub fn limit(&self, limits: &Limits) -> Option<u64> {
         match self.code {

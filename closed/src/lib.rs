@@ -75,6 +75,16 @@ pub fn child() -> Option<ExitCode> {
     return Some(ExitCode::FAILURE);
 }
 
+/// Keeps the memory of this process from other processes of the same user: what it may read of the cloud is in it.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn hide_memory() -> std::io::Result<()> {
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -25,7 +25,7 @@ impl Limits {
     /// The limits of every board, for artifacts of at most `max_output_bytes`.
     pub const fn for_artifacts_of(max_output_bytes: u64) -> Self {
         Self {
-            max_module_bytes: 8 << 20,
+            max_module_bytes: 4 << 20,
             max_fuel: 20_000_000_000,
             max_memory_bytes: 1 << 30,
             max_output_bytes,

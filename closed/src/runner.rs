@@ -115,7 +115,7 @@ impl Runner {
             is_log_cut: false,
         };
         if n_bytes > limits.max_module_bytes {
-            return Ok(failed(module_too_large(limits, n_bytes)));
+            return Ok(failed(Failure::module_too_large(&limits, n_bytes)));
         }
         let mut process = Process(self.start()?);
         let (stdin, stdout) = (process.0.stdin.take(), process.0.stdout.take());
@@ -148,18 +148,6 @@ impl Runner {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
-    }
-}
-
-/// The failure of a module of `n_bytes`, which is not looked at.
-fn module_too_large(limits: Limits, n_bytes: u64) -> Failure {
-    let message = format!(
-        "the module has {n_bytes} bytes, the limit is {}: build it optimised and stripped, without data in it",
-        limits.max_module_bytes
-    );
-    Failure {
-        actual: Some(n_bytes),
-        ..Failure::new(Code::ModuleTooLarge, message)
     }
 }
 

@@ -36,6 +36,20 @@ READING = WILDCARD_RESOURCES.keys() | WHOLE_BUCKET_ACTIONS | {
 }
 # And of data sets what describes them and what is for participants (kits lie directly below a digest), never the data.
 DESCRIPTIONS = (f"/*/{'?' * 64}/kit.zip", "/*/challenge.json", "/*/current.json", "/*/manifest.json", "/*/public/*", "/keys.json")
+# All that the role may do beside which submitted programs run: read them and what participants may have of data sets, and write what
+# programs have written, where no submitter may write. Nothing of the table, of receipts, of keys.
+RUNNING = {
+    "logs:CreateLogStream": {"log-group:/aws/lambda/NAME-closed"},
+    "logs:PutLogEvents": {"log-group:/aws/lambda/NAME-closed"},
+    "s3:GetObject": {"submissions/*/*/*/*", "datasets/*/manifest.json", "datasets/*/public/*", "datasets/speech-selection/*/train*"},
+    "s3:GetObjectVersion": {"submissions/*/*/*/*"},
+    "s3:ListBucket": {"submissions", "datasets"},
+    "s3:ListBucketVersions": {"submissions", "datasets"},
+    "s3:PutObject": {"submissions/*/_/closed/*"},
+    "sqs:SendMessage": {"NAME-failures"},
+    "xray:PutTelemetryRecords": {"*"},
+    "xray:PutTraceSegments": {"*"},
+}
 STATEFUL = {"AWS::S3::Bucket", "AWS::DynamoDB::Table", "AWS::SQS::Queue", "AWS::SecretsManager::Secret", "AWS::KMS::Key"}
 MAX_RETENTION_SECONDS = 14 * 24 * 3600
 # Lambda keeps so many of an account's usual thousand unreserved.
@@ -118,6 +132,19 @@ def broken_by_reader(role, existing_arns):
                     yield f"the reader's `{sid}` allows `{resource}`, which is nothing made here"
                 if below and "-datasets-" in arn and f"/{below}" not in DESCRIPTIONS:
                     yield f"the reader's `{sid}` allows `{resource}`, but data sets are hidden except for {DESCRIPTIONS}"
+
+
+def broken_by_runner(role, name, existing_arns):
+    """The role beside which submitted programs run reaches nothing that is hidden."""
+    kinds = {arn: arn.removeprefix(f"arn:aws:s3:::{name}-").split("-")[0] for arn in existing_arns if arn.startswith(f"arn:aws:s3:::{name}-")}
+    for policy in role["Properties"]["Policies"]:
+        for statement in as_list(policy["PolicyDocument"]["Statement"]):
+            for action in as_list(statement["Action"]):
+                for resource in as_list(statement["Resource"]):
+                    arn, slash, below = resource.partition("/") if resource.startswith("arn:aws:s3:") else (resource, "", "")
+                    said = kinds.get(arn, arn.removesuffix(":*").split(":", 5)[-1].replace(f"/{name}-", "/NAME-").replace(f"{name}-f", "NAME-f"))
+                    if f"{said}{slash}{below}" not in RUNNING.get(action, ()):
+                        yield f"the role that runs programs: `{statement['Sid']}` allows `{action}` on `{resource}`"
 
 
 def broken_by_other_role(name, role, existing_arns):
@@ -333,6 +360,8 @@ def broken_promises(template_path, parameters=None):
                 yield from broken_by_role(benchmark, resource, existing_arns)
             elif nested.path.stem == "reader":
                 yield from broken_by_reader(resource, existing_arns)
+            elif nested.path.stem == "closed":
+                yield from broken_by_runner(resource, stack.values["Name"], existing_arns)
             else:
                 yield from broken_by_other_role(name, resource, existing_arns)
     yield from unread_failures(stack, queue_arns)

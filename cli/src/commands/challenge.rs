@@ -44,7 +44,7 @@ const EXAMPLE: &str = "A document, in YAML:\n
           # retire: {after_submissions: 1000, dataset: sha256:...}    not beside a ladder
           daily_limit: 5
           total_limit: 40
-          division: closed
+          division: open
           artifacts: private           # or public
           feedback: score              # where a round differs
           ladder: auto                 # or {step: 0.01}: show progress only; left out: scores as they are

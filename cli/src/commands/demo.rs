@@ -18,10 +18,10 @@ use serde_json::json;
 
 use super::baseline::{MakeBaseline, Methods, make_into};
 use super::dataset::{ImportSource, Switch, leaderboards, open, publish};
-use super::demo_integrity;
 use super::leaderboard::{Shown, boards, document, print};
 use super::local::{FunctionArgs, config, organizer_token, start, with_token};
 use super::submit::{receipt, upload};
+use super::{demo_closed, demo_integrity};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
 use crate::extension::ExtensionDemo;
@@ -39,12 +39,15 @@ const POLL: Duration = Duration::from_millis(250);
     submissions into the bucket, the baselines of each benchmark among them, and prints what became of them. Nothing leaves this machine.\n\n\
     `dataperf demo curation` draws 3,570 Roman numerals instead, publishes a contest on them, and submits its baselines. It trains \
     the network 15 times: a few minutes of four cores.\n\n\
+    `dataperf demo closed` opens a round that takes programs: it uploads the examples in Rust and C, one that never ends, and a file that is no \
+    program, and runs them on data that none has seen.\n\n\
     `dataperf demo integrity` makes a twentieth of an eval set's labels wrong, has twelve submissions scored with them, audits the \
     eval set, puts right what the audit doubts, and shows whose rank changes."
 )]
 pub(crate) struct DemoArgs {
-    /// Another demo: of `curation`, on images of Roman numerals, or `integrity`, on wrong labels in an eval set
-    #[arg(value_parser = [Curation::ID, demo_integrity::NAME])]
+    /// Another demo: of `curation`, on images of Roman numerals, `closed`, of programs that run on hidden data, or `integrity`, on wrong
+    /// labels in an eval set
+    #[arg(value_parser = [Curation::ID, demo_closed::NAME, demo_integrity::NAME])]
     of: Option<String>,
     /// The demo data's directory; by default the one that ships with the project
     #[arg(long, value_name = "DIR")]
@@ -84,6 +87,9 @@ struct Outcome {
 pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
     if args.of.as_deref() == Some(demo_integrity::NAME) {
         return Box::pin(demo_integrity::run(args, format)).await;
+    }
+    if args.of.as_deref() == Some(demo_closed::NAME) {
+        return Box::pin(demo_closed::run(args, format)).await;
     }
     if args.of.is_some() && args.data.is_some() {
         bail!(

@@ -33,6 +33,8 @@ const IMAGES_PORT: u16 = 9002;
 pub(crate) const IMAGES: &str = "image service";
 /// The function that answers questions over HTTP.
 const READER: &str = "leaderboards";
+/// The function that runs submitted programs. No upload starts it.
+const PROGRAMS: &str = "closed";
 /// The largest time limit that Lambda knows.
 const LONGEST_SECONDS: u64 = 900;
 /// The function that ends what the others could not.
@@ -319,6 +321,7 @@ pub(crate) fn config(data_dir: &Path, functions: &FunctionArgs) -> Result<Config
     for extension in EXTENSIONS {
         extension.configure(&mut config, functions)?;
     }
+    config.functions.push(function(PROGRAMS, functions)?);
     config.functions.push(caretaker(functions)?);
     config.on_failure = Some(CARETAKER.into());
     config.schedules = vec![

@@ -9,6 +9,8 @@ pub(crate) mod dataset;
 #[cfg(feature = "local")]
 pub(crate) mod demo;
 #[cfg(feature = "local")]
+mod demo_closed;
+#[cfg(feature = "local")]
 mod demo_integrity;
 pub(crate) mod keys;
 pub(crate) mod leaderboard;

@@ -262,14 +262,14 @@ fn a_program_that_fails_is_rejected_with_its_code() {
 fn a_module_that_is_too_large_is_rejected_with_both_numbers() {
     let scratch = tempfile::tempdir().unwrap();
     let path = scratch.path().join("large.wasm");
-    fs::write(&path, vec![0; (8 << 20) + 1]).unwrap();
+    fs::write(&path, vec![0; (4 << 20) + 1]).unwrap();
     let ran = closed(path.to_str().unwrap(), "selection", "digits-20", &[]);
     assert_eq!(ran.status.code(), Some(2), "{ran:?}");
     let reason = &json(&ran)["reasons"][0];
     assert_eq!(reason["code"], "module_too_large");
     assert_eq!(
         (&reason["limit"], &reason["actual"]),
-        (&(8 << 20).into(), &((8 << 20) + 1).into())
+        (&(4 << 20).into(), &((4 << 20) + 1).into())
     );
 }
 

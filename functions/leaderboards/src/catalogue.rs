@@ -154,7 +154,7 @@ async fn described(app: &App, facts: &Descriptor, dataset: Digest) -> Result<Arc
 }
 
 /// The data set whose participants' kit is offered for a board, if one is stored: that which the round pins once it has opened, or else the
-/// one in force. A round's final data set has none.
+/// one in force; where programs compete, the public one. A round's final data set has none, and neither has one that programs are to meet unseen.
 pub(crate) async fn kit(
     app: &App,
     boards: &Boards,
@@ -166,7 +166,11 @@ pub(crate) async fn kit(
     };
     let round = challenge.and_then(|challenge| challenge.round(&board.round));
     let opened = round.filter(|round| round.opens <= dataperf_aws::now());
-    let dataset = opened.and_then(|round| round.dataset).unwrap_or(*in_force);
+    let dataset = opened.and_then(|round| round.kit_at(dataperf_aws::now()));
+    let dataset = dataset.unwrap_or(*in_force);
+    if challenge.is_some_and(|challenge| challenge.hides_pool(dataset)) {
+        return Ok(None);
+    }
     if app.has_kit(dataset) {
         return Ok(Some(dataset));
     }

@@ -113,6 +113,7 @@ impl Benchmark for DataAcquisition {
         Metric::value("buyer_model", "buyer's model", Feedback::Score),
     ];
     const COUNTED_REJECTIONS: &'static [&'static str] = &[ONE_LABEL];
+    const TAKES_PROGRAMS: bool = true;
 
     type Frozen = Frozen;
     type Checked = Checked;

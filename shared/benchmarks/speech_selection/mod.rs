@@ -151,6 +151,7 @@ impl Benchmark for SpeechSelection {
         Metric::value("n_nontargets", "nontarget clips", Feedback::Score),
         Metric::value("n_eval", "eval clips", Feedback::Metrics),
     ];
+    const TAKES_PROGRAMS: bool = true;
 
     type Frozen = Frozen;
     type Checked = Checked;

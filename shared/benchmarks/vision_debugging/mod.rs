@@ -133,6 +133,7 @@ impl Benchmark for VisionDebugging {
         Metric::value("tasks/*/n_test", "test images", Feedback::Metrics),
         Metric::value("tasks/*/method_seconds", "seconds of the method", Feedback::Score),
     ];
+    const TAKES_PROGRAMS: bool = true;
 
     type Frozen = Frozen;
     type Checked = Checked;

@@ -97,6 +97,7 @@ impl Benchmark for VisionSelection {
         Metric::value("concepts/*/n_test", "test images", Feedback::Metrics),
         Metric::value("n_examples", "examples", Feedback::Score),
     ];
+    const TAKES_PROGRAMS: bool = true;
 
     type Frozen = Frozen;
     type Checked = Checked;

@@ -4,6 +4,8 @@ use std::time::{Duration, SystemTime};
 
 use dataperf::Descriptor;
 use dataperf::ports::PortError;
+use dataperf::ports::leaderboard::Leaderboards;
+use dataperf::programs::Output;
 use dataperf::rescoring::Request;
 use futures_util::FutureExt;
 use lambda_runtime::{Context, LambdaEvent, service_fn};
@@ -198,6 +200,20 @@ async fn end(caretaker: &Caretaker, given_up_event: &GivenUp, request_id: &str) 
             );
             continue;
         }
+        let program;
+        let upload = match Output::of(benchmark, upload) {
+            None => upload,
+            Some(submission) => {
+                // the event of what a program has written: what is given up is the program's upload
+                let known = match submission {
+                    Some(id) => table.submission(benchmark, &id).await?,
+                    None => None,
+                };
+                let Some(known) = known else { continue };
+                program = known.upload;
+                &program
+            }
+        };
         let reason = given_up_event.cause.reason(&given_up_event.request_id);
         (caretaker.release)(&table, benchmark, upload).await?;
         let ended = give_up(hosted, upload, reason, &table, &results, &signer).await?;

@@ -3,14 +3,19 @@
 use dataperf::finishing::FinishRequest;
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::Board;
+use dataperf::programs::ProgramRequest;
 use dataperf::{Descriptor, Upload};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::comparisons::CompareRequest;
 use crate::event::announcement;
+use crate::fault::Fault;
 use crate::port_error::port_error;
 use crate::service::{Post, Service};
+
+/// Where an event has the request to run a program.
+const PROGRAM: &str = "program";
 
 /// All but the characters that RFC 3986 leaves unreserved, which the SDK's clients leave as they are too.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
@@ -76,6 +81,31 @@ impl Evaluators {
 /// Hands the event of an upload to a function. Returns when Lambda has taken it.
 pub(crate) async fn announce(lambda: &Service, function: &str, upload: &Upload) -> Result<(), PortError> {
     invoke(lambda, function, announcement(upload)).await
+}
+
+/// Asks the function that runs programs for a run of an upload. Its event is that of the upload, with the request beside it, so that a run
+/// that is given up is known as the upload's. Returns when Lambda has taken it.
+pub(crate) async fn ask_for_run(
+    lambda: &Service,
+    function: &str,
+    upload: &Upload,
+    request: &ProgramRequest,
+) -> Result<(), PortError> {
+    let mut event = announcement(upload);
+    event[PROGRAM] = serde_json::json!(request);
+    invoke(lambda, function, event).await
+}
+
+/// The request of an event by which a program is to be run; `None` where the event has none.
+///
+/// # Errors
+/// [`Fault`] of a request of another form.
+pub fn program_request(event: &serde_json::Value) -> Result<Option<ProgramRequest>, Fault> {
+    let request = event.get(PROGRAM);
+    let request = request.map(|request| serde_json::from_value(request.clone()));
+    request
+        .transpose()
+        .map_err(|error| Fault::event(error.to_string()))
 }
 
 async fn invoke(lambda: &Service, function: &str, event: serde_json::Value) -> Result<(), PortError> {

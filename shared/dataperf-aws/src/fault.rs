@@ -20,7 +20,7 @@ pub struct Fault {
 
 impl Fault {
     /// That an event is not one that the function gets.
-    pub(crate) fn event(what: impl fmt::Display) -> Self {
+    pub fn event(what: impl fmt::Display) -> Self {
         Self {
             kind: FaultKind::Event,
             message: format!("the event is not one that this function gets: {what}"),

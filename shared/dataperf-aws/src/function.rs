@@ -1,5 +1,7 @@
 //! The Lambda function of a benchmark: a function crate is a call of [`run`].
 
+use std::borrow::Cow;
+
 use dataperf::admission::Admission;
 use dataperf::artifact_judge::Evaluator;
 use dataperf::challenge::Terms;
@@ -9,7 +11,8 @@ use dataperf::failure::FaultKind;
 use dataperf::finishing::{FinishRequest, Finished};
 use dataperf::in_force::{InForce, Unscored};
 use dataperf::ports::bucket::Bucket;
-use dataperf::ports::leaderboard::{Board, Submission};
+use dataperf::ports::leaderboard::{Board, Leaderboards, Submission};
+use dataperf::programs::{Output, ProgramRequest, Programs};
 use dataperf::replicates::Replicates;
 use dataperf::warm::Warm;
 use dataperf::workflow::{Settled, WorkflowError};
@@ -83,10 +86,15 @@ impl<B: Benchmark> Function for BenchmarkFunction<B> {
         upload: &'a Upload,
         _context: &'a Context,
     ) -> LocalBoxFuture<'a, Result<Option<Settled>, Fault>> {
-        let span = info_span!("submission", benchmark = B::ID, submission = %upload.id());
-        let settled = self.resources.settle(upload, self).instrument(span);
         async move {
-            let settled = settled.await?;
+            let Some(upload) = self.upload_of(upload).await? else {
+                return Ok(None);
+            };
+            let span = info_span!("submission", benchmark = B::ID, submission = %upload.id());
+            let settled = match self.resources.settle(&upload, self).instrument(span).await {
+                Err(WorkflowError::GoesOn) => return Ok(None), // its program is run
+                settled => settled?,
+            };
             if settled.receipt.verdict.status == Ending::Scored {
                 self.compare_after(&settled.receipt.board(), Some(&settled.receipt.submission))
                     .await?;
@@ -184,7 +192,9 @@ impl<B: Benchmark> Evaluator for BenchmarkFunction<B> {
             };
             let dataset = self.warm.dataset(datasets.clone(), digest);
             let dataset = dataset.instrument(info_span!("open data set")).await?;
-            let (verdict, kept) = evaluate_to_compare(&dataset, leaderboard, artifact, admission).await?;
+            let is_rounded = terms.programs.is_some();
+            let (verdict, kept) =
+                evaluate_to_compare(&dataset, leaderboard, artifact, admission, is_rounded).await?;
             let Some(kept) = kept else {
                 return Ok(verdict);
             };
@@ -205,9 +215,50 @@ impl<B: Benchmark> Evaluator for BenchmarkFunction<B> {
             format!("the data set of `{leaderboard}` was changed during {EVALUATIONS} evaluations in a row");
         Err(WorkflowError::judge(FaultKind::Transient, message))
     }
+
+    async fn ask_for_run(
+        &self,
+        submission: &Submission,
+        terms: &Terms,
+        programs: &Programs,
+    ) -> Result<(), WorkflowError> {
+        let leaderboard = &submission.board.leaderboard;
+        let Some(dataset) = terms.dataset else {
+            let message = format!("the round of `{leaderboard}` takes programs and names no data set");
+            return Err(WorkflowError::judge(FaultKind::Organizer, message));
+        };
+        let request = ProgramRequest {
+            benchmark: B::ID.to_owned(),
+            leaderboard: leaderboard.clone(),
+            dataset,
+            programs: *programs,
+        };
+        self.resources.ask_for_run(&submission.upload, &request).await
+    }
 }
 
 impl<B: Benchmark> BenchmarkFunction<B> {
+    /// The upload itself or, where it is what a program has written, that of the program; `None` when it is of no submission.
+    async fn upload_of<'a>(&self, upload: &'a Upload) -> Result<Option<Cow<'a, Upload>>, Fault> {
+        let Some(submission) = Output::of(B::ID, upload) else {
+            return Ok(Some(Cow::Borrowed(upload)));
+        };
+        let table = self.resources.leaderboards().await;
+        let known = match submission {
+            Some(id) => table.submission(B::ID, &id).await,
+            None => Ok(None),
+        };
+        let known = known.map_err(|error| Fault::from(WorkflowError::from(error)))?;
+        if known.is_none() {
+            tracing::warn!(
+                key = upload.key,
+                outcome = "ignored",
+                "the output of no submission"
+            );
+        }
+        Ok(known.map(|submission| Cow::Owned(submission.upload)))
+    }
+
     /// Compares a board after its rows have changed, now or soon.
     async fn compare_after(&self, board: &Board, submission: Option<&SubmissionId>) -> Result<(), Fault> {
         let (table, results) = (

@@ -53,7 +53,7 @@ pub use bucket::{S3Bucket, Tagged};
 pub use caretaker::run_caretaker;
 pub use clients::Clients;
 pub use comparisons::CompareRequest;
-pub use evaluators::Evaluators;
+pub use evaluators::{Evaluators, program_request};
 pub use event::{announcement, uploads};
 pub use fault::{Fault, with_causes};
 pub use function::run;

@@ -5,16 +5,21 @@ use std::sync::atomic::AtomicBool;
 use dataperf::Upload;
 use dataperf::artifact_judge::{ArtifactJudge, Evaluator};
 use dataperf::challenge::Challenge;
+use dataperf::failure::FaultKind;
+use dataperf::programs::ProgramRequest;
 use dataperf::workflow::{Ports, Settled, WorkflowError, settle};
 use lambda_runtime::Context;
 use tokio::sync::OnceCell;
 use tracing::{Instrument, info_span};
 
-use crate::evaluators::announce;
+use crate::evaluators::{announce, ask_for_run};
 use crate::report::Meters;
 use crate::runtime::{now, variable};
 use crate::table::KnownBoards;
 use crate::{Clients, KmsKey, S3Bucket, Table};
+
+/// What the function that runs programs is called, after what the names of all functions of a deployment begin with.
+const PROGRAMS: &str = "closed";
 
 /// The clients of a function and the names of its buckets and its table, with a meter for each.
 pub struct Resources {
@@ -96,6 +101,19 @@ impl Resources {
     pub async fn go_on(&self, upload: &Upload, context: &Context) -> Result<(), WorkflowError> {
         let lambda = self.clients().await.lambda(None);
         Ok(announce(&lambda, &context.env_config.function_name, upload).await?)
+    }
+
+    /// Has the program run that an upload is, by the function beside this one.
+    ///
+    /// # Errors
+    /// [`WorkflowError`] when Lambda does not take the event.
+    pub async fn ask_for_run(&self, upload: &Upload, request: &ProgramRequest) -> Result<(), WorkflowError> {
+        let own = variable("AWS_LAMBDA_FUNCTION_NAME");
+        let own = own.map_err(|error| WorkflowError::judge(FaultKind::Organizer, error.to_string()))?;
+        // functions of a deployment begin with the same prefix
+        let prefix = own.strip_suffix(&request.benchmark).unwrap_or_default();
+        let lambda = self.clients().await.lambda(None);
+        Ok(ask_for_run(&lambda, &format!("{prefix}{PROGRAMS}"), upload, request).await?)
     }
 
     /// Settles an upload by evaluating its artifact.

@@ -9,6 +9,7 @@ use std::time::SystemTime;
 
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::Leaderboards;
+use dataperf::programs::Output;
 use dataperf::rescoring::Request;
 use dataperf::{Descriptor, Timestamp, Upload};
 use futures_util::{StreamExt, stream};
@@ -161,6 +162,7 @@ impl Sweep<'_> {
             (is_due || is_in_parts(upload))
                 && !upload.is_folder_marker()
                 && !Request::is_one(benchmark, upload)
+                && Output::of(benchmark, upload).is_none()
         });
         let lookups = due.map(|upload| async move {
             let known = self.table.submission(benchmark, &upload.id()).await;

@@ -9,9 +9,11 @@ use crate::admission::Admission;
 use crate::challenge::{Challenge, ChallengeError, Terms};
 use crate::descriptor::Descriptor;
 use crate::evaluate::too_large;
+use crate::fault::FaultKind;
 use crate::ports::bucket::{Bucket, Got};
 use crate::ports::leaderboard::{Board, Leaderboards, Submission};
 use crate::ports::{PortError, Unreadable};
+use crate::programs::{Output, Programs};
 use crate::rejection::{Reason, Rejection};
 use crate::upload::{FiledUnder, Upload, UploadKey};
 use crate::verdict::Verdict;
@@ -41,6 +43,20 @@ pub trait Evaluator {
         artifact: &[u8],
         admission: &Admission<'_>,
     ) -> impl Future<Output = Result<Verdict, WorkflowError>>;
+
+    /// Has the program run that a submission is, on the data set of its terms. Returns when that is asked for.
+    ///
+    /// # Errors
+    /// [`WorkflowError`] when it can't be asked for, or this takes no programs.
+    fn ask_for_run(
+        &self,
+        submission: &Submission,
+        _terms: &Terms,
+        _programs: &Programs,
+    ) -> impl Future<Output = Result<(), WorkflowError>> {
+        let message = format!("`{}` takes no programs", submission.board.benchmark);
+        std::future::ready(Err(WorkflowError::judge(FaultKind::Organizer, message)))
+    }
 }
 
 /// Judges an upload by its artifact.
@@ -118,7 +134,7 @@ async fn refusal(
         .await
 }
 
-/// Reads the artifact within its limit and evaluates it.
+/// Reads the artifact within its limit and evaluates it. Where programs are uploaded, it is what the program has written.
 pub(crate) async fn evaluated<E: Evaluator>(
     evaluator: &E,
     submission: &Submission,
@@ -126,10 +142,39 @@ pub(crate) async fn evaluated<E: Evaluator>(
     submissions: &dyn Bucket,
     admission: &Admission<'_>,
 ) -> Result<Verdict, WorkflowError> {
+    if let Some(programs) = &terms.programs {
+        return written(evaluator, submission, terms, programs, submissions, admission).await;
+    }
     match read_artifact(&submission.upload, submissions, evaluator.max_artifact_bytes()).await? {
         Ok(artifact) => evaluator.evaluate(submission, terms, &artifact, admission).await,
         Err(rejection) => Ok(rejected(submission, &rejection)),
     }
+}
+
+/// Evaluates what a program has written; until there is that, has it run.
+async fn written<E: Evaluator>(
+    evaluator: &E,
+    submission: &Submission,
+    terms: &Terms,
+    programs: &Programs,
+    submissions: &dyn Bucket,
+    admission: &Admission<'_>,
+) -> Result<Verdict, WorkflowError> {
+    let benchmark = &submission.board.benchmark;
+    let output = Output::read(submissions, benchmark, &submission.id, terms.dataset).await?;
+    let Some(output) = output else {
+        // counted before it is run, as others are before they are evaluated
+        if let Some(refused) = admission.refusal().await? {
+            return Ok(rejected(submission, &refused.into()));
+        }
+        evaluator.ask_for_run(submission, terms, programs).await?;
+        return Err(WorkflowError::GoesOn);
+    };
+    let verdict = match output.artifact() {
+        Ok(artifact) => evaluator.evaluate(submission, terms, artifact, admission).await?,
+        Err(rejection) => rejected(submission, &rejection),
+    };
+    Ok(output.told(verdict))
 }
 
 /// The rejection of a submission whose artifact was not evaluated.

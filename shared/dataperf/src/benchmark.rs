@@ -35,6 +35,8 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
     /// The codes of rejections that follow from hidden data. They tell something about it, as a score does, and so they
     /// count against a submitter's limits.
     const COUNTED_REJECTIONS: &'static [&'static str] = &[];
+    /// Whether there may be closed boards: then [`closed_task`](Benchmark::closed_task) says what a program is given.
+    const TAKES_PROGRAMS: bool = false;
 
     /// What scoring keeps in memory between submissions to one leaderboard.
     type Frozen: Send + Sync + 'static;

@@ -28,6 +28,8 @@ pub struct Descriptor {
     pub has_hidden_data: bool,
     /// The codes of rejections that follow from hidden data, and so count against a submitter's limits as a score does.
     pub counted_rejections: &'static [&'static str],
+    /// Whether its rounds may be of the closed division, where programs are uploaded.
+    pub takes_programs: bool,
     /// The kinds of artifacts: in keys they stand where others have the leaderboard. Empty where artifacts are of one kind and
     /// are uploaded to a leaderboard.
     pub kinds: &'static [&'static str],
@@ -79,6 +81,7 @@ impl Descriptor {
             metrics: B::METRICS,
             has_hidden_data: true,
             counted_rejections: B::COUNTED_REJECTIONS,
+            takes_programs: B::TAKES_PROGRAMS,
             kinds: &[],
             leaderboards: B::leaderboards,
             is_public: B::is_public,

@@ -10,6 +10,7 @@ use crate::benchmark::{Benchmark, NotScored};
 use crate::dataset::{Dataset, DatasetError};
 use crate::evidence::{Evidence, Provenance, Weights};
 use crate::in_force::unknown_leaderboard;
+use crate::programs::rounded;
 use crate::rejection::{Reason, Rejection};
 use crate::replicates::Replicates;
 use crate::verdict::{EVALUATOR, Verdict};
@@ -32,7 +33,8 @@ pub async fn evaluate<B: Benchmark>(
 }
 
 /// As [`evaluate`], with what is kept of a scored submission so that it can be compared with others: the object that
-/// [`Replicates::key`] names. What obeys the rules is scored only if it is admitted.
+/// [`Replicates::key`] names. What obeys the rules is scored only if it is admitted. The score may be rounded to what the hidden items can
+/// tell apart.
 ///
 /// # Errors
 /// As [`evaluate`], and when the table does not say whether it is admitted.
@@ -45,8 +47,12 @@ pub async fn evaluate_to_compare<B: Benchmark>(
     leaderboard: &str,
     artifact: &[u8],
     admission: &Admission<'_>,
+    is_rounded: bool,
 ) -> Result<(Verdict, Option<Vec<u8>>), DatasetError> {
-    let (verdict, evaluated) = scored(dataset, leaderboard, artifact, admission).await?;
+    let (mut verdict, evaluated) = scored(dataset, leaderboard, artifact, admission).await?;
+    if let (Some(score), Some(evaluated), true) = (verdict.score, &evaluated, is_rounded) {
+        verdict.score = Some(rounded(score, n_items(evaluated)));
+    }
     let kept = evaluated.zip(verdict.score).map(|(evaluated, score)| {
         let replicates = info_span!("replicates").in_scope(|| Replicates::of(&evaluated, score));
         let evidence = evaluated.evidence.to_bytes(&evaluated.provenance);
@@ -58,6 +64,12 @@ pub async fn evaluate_to_compare<B: Benchmark>(
     )]
     let kept = kept.map(|kept| kept.expect("a benchmark accepts its own evidence"));
     Ok((verdict, kept))
+}
+
+/// Items of all hidden eval sets of a board.
+fn n_items<B: Benchmark>(evaluated: &Evaluated<B>) -> usize {
+    let items = B::eval_items(&evaluated.frozen).unwrap_or_default();
+    items.iter().map(|(_, items)| items.truth.len()).sum()
 }
 
 /// The verdict, and the evidence where it is a score.

@@ -32,6 +32,7 @@ pub mod ladder;
 mod leaderboard;
 pub mod pool;
 pub mod ports;
+pub mod programs;
 pub mod progress;
 mod rank;
 mod ranking;

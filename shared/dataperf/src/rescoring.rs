@@ -156,8 +156,10 @@ impl Rescorer<'_> {
             self.write(&old, hosted).await?; // should the delivery before this one have broken off at it
             return Ok(Rescored::Settled);
         }
+        let round = self.challenge.and_then(|challenge| challenge.round(&board.round));
         let terms = Terms {
             dataset,
+            programs: round.and_then(|round| round.programs),
             ..Terms::outside_any_challenge(&known.submitter)
         };
         let submissions = (self.submissions)(&old.bucket);

@@ -10,6 +10,7 @@ use crate::board::Board;
 use crate::descriptor::Descriptor;
 use crate::feedback::Feedback;
 use crate::ladder::{Climb, Released};
+use crate::programs::Program;
 use crate::rejection::{MAX_LISTED_REASONS, Reason, Reasons, Rejection};
 use crate::signature::Signature;
 use crate::upload::{SubmissionId, receipt_key};
@@ -136,6 +137,9 @@ pub struct Verdict {
     /// The artifact's digest; absent when it was never read, because it is too large or gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact: Option<Digest>,
+    /// The program that was run on the hidden data, in the closed division.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<Program>,
     /// The evaluator's name and version.
     pub evaluator: String,
     /// The broken rules, when rejected; what went wrong, when failed.
@@ -157,6 +161,7 @@ impl Verdict {
             lines: Vec::new(),
             dataset: None,
             artifact: None,
+            program: None,
             evaluator: EVALUATOR.to_owned(),
             reasons: Vec::new(),
             n_reasons: None,
@@ -238,13 +243,14 @@ impl Verdict {
         }
     }
 
-    /// Whether it counts against its submitter's limits: a score does, and so does a rejection that follows from hidden data.
+    /// Whether it counts against its submitter's limits: a score does, and so does a rejection that follows from hidden data, which every
+    /// one of a program is that was run on it.
     /// `hosted` describes its benchmark.
     pub fn is_counted(&self, hosted: &Descriptor) -> bool {
         let tells = |reason: &Reason| hosted.counted_rejections.contains(&reason.code.as_str());
         match self.status {
             Ending::Scored => true,
-            Ending::Rejected => self.reasons.iter().any(tells),
+            Ending::Rejected => self.program.is_some() || self.reasons.iter().any(tells),
             Ending::Accepted | Ending::Failed => false,
         }
     }

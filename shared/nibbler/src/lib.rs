@@ -84,6 +84,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     metrics: METRICS,
     has_hidden_data: false,
     counted_rejections: &[],
+    takes_programs: false,
     kinds: &["generate", "submit", "verdict"],
     leaderboards: |_| {
         let board = |board: Board| Leaderboard::new(board.as_str(), board.about());

@@ -15,6 +15,9 @@ use crate::cloud::{Cloud, now};
 use crate::in_force::Boards;
 use crate::registry::{Action, extension, with_benchmark};
 
+/// Where a round names the data set that programs have to run on first.
+const PROGRAMS_PUBLIC: &str = "programs/public";
+
 /// Holds a challenge against the data sets it is scored with, and notes which evaluation data their leaderboards have.
 pub(super) struct AgainstData<'a> {
     pub(super) cloud: &'a Cloud,
@@ -71,6 +74,17 @@ impl AgainstData<'_> {
         }
         for (idx, round) in self.challenge.rounds.iter_mut().enumerate() {
             let at = format!("{at}/rounds/{idx}");
+            if round.programs.is_some()
+                && let Some(hidden) = round
+                    .dataset
+                    .filter(|hidden| in_force.datasets().contains(hidden))
+            {
+                let message = format!(
+                    "{hidden} is in force, so that everybody may have its pool, and programs are to meet it unseen: publish another one with \
+                     `dataperf dataset publish --stage`"
+                );
+                reasons.add(Reason::new("hidden_in_use", pointer(&at, "dataset"), message));
+            }
             match evaluations(round.dataset).await? {
                 Ok(evaluations) => {
                     round.evaluations = evaluations;
@@ -86,6 +100,11 @@ impl AgainstData<'_> {
             for (key, fresh, is_seen) in [
                 ("final", round.final_dataset, false),
                 ("retire/dataset", retire, is_retired),
+                (
+                    PROGRAMS_PUBLIC,
+                    round.programs.map(|programs| programs.public),
+                    true,
+                ),
             ] {
                 let Some(fresh) = fresh else { continue };
                 let at = format!("{at}/{key}");

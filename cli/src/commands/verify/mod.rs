@@ -169,6 +169,9 @@ fn check_signature(document: &Value, path: &Path, fields: &mut Fields) -> Result
 /// Why a verdict can't be had again from the artifact and the data set.
 fn unrepeatable(verdict: &Verdict) -> Option<&'static str> {
     let of_the_place = |code: &str| NOT_OF_THE_BYTES.contains(&code);
+    if verdict.program.is_some() {
+        return Some("the score is of a program's run on hidden data, which `dataperf closed run` repeats");
+    }
     match verdict.status {
         Ending::Failed => Some("the receipt says that the platform failed"),
         Ending::Accepted => {
@@ -197,6 +200,11 @@ async fn recomputed(claimed: &Verdict, dataset: &Path, artifact: &Path) -> Resul
 async fn check_artifact(claimed: &Verdict, artifact: &Path, fields: &mut Fields) -> Result<()> {
     let mut bytes =
         fs::read(artifact).with_context(|| format!("can't read the artifact `{}`", artifact.display()))?;
+    if let Some(program) = &claimed.program {
+        let found = json!({ "module": Digest::of(&bytes), "engine": program.engine });
+        fields.compare("program", &found, "the digest of the given file");
+        return Ok(());
+    }
     if dataperf_benchmarks::IDS.contains(&claimed.benchmark.as_str()) {
         let (path, file) = (artifact, bytes);
         bytes = with_benchmark(&claimed.benchmark, Convert { path, file }).await?;

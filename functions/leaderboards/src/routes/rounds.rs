@@ -2,6 +2,7 @@
 
 use dataperf::challenge::{BoardRules, Challenge, Round, Visibility};
 use dataperf::ladder::Ladder;
+use dataperf::programs::Programs;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -61,6 +62,8 @@ struct RoundDocument {
     total_limit: Option<u64>,
     /// Which freedom submissions have beyond the rules.
     division: Option<String>,
+    /// How programs are run, where programs are what is uploaded.
+    programs: Option<ProgramsDocument>,
     /// Whether everybody may read the artifacts that have a score.
     artifacts_are_public: bool,
     /// How much of verdicts is shown until it closes; `null` for what the leaderboard says.
@@ -82,6 +85,27 @@ struct LadderDocument {
     /// The margin, to which scores are rounded; `null` for the standard error of the difference, where scores are rounded to
     /// one n-th, n the number of items of the eval set.
     step: Option<f64>,
+}
+
+/// How a round runs submitted programs.
+#[derive(Serialize, ToSchema)]
+struct ProgramsDocument {
+    /// The public data set that a program has to run on first.
+    public: String,
+    /// The fuel of a run.
+    max_fuel: u64,
+    /// The memory of a program, in MiB.
+    max_memory_mib: u64,
+}
+
+impl From<Programs> for ProgramsDocument {
+    fn from(programs: Programs) -> Self {
+        Self {
+            public: programs.public.to_string(),
+            max_fuel: programs.max_fuel,
+            max_memory_mib: programs.max_memory_mib,
+        }
+    }
 }
 
 impl From<Ladder> for LadderDocument {
@@ -121,6 +145,7 @@ impl From<Round> for RoundDocument {
             daily_limit: round.daily_limit,
             total_limit: round.total_limit,
             division: round.division,
+            programs: round.programs.map(ProgramsDocument::from),
             artifacts_are_public: round.artifacts == Visibility::Public,
             feedback: round.feedback.map(Level::from),
             ladder: round.ladder.map(LadderDocument::from),

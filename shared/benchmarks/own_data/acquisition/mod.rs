@@ -102,6 +102,7 @@ impl Benchmark for Acquisition {
         Metric::value("n_eval", "items of the eval set", Feedback::Metrics),
         Metric::value("eval_set", "eval set", Feedback::Score),
     ];
+    const TAKES_PROGRAMS: bool = true;
 
     type Frozen = Frozen;
     type Checked = Checked;

@@ -75,6 +75,7 @@ impl Reader {
             }
             let mut challenge = self.benchmark(benchmark, &at, feedback);
             self.ladders(&challenge, descriptor, &at);
+            self.takes_programs(&challenge, descriptor, &at);
             if let Some(fixed) = descriptor.and_then(|descriptor| descriptor.fixed) {
                 self.fixed(benchmark, &fixed, &at);
                 challenge.ranking = fixed.ranking;
@@ -136,6 +137,7 @@ impl Reader {
         self.ladders_fit(&challenge, &rounds);
         self.finals_fit(&rounds);
         self.retirements_fit(&rounds);
+        self.programs_fit(&rounds);
         challenge.rounds = rounds.into_iter().map(|(_, round)| round).collect();
         challenge
     }
@@ -192,6 +194,7 @@ impl Reader {
             "daily_limit",
             "total_limit",
             "division",
+            "programs",
             "artifacts",
             "feedback",
             "ladder",
@@ -243,6 +246,7 @@ impl Reader {
             daily_limit,
             total_limit,
             division,
+            programs: self.programs(object, at),
             artifacts: self
                 .choice::<Visibility>(object, at, "artifacts", "`private` or `public`")
                 .unwrap_or_default(),

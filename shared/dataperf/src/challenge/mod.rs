@@ -6,6 +6,7 @@ mod beside;
 mod document;
 mod evaluations;
 mod fields;
+mod programs;
 mod release;
 mod retire;
 mod terms;
@@ -21,6 +22,7 @@ use crate::ladder::Ladder;
 use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got};
 use crate::ports::leaderboard::Board;
+use crate::programs::Programs;
 use crate::rejection::{Reason, quote};
 use crate::verdict::Receipt;
 use crate::{Digest, Timestamp};
@@ -91,6 +93,9 @@ pub struct Round {
     /// The division, shown with the round: which freedom submissions have beyond the rules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub division: Option<String>,
+    /// How programs are run, where they are what is uploaded: the round is of the closed division.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub programs: Option<Programs>,
     /// Who may read the artifacts.
     #[serde(default)]
     pub artifacts: Visibility,
@@ -259,10 +264,10 @@ impl Challenge {
     }
 
     /// What may not be meant, by its place in the document under the benchmark: leaderboards that are scored with the same
-    /// evaluation data as those of a round that is limited or has a Ladder, and are not in it; and what takes place at once, since its time
-    /// has come `at` the time of publishing.
+    /// evaluation data as those of a round that is limited or has a Ladder, and are not in it; what takes place at once, since its time
+    /// has come `at` the time of publishing; and rounds of the closed division that take no programs.
     pub fn warnings(&self, at: Timestamp) -> Vec<Reason> {
-        let mut warnings = Vec::new();
+        let mut warnings: Vec<Reason> = self.closed_without_programs().collect();
         for (idx, round) in self.rounds.iter().enumerate() {
             if let Some(closes) = round.closes.filter(|closes| *closes <= at)
                 && round.final_dataset.is_some()

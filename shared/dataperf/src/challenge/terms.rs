@@ -3,6 +3,7 @@
 use super::{BASELINE_PREFIX, Challenge, Ranking, Round};
 use crate::ladder::Ladder;
 use crate::ports::leaderboard::{Board, OPEN_ROUND, POST_ROUND, Usage};
+use crate::programs::Programs;
 use crate::rejection::{Reason, quote};
 use crate::{Digest, Timestamp};
 
@@ -42,6 +43,8 @@ pub struct Terms {
     pub round: String,
     /// The data set, when the round pins one.
     pub dataset: Option<Digest>,
+    /// How programs are run, where they are what is uploaded.
+    pub programs: Option<Programs>,
     /// Which submissions stand on the board.
     pub ranking: Ranking,
     /// Whether it is a baseline.
@@ -64,6 +67,7 @@ impl Terms {
         Self {
             round: OPEN_ROUND.into(),
             dataset: None,
+            programs: None,
             ranking: Ranking::default(),
             is_baseline: submitter.starts_with(BASELINE_PREFIX),
             limits: None,
@@ -111,6 +115,7 @@ impl Terms {
                 round.id.clone()
             },
             dataset: round.dataset_at(at),
+            programs: round.programs,
             is_baseline: self.is_baseline || is_listed,
             // What is only called a baseline is limited as everybody: a participant can't gain by the name.
             limits: (!is_listed).then_some(limits),

@@ -26,6 +26,7 @@ pub(super) const HOSTED: Descriptor = Descriptor {
     metrics: &[],
     has_hidden_data: true,
     counted_rejections: &[COUNTED],
+    takes_programs: false,
     kinds: &[],
     leaderboards: |_| Ok(Vec::new()),
     is_public: |_| false,

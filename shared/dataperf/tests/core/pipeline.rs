@@ -160,7 +160,9 @@ impl Evaluator for TinyEvaluator<'_> {
         assert_eq!(terms.dataset, self.pinned);
         (self.meanwhile)();
         let (dataset, board) = (tiny::dataset(), &submission.board.leaderboard);
-        Ok(evaluate_to_compare(&dataset, board, artifact, admission).await?.0)
+        Ok(evaluate_to_compare(&dataset, board, artifact, admission, false)
+            .await?
+            .0)
     }
 }
 

@@ -1,0 +1,106 @@
+//! The Lambda function that runs submitted programs: for one submission, first on public data and then on the round's hidden data. What
+//! comes of it is an object that the benchmark's function goes on with.
+
+mod run;
+
+use std::process::ExitCode;
+
+use dataperf::programs::ProgramRequest;
+use dataperf::{Benchmark, Upload};
+use dataperf_aws::{Clients, Fault, S3Bucket, program_request, uploads, variable};
+use dataperf_closed::Runner;
+use lambda_runtime::{LambdaEvent, service_fn};
+use serde_json::{Value, json};
+
+use crate::run::Run;
+
+/// What is kept between invocations.
+struct Function {
+    clients: Clients,
+    datasets: String,
+    runner: Runner,
+}
+
+fn main() -> Result<ExitCode, lambda_runtime::Error> {
+    // the process of a submitted program is this program, before it has read anything
+    if let Some(ended) = dataperf_closed::child() {
+        return Ok(ended);
+    }
+    dataperf_aws::log_as_json();
+    serve()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn serve() -> Result<(), lambda_runtime::Error> {
+    let (runner, datasets) = (Runner::of_this_program()?, variable("DATAPERF_DATASETS_BUCKET")?);
+    dataperf_closed::hide_memory()?; // the credentials in it are nobody's but this process's
+    let function = Function {
+        clients: Clients::from_environment().await,
+        datasets,
+        runner,
+    };
+    let function = &function;
+    lambda_runtime::run(service_fn(|event: LambdaEvent<Value>| async move {
+        function.handle(&event).await
+    }))
+    .await
+}
+
+impl Function {
+    async fn handle(&self, event: &LambdaEvent<Value>) -> Result<Value, Fault> {
+        let request = program_request(&event.payload)?;
+        let uploads = uploads(&event.payload)?;
+        let (Some(request), [upload]) = (request, &uploads[..]) else {
+            return Err(Fault::event("it is not one upload with a request to run it"));
+        };
+        let request_id = &event.context.request_id;
+        Box::pin(self.with_benchmark(&request, upload, request_id)).await?;
+        Ok(json!({ "run": upload.id() }))
+    }
+
+    async fn run<B: Benchmark>(
+        &self,
+        request: &ProgramRequest,
+        upload: &Upload,
+        request_id: &str,
+    ) -> Result<(), Fault> {
+        let bucket = |name: &str| S3Bucket::new(self.clients.s3.clone(), name);
+        let run = Run {
+            runner: &self.runner,
+            submissions: &bucket(&upload.bucket),
+            datasets: &bucket(&self.datasets),
+            request,
+        };
+        let output = run.settle::<B>(upload).await?;
+        tracing::info!(
+            request_id,
+            benchmark = B::ID,
+            leaderboard = request.leaderboard,
+            submission = %upload.id(),
+            module = %output.program.module,
+            engine = output.program.engine,
+            is_hidden_run = output.is_hidden_run,
+            fuel = output.fuel,
+            codes = output.reasons.iter().map(|reason| reason.code.as_str()).collect::<Vec<_>>().join(" "),
+            "program run"
+        );
+        Ok(())
+    }
+}
+
+macro_rules! dispatch {
+    ($($benchmark:ty,)*) => {
+        impl Function {
+            async fn with_benchmark(&self, request: &ProgramRequest, upload: &Upload, request_id: &str) -> Result<(), Fault> {
+                $(
+                    if request.benchmark == <$benchmark as Benchmark>::ID {
+                        return self.run::<$benchmark>(request, upload, request_id).await;
+                    }
+                )*
+                Err(Fault::event(format!("there is no benchmark `{}`", request.benchmark)))
+            }
+        }
+    };
+}
+dataperf_benchmarks::for_each_benchmark!(dispatch);

@@ -1,0 +1,133 @@
+//! Rounds of the closed division in a challenge's document.
+
+use serde_json::Value;
+
+use super::fields::{Object, Reader};
+use super::{Challenge, Round};
+use crate::descriptor::Descriptor;
+use crate::programs::Programs;
+use crate::rejection::{Reason, pointer};
+use crate::{Digest, Timestamp};
+
+/// The division of rounds that take programs.
+const CLOSED: &str = "closed";
+const FORM: &str = "`programs` names the public data set on which a program has to run first, such as `{public: sha256:...}`, and may have \
+    `max_fuel` and `max_memory_mib`";
+
+impl Round {
+    /// The data set whose participants' kit is offered to those who compete in it `at` a time, where the round says one: where programs
+    /// compete, the public one.
+    pub fn kit_at(&self, at: Timestamp) -> Option<Digest> {
+        let public = self.programs.map(|programs| programs.public);
+        public.or_else(|| self.dataset_at(at))
+    }
+}
+
+impl Challenge {
+    /// Rounds that call themselves of the closed division and take artifacts, each with its place.
+    pub(super) fn closed_without_programs(&self) -> impl Iterator<Item = Reason> {
+        let rounds = self.rounds.iter().enumerate();
+        let without =
+            rounds.filter(|(_, round)| round.division.as_deref() == Some(CLOSED) && round.programs.is_none());
+        without.map(|(idx, _)| {
+            let message = format!("this round takes artifacts. For programs to compete in it: {FORM}");
+            Reason::new("takes_artifacts", format!("/rounds/{idx}/division"), message)
+        })
+    }
+
+    /// Whether nothing of a data set is for participants, its pool included, because programs are to meet it unseen.
+    pub fn hides_pool(&self, dataset: Digest) -> bool {
+        let hides = |round: &Round| round.programs.is_some() && round.dataset == Some(dataset);
+        self.rounds.iter().any(hides)
+    }
+}
+
+impl Reader {
+    pub(super) fn programs(&mut self, object: &Object, at: &str) -> Option<Programs> {
+        let (value, at) = (object.get("programs")?, pointer(at, "programs"));
+        let Value::Object(_) = value else {
+            self.wrong("bad_programs", &at, FORM);
+            return None;
+        };
+        let fields = self.object(value, &at, &["public", "max_fuel", "max_memory_mib"])?;
+        if !fields.contains_key("public") {
+            self.wrong("missing_key", &pointer(&at, "public"), FORM);
+        }
+        let mut within = |key: &str, usual: u64, most: u64| {
+            let limit = self.limit(fields, &at, key).unwrap_or(usual);
+            if limit > most {
+                let message =
+                    format!("{limit} is more than the function that runs programs has: at most {most}");
+                self.wrong("bad_limit", &pointer(&at, key), message);
+            }
+            limit
+        };
+        let max_fuel = within("max_fuel", Programs::MAX_FUEL, Programs::MOST_FUEL);
+        let max_memory_mib = within(
+            "max_memory_mib",
+            Programs::MAX_MEMORY_MIB,
+            Programs::MOST_MEMORY_MIB,
+        );
+        Some(Programs {
+            public: self.parsed::<Digest>(fields, &at, "public")?,
+            max_fuel,
+            max_memory_mib,
+        })
+    }
+
+    /// A round that takes programs is of the closed division and has a hidden data set of its own, which is scored with once.
+    pub(super) fn programs_fit(&mut self, rounds: &[(String, Round)]) {
+        for (at, round) in rounds {
+            let is_closed = round.division.as_deref() == Some(CLOSED);
+            let Some(programs) = &round.programs else {
+                continue;
+            };
+            if !is_closed {
+                let message = "programs compete in the closed division: say `division: closed`";
+                self.wrong("not_closed", &pointer(at, "division"), message);
+            }
+            match round.dataset {
+                None => {
+                    let message =
+                        "a round that takes programs names its hidden data set: `dataset: sha256:...`";
+                    self.wrong("missing_key", &pointer(at, "dataset"), message);
+                }
+                Some(dataset) if dataset == programs.public => {
+                    let message = "programs are tried on this data set with everything shown: name another one than the round's `dataset`";
+                    self.wrong("not_hidden", &pointer(at, "programs/public"), message);
+                }
+                Some(_) => {}
+            }
+            for (key, is_there) in [
+                ("final", round.final_dataset.is_some()),
+                ("retire", round.retire.is_some()),
+                ("ladder", round.ladder.is_some()),
+            ] {
+                if is_there {
+                    let message = format!(
+                        "a round that takes programs has no `{key}`: its data are hidden already. Leave it out"
+                    );
+                    self.wrong("not_with_programs", &pointer(at, key), message);
+                }
+            }
+        }
+    }
+
+    /// Programs are for benchmarks that have something to give them.
+    pub(super) fn takes_programs(&mut self, challenge: &Challenge, hosted: Option<&Descriptor>, at: &str) {
+        let refuses = hosted.is_some_and(|hosted| !hosted.takes_programs);
+        for (idx, _) in challenge
+            .rounds
+            .iter()
+            .enumerate()
+            .filter(|(_, round)| refuses && round.programs.is_some())
+        {
+            let at = format!("{at}/rounds/{idx}/programs");
+            self.wrong(
+                "not_of_this_benchmark",
+                &at,
+                "this benchmark takes no programs: leave `programs` out",
+            );
+        }
+    }
+}

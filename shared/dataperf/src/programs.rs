@@ -1,0 +1,203 @@
+//! Rounds of the closed division: what is uploaded is a program. A function of its own runs it on the round's hidden data, and what it
+//! has written is judged as the submission's artifact.
+//!
+//! The benchmark's function receives the upload, refuses what the round refuses, and asks for the program to be run. Whoever runs it stores
+//! the [`Output`] below [`Output::folder`] in the submissions bucket, where no submitter can write. That is an event for the benchmark's
+//! function, which finds the output and goes on. So a program is run after its round and limits have let it in, and every other way to a
+//! verdict (a later delivery, the caretaker's sweep) finds the same output.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Digest;
+use crate::ports::PortError;
+use crate::ports::bucket::{Bucket, Got};
+use crate::rejection::{Reason, Reasons, Rejection};
+use crate::upload::{SubmissionId, UNNAMED, Upload};
+use crate::verdict::{Ending, Verdict};
+
+/// The folder of outputs below the benchmark's, where no submitter's name can be.
+const OUTPUTS: &str = "closed";
+/// The largest artifact of any benchmark, twice as long as JSON's text in JSON, and what is beside it.
+const MAX_OUTPUT_BYTES: u64 = 48 << 20;
+
+/// How a round runs submitted programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Programs {
+    /// The public data set that a program has to run on before it meets the round's own.
+    pub public: Digest,
+    /// The fuel of a run.
+    pub max_fuel: u64,
+    /// The memory of a program, in MiB.
+    pub max_memory_mib: u64,
+}
+
+impl Programs {
+    /// The fuel of a run, unless the round says otherwise.
+    pub const MAX_FUEL: u64 = 20_000_000_000;
+    /// The memory of a program in MiB, unless the round says otherwise.
+    pub const MAX_MEMORY_MIB: u64 = 1024;
+    /// More fuel than this does not end within the time of a function.
+    pub const MOST_FUEL: u64 = 100_000_000_000;
+    /// More memory than this the function has not.
+    pub const MOST_MEMORY_MIB: u64 = 2048;
+}
+
+/// What the function that runs programs is asked to do with an upload.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgramRequest {
+    /// The benchmark's id.
+    pub benchmark: String,
+    /// The leaderboard.
+    pub leaderboard: String,
+    /// The data set that the submission is scored with.
+    pub dataset: Digest,
+    /// How the round runs programs.
+    pub programs: Programs,
+}
+
+/// A program that was run on hidden data, as verdicts name it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Program {
+    /// The digest of the module.
+    pub module: Digest,
+    /// The engine's version and settings.
+    pub engine: String,
+}
+
+/// What came of running a program: an object that only functions write and read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Output {
+    /// The version of this document's form.
+    pub schema: u32,
+    /// The data set that the program was to be run on.
+    pub dataset: Digest,
+    /// The program.
+    pub program: Program,
+    /// Whether it was run on the hidden data.
+    pub is_hidden_run: bool,
+    /// Fuel that it used there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fuel: Option<u64>,
+    /// The artifact that it wrote, with the data set's own ids: a JSON document as text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub artifact: Option<String>,
+    /// Why it has none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<Reason>,
+}
+
+impl Output {
+    /// The version of the form written today.
+    pub const SCHEMA: u32 = 1;
+
+    /// The folder of a benchmark's outputs in the submissions bucket.
+    pub fn folder(benchmark: &str) -> String {
+        format!("{benchmark}/{UNNAMED}/{OUTPUTS}/")
+    }
+
+    /// Where the output of a submission is kept.
+    pub fn key(benchmark: &str, submission: &SubmissionId) -> String {
+        format!("{}{submission}", Self::folder(benchmark))
+    }
+
+    /// The submission whose output an object of the submissions bucket is, if it is one: `Some(None)` for another name in that folder,
+    /// which is nobody's submission either.
+    pub fn of(benchmark: &str, upload: &Upload) -> Option<Option<SubmissionId>> {
+        let name = upload.key.strip_prefix(&Self::folder(benchmark))?;
+        Some(name.parse().ok())
+    }
+
+    /// The output of a submission; `None` where the program has not been run yet on `dataset`.
+    ///
+    /// # Errors
+    /// [`PortError`] when the bucket does not answer, or the object is of another form.
+    pub async fn read(
+        submissions: &dyn Bucket,
+        benchmark: &str,
+        submission: &SubmissionId,
+        dataset: Option<Digest>,
+    ) -> Result<Option<Self>, PortError> {
+        let key = Self::key(benchmark, submission);
+        let malformed = |why: String| PortError::Malformed {
+            what: format!("`{key}`"),
+            why,
+        };
+        let bytes = match submissions.get(&key, None, MAX_OUTPUT_BYTES).await? {
+            Got::Object(object) => object.bytes,
+            Got::Missing => return Ok(None),
+            Got::TooLarge { n_bytes } => return Err(malformed(format!("it has {n_bytes} bytes"))),
+        };
+        let output: Self = serde_json::from_slice(&bytes).map_err(|error| malformed(error.to_string()))?;
+        if output.schema != Self::SCHEMA {
+            let why = format!(
+                "its schema is {}, this version reads {}",
+                output.schema,
+                Self::SCHEMA
+            );
+            return Err(malformed(why));
+        }
+        Ok(Some(output).filter(|output| Some(output.dataset) == dataset))
+    }
+
+    /// The artifact, or why there is none.
+    pub(crate) fn artifact(&self) -> Result<&[u8], Rejection> {
+        let mut reasons = Reasons::default();
+        for reason in &self.reasons {
+            reasons.add(reason.clone());
+        }
+        if self.artifact.is_none() && reasons.is_empty() {
+            reasons.add(code_only("no_output"));
+        }
+        reasons.into_verdict(self.artifact.as_deref().unwrap_or_default().as_bytes())
+    }
+
+    /// A verdict on the artifact as it may be told: everything else is a channel from the hidden data to the program's author. A rejection
+    /// has its codes and nothing more, and a score is rounded to what `n_items` of the eval set can tell apart. There are no metrics and no
+    /// digest of the artifact.
+    pub(crate) fn told(&self, verdict: Verdict) -> Verdict {
+        let program = self.is_hidden_run.then(|| self.program.clone());
+        if !self.is_hidden_run {
+            return Verdict { program, ..verdict };
+        }
+        let mut reasons: Vec<Reason> = Vec::new();
+        if verdict.status == Ending::Rejected {
+            for reason in &verdict.reasons {
+                if !reasons.iter().any(|told| told.code == reason.code) {
+                    reasons.push(code_only(&reason.code));
+                }
+            }
+            reasons.sort_by(|one, other| one.code.cmp(&other.code));
+        }
+        Verdict {
+            program,
+            dataset: Some(self.dataset),
+            reasons,
+            n_reasons: None,
+            metrics: BTreeMap::new(),
+            lines: Vec::new(),
+            artifact: None,
+            ..verdict
+        }
+    }
+}
+
+/// A reason of a run on hidden data.
+pub fn code_only(code: &str) -> Reason {
+    let message = "on the hidden data; more than the code is not told. Try the program on public data with `dataperf closed run`";
+    Reason::new(code, "", message)
+}
+
+/// A score with as many digits after the decimal point as `n_items` can tell apart: one item is at least one unit of the last digit.
+///
+/// ```
+/// assert_eq!(dataperf::programs::rounded(0.851_017_028, 733), 0.851);
+/// ```
+pub fn rounded(score: f64, n_items: usize) -> f64 {
+    let digits = (1..=9)
+        .find(|&digits| 10_usize.pow(digits) >= n_items)
+        .unwrap_or(9);
+    let unit = 10_f64.powi(digits.cast_signed());
+    (score * unit).round() / unit
+}

@@ -1,0 +1,339 @@
+//! Rounds of the closed division end to end: programs are run by a function of their own on data that nobody has seen.
+
+use std::path::{Path, PathBuf};
+
+use dataperf::dataset::dataset_prefix;
+use dataperf::ports::bucket::{Bucket as _, Got};
+use dataperf::ports::leaderboard::Leaderboards as _;
+use dataperf::programs::{Output, Programs, rounded};
+use dataperf::{Digest, Ending, Receipt};
+use dataperf_local::{Config, FunctionSpec, Moment, Trigger};
+use serde_json::{Value, json};
+
+use crate::access::{as_deployed, deployed};
+use crate::challenges::{codes, publish, receipt};
+use crate::finals::staged;
+use crate::organizer::{copy, digest};
+use crate::project::{BENCHMARK, dataperf, frozen, root};
+use crate::read_api::{ANONYMOUS, ORGANIZER, Reading};
+use crate::world::{Sent, World};
+
+/// The function that runs programs.
+const CLOSED: &str = "closed";
+
+fn program(name: &str) -> PathBuf {
+    root().join(format!("examples/closed/{name}.wasm"))
+}
+
+/// All functions with the rights that they have when they are deployed.
+fn with_programs(config: &mut Config) {
+    as_deployed(config);
+    let runner = FunctionSpec {
+        name: CLOSED.into(),
+        binary: crate::project::binary(CLOSED),
+        trigger: Trigger::default(),
+        policy: Some(deployed(CLOSED)),
+        ..config.functions[0].clone()
+    };
+    config.functions.push(runner);
+}
+
+fn closed_round(public: Digest, hidden: Digest, programs: &Value) -> Value {
+    let mut programs = programs.clone();
+    programs["public"] = json!(public);
+    json!([{
+        "id": "closed", "opens": "2026-03-01T00:00:00Z", "closes": "2999-01-01T00:00:00Z", "division": "closed",
+        "dataset": hidden, "programs": programs, "daily_limit": 3,
+    }])
+}
+
+async fn upload(world: &World, submitter: &str, bytes: impl Into<Vec<u8>>) -> Sent {
+    let key = format!("{BENCHMARK}/en-25/{submitter}/selector.wasm");
+    let sent = world.put(&key, bytes).await;
+    world.settle().await;
+    sent
+}
+
+/// What `dataperf closed run` says of a program on a data set.
+fn offline(program: &Path, dataset: &Path) -> Value {
+    let ran = dataperf([
+        "--format".as_ref(),
+        "json".as_ref(),
+        "closed".as_ref(),
+        "run".as_ref(),
+        program.as_os_str(),
+        "--leaderboard".as_ref(),
+        "en-25".as_ref(),
+        "--dataset".as_ref(),
+        dataset.as_os_str(),
+    ]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    ran.json()
+}
+
+async fn output(world: &World, sent: &Sent) -> Option<Output> {
+    let key = Output::key(BENCHMARK, &sent.id());
+    match world
+        .bucket("submissions")
+        .get(&key, None, 1 << 24)
+        .await
+        .unwrap()
+    {
+        Got::Object(object) => Some(serde_json::from_slice(&object.bytes).unwrap()),
+        _ => None,
+    }
+}
+
+/// Nothing that follows from the hidden data is told but the score and codes.
+fn tells_little(receipt: &Receipt, stored: &Value) {
+    let verdict = &receipt.verdict;
+    assert!(
+        verdict.metrics.is_empty() && verdict.artifact.is_none(),
+        "{receipt:?}"
+    );
+    assert!(
+        stored.get("metrics").is_none() && stored.get("artifact").is_none(),
+        "{stored}"
+    );
+    assert!(!stored.to_string().contains("\"fuel\""), "{stored}");
+    for reason in &verdict.reasons {
+        assert_eq!(
+            (reason.at.as_str(), reason.limit, reason.actual),
+            ("", None, None),
+            "{reason:?}"
+        );
+        assert!(reason.message.starts_with("on the hidden data;"), "{reason:?}");
+    }
+}
+
+async fn stored(world: &World, receipt: &Receipt) -> Value {
+    let got = world
+        .bucket("results")
+        .get(&receipt.object_key(), None, 1 << 20)
+        .await
+        .unwrap();
+    let Got::Object(object) = got else {
+        panic!("no receipt")
+    };
+    serde_json::from_slice(&object.bytes).unwrap()
+}
+
+/// Anybody checks the signature and the program; the score is repeated by running it.
+async fn verifies(world: &World, receipt: &Receipt, module: &Path, hidden: &Path) {
+    let path = world.scratch().join("receipt.json");
+    std::fs::write(&path, stored(world, receipt).await.to_string()).unwrap();
+    let keys = crate::receipts::keys(world, "keys.json");
+    let verify = |more: &[&std::ffi::OsStr]| {
+        let arguments = ["verify".as_ref(), path.as_os_str(), "--artifact".as_ref()];
+        dataperf(arguments.iter().chain(more))
+    };
+    let (keys, hidden) = (keys.as_os_str(), hidden.as_os_str());
+    let ran = verify(&[module.as_os_str(), "--keys".as_ref(), keys]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let other = verify(&[path.as_os_str(), "--keys".as_ref(), keys]);
+    assert_eq!(other.code, 1, "{other:?}");
+    let recomputed = verify(&[module.as_os_str(), "--dataset".as_ref(), hidden]);
+    assert!(
+        recomputed.code == 1 && recomputed.stderr.contains("dataperf closed run"),
+        "{recomputed:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn programs_are_scored_on_hidden_data_as_offline() {
+    let world = World::with(with_programs).await;
+    let (hidden_directory, hidden) = staged(&world);
+    assert_eq!(world.command(&["keys", "publish"]).code, 0);
+    let public = digest(frozen());
+    let ran = publish(&world, &closed_round(public, hidden, &json!({})));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let mut expected = Vec::new();
+    for (submitter, name) in [("ada", "speech_selection-c"), ("bo", "speech_selection-rust")] {
+        let module = std::fs::read(program(name)).unwrap();
+        let sent = upload(&world, submitter, module.clone()).await;
+        let receipt = receipt(&world, &sent).await;
+        let alone = offline(&program(name), &hidden_directory);
+        let score = rounded(alone["score"].as_f64().unwrap(), 312);
+        assert_eq!(receipt.verdict.status, Ending::Scored, "{receipt:?}");
+        assert_eq!(receipt.verdict.score, Some(score), "{alone}");
+        assert_eq!(receipt.verdict.dataset, Some(hidden));
+        let told = receipt.verdict.program.as_ref().unwrap();
+        assert_eq!(told.module, Digest::of(&module));
+        assert_eq!(alone["run"]["engine"], json!(told.engine));
+        tells_little(&receipt, &stored(&world, &receipt).await);
+        verifies(&world, &receipt, &program(name), &hidden_directory).await;
+        // what a reviewer needs to run it again is the organizer's
+        let output = output(&world, &sent).await.unwrap();
+        assert_eq!(json!(output.fuel), alone["run"]["fuel"]);
+        assert_eq!(
+            json!(Digest::of(output.artifact.unwrap().as_bytes())),
+            alone["artifact"]
+        );
+        expected.push((submitter, score));
+    }
+    expected.sort_by(|one, other| other.1.total_cmp(&one.1));
+
+    let reading = Reading::of(world).await;
+    let of = format!("/api/v1/benchmarks/{BENCHMARK}");
+    for who in [ANONYMOUS, ORGANIZER] {
+        let page = reading
+            .ask(who, &format!("{of}/leaderboards/en-25?round=closed"))
+            .json();
+        let rows = page["rows"].as_array().unwrap();
+        let found: Vec<(&str, f64)> = rows
+            .iter()
+            .map(|row| (row["submitter"].as_str().unwrap(), row["score"].as_f64().unwrap()))
+            .collect();
+        assert_eq!(found, expected, "{page}");
+    }
+    let rounds = reading.ask(ANONYMOUS, &of).json()["challenge"]["rounds"].clone();
+    assert_eq!(rounds[0]["programs"]["public"], json!(public), "{rounds}");
+    // participants get the public data set of the round, never the hidden one
+    let page = reading
+        .ask(ANONYMOUS, &format!("{of}/leaderboards/en-25?round=closed"))
+        .json();
+    let kit = reading.ask(ANONYMOUS, &format!("{of}/leaderboards/en-25/kit?round=closed"));
+    assert!(page["kit"].as_str().is_some(), "{page}");
+    let location = kit.header("location").to_owned();
+    assert!(
+        location.contains(&dataset_prefix(BENCHMARK, public)),
+        "{location}"
+    );
+}
+
+/// A copy of the demo's data set on which a program needs more fuel than on the demo's own, and how much it needs on both.
+fn that_needs_more_fuel(world: &World, program: &Path) -> (PathBuf, u64, u64) {
+    let fuel = |directory: &Path| offline(program, directory)["run"]["fuel"].as_u64().unwrap();
+    let of_public = fuel(frozen());
+    for seed in 1..100 {
+        let directory = world.scratch().join(format!("hidden-{seed}"));
+        copy(frozen(), &directory);
+        let path = directory.join("manifest.json");
+        let mut manifest: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        manifest["parameters"]["seeds"] = json!([seed]); // another manifest gives the pool in another order
+        std::fs::write(&path, format!("{manifest:#}\n")).unwrap();
+        let of_hidden = fuel(&directory);
+        if of_hidden > of_public {
+            return (directory, of_public, of_hidden);
+        }
+    }
+    unreachable!("half of all orders need more");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_a_run_on_hidden_data_a_code_is_told_and_counts() {
+    let world = World::with(with_programs).await;
+    let selector = program("speech_selection-c");
+    let (directory, of_public, of_hidden) = that_needs_more_fuel(&world, &selector);
+    let ran = world.command(&["dataset", "publish", "--stage", directory.to_str().unwrap()]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let max_fuel = json!({ "max_fuel": u64::midpoint(of_public, of_hidden) });
+    let ran = publish(
+        &world,
+        &closed_round(digest(frozen()), digest(&directory), &max_fuel),
+    );
+    assert_eq!(ran.code, 0, "{ran:?}");
+
+    // on public data everything is said, and nothing is counted
+    for bytes in [
+        b"{\"targets\": {}}".to_vec(),
+        b"\0asm\x01\0\0\0".to_vec(),
+        Vec::new(),
+    ] {
+        let sent = upload(&world, "ada", bytes).await;
+        let receipt = receipt(&world, &sent).await;
+        assert_eq!(receipt.verdict.status, Ending::Rejected);
+        assert!(receipt.verdict.program.is_none(), "{receipt:?}");
+        let said = &receipt.verdict.reasons[0];
+        assert!(
+            ["invalid_module", "not_a_command"].contains(&said.code.as_str()),
+            "{said:?}"
+        );
+        assert!(!said.message.starts_with("on the hidden data"), "{said:?}");
+    }
+    // on hidden data the code is, and every run counts
+    let module = std::fs::read(&selector).unwrap();
+    for n in 1..=4 {
+        let sent = upload(&world, "ada", module.clone()).await;
+        let receipt = receipt(&world, &sent).await;
+        if n == 4 {
+            assert_eq!(codes(&receipt), ["daily_limit"]);
+            assert_eq!(output(&world, &sent).await, None, "it is not even run");
+            continue;
+        }
+        assert_eq!(codes(&receipt), ["out_of_fuel"], "{receipt:?}");
+        assert!(receipt.verdict.program.is_some());
+        tells_little(&receipt, &stored(&world, &receipt).await);
+    }
+}
+
+/// Whatever is killed, the program's upload ends once, with one score.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_at_any_moment_a_program_is_scored_once() {
+    let world = World::with(|config| {
+        with_programs(config);
+        config.idle_timeout = std::time::Duration::ZERO;
+        for function in &mut config.functions {
+            function.concurrency = 1;
+        }
+    })
+    .await;
+    let (_, hidden) = staged(&world);
+    let mut round = closed_round(digest(frozen()), hidden, &json!({}));
+    round[0]["daily_limit"] = json!(1000);
+    assert_eq!(publish(&world, &round).code, 0);
+    let module = std::fs::read(program("speech_selection-c")).unwrap();
+    let mut scores = Vec::new();
+    for function in [CLOSED, BENCHMARK] {
+        let mut n_killed = 0;
+        for n in (1..).step_by(2) {
+            let moment = if n % 4 == 1 {
+                Moment::Before(n)
+            } else {
+                Moment::After(n)
+            };
+            world.cloud.faults().kill_at(function, moment);
+            let sent = upload(&world, "ada", module.clone()).await;
+            let is_over = world.cloud.faults().kill_no_more(function);
+            let receipt = receipt(&world, &sent).await;
+            scores.push(receipt.verdict.score.expect("it is scored"));
+            if is_over {
+                break;
+            }
+            n_killed += 1;
+        }
+        assert!(n_killed >= 2, "{function} makes some requests: {n_killed}");
+    }
+    scores.dedup();
+    assert_eq!(scores.len(), 1, "one program, one score: {scores:?}");
+    let board = crate::finals::board("closed");
+    let series = world.leaderboards().series(&board).await.unwrap();
+    let mut ids: Vec<&str> = series.iter().map(|entry| entry.id.as_str()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), series.len(), "each counts once");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_round_that_takes_programs_is_told_what_it_lacks() {
+    let world = World::new().await;
+    let public = digest(frozen());
+    let (_, hidden) = staged(&world);
+    let mut round = closed_round(public, public, &json!({ "max_fuel": Programs::MOST_FUEL + 1 }));
+    round[0]["division"] = json!("open");
+    round[0]["final"] = json!(hidden);
+    let ran = publish(&world, &round);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    let said = ran.stdout.clone() + &ran.stderr;
+    for code in ["not_closed", "not_hidden", "not_with_programs", "bad_limit"] {
+        assert!(said.contains(code), "{code}: {said}");
+    }
+    let mut round = closed_round(public, hidden, &json!({}));
+    round[0].as_object_mut().unwrap().remove("programs");
+    let ran = publish(&world, &round);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(
+        (ran.stdout.clone() + &ran.stderr).contains("this round takes artifacts"),
+        "{ran:?}"
+    );
+}
