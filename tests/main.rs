@@ -15,6 +15,7 @@ mod comparisons;
 mod contracts;
 
 mod demo;
+mod exports;
 mod finals;
 mod imports;
 mod in_force;

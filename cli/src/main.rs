@@ -76,6 +76,8 @@ enum Command {
     Redrive(commands::redrive::RedriveArgs),
     /// Show a benchmark's leaderboards
     Leaderboard(commands::leaderboard::LeaderboardArgs),
+    /// Write boards, submissions and metrics as tables for other programs: Parquet or CSV
+    Export(commands::export::ExportArgs),
     /// Issue, list and revoke the read API's tokens
     #[command(subcommand)]
     Token(commands::token::TokenCommand),
@@ -179,6 +181,7 @@ async fn run(cli: Cli) -> anyhow::Result<Done> {
         Command::Dataset(command) => commands::dataset::run(command, format).await,
         Command::Audit(args) => commands::audit::run(args, format).await,
         Command::Baseline(args) => commands::baseline::run(args, format).await,
+        Command::Export(args) => Box::pin(commands::export::run(args, format)).await,
         Command::Submit(args) => commands::submit::run(args, format).await,
         Command::Submitter(command) => commands::submitter::run(command, format).await,
         Command::Status(args) => commands::status::run(args, format).await,

@@ -23,6 +23,6 @@ pub use import::{Import, ImportError, Progress, Silent, import, named, text_if_t
 pub use kit::{Example, NOTEBOOK, PRACTICE, README, STARTER, export_kit};
 pub use public::export_public;
 pub use spool::Spool;
-pub use tables::{KitTable, Values};
+pub use tables::{KitTable, Values, write_csv, write_parquet};
 pub use verdicts::{Edit, Verdicts, WORK_LIST_COLUMNS};
 pub use writer::{DatasetWriter, Hashing, Planned, remove_unfinished};

@@ -6,10 +6,11 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use dataperf::csv_cell;
 use dataperf::frozen::{Dtype, FrozenError, Manifest};
 use ndarray::Array2;
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
-use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, FloatType, Int32Type, Int64Type};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, FloatType, Int32Type, Int64Type};
 use parquet::errors::Result as ParquetResult;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
@@ -45,14 +46,28 @@ pub enum Values {
     Whole(Vec<i64>),
     /// Other numbers.
     Real(Vec<f64>),
+    /// Words that some rows lack.
+    MaybeText(Vec<Option<String>>),
+    /// Whole numbers that some rows lack.
+    MaybeWhole(Vec<Option<i64>>),
+    /// Other numbers that some rows lack.
+    MaybeReal(Vec<Option<f64>>),
+    /// Yes or no, where that is known.
+    MaybeFlag(Vec<Option<bool>>),
 }
 
 impl Values {
-    fn len(&self) -> usize {
+    /// The number of rows.
+    #[allow(clippy::len_without_is_empty)] // a column of nothing is no other case
+    pub fn len(&self) -> usize {
         match self {
             Self::Text(values) => values.len(),
             Self::Whole(values) => values.len(),
             Self::Real(values) => values.len(),
+            Self::MaybeText(values) => values.len(),
+            Self::MaybeWhole(values) => values.len(),
+            Self::MaybeReal(values) => values.len(),
+            Self::MaybeFlag(values) => values.len(),
         }
     }
 
@@ -61,16 +76,94 @@ impl Values {
             Self::Text(values) => values[row].clone(),
             Self::Whole(values) => values[row].to_string(),
             Self::Real(values) => values[row].to_string(),
+            Self::MaybeText(values) => values[row].clone().unwrap_or_default(),
+            Self::MaybeWhole(values) => text(values[row]),
+            Self::MaybeReal(values) => text(values[row]),
+            Self::MaybeFlag(values) => text(values[row]),
         }
+    }
+
+    fn is_optional(&self) -> bool {
+        !matches!(self, Self::Text(_) | Self::Whole(_) | Self::Real(_))
     }
 
     fn physical(&self) -> Physical {
         match self {
-            Self::Text(_) => Physical::BYTE_ARRAY,
-            Self::Whole(_) => Physical::INT64,
-            Self::Real(_) => Physical::DOUBLE,
+            Self::Text(_) | Self::MaybeText(_) => Physical::BYTE_ARRAY,
+            Self::Whole(_) | Self::MaybeWhole(_) => Physical::INT64,
+            Self::Real(_) | Self::MaybeReal(_) => Physical::DOUBLE,
+            Self::MaybeFlag(_) => Physical::BOOLEAN,
         }
     }
+}
+
+/// A value as text, empty where there is none.
+fn text(value: Option<impl ToString>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
+}
+
+/// Writes columns of one length as CSV. A cell that a spreadsheet would take for a formula begins with a `'`.
+///
+/// # Errors
+/// When nothing can be written.
+pub fn write_csv(columns: &[(String, Values)], to: impl Write) -> Result<(), csv::Error> {
+    let mut csv = csv::Writer::from_writer(to);
+    csv.write_record(columns.iter().map(|(name, _)| name))?;
+    let n_rows = columns.first().map_or(0, |(_, values)| values.len());
+    for row in 0..n_rows {
+        let cells = columns.iter().map(|(_, values)| values.cell(row));
+        csv.write_record(cells.map(|cell| csv_cell(&cell).into_owned()))?;
+    }
+    csv.flush()?;
+    Ok(())
+}
+
+/// Writes columns of one length as Parquet.
+///
+/// # Errors
+/// When nothing can be written.
+pub fn write_parquet(
+    columns: &[(String, Values)],
+    to: impl Write + Send,
+) -> Result<(), parquet::errors::ParquetError> {
+    let fields: Vec<TypePtr> = columns.iter().map(field).collect::<ParquetResult<_>>()?;
+    let mut parquet = SerializedFileWriter::new(BufWriter::new(to), schema(fields)?, properties())?;
+    let n_rows = columns.first().map_or(0, |(_, values)| values.len());
+    let mut group = parquet.next_row_group()?;
+    for (_, values) in columns {
+        write_values(&mut group, values, 0..n_rows)?;
+    }
+    group.close()?;
+    parquet.close()?;
+    Ok(())
+}
+
+fn properties() -> Arc<WriterProperties> {
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_dictionary_enabled(false);
+    Arc::new(properties.build())
+}
+
+fn schema(fields: Vec<TypePtr>) -> ParquetResult<TypePtr> {
+    Type::group_type_builder("schema")
+        .with_fields(fields)
+        .build()
+        .map(Arc::new)
+}
+
+/// A column in a file's schema.
+fn field((name, values): &(String, Values)) -> ParquetResult<TypePtr> {
+    let is_text = matches!(values, Values::Text(_) | Values::MaybeText(_));
+    let repetition = if values.is_optional() {
+        Repetition::OPTIONAL
+    } else {
+        Repetition::REQUIRED
+    };
+    let field = Type::primitive_type_builder(name, values.physical())
+        .with_repetition(repetition)
+        .with_logical_type(is_text.then_some(LogicalType::String));
+    field.build().map(Arc::new)
 }
 
 /// A table's files, for people.
@@ -162,11 +255,8 @@ impl KitTable {
             .as_ref()
             .map(|rows| Element::of(rows, manifest))
             .transpose()?;
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::SNAPPY)
-            .set_dictionary_enabled(false);
-        let properties = Arc::new(properties.build());
-        let mut parquet = SerializedFileWriter::new(BufWriter::new(file), self.schema(element)?, properties)?;
+        let mut parquet =
+            SerializedFileWriter::new(BufWriter::new(file), self.schema(element)?, properties())?;
         let mut group = |rows: Range<usize>, numbers: &[f64]| -> ParquetResult<()> {
             let mut group = parquet.next_row_group()?;
             for (_, values) in &self.columns {
@@ -199,14 +289,7 @@ impl KitTable {
     }
 
     fn schema(&self, element: Option<Element>) -> ParquetResult<TypePtr> {
-        let mut fields = Vec::new();
-        for (name, values) in &self.columns {
-            let is_text = matches!(values, Values::Text(_));
-            let field = Type::primitive_type_builder(name, values.physical())
-                .with_repetition(Repetition::REQUIRED)
-                .with_logical_type(is_text.then_some(LogicalType::String));
-            fields.push(Arc::new(field.build()?));
-        }
+        let mut fields: Vec<TypePtr> = self.columns.iter().map(field).collect::<ParquetResult<_>>()?;
         if let Some(element) = element {
             let number = Type::primitive_type_builder("element", element.physical())
                 .with_repetition(Repetition::REQUIRED)
@@ -222,10 +305,7 @@ impl KitTable {
                 .build()?;
             fields.push(Arc::new(features));
         }
-        Type::group_type_builder("schema")
-            .with_fields(fields)
-            .build()
-            .map(Arc::new)
+        schema(fields)
     }
 }
 
@@ -341,8 +421,30 @@ fn write_values<W: Write + Send>(
         }
         Values::Whole(values) => next_column!(group, Int64Type, &values[rows], (None, None)),
         Values::Real(values) => next_column!(group, DoubleType, &values[rows], (None, None)),
+        Values::MaybeText(values) => {
+            let (texts, there) = split(&values[rows], |text| ByteArray::from(text.as_str()));
+            next_column!(group, ByteArrayType, &texts, (Some(&there[..]), None));
+        }
+        Values::MaybeWhole(values) => {
+            let (numbers, there) = split(&values[rows], |number| *number);
+            next_column!(group, Int64Type, &numbers, (Some(&there[..]), None));
+        }
+        Values::MaybeReal(values) => {
+            let (numbers, there) = split(&values[rows], |number| *number);
+            next_column!(group, DoubleType, &numbers, (Some(&there[..]), None));
+        }
+        Values::MaybeFlag(values) => {
+            let (flags, there) = split(&values[rows], |flag| *flag);
+            next_column!(group, BoolType, &flags, (Some(&there[..]), None));
+        }
     }
     Ok(())
+}
+
+/// The values that are there, and for each row 1 or, where it has none, 0: Parquet's definition levels.
+fn split<T, U>(values: &[Option<T>], of: impl Fn(&T) -> U) -> (Vec<U>, Vec<i16>) {
+    let there = values.iter().map(|value| i16::from(value.is_some())).collect();
+    (values.iter().flatten().map(of).collect(), there)
 }
 
 /// A list of numbers a row, all as long as each other.

@@ -17,7 +17,8 @@ use dataperf::dataset::DatasetError;
 use dataperf::finishing::FinalReport;
 use dataperf::in_force::InForce;
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND, Ranked, with_shared_ranks};
-use dataperf::{Descriptor, Digest, csv_cell};
+use dataperf::{Descriptor, Digest};
+use dataperf_datasets::{Values, write_csv};
 use serde_json::{Value, json};
 
 use crate::Done;
@@ -26,6 +27,9 @@ use crate::in_force::{BoardInForce, Boards};
 use crate::known::Known;
 use crate::output::{RowFormat, align_right, print_json, score, table};
 use crate::registry::descriptor;
+
+/// More rows than any board has.
+const ALL: usize = u32::MAX as usize;
 
 #[derive(Debug, Args)]
 #[command(
@@ -126,73 +130,95 @@ fn print_boards(benchmark: &str, boards: &[Shown], format: RowFormat) -> Result<
 
 /// All rows of all boards, each with its board.
 fn csv(boards: &[Shown]) -> Result<String> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record([
-        "benchmark",
-        "leaderboard",
-        "round",
-        "rank",
-        "is_baseline",
-        "submitter",
-        "score",
-        "received_at",
-        "submission",
-        "dataset",
-        "is_of_other_dataset",
-        "rank_first",
-        "rank_last",
-        "score_low",
-        "score_high",
-        "n_submissions",
-        "is_above_baselines",
-        "is_released",
-        "public_rank",
-    ])?;
-    for shown in boards {
-        let Shown { board, top, .. } = shown;
-        for ranked in top {
-            let entry = &ranked.entry;
-            let line = shown.line(ranked);
-            let number = |number: Option<f64>| number.map(|number| number.to_string()).unwrap_or_default();
-            let whole = |number: Option<u32>| number.map(|number| number.to_string()).unwrap_or_default();
-            let (ranks, interval) = (
-                line.and_then(|line| line.ranks),
-                line.and_then(|line| line.interval),
-            );
-            let cells = [
-                &board.benchmark,
-                &board.leaderboard,
-                &board.round,
-                &ranked
-                    .shown_rank()
-                    .map(|rank| rank.to_string())
-                    .unwrap_or_default(),
-                &entry.is_baseline.to_string(),
-                &entry.submitter,
-                &entry.score.map(|score| score.to_string()).unwrap_or_default(),
-                &entry.received_at.to_string(),
-                &entry.id.to_string(),
-                &entry
+    let mut csv = Vec::new();
+    write_csv(&columns(boards), &mut csv)?;
+    Ok(String::from_utf8(csv)?)
+}
+
+/// The same as columns.
+pub(crate) fn columns(boards: &[Shown]) -> Vec<(String, Values)> {
+    let rows = boards
+        .iter()
+        .flat_map(|shown| shown.top.iter().map(move |ranked| (shown, ranked)));
+    let rows: Vec<(&Shown, &Ranked)> = rows.collect();
+    let text = |of: &dyn Fn(&Shown, &Ranked) -> String| {
+        Values::Text(rows.iter().map(|(shown, ranked)| of(shown, ranked)).collect())
+    };
+    let whole = |of: &dyn Fn(&Shown, &Ranked) -> Option<i64>| {
+        Values::MaybeWhole(rows.iter().map(|(shown, ranked)| of(shown, ranked)).collect())
+    };
+    let real = |of: &dyn Fn(&Shown, &Ranked) -> Option<f64>| {
+        Values::MaybeReal(rows.iter().map(|(shown, ranked)| of(shown, ranked)).collect())
+    };
+    let flag = |of: &dyn Fn(&Shown, &Ranked) -> Option<bool>| {
+        Values::MaybeFlag(rows.iter().map(|(shown, ranked)| of(shown, ranked)).collect())
+    };
+    let ranks = |shown: &Shown, ranked: &Ranked| shown.line(ranked)?.ranks;
+    let interval = |shown: &Shown, ranked: &Ranked| shown.line(ranked)?.interval;
+    let columns = [
+        ("benchmark", text(&|shown, _| shown.board.benchmark.clone())),
+        ("leaderboard", text(&|shown, _| shown.board.leaderboard.clone())),
+        ("round", text(&|shown, _| shown.board.round.clone())),
+        (
+            "rank",
+            whole(&|_, ranked| ranked.shown_rank().and_then(|rank| i64::try_from(rank).ok())),
+        ),
+        ("is_baseline", flag(&|_, ranked| Some(ranked.entry.is_baseline))),
+        ("submitter", text(&|_, ranked| ranked.entry.submitter.clone())),
+        ("score", real(&|_, ranked| ranked.entry.score)),
+        (
+            "received_at",
+            text(&|_, ranked| ranked.entry.received_at.to_string()),
+        ),
+        ("submission", text(&|_, ranked| ranked.entry.id.to_string())),
+        (
+            "dataset",
+            text(&|_, ranked| {
+                ranked
+                    .entry
                     .dataset
                     .map(|dataset| dataset.to_string())
-                    .unwrap_or_default(),
-                &ranked.is_of_other_dataset.to_string(),
-                &whole(ranks.map(|ranks| ranks.0)),
-                &whole(ranks.map(|ranks| ranks.1)),
-                &number(interval.map(|interval| interval.0)),
-                &number(interval.map(|interval| interval.1)),
-                &whole(line.map(|line| line.n_submissions)),
-                &line
-                    .and_then(|line| line.is_above_baselines)
-                    .map(|is_above| is_above.to_string())
-                    .unwrap_or_default(),
-                &entry.climb.is_some().to_string(),
-                &whole(shown.public_rank(ranked).map(|rank| rank as u32)),
-            ];
-            writer.write_record(cells.map(|cell| csv_cell(cell).into_owned()))?;
-        }
-    }
-    Ok(String::from_utf8(writer.into_inner()?)?)
+                    .unwrap_or_default()
+            }),
+        ),
+        (
+            "is_of_other_dataset",
+            flag(&|_, ranked| Some(ranked.is_of_other_dataset)),
+        ),
+        (
+            "rank_first",
+            whole(&|shown, ranked| ranks(shown, ranked).map(|ranks| ranks.0.into())),
+        ),
+        (
+            "rank_last",
+            whole(&|shown, ranked| ranks(shown, ranked).map(|ranks| ranks.1.into())),
+        ),
+        (
+            "score_low",
+            real(&|shown, ranked| interval(shown, ranked).map(|interval| interval.0)),
+        ),
+        (
+            "score_high",
+            real(&|shown, ranked| interval(shown, ranked).map(|interval| interval.1)),
+        ),
+        (
+            "n_submissions",
+            whole(&|shown, ranked| shown.line(ranked).map(|line| line.n_submissions.into())),
+        ),
+        (
+            "is_above_baselines",
+            flag(&|shown, ranked| shown.line(ranked)?.is_above_baselines),
+        ),
+        (
+            "is_released",
+            flag(&|_, ranked| Some(ranked.entry.climb.is_some())),
+        ),
+        (
+            "public_rank",
+            whole(&|shown, ranked| i64::try_from(shown.public_rank(ranked)?).ok()),
+        ),
+    ];
+    columns.map(|(name, values)| (name.to_owned(), values)).into()
 }
 
 /// A board with its first rows, and the data set that it is scored with.
@@ -241,6 +267,11 @@ pub(crate) async fn boards(
     n: usize,
 ) -> Result<Vec<Shown>> {
     boards_of(cloud, benchmark, leaderboard, None, n).await
+}
+
+/// All boards with all their rows.
+pub(crate) async fn all_boards(cloud: &Cloud, benchmark: &str) -> Result<Vec<Shown>> {
+    boards_of(cloud, benchmark, None, None, ALL).await
 }
 
 /// The same of one round only.

@@ -12,6 +12,7 @@ pub(crate) mod demo;
 mod demo_closed;
 #[cfg(feature = "local")]
 mod demo_integrity;
+pub(crate) mod export;
 pub(crate) mod keys;
 pub(crate) mod leaderboard;
 #[cfg(feature = "local")]

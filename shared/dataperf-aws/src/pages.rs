@@ -6,7 +6,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
 use dataperf::challenge::Challenge;
 use dataperf::in_force::InForce;
 use dataperf::ports::PortError;
-use dataperf::ports::leaderboard::{Board, Entry};
+use dataperf::ports::leaderboard::{Board, Entry, Submission};
 use dataperf::{Descriptor, Digest, Receipt, SubmissionId, Timestamp};
 
 use crate::items::{Item, text};
@@ -110,15 +110,28 @@ impl Table {
         benchmark: &str,
         ids: &[SubmissionId],
     ) -> Result<BTreeMap<SubmissionId, Receipt>, PortError> {
-        let mut receipts = BTreeMap::new();
+        let submissions = self.submissions(benchmark, ids).await?.into_iter();
+        let ended = submissions.filter_map(|submission| Some((submission.id, submission.receipt?)));
+        Ok(ended.collect())
+    }
+
+    /// Those of some submissions that the table knows, in any order.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub async fn submissions(
+        &self,
+        benchmark: &str,
+        ids: &[SubmissionId],
+    ) -> Result<Vec<Submission>, PortError> {
+        let mut submissions = Vec::new();
         for ids in ids.chunks(KEYS_A_REQUEST) {
             let keys = ids.iter().map(|id| Key::submission(benchmark, id).item());
             for item in self.batch(keys.collect()).await? {
-                let submission = reader::submission(&item)?;
-                receipts.extend(submission.receipt.map(|receipt| (submission.id, receipt)));
+                submissions.push(reader::submission(&item)?);
             }
         }
-        Ok(receipts)
+        Ok(submissions)
     }
 
     /// Lines of a partition, each scored one with the data set it was scored with.

@@ -1,0 +1,392 @@
+//! `dataperf export`: boards, submissions and metrics as tables for other programs.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, ValueEnum};
+use dataperf::challenge::Challenge;
+use dataperf::ports::leaderboard::{Leaderboards, Submission};
+use dataperf::scorecard::{Form, leaves};
+use dataperf::{Descriptor, Ending, Receipt, SubmissionId, receipt_level};
+use dataperf_aws::versions;
+use dataperf_datasets::{Values, write_csv, write_parquet};
+use serde_json::{Value, json};
+
+use super::leaderboard::{all_boards, columns as board_columns};
+use crate::Done;
+use crate::cloud::{Cloud, CloudArgs, now};
+use crate::output::{Format, print_json};
+use crate::progress::waiting;
+use crate::registry::descriptor;
+
+/// Submissions that are read at once.
+const AT_ONCE: usize = 500;
+
+/// The form of the files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FileForm {
+    /// Apache Parquet
+    Parquet,
+    /// Comma-separated values
+    Csv,
+}
+
+impl FileForm {
+    fn ending(self) -> &'static str {
+        match self {
+            Self::Parquet => "parquet",
+            Self::Csv => "csv",
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  dataperf export speech-selection --out spring/ --local\n  \
+    duckdb -c \"SELECT submitter, rank, score FROM 'spring/boards.parquet' ORDER BY rank\"\n\n\
+    Three tables: `boards` (a line for each row of each board, with plain ranks), `submissions` (a line for each upload, whatever became \
+    of it) and `metrics` (a line for each number of a verdict, such as the F1 of a class). docs/dashboards.md has their columns, and recipes."
+)]
+pub(crate) struct ExportArgs {
+    /// The benchmark
+    #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
+    benchmark: String,
+    /// The directory to make
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// The form of the files
+    #[arg(long = "as", value_enum, default_value_t = FileForm::Parquet)]
+    form: FileForm,
+    /// Only what everybody may see by now: no rejections, reasons and keys, and as much of verdicts as the challenge shows. Without it
+    /// everything is there, which is the organizer's
+    #[arg(long)]
+    public: bool,
+    #[command(flatten)]
+    cloud: CloudArgs,
+}
+
+pub(crate) async fn run(args: ExportArgs, format: Format) -> Result<Done> {
+    if args.out.symlink_metadata().is_ok() {
+        bail!(
+            "`{}` is there already, and nothing is overwritten: choose another name",
+            args.out.display()
+        );
+    }
+    let cloud = args.cloud.connect().await;
+    let hosted = descriptor(&args.benchmark)?;
+    let spinner = waiting("reading submissions");
+    let exported = Exported::read(&cloud, hosted, args.public).await;
+    spinner.finish_and_clear();
+    let exported = exported?;
+    // whole or not at all: beside its place first
+    let name = args
+        .out
+        .file_name()
+        .with_context(|| format!("`{}` is no name for a directory to make", args.out.display()))?;
+    let parent = args.out.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let parent = parent.unwrap_or(Path::new("."));
+    let about = || format!("can't write `{}`", args.out.display());
+    let beside = tempfile::Builder::new()
+        .prefix(&format!(".{}", name.display()))
+        .tempdir_in(parent)
+        .with_context(about)?;
+    let mut written = Vec::new();
+    for (name, columns) in [
+        ("boards", &exported.boards),
+        ("submissions", &exported.submissions),
+        ("metrics", &exported.metrics),
+    ] {
+        let file = format!("{name}.{}", args.form.ending());
+        write(&beside.path().join(&file), columns, args.form).with_context(about)?;
+        written.push((file, n_rows(columns)));
+    }
+    fs::rename(beside.path(), &args.out).with_context(about)?;
+    let _ = beside.keep(); // it is in its place
+    match format {
+        Format::Json => {
+            let files = written
+                .iter()
+                .map(|(file, n_rows)| json!({ "file": file, "n_rows": n_rows }));
+            print_json(
+                &json!({ "benchmark": args.benchmark, "directory": args.out, "files": files.collect::<Vec<_>>() }),
+            )?;
+        }
+        Format::Text => {
+            for (file, n_rows) in &written {
+                println!("{n_rows:>8} rows  {}", args.out.join(file).display());
+            }
+        }
+    }
+    Ok(Done::Fine)
+}
+
+type Columns = Vec<(String, Values)>;
+
+fn n_rows(columns: &Columns) -> usize {
+    columns.first().map_or(0, |(_, values)| values.len())
+}
+
+fn write(path: &Path, columns: &Columns, form: FileForm) -> Result<()> {
+    let file = File::create_new(path)?;
+    match form {
+        FileForm::Parquet => write_parquet(columns, file)?,
+        FileForm::Csv => write_csv(columns, file)?,
+    }
+    Ok(())
+}
+
+/// The tables.
+struct Exported {
+    boards: Columns,
+    submissions: Columns,
+    metrics: Columns,
+}
+
+impl Exported {
+    async fn read(cloud: &Cloud, hosted: &'static Descriptor, is_public: bool) -> Result<Self> {
+        let table = cloud.leaderboards();
+        let challenge = Challenge::current(&cloud.datasets(), &table, hosted.id).await?;
+        let boards = board_columns(&all_boards(cloud, hosted.id).await?);
+        let ids: Vec<SubmissionId> = ids(cloud, hosted.id).await?.into_iter().collect();
+        let (mut lines, mut metrics) = (Vec::new(), Metrics::default());
+        for ids in ids.chunks(AT_ONCE) {
+            for submission in table.submissions(hosted.id, ids).await? {
+                if is_public && !stands(&submission) {
+                    continue;
+                }
+                let shown = submission.receipt.as_ref().map(|receipt| {
+                    let level = receipt_level(challenge.as_ref(), receipt, now());
+                    if is_public {
+                        receipt.shown(level, hosted)
+                    } else {
+                        receipt.clone()
+                    }
+                });
+                lines.push(Line::of(&submission, shown.as_ref(), is_public));
+                if let Some(receipt) = &shown {
+                    metrics.add(receipt, hosted);
+                }
+            }
+        }
+        lines.sort_by(|one, other| {
+            (&one.received_at, &one.submission).cmp(&(&other.received_at, &other.submission))
+        });
+        Ok(Self {
+            boards,
+            submissions: columns(&lines),
+            metrics: metrics.columns(),
+        })
+    }
+}
+
+/// Whether it may stand on a board, and so is everybody's to see.
+fn stands(submission: &Submission) -> bool {
+    let ending = submission.receipt.as_ref().map(|receipt| receipt.verdict.status);
+    submission.withdrawn_at.is_none() && matches!(ending, Some(Ending::Scored | Ending::Accepted))
+}
+
+/// All submissions to a benchmark: those that have a receipt, and those that are unfinished.
+async fn ids(cloud: &Cloud, benchmark: &str) -> Result<BTreeSet<SubmissionId>> {
+    let mut ids = BTreeSet::new();
+    let (prefix, results) = (format!("{benchmark}/"), &cloud.names.results_bucket);
+    let mut place = None;
+    loop {
+        let page = versions(&cloud.clients.s3, results, &prefix, place.as_ref()).await?;
+        ids.extend(page.uploads.iter().filter_map(|receipt| of_receipt(&receipt.key)));
+        place = page.next;
+        if place.is_none() {
+            break;
+        }
+    }
+    let unfinished = cloud.leaderboards().unfinished(benchmark).await?;
+    ids.extend(unfinished.into_iter().map(|entry| entry.id));
+    Ok(ids)
+}
+
+/// The submission whose receipt has this key: `BENCHMARK/LEADERBOARD/SUBMITTER/ID.json`, or with a revision before the ending.
+fn of_receipt(key: &str) -> Option<SubmissionId> {
+    let (_, name) = key.rsplit_once('/')?;
+    name.strip_suffix(".json")?.split('.').next()?.parse().ok()
+}
+
+/// A line of the table of submissions.
+struct Line {
+    submission: String,
+    leaderboard: String,
+    round: String,
+    submitter: String,
+    is_baseline: bool,
+    received_at: String,
+    finished_at: Option<String>,
+    status: String,
+    score: Option<f64>,
+    is_released: Option<bool>,
+    dataset: Option<String>,
+    artifact: Option<String>,
+    withdrawn_at: Option<String>,
+    key: Option<String>,
+    code: Option<String>,
+    reason: Option<String>,
+    n_reasons: Option<i64>,
+}
+
+impl Line {
+    fn of(submission: &Submission, receipt: Option<&Receipt>, is_public: bool) -> Self {
+        let verdict = receipt.map(|receipt| &receipt.verdict);
+        let round = receipt.map_or(&submission.board.round, |receipt| &receipt.round);
+        let reason = verdict.and_then(|verdict| verdict.reasons.first());
+        Self {
+            submission: submission.id.to_string(),
+            leaderboard: submission.board.leaderboard.clone(),
+            round: round.clone(),
+            submitter: submission.submitter.clone(),
+            is_baseline: submission.is_baseline,
+            received_at: submission.received_at.to_string(),
+            finished_at: receipt.map(|receipt| receipt.finished_at.to_string()),
+            status: verdict
+                .map_or("received", |verdict| verdict.status.as_str())
+                .to_owned(),
+            score: if is_public {
+                receipt.and_then(Receipt::public_score)
+            } else {
+                verdict.and_then(|verdict| verdict.score)
+            },
+            is_released: receipt.map(|receipt| receipt.climb().is_some()),
+            dataset: verdict
+                .and_then(|verdict| verdict.dataset)
+                .map(|digest| digest.to_string()),
+            artifact: verdict
+                .and_then(|verdict| verdict.artifact)
+                .map(|digest| digest.to_string()),
+            withdrawn_at: submission.withdrawn_at.map(|at| at.to_string()),
+            key: (!is_public).then(|| submission.upload.key.clone()),
+            code: reason.map(|reason| reason.code.clone()),
+            reason: reason.map(|reason| reason.message.clone()),
+            n_reasons: verdict
+                .and_then(|verdict| i64::try_from(verdict.n_reasons.unwrap_or(verdict.reasons.len())).ok()),
+        }
+    }
+}
+
+/// The table of submissions, column by column.
+fn columns(lines: &[Line]) -> Columns {
+    fn text(lines: &[Line], of: impl Fn(&Line) -> &String) -> Values {
+        Values::Text(lines.iter().map(|line| of(line).clone()).collect())
+    }
+    fn maybe(lines: &[Line], of: impl Fn(&Line) -> &Option<String>) -> Values {
+        Values::MaybeText(lines.iter().map(|line| of(line).clone()).collect())
+    }
+    let flag = |of: fn(&Line) -> Option<bool>| Values::MaybeFlag(lines.iter().map(of).collect());
+    named([
+        ("submission", text(lines, |line| &line.submission)),
+        ("leaderboard", text(lines, |line| &line.leaderboard)),
+        ("round", text(lines, |line| &line.round)),
+        ("submitter", text(lines, |line| &line.submitter)),
+        ("is_baseline", flag(|line| Some(line.is_baseline))),
+        ("received_at", text(lines, |line| &line.received_at)),
+        ("finished_at", maybe(lines, |line| &line.finished_at)),
+        ("status", text(lines, |line| &line.status)),
+        (
+            "score",
+            Values::MaybeReal(lines.iter().map(|line| line.score).collect()),
+        ),
+        ("is_released", flag(|line| line.is_released)),
+        ("dataset", maybe(lines, |line| &line.dataset)),
+        ("artifact", maybe(lines, |line| &line.artifact)),
+        ("withdrawn_at", maybe(lines, |line| &line.withdrawn_at)),
+        ("key", maybe(lines, |line| &line.key)),
+        ("code", maybe(lines, |line| &line.code)),
+        ("reason", maybe(lines, |line| &line.reason)),
+        (
+            "n_reasons",
+            Values::MaybeWhole(lines.iter().map(|line| line.n_reasons).collect()),
+        ),
+    ])
+}
+
+fn named<const N: usize>(columns: [(&str, Values); N]) -> Columns {
+    columns.map(|(name, values)| (name.to_owned(), values)).into()
+}
+
+/// The table of metrics: a line for each number of a verdict. Curves are not in it.
+#[derive(Default)]
+struct Metrics {
+    submission: Vec<String>,
+    leaderboard: Vec<String>,
+    round: Vec<String>,
+    submitter: Vec<String>,
+    metric: Vec<String>,
+    of: Vec<Option<String>>,
+    number: Vec<Option<i64>>,
+    value: Vec<f64>,
+}
+
+impl Metrics {
+    fn add(&mut self, receipt: &Receipt, hosted: &'static Descriptor) {
+        for leaf in leaves(hosted.metrics, &receipt.verdict.metrics) {
+            if leaf
+                .metric
+                .is_some_and(|metric| matches!(metric.form, Form::Curve { .. }))
+            {
+                continue;
+            }
+            let name = leaf.name();
+            // what stands where the name has `*`: the class, concept, task or market
+            let steps = name.split('/').zip(&leaf.place);
+            let of: Vec<&str> = steps
+                .filter(|(step, _)| *step == "*")
+                .map(|(_, place)| *place)
+                .collect();
+            let of = (!of.is_empty()).then(|| of.join("/"));
+            match leaf.value {
+                Value::Number(value) => self.push(receipt, &name, of, None, value.as_f64()),
+                Value::Array(values) => {
+                    for (number, value) in (0..).zip(values) {
+                        self.push(receipt, &name, of.clone(), Some(number), value.as_f64());
+                    }
+                }
+                Value::Object(values) => {
+                    for (key, value) in values {
+                        self.push(receipt, &name, Some(key.clone()), None, value.as_f64());
+                    }
+                }
+                Value::Null | Value::Bool(_) | Value::String(_) => {}
+            }
+        }
+    }
+
+    fn push(
+        &mut self,
+        receipt: &Receipt,
+        metric: &str,
+        of: Option<String>,
+        number: Option<i64>,
+        value: Option<f64>,
+    ) {
+        let Some(value) = value else { return };
+        self.submission.push(receipt.submission.to_string());
+        self.leaderboard.push(receipt.verdict.leaderboard.clone());
+        self.round.push(receipt.round.clone());
+        self.submitter.push(receipt.submitter.clone());
+        self.metric.push(metric.to_owned());
+        self.of.push(of);
+        self.number.push(number);
+        self.value.push(value);
+    }
+
+    fn columns(self) -> Columns {
+        named([
+            ("submission", Values::Text(self.submission)),
+            ("leaderboard", Values::Text(self.leaderboard)),
+            ("round", Values::Text(self.round)),
+            ("submitter", Values::Text(self.submitter)),
+            ("metric", Values::Text(self.metric)),
+            ("of", Values::MaybeText(self.of)),
+            ("number", Values::MaybeWhole(self.number)),
+            ("value", Values::Real(self.value)),
+        ])
+    }
+}
