@@ -8,7 +8,7 @@ import { markdown } from "./markdown.js";
 const FIRST = 100;
 const POINTS = 5000; // a chart shows no more; the CSV has all
 
-// The order of the API is the order of ranks, with baselines, which have none, in their places.
+// The order of the API is the order of ranks, with baselines, which have none, in their places, and scores of another data set behind all.
 const COLUMNS = [
   { label: "Rank", first: 1, of: (_, place) => place },
   { label: "Submitter", first: 1, of: ({ submitter }) => submitter.toLowerCase() },
@@ -54,14 +54,20 @@ function standings(benchmark, parts, query, page) {
       h("td", { class: "wide-only" }, when(row.received_at)),
     );
 
+  const apart = h("tr", { class: "apart" }, h("th", { colspan: COLUMNS.length, scope: "colgroup" }, "Scored with another data set: not compared with the others, and without a rank until scored again"));
+
   const draw = () => {
     const { column, direction } = sorted;
     const compare = (a, b) => (a.by < b.by ? -direction : a.by > b.by ? direction : 0);
     const keyed = rows.map((row, place) => ({ row, by: column.of(row, place) }));
     const shown = keyed.filter(({ row }) => row.submitter.toLowerCase().includes(wanted)).sort(compare).map(({ row }) => row);
+    // scores of two data sets stand apart, however the table is sorted
+    const current = shown.filter((row) => !row.is_of_other_dataset);
+    const earlier = shown.filter((row) => row.is_of_other_dataset);
     const range = scale(rows);
     const intervals = intervalScale(rows);
-    body.replaceChildren(...shown.map((row) => line(row, range, intervals)));
+    const drawn = (row) => line(row, range, intervals);
+    body.replaceChildren(...current.map(drawn), ...(earlier.length > 0 ? [apart] : []), ...earlier.map(drawn));
     if (shown.length === 0) body.append(h("tr", {}, h("td", { colspan: COLUMNS.length, class: "empty" }, rows.length ? "Nobody of that name." : "No submission has a score yet.")));
     count.textContent = wanted ? `${shown.length} of ${rows.length}${next ? " shown so far" : ""}` : counted(rows, next);
     more.hidden = !next;
@@ -274,7 +280,6 @@ export async function board(benchmarkId, name, round) {
     return h("a", { href: href(benchmarkId, "board", other.name, other.round), "aria-current": other === known ? "page" : null }, label);
   });
   const picture = page.picture ? h("img", { class: "board-picture", src: address([...parts, "picture"]), alt: "" }) : null;
-  const earlier = page.rows.some((row) => row.is_of_other_dataset);
   const better = isHigherBetter ? "Higher is better." : "Lower is better.";
   return {
     title: `${titled(benchmarkId)} ${name}`,
@@ -286,7 +291,7 @@ export async function board(benchmarkId, name, round) {
       picture || page.description ? h("section", { class: "panel wide-panel said", "aria-label": "About" }, picture, page.description ? markdown(page.description) : null) : null,
       about(benchmark, name, round),
       tabs.length > 1 ? h("nav", { class: "tabs", "aria-label": `Leaderboards of ${titled(benchmarkId)}` }, tabs) : null,
-      h("section", { class: "panel wide-panel", "aria-labelledby": "standings" }, h("div", { class: "bar" }, h("h2", { id: "standings" }, "Standings"), h("a", { href: address(parts, { ...query, limit: 200, format: "csv" }), download: `${name}.csv` }, "CSV")), earlier ? h("p", { class: "note" }, "The board is scored with ", h("code", {}, page.dataset), ". What was scored with an earlier data set can't be compared: it has no rank until the organizer has it scored again.") : null, shaken(page), worth(page), standings(benchmark, parts, query, page)),
+      h("section", { class: "panel wide-panel", "aria-labelledby": "standings" }, h("div", { class: "bar" }, h("h2", { id: "standings" }, "Standings"), h("a", { href: address(parts, { ...query, limit: 200, format: "csv" }), download: `${name}.csv` }, "CSV")), shaken(page), worth(page), standings(benchmark, parts, query, page)),
       retired(report, page.digits),
       chart,
       h("div", { class: "pair" }, howToSubmit(benchmark, name, page.unit, page.kit), dataset(benchmark, page)),

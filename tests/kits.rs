@@ -104,6 +104,10 @@ fn a_kit_validates_makes_baselines_and_scores_where_it_can() {
             "{benchmark}"
         );
         n_scoring += usize::from(can_score);
+        let listed = ran(&["baseline", "list", "--dataset", kit]).json();
+        let only: Vec<&String> = listed.as_object().unwrap().keys().collect();
+        assert_eq!(only, [benchmark]);
+        shows_an_example_of_its_own(&exported, &readme);
         for board in exported.boards() {
             let example = exported.example(&board);
             let with = |command: &'static str, file: &str| {
@@ -143,6 +147,66 @@ fn a_kit_validates_makes_baselines_and_scores_where_it_can() {
         makes_the_same_baselines(benchmark, &exported, can_score);
     }
     assert!(n_scoring > 0);
+}
+
+/// The README's example is the beginning of one in the kit, with ids of the kit.
+fn shows_an_example_of_its_own(exported: &Exported, readme: &str) {
+    let blocks: Vec<&str> = readme.split("```").collect();
+    let (form, shown) = blocks[1].split_once('\n').unwrap();
+    let example = exported.example(&exported.boards()[0]);
+    assert!(readme.contains(&format!(
+        "examples/{}",
+        example.file_name().unwrap().to_str().unwrap()
+    )));
+    let whole = fs::read(&example).unwrap();
+    if form == "text" {
+        assert!(shown.lines().all(|name| has(&whole, name.as_bytes())), "{readme}");
+        return;
+    }
+    let whole = String::from_utf8(whole).unwrap();
+    let words = shown
+        .split(|c: char| "{}[]\",:\n".contains(c))
+        .map(str::trim)
+        .filter(|word| !word.is_empty());
+    let words: Vec<&str> = words.collect();
+    assert!(words.len() > 1, "{readme}");
+    for word in words {
+        assert!(whole.contains(word), "{word} in {}", example.display());
+    }
+}
+
+#[test]
+fn a_kit_whose_files_were_changed_is_refused() {
+    let exported = Exported::new(BENCHMARK);
+    let public = exported
+        .manifest
+        .files
+        .iter()
+        .filter(|(path, _)| (hosted(BENCHMARK).is_public)(path));
+    let (path, _) = public.max_by_key(|(_, entry)| entry.n_bytes).unwrap();
+    let file = exported.kit.join(path);
+    let mut bytes = fs::read(&file).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&file, bytes).unwrap();
+    let board = &exported.boards()[0];
+    let example = exported.example(board);
+    for command in ["validate", "score"] {
+        let args = [
+            command,
+            BENCHMARK,
+            "--dataset",
+            of(&exported.kit),
+            "--leaderboard",
+            board,
+            of(&example),
+        ];
+        let refused = dataperf(args);
+        assert_eq!(refused.code, 1, "{refused:?}");
+        assert!(
+            refused.stderr.contains("is damaged") && refused.stderr.contains(path),
+            "{refused:?}"
+        );
+    }
 }
 
 /// A baseline sees what participants see: of the kit it chooses what it chooses of the whole data set.

@@ -57,6 +57,7 @@ async fn what_stands_is_scored_with_both_and_the_two_never_rank_together() {
     let of_report = format!("{of}/leaderboards/en-25/retirement?round=spring");
 
     // before its time
+    every_view_has_the_data_set(&reading, old);
     finish(world).await;
     assert_eq!(report(world, &board("spring"), fresh).await, None);
     for who in [ANONYMOUS, ORGANIZER] {
@@ -91,7 +92,6 @@ async fn what_stands_is_scored_with_both_and_the_two_never_rank_together() {
         (Some(old), Some(fresh))
     );
     let page = reading.ask(ANONYMOUS, &of_board).json();
-    assert_eq!(page["dataset"], json!(fresh.to_string()));
     for row in page["rows"].as_array().unwrap() {
         let rank = if row["submitter"] == "hal" {
             json!(1)
@@ -100,9 +100,10 @@ async fn what_stands_is_scored_with_both_and_the_two_never_rank_together() {
         };
         assert_eq!(row["rank"], rank, "{row}");
     }
-    let ran = publish(world, &spring(&at(LATE, fresh)));
-    assert_eq!(ran.code, 2, "{ran:?}");
-    assert!(ran.stdout.contains("have been scored with"), "{ran:?}");
+    new_rows_stand_before_old_ones(&reading, &of_board, fresh);
+    every_view_has_the_data_set(&reading, fresh);
+    cannot_be_undone(world, fresh);
+    every_view_has_the_data_set(&reading, fresh);
 
     // which nobody does by hand before
     let board_of_round = board("spring");
@@ -238,6 +239,9 @@ async fn what_stands_is_scored_with_both_and_the_two_never_rank_together() {
     finish(world).await;
     assert_eq!(report(world, &board("spring"), fresh).await, Some(found.clone()));
 
+    cannot_be_undone(world, fresh);
+    every_view_has_the_data_set(&reading, fresh);
+
     // the report is there also when the fresh data set has become the round's own
     let own = json!([{ "id": "spring", "opens": "2026-03-01T00:00:00Z", "dataset": fresh }]);
     assert_eq!(publish(world, &own).code, 0);
@@ -245,12 +249,184 @@ async fn what_stands_is_scored_with_both_and_the_two_never_rank_together() {
     assert_eq!(answered["finished_at"], json!(found.finished_at), "{answered}");
 }
 
+/// However long pages are: what has a rank comes first, each row once, and the others behind, best first as well.
+fn new_rows_stand_before_old_ones(reading: &Reading, of_board: &str, fresh: Digest) {
+    let whole = reading.ask(ANONYMOUS, of_board).json()["rows"].clone();
+    let rows = whole.as_array().unwrap();
+    let n_new = rows
+        .iter()
+        .filter(|row| row["dataset"] == json!(fresh.to_string()))
+        .count();
+    assert!(n_new > 0 && n_new < rows.len(), "both stand: {whole}");
+    let (new, old) = rows.split_at(n_new);
+    assert!(
+        new.iter().all(|row| row["is_of_other_dataset"] == false),
+        "{whole}"
+    );
+    assert!(
+        old.iter().all(|row| row["is_of_other_dataset"] == true),
+        "{whole}"
+    );
+    for of_one in [new, old] {
+        let scores: Vec<f64> = of_one.iter().map(|row| row["score"].as_f64().unwrap()).collect();
+        assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
+    }
+    for limit in 1..=rows.len() {
+        let (mut paged, mut next) = (Vec::new(), None::<String>);
+        loop {
+            let cursor = next.map(|next| format!("&cursor={next}")).unwrap_or_default();
+            let page = reading
+                .ask(ANONYMOUS, &format!("{of_board}&limit={limit}{cursor}"))
+                .json();
+            let found = page["rows"].as_array().unwrap();
+            assert!(found.len() <= limit && paged.len() < 2 * rows.len(), "{page}");
+            paged.extend(found.iter().cloned());
+            next = page["next"].as_str().map(str::to_owned);
+            if next.is_none() {
+                break;
+            }
+        }
+        assert_eq!(paged, *rows, "pages of {limit}");
+    }
+    let csv = reading.ask(ANONYMOUS, &format!("{of_board}&format=csv")).text();
+    let ids: Vec<&str> = rows
+        .iter()
+        .map(|row| row["submission"].as_str().unwrap())
+        .collect();
+    let lines: Vec<&str> = csv.lines().skip(1).collect();
+    assert!(
+        lines.len() == ids.len() && lines.iter().zip(&ids).all(|(line, id)| line.contains(id)),
+        "{csv}"
+    );
+    let ran = reading
+        .world
+        .command(&["leaderboard", BENCHMARK, "en-25", "--round", "spring"]);
+    let shown: Vec<Value> = ran.json()[0]["places"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|place| place["submission"].clone())
+        .collect();
+    assert_eq!(shown, ids, "{ran:?}");
+}
+
+/// List, benchmark, board, round, kit and command line say one data set of the round's board, and describe it.
+fn every_view_has_the_data_set(reading: &Reading, dataset: Digest) {
+    let expected = json!(dataset.to_string());
+    let of = format!("/api/v1/benchmarks/{BENCHMARK}");
+    let in_list = reading.ask(ANONYMOUS, "/api/v1/benchmarks").json();
+    let described = reading.ask(ANONYMOUS, &of).json();
+    let listed = in_list["benchmarks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|one| one["id"] == BENCHMARK)
+        .unwrap();
+    for benchmark in [listed, &described] {
+        let boards = benchmark["leaderboards"].as_array().unwrap();
+        let board = boards
+            .iter()
+            .find(|board| board["name"] == "en-25" && board["round"] == "spring")
+            .unwrap();
+        assert_eq!(board["dataset"], expected, "{board}");
+    }
+    let descriptions = described["dataset_descriptions"].as_array().unwrap();
+    assert!(
+        descriptions.iter().any(|one| one["digest"] == expected),
+        "{descriptions:?}"
+    );
+    let of_round = &described["challenge"]["rounds"][0]["dataset"];
+    assert!(of_round.is_null() || *of_round == expected, "{of_round}");
+    let page = reading
+        .ask(ANONYMOUS, &format!("{of}/leaderboards/en-25?round=spring"))
+        .json();
+    assert_eq!(page["dataset"], expected);
+    let kit = reading.ask(ANONYMOUS, page["kit"].as_str().unwrap());
+    assert_eq!(kit.status, 302);
+    assert!(kit.header("location").contains(&dataset.hex()), "{kit:?}");
+    let ran = reading
+        .world
+        .command(&["leaderboard", BENCHMARK, "en-25", "--round", "spring"]);
+    assert_eq!(ran.json()[0]["dataset"], expected, "{ran:?}");
+}
+
+/// No way back: not another moment, not by way of another document or none, and nothing that was used is fresh.
+fn cannot_be_undone(world: &World, fresh: Digest) {
+    let refused = |rounds: &Value, code: &str, place: &str| {
+        let ran = publish(world, rounds);
+        assert_eq!(ran.code, 2, "{ran:?}");
+        let reasons = ran.json()["reasons"].clone();
+        let at = format!("/benchmarks/{BENCHMARK}/rounds/0/{place}");
+        let is_there = |reason: &Value| reason["code"] == code && reason["at"] == json!(at);
+        assert!(
+            reasons.as_array().unwrap().iter().any(is_there),
+            "{code} {place}: {reasons}"
+        );
+    };
+    let old = digest(frozen());
+    let plain =
+        |dataset: Digest| json!([{ "id": "spring", "opens": "2026-03-01T00:00:00Z", "dataset": dataset }]);
+    let guarded = || {
+        refused(&spring(&at(LATE, fresh)), "retirement_undone", "retire/at");
+        refused(
+            &spring(&at("2026-03-04T00:00:00Z", fresh)),
+            "retirement_undone",
+            "retire/at",
+        );
+        refused(&plain(old), "retirement_undone", "retire");
+        let mut closed = spring(&at(RETIRED, fresh));
+        closed[0]["closes"] = json!("2026-03-05T00:00:00.001Z");
+        closed[0]["final"] = json!(old);
+        refused(&closed, "final_in_use", "final");
+        refused(&spring(&at(LATE, old)), "successor_in_use", "retire/dataset");
+    };
+    guarded();
+    // what was uploaded in the round stays in it
+    let mut closed = spring(&at("2026-03-05T00:00:00Z", fresh));
+    closed[0]["closes"] = json!("2026-03-05T00:00:00.001Z");
+    assert_eq!(publish(world, &closed).code, 0, "all was uploaded before");
+    let ran = world.command(&["challenge", "remove", BENCHMARK]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    guarded();
+    // put in force somewhere else it is no other round's fresh one, also when it is in force no longer
+    let elsewhere = json!([{ "id": "autumn", "opens": "2026-09-01T00:00:00Z", "retire": at(LATE, fresh) }]);
+    refused(&elsewhere, "successor_in_use", "retire/dataset");
+    let without = json!([{ "id": "autumn", "opens": "2999-01-01T00:00:00Z" }]);
+    assert_eq!(publish(world, &without).code, 0);
+    guarded();
+    assert_eq!(publish(world, &spring(&at(RETIRED, fresh))).code, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_data_set_that_was_in_force_is_no_fresh_one() {
+    let world = World::new().await;
+    let (other, fresh) = staged(&world);
+    let retire = |dataset| publish(&world, &spring(&at(LATE, dataset)));
+    assert_eq!(retire(fresh).code, 0, "only staged");
+    assert_eq!(publish(&world, &json!([])).code, 0);
+    let run = |args: &[&str]| {
+        let ran = world.command(args);
+        assert_eq!(ran.code, 0, "{ran:?}");
+    };
+    run(&["dataset", "publish", "--replace", other.to_str().unwrap()]);
+    run(&["dataset", "publish", "--replace", frozen().to_str().unwrap()]);
+    let ran = retire(fresh);
+    assert!(ran.code == 2 && ran.stdout.contains("it was in force"), "{ran:?}");
+    let last = json!([{ "id": "spring", "opens": "2026-03-01T00:00:00Z", "closes": LATE, "final": fresh }]);
+    let ran = publish(&world, &last);
+    assert!(ran.code == 2 && ran.stdout.contains("final_in_use"), "{ran:?}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_number_of_submissions_retires_a_data_set() {
     let world = World::with(with_caretaker).await;
     let (other, fresh) = staged(&world);
     let retire = json!({ "after_submissions": 3, "dataset": fresh });
-    assert_eq!(publish(&world, &spring(&retire)).code, 0);
+    let rounds = json!([
+        { "id": "winter", "opens": "2026-01-01T00:00:00Z", "closes": "2026-02-01T00:00:00Z", "retire": retire },
+        { "id": "spring", "opens": "2026-03-01T00:00:00Z", "retire": retire },
+    ]);
+    assert_eq!(publish(&world, &rounds).code, 0);
     let policy = dataperf::challenge::Retire {
         dataset: fresh,
         at: None,
@@ -284,25 +460,34 @@ async fn a_number_of_submissions_retires_a_data_set() {
         None,
         "what is on its way is waited for"
     );
+    // an upload that has been scored with it stays in the round
+    let mut closed = rounds.clone();
+    closed[1]["closes"] = json!("2026-04-01T00:00:00Z");
+    let ran = publish(&world, &closed);
+    let reason = &ran.json()["reasons"][0];
+    assert_eq!(
+        (ran.code, &reason["code"]),
+        (2, &json!("retirement_undone")),
+        "{ran:?}"
+    );
+    assert_eq!(
+        reason["at"],
+        json!(format!("/benchmarks/{BENCHMARK}/rounds/1/closes"))
+    );
     let shown = world.command(&["challenge", "show", BENCHMARK]);
     assert_eq!(
-        shown.json()["rounds"][0]["retire"]["at"],
+        shown.json()["rounds"][1]["retire"]["at"],
         json!(since),
         "{shown:?}"
     );
 
     // the same where the number was reached some time ago
-    let rounds = json!([
-        { "id": "spring", "opens": "2026-03-01T00:00:00Z", "closes": "2026-04-01T00:00:00Z", "retire": retire },
-        { "id": "summer", "opens": "2026-06-01T00:00:00Z", "retire": retire },
-    ]);
-    assert_eq!(publish(&world, &rounds).code, 0);
-    upload_at(&world, "ada", 0, "2026-06-02T00:00:00Z").await;
-    let reached: Timestamp = "2026-06-03T00:00:00Z".parse().unwrap();
-    let mark = policy.mark(BENCHMARK, "summer");
+    upload_at(&world, "ada", 0, "2026-01-02T00:00:00Z").await;
+    let reached: Timestamp = "2026-01-03T00:00:00Z".parse().unwrap();
+    let mark = policy.mark(BENCHMARK, "winter");
     world.leaderboards().begin_run(&mark, reached).await.unwrap();
     finish(&world).await;
-    let found = report(&world, &board("summer"), fresh).await.expect("it is done");
+    let found = report(&world, &board("winter"), fresh).await.expect("it is done");
     assert_eq!((found.retired_at, found.n_scored), (Some(reached), 1));
     assert_eq!(found.lines[0].after, Some(offline(&other, 0).await));
 }

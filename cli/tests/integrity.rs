@@ -486,6 +486,43 @@ fn what_a_corrected_manifest_says_of_its_corrections_is_verified() {
 }
 
 #[test]
+fn reviewed_labels_are_those_of_the_boards_eval_set() {
+    let scratch = tempfile::tempdir().unwrap();
+    let frozen = import("selection", scratch.path());
+    let audited = done(&["audit", &frozen]);
+    let class = audited["sets"][0]["classes"][0]["class"].as_str().unwrap();
+    let mut lines = "set,row,verdict\n".to_owned();
+    for (set, n) in [("eval", 5), ("public/eval", 3)] {
+        for row in 0..n {
+            lines += &[set, ",", &row.to_string(), ",", class, "\n"].concat();
+        }
+    }
+    let (filled, out) = (
+        path(scratch.path(), "filled.csv"),
+        path(scratch.path(), "changed"),
+    );
+    fs::write(&filled, lines).unwrap();
+    let corrected = done(&[
+        "dataset",
+        "correct",
+        &frozen,
+        "--verdicts",
+        &filled,
+        "--out",
+        &out,
+    ]);
+    assert_eq!(corrected["n_reviewed"], 8, "in both");
+    let shown = done(&["dataset", "show", &out]);
+    assert_eq!(
+        shown["corrected"]["reviewed"],
+        serde_json::json!({ "eval": 5, "public/eval": 3 })
+    );
+    let submissions = demo("selection/submissions/digits-50");
+    let effect = done(&effect_args([&frozen, &out], "digits-50", &submissions));
+    assert_eq!(effect["n_reviewed"], 5, "{effect}");
+}
+
+#[test]
 fn an_effect_of_more_than_labels_is_said_to_be_one() {
     let scratch = tempfile::tempdir().unwrap();
     let [frozen, out] = two_versions("selection", scratch.path());

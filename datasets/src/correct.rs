@@ -54,7 +54,8 @@ pub fn correct(
         parent,
         edits: CORRECTIONS.to_owned(),
         n_edits: verdicts.edits.len(),
-        n_reviewed: verdicts.n_reviewed,
+        n_reviewed: verdicts.n_reviewed(),
+        reviewed: verdicts.reviewed.clone(),
     };
     writer.finish_corrected(&manifest.benchmark, manifest.parameters.clone(), Some(corrected))
 }

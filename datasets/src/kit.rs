@@ -13,6 +13,7 @@ use dataperf::frozen::Manifest;
 use serde_json::{Value, json};
 
 use crate::import::{Import, ImportError};
+use crate::kit_example::with_example;
 use crate::tables::TableFiles;
 use crate::writer::DatasetWriter;
 
@@ -151,7 +152,8 @@ fn readme<B: Import>(boards: &[Leaderboard], tables: &[TableFiles], examples: &[
         .iter()
         .map(|example| (example.leaderboard.as_str(), example.path()))
         .collect();
-    let mut lines = vec![format!("# {title}\n\n{description}\n\n{}\n", B::GUIDE.trim_end())];
+    let guide = with_example(B::GUIDE.trim_end(), examples.first());
+    let mut lines = vec![format!("# {title}\n\n{description}\n\n{guide}\n")];
     lines.push("## Leaderboards\n\n| leaderboard | | a valid artifact |\n|---|---|---|".to_owned());
     for board in boards {
         let path = paths.get(board.name.as_str()).map(|path| format!("`{path}`"));
@@ -201,7 +203,7 @@ fn readme<B: Import>(boards: &[Leaderboard], tables: &[TableFiles], examples: &[
         .map_or_else(|| "my-artifact.json".to_owned(), Example::path);
     lines.push(format!(
         "\n## Offline\n\nIn this folder:\n\n```sh\npython starter.py\ndataperf validate {id} --dataset . --leaderboard {first} {file}\n\
-         dataperf baseline list\n```\n\n`dataperf baseline METHOD --dataset . --leaderboard {first} --out mine.json` makes one of the \
+         dataperf baseline list --dataset .\n```\n\n`dataperf baseline METHOD --dataset . --leaderboard {first} --out mine.json` makes one of the \
          baselines.\n\n{}\n",
         score::<B>(examples, first, &file),
         id = B::ID

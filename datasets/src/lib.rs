@@ -7,6 +7,7 @@ mod directory;
 pub mod embeddings;
 mod import;
 mod kit;
+mod kit_example;
 pub mod labelled;
 pub mod near;
 pub mod npy;

@@ -42,8 +42,8 @@ pub struct Edit {
 pub struct Verdicts {
     /// The labels that are to be changed, by set and row.
     pub edits: Vec<Edit>,
-    /// Lines with a verdict, those that leave the label as it is included.
-    pub n_reviewed: usize,
+    /// Lines with a verdict, those that leave the label as it is included, of each eval set by its name.
+    pub reviewed: BTreeMap<String, usize>,
 }
 
 /// A line with a verdict, as it was read.
@@ -55,6 +55,11 @@ struct Line<'a> {
 }
 
 impl Verdicts {
+    /// Lines with a verdict in all eval sets.
+    pub fn n_reviewed(&self) -> usize {
+        self.reviewed.values().sum()
+    }
+
     /// Reads a file of verdicts on these eval sets.
     ///
     /// # Errors
@@ -151,10 +156,11 @@ impl Verdicts {
         let edits: Vec<Edit> = edits.filter(|edit| edit.given != edit.right).collect();
         problems.extend(emptied(&edits, sets));
         if problems.is_empty() {
-            Ok(Self {
-                edits,
-                n_reviewed: lines.len(),
-            })
+            let mut reviewed = BTreeMap::new();
+            for (set, _) in lines.keys() {
+                *reviewed.entry(sets[*set].at.name.clone()).or_default() += 1;
+            }
+            Ok(Self { edits, reviewed })
         } else {
             Err(problems)
         }

@@ -62,10 +62,17 @@ pub(crate) struct BaselineArgs {
 #[derive(Debug, Subcommand)]
 #[allow(clippy::large_enum_variant)] // made once a run
 enum BaselineCommand {
-    /// List the methods of every benchmark, with their sources
-    List,
+    /// List the methods of every benchmark, or of a data set's, with their sources
+    List(ListArgs),
     /// Make baselines and submit them under `baseline-METHOD`: boards show them, but don't rank them
     Submit(SubmitArgs),
+}
+
+#[derive(Debug, Args)]
+struct ListArgs {
+    /// Only those of this data set's benchmark: a frozen data set's directory, or a participants' kit
+    #[arg(long, short, value_name = "DIR")]
+    dataset: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -114,14 +121,19 @@ struct SubmitArgs {
 
 pub(crate) async fn run(args: BaselineArgs, format: Format) -> Result<Done> {
     match (args.command, args.make) {
-        (Some(BaselineCommand::List), _) => list(format),
+        (Some(BaselineCommand::List(args)), _) => list(&args, format),
         (Some(BaselineCommand::Submit(args)), _) => submit(args, format).await,
         (None, Some(args)) => make(args, format).await,
         (None, None) => bail!("name a method: `dataperf baseline list` shows them"),
     }
 }
 
-fn list(format: Format) -> Result<Done> {
+fn list(args: &ListArgs, format: Format) -> Result<Done> {
+    let mut listed = baselines();
+    if let Some(directory) = &args.dataset {
+        let benchmark = open_manifest(directory)?.manifest.benchmark;
+        listed.retain(|(of, _)| *of == benchmark);
+    }
     if format == Format::Json {
         let of_benchmark = |(benchmark, methods): (&str, &[Method])| {
             let each = methods.iter().map(
@@ -129,17 +141,17 @@ fn list(format: Format) -> Result<Done> {
             );
             (benchmark.to_owned(), each.collect::<Vec<_>>().into())
         };
-        let all: serde_json::Map<_, _> = baselines().into_iter().map(of_benchmark).collect();
+        let all: serde_json::Map<_, _> = listed.into_iter().map(of_benchmark).collect();
         print_json(&all)?;
         return Ok(Done::Fine);
     }
-    let mut listed = table(&["benchmark", "method", "about", "source"]);
-    for (benchmark, methods) in baselines() {
+    let mut shown = table(&["benchmark", "method", "about", "source"]);
+    for (benchmark, methods) in listed {
         for Method { name, about, source } in methods {
-            listed.add_row([benchmark, name, about, source]);
+            shown.add_row([benchmark, name, about, source]);
         }
     }
-    println!("{listed}");
+    println!("{shown}");
     Ok(Done::Fine)
 }
 

@@ -264,7 +264,10 @@ async fn publish(args: PublishArgs, format: Format) -> Result<Done> {
     }
     for (benchmark, challenge) in &challenges {
         match tags.get(benchmark) {
-            None => challenge.publish(&cloud.datasets(), benchmark).await?,
+            None => {
+                let (datasets, table) = (cloud.datasets(), cloud.leaderboards());
+                challenge.publish(&datasets, &table, benchmark, now()).await?;
+            }
             Some(tag) => replace(&cloud, benchmark, challenge, tag).await?,
         }
     }
@@ -335,6 +338,8 @@ async fn show(args: ShowArgs, format: Format) -> Result<Done> {
 async fn remove(args: RemoveArgs, format: Format) -> Result<Done> {
     let (cloud, benchmark) = (args.cloud.connect().await, &args.benchmark);
     let datasets = cloud.datasets();
+    // what it has done stays known
+    Challenge::note_published(&datasets, &cloud.leaderboards(), benchmark, now()).await?;
     let keys = [Challenge::mark_key(benchmark), Challenge::key(benchmark)];
     let mut found = false;
     for key in &keys {

@@ -295,7 +295,7 @@ pub(crate) fn damages(directory: &Path, manifest: &Manifest) -> Vec<String> {
 }
 
 /// Refuses a data set that is not what its manifest says.
-fn refuse_damaged(directory: &Path, damages: &[String]) -> Result<()> {
+pub(crate) fn refuse_damaged(directory: &Path, damages: &[String]) -> Result<()> {
     if !damages.is_empty() {
         bail!(
             "`{}` is damaged; fetch or import it again\n  - {}",
@@ -335,6 +335,13 @@ fn corrections_that_disagree(directory: &Path, manifest: &Manifest) -> Result<Ve
             "{}: it has {n_lines} edits, and the manifest's `corrected` says {}",
             quote(&corrected.edits),
             corrected.n_edits
+        ));
+    }
+    let of_sets: usize = corrected.reviewed.values().sum();
+    if !corrected.reviewed.is_empty() && of_sets != corrected.n_reviewed {
+        problems.push(format!(
+            "the manifest's `corrected` says that somebody has looked at {} labels, and {of_sets} of its eval sets",
+            corrected.n_reviewed
         ));
     }
     if corrected.n_reviewed < corrected.n_edits {

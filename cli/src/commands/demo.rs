@@ -23,7 +23,7 @@ use super::local::{FunctionArgs, config, organizer_token, start, with_token};
 use super::submit::{receipt, upload};
 use super::{demo_closed, demo_integrity};
 use crate::Done;
-use crate::cloud::{Cloud, CloudArgs};
+use crate::cloud::{Cloud, CloudArgs, now};
 use crate::extension::ExtensionDemo;
 use crate::output::{Format, print_json, table};
 use crate::progress;
@@ -199,7 +199,8 @@ pub(super) async fn show_everything(cloud: &Cloud, benchmark: &str) -> Result<()
     let challenges =
         check(&document, dataperf_hosted::HOSTED).map_err(|refused| anyhow!("{:?}", refused.reasons()))?;
     for (benchmark, challenge) in &challenges {
-        challenge.publish(&cloud.datasets(), benchmark).await?;
+        let (datasets, table) = (cloud.datasets(), cloud.leaderboards());
+        challenge.publish(&datasets, &table, benchmark, now()).await?;
     }
     Ok(())
 }

@@ -23,7 +23,7 @@ use super::local::{FunctionArgs, config, start};
 use super::score;
 use super::submit::{receipt, upload};
 use crate::Done;
-use crate::cloud::{Cloud, CloudArgs};
+use crate::cloud::{Cloud, CloudArgs, now};
 use crate::output::{Format, print_json, table};
 use crate::registry::with_benchmark;
 use crate::stop::stopped;
@@ -127,7 +127,9 @@ async fn announce(cloud: &Cloud, halves: &Halves) -> Result<()> {
     let challenges = check(&document, dataperf_hosted::HOSTED);
     let challenges = challenges.map_err(|refused| anyhow!("{:?}", refused.reasons()))?;
     for (benchmark, challenge) in &challenges {
-        challenge.publish(&cloud.datasets(), benchmark).await?;
+        challenge
+            .publish(&cloud.datasets(), &cloud.leaderboards(), benchmark, now())
+            .await?;
     }
     Ok(())
 }

@@ -241,7 +241,7 @@ fn print_all(
     if format == Format::Json {
         return print_json(&json!({
             "n_planted": planted.rows.len(), "likely": likely, "in_doubt": any, "n_edits": verdicts.edits.len(),
-            "n_reviewed": verdicts.n_reviewed, "effect": effect,
+            "n_reviewed": verdicts.n_reviewed(), "effect": effect,
         }));
     }
     let said = |what: &str, found: Found| {
@@ -261,7 +261,7 @@ fn print_all(
     said("  in doubt", any);
     println!(
         "somebody who knows the right class looked at all {} labels in doubt and changed {}; {} planted errors are left\n",
-        verdicts.n_reviewed,
+        verdicts.n_reviewed(),
         verdicts.edits.len(),
         any.n_planted - any.n_right
     );

@@ -18,6 +18,7 @@ use dataperf::finishing::FinalReport;
 use dataperf::in_force::InForce;
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND, Ranked, with_shared_ranks};
 use dataperf::{Descriptor, Digest};
+use dataperf_aws::BoardPlace;
 use dataperf_datasets::{Values, write_csv};
 use serde_json::{Value, json};
 
@@ -302,13 +303,17 @@ async fn boards_of(
         let dataset = leaderboards
             .scored_with(hosted, &in_force, challenge.as_ref(), &board, now())
             .await?;
-        let top = leaderboards.top(&board, n).await?;
+        let from = BoardPlace {
+            dataset,
+            ..BoardPlace::default()
+        };
+        let (top, _) = leaderboards.board_page(&board, from, n).await?;
         let comparison = Comparison::of(&cloud.results(), &board, 0..n).await?;
         let report = match board.public() {
             Some(public) => FinalReport::read(&leaderboards, &public, hosted.direction).await?,
             None => None,
         };
-        let top = with_shared_ranks(top.into_iter().map(|ranked| ranked.entry), dataset);
+        let top = with_shared_ranks(top.into_iter().map(|row| row.entry), dataset);
         let digits = said
             .get(&board.leaderboard)
             .and_then(|said| said.leaderboard.digits);

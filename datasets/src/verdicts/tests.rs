@@ -47,7 +47,7 @@ fn verdicts_become_edits() {
         right,
     };
     assert_eq!(verdicts.edits, [edit(0, 0, 1), edit(3, 1, 2)]);
-    assert_eq!(verdicts.n_reviewed, 4);
+    assert_eq!((verdicts.n_reviewed(), verdicts.reviewed["eval"]), (4, 4));
     // with one eval set, row and verdict are enough
     let short = Verdicts::parse(b"verdict,row\ncat,5\n", &sets()).unwrap();
     assert_eq!(short.edits, [edit(5, 2, 0)]);
@@ -122,6 +122,10 @@ fn files_that_are_no_work_list_are_refused() {
     let two = [sets, vec![set("public/eval", &[0, 1])]].concat();
     assert!(problems(b"row,verdict\n0,dog\n", &two).contains("no column `set`"));
     assert!(problems(b"set,row,verdict\n,0,dog\n", &two).contains("there is no eval set"));
+    let of_two = b"set,row,verdict\neval,0,dog\neval,1,dog\npublic/eval,0,cat\n";
+    let verdicts = Verdicts::parse(of_two, &two).unwrap();
+    let counts = [("eval".to_owned(), 2), ("public/eval".to_owned(), 1)];
+    assert_eq!((verdicts.n_reviewed(), verdicts.reviewed), (3, counts.into()));
 }
 
 #[test]

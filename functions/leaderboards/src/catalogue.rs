@@ -10,6 +10,7 @@ use dataperf::frozen::{CORRECTIONS, FrozenError, Manifest};
 use dataperf::in_force::{InForce, published_manifest};
 use dataperf::ports::leaderboard::Board;
 use dataperf::{Descriptor, Digest, Receipt, Shown};
+use dataperf_aws::Table;
 use dataperf_hosted::{IDS, hosted};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -76,9 +77,9 @@ pub(crate) struct Tensor {
 pub(crate) struct Boards {
     /// The data set of each board.
     pub(crate) in_force: InForce,
-    /// What the data sets say of the boards, by name.
+    /// What the data sets in force say of the boards, by name.
     pub(crate) leaderboards: BTreeMap<String, (Leaderboard, Digest)>,
-    /// The data sets.
+    /// The data sets in force, and those that open or closed rounds are scored with instead.
     pub(crate) datasets: Vec<Arc<Described>>,
     /// Why the first of those in force that can't be described can't be.
     damage: Option<FrozenError>,
@@ -88,6 +89,17 @@ impl Boards {
     /// What the data set in force says of a board.
     pub(crate) fn leaderboard(&self, name: &str) -> Option<&Leaderboard> {
         self.leaderboards.get(name).map(|(leaderboard, _)| leaderboard)
+    }
+
+    /// What the data set says of a board that the board is scored with, or else the one in force.
+    pub(crate) fn said_of(&self, name: &str, scored_with: Option<Digest>) -> Option<&Leaderboard> {
+        let digest = scored_with.map(|dataset| dataset.to_string());
+        let of_board = self
+            .datasets
+            .iter()
+            .find(|of| Some(&of.digest) == digest.as_ref());
+        let said = of_board.and_then(|of| of.leaderboards.iter().find(|said| said.name == name));
+        said.or_else(|| self.leaderboard(name))
     }
 
     /// The same, unless nothing could be described: one damaged data set is no reason to be silent about the others.
@@ -119,10 +131,21 @@ pub(crate) fn now_shown(challenge: Option<&Challenge>, receipt: &Receipt) -> Sho
 }
 
 /// The boards in force: none when no data set is. Boards of a data set that is damaged are left out, and the damage is logged.
-pub(crate) async fn boards(app: &App, facts: &Descriptor) -> Result<Boards, DatasetError> {
+pub(crate) async fn boards(
+    app: &App,
+    facts: &Descriptor,
+    challenge: Option<&Challenge>,
+) -> Result<Boards, DatasetError> {
     let in_force = InForce::read(&app.datasets().await, facts.id).await?;
     let mut boards = Boards::default();
-    for dataset in in_force.datasets() {
+    let mut datasets = in_force.datasets();
+    if !in_force.is_empty() {
+        let now = dataperf_aws::now();
+        let rounds = challenge.into_iter().flat_map(|challenge| &challenge.rounds);
+        let opened = rounds.filter(|round| round.opens <= now);
+        datasets.extend(opened.filter_map(|round| round.dataset_at(now)));
+    }
+    for dataset in datasets {
         let described = match described(app, facts, dataset).await {
             Err(DatasetError::Frozen(damage)) => {
                 tracing::error!(benchmark = facts.id, %dataset, %damage, "a data set in force can't be described");
@@ -153,10 +176,25 @@ async fn described(app: &App, facts: &Descriptor, dataset: Digest) -> Result<Arc
     Ok(described)
 }
 
-/// The data set whose participants' kit is offered for a board, if one is stored: that which the round pins once it has opened, or else the
-/// one in force; where programs compete, the public one. A round's final data set has none, and neither has one that programs are to meet unseen.
+/// The data set that a board is scored with now, as every answer says it: what challenge and data sets in force say, or else its newest score.
+pub(crate) async fn scored_with(
+    table: &Table,
+    facts: &Descriptor,
+    boards: &Boards,
+    challenge: Option<&Challenge>,
+    board: &Board,
+) -> Result<Option<Digest>, Problem> {
+    Ok(table
+        .scored_with(facts, &boards.in_force, challenge, board, dataperf_aws::now())
+        .await?)
+}
+
+/// The data set whose participants' kit is offered for a board, if one is stored: that which the board is scored with. Before its round has
+/// opened it is the one in force; a final board has the kit of the public one; where programs compete it is that of their public data set. One
+/// that programs are to meet unseen has none.
 pub(crate) async fn kit(
     app: &App,
+    facts: &Descriptor,
     boards: &Boards,
     challenge: Option<&Challenge>,
     board: &Board,
@@ -165,9 +203,16 @@ pub(crate) async fn kit(
         return Ok(None);
     };
     let round = challenge.and_then(|challenge| challenge.round(&board.round));
-    let opened = round.filter(|round| round.opens <= dataperf_aws::now());
-    let dataset = opened.and_then(|round| round.kit_at(dataperf_aws::now()));
-    let dataset = dataset.unwrap_or(*in_force);
+    let scored_with = if round.is_some_and(|round| round.opens > dataperf_aws::now()) {
+        None
+    } else {
+        let public = board.public().unwrap_or_else(|| board.clone());
+        scored_with(&app.table().await, facts, boards, challenge, &public).await?
+    };
+    let public = round
+        .and_then(|round| round.programs)
+        .map(|programs| programs.public);
+    let dataset = public.or(scored_with).unwrap_or(*in_force);
     if challenge.is_some_and(|challenge| challenge.hides_pool(dataset)) {
         return Ok(None);
     }

@@ -38,7 +38,11 @@ pub(crate) async fn finish<E: Evaluator>(
     for round in challenge.rounds.iter().filter(|round| is_asked(round)) {
         mark_where_asked_enough(benchmark, round, &table).await?;
     }
-    challenge.note_retired(&table, benchmark).await?;
+    challenge.take_retired(&table, benchmark).await?;
+    for round in challenge.rounds.iter().filter(|round| is_asked(round)) {
+        // whatever is published from now on, it stays known
+        round.note_retired(&table, benchmark, now()).await?;
+    }
     let is_due = |round: &Round| challenge.is_due(round, now()) || round.retired(now()).is_some();
     let rounds = challenge.rounds.iter();
     let due: Vec<&Round> = rounds.filter(|round| is_asked(round) && is_due(round)).collect();

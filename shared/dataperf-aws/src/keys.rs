@@ -131,7 +131,7 @@ impl Key {
     /// The newest pass that scores a board again.
     pub(crate) fn run(board: &Board) -> Self {
         Self {
-            pk: format!("{}#runs", board.benchmark),
+            pk: runs_partition(&board.benchmark),
             sk: format!("{}#{}", board.leaderboard, board.round),
         }
     }
@@ -172,6 +172,10 @@ fn counts_partition(board: &Board, submitter: &str) -> String {
         round,
     } = board;
     format!("{benchmark}#count#{leaderboard}#{round}#{submitter}")
+}
+
+pub(crate) fn runs_partition(benchmark: &str) -> String {
+    format!("{benchmark}#runs")
 }
 
 pub(crate) fn revisions_partition(board: &Board, run: &str) -> String {

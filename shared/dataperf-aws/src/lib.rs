@@ -1,6 +1,7 @@
 //! The core's ports on S3 and DynamoDB, the S3 event, the Lambda function around a benchmark, and the one
 //! that ends what the others could not.
 
+mod board_page;
 mod bucket;
 mod caretaker;
 mod clients;
@@ -49,6 +50,7 @@ mod tokens;
 mod unfinished;
 mod xray;
 
+pub use board_page::BoardPlace;
 pub use bucket::{S3Bucket, Tagged};
 pub use caretaker::run_caretaker;
 pub use clients::Clients;

@@ -10,7 +10,7 @@ use dataperf::{Descriptor, Receipt, SubmissionId, Timestamp};
 
 use crate::comparisons::comparison_mark;
 use crate::items::{self, entry_item, text};
-use crate::keys::{Key, revisions_partition};
+use crate::keys::{Key, revisions_partition, runs_partition};
 use crate::leaderboards::receipt_json;
 use crate::query::Partition;
 use crate::reader;
@@ -152,6 +152,13 @@ impl Maintenance for Table {
             .as_ref()
             .map(reader::run)
             .transpose()
+    }
+
+    async fn runs(&self, benchmark: &str) -> Result<Vec<(Board, Run)>, PortError> {
+        let runs = self.query(&Partition::of(runs_partition(benchmark))).await?;
+        runs.iter()
+            .map(|item| Ok((reader::board_of_run(benchmark, item)?, reader::run(item)?)))
+            .collect()
     }
 
     async fn begin_run(&self, board: &Board, at: Timestamp) -> Result<Run, PortError> {

@@ -211,7 +211,7 @@ impl Table {
 }
 
 /// The start of a query from a cursor, which may come from anybody.
-fn start(partition: &Partition, cursor: &Cursor) -> Result<Item, PageError> {
+pub(crate) fn start(partition: &Partition, cursor: &Cursor) -> Result<Item, PageError> {
     let names: &[&str] = if partition.index.is_some() {
         &["board", "pk", "rank", "sk"]
     } else {

@@ -162,6 +162,20 @@ pub(crate) fn run(item: &Item) -> Result<Run, PortError> {
     })
 }
 
+/// The board of a run, which its key says: no part of it has a `#`.
+pub(crate) fn board_of_run(benchmark: &str, item: &Item) -> Result<Board, PortError> {
+    let reader = Reader { item };
+    let key = reader.text("sk")?;
+    let (leaderboard, round) = key
+        .split_once('#')
+        .ok_or_else(|| reader.malformed("`sk` is not `LEADERBOARD#ROUND`".into()))?;
+    Ok(Board {
+        benchmark: benchmark.to_owned(),
+        leaderboard: leaderboard.to_owned(),
+        round: round.to_owned(),
+    })
+}
+
 pub(crate) fn revision(item: &Item) -> Result<Revision, PortError> {
     let reader = Reader { item };
     reader.schema()?;

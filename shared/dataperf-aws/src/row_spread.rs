@@ -4,15 +4,12 @@
 use aws_sdk_dynamodb::types::AttributeValue;
 use dataperf::figures::Figures;
 use dataperf::ports::PortError;
-use dataperf::ports::leaderboard::{Board, Entry};
+use dataperf::ports::leaderboard::Entry;
 use dataperf::{Descriptor, Digest, Feedback, Verdict};
 use serde::{Deserialize, Serialize};
 
 use crate::items::{Item, text};
-use crate::pages::{Cursor, Page, PageError};
-use crate::query::Partition;
 use crate::reader;
-use crate::table::Table;
 
 /// The attribute of a row.
 pub(crate) const SPREAD: &str = "spread";
@@ -89,27 +86,7 @@ impl RowSpread {
     }
 }
 
-impl Table {
-    /// The rows of a board, best first, from `after` on; at most `n`.
-    ///
-    /// # Errors
-    /// [`PageError`].
-    pub async fn board_page(
-        &self,
-        board: &Board,
-        after: Option<&Cursor>,
-        n: usize,
-    ) -> Result<Page<BoardRow>, PageError> {
-        let Page { mut lines, next } = self.lines(&Partition::ranking(board), after, n, row).await?;
-        let entries = lines.iter().map(|row| row.entry.clone()).collect();
-        for (row, entry) in lines.iter_mut().zip(self.with_datasets(entries).await?) {
-            row.entry = entry;
-        }
-        Ok(Page { lines, next })
-    }
-}
-
-fn row(item: &Item) -> Result<BoardRow, PortError> {
+pub(crate) fn row(item: &Item) -> Result<BoardRow, PortError> {
     let entry = reader::entry(item)?;
     let json = item.get(SPREAD).and_then(|spread| spread.as_s().ok());
     // one that can't be read is as good as none: the receipt has it

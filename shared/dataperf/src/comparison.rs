@@ -339,7 +339,107 @@ const _: () = assert!(N_DRAWS == 1_000, "the documents say how many draws there 
 #[cfg(test)]
 #[allow(clippy::float_cmp, reason = "decimals are read back as they are written")]
 mod tests {
-    use super::rounded_outward;
+    use super::*;
+    use crate::Ending;
+    use crate::replicates::Header;
+
+    /// A board of one data set, each row with its score and the draws of an eval set of which `smallest` items are of the rarest class.
+    fn compared(scores: &[f64], smallest: usize, spread: f32, tries: u64) -> Comparison {
+        let dataset = Digest::of(b"data");
+        let board = Board {
+            benchmark: "b".into(),
+            leaderboard: "l".into(),
+            round: "open".into(),
+        };
+        let (mut rows, mut replicates, mut n_submissions) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+        for (place, &score) in scores.iter().enumerate() {
+            let submitter = format!("s{place}");
+            let id = SubmissionId::of("bucket", &submitter, "");
+            let header = Header {
+                dataset,
+                draws: dataset,
+                score,
+                missing: None,
+                smallest,
+                is_clustered: false,
+                n_redrawn: 0,
+                n_items: 2 * smallest,
+            };
+            let of_draw = |draw: usize| ((draw * 7919) % N_DRAWS) as f32 / N_DRAWS as f32 - 0.4995;
+            let of_row = Replicates {
+                header,
+                deviations: (0..N_DRAWS).map(|draw| spread * of_draw(draw)).collect(),
+                correctness: Vec::new(),
+            };
+            replicates.insert(id.clone(), Arc::new(of_row));
+            n_submissions.insert(submitter.clone(), tries);
+            let entry = Entry {
+                id,
+                board: board.clone(),
+                submitter,
+                received_at: Timestamp::from_unix_millis(i64::try_from(place).unwrap_or_default()),
+                is_baseline: false,
+                withdrawn_at: None,
+                ending: Some(Ending::Scored),
+                score: Some(score),
+                climb: None,
+                dataset: Some(dataset),
+            };
+            rows.push(Ranked {
+                entry,
+                rank: place + 1,
+                is_of_other_dataset: false,
+            });
+        }
+        let rows = Rows {
+            rows: &rows,
+            replicates: &replicates,
+            n_submissions: &n_submissions,
+            direction: Direction::HigherIsBetter,
+            dataset: Some(dataset),
+        };
+        Comparison::of(&rows, Timestamp::from_unix_millis(9))
+    }
+
+    #[test]
+    fn an_eval_set_of_one_item_and_a_class_of_one_have_no_intervals_and_say_why() {
+        for smallest in [1, MIN_ITEMS - 1] {
+            let found = compared(&[1.0, 0.0], smallest, 0.5, 1);
+            let why = found.summary.why_none.unwrap_or_default();
+            assert!(why.contains(&format!("has {smallest} items")), "{why}");
+            assert!(
+                found
+                    .lines
+                    .iter()
+                    .all(|(_, line)| line.ranks.is_none() && line.interval.is_none())
+            );
+            assert_eq!((found.summary.resolution, found.summary.n_best), (None, 0));
+        }
+        assert_eq!(compared(&[1.0, 0.0], MIN_ITEMS, 0.5, 1).summary.why_none, None);
+        assert!(compared(&[], MIN_ITEMS, 0.5, 1).summary.why_none.is_some());
+    }
+
+    #[test]
+    fn scores_that_are_all_equal_are_ties() {
+        for spread in [0.0, 0.1] {
+            let found = compared(&[0.5; 4], 50, spread, 1);
+            assert!(
+                found.lines.iter().all(|(_, line)| line.ranks == Some((1, 4))),
+                "{spread}"
+            );
+            assert_eq!((found.summary.n_best, found.summary.resolution), (4, None));
+        }
+    }
+
+    #[test]
+    fn the_same_file_a_thousand_times_is_one_row_that_says_so() {
+        let once = compared(&[0.9, 0.5], 50, 0.1, 1);
+        let often = compared(&[0.9, 0.5], 50, 0.1, 1_000);
+        for ((_, once), (_, often)) in once.lines.iter().zip(&often.lines) {
+            assert_eq!((once.ranks, once.interval), (often.ranks, often.interval));
+            assert_eq!((once.n_submissions, often.n_submissions), (1, 1_000));
+        }
+    }
 
     #[test]
     fn ends_have_two_digits_of_the_width() {

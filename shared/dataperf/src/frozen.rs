@@ -161,6 +161,9 @@ pub struct Corrected {
     pub n_edits: usize,
     /// How many labels somebody has looked at, those that were right included.
     pub n_reviewed: usize,
+    /// The same of each eval set; empty in data sets of earlier versions.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub reviewed: BTreeMap<String, usize>,
 }
 
 /// The file of a corrected data set with its edits.

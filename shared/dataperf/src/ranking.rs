@@ -145,6 +145,17 @@ mod tests {
     }
 
     #[test]
+    fn of_a_thousand_equal_uploads_the_first_stands() {
+        let lines: Vec<Entry> = (0..1_000).rev().map(|at| entry("ada", 0.5, at, ONE)).collect();
+        let (dataset, direction) = (Some(Digest::of(ONE)), Direction::HigherIsBetter);
+        for (ranking, expected) in [(Ranking::Best, 0), (Ranking::Latest, 999)] {
+            let stands = standing(&lines, &board(), ranking, direction, dataset);
+            let at = stands.map(|line| line.received_at);
+            assert_eq!(at, Some(Timestamp::from_unix_millis(expected)));
+        }
+    }
+
+    #[test]
     fn the_best_is_that_of_one_data_set() {
         let lines = [
             entry("ada", 0.9, 1, ONE),

@@ -160,6 +160,40 @@ test("a board sorts, searches and says how to submit", async () => {
   });
 });
 
+test("a board says what its ranks are worth, and keeps scores of another data set apart", async () => {
+  await on("light", "", async (page) => {
+    // the demo's eval sets are too small for intervals, and its boards have one data set
+    let rows;
+    await page.route(/\/leaderboards\/en-25\?/, async (route) => {
+      const board = await (await route.fetch()).json();
+      const comparison = { compared_at: "2026-03-01T00:00:00.000Z", confidence: 0.95, n_best: 2, resolution: 0.0123, n_missing: 0, is_clustered: false, why_none: null };
+      const intervals = [[1, 2], [1, 2], [3, 5]];
+      rows = board.rows.filter((row) => !row.is_baseline).map((row, n) => {
+        const isOld = n > 2;
+        return { ...row, rank: isOld ? null : row.rank, is_of_other_dataset: isOld, rank_interval: isOld ? null : intervals[n], interval: isOld ? null : [row.score - 0.01, row.score + 0.01], n_submissions: n === 0 ? 1000 : 1, is_above_baselines: n === 2 ? false : null };
+      });
+      await route.fulfill({ json: { ...board, comparison, rows } });
+    });
+    await go(page, "#/speech-selection/board/en-25/open", "Speech selection en-25");
+    const lines = page.locator(".standings tbody tr");
+    const texts = async () => (await lines.allInnerTexts()).map((text) => text.replace(/\s+/g, " "));
+    const apart = /^Scored with another data set/;
+    const found = await texts();
+    assert.equal(found.length, rows.length + 1);
+    assert.match(found[0], /^1 ranks 1 to 2 .* 1,000 tries/);
+    assert.match(found[2], /^3 ranks 3 to 5 .* not surely better than the best baseline/);
+    assert.match(found[3], apart);
+    assert.ok(found.slice(4).every((text) => text.startsWith("earlier data set")), found.join("\n"));
+    assert.equal(await page.locator(".standings tr[data-best]").count(), 2, "the best group is marked");
+    assert.equal(await page.locator(".standings .whisker").count(), 3);
+    const said = await page.locator(".worth").innerText();
+    assert.match(said, /^Any of the 2 marked submissions may be the best\. This eval set tells neighbours apart that differ by 0\.0123 or more\./);
+    await page.getByRole("button", { name: "Score" }).click();
+    await page.getByRole("button", { name: "Score" }).click();
+    assert.match((await texts())[3], apart, "they stay apart, however the table is sorted");
+  });
+});
+
 test("the data are behind a button", async () => {
   await on("light", "#/speech-selection/board/en-25/open", async (page, faults) => {
     const coming = page.waitForEvent("download");

@@ -103,7 +103,7 @@ pub(crate) struct Gathered {
     pub(crate) leaderboard: String,
     pub(crate) before: Digest,
     pub(crate) after: Digest,
-    /// Labels that people have looked at, where the version after says so.
+    /// Labels of the board's eval sets that people have looked at, where the version after says so.
     pub(crate) n_reviewed: Option<usize>,
     /// Of each eval set of the board, and of all together.
     pub(crate) errors: Vec<ErrorRate>,
@@ -213,7 +213,12 @@ async fn gathered(
         leaderboard: leaderboard.to_owned(),
         before: opened.0.digest,
         after: opened.1.digest,
-        n_reviewed: corrected.map(|corrected| corrected.n_reviewed),
+        n_reviewed: corrected
+            .filter(|corrected| !corrected.reviewed.is_empty())
+            .map(|corrected| {
+                let of_board = errors.iter().filter_map(|of| corrected.reviewed.get(&of.set));
+                of_board.sum()
+            }),
         errors,
         effect: Effect::of(&submissions, direction),
         other_differences,

@@ -164,7 +164,9 @@ fn sentences(of: &Gathered) -> Vec<String> {
             )
         });
         let reviewed = of.n_reviewed.map_or(String::new(), |n| {
-            format!("; people have looked at {n} labels of all its eval sets, and errors among the others are not counted")
+            format!(
+                "; people have looked at {n} of these labels, and errors among the others are not counted"
+            )
         });
         said.push(format!(
             "{n_changed} of {n_items} labels differ{interval}{reviewed}"

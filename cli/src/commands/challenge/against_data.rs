@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use dataperf::benchmark::PUBLIC;
-use dataperf::challenge::{Challenge, ChallengeError, Round, named_by_dataset};
+use dataperf::challenge::{Challenge, Noted, Round, named_by_dataset};
 use dataperf::dataset::DatasetError;
 use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::in_force::{InForce, published_manifest};
@@ -14,9 +14,6 @@ use dataperf_datasets::Import;
 use crate::cloud::{Cloud, now};
 use crate::in_force::Boards;
 use crate::registry::{Action, extension, with_benchmark};
-
-/// Where a round names the data set that programs have to run on first.
-const PROGRAMS_PUBLIC: &str = "programs/public";
 
 /// Holds a challenge against the data sets it is scored with, and notes which evaluation data their leaderboards have.
 pub(super) struct AgainstData<'a> {
@@ -43,16 +40,6 @@ impl AgainstData<'_> {
             .await
     }
 
-    /// What is published now, with the moments at which data sets were retired; `None` also where it can't be read.
-    async fn published(&self) -> Result<Option<Challenge>> {
-        let (datasets, table) = (self.cloud.datasets(), self.cloud.leaderboards());
-        match Challenge::current(&datasets, &table, self.descriptor.id).await {
-            Ok(published) => Ok(published),
-            Err(ChallengeError::Port(error)) => Err(error.into()),
-            Err(ChallengeError::Malformed { .. } | ChallengeError::Gone { .. }) => Ok(None),
-        }
-    }
-
     /// Holds each round against the leaderboards of the data set that it pins, or of those in force.
     async fn held_against(
         self,
@@ -61,16 +48,16 @@ impl AgainstData<'_> {
         let mut reasons = Reasons::default();
         let at = pointer("/benchmarks", self.descriptor.id);
         let in_force = InForce::read(&self.cloud.datasets(), self.descriptor.id).await?;
+        let (datasets, table) = (self.cloud.datasets(), self.cloud.leaderboards());
+        // what the published one has done by now is known for good from here on, so that nothing that is published can undo it
+        let published = Challenge::note_published(&datasets, &table, self.descriptor.id, now()).await?;
+        let noted = Noted::of(&table, self.descriptor.id).await?;
         // when the data sets that wait for a number of submissions were retired, is not for the document to say
         let mut as_known = self.challenge.clone();
-        as_known
-            .note_retired(&self.cloud.leaderboards(), self.descriptor.id)
-            .await?;
-        if let Some(published) = self.published().await? {
-            for reason in as_known.undoes(&published, now()) {
-                let at = format!("{at}{}", reason.at);
-                reasons.add(Reason { at, ..reason });
-            }
+        as_known.take_retired(&table, self.descriptor.id).await?;
+        for reason in noted.undone(&as_known) {
+            let at = format!("{at}{}", reason.at);
+            reasons.add(Reason { at, ..reason });
         }
         for (idx, round) in self.challenge.rounds.iter_mut().enumerate() {
             let at = format!("{at}/rounds/{idx}");
@@ -95,36 +82,60 @@ impl AgainstData<'_> {
                     reasons.add(Reason::new("unusable_dataset", at, why));
                 }
             }
-            let is_retired = as_known.rounds[idx].retired(now()).is_some();
+            if let Some(programs) = &round.programs {
+                let at = format!("{at}/programs/public");
+                match evaluations(Some(programs.public)).await? {
+                    Ok(boards) => lacking_leaderboards(round, &boards, &at, &mut reasons),
+                    Err(why) => reasons.add(Reason::new("unusable_dataset", &at, why)),
+                }
+            }
             let retire = round.retire.map(|retire| retire.dataset);
-            for (key, fresh, is_seen) in [
-                ("final", round.final_dataset, false),
-                ("retire/dataset", retire, is_retired),
+            let before = published
+                .as_ref()
+                .and_then(|published| published.rounds.iter().find(|before| before.id == round.id));
+            for (key, fresh, before) in [
                 (
-                    PROGRAMS_PUBLIC,
-                    round.programs.map(|programs| programs.public),
-                    true,
+                    "final",
+                    round.final_dataset,
+                    before.and_then(|before| before.final_dataset),
+                ),
+                (
+                    "retire/dataset",
+                    retire,
+                    before
+                        .and_then(|before| before.retire)
+                        .map(|retire| retire.dataset),
                 ),
             ] {
                 let Some(fresh) = fresh else { continue };
+                let is_final = key == "final";
                 let at = format!("{at}/{key}");
                 match evaluations(Some(fresh)).await? {
                     Ok(boards) => lacking_leaderboards(round, &boards, &at, &mut reasons),
                     Err(why) => reasons.add(Reason::new("unusable_dataset", &at, why)),
                 }
-                if in_force.datasets().contains(&fresh) && !is_seen {
-                    let (code, which) = match key {
-                        "final" => ("final_in_use", "a `final` one is seen by no upload"),
-                        _ => (
-                            "successor_in_use",
-                            "the one that follows is seen by no upload before",
-                        ),
-                    };
-                    let message = format!(
-                        "this data set is in force, and {which}: publish another one with `dataperf dataset publish --stage`"
-                    );
-                    reasons.add(Reason::new(code, at, message));
+                if !is_final && noted.is_retired_for(&round.id, fresh) {
+                    continue; // it has been put to use by this
                 }
+                let used = if in_force.datasets().contains(&fresh) {
+                    Some("it is in force".to_owned())
+                } else {
+                    // what was accepted once stays
+                    noted.is_used(fresh, is_final).filter(|_| before != Some(fresh))
+                };
+                let Some(why) = used else { continue };
+                let (code, which) = if is_final {
+                    ("final_in_use", "a `final` one is seen by no upload")
+                } else {
+                    (
+                        "successor_in_use",
+                        "the one that follows is seen by no upload before",
+                    )
+                };
+                let message = format!(
+                    "this data set is not fresh, {why}, and {which}: publish another one with `dataperf dataset publish --stage`"
+                );
+                reasons.add(Reason::new(code, at, message));
             }
         }
         Ok(reasons)

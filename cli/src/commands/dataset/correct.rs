@@ -49,7 +49,7 @@ pub(super) async fn run(args: &CorrectArgs, format: Format) -> Result<Done> {
         ),
     };
     let digest = correct(&args.dataset, &opened.manifest, &sets, &verdicts, &args.out)?;
-    let (n_edits, n_reviewed) = (verdicts.edits.len(), verdicts.n_reviewed);
+    let (n_edits, n_reviewed) = (verdicts.edits.len(), verdicts.n_reviewed());
     match format {
         Format::Json => print_json(&json!({
             "dataset": digest, "parent": opened.digest, "benchmark": opened.manifest.benchmark, "out": args.out,

@@ -5,6 +5,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use dataperf::Descriptor;
 use dataperf::benchmark::Leaderboard;
+use dataperf::challenge::note_seen;
 use dataperf::dataset::DatasetError;
 use dataperf::frozen::FrozenError;
 use dataperf::in_force::InForce;
@@ -13,7 +14,7 @@ use dataperf_aws::{S3Bucket, change_in_force};
 use serde_json::json;
 
 use crate::Done;
-use crate::cloud::CloudArgs;
+use crate::cloud::{CloudArgs, now};
 use crate::in_force::Boards;
 use crate::output::{Format, print_json, table};
 use crate::registry::descriptor;
@@ -96,7 +97,8 @@ pub(super) async fn list(args: ListArgs, format: Format) -> Result<Done> {
 
 pub(super) async fn retire(args: RetireArgs, format: Format) -> Result<Done> {
     let cloud = args.cloud.connect().await;
-    let (datasets, hosted) = (cloud.datasets(), descriptor(&args.benchmark)?);
+    let (datasets, table) = (cloud.datasets(), cloud.leaderboards());
+    let hosted = descriptor(&args.benchmark)?;
     let (_, in_force, _) = named(&datasets, hosted).await?;
     let names: Vec<String> = in_force.boards().keys().cloned().collect();
     if names.is_empty() {
@@ -117,6 +119,7 @@ pub(super) async fn retire(args: RetireArgs, format: Format) -> Result<Done> {
         async |before: Result<InForce, FrozenError>| {
             let mut after = before?.spelt_out(names.iter().map(String::as_str));
             retired = after.remove(&args.leaderboard);
+            note_seen(&table, hosted.id, retired, now()).await?;
             Ok::<_, anyhow::Error>(retired.map(|_| after))
         },
     )

@@ -1,13 +1,13 @@
 //! `dataperf dataset publish`: immutable files first, then the one object that says which data set each board is scored with.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use aws_sdk_s3::error::SdkError;
 use clap::Args;
 use dataperf::benchmark::Leaderboard;
-use dataperf::challenge::{Challenge, ChallengeError, Round, named_by_dataset};
+use dataperf::challenge::{Challenge, ChallengeError, Round, named_by_dataset, note_seen};
 use dataperf::dataset::{DatasetError, dataset_prefix, kit_key};
 use dataperf::frozen::{FrozenError, MANIFEST, Manifest};
 use dataperf::in_force::{InForce, published_manifest};
@@ -322,9 +322,12 @@ impl Plan<'_> {
     /// Puts the boards in force, and says which ones have had another data set.
     async fn put_in_force(&self) -> Result<BTreeMap<String, Digest>> {
         let mut replaced = BTreeMap::new();
-        let datasets = self.cloud.datasets();
+        let (datasets, table) = (self.cloud.datasets(), self.cloud.leaderboards());
         change_in_force(&datasets, self.descriptor.id, async |before| {
             let (after, others) = self.change(before).await?;
+            let mut seen: BTreeSet<Digest> = others.values().copied().collect();
+            seen.insert(self.dataset);
+            note_seen(&table, self.descriptor.id, seen, now()).await?;
             replaced = others;
             Ok::<_, anyhow::Error>(Some(after))
         })

@@ -9,8 +9,8 @@ use axum::response::Response;
 use dataperf::Descriptor;
 use dataperf::benchmark::Leaderboard;
 use dataperf::challenge::Challenge;
-use dataperf::ports::leaderboard::{Leaderboards, OPEN_ROUND, POST_ROUND};
-use dataperf_aws::Table;
+use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
+use dataperf_aws::{Table, now};
 use dataperf_hosted::HOSTED;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -65,7 +65,8 @@ struct LeaderboardSummary {
     is_post_round: bool,
     /// One line about it; empty for a board that no data set in force has.
     about: String,
-    /// The data set that uploads to it are scored with, where its round pins none; `null` for a board that is not in force.
+    /// The data set that it is scored with, as its page says; `null` for a board that is not in force, or that takes no uploads any more and
+    /// whose round pins none: its page then has the one of its newest score.
     dataset: Option<String>,
     #[serde(flatten)]
     presentation: Presentation,
@@ -115,7 +116,7 @@ struct Benchmarks {
 struct OneBenchmark {
     #[serde(flatten)]
     summary: Summary,
-    /// The data sets in force.
+    /// The data sets in force, and those that rounds are scored with instead.
     #[schema(value_type = Vec<Described>)]
     dataset_descriptions: Vec<Arc<Described>>,
     /// The challenge that is published.
@@ -150,8 +151,10 @@ struct Known {
 }
 
 async fn known(app: &App, table: &Table, facts: &Descriptor) -> Result<Known, Problem> {
-    let in_force = catalogue::boards(app, facts).await?.described()?;
     let challenge = catalogue::challenge(app, facts.id).await?;
+    let in_force = catalogue::boards(app, facts, challenge.as_ref())
+        .await?
+        .described()?;
     let mut boards: BTreeSet<(String, String)> = BTreeSet::new();
     for name in in_force.leaderboards.keys() {
         boards.insert((name.clone(), OPEN_ROUND.to_owned()));
@@ -163,7 +166,7 @@ async fn known(app: &App, table: &Table, facts: &Descriptor) -> Result<Known, Pr
     boards.extend(scored.into_iter().map(|board| (board.leaderboard, board.round)));
     let leaderboards = boards
         .into_iter()
-        .map(|(name, round)| summary(&in_force, facts.id, name, round));
+        .map(|(name, round)| summary(&in_force, challenge.as_ref(), facts, name, round));
     let summary = Summary {
         id: facts.id,
         about: facts.about,
@@ -187,18 +190,33 @@ async fn known(app: &App, table: &Table, facts: &Descriptor) -> Result<Known, Pr
     })
 }
 
-fn summary(boards: &Boards, benchmark: &str, name: String, round: String) -> LeaderboardSummary {
-    let defined = boards.leaderboards.get(&name);
-    let said = defined.map(|(leaderboard, _)| leaderboard);
+fn summary(
+    boards: &Boards,
+    challenge: Option<&Challenge>,
+    facts: &Descriptor,
+    name: String,
+    round: String,
+) -> LeaderboardSummary {
+    let board = Board {
+        benchmark: facts.id.to_owned(),
+        leaderboard: name,
+        round,
+    };
+    let dataset = if facts.fixed.is_some() {
+        boards.in_force.dataset_of(&board.leaderboard)
+    } else {
+        boards.in_force.scored_with(challenge, &board, now())
+    };
+    let said = boards.said_of(&board.leaderboard, dataset);
     LeaderboardSummary {
         about: said.map(|said| said.about.clone()).unwrap_or_default(),
-        dataset: defined.map(|(_, dataset)| dataset.to_string()),
+        dataset: dataset.map(|dataset| dataset.to_string()),
         presentation: said
-            .map(|said| Presentation::of(benchmark, said))
+            .map(|said| Presentation::of(facts.id, said))
             .unwrap_or_default(),
-        is_post_round: round.ends_with(POST_ROUND),
-        name,
-        round,
+        is_post_round: board.is_post_round(),
+        name: board.leaderboard,
+        round: board.round,
     }
 }
 

@@ -7,11 +7,10 @@ use axum::response::Response;
 use dataperf::comparison::{CONFIDENCE, Read as Comparison, Summary};
 use dataperf::figures::Figures;
 use dataperf::finishing::FinalReport;
-use dataperf::in_force::InForce;
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
-use dataperf::{Descriptor, Digest, Feedback, Receipt, SubmissionId};
-use dataperf_aws::{BoardRow, RowSpread, Table, now};
-use serde::Serialize;
+use dataperf::{Descriptor, Feedback, Receipt, SubmissionId};
+use dataperf_aws::{BoardPlace, BoardRow, RowSpread, Table};
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::benchmarks::Presentation;
@@ -51,10 +50,18 @@ struct BoardPage {
     comparison: Option<BoardComparison>,
     /// On the board of a final data set, whose round has `.final` behind it: how it differs from the public one; `null` elsewhere.
     finish: Option<Finish>,
-    /// The lines, best first.
+    /// The lines, best first; behind them those that were scored with another data set, which have no rank.
     rows: Vec<Row>,
     /// The cursor of the next page; `null` at the end.
     next: Option<String>,
+}
+
+/// Where in a board a page begins, beside the key: in which part, by which data set, and what the rows before come to.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OnBoard {
+    place: BoardPlace,
+    standing: Standing,
 }
 
 /// How the board of a final data set differs from the public one.
@@ -149,52 +156,60 @@ pub(super) async fn board(
     let place = query
         .cursor
         .as_deref()
-        .map(|word| app.seal().open::<Standing>(word))
+        .map(|word| app.seal().open::<OnBoard>(word))
         .transpose()?;
-    let (after, mut standing) = place.map_or((None, Standing::default()), |place| {
-        (Some(place.at), place.so_far)
-    });
     let (table, results) = (app.table().await, app.results().await);
+    let challenge = catalogue::challenge(&app, facts.id).await?;
+    let boards = catalogue::boards(&app, facts, challenge.as_ref()).await?;
+    let is_first = place.is_none();
+    let (from, mut standing) = if let Some(Place { at, so_far }) = place {
+        (BoardPlace { at, ..so_far.place }, so_far.standing)
+    } else {
+        let dataset = catalogue::scored_with(&table, facts, &boards, challenge.as_ref(), &board).await?;
+        let from = BoardPlace {
+            dataset,
+            ..BoardPlace::default()
+        };
+        (from, Standing::default())
+    };
+    // what the pages before were ranked by
+    let scored_with = from.dataset;
     let places = standing.n_rows..standing.n_rows + limit;
     let (page, comparison) = tokio::join!(
-        table.board_page(&board, after.as_ref(), limit),
+        table.board_page(&board, from, limit),
         Comparison::of(&results, &board, places),
     );
-    let (page, comparison) = (page?, comparison?);
-    if page.lines.is_empty() && after.is_none() {
+    let ((lines, next), comparison) = (page?, comparison?);
+    if lines.is_empty() && is_first {
         must_exist(&app, facts, &board, &table).await?;
     }
-    let boards = catalogue::boards(&app, facts).await?;
-    let challenge = catalogue::challenge(&app, facts.id).await?;
-    let scored_with = table
-        .scored_with(facts, &boards.in_force, challenge.as_ref(), &board, now())
-        .await?;
     // a final data set is not told before it has been scored with
-    let scored_with = scored_with.filter(|_| !board.is_final() || !page.lines.is_empty());
+    let scored_with = scored_with.filter(|_| !board.is_final() || !lines.is_empty());
     let report = match board.public() {
         Some(public) => FinalReport::read(&table, &public, facts.direction).await?,
         None => None,
     };
     let line = |entry| comparison.as_ref().and_then(|comparison| comparison.line(entry));
-    let rows = page
-        .lines
+    let rows = lines
         .iter()
         .map(|row| standing.row(&row.entry, scored_with).compared(line(&row.entry)))
-        .zip(&page.lines)
+        .zip(&lines)
         .map(|(row, line)| row.finished(report.as_ref(), &line.entry.id));
     let mut rows: Vec<Row> = rows.collect();
     if query.include == Some(Include::Spread) {
-        let mut spreads = spreads(&app, &caller, &board.benchmark, &page.lines).await?;
+        let mut spreads = spreads(&app, &caller, &board.benchmark, &lines).await?;
         for row in &mut rows {
             row.spread = spreads.remove(&row.submission);
         }
     }
     let flat: Vec<_> = rows.iter().map(Row::flat).collect();
-    let next = page
-        .next
-        .map(|at| app.seal().word(&Place { at, so_far: standing }));
-    let kit = catalogue::kit(&app, &boards, challenge.as_ref(), &board).await?;
-    let said = boards.leaderboard(&board.leaderboard);
+    let next = next.map(|mut place| {
+        let at = std::mem::take(&mut place.at);
+        let so_far = OnBoard { place, standing };
+        app.seal().word(&Place { at, so_far })
+    });
+    let kit = catalogue::kit(&app, facts, &boards, challenge.as_ref(), &board).await?;
+    let said = boards.said_of(&board.leaderboard, scored_with);
     let document = BoardPage {
         dataset: scored_with.map(|dataset| dataset.to_string()),
         kit: kit.map(|_| kit_address(&board)),
@@ -228,20 +243,6 @@ fn kit_address(board: &Board) -> String {
     address
 }
 
-/// The data set that a board is scored with.
-pub(super) async fn scored_with(
-    app: &App,
-    facts: &Descriptor,
-    board: &Board,
-    table: &Table,
-) -> Result<Option<Digest>, Problem> {
-    let in_force = InForce::read(&app.datasets().await, facts.id).await?;
-    let challenge = catalogue::challenge(app, facts.id).await?;
-    Ok(table
-        .scored_with(facts, &in_force, challenge.as_ref(), board, now())
-        .await?)
-}
-
 /// A board without a line is one that the data set has, in a round that there is, or none at all.
 pub(super) async fn must_exist(
     app: &App,
@@ -249,7 +250,7 @@ pub(super) async fn must_exist(
     board: &Board,
     table: &Table,
 ) -> Result<(), Problem> {
-    let boards = catalogue::boards(app, facts).await?.described()?;
+    let boards = catalogue::boards(app, facts, None).await?.described()?;
     let of_dataset = boards.leaderboard(&board.leaderboard).is_some();
     if of_dataset && board.round == OPEN_ROUND {
         return Ok(());

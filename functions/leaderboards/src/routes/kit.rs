@@ -49,14 +49,14 @@ pub(super) async fn kit(
         round: round(query.round.as_deref())?.to_owned(),
         benchmark,
     };
-    let boards = catalogue::boards(&app, facts).await?;
     let challenge = catalogue::challenge(&app, facts.id).await?;
-    let dataset = catalogue::kit(&app, &boards, challenge.as_ref(), &board).await?;
+    let boards = catalogue::boards(&app, facts, challenge.as_ref()).await?;
+    let dataset = catalogue::kit(&app, facts, &boards, challenge.as_ref(), &board).await?;
     let dataset = dataset.ok_or_else(|| {
         let detail = "no participants' kit is published for this leaderboard: `dataperf dataset publish` stores one with a data set";
         Problem::not_found("no_kit", "leaderboard", detail)
     })?;
-    // Nothing of the key is the caller's: the benchmark is one of the list, the digest that of a data set in force.
+    // Nothing of the key is the caller's: the benchmark is one of the list, the digest that of a data set which the board is scored with.
     let key = kit_key(facts.id, dataset);
     let endpoint = app.local_s3(&headers);
     let file = format!("{}-kit.zip", facts.id);

@@ -39,7 +39,7 @@ pub(super) async fn picture(
     _: Strict<NoQuery>,
 ) -> Result<Response, Problem> {
     let facts = catalogue::benchmark(&benchmark)?;
-    let boards = catalogue::boards(&app, facts).await?;
+    let boards = catalogue::boards(&app, facts, None).await?;
     let none = |detail: &str| Problem::not_found("no_picture", "leaderboard", detail);
     let defined = boards.leaderboards.get(&leaderboard);
     let (path, dataset) = defined

@@ -6,7 +6,7 @@ use dataperf::ports::leaderboard::Board;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::board::{must_exist, scored_with};
+use super::board::must_exist;
 use super::{name, round};
 use crate::answer::Wishes;
 use crate::app::App;
@@ -73,7 +73,9 @@ pub(super) async fn series(
     if page.lines.is_empty() && after.is_none() {
         must_exist(&app, facts, &board, &table).await?;
     }
-    let scored_with = scored_with(&app, facts, &board, &table).await?;
+    let challenge = catalogue::challenge(&app, facts.id).await?;
+    let boards = catalogue::boards(&app, facts, challenge.as_ref()).await?;
+    let scored_with = catalogue::scored_with(&table, facts, &boards, challenge.as_ref(), &board).await?;
     let points = page
         .lines
         .iter()

@@ -6,6 +6,7 @@ mod beside;
 mod document;
 mod evaluations;
 mod fields;
+mod noted;
 mod programs;
 mod release;
 mod retire;
@@ -22,6 +23,7 @@ use crate::ladder::Ladder;
 use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got};
 use crate::ports::leaderboard::Board;
+use crate::ports::maintenance::Maintenance;
 use crate::programs::Programs;
 use crate::rejection::{Reason, quote};
 use crate::verdict::Receipt;
@@ -30,6 +32,7 @@ use crate::{Digest, Timestamp};
 pub use crate::board::Ranking;
 pub use document::check;
 pub use evaluations::named_by_dataset;
+pub use noted::{Noted, note_seen};
 pub use retire::Retire;
 pub use terms::{Limits, OverLimit, Terms, Together};
 
@@ -219,11 +222,19 @@ impl Challenge {
         format!("{benchmark}/published/challenge.json")
     }
 
-    /// Puts the challenge in force, and notes that there is one.
+    /// Puts the challenge in force and notes that there is one, once the table [knows](Self::note_published) what the one before has done
+    /// by `at`.
     ///
     /// # Errors
-    /// [`ChallengeError`] when the bucket does not answer, or it can't be written as JSON.
-    pub async fn publish(&self, datasets: &impl Bucket, benchmark: &str) -> Result<(), ChallengeError> {
+    /// [`ChallengeError`] when bucket or table do not answer, or it can't be written as JSON.
+    pub async fn publish(
+        &self,
+        datasets: &impl Bucket,
+        table: &dyn Maintenance,
+        benchmark: &str,
+        at: Timestamp,
+    ) -> Result<(), ChallengeError> {
+        Self::note_published(datasets, table, benchmark, at).await?;
         datasets.put(&Self::key(benchmark), self.to_json()?).await?;
         let mark = Bytes::from_static(b"{\"schema\": 1}\n");
         Ok(datasets.put(&Self::mark_key(benchmark), mark).await?)

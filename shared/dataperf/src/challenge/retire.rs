@@ -9,8 +9,7 @@ use crate::ports::PortError;
 use crate::ports::bucket::Bucket;
 use crate::ports::leaderboard::{Board, Entry};
 use crate::ports::maintenance::Maintenance;
-use crate::rejection::{Reason, pointer, quote};
-use crate::upload::UNNAMED;
+use crate::rejection::{pointer, quote};
 use crate::{Digest, Timestamp};
 
 const FORM: &str = "`retire` has the `dataset` that follows and either `at:` with a time or `after_submissions:` with a number, such as \
@@ -31,15 +30,6 @@ pub struct Retire {
 }
 
 impl Retire {
-    /// Where the table notes since when the number of submissions of a round is reached.
-    pub fn mark(&self, benchmark: &str, round: &str) -> Board {
-        Board {
-            benchmark: benchmark.to_owned(),
-            leaderboard: UNNAMED.to_owned(),
-            round: format!("{round}.retired-for-{}", self.dataset.hex()),
-        }
-    }
-
     /// Where the table notes the run that scores what stands on a board with the data set that follows.
     pub fn run(&self, board: &Board) -> Board {
         Board {
@@ -96,7 +86,7 @@ impl Challenge {
         let Some(mut challenge) = Self::published(datasets, benchmark).await? else {
             return Ok(None);
         };
-        challenge.note_retired(table, benchmark).await?;
+        challenge.take_retired(table, benchmark).await?;
         Ok(Some(challenge))
     }
 
@@ -104,7 +94,7 @@ impl Challenge {
     ///
     /// # Errors
     /// [`PortError`] when the table does not answer.
-    pub async fn note_retired(&mut self, table: &dyn Maintenance, benchmark: &str) -> Result<(), PortError> {
+    pub async fn take_retired(&mut self, table: &dyn Maintenance, benchmark: &str) -> Result<(), PortError> {
         for round in &mut self.rounds {
             if let Some(retire) = &mut round.retire
                 && retire.after_submissions.is_some()
@@ -114,39 +104,6 @@ impl Challenge {
             }
         }
         Ok(())
-    }
-
-    /// The rounds whose data set this one would not retire any more, or for another one, although uploads have been scored with its
-    /// successor: each with its place. Both have to say [when](Self::current) data sets were retired.
-    pub fn undoes(&self, published: &Self, at: Timestamp) -> Vec<Reason> {
-        let mut reasons = Vec::new();
-        for before in &published.rounds {
-            let Some(retire) = before.retired(at) else {
-                continue;
-            };
-            let now = self
-                .rounds
-                .iter()
-                .enumerate()
-                .find(|(_, round)| round.id == before.id);
-            if let Some((idx, round)) = now
-                && round.dataset_at(at) != Some(retire.dataset)
-            {
-                let message = format!(
-                    "uploads to {} have been scored with {} since {}: leave `retire` as it was, or name that one as the round's \
-                     `dataset`",
-                    quote(&round.id),
-                    retire.dataset,
-                    retire.at.map_or_else(String::new, |at| at.to_string())
-                );
-                reasons.push(Reason::new(
-                    "retirement_undone",
-                    format!("/rounds/{idx}/retire"),
-                    message,
-                ));
-            }
-        }
-        reasons
     }
 }
 
@@ -254,40 +211,6 @@ mod tests {
             None,
             "until the table says when"
         );
-    }
-
-    #[test]
-    fn a_retirement_that_has_happened_is_not_undone() {
-        let with = |round: Value| challenge(&round);
-        let retire = |at: &str, dataset: &str| json!({ "at": at, "dataset": digest(dataset) });
-        let (early, late) = ("2026-03-05T00:00:00Z", "2026-03-09T00:00:00Z");
-        let published = with(json!({ "dataset": digest("old"), "retire": retire(early, "new") }));
-        let now = time("2026-03-06T00:00:00Z");
-        for (round, is_undone) in [
-            (
-                json!({ "dataset": digest("old"), "retire": retire(early, "new") }),
-                false,
-            ),
-            (json!({ "dataset": digest("new") }), false),
-            (
-                json!({ "dataset": digest("new"), "retire": retire(late, "newer") }),
-                false,
-            ),
-            (json!({ "dataset": digest("old") }), true),
-            (json!({}), true),
-            (
-                json!({ "dataset": digest("old"), "retire": retire(late, "new") }),
-                true,
-            ),
-            (
-                json!({ "dataset": digest("old"), "retire": retire(early, "other") }),
-                true,
-            ),
-        ] {
-            let undone = with(round.clone()).undoes(&published, now);
-            assert_eq!(undone.len(), usize::from(is_undone), "{round}");
-            assert_eq!(with(round).undoes(&published, time("2026-03-04T00:00:00Z")), []);
-        }
     }
 
     #[test]

@@ -126,6 +126,12 @@ pub trait Maintenance: Leaderboards {
     /// [`PortError`].
     async fn run(&self, board: &Board) -> Result<Option<Run>, PortError>;
 
+    /// The newest pass over each board that there was one over, and all else that is noted as the beginning of one.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    async fn runs(&self, benchmark: &str) -> Result<Vec<(Board, Run)>, PortError>;
+
     /// Begins a pass over a board, or goes on with the one that has not come to its end.
     ///
     /// # Errors

@@ -354,6 +354,17 @@ impl Maintenance for MemoryLeaderboards {
         Ok(lock(&self.table).runs.get(board).cloned())
     }
 
+    async fn runs(&self, benchmark: &str) -> Result<Vec<(Board, Run)>, PortError> {
+        let table = lock(&self.table);
+        let of_benchmark = table
+            .runs
+            .iter()
+            .filter(|(board, _)| board.benchmark == benchmark);
+        Ok(of_benchmark
+            .map(|(board, run)| (board.clone(), run.clone()))
+            .collect())
+    }
+
     async fn begin_run(&self, board: &Board, at: Timestamp) -> Result<Run, PortError> {
         let mut table = lock(&self.table);
         let newest = table.runs.get(board);

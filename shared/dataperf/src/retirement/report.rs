@@ -310,6 +310,10 @@ fn estimated(of: &[Scores<'_>], sign: f64, figure: Figure<'_>) -> Option<Estimat
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod coverage;
+
+#[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::float_cmp)]
 mod tests {
     use super::*;
@@ -335,7 +339,7 @@ mod tests {
         })
     }
 
-    fn on_both(name: &str, before: f64, after: Option<f64>, spread: f32) -> OnBoth {
+    pub(super) fn on_both(name: &str, before: f64, after: Option<f64>, spread: f32) -> OnBoth {
         let seed = usize::from(name.as_bytes()[0]);
         OnBoth {
             revision: Revision {
@@ -352,7 +356,7 @@ mod tests {
         }
     }
 
-    fn report(on_both: Vec<OnBoth>, direction: Direction) -> RetirementReport {
+    pub(super) fn report(on_both: Vec<OnBoth>, direction: Direction) -> RetirementReport {
         let retire = Retire {
             dataset: Digest::of(b"new"),
             at: Some(Timestamp::from_unix_millis(5)),

@@ -425,9 +425,11 @@ mod tests {
     fn equal_answers_are_ties_however_many() {
         let contest = Contest::new(101, &[60]);
         let one = contest.entries()[0];
-        let compared = compare(&[one; 70], &|_, _, _| usize::MAX);
-        assert!(ranks(&compared).iter().all(|ranks| *ranks == (1, 70)));
-        assert_eq!(Compared::resolution(&compared), None);
+        for n in [70, 1_000] {
+            let compared = compare(&vec![one; n], &|_, _, _| usize::MAX);
+            assert!(ranks(&compared).iter().all(|ranks| *ranks == (1, n as u32)));
+            assert_eq!(Compared::resolution(&compared), None);
+        }
     }
 
     #[test]

@@ -1,0 +1,98 @@
+//! A board page by page: the rows that have ranks first, best first, and behind them those of another data set.
+//!
+//! The index orders rows by their scores alone, whatever data set they are of: while a data set is being replaced, both stand among each other.
+//! So a mixed board is read twice, once for each kind; a board of one data set, which is nearly every one, is read once as before.
+
+use dataperf::Digest;
+use dataperf::ports::PortError;
+use dataperf::ports::leaderboard::{Board, is_of_other_dataset};
+use serde::{Deserialize, Serialize};
+
+use crate::items::{Item, text};
+use crate::pages::{Cursor, PageError, place, start};
+use crate::query::Partition;
+use crate::row_spread::{BoardRow, row};
+use crate::table::Table;
+
+/// Rows that are read at once where those that are not wanted have to be passed over.
+const PASSED_OVER: usize = 1_000;
+/// The attributes of a row that are the place of it in the index.
+const PLACE: [&str; 4] = ["board", "pk", "rank", "sk"];
+
+/// Where in a board a page begins; the default is the board's beginning.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BoardPlace {
+    /// The data set by which rows have ranks; `None` where all are compared.
+    pub dataset: Option<Digest>,
+    /// The last row that was read; empty at the beginning.
+    pub at: Cursor,
+    /// Whether rows of other data sets were passed over.
+    pub has_others: bool,
+    /// Whether these are read now.
+    pub are_others: bool,
+}
+
+impl Table {
+    /// The rows of a board from a place on, at most `n` (from 1), and the place where the next begin: first those of the place's data set, best first,
+    /// then the others, best first.
+    ///
+    /// # Errors
+    /// [`PageError`].
+    pub async fn board_page(
+        &self,
+        board: &Board,
+        from: BoardPlace,
+        n: usize,
+    ) -> Result<(Vec<BoardRow>, Option<BoardPlace>), PageError> {
+        let partition = Partition::ranking(board);
+        let (mut from, mut rows, mut at_once) = (from, Vec::new(), n);
+        loop {
+            let begin = (!from.at.is_empty()).then(|| start(&partition, &from.at));
+            let (items, next) = self.page(&partition, begin.transpose()?, at_once).await?;
+            let found: Result<Vec<BoardRow>, PortError> = items.iter().map(row).collect();
+            let found = self.dated(found?).await?;
+            let n_found = found.len();
+            for (number, (item, row)) in items.iter().zip(found).enumerate() {
+                if is_of_other_dataset(&row.entry, from.dataset) == from.are_others {
+                    rows.push(row);
+                } else {
+                    from.has_others = true;
+                }
+                from.at = place_of(item);
+                let is_last = number + 1 == n_found && next.is_none();
+                if rows.len() == n && !is_last {
+                    return Ok((rows, Some(from)));
+                }
+            }
+            if let Some(next) = next {
+                from.at = place(&next);
+            } else if from.has_others && !from.are_others {
+                (from.are_others, from.at) = (true, Cursor::new());
+            } else {
+                return Ok((rows, None));
+            }
+            if rows.len() >= n {
+                return Ok((rows, Some(from)));
+            }
+            at_once = PASSED_OVER.max(n);
+        }
+    }
+
+    /// Rows with the data set that each was scored with.
+    async fn dated(&self, mut rows: Vec<BoardRow>) -> Result<Vec<BoardRow>, PortError> {
+        let entries = rows.iter().map(|row| row.entry.clone()).collect();
+        for (row, entry) in rows.iter_mut().zip(self.with_datasets(entries).await?) {
+            row.entry = entry;
+        }
+        Ok(rows)
+    }
+}
+
+/// The place of a row in the index.
+fn place_of(item: &Item) -> Cursor {
+    let key = PLACE
+        .iter()
+        .filter_map(|name| Some(((*name).to_owned(), text(item.get(*name)?.as_s().ok()?))));
+    place(&key.collect())
+}

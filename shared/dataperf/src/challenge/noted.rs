@@ -1,0 +1,396 @@
+//! What the table knows of the data sets that uploads have been scored with, whatever is published or removed since: moments at which data
+//! sets were retired, data sets that were in force or pinned, and the scores themselves.
+
+use std::collections::BTreeMap;
+
+use super::{Challenge, ChallengeError, Retire, Round};
+use crate::ports::PortError;
+use crate::ports::bucket::Bucket;
+use crate::ports::leaderboard::Board;
+use crate::ports::maintenance::Maintenance;
+use crate::rejection::{Reason, quote};
+use crate::upload::UNNAMED;
+use crate::{Digest, Timestamp};
+
+const RETIRED_FOR: &str = ".retired-for-";
+const SEEN: &str = "seen.";
+
+/// A retirement whose moment has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Retired {
+    /// The data set that followed.
+    dataset: Digest,
+    /// The first moment whose uploads are scored with it.
+    at: Timestamp,
+}
+
+/// Scores with one data set on the boards of one round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Scores {
+    /// When the last of them was uploaded.
+    last: Timestamp,
+}
+
+/// What the table knows of a benchmark's data sets.
+#[derive(Debug, Clone, Default)]
+pub struct Noted {
+    /// Retirements by round, the last one last.
+    retired: BTreeMap<String, Vec<Retired>>,
+    /// Data sets that were in force, or that an open round pinned.
+    seen: Vec<Digest>,
+    /// By round, as boards have it, and data set.
+    scores: BTreeMap<(String, Digest), Scores>,
+}
+
+impl Retire {
+    /// Where the table notes since when a round's uploads are scored with the data set that follows.
+    pub fn mark(&self, benchmark: &str, round: &str) -> Board {
+        mark(benchmark, format!("{round}{RETIRED_FOR}{}", self.dataset.hex()))
+    }
+}
+
+/// What is noted of no board, as the beginning of a run of its own.
+fn mark(benchmark: &str, round: String) -> Board {
+    Board {
+        benchmark: benchmark.to_owned(),
+        leaderboard: UNNAMED.to_owned(),
+        round,
+    }
+}
+
+/// Notes that data sets are no fresh ones from now on: uploads may be scored with them.
+///
+/// # Errors
+/// [`PortError`] when the table does not answer.
+pub async fn note_seen(
+    table: &dyn Maintenance,
+    benchmark: &str,
+    datasets: impl IntoIterator<Item = Digest>,
+    at: Timestamp,
+) -> Result<(), PortError> {
+    for dataset in datasets {
+        let mark = mark(benchmark, format!("{SEEN}{}", dataset.hex()));
+        table.begin_run(&mark, at).await?;
+    }
+    Ok(())
+}
+
+impl Challenge {
+    /// Notes what this challenge has done by `at`, before another one takes its place or it is removed: which rounds' data sets it has
+    /// retired, and which ones it has had uploads scored with.
+    ///
+    /// # Errors
+    /// [`PortError`] when the table does not answer.
+    pub async fn note(
+        &self,
+        table: &dyn Maintenance,
+        benchmark: &str,
+        at: Timestamp,
+    ) -> Result<(), PortError> {
+        let opened = self.rounds.iter().filter(|round| round.opens <= at);
+        for round in opened {
+            round.note_retired(table, benchmark, at).await?;
+            let scored_with = [round.dataset, round.dataset_at(at)];
+            note_seen(table, benchmark, scored_with.into_iter().flatten(), at).await?;
+        }
+        Ok(())
+    }
+
+    /// The same of what is published, where it can be read; gives it with the moments at which data sets were retired.
+    ///
+    /// # Errors
+    /// [`PortError`] when table or bucket do not answer.
+    pub async fn note_published(
+        datasets: &impl Bucket,
+        table: &dyn Maintenance,
+        benchmark: &str,
+        at: Timestamp,
+    ) -> Result<Option<Self>, PortError> {
+        let published = match Self::current(datasets, table, benchmark).await {
+            Ok(published) => published,
+            Err(ChallengeError::Port(error)) => return Err(error),
+            Err(ChallengeError::Malformed { .. } | ChallengeError::Gone { .. }) => None,
+        };
+        if let Some(published) = &published {
+            published.note(table, benchmark, at).await?;
+        }
+        Ok(published)
+    }
+}
+
+impl Round {
+    /// Notes since when its data set is retired, once that moment has come.
+    ///
+    /// # Errors
+    /// [`PortError`] when the table does not answer.
+    pub async fn note_retired(
+        &self,
+        table: &dyn Maintenance,
+        benchmark: &str,
+        at: Timestamp,
+    ) -> Result<(), PortError> {
+        if let Some(retire) = self.retired(at)
+            && let Some(since) = retire.at
+        {
+            table.begin_run(&retire.mark(benchmark, &self.id), since).await?;
+        }
+        Ok(())
+    }
+}
+
+impl Noted {
+    /// What the table knows of a benchmark's data sets. It reads the scores of all boards.
+    ///
+    /// # Errors
+    /// [`PortError`] when the table does not answer.
+    pub async fn of(table: &dyn Maintenance, benchmark: &str) -> Result<Self, PortError> {
+        let mut noted = Self::default();
+        for (of, run) in table.runs(benchmark).await? {
+            if of.leaderboard != UNNAMED {
+                continue;
+            }
+            if let Some(dataset) = of.round.strip_prefix(SEEN).and_then(digest) {
+                noted.seen.push(dataset);
+            } else if let Some((round, successor)) = of.round.split_once(RETIRED_FOR)
+                && let Some(dataset) = digest(successor)
+            {
+                let of_round = noted.retired.entry(round.to_owned()).or_default();
+                of_round.push(Retired {
+                    dataset,
+                    at: run.begun_at,
+                });
+            }
+        }
+        for of_round in noted.retired.values_mut() {
+            of_round.sort_by_key(|retired| retired.at);
+        }
+        for board in table.boards(benchmark).await? {
+            for entry in table.series(&board).await? {
+                let Some(dataset) = entry.dataset else { continue };
+                let key = (board.round.clone(), dataset);
+                let scores = noted.scores.entry(key).or_insert(Scores {
+                    last: entry.received_at,
+                });
+                scores.last = scores.last.max(entry.received_at);
+            }
+        }
+        Ok(noted)
+    }
+
+    /// Whether a round's data set has been retired for this one.
+    pub fn is_retired_for(&self, round: &str, dataset: Digest) -> bool {
+        let of_round = self.retired.get(round).into_iter().flatten();
+        of_round.into_iter().any(|retired| retired.dataset == dataset)
+    }
+
+    /// Why a data set is no fresh one, where it is none, in words. Scores on final boards count unless it is to be a final one again.
+    pub fn is_used(&self, dataset: Digest, is_final: bool) -> Option<String> {
+        let mut rounds = self
+            .scores
+            .keys()
+            .filter(|(round, of)| *of == dataset && !(is_final && is_final_round(round)));
+        if let Some((round, _)) = rounds.next() {
+            return Some(format!("scores in the round {} are of it", quote(round)));
+        }
+        let is_seen = self.seen.contains(&dataset);
+        is_seen.then(|| "it was in force, or a round's `dataset`, before".to_owned())
+    }
+
+    /// What of a challenge contradicts the retirements there have been: rounds that would be scored with a data set that was retired, or with
+    /// the next one from another moment on, or that would not be open when uploads were scored with it.
+    pub fn undone(&self, challenge: &Challenge) -> Vec<Reason> {
+        let mut reasons = Vec::new();
+        for (idx, round) in challenge.rounds.iter().enumerate() {
+            let Some(last) = self.retired.get(&round.id).and_then(|of_round| of_round.last()) else {
+                continue;
+            };
+            let Retired { dataset, at } = *last;
+            let mut refuse = |key: &str, message: String| {
+                let reason = Reason::new("retirement_undone", format!("/rounds/{idx}/{key}"), message);
+                reasons.push(reason);
+            };
+            let id = quote(&round.id);
+            let since = format!("uploads to {id} are scored with {dataset} since {at}");
+            let elsewhere = "for a round with another data set choose another id";
+            let is_kept = round.retire.is_some_and(|retire| retire.dataset == dataset);
+            match round.retire.and_then(|retire| retire.at) {
+                Some(moved) if is_kept && moved != at => refuse(
+                    "retire/at",
+                    format!("{since}, and scores are not moved to another moment: write `at: {at}`"),
+                ),
+                _ if is_kept => {}
+                Some(next) if round.dataset == Some(dataset) && next <= at => refuse(
+                    "retire/at",
+                    format!("{since}, and the next data set follows later than that: write a later `at`"),
+                ),
+                _ if round.dataset == Some(dataset) => {}
+                _ => refuse(
+                    "retire",
+                    format!(
+                        "{since}: leave `retire` with `at: {at}` and that data set, or name it as the round's `dataset`; {elsewhere}"
+                    ),
+                ),
+            }
+            if round.opens >= at {
+                refuse(
+                    "opens",
+                    format!(
+                        "{since}, so that the round was open before: leave `opens` as it was; {elsewhere}"
+                    ),
+                );
+            }
+            let Some(closes) = round.closes else { continue };
+            let scored = self.scores.get(&(round.id.clone(), dataset));
+            let last = scored.map_or(at, |scores| scores.last.max(at));
+            if closes <= last {
+                refuse(
+                    "closes",
+                    format!(
+                        "{since}, and the last of them was uploaded at {last}: the round closes later than that, or leave out `closes`"
+                    ),
+                );
+            }
+        }
+        reasons
+    }
+}
+
+fn digest(hex: &str) -> Option<Digest> {
+    format!("sha256:{hex}").parse().ok()
+}
+
+fn is_final_round(round: &str) -> bool {
+    round.ends_with(crate::board::FINAL_ROUND)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use bytes::Bytes;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::ports::memory::{MemoryBucket, MemoryLeaderboards};
+
+    const MOMENT: &str = "2026-03-05T00:00:00.000Z";
+
+    fn data(of: &str) -> Digest {
+        Digest::of(of.as_bytes())
+    }
+
+    fn time(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    fn challenge(round: &Value) -> Challenge {
+        let mut whole = json!({ "id": "one", "opens": "2026-03-01T00:00:00Z" });
+        for (key, value) in round.as_object().unwrap() {
+            whole[key] = value.clone();
+        }
+        serde_json::from_value(json!({ "schema": 1, "title": "t", "rounds": [whole] })).unwrap()
+    }
+
+    fn places(noted: &Noted, round: &Value) -> Vec<String> {
+        let reasons = noted.undone(&challenge(round));
+        assert!(reasons.iter().all(|reason| reason.code == "retirement_undone"));
+        reasons
+            .into_iter()
+            .map(|reason| reason.at.replacen("/rounds/0/", "", 1))
+            .collect()
+    }
+
+    /// Publishes a challenge, notes what it has done by a time, and takes it away again.
+    async fn lived(table: &MemoryLeaderboards, round: &Value, until: &str) {
+        let datasets = MemoryBucket::default();
+        let published = challenge(round);
+        published
+            .publish(&datasets, table, "b", time(until))
+            .await
+            .unwrap();
+        let noted = Challenge::note_published(&datasets, table, "b", time(until))
+            .await
+            .unwrap();
+        assert_eq!(noted, Some(challenge(round)));
+        let key = Challenge::key("b");
+        datasets.put(&key, Bytes::from_static(b"damaged")).await.unwrap();
+        assert_eq!(
+            Challenge::note_published(&datasets, table, "b", time(until))
+                .await
+                .unwrap(),
+            None
+        );
+    }
+
+    #[test]
+    fn a_retirement_that_has_happened_is_not_undone_whatever_was_published_since() {
+        pollster::block_on(async {
+            let table = MemoryLeaderboards::default();
+            let retire = |at: &str, dataset: &str| json!({ "at": at, "dataset": data(dataset) });
+            let first = json!({ "dataset": data("old"), "retire": retire(MOMENT, "new") });
+            lived(&table, &first, "2026-03-04T00:00:00Z").await;
+            let before = Noted::of(&table, "b").await.unwrap();
+            assert_eq!(
+                places(&before, &json!({ "dataset": data("old") })),
+                [""; 0],
+                "not yet"
+            );
+            assert!(before.is_used(data("old"), false).is_some());
+            assert_eq!(before.is_used(data("new"), false), None);
+
+            lived(&table, &first, "2026-03-06T00:00:00Z").await;
+            let noted = Noted::of(&table, "b").await.unwrap();
+            assert!(noted.is_retired_for("one", data("new")) && !noted.is_retired_for("two", data("new")));
+            assert!(noted.is_used(data("new"), false).is_some());
+            let late = "2026-03-09T00:00:00Z";
+            for (round, at) in [
+                (first.clone(), vec![]),
+                (json!({ "dataset": data("new") }), vec![]),
+                (
+                    json!({ "dataset": data("new"), "retire": retire(late, "newer") }),
+                    vec![],
+                ),
+                (json!({ "dataset": data("new"), "closes": late }), vec![]),
+                (json!({ "dataset": data("old") }), vec!["retire"]),
+                (json!({}), vec!["retire"]),
+                (
+                    json!({ "dataset": data("old"), "retire": retire(late, "new") }),
+                    vec!["retire/at"],
+                ),
+                (
+                    json!({ "dataset": data("old"), "retire": retire("2026-03-02T00:00:00Z", "new") }),
+                    vec!["retire/at"],
+                ),
+                (
+                    json!({ "dataset": data("old"), "retire": retire(MOMENT, "other") }),
+                    vec!["retire"],
+                ),
+                (
+                    json!({ "dataset": data("new"), "retire": retire("2026-03-04T00:00:00Z", "newer") }),
+                    vec!["retire/at"],
+                ),
+                (json!({ "dataset": data("new"), "opens": late }), vec!["opens"]),
+                (
+                    json!({ "dataset": data("new"), "closes": "2026-03-04T00:00:00Z" }),
+                    vec!["closes"],
+                ),
+                (json!({ "id": "two", "dataset": data("old") }), vec![]),
+            ] {
+                assert_eq!(places(&noted, &round), at, "{round}");
+            }
+
+            // the next one takes its place
+            let second = json!({ "dataset": data("new"), "retire": retire(late, "newer") });
+            lived(&table, &second, "2026-03-10T00:00:00Z").await;
+            let noted = Noted::of(&table, "b").await.unwrap();
+            assert_eq!(places(&noted, &first), ["retire"]);
+            assert_eq!(places(&noted, &second), [""; 0]);
+            assert_eq!(
+                Noted::of(&table, "other")
+                    .await
+                    .unwrap()
+                    .undone(&challenge(&first)),
+                []
+            );
+        });
+    }
+}
