@@ -26,6 +26,7 @@ mod nibbler;
 mod nothing_lost;
 mod numbers;
 mod organizer;
+mod page_uploads;
 mod project;
 mod publishing;
 mod read_api;

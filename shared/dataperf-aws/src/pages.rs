@@ -6,7 +6,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
 use dataperf::challenge::Challenge;
 use dataperf::in_force::InForce;
 use dataperf::ports::PortError;
-use dataperf::ports::leaderboard::{Board, Entry};
+use dataperf::ports::leaderboard::{Board, Entry, Submission};
 use dataperf::{Descriptor, Digest, Receipt, SubmissionId, Timestamp};
 
 use crate::items::{Item, text};
@@ -110,15 +110,30 @@ impl Table {
         benchmark: &str,
         ids: &[SubmissionId],
     ) -> Result<BTreeMap<SubmissionId, Receipt>, PortError> {
-        let mut receipts = BTreeMap::new();
+        let submissions = self.submissions(benchmark, ids).await?.into_iter();
+        Ok(submissions
+            .filter_map(|(id, submission)| Some((id, submission.receipt?)))
+            .collect())
+    }
+
+    /// Some submissions, whole.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub async fn submissions(
+        &self,
+        benchmark: &str,
+        ids: &[SubmissionId],
+    ) -> Result<BTreeMap<SubmissionId, Submission>, PortError> {
+        let mut submissions = BTreeMap::new();
         for ids in ids.chunks(KEYS_A_REQUEST) {
             let keys = ids.iter().map(|id| Key::submission(benchmark, id).item());
             for item in self.batch(keys.collect()).await? {
                 let submission = reader::submission(&item)?;
-                receipts.extend(submission.receipt.map(|receipt| (submission.id, receipt)));
+                submissions.insert(submission.id.clone(), submission);
             }
         }
-        Ok(receipts)
+        Ok(submissions)
     }
 
     /// Lines of a partition, each scored one with the data set it was scored with.
