@@ -2,29 +2,26 @@
 
 import { ask } from "./api.js";
 import { board } from "./board.js";
-import { benchmark, boards } from "./boards.js";
 import { take } from "./charts.js";
-import { compare } from "./compare.js";
 import { h, href, say, titled } from "./dom.js";
 import { home } from "./home.js";
-import { submission } from "./submission.js";
-import { mine, submitter } from "./submitter.js";
 import { prepare, takeFromAddress } from "./token.js";
 
 const main = document.getElementById("main");
 let shownFor = 0;
 
-function view(benchmarks) {
+/** A view. Those that few begin with are fetched when they are asked for; `all` are the benchmarks, on their way. */
+async function view(all) {
   const words = location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
   const [of, what, first, second, third] = words;
-  if (!of) return home(benchmarks);
-  if (of === "mine") return mine(benchmarks);
-  if (of === "boards") return boards(benchmarks, words.slice(1));
-  if (!what) return benchmark(benchmarks, of);
+  if (!of) return home(await all);
+  if (of === "mine") return (await import("./submitter.js")).mine(await all);
+  if (of === "boards") return (await import("./boards.js")).boards(await all, words.slice(1));
+  if (!what) return (await import("./boards.js")).benchmark(await all, of);
   if (what === "board" && first) return board(of, first, second ?? "open", third);
-  if (what === "submission" && first) return submission(of, first);
-  if (what === "submitter" && first) return submitter(of, first);
-  if (what === "compare" && first && second) return compare(of, [first, second]);
+  if (what === "submission" && first) return (await import("./submission.js")).submission(of, first);
+  if (what === "submitter" && first) return (await import("./submitter.js")).submitter(of, first);
+  if (what === "compare" && first && second) return (await import("./compare.js")).compare(of, [first, second]);
   throw new Error("This address leads nowhere. Begin at the list of benchmarks.");
 }
 
@@ -53,8 +50,8 @@ async function show() {
   let benchmarks = [];
   let made;
   try {
-    ({ benchmarks } = await ask(["benchmarks"]));
-    made = await view(benchmarks);
+    const all = ask(["benchmarks"]).then((answer) => answer.benchmarks);
+    [benchmarks, made] = await Promise.all([all, view(all)]);
   } catch (reason) {
     made = failed(reason);
   }

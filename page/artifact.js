@@ -27,11 +27,13 @@ function numbered(line, number, notes) {
   return parts.map((part) => h("li", { value: number, class: part.notes.length > 0 ? "about" : null }, h("code", {}, excerpt(line, part.at) || " "), part.notes.map(said)));
 }
 
-/** `notes` have a message and a `line` and `column`, or the `at` of a reason. Null where none is about a place in the text. */
+/** `notes` have a message and a `line` and `column`, or the `at` of a reason. What is shown, and the notes that are about no single line. */
 export function annotated(text, notes) {
   const known = offsets(text, notes.map(({ at }) => at ?? "").filter(Boolean));
-  const placed = notes.map((note) => (note.line ? note : known.has(note.at) ? { ...note, ...place(text, known.get(note.at)) } : null)).filter(Boolean);
-  if (placed.length === 0) return null;
+  const placed = notes.map((note) => (note.line ? { ...note, of: note } : known.has(note.at) ? { ...note, of: note, ...place(text, known.get(note.at)) } : null)).filter(Boolean);
+  const shown = new Set(placed.slice(0, MOST).map(({ of }) => of));
+  const elsewhere = notes.filter((note) => !shown.has(note));
+  if (placed.length === 0) return { nodes: null, elsewhere };
   const lines = text.split("\n");
   if (lines.at(-1) === "") lines.pop();
   const about = new Map();
@@ -52,9 +54,6 @@ export function annotated(text, notes) {
     nodes.push(...numbered(lines[number - 1] ?? "", number, about.get(number) ?? []));
   }
   gap();
-  const n_elsewhere = notes.length - placed.length;
-  return [
-    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "The file, with what is said of its lines" }, h("ol", { class: "source" }, nodes)),
-    placed.length > MOST || n_elsewhere > 0 ? h("p", { class: "note" }, [placed.length > MOST ? `The first ${MOST} are shown beside their lines. ` : "", n_elsewhere > 0 ? `${plain(n_elsewhere)} ${n_elsewhere === 1 ? "is" : "are"} about no single line.` : ""]) : null,
-  ];
+  const file = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "The file, with what is said of its lines" }, h("ol", { class: "source" }, nodes));
+  return { nodes: file, elsewhere };
 }

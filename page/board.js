@@ -2,9 +2,9 @@
 
 import { address, ask, pages, whoami } from "./api.js";
 import { bestOverTime, intervalScale, scale, strip, whisker } from "./charts.js";
-import { boardName, capital, command, countdown, crumbs, h, href, plain, prose, say, score, share, size, some, titled, when, whenExactly } from "./dom.js";
+import { boardName, capital, command, countdown, counted, crumbs, h, href, plain, prose, say, score, share, size, some, titled, when, whenExactly } from "./dom.js";
+import { keep, takesDrops } from "./drop.js";
 import { markdown } from "./markdown.js";
-import { keep, takesDrops, uploads } from "./upload.js";
 
 const FIRST = 100;
 const POINTS = 5000; // a chart shows no more; the CSV has all
@@ -16,14 +16,6 @@ const COLUMNS = [
   { label: "Score", first: -1, of: ({ score }) => score },
   { label: "Received", first: -1, of: ({ received_at: at }) => at, wide: true },
 ];
-
-/** How many people and baselines there are in `rows`: "5 submitters, 2 baselines". */
-export function counted(rows, more) {
-  const n_baselines = rows.filter((row) => row.is_baseline).length;
-  const n = rows.length - n_baselines;
-  const people = more ? `more than ${some(n, "submitter")}` : some(n, "submitter");
-  return n_baselines > 0 ? `${people}, ${some(n_baselines, "baseline")}` : people;
-}
 
 /** The table with its search, its sorting and its further pages. */
 function standings(benchmark, parts, query, page, who) {
@@ -267,9 +259,8 @@ function dataset(benchmark, page) {
   );
 }
 
-async function overTime(parts, round, isBetter, digits) {
+function overTime({ lines, more }, parts, round, isBetter, digits) {
   const series = [...parts, "series"];
-  const { lines, more } = await pages(series, { round, limit: 1000 }, "points", POINTS);
   if (lines.length === 0) return null;
   return h(
     "section",
@@ -299,9 +290,9 @@ function embedding(benchmark, name, round) {
   return h("details", {}, h("summary", {}, "Put this board into another page"), command(`<iframe src="${at.replaceAll("&", "&amp;")}" title="Leaderboard" width="480" height="520"></iframe>`, "the lines for another page"));
 }
 
-async function standingsTab(benchmark, parts, query, page, who) {
+async function standingsTab(benchmark, parts, query, page, who, series) {
   const isHigherBetter = benchmark.direction === "higher_is_better";
-  const chart = await overTime(parts, query.round, (a, b) => (isHigherBetter ? a > b : a < b), page.digits);
+  const chart = overTime(await series, parts, query.round, (a, b) => (isHigherBetter ? a > b : a < b), page.digits);
   const report = await retirement(benchmark, parts, query.round);
   const earlier = page.rows.some((row) => row.is_of_other_dataset);
   return [
@@ -320,6 +311,8 @@ export async function board(benchmarkId, name, round, tab = "standings") {
   if (!(tab in TABS)) throw new Error("A board has no such tab.");
   const parts = ["benchmarks", benchmarkId, "leaderboards", name];
   const query = { round, limit: FIRST, include: "spread" };
+  const series = tab === "standings" ? pages([...parts, "series"], { round, limit: 1000 }, "points", POINTS) : null;
+  series?.catch(() => null); // whoever waits for it hears of it
   const [benchmark, page, who] = await Promise.all([ask(["benchmarks", benchmarkId]), ask(parts, query), whoami()]);
   const known = benchmark.leaderboards.find((other) => other.name === name && other.round === round);
   const siblings = benchmark.leaderboards.map((other) => h("a", { href: href(benchmarkId, "board", other.name, other.round), "aria-current": other === known ? "page" : null }, `${boardName(other)}${other.round === "open" ? "" : ` · ${other.round}`}`));
@@ -327,8 +320,8 @@ export async function board(benchmarkId, name, round, tab = "standings") {
   const tabs = Object.entries(TABS).map(([of, label]) => h("a", { href: at(of), "aria-current": of === tab ? "page" : null }, label));
   const of = roundOf(benchmark, round);
   const nodes = {
-    standings: () => standingsTab(benchmark, parts, query, page, who),
-    submit: () => [uploads(benchmark, name, round, who), howToSubmit(benchmark, name, page.unit, page.kit)],
+    standings: () => standingsTab(benchmark, parts, query, page, who, series),
+    submit: async () => [(await import("./upload.js")).uploads(benchmark, name, round, who), howToSubmit(benchmark, name, page.unit, page.kit)],
     rules: () => rules(benchmark, name, of),
     data: () => [dataset(benchmark, page) ?? h("p", { class: "empty" }, "No data set of this board is in force."), told(parts, page)],
   };

@@ -103,11 +103,12 @@ const swatch = (kind, text) => h("li", {}, h("span", { class: `swatch ${kind}` }
 
 const CLUMPED = 0.05;
 
-/** Whether most points lie together in a small part of the time: then they stand one after another instead. */
+/** Whether half of the points lie together in a small part of the time: then they stand one after another instead. */
 function isClumped(times) {
   const sorted = [...times].sort((a, b) => a - b);
-  const at = (share) => sorted[Math.round(share * (sorted.length - 1))];
-  return sorted.length > 4 && at(0.75) - at(0) < CLUMPED * (at(1) - at(0));
+  const half = Math.ceil(sorted.length / 2);
+  const spans = sorted.slice(0, sorted.length - half + 1).map((time, idx) => sorted[idx + half - 1] - time);
+  return sorted.length > 4 && Math.min(...spans) < CLUMPED * (sorted.at(-1) - sorted[0]);
 }
 
 /** All scores of a board over time, and the best so far as steps. Baselines are what the best is held against, no part of it. */
@@ -116,7 +117,7 @@ export function bestOverTime(points, isBetter, digits) {
   const readout = h("p", { class: "readout", "data-rest": rest }, rest);
   const each = (value) => points.map(value);
   const times = each((point) => Date.parse(point.received_at) / 1000);
-  const inOrder = isClumped(times) || isClumped(times.map((time) => -time));
+  const inOrder = isClumped(times);
   const data = [
     inOrder ? points.map((_, idx) => idx + 1) : times,
     each((point) => point.best),
@@ -149,7 +150,7 @@ export function bestOverTime(points, isBetter, digits) {
   const baselines = bar && [swatch("ring soft", "a baseline"), swatch("dash", `the best baseline, ${bar.submitter.replace(/^baseline-/, "")}`)];
   const earlier = points.some((point) => point.is_of_other_dataset) && swatch("ring soft", "scored with an earlier data set");
   const key = h("ul", { class: "key" }, swatch("rule", "best so far"), swatch("ring", "a submission"), earlier, baselines);
-  return [key, place, inOrder ? h("p", { class: "note" }, "One after another, in the order of their times: most came within a short while.") : null, readout];
+  return [key, place, inOrder ? h("p", { class: "note" }, "One after another, in the order of their times: half of them came within a short while.") : null, readout];
 }
 
 const HUES = ["accent", "second", "third", "fourth", "fifth"];

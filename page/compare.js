@@ -1,7 +1,7 @@
 // Two submissions beside each other: what differs in their scores, in what their scores are made of, and in their files.
 
 import { ask, standing, text } from "./api.js";
-import { capital, crumbs, h, href, part, pill, plain, score, titled, words } from "./dom.js";
+import { capital, crumbs, h, href, part, pill, plain, score, titled, wide, words } from "./dom.js";
 import { readCsv } from "./places.js";
 
 const LISTED = 20; // differences of files that are listed
@@ -36,6 +36,8 @@ function elements(of) {
   return found;
 }
 
+const common = (first, second) => [...first].filter((element) => second.has(element)).length;
+
 function files(one, other, texts) {
   const heading = h("h2", { id: "files" }, "Files");
   const panel = (...nodes) => h("section", { class: "panel wide-panel", "aria-labelledby": "files" }, heading, nodes);
@@ -44,10 +46,13 @@ function files(one, other, texts) {
   if (one.artifact === other.artifact) return panel(h("p", {}, "Both are the same file, byte for byte."));
   const [first, second] = texts.map(elements);
   const only = (from, without) => [...from].filter((element) => !without.has(element));
+  if ([...first].every((element) => second.has(element)) && first.size === second.size) return panel(h("p", {}, `Both have the same ${plain(first.size)} elements, in another order.`));
   const list = (name, lines) => h("div", {}, h("h3", {}, `Only in ${name}: ${plain(lines.length)}`), h("ul", {}, lines.slice(0, LISTED).map((line) => h("li", {}, h("code", {}, line)))), lines.length > LISTED ? h("p", { class: "note" }, `The first ${LISTED} are listed.`) : null);
-  const common = [...first].filter((element) => second.has(element)).length;
-  return panel(h("p", {}, `${plain(common)} elements are in both.`), h("div", { class: "pair" }, list(one.submitter, only(first, second)), list(other.submitter, only(second, first))));
+  return panel(h("p", {}, `${plain(common(first, second))} elements are in both.`), h("div", { class: "pair" }, list(one.submitter, only(first, second)), list(other.submitter, only(second, first))));
 }
+
+/** Whether the caller may read the file: its own, or one of a round whose files are public. */
+const isReadable = (benchmark, one) => Boolean(one.private) || (one.score !== null && Boolean(benchmark.challenge?.rounds.find(({ id }) => id === one.round)?.artifacts_are_public));
 
 /** Whether what a score is made of may be shown beside another's: never while the round is open. */
 function isOver(benchmark, one) {
@@ -70,7 +75,7 @@ function differences(one, other, figures, digits) {
     { class: "panel wide-panel", "aria-labelledby": "paired" },
     h("h2", { id: "paired" }, "Paired difference"),
     h("p", {}, `${one.submitter} less ${other.submitter}, ${lines[0].over} by ${lines[0].over}, with 95 % confidence for further ${lines[0].over}s on the same eval set.`),
-    h("table", { class: "numbers" }, h("thead", {}, h("tr", {}, ["Part", "Mean difference", "95 %", "Pairs"].map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, lines.map(line))),
+    wide("Table of paired differences", h("table", { class: "numbers" }, h("thead", {}, h("tr", {}, ["Part", "Mean difference", "95 %", "Pairs"].map((name, idx) => h("th", { scope: "col", class: idx > 0 ? "n" : null }, name)))), h("tbody", {}, lines.map(line)))),
   );
 }
 
@@ -82,7 +87,7 @@ function tables(figures, digits) {
     if (!same || table.columns.length !== 1) return [];
     const of = new Map(same.lines.map(({ label, values }) => [label, values[0]]));
     const line = ({ label, values: [value] }) => h("tr", {}, h("th", { scope: "row" }, label), [value, of.get(label), value - of.get(label)].map((cell) => h("td", { class: "n" }, Number.isFinite(cell) ? score(cell, digits) : "–")));
-    return h("section", { class: "panel wide-panel", "aria-label": table.titles[0] }, h("h2", {}, capital(table.titles[0] ?? words(table.name))), h("table", { class: "numbers" }, h("thead", {}, h("tr", {}, ["", "First", "Second", "Difference"].map((name) => h("th", { scope: "col" }, name || h("span", { class: "unseen" }, "of"))))), h("tbody", {}, table.lines.map(line))));
+    return h("section", { class: "panel wide-panel", "aria-label": table.titles[0] }, h("h2", {}, capital(table.titles[0] ?? words(table.name))), wide(`Table of ${table.titles[0]}`, h("table", { class: "numbers" }, h("thead", {}, h("tr", {}, ["", "First", "Second", "Difference"].map((name) => h("th", { scope: "col", class: name ? "n" : null }, name || h("span", { class: "unseen" }, "of"))))), h("tbody", {}, table.lines.map(line)))));
   });
 }
 
@@ -96,7 +101,7 @@ export async function compare(benchmarkId, ids) {
   const [standings, figures, texts] = await Promise.all([
     Promise.all(both.map((of) => standing(benchmarkId, of.leaderboard, of.round).catch(() => null))),
     isShown ? Promise.all(parts.map((of) => ask([...of, "figures"]))) : null,
-    Promise.all(parts.map((of) => text([...of, "artifact"]).catch(() => undefined))),
+    Promise.all(both.map((of, idx) => (isReadable(benchmark, of) ? text([...parts[idx], "artifact"]).catch(() => undefined) : undefined))),
   ]);
   const range = (interval, write) => (interval ? interval.map(write).join(" to ") : "–");
   const facts = [
@@ -117,7 +122,7 @@ export async function compare(benchmarkId, ids) {
     nodes: [
       crumbs(["Benchmarks", "#/"], [titled(benchmarkId), href(benchmarkId)], [one.leaderboard, href(benchmarkId, "board", one.leaderboard, one.round)], ["Comparison"]),
       h("h1", {}, `${one.submitter} and ${other.submitter}`),
-      h("section", { class: "panel wide-panel", "aria-label": "Both" }, h("table", { class: "files both" }, h("caption", { class: "unseen" }, "Both submissions"), h("thead", {}, h("tr", {}, ["", "First", "Second"].map((name) => h("th", { scope: "col" }, name || h("span", { class: "unseen" }, "of"))))), h("tbody", {}, facts.map(line))), gap ? h("p", {}, gap) : null, why ? h("p", { class: "note" }, why) : null),
+      h("section", { class: "panel wide-panel", "aria-label": "Both" }, wide("Table of both", h("table", { class: "files both" }, h("caption", { class: "unseen" }, "Both submissions"), h("thead", {}, h("tr", {}, ["", "First", "Second"].map((name) => h("th", { scope: "col" }, name || h("span", { class: "unseen" }, "of"))))), h("tbody", {}, facts.map(line)))), gap ? h("p", {}, gap) : null, why ? h("p", { class: "note" }, why) : null),
       figures ? [differences(one, other, figures, digits), tables(figures, digits)] : null,
       files(one, other, texts),
     ],

@@ -118,6 +118,17 @@ function copying(text, label, name) {
   return button;
 }
 
+/** How many people and baselines there are in `rows`: "5 submitters, 2 baselines". */
+export function counted(rows, more) {
+  const n_baselines = rows.filter((row) => row.is_baseline).length;
+  const n = rows.length - n_baselines;
+  const people = more ? `more than ${some(n, "submitter")}` : some(n, "submitter");
+  return n_baselines > 0 ? `${people}, ${some(n_baselines, "baseline")}` : people;
+}
+
+/** A table that may be wider than its panel. */
+export const wide = (label, table) => h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, table);
+
 /** A command to copy. */
 export function command(text, label) {
   return h("div", { class: "command" }, h("pre", {}, h("code", {}, text)), copying(() => text, `Copy ${label}`, "Copy"));

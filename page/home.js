@@ -1,8 +1,7 @@
 // All benchmarks and their boards.
 
 import { ask } from "./api.js";
-import { counted } from "./board.js";
-import { boardName, capital, h, href, prose, score, titled } from "./dom.js";
+import { boardName, capital, counted, h, href, prose, score, titled } from "./dom.js";
 
 const COUNTED = 50; // of larger boards a card says that there are more
 

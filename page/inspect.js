@@ -26,7 +26,7 @@ function utf16(bytes) {
   return first.length < 4 ? null : zeros(1) > most ? "little-endian" : zeros(0) > most ? "big-endian" : null;
 }
 
-/** The first byte that is no UTF-8; -1 where all are. */
+/** How many bytes go before the one at which UTF-8 ends; -1 where all are UTF-8. */
 function notUtf8(bytes) {
   const decodes = (n) => {
     try {
@@ -71,7 +71,7 @@ function ofCsv(text) {
   }
   const n = rows[0]?.cells.length ?? 0;
   if (n < 2 && /[;\t]/.test(text.slice(0, text.indexOf("\n") >>> 0))) return [{ message: "cells stand between commas; this file seems to have semicolons or tabs", line: 1, column: 1 }];
-  return rows.filter(({ cells }) => cells.length !== n && !(cells.length === 1 && cells[0] === "")).map(({ line, cells }) => ({ message: `${cells.length} cells, where the first line has ${n}`, line, column: 1 }));
+  return rows.filter(({ cells }) => cells.length !== n && !(cells.length === 1 && cells[0] === "")).map(({ line, cells }) => ({ message: `${cells.length === 1 ? "1 cell" : `${cells.length} cells`}, where the first line has ${n}`, line, column: 1 }));
 }
 
 /** What a file comes to: its form, its text (none of an archive) and what is wrong with it, each with line and column where there is one. */
@@ -91,7 +91,10 @@ export async function inspect(file, { forms, max_bytes: most }) {
   const order = utf16(bytes);
   if (order) return only(`It is text in UTF-16 (${order}). Save it as UTF-8: in an editor by “Save as”, or by: iconv -f UTF-16 -t UTF-8 ${file.name}`);
   const bad = notUtf8(bytes);
-  if (bad >= 0) return only("This is not UTF-8. Save the file as UTF-8.", place(new TextDecoder().decode(bytes.subarray(0, bad)), new TextDecoder().decode(bytes.subarray(0, bad)).length));
+  if (bad >= 0) {
+    const before = new TextDecoder().decode(bytes.subarray(0, bad), { stream: true }); // without a character that has only begun
+    return only("This is not UTF-8. Save the file as UTF-8.", place(before, before.length));
+  }
   const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
   const looksLikeJson = /^\s*[{[]/.test(text.replace("\ufeff", ""));
   const form = looksLikeJson || !forms.includes("csv") ? (forms.includes("jsonl") ? "jsonl" : forms.includes("json") ? "json" : "csv") : "csv";

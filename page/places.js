@@ -42,16 +42,18 @@ export function readJson(text, found = () => {}) {
     }
     at += read.length;
   };
-  const list = (pointer, depth, end, one) => {
+  const list = (depth, end, one) => {
     const begun = at;
     at += 1;
     space();
     if (text[at] === end) return void (at += 1);
+    const unclosed = () => at >= text.length && fail(`this ${end === "]" ? "array" : "object"} is not closed by \`${end}\``, begun);
     for (let n = 0; ; n += 1) {
+      unclosed();
       one(n, depth + 1);
       space();
       if (text[at] === end) return void (at += 1);
-      if (at >= text.length) fail(`this ${end === "]" ? "array" : "object"} is not closed by \`${end}\``, begun);
+      unclosed();
       if (text[at] !== ",") fail(`\`,\` or \`${end}\` was expected`);
       at += 1;
       space();
@@ -63,7 +65,7 @@ export function readJson(text, found = () => {}) {
     if (depth > DEEPEST) fail("values are nested too deeply");
     found(pointer, at);
     if (text[at] === "{") {
-      list(pointer, depth, "}", (_, deeper) => {
+      list(depth, "}", (_, deeper) => {
         if (text[at] !== '"') fail("a name between double quotes was expected");
         const name = string();
         space();
@@ -71,7 +73,7 @@ export function readJson(text, found = () => {}) {
         at += 1;
         value(`${pointer}/${escaped(name)}`, deeper);
       });
-    } else if (text[at] === "[") list(pointer, depth, "]", (n, deeper) => value(`${pointer}/${n}`, deeper));
+    } else if (text[at] === "[") list(depth, "]", (n, deeper) => value(`${pointer}/${n}`, deeper));
     else if (text[at] === '"') string();
     else word();
   };

@@ -31,7 +31,7 @@ function reasons(of) {
 async function beside(of, parts) {
   if (of.reasons.length === 0) return null;
   const source = await text([...parts, "artifact"]).catch(() => null);
-  const shown = source === null ? null : annotated(source, of.reasons);
+  const shown = source === null ? null : annotated(source, of.reasons).nodes;
   return shown ? h("section", { class: "panel wide-panel", "aria-labelledby": "source" }, h("h2", { id: "source" }, "In the file"), shown) : null;
 }
 
@@ -144,16 +144,16 @@ function charts(figures) {
   // a table with a column of targets, by what its lines are called
   const goals = new Map();
   for (const table of figures.tables) {
-    const column = table.columns.findIndex((name) => /^target/.test(name));
+    const column = table.columns.indexOf("target");
     if (column >= 0) for (const { label, values } of table.lines) goals.set(label, values[column]);
   }
-  const goal = figures.facts.find(({ name }) => /^target/.test(name ?? ""))?.value;
+  const goal = figures.facts.find(({ name }) => name === "target")?.value;
   const kinds = new Map();
   for (const curve of figures.curves) {
     const kind = `${curve.name}\n${curve.x_name}`;
     kinds.set(kind, [...(kinds.get(kind) ?? []), curve]);
   }
-  return [...kinds.values()].map((group, idx) => h("section", { class: "panel wide-panel", "aria-labelledby": `curve-${idx}` }, h("h2", { id: `curve-${idx}` }, capital(group[0].title)), curves(group, (of) => goals.get(of) ?? (typeof goal === "number" ? goal : null))));
+  return [...kinds.values()].map((group, idx) => h("section", { class: "panel wide-panel", "aria-labelledby": `curve-${idx}` }, h("h2", { id: `curve-${idx}` }, capital(group[0].title)), curves(group, (of) => goals.get(of.split(" / ").at(-1)) ?? (typeof goal === "number" ? goal : null))));
 }
 
 /** What is not shown, and when it will be. */
@@ -176,7 +176,7 @@ function facts(one, figures) {
       fact("Received", when(one.received_at)),
       fact("Finished", one.finished_at ? when(one.finished_at) : null),
       fact("Withdrawn", one.withdrawn_at ? when(one.withdrawn_at) : null),
-      figures.facts.map(({ title, value }) => fact(capital(title), typeof value === "number" ? plain(value) : value)),
+      figures.facts.map(({ title, value }) => fact(capital(title), typeof value === "number" ? plain(value) : words(value))),
       fact("Data set", one.dataset ? h("code", {}, one.dataset) : null),
       fact("Artifact", one.artifact ? h("code", {}, one.artifact) : null),
       fact("Evaluator", one.evaluator),
@@ -220,7 +220,8 @@ export async function submission(benchmark, id) {
   const known = leaderboards.find(({ name, round }) => name === one.leaderboard && round === one.round);
   const digits = known?.digits;
   const [board, source] = await Promise.all([isOnBoard && one.status === "scored" ? standing(benchmark, one.leaderboard, one.round).catch(() => null) : null, one.private && isOnBoard ? beside(one.private, parts) : null]);
-  const stack = [own(one, parts, isOfPeople), figures.tables.filter((of) => of.columns.length === 1).map(table)].flat().filter(Boolean);
+  const narrow = figures.tables.filter((of) => of.columns.length === 1).map(table);
+  const mine = own(one, parts, isOfPeople);
   const name = boardName(known ?? { name: one.leaderboard });
   return {
     title: `${one.submitter} · ${one.leaderboard}`,
@@ -234,7 +235,8 @@ export async function submission(benchmark, id) {
       withheld(one),
       trials(figures, one.score),
       charts(figures),
-      h("div", { class: "pair" }, facts(one, figures), stack.length > 0 ? h("div", { class: "stack" }, stack) : null),
+      // beside what is as long, or across the page
+      narrow.length > 0 ? h("div", { class: "pair" }, facts(one, figures), h("div", { class: "stack" }, mine, narrow)) : h("div", { class: "stack whole" }, facts(one, figures), mine),
       figures.tables.filter((of) => of.columns.length > 1).map(table),
       h("div", { class: "actions" }, share()),
       comparing(benchmark, one, board),

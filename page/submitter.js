@@ -1,19 +1,19 @@
 // One submitter's history; of one's own also the files, the first reasons, the ranks and what is left of the limits.
 
 import { ask, standing, whoami } from "./api.js";
-import { crumbs, h, href, pill, plain, prose, score, some, titled, when } from "./dom.js";
+import { crumbs, h, href, pill, plain, prose, score, some, titled, when, wide } from "./dom.js";
 
 const own = (one) => one.private?.key.split("/").at(-1);
 
 /** What is left of one's limits, where there are any. */
-function quotas({ quotas: listed }) {
+function quotas({ leaderboards: listed }) {
   const limited = listed.filter(({ day, round_limit: whole }) => day || whole);
   if (limited.length === 0) return null;
   const left = (of) => (of ? h("td", { class: "n" }, h("b", {}, plain(of.n_left)), ` of ${plain(of.limit)}`) : h("td", {}, "no limit"));
   const resets = limited.find(({ day }) => day)?.day.resets_at;
   const line = (one) => h("tr", {}, h("th", { scope: "row" }, one.leaderboard, one.together.length > 1 ? h("span", { class: "tries" }, ` together with ${one.together.filter((other) => other !== one.leaderboard).join(", ")}`) : null), h("td", {}, one.round), left(one.day), left(one.round_limit));
   return [
-    h("table", { class: "numbers quotas" }, h("caption", { class: "unseen" }, "What is left of the limits"), h("thead", {}, h("tr", {}, ["Board", "Round", "Left today", "Left in the round"].map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, limited.map(line))),
+    wide("Table of what is left", h("table", { class: "numbers quotas" }, h("caption", { class: "unseen" }, "What is left of the limits"), h("thead", {}, h("tr", {}, ["Board", "Round", "Left today", "Left in the round"].map((name, idx) => h("th", { scope: "col", class: idx > 1 ? "n" : null }, name)))), h("tbody", {}, limited.map(line)))),
     h("p", { class: "note" }, "What is being evaluated counts; rejected submissions don't, unless their reason says so.", resets ? [" A day ends ", when(resets), "."] : null),
   ];
 }
@@ -69,7 +69,7 @@ async function history(benchmark, name, kinds, isOwn) {
   const labels = isOwn ? ["File", "Received", "Board", "Status", "Score", "Rank"] : ["Received", "Board", "Status", "Score"];
   const heads = labels.map((label) => h("th", { scope: "col" }, label));
   if (body.childElementCount === 0) return null;
-  return [h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "History" }, h("table", { class: isOwn ? "history own" : "history" }, h("caption", { class: "unseen" }, "History"), h("thead", {}, h("tr", {}, heads)), body)), more];
+  return [wide(`Table of submissions to ${titled(benchmark)}`, h("table", { class: isOwn ? "history own" : "history" }, h("caption", { class: "unseen" }, "History"), h("thead", {}, h("tr", {}, heads)), body)), more];
 }
 
 async function section(benchmark, name, isOwn, heading) {

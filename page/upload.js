@@ -4,32 +4,13 @@
 import { Problem, ask, post } from "./api.js";
 import { annotated } from "./artifact.js";
 import { h, href, pill, plain, prose, say, score, size, some } from "./dom.js";
+import { kept, takesDrops } from "./drop.js";
 import { inspect } from "./inspect.js";
 
 const FIRST_WAIT = 400; // milliseconds before the outcome is asked for again, and the longest
 const LONGEST_WAIT = 10_000;
-let dropped = null; // a file that was dropped on another part of the board
 
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
-
-/** Takes the files that are dropped on `node`; what lies elsewhere on the page is not opened by the browser either. */
-export function takesDrops(node, take) {
-  const over = (event) => {
-    if (![...event.dataTransfer.types].includes("Files")) return;
-    event.preventDefault();
-    node.classList.toggle("over", event.type === "dragover");
-  };
-  for (const name of ["dragover", "dragleave"]) node.addEventListener(name, over);
-  node.addEventListener("drop", (event) => {
-    over(event);
-    event.stopPropagation();
-    const [file] = event.dataTransfer.files;
-    if (file) take(file);
-  });
-}
-
-/** Keeps a file for the view in which it is uploaded. */
-export const keep = (file) => (dropped = file);
 
 /** Sends a form with its file; `moved` is called with the share that is sent. */
 function send({ url, fields }, file, moved) {
@@ -63,24 +44,23 @@ async function followed(benchmark, { key, submitter }, goesOn, tell) {
   return null;
 }
 
-/** The lines on which something is wrong, of the file that was chosen. */
-const wrongs = ({ text, problems, n_problems: n }, name) => [
-  h("p", { class: "problem" }, problems.length === 1 && !problems[0].line ? `${name} can't be uploaded. ${problems[0].message}` : `${name} can't be uploaded: ${some(n, "place")} to mend.`),
-  text === null ? null : annotated(text, problems),
-  problems.some(({ line }) => line) ? h("ul", {}, problems.map(({ message, line, column }) => h("li", {}, line ? `Line ${plain(line)}, column ${plain(column)}: ` : "", message))) : null,
-];
+/** What is said of a file: beside its lines, and above them what is about no single line. */
+function said(text, notes) {
+  const { nodes, elsewhere } = text === null ? { nodes: null, elsewhere: notes } : annotated(text, notes);
+  const line = ({ message, code, at, line, column }) => h("li", {}, line ? `Line ${plain(line)}, column ${plain(column)}: ` : null, prose(message), code ? [" ", h("code", {}, code)] : null, at ? [" at ", h("code", {}, at)] : null);
+  return [elsewhere.length > 0 ? h("ul", {}, elsewhere.map(line)) : null, nodes];
+}
+
+/** Why a file can't be uploaded. */
+const wrongs = ({ text, problems, n_problems: n }, name) =>
+  problems.length === 1 && !problems[0].line ? h("p", { class: "problem" }, `${name} can't be uploaded. ${problems[0].message}`) : [h("p", { class: "problem" }, `${name} can't be uploaded: ${some(n, "place")} to mend${n > problems.length ? `, of which the first ${problems.length} are shown` : ""}.`), said(text, problems)];
 
 /** What became of an upload, with every reason beside its line. */
 async function outcome(benchmark, line, text) {
   const whole = await ask(["benchmarks", benchmark, "submissions", line.submission]);
-  const reasons = whole.private?.reasons ?? [];
+  const { reasons = [], n_reasons: n = 0 } = whole.private ?? {};
   const link = h("a", { href: href(benchmark, "submission", line.submission) }, line.status === "scored" ? "Its page, with its receipt and rank" : "Its page, with its receipt");
-  const elsewhere = (reason) => h("li", {}, prose(reason.message), " ", h("code", {}, reason.code), reason.at ? [" at ", h("code", {}, reason.at)] : null);
-  return [
-    h("p", { class: "outcome" }, pill(line.status), " ", line.score === null ? some(whole.private?.n_reasons ?? 0, "reason") : score(line.score), ". ", link),
-    reasons.length > 0 ? h("ul", {}, reasons.map(elsewhere)) : null,
-    reasons.length > 0 && text !== null ? annotated(text, reasons) : null,
-  ];
+  return [h("p", { class: "outcome" }, pill(line.status), " ", line.score === null ? some(n, "reason") : score(line.score), ". ", link), reasons.length > 0 ? said(text, reasons) : null];
 }
 
 /** The panel with which the holder of a submitter's token uploads to a board. */
@@ -108,7 +88,7 @@ export function uploads(benchmark, board, round, who) {
     button.disabled = true;
     found.replaceChildren(h("p", {}, `Reading ${file.name} …`));
     const looked = await inspect(file, submitting);
-    if (looked.n_problems > 0) return void found.replaceChildren(...wrongs(looked, file.name).flat(Infinity).filter(Boolean));
+    if (looked.n_problems > 0) return void found.replaceChildren(...[wrongs(looked, file.name)].flat(Infinity).filter(Boolean));
     chosen = { file, text: looked.text };
     button.disabled = false;
     found.replaceChildren(h("p", {}, `${file.name}: ${size(file.size)} of ${{ json: "JSON", jsonl: "JSON Lines", csv: "CSV", zip: "zip archive" }[looked.form]}, ready to upload to ${board}${round === "open" ? "" : `, round ${round}`}.`));
@@ -142,9 +122,7 @@ export function uploads(benchmark, board, round, who) {
   input.addEventListener("change", () => input.files[0] && take(input.files[0]));
   button.addEventListener("click", upload);
   takesDrops(node, take);
-  if (dropped) {
-    take(dropped);
-    dropped = null;
-  }
+  const dropped = kept();
+  if (dropped) take(dropped);
   return node;
 }

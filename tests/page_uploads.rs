@@ -156,6 +156,7 @@ impl Form {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[allow(clippy::too_many_lines)] // one table of askers
 async fn whoever_may_not_upload_is_told_why_and_what_to_do() {
     let signing = Signing::of(World::with(as_deployed).await).await;
     let own = asked(&json!({}));
@@ -269,6 +270,7 @@ async fn whoever_may_not_upload_is_told_why_and_what_to_do() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[allow(clippy::too_many_lines)] // one table of attacks
 async fn a_form_is_good_for_one_key_one_size_one_bucket_and_five_minutes() {
     let signing = Signing::of(World::with(as_deployed).await).await;
     let form = signing.form();

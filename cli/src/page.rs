@@ -50,6 +50,7 @@ files! {
     "charts.js" "text/javascript; charset=utf-8",
     "compare.js" "text/javascript; charset=utf-8",
     "dom.js" "text/javascript; charset=utf-8",
+    "drop.js" "text/javascript; charset=utf-8",
     "embed.html" "text/html; charset=utf-8",
     "embed.js" "text/javascript; charset=utf-8",
     "home.js" "text/javascript; charset=utf-8",
@@ -104,7 +105,9 @@ pub(crate) fn router(functions: Functions, s3_endpoint: &str) -> Router {
 const MAX_COMPRESSED_BYTES: usize = 10_000_000;
 
 fn accepts_gzip(headers: &HeaderMap) -> bool {
-    let accepted = headers.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
+    let accepted = headers
+        .get(header::ACCEPT_ENCODING)
+        .and_then(|value| value.to_str().ok());
     accepted.is_some_and(|accepted| accepted.contains("gzip"))
 }
 
@@ -118,7 +121,10 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 async fn compressing(request: Request, next: Next) -> Response {
     let accepts = accepts_gzip(request.headers());
     let (mut parts, body) = next.run(request).await.into_parts();
-    let media = parts.headers.get(header::CONTENT_TYPE).and_then(|media| media.to_str().ok());
+    let media = parts
+        .headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|media| media.to_str().ok());
     let is_text = media.is_some_and(|media| media.contains("json") || media.starts_with("text/"));
     if !accepts || !is_text {
         return Response::from_parts(parts, body);
@@ -130,7 +136,9 @@ async fn compressing(request: Request, next: Next) -> Response {
         return Response::from_parts(parts, bytes.into());
     }
     parts.headers.remove(header::CONTENT_LENGTH);
-    parts.headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    parts
+        .headers
+        .insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     Response::from_parts(parts, gzip(&bytes).into())
 }
 

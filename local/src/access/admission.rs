@@ -394,7 +394,10 @@ mod tests {
             ("GET", "/embed", "no-cors", "image"),
             ("GET", "/embed", "cors", "empty"),
         ] {
-            assert!(!is_let_in(method, path, mode, destination), "{method} {path} {destination}");
+            assert!(
+                !is_let_in(method, path, mode, destination),
+                "{method} {path} {destination}"
+            );
         }
     }
 

@@ -15,8 +15,8 @@ use dataperf_hosted::HOSTED;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{MOUNTED_AT, UPLOADS};
 use super::rounds::{ChallengeDocument, covers};
+use super::{MOUNTED_AT, UPLOADS};
 use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;

@@ -4,7 +4,7 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use dataperf::SubmitterName;
 use dataperf::challenge::Terms;
-use dataperf::ports::leaderboard::{Board, Leaderboards};
+use dataperf::ports::leaderboard::{Board, Leaderboards, Usage};
 use dataperf_aws::now;
 use dataperf_http::Problem;
 use serde::Serialize;
@@ -24,7 +24,7 @@ struct Quotas {
     /// Whose they are.
     submitter: String,
     /// Each leaderboard in force.
-    quotas: Vec<Quota>,
+    leaderboards: Vec<Quota>,
 }
 
 /// What is left on one leaderboard.
@@ -39,14 +39,14 @@ struct Quota {
     /// The leaderboards that count together with it, because they are scored with the same evaluation data; empty where it counts alone.
     together: Vec<String>,
     /// The limit of a day; `null` where there is none.
-    day: Option<Left>,
+    day: Option<Allowance>,
     /// The limit of the whole round; `null` where there is none.
-    round_limit: Option<Left>,
+    round_limit: Option<Allowance>,
 }
 
 /// What is left of a limit.
 #[derive(Serialize, ToSchema)]
-struct Left {
+struct Allowance {
     /// The limit.
     limit: u64,
     /// What counts, submissions that are being evaluated included.
@@ -58,7 +58,7 @@ struct Left {
     resets_at: Option<String>,
 }
 
-impl Left {
+impl Allowance {
     fn of(limit: u64, n_used: u64, resets_at: Option<String>) -> Self {
         let n_left = limit.saturating_sub(n_used);
         Self {
@@ -108,13 +108,12 @@ pub(super) async fn quotas(
         };
         let limits = terms.limits.unwrap_or_default();
         let is_limited = limits.daily.or(limits.total).is_some();
-        let usage = match is_limited {
-            true => {
-                table
-                    .usage(&terms.counter(&board), submitter.as_str(), at)
-                    .await?
-            }
-            false => Default::default(),
+        let usage = if is_limited {
+            table
+                .usage(&terms.counter(&board), submitter.as_str(), at)
+                .await?
+        } else {
+            Usage::default()
         };
         let together = terms
             .together
@@ -122,8 +121,8 @@ pub(super) async fn quotas(
         quotas.push(Quota {
             day: limits
                 .daily
-                .map(|limit| Left::of(limit, usage.day, Some(at.next_day().to_string()))),
-            round_limit: limits.total.map(|limit| Left::of(limit, usage.total, None)),
+                .map(|limit| Allowance::of(limit, usage.day, Some(at.next_day().to_string()))),
+            round_limit: limits.total.map(|limit| Allowance::of(limit, usage.total, None)),
             leaderboard: board.leaderboard,
             round: board.round,
             is_open: terms.refusal.is_none(),
@@ -133,7 +132,7 @@ pub(super) async fn quotas(
     let document = Quotas {
         benchmark,
         submitter: submitter.into(),
-        quotas,
+        leaderboards: quotas,
     };
     Ok(wishes.json(&caller, &document))
 }
