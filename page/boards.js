@@ -39,7 +39,7 @@ function choice(benchmarks, shown) {
     const boards = [...form.querySelectorAll(":checked")].flatMap((input) => JSON.parse(input.value));
     location.hash = href("boards", ...boards);
   });
-  return h("details", {}, h("summary", {}, "Choose boards"), form);
+  return h("details", { open: shown.length === 0 }, h("summary", {}, "Choose boards"), form);
 }
 
 function view(title, benchmarks, shown, nodes, columns) {

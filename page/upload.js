@@ -35,7 +35,10 @@ function send({ url, fields }, file, moved) {
 /** The line of the history that an upload has become, once it has ended; null when `goes_on` says that nobody waits. */
 async function followed(benchmark, { key, submitter }, goesOn, tell) {
   for (let wait = FIRST_WAIT; goesOn(); wait = Math.min(wait * 1.5, LONGEST_WAIT)) {
-    const { submissions } = await ask(["benchmarks", benchmark, "submissions"], { submitter, limit: 20 }).catch(() => ({ submissions: [] }));
+    const { submissions } = await ask(["benchmarks", benchmark, "submissions"], { submitter, limit: 20 }).catch((problem) => {
+      if (problem.status >= 400 && problem.status < 500) throw problem; // such as a token that expires meanwhile
+      return { submissions: [] };
+    });
     const line = submissions.find(({ private: own }) => own?.key === key);
     if (line && line.status !== "received") return line;
     tell(line ? "Received. It is being evaluated." : "Stored. It waits for its turn.");
@@ -84,6 +87,7 @@ export function uploads(benchmark, board, round, who) {
   );
   let chosen = null;
   const take = async (file) => {
+    if (input.disabled) return; // one at a time
     chosen = null;
     button.disabled = true;
     found.replaceChildren(h("p", {}, `Reading ${file.name} …`));
