@@ -272,9 +272,10 @@ function overTime({ lines, more }, parts, round, isBetter, digits) {
 }
 
 /** What the data set and the organizer say of the board. */
-function told(parts, page) {
+function told(benchmark, parts, page) {
   const picture = page.picture ? h("img", { class: "board-picture", src: address([...parts, "picture"]), alt: "" }) : null;
-  return picture || page.description ? h("section", { class: "panel wide-panel said", "aria-label": "About" }, picture, page.description ? markdown(page.description) : null) : null;
+  const organizers = benchmark.challenge?.about ? [h("h3", {}, benchmark.challenge.title), markdown(benchmark.challenge.about)] : null;
+  return h("section", { class: "panel wide-panel said", "aria-labelledby": "about" }, picture, h("h2", { id: "about" }, "About"), h("p", {}, `${capital(benchmark.about)}. The model is frozen; people compete on the data.`), page.description ? markdown(page.description) : null, organizers);
 }
 
 /** How many stand on the board and when it changed last. */
@@ -296,7 +297,6 @@ async function standingsTab(benchmark, parts, query, page, who, series) {
   const report = await retirement(benchmark, parts, query.round);
   const earlier = page.rows.some((row) => row.is_of_other_dataset);
   return [
-    told(parts, page),
     h("section", { class: "panel wide-panel", "aria-labelledby": "standings" }, h("div", { class: "bar" }, h("h2", { id: "standings" }, "Standings"), h("a", { href: address(parts, { ...query, limit: 200, format: "csv" }), download: `${page.leaderboard}.csv` }, "CSV")), summary(page), earlier ? h("p", { class: "note" }, "The board is scored with ", h("code", {}, page.dataset), ". What was scored with an earlier data set can't be compared: it has no rank until the organizer has it scored again.") : null, shaken(page), worth(page), standings(benchmark, parts, query, page, who)),
     retired(report, page.digits),
     chart,
@@ -305,7 +305,7 @@ async function standingsTab(benchmark, parts, query, page, who, series) {
   ];
 }
 
-const TABS = { standings: "Standings", submit: "Submit", rules: "Rules", data: "Data" };
+const TABS = { standings: "Standings", submit: "Submit", rules: "Rules", data: "Data", about: "About" };
 
 export async function board(benchmarkId, name, round, tab = "standings") {
   if (!(tab in TABS)) throw new Error("A board has no such tab.");
@@ -323,7 +323,8 @@ export async function board(benchmarkId, name, round, tab = "standings") {
     standings: () => standingsTab(benchmark, parts, query, page, who, series),
     submit: async () => [(await import("./upload.js")).uploads(benchmark, name, round, who), howToSubmit(benchmark, name, page.unit, page.kit)],
     rules: () => rules(benchmark, name, of),
-    data: () => [dataset(benchmark, page) ?? h("p", { class: "empty" }, "No data set of this board is in force."), told(parts, page)],
+    data: () => dataset(benchmark, page) ?? h("p", { class: "empty" }, "No data set of this board is in force."),
+    about: () => told(benchmark, parts, page),
   };
   const better = /is better/.test(known?.about ?? "") ? "" : benchmark.direction === "higher_is_better" ? "Higher is better." : "Lower is better.";
   const shown = h("div", { class: "tabbed" }, [await nodes[tab]()].flat(Infinity).filter(Boolean));

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::access::as_deployed;
 use crate::challenges::publish;
 use crate::project::{BENCHMARK, good};
+use crate::read_api::{ADA, BO, Reading};
 use crate::world::{World, board};
 
 const BOUNDARY: &str = "between-the-fields";
@@ -535,4 +536,61 @@ async fn forms_are_for_rounds_that_are_open_and_limits_that_are_left() {
             .contains("limit of the whole round"),
         "{problem}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_left_of_the_limits_is_told_to_whom_it_concerns() {
+    let world = World::with(as_deployed).await;
+    let rounds = json!([
+        { "id": "now", "leaderboards": ["en-25", "en-60", "pt-25"], "opens": "2020-01-01T00:00:00Z", "daily_limit": 3, "total_limit": 5 },
+        { "id": "later", "leaderboards": ["id-25"], "opens": "2999-01-01T00:00:00Z", "daily_limit": 1 },
+    ]);
+    assert_eq!(publish(&world, &rounds).code, 0);
+    let (file, bad) = (good(0), b"{}".to_vec());
+    world
+        .put(&format!("{BENCHMARK}/en-25/ada/0.json"), file.clone())
+        .await;
+    world.put(&format!("{BENCHMARK}/en-60/ada/1.json"), file).await;
+    world.put(&format!("{BENCHMARK}/en-25/ada/2.json"), bad).await; // rejected, and not counted
+    world.settle().await;
+    let reading = Reading::of(world).await;
+    let path = format!("/api/v1/benchmarks/{BENCHMARK}/quotas?submitter=ada");
+    let answer = reading.ask(ADA, &path).json();
+    let quota = |leaderboard: &str| {
+        let quotas = answer["leaderboards"].as_array().unwrap();
+        let found = quotas.iter().find(|quota| quota["leaderboard"] == leaderboard);
+        found.unwrap().clone()
+    };
+    for leaderboard in ["en-25", "en-60"] {
+        let quota = quota(leaderboard);
+        assert_eq!(
+            (&quota["round"], &quota["is_open"]),
+            (&json!("now"), &json!(true)),
+            "{quota}"
+        );
+        assert_eq!(quota["together"], json!(["en-25", "en-60"]));
+        let day = &quota["day"];
+        assert_eq!(
+            (&day["limit"], &day["n_used"], &day["n_left"]),
+            (&json!(3), &json!(2), &json!(1)),
+            "{quota}"
+        );
+        assert!(
+            day["resets_at"].as_str().unwrap().ends_with("T00:00:00.000Z"),
+            "{quota}"
+        );
+        let whole = &quota["round_limit"];
+        assert_eq!(
+            (&whole["n_left"], &whole["resets_at"]),
+            (&json!(3), &Value::Null),
+            "{quota}"
+        );
+    }
+    assert_eq!(quota("pt-25")["day"]["n_left"], 3);
+    assert_eq!(quota("id-25")["is_open"], false);
+    assert_eq!(
+        (&quota("pt-60")["day"], &quota("pt-60")["round"]),
+        (&Value::Null, &json!(OPEN_ROUND))
+    );
+    assert_eq!(reading.ask(BO, &path).status, 403);
 }

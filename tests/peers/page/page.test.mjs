@@ -628,6 +628,11 @@ test("a round says when it closes, with the time zone and what is left", async (
     assert.match(said, /3 of each submitter, by UTC/);
     assert.ok(await page.locator("#round ~ ul li strong").count() > 0, "what the organizer says, in Markdown");
     assert.ok(!/less is better.*lower is better/i.test(said));
+    const { description } = await api("selection/leaderboards/digits-20?round=spring");
+    await page.getByRole("link", { name: "About", exact: true }).click();
+    await page.waitForSelector("#about");
+    const [first] = description.split(/[\n*`[]/).filter((text) => text.length > 10);
+    assert.ok((await page.locator(".said").innerText()).includes(first.trim()), "what the data set says of itself");
   });
 });
 
