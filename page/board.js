@@ -315,7 +315,7 @@ export async function board(benchmarkId, name, round, tab = "standings") {
   series?.catch(() => null); // whoever waits for it hears of it
   const [benchmark, page, who] = await Promise.all([ask(["benchmarks", benchmarkId]), ask(parts, query), whoami()]);
   const known = benchmark.leaderboards.find((other) => other.name === name && other.round === round);
-  const siblings = benchmark.leaderboards.map((other) => h("a", { href: href(benchmarkId, "board", other.name, other.round), "aria-current": other === known ? "page" : null }, `${boardName(other)}${other.round === "open" ? "" : ` · ${other.round}`}`));
+  const siblings = benchmark.leaderboards.map((other) => h("a", { href: href(benchmarkId, "board", other.name, other.round), "aria-current": other === known ? "page" : null }, `${boardName(other, benchmark.leaderboards)}${other.round === "open" ? "" : ` · ${other.round}`}`));
   const at = (of) => (of === "standings" ? href(benchmarkId, "board", name, round) : href(benchmarkId, "board", name, round, of));
   const tabs = Object.entries(TABS).map(([of, label]) => h("a", { href: at(of), "aria-current": of === tab ? "page" : null }, label));
   const of = roundOf(benchmark, round);
@@ -337,8 +337,8 @@ export async function board(benchmarkId, name, round, tab = "standings") {
     title: `${titled(benchmarkId)} ${name}`,
     benchmark: benchmarkId,
     nodes: [
-      crumbs(["Benchmarks", "#/"], [titled(benchmarkId), href(benchmarkId)], [boardName(known ?? page)]),
-      h("h1", {}, titled(benchmarkId), " ", h("span", { class: "of" }, page.title ?? boardName({ name })), round === "open" ? null : h("span", { class: "round" }, round)),
+      crumbs(["Benchmarks", "#/"], [titled(benchmarkId), href(benchmarkId)], [boardName(known ?? page, benchmark.leaderboards)]),
+      h("h1", {}, titled(benchmarkId), " ", h("span", { class: "of" }, boardName(known ?? { name }, benchmark.leaderboards)), round === "open" ? null : h("span", { class: "round" }, round)),
       h("p", { class: "lead" }, known?.about ? [prose(capital(known.about)), ". "] : "", better),
       state(of),
       siblings.length > 1 ? h("nav", { class: "tabs siblings", "aria-label": `Leaderboards of ${titled(benchmarkId)}` }, siblings) : null,

@@ -6,7 +6,7 @@ import { boardName, capital, crumbs, h, href, plain, prose, score, some, titled 
 const SHOWN = 10; // rows of each
 
 /** How a board is called, with its round. */
-const called = (board) => `${boardName(board)}${board.round === "open" ? "" : ` · ${board.round}`}`;
+const called = (board, all) => `${boardName(board, all)}${board.round === "open" ? "" : ` · ${board.round}`}`;
 
 /** The best rows of a board, without anything to press. */
 export function best(page, n, link) {
@@ -21,7 +21,7 @@ async function column(benchmark, board) {
   return h(
     "section",
     { class: "panel", "aria-labelledby": id },
-    h("h2", { id }, h("a", { href: href(benchmark.id, "board", board.name, board.round) }, called(board))),
+    h("h2", { id }, h("a", { href: href(benchmark.id, "board", board.name, board.round) }, called(board, benchmark.leaderboards))),
     h("p", { class: "note" }, `${titled(benchmark.id)}. ${benchmark.direction === "higher_is_better" ? "More" : "Less"} is better.`),
     best(page, SHOWN, (row) => href(benchmark.id, "submission", row.submission)),
   );
@@ -31,7 +31,7 @@ async function column(benchmark, board) {
 function choice(benchmarks, shown) {
   const key = (benchmark, board) => JSON.stringify([benchmark.id, board.name, board.round]);
   const chosen = new Set(shown.map(({ benchmark, board }) => key(benchmark, board)));
-  const box = (benchmark, board) => h("label", {}, h("input", { type: "checkbox", value: key(benchmark, board), checked: chosen.has(key(benchmark, board)) }), ` ${called(board)}`);
+  const box = (benchmark, board) => h("label", {}, h("input", { type: "checkbox", value: key(benchmark, board), checked: chosen.has(key(benchmark, board)) }), ` ${called(board, benchmark.leaderboards)}`);
   const group = (benchmark) => h("fieldset", {}, h("legend", {}, titled(benchmark.id)), benchmark.leaderboards.map((board) => box(benchmark, board)));
   const form = h("form", { class: "choice" }, benchmarks.filter(({ leaderboards }) => leaderboards.length > 0).map(group), h("button", { type: "submit" }, "Show these"));
   form.addEventListener("submit", (event) => {

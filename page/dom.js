@@ -44,8 +44,12 @@ export const some = (n, one, many = `${one}s`) => `${plain(n)} ${n === 1 ? one :
 /** `speech-selection` as a title. */
 export const titled = (id) => capital(id.replaceAll("-", " "));
 
-/** How a board is called: the one of a benchmark that has no others is `open` in keys. */
-export const boardName = (board) => board.title ?? (board.name === "open" ? "open division" : (board.name ?? board.leaderboard));
+/** How a board is called: the one of a benchmark that has no others is `open` in keys. Where others of `all` have its title, its name tells them apart. */
+export function boardName(board, all = []) {
+  const name = board.name ?? board.leaderboard;
+  if (!board.title) return name === "open" ? "open division" : name;
+  return all.some((other) => other.title === board.title && other.name !== name) ? `${board.title}, ${name}` : board.title;
+}
 
 /** A sentence's first letter. */
 export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);

@@ -9,7 +9,7 @@ const own = (one) => one.private?.key.split("/").at(-1);
 function quotas({ leaderboards: listed }) {
   const limited = listed.filter(({ day, round_limit: whole }) => day || whole);
   if (limited.length === 0) return null;
-  const left = (of) => (of ? h("td", { class: "n" }, h("b", {}, plain(of.n_left)), ` of ${plain(of.limit)}`) : h("td", {}, "no limit"));
+  const left = (of) => (of ? h("td", { class: "n" }, h("b", {}, plain(of.n_left)), ` of ${plain(of.limit)}`) : h("td", { class: "n" }, "no limit"));
   const resets = limited.find(({ day }) => day)?.day.resets_at;
   const line = (one) => h("tr", {}, h("th", { scope: "row" }, one.leaderboard, one.together.length > 1 ? h("span", { class: "tries" }, ` together with ${one.together.filter((other) => other !== one.leaderboard).join(", ")}`) : null), h("td", {}, one.round), left(one.day), left(one.round_limit));
   return [
@@ -44,12 +44,13 @@ async function history(benchmark, name, kinds, isOwn) {
   const more = h("button", { type: "button", class: "quiet" }, "Show more");
   let next;
   const line = (one, row) => {
-    const at = h("a", { href: href(benchmark, "submission", one.submission) }, isOwn && own(one) ? own(one) : when(one.received_at));
+    const isFile = isOwn && own(one) && (kinds.length === 0 || kinds.includes(one.leaderboard)); // people's decisions have none
+    const at = h("a", { href: href(benchmark, "submission", one.submission) }, isFile ? own(one) : when(one.received_at));
     return h(
       "tr",
       {},
       h("th", { scope: "row", title: one.private?.key }, at),
-      isOwn ? h("td", {}, when(one.received_at)) : null,
+      isOwn ? h("td", { class: "wide-only" }, when(one.received_at)) : null,
       h("td", {}, kinds.includes(one.leaderboard) ? one.leaderboard : h("a", { href: href(benchmark, "board", one.leaderboard, one.round) }, one.leaderboard)),
       h("td", {}, pill(one.status), one.withdrawn_at ? h("span", { class: "tag" }, "withdrawn") : null, isOwn ? reason(benchmark, one) : null),
       h("td", { class: "n" }, score(one.score)),
@@ -67,7 +68,8 @@ async function history(benchmark, name, kinds, isOwn) {
   await add(await ask(parts, query));
   more.addEventListener("click", async () => add(await ask(parts, { ...query, cursor: next })));
   const labels = isOwn ? ["File", "Received", "Board", "Status", "Score", "Rank"] : ["Received", "Board", "Status", "Score"];
-  const heads = labels.map((label) => h("th", { scope: "col" }, label));
+  const look = { Received: isOwn ? "wide-only" : null, Score: "n", Rank: "n" };
+  const heads = labels.map((label) => h("th", { scope: "col", class: look[label] }, label));
   if (body.childElementCount === 0) return null;
   return [wide(`Table of submissions to ${titled(benchmark)}`, h("table", { class: isOwn ? "history own" : "history" }, h("caption", { class: "unseen" }, "History"), h("thead", {}, h("tr", {}, heads)), body)), more];
 }
