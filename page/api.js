@@ -2,6 +2,7 @@
 
 const BASE = "api/v1";
 const KEPT = "dataperf-token";
+const UNREACHABLE = { code: "unreachable", title: "the read API does not answer", detail: "Check the connection and reload." };
 
 /** An answer that is a problem: what, and what to do. */
 export class Problem extends Error {
@@ -13,11 +14,24 @@ export class Problem extends Error {
   }
 }
 
+let isMute = false;
+let asked = null; // whose token it is, once for each token
+
 export const token = {
-  get: () => sessionStorage.getItem(KEPT),
+  get: () => (isMute ? null : sessionStorage.getItem(KEPT)),
   set: (value) => sessionStorage.setItem(KEPT, value),
   forget: () => sessionStorage.removeItem(KEPT),
+  /** From now on none is sent: where the page stands in somebody else's. */
+  mute: () => (isMute = true),
 };
+
+/** Who is signed in: a `role`, and of a submitter its name as `submitter`; null for nobody. */
+export function whoami() {
+  const held = token.get();
+  if (!held) return Promise.resolve(null);
+  if (asked?.held !== held) asked = { held, who: ask(["token"]).catch(() => null) };
+  return asked.who;
+}
 
 /** The address of an answer. `parts` are the path, `query` what follows it. */
 export function address(parts, query = {}) {
@@ -32,11 +46,27 @@ async function answer(parts, query, sent = token.get()) {
   try {
     response = await fetch(address(parts, query), { headers, cache: "no-cache" });
   } catch {
-    throw new Problem({ code: "unreachable", title: "the read API does not answer", detail: "Check the connection and reload." });
+    throw new Problem(UNREACHABLE);
   }
   if (response.ok) return response;
-  const problem = await response.json().catch(() => ({}));
-  throw new Problem({ code: "fault", status: response.status, title: "the read API has a fault", detail: `It answered ${response.status}. Try again later.`, ...problem });
+  throw await problem(response);
+}
+
+async function problem(response) {
+  const document = await response.json().catch(() => ({}));
+  return new Problem({ code: "fault", status: response.status, title: "the read API has a fault", detail: `It answered ${response.status}. Try again later.`, ...document });
+}
+
+/** A document that is answered to one that is sent. */
+export async function post(parts, document) {
+  let response;
+  try {
+    response = await fetch(address(parts), { method: "POST", headers: { authorization: `Bearer ${token.get()}`, "content-type": "application/json" }, body: JSON.stringify(document) });
+  } catch {
+    throw new Problem(UNREACHABLE);
+  }
+  if (!response.ok) throw await problem(response);
+  return response.json();
 }
 
 /** A document. */
@@ -50,6 +80,16 @@ export async function save(parts, name) {
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+/** The text of a file; null where it is no text. */
+export async function text(parts) {
+  const bytes = await (await answer(parts)).arrayBuffer();
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return null;
+  }
 }
 
 /** The address of an image of one's own, for as long as the page is open. */
@@ -68,4 +108,12 @@ export async function pages(parts, query, member, most) {
     cursor = page.next;
   } while (cursor && lines.length < most);
   return { lines, more: Boolean(cursor) };
+}
+
+const FARTHEST = 1000; // rows of a board that are looked through
+
+/** The rows of a board by the ids of their submissions; of a larger board the best, and `more`. */
+export async function standing(benchmark, leaderboard, round) {
+  const { lines, more } = await pages(["benchmarks", benchmark, "leaderboards", leaderboard], { round, limit: 200 }, "rows", FARTHEST);
+  return { rows: new Map(lines.map((row) => [row.submission, row])), n: lines.length, more };
 }

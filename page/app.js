@@ -5,19 +5,23 @@ import { board } from "./board.js";
 import { take } from "./charts.js";
 import { h, href, say, titled } from "./dom.js";
 import { home } from "./home.js";
-import { submission } from "./submission.js";
-import { submitter } from "./submitter.js";
 import { prepare, takeFromAddress } from "./token.js";
 
 const main = document.getElementById("main");
 let shownFor = 0;
 
-function view(benchmarks) {
-  const [benchmark, what, first, second] = location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
-  if (!benchmark) return home(benchmarks);
-  if (what === "board" && first) return board(benchmark, first, second ?? "open");
-  if (what === "submission" && first) return submission(benchmark, first);
-  if (what === "submitter" && first) return submitter(benchmark, first);
+/** A view. Those that few begin with are fetched when they are asked for; `all` are the benchmarks, on their way. */
+async function view(all) {
+  const words = location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
+  const [of, what, first, second, third] = words;
+  if (!of) return home(await all);
+  if (of === "mine") return (await import("./submitter.js")).mine(await all);
+  if (of === "boards") return (await import("./boards.js")).boards(await all, words.slice(1));
+  if (!what) return (await import("./boards.js")).benchmark(await all, of);
+  if (what === "board" && first) return board(of, first, second ?? "open", third);
+  if (what === "submission" && first) return (await import("./submission.js")).submission(of, first);
+  if (what === "submitter" && first) return (await import("./submitter.js")).submitter(of, first);
+  if (what === "compare" && first && second) return (await import("./compare.js")).compare(of, [first, second]);
   throw new Error("This address leads nowhere. Begin at the list of benchmarks.");
 }
 
@@ -26,15 +30,17 @@ function failed(reason) {
   return { title: "Not shown", nodes: [h("h1", {}, "Not shown"), h("p", { class: "problem" }, reason.message), h("p", {}, h("a", { href: "#/" }, "All benchmarks"))] };
 }
 
-/** The benchmarks' first boards, as ways around. */
+/** The benchmarks, as ways around, behind one name so that they fit every screen. */
 function navigation(benchmarks, current) {
   const links = benchmarks
     .filter((benchmark) => benchmark.leaderboards.length > 0)
     .map((benchmark) => {
       const [first] = benchmark.leaderboards;
-      return h("a", { href: href(benchmark.id, "board", first.name, first.round), "aria-current": benchmark.id === current ? "true" : null }, titled(benchmark.id));
+      const to = benchmark.leaderboards.length > 1 ? href(benchmark.id) : href(benchmark.id, "board", first.name, first.round);
+      return h("li", {}, h("a", { href: to, "aria-current": benchmark.id === current ? "true" : null }, titled(benchmark.id)));
     });
   document.getElementById("benchmarks").replaceChildren(...links);
+  document.getElementById("menu").open = false;
 }
 
 async function show() {
@@ -44,8 +50,8 @@ async function show() {
   let benchmarks = [];
   let made;
   try {
-    ({ benchmarks } = await ask(["benchmarks"]));
-    made = await view(benchmarks);
+    const all = ask(["benchmarks"]).then((answer) => answer.benchmarks);
+    [benchmarks, made] = await Promise.all([all, view(all)]);
   } catch (reason) {
     made = failed(reason);
   }
@@ -61,6 +67,16 @@ async function show() {
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault(); // the address is a view's
   main.focus();
+});
+document.addEventListener("keydown", (event) => {
+  const menu = document.getElementById("menu");
+  if (event.key !== "Escape" || !menu.open) return;
+  menu.open = false;
+  menu.querySelector("summary").focus();
+});
+document.addEventListener("click", (event) => {
+  const menu = document.getElementById("menu");
+  if (!menu.contains(event.target)) menu.open = false;
 });
 window.addEventListener("hashchange", async () => {
   takeFromAddress();

@@ -1,8 +1,9 @@
-// One board: who leads, how it came about, what the data set is, how to submit.
+// One board, a tab a question: who leads and how it came about, how to submit, by which rules, with which data.
 
-import { address, ask, pages } from "./api.js";
+import { address, ask, pages, whoami } from "./api.js";
 import { bestOverTime, intervalScale, scale, strip, whisker } from "./charts.js";
-import { capital, command, h, href, plain, prose, say, score, size, titled, when } from "./dom.js";
+import { boardName, capital, command, countdown, counted, crumbs, h, href, plain, prose, say, score, share, size, some, titled, when, whenExactly } from "./dom.js";
+import { keep, takesDrops } from "./drop.js";
 import { markdown } from "./markdown.js";
 
 const FIRST = 100;
@@ -16,17 +17,8 @@ const COLUMNS = [
   { label: "Received", first: -1, of: ({ received_at: at }) => at, wide: true },
 ];
 
-/** How many people and baselines there are in `rows`: "5 submitters, 2 baselines". */
-export function counted(rows, more) {
-  const some = (n, of) => `${plain(n)} ${of}${n === 1 ? "" : "s"}`;
-  const n_baselines = rows.filter((row) => row.is_baseline).length;
-  const n = rows.length - n_baselines;
-  const people = more ? `more than ${some(n, "submitter")}` : some(n, "submitter");
-  return n_baselines > 0 ? `${people}, ${some(n_baselines, "baseline")}` : people;
-}
-
 /** The table with its search, its sorting and its further pages. */
-function standings(benchmark, parts, query, page) {
+function standings(benchmark, parts, query, page, who) {
   let rows = page.rows;
   let next = page.next;
   let sorted = { column: COLUMNS[0], direction: 1 };
@@ -41,9 +33,9 @@ function standings(benchmark, parts, query, page) {
   const line = (row, range, intervals) =>
     h(
       "tr",
-      { "data-best": row.rank !== null && row.rank_interval?.[0] === 1 ? true : null, class: row.is_of_other_dataset ? "earlier" : row.is_baseline ? "baseline" : row.rank === 1 ? "leading" : null },
+      { "data-best": row.rank !== null && row.rank_interval?.[0] === 1 ? true : null, class: [row.submitter === who?.submitter ? "mine" : "", row.is_of_other_dataset ? "earlier" : row.is_baseline ? "baseline" : row.rank === 1 ? "leading" : ""].join(" ").trim() || null },
       h("td", { class: "n rank" }, row.rank ?? unranked(row), row.public_rank === null ? null : h("span", { class: "ranks" }, `public ${row.public_rank}`), row.rank !== null && row.rank_interval ? h("span", { class: "ranks" }, ranks(row.rank_interval)) : null),
-      h("th", { scope: "row" }, h("a", { href: href(benchmark.id, "submitter", row.submitter) }, row.submitter), tries(row.n_submissions), row.is_above_baselines === false ? h("span", { class: "tries" }, " not surely better than the best baseline") : null),
+      h("th", { scope: "row" }, h("a", { href: href(benchmark.id, "submitter", row.submitter) }, row.submitter), row.submitter === who?.submitter ? h("span", { class: "tag you" }, "you") : null, tries(row.n_submissions), row.is_above_baselines === false ? h("span", { class: "tries" }, " not surely better than the best baseline") : null),
       h(
         "td",
         { class: "scored" },
@@ -112,8 +104,8 @@ function standings(benchmark, parts, query, page) {
 /** How the board of a final data set differs from the public one. */
 function shaken({ finish }) {
   if (!finish) return null;
-  const shakeUp = finish.shake_up === null ? "" : ` The shake-up is ${finish.shake_up.toFixed(3)}: the mean change of rank, as a share of ${plain(finish.n_ranked)} submissions.`;
-  const rejected = finish.n_rejected > 0 ? ` ${plain(finish.n_rejected)} are against its rules.` : "";
+  const shakeUp = finish.shake_up === null ? "" : ` The shake-up is ${finish.shake_up.toFixed(3)}: the mean change of rank, as a share of ${some(finish.n_ranked, "submission")}.`;
+  const rejected = finish.n_rejected > 0 ? ` ${plain(finish.n_rejected)} ${finish.n_rejected === 1 ? "is" : "are"} against its rules.` : "";
   return h("p", { class: "note worth" }, finish.finished_at ? "Scored once, after the close, with a data set that no upload has seen." : "The final data set is being scored with.", shakeUp, rejected);
 }
 
@@ -129,12 +121,12 @@ function retired(report, digits) {
     ["Its intercept", report.intercept],
     ["Kendall's tau-b between the orders", report.tau_b],
   ];
-  const rejected = report.n_rejected > 0 ? ` ${plain(report.n_rejected)} are against the rules of the new one.` : "";
+  const rejected = report.n_rejected > 0 ? ` ${plain(report.n_rejected)} ${report.n_rejected === 1 ? "is" : "are"} against the rules of the new one.` : "";
   return h(
     "section",
     { class: "panel wide-panel", "aria-labelledby": "retirement" },
     h("h2", { id: "retirement" }, "Two data sets"),
-    h("p", {}, `The board's data set was retired for one that no upload had seen${report.retired_at ? `, ${when(report.retired_at)}` : ""}. What stood on the board, ${plain(report.n_scored)} submissions and the baselines, was scored with both.${rejected}`),
+    h("p", {}, `The board's data set was retired for one that no upload had seen${report.retired_at ? `, ${when(report.retired_at)}` : ""}. What stood on the board, ${some(report.n_scored, "submission")} and the baselines, was scored with both.${rejected}`),
     h("table", { class: "files" }, h("caption", { class: "unseen" }, "How scores with both data sets differ"), h("thead", {}, h("tr", {}, ["Figure", "Value", "95 %"].map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, figures.map(line))),
     report.why_none ? h("p", { class: "note" }, `No intervals: ${report.why_none}.`) : null,
   );
@@ -156,38 +148,58 @@ function worth({ comparison, digits, rows }) {
   if (comparison.why_none) return h("p", { class: "note worth" }, `No intervals: ${comparison.why_none}.`);
   const best = comparison.n_best === 1 ? "One submission is surely the best." : `Any of the ${plain(comparison.n_best)} marked submissions may be the best.`;
   const resolution = comparison.resolution === null ? "" : ` This eval set tells neighbours apart that differ by ${score(comparison.resolution, digits)} or more.`;
-  const missing = comparison.n_missing > 0 ? ` ${plain(comparison.n_missing)} submissions have not been compared and may have any rank.` : "";
+  const missing = comparison.n_missing > 0 ? ` ${some(comparison.n_missing, "submission")} ${comparison.n_missing === 1 ? "has" : "have"} not been compared and may have any rank.` : "";
   const newer = rows.some((row) => row.interval === null && !row.is_of_other_dataset) ? " Rows without an interval have not been compared yet." : "";
   return h("p", { class: "note worth" }, `${best}${resolution}${missing} Ranks and score intervals hold with 95 % confidence for other eval sets of this kind and size.${newer}`);
 }
 
 const SHOWN = { score: "the score and the reasons", metrics: "also numbers of each part, without curves", full: "everything" };
 
-/** What a round is: how long, how much, what participants are told. */
-function about(benchmark, board, name) {
+/** The round that a board is of: whether it is open, what participants are told, and how long it lasts. */
+function roundOf(benchmark, name) {
   const round = benchmark.challenge?.rounds.find(({ id }) => [id, `${id}.post`, `${id}.final`].includes(name));
   if (!round) return null;
   const now = Date.now();
-  const isPost = name === `${round.id}.post`;
-  const isFinal = name === `${round.id}.final`;
-  const [state, message] =
-    now < Date.parse(round.opens) ? ["not open yet", round.message_before] : round.closes && now >= Date.parse(round.closes) ? ["closed", round.message_after] : ["open", round.message_open];
+  const isBefore = now < Date.parse(round.opens);
+  const isClosed = Boolean(round.closes) && now >= Date.parse(round.closes);
+  const [state, message] = isBefore ? ["not open yet", round.message_before] : isClosed ? ["closed", round.message_after] : ["open", round.message_open];
+  return { round, state, message, isPost: name === `${round.id}.post`, isFinal: name === `${round.id}.final`, next: isBefore ? round.opens : isClosed ? null : round.closes };
+}
+
+/** One line about the round, with what is left of it. */
+function state(of) {
+  if (!of) return null;
+  const { round, message, isPost, isFinal, next } = of;
+  if (isFinal) return h("p", { class: "state" }, "The final board of the round, beside its public one.");
+  if (isPost) return h("p", { class: "state" }, "The round has closed. This board goes on as a benchmark: uploads since then, without limits.");
+  const left = next ? [" It ", of.state === "open" ? "closes " : "opens ", whenExactly(next), ", ", countdown(next, (span) => `in ${span}`), "."] : round.closes ? [" It closed ", whenExactly(round.closes), "."] : null;
+  return h("p", { class: "state" }, `This round is ${of.state}.`, left, message ? ` ${message}` : "");
+}
+
+/** By which rules submissions are judged: how much, how long, what is shown. */
+function rules(benchmark, board, of) {
+  const { forms, max_bytes: most } = benchmark.submitting;
+  const fact = (term, value) => (value === null ? null : h("div", {}, h("dt", {}, term), h("dd", {}, value)));
+  const files = fact("Files", `${forms.map((form) => ({ json: "JSON", jsonl: "JSON Lines", csv: "CSV", zip: "zip" })[form]).join(" or ")}, up to ${size(most)}`);
+  const challenge = benchmark.challenge?.about ? markdown(benchmark.challenge.about) : null;
+  if (!of) return h("section", { class: "panel wide-panel", "aria-labelledby": "round" }, h("h2", { id: "round" }, "Rules"), challenge, h("p", {}, "No round limits this board: everybody may upload at any time, as often as they like."), h("dl", { class: "facts" }, files));
+  const { round, isFinal } = of;
   const ofBoard = benchmark.challenge.leaderboards.find((other) => other.name === board);
   const feedback = round.feedback ?? ofBoard?.feedback ?? benchmark.challenge.feedback;
   const margin = round.ladder?.step ? `${round.ladder.step} or more` : "more than the error of measurement";
-  const fact = (term, value) => (value === null ? null : h("div", {}, h("dt", {}, term), h("dd", {}, value)));
   return h(
     "section",
     { class: "panel wide-panel", "aria-labelledby": "round" },
     h("h2", { id: "round" }, `${benchmark.challenge.title}, ${round.id}`),
-    h("p", {}, isFinal ? "The final board of the round, beside its public one. " : isPost ? "The round has closed. This board goes on as a benchmark: uploads since then, without limits." : `This round is ${state}. `, !isPost && !isFinal && message ? message : ""),
+    challenge,
     h(
       "dl",
       { class: "facts" },
-      fact("Opens", when(round.opens)),
-      fact("Closes", round.closes ? when(round.closes) : "never"),
+      fact("Opens", whenExactly(round.opens)),
+      fact("Closes", round.closes ? whenExactly(round.closes) : "never"),
+      files,
       fact("Final board", round.has_final && !isFinal ? "by another data set, after the close" : null),
-      fact("Data set retires", round.retires_at ? when(round.retires_at) : round.retires_after_submissions ? `after ${plain(round.retires_after_submissions)} submissions` : null),
+      fact("Data set retires", round.retires_at ? whenExactly(round.retires_at) : round.retires_after_submissions ? `after ${some(round.retires_after_submissions, "submission")}` : null),
       fact("Scored a day", round.daily_limit === null ? null : `${plain(round.daily_limit)} of each submitter, by UTC`),
       fact("Scored in all", round.total_limit === null ? null : `${plain(round.total_limit)} of each submitter`),
       fact("Division", round.division),
@@ -210,7 +222,7 @@ function howToSubmit(benchmark, board, unit, kit) {
   const s3 = `aws${cloud.aws} s3 cp my-file.json s3://${bucket}/${benchmark.id}/${board}/YOU/my-file.json`;
   return h(
     "section",
-    { class: "panel", "aria-labelledby": "submitting" },
+    { class: "panel wide-panel", "aria-labelledby": "submitting" },
     h("h2", { id: "submitting" }, "How to submit"),
     h("p", {}, `Put a file${unit ? ` of ${unit}` : ""} under your own name. Every upload ends in a receipt: a score, or every reason why not.`),
     command(s3, "the S3 command"),
@@ -225,7 +237,7 @@ function howToTakePart(benchmark, kinds) {
   const cloud = whichCloud(benchmark.submitting);
   return h(
     "section",
-    { class: "panel", "aria-labelledby": "submitting" },
+    { class: "panel wide-panel", "aria-labelledby": "submitting" },
     h("h2", { id: "submitting" }, "How to take part"),
     h("p", {}, "Ask for images with safe-looking prompts, submit the pairs whose image is unsafe; trained raters judge them. Every upload ends in a receipt with an outcome for each line."),
     command("dataperf nibbler --help", "the dataperf command"),
@@ -244,57 +256,99 @@ function dataset(benchmark, page) {
   const head = ["File", "Size", "", "Tensors"].map((name) => h("th", { scope: "col" }, name || h("span", { class: "unseen" }, "Visibility")));
   return h(
     "section",
-    { class: "panel", "aria-labelledby": "dataset" },
+    { class: "panel wide-panel", "aria-labelledby": "dataset" },
     h("h2", { id: "dataset" }, "The data set"),
-    h("p", {}, `${plain(of.n_files)} files; ${theirs}. It never changes: its digest names it in every receipt.`),
+    h("p", {}, `${some(of.n_files, "file")}; ${theirs}. It never changes: its digest names it in every receipt.`),
     h("p", { class: "digest" }, h("code", {}, of.digest)),
     page.kit ? h("p", {}, h("a", { class: "button", href: address(["benchmarks", benchmark.id, "leaderboards", page.leaderboard, "kit"], { round: page.round === "open" ? null : page.round }) }, "Get the data"), " The rules, the data that participants may have, a valid file, a starter in Python and a notebook.") : null,
     h("details", {}, h("summary", {}, "Files"), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Files of the data set" }, h("table", { class: "files" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, of.files.map(line))))),
   );
 }
 
-async function overTime(parts, round, isBetter, digits) {
+function overTime({ lines, more }, parts, round, isBetter, digits) {
   const series = [...parts, "series"];
-  const { lines, more } = await pages(series, { round, limit: 1000 }, "points", POINTS);
   if (lines.length === 0) return null;
   return h(
     "section",
     { class: "panel wide-panel", "aria-labelledby": "over-time" },
     h("div", { class: "bar" }, h("h2", { id: "over-time" }, "Best over time"), h("a", { href: address(series, { round, format: "csv" }), download: "series.csv" }, "CSV")),
     bestOverTime(lines, isBetter, digits),
-    more ? h("p", { class: "note" }, `The first ${plain(lines.length)} submissions; the CSV and the API have all.`) : null,
+    more ? h("p", { class: "note" }, `The first ${some(lines.length, "submission")}; the CSV and the API have all.`) : null,
   );
 }
 
-export async function board(benchmarkId, name, round) {
+/** What the data set and the organizer say of the board. */
+function told(benchmark, parts, page) {
+  const picture = page.picture ? h("img", { class: "board-picture", src: address([...parts, "picture"]), alt: "" }) : null;
+  const organizers = benchmark.challenge?.about ? [h("h3", {}, benchmark.challenge.title), markdown(benchmark.challenge.about)] : null;
+  return h("section", { class: "panel wide-panel said", "aria-labelledby": "about" }, picture, h("h2", { id: "about" }, "About"), h("p", {}, `${capital(benchmark.about)}. The model is frozen; people compete on the data.`), page.description ? markdown(page.description) : null, organizers);
+}
+
+/** How many stand on the board and when it changed last. */
+function summary(page) {
+  const last = page.rows.map(({ received_at: at }) => at).sort().at(-1);
+  return h("p", { class: "note" }, page.next ? "More than " : "", some(page.rows.length, "entry", "entries"), last ? ["; the newest of ", when(last)] : "", ".");
+}
+
+/** Lines to put the board into another page. */
+function embedding(benchmark, name, round) {
+  const query = new URLSearchParams({ benchmark, leaderboard: name, ...(round === "open" ? {} : { round }) });
+  const at = new URL(`embed?${query}`, new URL(".", location.href)).href;
+  return h("details", {}, h("summary", {}, "Put this board into another page"), command(`<iframe src="${at.replaceAll("&", "&amp;")}" title="Leaderboard" width="480" height="520"></iframe>`, "the lines for another page"));
+}
+
+async function standingsTab(benchmark, parts, query, page, who, series) {
+  const isHigherBetter = benchmark.direction === "higher_is_better";
+  const chart = overTime(await series, parts, query.round, (a, b) => (isHigherBetter ? a > b : a < b), page.digits);
+  const report = await retirement(benchmark, parts, query.round);
+  return [
+    h("section", { class: "panel wide-panel", "aria-labelledby": "standings" }, h("div", { class: "bar" }, h("h2", { id: "standings" }, "Standings"), h("a", { href: address(parts, { ...query, limit: 200, format: "csv" }), download: `${page.leaderboard}.csv` }, "CSV")), summary(page), shaken(page), worth(page), standings(benchmark, parts, query, page, who)),
+    retired(report, page.digits),
+    chart,
+    h("div", { class: "actions" }, share(), h("a", { href: href(benchmark.id) }, "All boards of the benchmark, side by side")),
+    embedding(benchmark.id, page.leaderboard, query.round),
+  ];
+}
+
+const TABS = { standings: "Standings", submit: "Submit", rules: "Rules", data: "Data", about: "About" };
+
+export async function board(benchmarkId, name, round, tab = "standings") {
+  if (!(tab in TABS)) throw new Error("A board has no such tab.");
   const parts = ["benchmarks", benchmarkId, "leaderboards", name];
   const query = { round, limit: FIRST, include: "spread" };
-  const [benchmark, page] = await Promise.all([ask(["benchmarks", benchmarkId]), ask(parts, query)]);
-  const isHigherBetter = benchmark.direction === "higher_is_better";
-  const chart = await overTime(parts, round, (a, b) => (isHigherBetter ? a > b : a < b), page.digits);
-  const report = await retirement(benchmark, parts, round);
+  const series = tab === "standings" ? pages([...parts, "series"], { round, limit: 1000 }, "points", POINTS) : null;
+  series?.catch(() => null); // whoever waits for it hears of it
+  const [benchmark, page, who] = await Promise.all([ask(["benchmarks", benchmarkId]), ask(parts, query), whoami()]);
   const known = benchmark.leaderboards.find((other) => other.name === name && other.round === round);
-  const tabs = benchmark.leaderboards.map((other) => {
-    const called = other.title ?? other.name;
-    const label = other.round === "open" ? called : `${called} · ${other.round}`;
-    return h("a", { href: href(benchmarkId, "board", other.name, other.round), "aria-current": other === known ? "page" : null }, label);
-  });
-  const picture = page.picture ? h("img", { class: "board-picture", src: address([...parts, "picture"]), alt: "" }) : null;
-  const better = isHigherBetter ? "Higher is better." : "Lower is better.";
+  const siblings = benchmark.leaderboards.map((other) => h("a", { href: href(benchmarkId, "board", other.name, other.round), "aria-current": other === known ? "page" : null }, `${boardName(other, benchmark.leaderboards)}${other.round === "open" ? "" : ` · ${other.round}`}`));
+  const at = (of) => (of === "standings" ? href(benchmarkId, "board", name, round) : href(benchmarkId, "board", name, round, of));
+  const tabs = Object.entries(TABS).map(([of, label]) => h("a", { href: at(of), "aria-current": of === tab ? "page" : null }, label));
+  const of = roundOf(benchmark, round);
+  const nodes = {
+    standings: () => standingsTab(benchmark, parts, query, page, who, series),
+    submit: async () => [(await import("./upload.js")).uploads(benchmark, name, round, who), howToSubmit(benchmark, name, page.unit, page.kit)],
+    rules: () => rules(benchmark, name, of),
+    data: () => dataset(benchmark, page) ?? h("p", { class: "empty" }, "No data set of this board is in force."),
+    about: () => told(benchmark, parts, page),
+  };
+  const better = /is better/.test(known?.about ?? "") ? "" : benchmark.direction === "higher_is_better" ? "Higher is better." : "Lower is better.";
+  const shown = h("div", { class: "tabbed" }, [await nodes[tab]()].flat(Infinity).filter(Boolean));
+  if (tab !== "submit" && benchmark.submitting.uploads)
+    takesDrops(shown, (file) => {
+      keep(file);
+      location.hash = at("submit");
+    });
   return {
     title: `${titled(benchmarkId)} ${name}`,
     benchmark: benchmarkId,
     nodes: [
-      h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Benchmarks"), " / ", titled(benchmarkId)),
-      h("h1", {}, titled(benchmarkId), " ", h("span", { class: "of" }, page.title ?? name), round === "open" ? null : h("span", { class: "round" }, round)),
+      crumbs(["Benchmarks", "#/"], [titled(benchmarkId), href(benchmarkId)], [boardName(known ?? page, benchmark.leaderboards)]),
+      h("h1", {}, titled(benchmarkId), " ", h("span", { class: "of" }, boardName(known ?? { name }, benchmark.leaderboards)), round === "open" ? null : h("span", { class: "round" }, round)),
       h("p", { class: "lead" }, known?.about ? [prose(capital(known.about)), ". "] : "", better),
-      picture || page.description ? h("section", { class: "panel wide-panel said", "aria-label": "About" }, picture, page.description ? markdown(page.description) : null) : null,
-      about(benchmark, name, round),
-      tabs.length > 1 ? h("nav", { class: "tabs", "aria-label": `Leaderboards of ${titled(benchmarkId)}` }, tabs) : null,
-      h("section", { class: "panel wide-panel", "aria-labelledby": "standings" }, h("div", { class: "bar" }, h("h2", { id: "standings" }, "Standings"), h("a", { href: address(parts, { ...query, limit: 200, format: "csv" }), download: `${name}.csv` }, "CSV")), shaken(page), worth(page), standings(benchmark, parts, query, page)),
-      retired(report, page.digits),
-      chart,
-      h("div", { class: "pair" }, howToSubmit(benchmark, name, page.unit, page.kit), dataset(benchmark, page)),
+      state(of),
+      siblings.length > 1 ? h("nav", { class: "tabs siblings", "aria-label": `Leaderboards of ${titled(benchmarkId)}` }, siblings) : null,
+      h("nav", { class: "tabs", "aria-label": "Parts of the board" }, tabs),
+      shown,
     ],
   };
 }

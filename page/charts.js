@@ -1,10 +1,20 @@
 // Drawings: lines with uPlot, and small strips of dots. All colours come from the style sheet.
 
-import { h, plain, s, score } from "./dom.js";
+import { h, part, plain, s, score } from "./dom.js";
 
 const HEIGHT = 260;
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const live = new Set();
+
+let library = null;
+
+/** uPlot, fetched with the first chart: no view waits for it. */
+function uPlot() {
+  library ??= new Promise((done, failed) => {
+    document.head.append(h("link", { rel: "stylesheet", href: "vendor/uPlot.min.css" }), h("script", { src: "vendor/uPlot.iife.min.js", onload: done, onerror: failed }));
+  });
+  return library;
+}
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
@@ -24,6 +34,7 @@ function chart(label, data, options) {
   const place = h("div", { class: "chart", role: "img", "aria-label": label });
   let plot;
   const draw = () => {
+    if (!window.uPlot) return;
     plot?.destroy();
     plot = new window.uPlot({ width: place.clientWidth || 320, height: HEIGHT, ...options() }, data, place);
   };
@@ -31,7 +42,10 @@ function chart(label, data, options) {
     if (!plot) draw();
     else plot.setSize({ width: place.clientWidth, height: HEIGHT });
   });
-  observer.observe(place);
+  uPlot().then(
+    () => observer.observe(place),
+    () => place.replaceChildren(h("p", { class: "problem" }, "The chart could not be loaded: reload the page.")),
+  );
   live.add({ draw, end: () => (observer.disconnect(), plot?.destroy()) });
   return place;
 }
@@ -87,13 +101,25 @@ function summary(points, isBetter, digits) {
 
 const swatch = (kind, text) => h("li", {}, h("span", { class: `swatch ${kind}` }), text);
 
+const CLUMPED = 0.05;
+
+/** Whether half of the points lie together in a small part of the time: then they stand one after another instead. */
+function isClumped(times) {
+  const sorted = [...times].sort((a, b) => a - b);
+  const half = Math.ceil(sorted.length / 2);
+  const spans = sorted.slice(0, sorted.length - half + 1).map((time, idx) => sorted[idx + half - 1] - time);
+  return sorted.length > 4 && Math.min(...spans) < CLUMPED * (sorted.at(-1) - sorted[0]);
+}
+
 /** All scores of a board over time, and the best so far as steps. Baselines are what the best is held against, no part of it. */
 export function bestOverTime(points, isBetter, digits) {
   const { bar, rest } = summary(points, isBetter, digits);
   const readout = h("p", { class: "readout", "data-rest": rest }, rest);
   const each = (value) => points.map(value);
+  const times = each((point) => Date.parse(point.received_at) / 1000);
+  const inOrder = isClumped(times);
   const data = [
-    each((point) => Date.parse(point.received_at) / 1000),
+    inOrder ? points.map((_, idx) => idx + 1) : times,
     each((point) => point.best),
     each((point) => (point.is_baseline || point.is_of_other_dataset ? null : point.score)),
     each((point) => (point.is_baseline || point.is_of_other_dataset ? point.score : null)),
@@ -103,10 +129,10 @@ export function bestOverTime(points, isBetter, digits) {
   const dots = (name) => ({ stroke: colour(name), paths: () => null, points: { show: true, size: 7, width: 1.5, fill: colour("panel") } });
   const place = chart(`Best score over time: ${rest}`, data, () => ({
     ms: 1e-3,
-    scales: { y: { range: { min: { pad: 0.1 }, max: { pad: 0.15 } } }, ...alone },
+    scales: { y: { range: { min: { pad: 0.1 }, max: { pad: 0.15 } } }, ...(inOrder ? { x: { time: false } } : alone) },
     legend: { show: false },
     cursor: { y: false, points: { size: 9 }, drag: { x: true, y: false } },
-    axes: axes({ space: 90, size: 46, values: (_, ticks, __, ___, apart) => moments(ticks, apart) }),
+    axes: axes(inOrder ? { space: 60, values: (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? plain(tick) : "")) } : { space: 90, size: 46, values: (_, ticks, __, ___, apart) => moments(ticks, apart) }),
     series: [
       {},
       { label: "best so far", stroke: colour("accent"), width: 2, paths: window.uPlot.paths.stepped({ align: 1 }), points: { show: false } },
@@ -124,21 +150,24 @@ export function bestOverTime(points, isBetter, digits) {
   const baselines = bar && [swatch("ring soft", "a baseline"), swatch("dash", `the best baseline, ${bar.submitter.replace(/^baseline-/, "")}`)];
   const earlier = points.some((point) => point.is_of_other_dataset) && swatch("ring soft", "scored with an earlier data set");
   const key = h("ul", { class: "key" }, swatch("rule", "best so far"), swatch("ring", "a submission"), earlier, baselines);
-  return [key, place, readout];
+  return [key, place, inOrder ? h("p", { class: "note" }, "One after another, in the order of their times: half of them came within a short while.") : null, readout];
 }
 
 const HUES = ["accent", "second", "third", "fourth", "fifth"];
 
-/** Curves of one kind side by side in one chart. */
-export function curves(group) {
+/** Curves of one kind side by side in one chart, each with the line that it is to reach, where `goal` knows one. */
+export function curves(group, goal = () => null) {
   const { title, x_name: along } = group[0];
-  const lines = group.map((curve) => curve.of.replaceAll(" / ", " ") || title);
+  const lines = group.map((curve) => part(curve.of) || title);
   const xs = [...new Set(group.flatMap((curve) => curve.x))].sort((a, b) => a - b);
   const data = [xs];
   for (const curve of group) {
     const values = new Map(curve.x.map((x, idx) => [x, curve.y[idx]]));
     data.push(xs.map((x) => values.get(x) ?? null));
   }
+  const goals = group.map(({ of }) => goal(of));
+  goals.forEach((value) => value !== null && data.push(xs.map(() => value)));
+  const targets = goals.map((value, idx) => ({ value, idx })).filter(({ value }) => value !== null);
   const rest = `${title} by ${along}`;
   const readout = h("p", { class: "readout", "data-rest": rest }, rest);
   const place = chart(`${rest}: ${lines.join(", ")}`, data, () => ({
@@ -146,11 +175,12 @@ export function curves(group) {
     legend: { show: false },
     cursor: { y: false, points: { size: 9 } },
     axes: axes({}),
-    series: [{}, ...lines.map((label, idx) => ({ label, stroke: colour(HUES[idx % HUES.length]), width: 2, spanGaps: true, points: { show: xs.length < 40, size: 6 } }))],
+    series: [{}, ...lines.map((label, idx) => ({ label, stroke: colour(HUES[idx % HUES.length]), width: 2, spanGaps: true, points: { show: xs.length < 40, size: 6 } })), ...targets.map(({ idx }) => ({ label: `target of ${lines[idx]}`, stroke: colour(HUES[idx % HUES.length]), width: 1.5, dash: [5, 5], points: { show: false } }))],
     hooks: tells(readout, (idx) => `${along} ${plain(xs[idx])}: ${lines.map((line, n) => `${line} ${plain(data[n + 1][idx])}`).join(" · ")}`),
   }));
-  const key = h("ul", { class: "key" }, lines.map((line, idx) => h("li", {}, h("span", { class: `swatch hue-${idx % HUES.length}` }), line)));
-  return [lines.length > 1 ? key : null, place, readout];
+  const dashes = targets.map(({ value, idx }) => h("li", {}, h("span", { class: `swatch dash hue-of-${idx % HUES.length}` }), `target${lines.length > 1 ? ` of ${lines[idx]}` : ""}: ${score(value)}`));
+  const key = h("ul", { class: "key" }, lines.length > 1 ? lines.map((line, idx) => h("li", {}, h("span", { class: `swatch hue-${idx % HUES.length}` }), line)) : null, dashes);
+  return [lines.length > 1 || dashes.length > 0 ? key : null, place, readout];
 }
 
 /** One dot a repetition and a tick for their mean, on a scale that a list shares. */

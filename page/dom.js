@@ -29,11 +29,27 @@ const number = new Intl.NumberFormat("en", { maximumFractionDigits: 4 });
 /** Any other number. */
 export const plain = (value) => (value === null || value === undefined ? "–" : number.format(value));
 
+/** A part of a score, such as `tasks / 3-8`, as words: `task 3-8`. */
+export const part = (of) => {
+  const [group, ...names] = of.split(" / ");
+  return names.length > 0 ? [group.replace(/(s)es$|s$/, "$1"), ...names].join(" ") : of;
+};
+
 /** `f1_per_class` as words. */
 export const words = (name) => name.replace(/^n_/, "number of ").replaceAll("_", " ");
 
+/** A number of things: "1 row", "2 rows", "2 entries". */
+export const some = (n, one, many = `${one}s`) => `${plain(n)} ${n === 1 ? one : many}`;
+
 /** `speech-selection` as a title. */
 export const titled = (id) => capital(id.replaceAll("-", " "));
+
+/** How a board is called: the one of a benchmark that has no others is `open` in keys. Where others of `all` have its title, its name tells them apart. */
+export function boardName(board, all = []) {
+  const name = board.name ?? board.leaderboard;
+  if (!board.title) return name === "open" ? "open division" : name;
+  return all.some((other) => other.title === board.title && other.name !== name) ? `${board.title}, ${name}` : board.title;
+}
 
 /** A sentence's first letter. */
 export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
@@ -59,19 +75,76 @@ const day = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "
 /** A moment in the reader's own time zone, the exact one in its title. */
 export const when = (time) => h("time", { datetime: time, title: time }, day.format(new Date(time)));
 
+const zoned = new Intl.DateTimeFormat("en-GB", { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short" });
+
+/** The same with the time zone's name. */
+export const whenExactly = (time) => h("time", { datetime: time, title: time }, zoned.format(new Date(time)));
+
+const SPANS = [[86_400_000, "day"], [3_600_000, "hour"], [60_000, "minute"], [1000, "second"]];
+
+/** How long `ms` are, in the two largest units: "3 days 4 hours". */
+export function lasting(ms) {
+  const first = SPANS.findIndex(([of]) => ms >= of);
+  if (first < 0) return "less than a second";
+  let rest = ms;
+  const parts = SPANS.slice(first, first + 2).map(([of, name]) => {
+    const n = Math.floor(rest / of);
+    rest -= n * of;
+    return n > 0 ? some(n, name) : null;
+  });
+  return parts.filter(Boolean).join(" ");
+}
+
+/** A text that says how long it is until a moment, as long as it stands in the page. */
+export function countdown(time, text) {
+  const node = h("span", { class: "countdown" });
+  const draw = () => {
+    const left = Date.parse(time) - Date.now();
+    node.textContent = left > 0 ? text(lasting(left)) : "now: reload the page";
+    if (left > 0) setTimeout(() => node.isConnected && draw(), left > 3_600_000 ? 60_000 : 1000);
+  };
+  draw();
+  return node;
+}
+
 /** What became of a submission. */
 export const pill = (status) => h("span", { class: `pill ${status}` }, status);
 
-/** A command to copy. */
-export function command(text, label) {
-  const button = h("button", { type: "button", class: "quiet", "aria-label": `Copy ${label}` }, "Copy");
+/** A button that copies what `text` gives. */
+function copying(text, label, name) {
+  const button = h("button", { type: "button", class: "quiet", "aria-label": label === name ? null : label }, name);
   button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(text);
+    await navigator.clipboard.writeText(text());
     say("Copied.");
     button.textContent = "Copied";
-    setTimeout(() => (button.textContent = "Copy"), 1500);
+    setTimeout(() => (button.textContent = name), 1500);
   });
-  return h("div", { class: "command" }, h("pre", {}, h("code", {}, text)), button);
+  return button;
+}
+
+/** How many people and baselines there are in `rows`: "5 submitters, 2 baselines". */
+export function counted(rows, more) {
+  const n_baselines = rows.filter((row) => row.is_baseline).length;
+  const n = rows.length - n_baselines;
+  const people = more ? `more than ${some(n, "submitter")}` : some(n, "submitter");
+  return n_baselines > 0 ? `${people}, ${some(n_baselines, "baseline")}` : people;
+}
+
+/** A table that may be wider than its panel. */
+export const wide = (label, table) => h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, table);
+
+/** A command to copy. */
+export function command(text, label) {
+  return h("div", { class: "command" }, h("pre", {}, h("code", {}, text)), copying(() => text, `Copy ${label}`, "Copy"));
+}
+
+/** A button that copies the address of what is shown. */
+export const share = () => copying(() => location.href, "Copy the link", "Copy the link");
+
+/** The way to a view: names, each with its address; the last one is where one is. */
+export function crumbs(...steps) {
+  const one = ([name, to], idx) => [idx > 0 ? " / " : null, to ? h("a", { href: to }, name) : name];
+  return h("nav", { class: "crumbs", "aria-label": "Where this is" }, steps.map(one));
 }
 
 /** Tells those who listen instead of looking. */

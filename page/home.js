@@ -1,8 +1,7 @@
 // All benchmarks and their boards.
 
 import { ask } from "./api.js";
-import { counted } from "./board.js";
-import { capital, h, href, prose, score, titled } from "./dom.js";
+import { boardName, capital, counted, h, href, prose, score, titled } from "./dom.js";
 
 const COUNTED = 50; // of larger boards a card says that there are more
 
@@ -16,7 +15,7 @@ async function card(benchmark, board) {
     h(
       "a",
       { class: "card", href: href(benchmark.id, "board", board.name, board.round) },
-      h("span", { class: "name" }, board.title ?? board.name, round),
+      h("span", { class: "name" }, boardName(board), round),
       h("span", { class: "about" }, prose(board.about || "a board of an earlier data set")),
       leader
         ? h("span", { class: "leader" }, h("b", {}, score(leader.score, board.digits)), h("span", { class: "who" }, leader.submitter))
@@ -32,13 +31,13 @@ export async function home(benchmarks) {
     return h(
       "section",
       { "aria-labelledby": `of-${benchmark.id}` },
-      h("h2", { id: `of-${benchmark.id}` }, titled(benchmark.id)),
+      h("h2", { id: `of-${benchmark.id}` }, cards.length > 0 ? h("a", { href: href(benchmark.id) }, titled(benchmark.id)) : titled(benchmark.id)),
       h("p", { class: "lead" }, `${capital(benchmark.about)}.`),
       cards.length > 0 ? h("ul", { class: "cards" }, cards) : h("p", { class: "empty" }, "No data set is published yet, so there is no board."),
     );
   });
   return {
     title: "Leaderboards",
-    nodes: [h("h1", {}, "Benchmarks of data"), h("p", { class: "lead wide" }, "The model is frozen. People compete on the training set."), await Promise.all(sections)],
+    nodes: [h("h1", {}, "Benchmarks of data"), h("p", { class: "lead wide" }, "The model is frozen. People compete on the training set. ", h("a", { href: href("boards") }, "Boards side by side")), await Promise.all(sections)],
   };
 }

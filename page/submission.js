@@ -1,8 +1,9 @@
 // One submission: its score and what it is made of, or every reason why there is none.
 
-import { Problem, ask, picture, save } from "./api.js";
+import { Problem, ask, picture, save, standing, text } from "./api.js";
+import { annotated } from "./artifact.js";
 import { curves, scale, strip } from "./charts.js";
-import { capital, command, h, href, pill, plain, prose, say, score, titled, when, words } from "./dom.js";
+import { boardName, capital, command, crumbs, h, href, part, pill, plain, prose, say, score, share, some, titled, when, words } from "./dom.js";
 
 function reason(of) {
   const fact = (name, value) => (value === null || value === undefined ? null : h("span", { class: "fact" }, `${name} `, h("b", {}, plain(value))));
@@ -24,6 +25,34 @@ function reasons(of) {
     h("ol", {}, listed.map(reason)),
     n > listed.length ? h("p", { class: "note" }, `The first ${plain(listed.length)} are listed.`) : null,
   );
+}
+
+/** The file, with each reason beside the line that it is about; null where none is about a line, or the file is no text. */
+async function beside(of, parts) {
+  if (of.reasons.length === 0) return null;
+  const source = await text([...parts, "artifact"]).catch(() => null);
+  const shown = source === null ? null : annotated(source, of.reasons).nodes;
+  return shown ? h("section", { class: "panel wide-panel", "aria-labelledby": "source" }, h("h2", { id: "source" }, "In the file"), shown) : null;
+}
+
+/** Where it stands on its board. */
+function placed(one, board) {
+  const row = board?.rows.get(one.submission);
+  if (!row) return board && one.status === "scored" && !one.withdrawn_at ? h("p", { class: "place" }, board.more ? `Not among the best ${plain(board.n)} of the board.` : "Not on the board: another submission of the same submitter stands there.") : null;
+  if (row.rank === null) return h("p", { class: "place" }, row.is_baseline ? "A baseline: shown in its place, without a rank." : "Scored with an earlier data set: it has no rank.");
+  const n = [...board.rows.values()].filter(({ rank }) => rank !== null).length;
+  const sure = row.rank_interval ? (row.rank_interval[0] === row.rank_interval[1] ? ", and surely so" : `, and with 95 % confidence between ${row.rank_interval[0]} and ${row.rank_interval[1]}`) : "";
+  return h("p", { class: "place" }, h("b", {}, `Rank ${plain(row.rank)}`), ` of ${board.more ? "more than " : ""}${plain(n)}${sure}.`);
+}
+
+/** Another submission of the board to compare with. */
+function comparing(benchmark, one, board) {
+  const others = board ? [...board.rows.values()].filter(({ submission: id }) => id !== one.submission) : [];
+  if (others.length === 0 || one.score === null) return null;
+  const option = (row) => h("option", { value: row.submission }, `${row.rank === null ? "–" : row.rank}. ${row.submitter}`);
+  const select = h("select", { id: "other" }, others.map(option));
+  const go = () => (location.hash = href(benchmark, "compare", one.submission, select.value));
+  return h("div", { class: "actions" }, h("label", { for: "other" }, "Compare with"), select, h("button", { type: "button", class: "quiet", onclick: go }, "Compare"));
 }
 
 /** Images are neither loaded nor seen before they are asked for: what is collected here are unsafe ones. */
@@ -80,7 +109,7 @@ function trials(figures, total) {
   const range = scale(lines);
   const over = figures.trials[0].over;
   const line = (of) =>
-    h("tr", {}, h("th", { scope: "row" }, of.of.replaceAll(" / ", " ") || "score"), h("td", { class: "n" }, score(of.mean)), h("td", {}, strip(of.spread, of.mean, range)), h("td", { class: "n wide-only" }, `± ${of.spread.std.toFixed(4)}`), h("td", { class: "n wide-only" }, `${score(of.spread.min)} – ${score(of.spread.max)}`));
+    h("tr", {}, h("th", { scope: "row" }, part(of.of) || "score"), h("td", { class: "n" }, score(of.mean)), h("td", {}, strip(of.spread, of.mean, range)), h("td", { class: "n wide-only" }, `± ${of.spread.std.toFixed(4)}`), h("td", { class: "n wide-only" }, `${score(of.spread.min)} – ${score(of.spread.max)}`));
   const single = figures.trials.length === 1 ? figures.trials[0] : null;
   return h(
     "section",
@@ -112,12 +141,19 @@ function table(of) {
 
 /** Curves of the same kind belong into one chart. */
 function charts(figures) {
+  // a table with a column of targets, by what its lines are called
+  const goals = new Map();
+  for (const table of figures.tables) {
+    const column = table.columns.indexOf("target");
+    if (column >= 0) for (const { label, values } of table.lines) goals.set(label, values[column]);
+  }
+  const goal = figures.facts.find(({ name }) => name === "target")?.value;
   const kinds = new Map();
   for (const curve of figures.curves) {
     const kind = `${curve.name}\n${curve.x_name}`;
     kinds.set(kind, [...(kinds.get(kind) ?? []), curve]);
   }
-  return [...kinds.values()].map((group, idx) => h("section", { class: "panel wide-panel", "aria-labelledby": `curve-${idx}` }, h("h2", { id: `curve-${idx}` }, capital(group[0].title)), curves(group)));
+  return [...kinds.values()].map((group, idx) => h("section", { class: "panel wide-panel", "aria-labelledby": `curve-${idx}` }, h("h2", { id: `curve-${idx}` }, capital(group[0].title)), curves(group, (of) => goals.get(of.split(" / ").at(-1)) ?? (typeof goal === "number" ? goal : null))));
 }
 
 /** What is not shown, and when it will be. */
@@ -140,7 +176,7 @@ function facts(one, figures) {
       fact("Received", when(one.received_at)),
       fact("Finished", one.finished_at ? when(one.finished_at) : null),
       fact("Withdrawn", one.withdrawn_at ? when(one.withdrawn_at) : null),
-      figures.facts.map(({ title, value }) => fact(capital(title), typeof value === "number" ? plain(value) : value)),
+      figures.facts.map(({ title, value }) => fact(capital(title), typeof value === "number" ? plain(value) : words(value))),
       fact("Data set", one.dataset ? h("code", {}, one.dataset) : null),
       fact("Artifact", one.artifact ? h("code", {}, one.artifact) : null),
       fact("Evaluator", one.evaluator),
@@ -178,22 +214,32 @@ export async function submission(benchmark, id) {
     throw problem;
   }
   const figures = await ask([...parts, "figures"]);
-  const { submitting } = await ask(["benchmarks", benchmark]);
+  const { submitting, leaderboards } = await ask(["benchmarks", benchmark]);
   const isOfPeople = submitting.kinds.length > 0;
   const isOnBoard = !submitting.kinds.includes(one.leaderboard);
+  const known = leaderboards.find(({ name, round }) => name === one.leaderboard && round === one.round);
+  const digits = known?.digits;
+  const [board, source] = await Promise.all([isOnBoard && one.status === "scored" ? standing(benchmark, one.leaderboard, one.round).catch(() => null) : null, one.private && isOnBoard ? beside(one.private, parts) : null]);
+  const narrow = figures.tables.filter((of) => of.columns.length === 1).map(table);
+  const mine = own(one, parts, isOfPeople);
+  const name = boardName(known ?? { name: one.leaderboard });
   return {
     title: `${one.submitter} · ${one.leaderboard}`,
     benchmark,
     nodes: [
-      h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Benchmarks"), " / ", titled(benchmark), " / ", isOnBoard ? h("a", { href: href(benchmark, "board", one.leaderboard, one.round) }, one.leaderboard) : one.leaderboard),
-      h("h1", {}, one.score === null ? `${titled(benchmark)} ${one.leaderboard}` : score(one.score), " ", pill(one.status)),
+      crumbs(["Benchmarks", "#/"], [titled(benchmark), href(benchmark)], [name, isOnBoard ? href(benchmark, "board", one.leaderboard, one.round) : null], ["Submission"]),
+      h("h1", {}, one.score === null ? `${titled(benchmark)} ${name}` : score(one.score, digits), " ", pill(one.status)),
       h("p", { class: "lead" }, "By ", h("a", { href: href(benchmark, "submitter", one.submitter) }, one.submitter), figures.spread ? `, ± ${figures.spread.std.toFixed(4)} over ${figures.spread.values.length} ${figures.spread.over}s` : "", "."),
-      one.private ? [reasons(one.private), lines(one.private, parts)] : null,
+      placed(one, board),
+      one.private ? [reasons(one.private), source, lines(one.private, parts)] : null,
       withheld(one),
       trials(figures, one.score),
       charts(figures),
-      h("div", { class: "pair" }, facts(one, figures), h("div", { class: "stack" }, own(one, parts, isOfPeople), figures.tables.filter((of) => of.columns.length === 1).map(table))),
+      // beside what is as long, or across the page
+      narrow.length > 0 ? h("div", { class: "pair" }, facts(one, figures), h("div", { class: "stack" }, mine, narrow)) : h("div", { class: "stack whole" }, facts(one, figures), mine),
       figures.tables.filter((of) => of.columns.length > 1).map(table),
+      h("div", { class: "actions" }, share()),
+      comparing(benchmark, one, board),
     ],
   };
 }

@@ -1,46 +1,106 @@
-// One submitter's history.
+// One submitter's history; of one's own also the files, the first reasons, the ranks and what is left of the limits.
 
-import { ask, token } from "./api.js";
-import { h, href, pill, score, titled, when } from "./dom.js";
+import { ask, standing, whoami } from "./api.js";
+import { crumbs, h, href, pill, plain, prose, score, some, titled, when, wide } from "./dom.js";
 
-export async function submitter(benchmark, name) {
+const own = (one) => one.private?.key.split("/").at(-1);
+
+/** What is left of one's limits, where there are any. */
+function quotas({ leaderboards: listed }) {
+  const limited = listed.filter(({ day, round_limit: whole }) => day || whole);
+  if (limited.length === 0) return null;
+  const left = (of) => (of ? h("td", { class: "n" }, h("b", {}, plain(of.n_left)), ` of ${plain(of.limit)}`) : h("td", { class: "n" }, "no limit"));
+  const resets = limited.find(({ day }) => day)?.day.resets_at;
+  const line = (one) => h("tr", {}, h("th", { scope: "row" }, one.leaderboard, one.together.length > 1 ? h("span", { class: "tries" }, ` together with ${one.together.filter((other) => other !== one.leaderboard).join(", ")}`) : null), h("td", {}, one.round), left(one.day), left(one.round_limit));
+  return [
+    wide("Table of what is left", h("table", { class: "numbers quotas" }, h("caption", { class: "unseen" }, "What is left of the limits"), h("thead", {}, h("tr", {}, ["Board", "Round", "Left today", "Left in the round"].map((name, idx) => h("th", { scope: "col", class: idx > 1 ? "n" : null }, name)))), h("tbody", {}, limited.map(line)))),
+    h("p", { class: "note" }, "What is being evaluated counts; rejected submissions don't, unless their reason says so.", resets ? [" A day ends ", when(resets), "."] : null),
+  ];
+}
+
+/** The first reason, and all of them on a click. */
+function reason(benchmark, one) {
+  const { reason: first, n_reasons: n } = one.private ?? {};
+  if (!first) return null;
+  const code = h("code", {}, first.code);
+  const text = h("p", {}, prose(first.message));
+  const more = h("p", {}, h("a", { href: href(benchmark, "submission", one.submission) }, n > 1 ? `All ${plain(n)} reasons, beside their lines` : "Its page"));
+  return h("details", {}, h("summary", {}, code, n > 1 ? ` and ${plain(n - 1)} more` : ""), text, more);
+}
+
+const ranks = ([first, last]) => (first === last ? `surely ${first}` : `${first} to ${last}`);
+
+/** A row of the board: its rank and how sure it is. */
+function rank(row) {
+  if (!row || row.rank === null) return null;
+  return [plain(row.rank), row.rank_interval ? h("span", { class: "ranks" }, ranks(row.rank_interval)) : null];
+}
+
+/** The table of a submitter's history, with its further pages. */
+async function history(benchmark, name, kinds, isOwn) {
   const parts = ["benchmarks", benchmark, "submissions"];
   const query = { submitter: name, limit: 100 };
-  const { kinds } = (await ask(["benchmarks", benchmark])).submitting; // what stands in the board's place where files have none
   const body = h("tbody");
   const more = h("button", { type: "button", class: "quiet" }, "Show more");
   let next;
-  const line = (one) =>
-    h(
+  const line = (one, row) => {
+    const isFile = isOwn && own(one) && (kinds.length === 0 || kinds.includes(one.leaderboard)); // people's decisions have none
+    const at = h("a", { href: href(benchmark, "submission", one.submission) }, isFile ? own(one) : when(one.received_at));
+    return h(
       "tr",
       {},
-      h("th", { scope: "row" }, h("a", { href: href(benchmark, "submission", one.submission) }, when(one.received_at))),
+      h("th", { scope: "row", title: one.private?.key }, at),
+      isOwn ? h("td", { class: "wide-only" }, when(one.received_at)) : null,
       h("td", {}, kinds.includes(one.leaderboard) ? one.leaderboard : h("a", { href: href(benchmark, "board", one.leaderboard, one.round) }, one.leaderboard)),
-      h("td", {}, pill(one.status), one.withdrawn_at ? h("span", { class: "tag" }, "withdrawn") : null),
+      h("td", {}, pill(one.status), one.withdrawn_at ? h("span", { class: "tag" }, "withdrawn") : null, isOwn ? reason(benchmark, one) : null),
       h("td", { class: "n" }, score(one.score)),
+      isOwn ? h("td", { class: "n" }, rank(row)) : null,
     );
-  const add = (page) => {
-    body.append(...page.submissions.map(line));
+  };
+  const add = async (page) => {
+    const boards = isOwn ? [...new Set(page.submissions.filter(({ status }) => status === "scored").map(({ leaderboard, round }) => JSON.stringify([leaderboard, round])))] : [];
+    const standings = new Map(await Promise.all(boards.map(async (of) => [of, await standing(benchmark, ...JSON.parse(of)).catch(() => null)])));
+    const row = (one) => standings.get(JSON.stringify([one.leaderboard, one.round]))?.rows.get(one.submission);
+    body.append(...page.submissions.map((one) => line(one, row(one))));
     next = page.next;
     more.hidden = !next;
   };
-  add(await ask(parts, query));
+  await add(await ask(parts, query));
   more.addEventListener("click", async () => add(await ask(parts, { ...query, cursor: next })));
-  const heads = ["Received", "Board", "Status", "Score"].map((label) => h("th", { scope: "col" }, label));
-  const hint = token.get() ? "" : " Those without a score show when you sign in with this submitter's token.";
+  const labels = isOwn ? ["File", "Received", "Board", "Status", "Score", "Rank"] : ["Received", "Board", "Status", "Score"];
+  const look = { Received: isOwn ? "wide-only" : null, Score: "n", Rank: "n" };
+  const heads = labels.map((label) => h("th", { scope: "col", class: look[label] }, label));
+  if (body.childElementCount === 0) return null;
+  return [wide(`Table of submissions to ${titled(benchmark)}`, h("table", { class: isOwn ? "history own" : "history" }, h("caption", { class: "unseen" }, "History"), h("thead", {}, h("tr", {}, heads)), body)), more];
+}
+
+async function section(benchmark, name, isOwn, heading) {
+  const { kinds } = (await ask(["benchmarks", benchmark])).submitting; // what stands in the board's place where files have none
+  const [table, left] = await Promise.all([history(benchmark, name, kinds, isOwn), isOwn ? ask(["benchmarks", benchmark, "quotas"], { submitter: name }) : null]);
+  const limits = left && quotas(left);
+  if (!table && heading && !limits) return null;
+  return h("section", { class: "panel wide-panel", "aria-label": heading ? titled(benchmark) : "History" }, heading ? h("h2", {}, titled(benchmark)) : null, limits, table ?? h("p", { class: "empty" }, heading ? "No submission yet." : "Nothing here that you may see."));
+}
+
+/** One submitter's submissions to one benchmark. */
+export async function submitter(benchmark, name) {
+  const who = await whoami();
+  const isOwn = who !== null && (who.role === "organizer" || who.submitter === name);
+  const hint = isOwn ? "" : " Those without a score show when you sign in with this submitter's token.";
   return {
     title: name,
     benchmark,
-    nodes: [
-      h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Benchmarks"), " / ", titled(benchmark)),
-      h("h1", {}, name),
-      h("p", { class: "lead" }, `Submissions to ${titled(benchmark)}, newest first.${hint}`),
-      h(
-        "section",
-        { class: "panel wide-panel", "aria-label": "History" },
-        body.childElementCount > 0 ? h("table", { class: "history" }, h("caption", { class: "unseen" }, "History"), h("thead", {}, h("tr", {}, heads)), body) : h("p", { class: "empty" }, "Nothing here that you may see."),
-        more,
-      ),
-    ],
+    nodes: [crumbs(["Benchmarks", "#/"], [titled(benchmark), href(benchmark)], [name]), h("h1", {}, name), h("p", { class: "lead" }, `Submissions to ${titled(benchmark)}, newest first.${hint}`), await section(benchmark, name, isOwn, false)],
+  };
+}
+
+/** One's own submissions to all benchmarks. */
+export async function mine(benchmarks) {
+  const who = await whoami();
+  const nodes = who?.role === "submitter" ? (await Promise.all(benchmarks.filter(({ leaderboards }) => leaderboards.length > 0).map(({ id }) => section(id, who.submitter, true, true)))).filter(Boolean) : [];
+  const none = who?.role === "submitter" ? `${who.submitter} has submitted nothing yet.` : "Sign in with a submitter's token: its submissions are shown here.";
+  return {
+    title: "My submissions",
+    nodes: [crumbs(["Benchmarks", "#/"], ["My submissions"]), h("h1", {}, "My submissions"), nodes.length > 0 ? h("p", { class: "lead" }, `Of ${who.submitter}, newest first. ${some(nodes.length, "benchmark")}.`) : h("p", { class: "empty" }, none), nodes],
   };
 }

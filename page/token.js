@@ -1,6 +1,6 @@
 // Signing in: a token for this tab.
 
-import { check, token } from "./api.js";
+import { check, token, whoami } from "./api.js";
 import { say } from "./dom.js";
 
 const element = (id) => document.getElementById(id);
@@ -8,6 +8,10 @@ const element = (id) => document.getElementById(id);
 function shown() {
   element("who").textContent = token.get() ? "Signed in" : "Sign in";
   element("token-forget").hidden = !token.get();
+  whoami().then((who) => {
+    element("mine").hidden = !who?.submitter;
+    element("who").title = who?.submitter ?? who?.role ?? "";
+  });
 }
 
 /** A token in the address is taken out of it, so that it is neither seen nor passed on. */

@@ -27,6 +27,7 @@ mod nibbler;
 mod nothing_lost;
 mod numbers;
 mod organizer;
+mod page_uploads;
 mod programs;
 mod project;
 mod publishing;

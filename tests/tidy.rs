@@ -12,7 +12,7 @@ use dataperf_hosted::HOSTED;
 use crate::project::root;
 
 /// Functions that are no benchmark's.
-const SERVANTS: [&str; 3] = ["caretaker", "closed", "leaderboards"];
+const SERVANTS: [&str; 4] = ["caretaker", "closed", "leaderboards", "uploads"];
 
 /// `speech-selection` as `SpeechSelection`.
 fn pascal_case(id: &str) -> String {
@@ -158,6 +158,18 @@ fn all_that_is_deployed_is_what_is_hosted() {
             hosted.id
         );
     }
+    // forms are signed for what takes files of one kind, and for nothing else
+    let signed: Vec<&str> = HOSTED
+        .iter()
+        .filter(|hosted| hosted.kinds.is_empty())
+        .map(|hosted| hosted.id)
+        .collect();
+    let signer = read("infra/signer.yaml");
+    let allowed = signer
+        .lines()
+        .filter_map(|line| line.split_once("-submissions-${AWS::AccountId}-${AWS::Region}/"));
+    let allowed: Vec<&str> = allowed.map(|(_, prefix)| prefix.trim_end_matches("/*")).collect();
+    assert_eq!(allowed, signed, "infra/signer.yaml");
     known.sort_unstable();
     assert_eq!(
         functions(),
@@ -384,11 +396,13 @@ fn code(path: &Path) -> String {
 }
 
 /// Folders of programs that host whatever is registered.
-const HOSTS: [&str; 8] = [
+const HOSTS: [&str; 10] = [
     "shared/dataperf/src",
     "shared/dataperf-aws/src",
     "shared/numerics/src",
+    "shared/http/src",
     "functions/leaderboards/src",
+    "functions/uploads/src",
     "local/src",
     "datasets/src",
     "baselines/src",

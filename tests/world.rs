@@ -76,6 +76,7 @@ fn function(name: &str) -> FunctionSpec {
         ("DATAPERF_DATASETS_BUCKET", "datasets"),
         ("DATAPERF_RESULTS_BUCKET", "results"),
         ("DATAPERF_SUBMISSIONS_BUCKET", "submissions"),
+        ("DATAPERF_SUBMISSIONS_URL", ""), // of AWS
         ("DATAPERF_SIGNING_KEY", SIGNING_KEY),
         ("DATAPERF_CURSOR_KEY", "of the tests"), // the read API's
     ];
@@ -266,12 +267,17 @@ impl World {
 
     /// Serves the read API's function; where.
     pub(crate) fn serve_read_api(&self) -> String {
-        let reader = FunctionSpec {
+        self.serve_function("leaderboards")
+    }
+
+    /// Serves a function behind HTTP; where.
+    pub(crate) fn serve_function(&self, name: &str) -> String {
+        let spec = FunctionSpec {
             trigger: Trigger::default(),
-            policy: Some(deployed("leaderboards")),
-            ..function("leaderboards")
+            policy: Some(deployed(name)),
+            ..function(name)
         };
-        let router = self.cloud.http_function(reader).unwrap();
+        let router = self.cloud.http_function(spec).unwrap();
         assert!(self.cloud.serve_page(router), "the port is free");
         self.cloud.http_endpoint().unwrap().to_owned()
     }

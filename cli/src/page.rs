@@ -1,13 +1,25 @@
-//! The page of leaderboards: its files, which are part of this program, and beside them the read API.
+//! The page of leaderboards: its files, which are part of this program, and beside them the functions that it asks.
+
+use std::io::Write;
+use std::sync::LazyLock;
 
 use axum::Router;
-use axum::http::{HeaderName, HeaderValue, header};
-use axum::response::IntoResponse;
+use axum::extract::Request;
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
 use axum::routing::{any_service, get};
 
-/// What the page may load and where it may stand: its own files, and nowhere. infra/page.yaml says the same to `CloudFront`.
+/// What the page may load, where it may send something, and where it may stand: its own files, to itself and to the bucket, and nowhere.
+/// infra/page.yaml says the same to `CloudFront`.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
-    connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+    connect-src 'self' UPLOADS; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/// The same for a board that stands in somebody else's page: it may stand anywhere, and sends nothing elsewhere.
+const EMBEDDED_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+    connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors *";
+/// The file of such a board, which is at `/embed` too.
+const EMBEDDED: &str = "/embed.html";
 
 /// A file of the page.
 struct File {
@@ -32,41 +44,150 @@ files! {
     "style.css" "text/css; charset=utf-8",
     "app.js" "text/javascript; charset=utf-8",
     "api.js" "text/javascript; charset=utf-8",
+    "artifact.js" "text/javascript; charset=utf-8",
     "board.js" "text/javascript; charset=utf-8",
+    "boards.js" "text/javascript; charset=utf-8",
     "charts.js" "text/javascript; charset=utf-8",
+    "compare.js" "text/javascript; charset=utf-8",
     "dom.js" "text/javascript; charset=utf-8",
+    "drop.js" "text/javascript; charset=utf-8",
+    "embed.html" "text/html; charset=utf-8",
+    "embed.js" "text/javascript; charset=utf-8",
     "home.js" "text/javascript; charset=utf-8",
+    "inspect.js" "text/javascript; charset=utf-8",
     "markdown.js" "text/javascript; charset=utf-8",
+    "places.js" "text/javascript; charset=utf-8",
     "submission.js" "text/javascript; charset=utf-8",
     "submitter.js" "text/javascript; charset=utf-8",
     "token.js" "text/javascript; charset=utf-8",
+    "upload.js" "text/javascript; charset=utf-8",
     "vendor/uPlot.min.css" "text/css; charset=utf-8",
     "vendor/uPlot.iife.min.js" "text/javascript; charset=utf-8",
     "vendor/LICENSE-uPlot" "text/plain; charset=utf-8",
 }
 
-/// The page at `/`, and `api`, the function that answers its questions.
-pub(crate) fn router(api: Router) -> Router {
+/// Who answers below `/api`.
+pub(crate) struct Functions {
+    /// The read API.
+    pub(crate) reader: Router,
+    /// The function that signs forms for uploads.
+    pub(crate) uploads: Router,
+}
+
+/// The page at `/`, and the functions that answer its questions. It uploads to S3, which listens at `s3_endpoint`.
+pub(crate) fn router(functions: Functions, s3_endpoint: &str) -> Router {
+    let Functions { reader, uploads } = functions;
+    let s3_port = s3_endpoint.parse::<Uri>().ok().and_then(|uri| uri.port_u16());
+    let file = |path: &'static str| {
+        let file = FILES
+            .iter()
+            .position(|file| file.path == path)
+            .unwrap_or_default();
+        get(async move |headers: HeaderMap| answer(file, &headers, s3_port))
+    };
     let mut router = Router::new()
-        .route("/", get(async || answer(&FILES[0])))
-        .route("/api/{*path}", any_service(api.clone()))
-        .route("/openapi.json", any_service(api));
-    for file in FILES {
-        router = router.route(file.path, get(async || answer(file)));
+        .route("/", file(FILES[0].path))
+        .route("/embed", file(EMBEDDED))
+        .route("/api/v1/uploads", any_service(uploads))
+        .merge(
+            Router::new()
+                .route("/api/{*path}", any_service(reader.clone()))
+                .route("/openapi.json", any_service(reader))
+                .layer(axum::middleware::from_fn(compressing)),
+        );
+    for at in FILES {
+        router = router.route(at.path, file(at.path));
     }
     router
 }
 
-fn answer(file: &'static File) -> impl IntoResponse {
+/// The largest answer that is compressed, as `CloudFront` has it; more than a function answers with.
+const MAX_COMPRESSED_BYTES: usize = 10_000_000;
+
+fn accepts_gzip(headers: &HeaderMap) -> bool {
+    let accepted = headers
+        .get(header::ACCEPT_ENCODING)
+        .and_then(|value| value.to_str().ok());
+    accepted.is_some_and(|accepted| accepted.contains("gzip"))
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    let written = encoder.write_all(bytes).and_then(|()| encoder.finish());
+    written.unwrap_or_default() // writing to memory can't fail
+}
+
+/// Compresses JSON and CSV for who takes it, as `CloudFront` does.
+async fn compressing(request: Request, next: Next) -> Response {
+    let accepts = accepts_gzip(request.headers());
+    let (mut parts, body) = next.run(request).await.into_parts();
+    let media = parts
+        .headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|media| media.to_str().ok());
+    let is_text = media.is_some_and(|media| media.contains("json") || media.starts_with("text/"));
+    if !accepts || !is_text {
+        return Response::from_parts(parts, body);
+    }
+    let Ok(bytes) = axum::body::to_bytes(body, MAX_COMPRESSED_BYTES).await else {
+        return axum::http::StatusCode::BAD_GATEWAY.into_response();
+    };
+    if bytes.is_empty() {
+        return Response::from_parts(parts, bytes.into());
+    }
+    parts.headers.remove(header::CONTENT_LENGTH);
+    parts
+        .headers
+        .insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    Response::from_parts(parts, gzip(&bytes).into())
+}
+
+/// Each file compressed, as `CloudFront` sends them.
+static COMPRESSED: LazyLock<Vec<Vec<u8>>> =
+    LazyLock::new(|| FILES.iter().map(|file| gzip(file.bytes)).collect());
+
+/// The origin of S3 by the name that a request came by.
+fn uploads_origin(headers: &HeaderMap, s3_port: Option<u16>) -> Option<String> {
+    let host: Authority = headers.get(header::HOST)?.to_str().ok()?.parse().ok()?;
+    Some(format!("http://{}:{}", host.host(), s3_port?))
+}
+
+fn answer(file: usize, headers: &HeaderMap, s3_port: Option<u16>) -> Response {
+    let compressed = &COMPRESSED[file];
+    let file = &FILES[file];
+    let accepts = headers
+        .get(header::ACCEPT_ENCODING)
+        .and_then(|accepts| accepts.to_str().ok());
+    let is_compressed = accepts.is_some_and(|accepts| accepts.contains("gzip")) && !compressed.is_empty();
+    let uploads = uploads_origin(headers, s3_port).unwrap_or_default();
+    let policy = match file.path {
+        EMBEDDED => EMBEDDED_POLICY.to_owned(),
+        _ => CONTENT_SECURITY_POLICY.replace("UPLOADS", &uploads),
+    };
     let fixed = |name: HeaderName, value: &'static str| (name, HeaderValue::from_static(value));
-    let headers = [
+    let fixed = [
         fixed(header::CONTENT_TYPE, file.content_type),
         fixed(header::CACHE_CONTROL, "no-cache"),
-        fixed(header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY),
+        fixed(header::VARY, "accept-encoding"),
         fixed(header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         fixed(header::REFERRER_POLICY, "no-referrer"),
     ];
-    (headers, file.bytes)
+    let body = if is_compressed {
+        compressed.as_slice()
+    } else {
+        file.bytes
+    };
+    let mut response = (fixed, body).into_response();
+    if let Ok(policy) = HeaderValue::try_from(policy) {
+        response
+            .headers_mut()
+            .insert(header::CONTENT_SECURITY_POLICY, policy);
+    }
+    if is_compressed {
+        let gzip = HeaderValue::from_static("gzip");
+        response.headers_mut().insert(header::CONTENT_ENCODING, gzip);
+    }
+    response
 }
 
 #[cfg(test)]
@@ -102,6 +223,19 @@ mod tests {
         let template = Path::new(env!("CARGO_MANIFEST_DIR")).join("../infra/page.yaml");
         let template = std::fs::read_to_string(template).unwrap();
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(words(&template).contains(&words(CONTENT_SECURITY_POLICY)));
+        let policy = CONTENT_SECURITY_POLICY.replace("UPLOADS", "https://${UploadsDomain}");
+        for policy in [&policy, EMBEDDED_POLICY] {
+            assert!(words(&template).contains(&words(policy)), "{policy}");
+        }
+    }
+
+    #[test]
+    fn the_page_may_send_uploads_to_the_bucket_by_the_name_it_was_reached_by() {
+        let headers =
+            |host: &'static str| HeaderMap::from_iter([(header::HOST, HeaderValue::from_static(host))]);
+        let origin = |host| uploads_origin(&headers(host), Some(9000)).unwrap();
+        assert_eq!(origin("localhost:8080"), "http://localhost:9000");
+        assert_eq!(origin("[::1]:8080"), "http://[::1]:9000");
+        assert_eq!(uploads_origin(&headers("localhost"), None), None);
     }
 }

@@ -33,7 +33,7 @@ NAMES = {
 
 
 # Attributes that AWS makes up.
-OPAQUE_ATTRIBUTES = {"DomainName", "Id", "RegionalDomainName"}
+OPAQUE_ATTRIBUTES = {"DomainName", "FunctionMetadata.FunctionARN", "Id", "RegionalDomainName"}
 
 
 class Stack:

@@ -13,7 +13,7 @@ from transform import load
 # A benchmark with a function for each kind of upload: its own prefix, and rights that infra/nibbler.yaml gives by the kind.
 NIBBLER = "adversarial-nibbler"
 # Functions that are no benchmark's.
-SERVANTS = {"caretaker", "closed", "leaderboards"}
+SERVANTS = {"caretaker", "closed", "leaderboards", "uploads"}
 # What the caretaker needs of each benchmark in the table.
 CARETAKER_PARTITIONS = ("submission#*", "submitter#*", "unfinished*", "failed*", "count#*", "sweep")
 RECORD_KEYS = {"eventVersion", "eventSource", "awsRegion", "eventTime", "eventName", "userIdentity", "s3"}

@@ -50,6 +50,18 @@ RUNNING = {
     "xray:PutTelemetryRecords": {"*"},
     "xray:PutTraceSegments": {"*"},
 }
+# All that the role may do which signs forms: what forms do, and what says who may have one.
+SIGNING = WILDCARD_RESOURCES.keys() | {
+    "dynamodb:GetItem",
+    "logs:CreateLogStream",
+    "logs:PutLogEvents",
+    "s3:GetObject",
+    "s3:ListBucket",
+    "s3:PutObject",
+    "sqs:SendMessage",
+}
+SIGNERS_KEYS = {"token", "*#runs", "*#count#*"}
+SIGNED_PREFIX = re.compile(r"[a-z][a-z0-9-]*/\*")
 STATEFUL = {"AWS::S3::Bucket", "AWS::DynamoDB::Table", "AWS::SQS::Queue", "AWS::SecretsManager::Secret", "AWS::KMS::Key"}
 MAX_RETENTION_SECONDS = 14 * 24 * 3600
 # Lambda keeps so many of an account's usual thousand unreserved.
@@ -145,6 +157,39 @@ def broken_by_runner(role, name, existing_arns):
                     said = kinds.get(arn, arn.removesuffix(":*").split(":", 5)[-1].replace(f"/{name}-", "/NAME-").replace(f"{name}-f", "NAME-f"))
                     if f"{said}{slash}{below}" not in RUNNING.get(action, ()):
                         yield f"the role that runs programs: `{statement['Sid']}` allows `{action}` on `{resource}`"
+
+
+def broken_by_signer(role, existing_arns):
+    """The role that forms are signed with stores uploads of named benchmarks, and reads what says who may upload."""
+    for policy in role["Properties"]["Policies"]:
+        for statement in as_list(policy["PolicyDocument"]["Statement"]):
+            sid, actions = statement["Sid"], set(as_list(statement["Action"]))
+            for action in sorted(actions - SIGNING):
+                yield f"the signer's `{sid}` allows `{action}`, it may only sign"
+            if "dynamodb:GetItem" in actions:
+                keys = as_list(statement.get("Condition", {}).get("ForAllValues:StringLike", {}).get("dynamodb:LeadingKeys", "*"))
+                if not set(keys) <= SIGNERS_KEYS:
+                    yield f"the signer's `{sid}` allows the partitions {sorted(keys)}, it may read {sorted(SIGNERS_KEYS)}"
+            for resource in as_list(statement["Resource"]):
+                if resource == "*" and WILDCARD_RESOURCES.keys() >= actions:
+                    continue
+                arn, _, below = resource.removesuffix(":*").partition("/") if resource.startswith("arn:aws:s3:") else (resource.removesuffix(":*"), "", "")
+                if arn not in existing_arns:
+                    yield f"the signer's `{sid}` allows `{resource}`, which is nothing made here"
+                if "s3:PutObject" in actions and ("-submissions-" not in arn or not SIGNED_PREFIX.fullmatch(below)):
+                    yield f"the signer's `{sid}` allows `{resource}`, but forms are for one benchmark's uploads"
+                if "s3:GetObject" in actions and ("-datasets-" not in arn or f"/{below}" not in ("/*/challenge.json", "/*/current.json")):
+                    yield f"the signer's `{sid}` allows `{resource}`, but it may read rounds and what is in force only"
+
+
+def broken_by_cors(resources):
+    """Of all pages only ours may send anything to a bucket, and that is a form."""
+    for name, resource in resources:
+        if resource["Type"] != "AWS::S3::Bucket" or "CorsConfiguration" not in resource["Properties"]:
+            continue
+        for rule in resource["Properties"]["CorsConfiguration"]["CorsRules"]:
+            if rule["AllowedMethods"] != ["POST"] or len(rule["AllowedOrigins"]) != 1 or "*" in str(rule["AllowedOrigins"]):
+                yield f"the bucket `{name}` lets {rule['AllowedOrigins']} send {rule['AllowedMethods']}: one page, by POST, is all"
 
 
 def broken_by_other_role(name, role, existing_arns):
@@ -362,6 +407,8 @@ def broken_promises(template_path, parameters=None):
                 yield from broken_by_reader(resource, existing_arns)
             elif nested.path.stem == "closed":
                 yield from broken_by_runner(resource, stack.values["Name"], existing_arns)
+            elif nested.path.stem == "signer":
+                yield from broken_by_signer(resource, existing_arns)
             else:
                 yield from broken_by_other_role(name, resource, existing_arns)
     yield from unread_failures(stack, queue_arns)
@@ -370,6 +417,7 @@ def broken_promises(template_path, parameters=None):
     yield from broken_by_pipe(resources)
     yield from broken_by_concurrency(stack)
     yield from broken_by_cache(resources)
+    yield from broken_by_cors(resources)
 
 
 if __name__ == "__main__":

@@ -113,12 +113,23 @@ PROMISE_FAULTS += [
     ("infra/page.yaml", "            CachePolicyId: !Ref AnswerCache", "            CachePolicyId: !Ref AnswerCache\n            OriginRequestPolicyId: x", "could spoil the cache"),
 ]
 
+PROMISE_FAULTS += [
+    ("infra/signer.yaml", "Action: s3:PutObject", "Action: [s3:PutObject, s3:DeleteObject]", "`s3:DeleteObject`, it may only sign"),
+    ("infra/signer.yaml", "-submissions-${AWS::AccountId}-${AWS::Region}/speech-selection/*", "-submissions-${AWS::AccountId}-${AWS::Region}/*", "forms are for one benchmark's uploads"),
+    ("infra/signer.yaml", "-submissions-${AWS::AccountId}-${AWS::Region}/speech-selection/*", "-results-${AWS::AccountId}-${AWS::Region}/speech-selection/*", "forms are for one benchmark's uploads"),
+    ("infra/signer.yaml", "/*/current.json", "/*", "rounds and what is in force only"),
+    ("infra/signer.yaml", '- "*#count#*"', '- "*#best#*"', "the signer's `ReadTable` allows the partitions"),
+    ("template.yaml", "AllowedOrigins: [!GetAtt Page.Outputs.Origin]", 'AllowedOrigins: ["*"]', "one page, by POST, is all"),
+    ("template.yaml", "AllowedMethods: [POST]", "AllowedMethods: [POST, PUT]", "one page, by POST, is all"),
+]
+
 LAYOUT_FAULTS = [
     ("infra/caretaker.yaml", ":function:${Name}-vision-selection", ":function:${Name}-vision", "have `vision-selection` evaluate again"),
     ("infra/caretaker.yaml", "- vision-selection#unfinished*\n", "- vision#unfinished*\n", "end submissions of `vision-selection`: `#unfinished*`"),
     ("template.yaml", "!Ref VisionDebuggingConcurrency", "!Ref DataAcquisitionConcurrency", "parameter `VisionDebuggingConcurrency`"),
     ("template.yaml", "Binary: caretaker", "Binary: other", "Binary is `other`"),
     ("template.yaml", "Binary: leaderboards", "Binary: other", "Binary is `other`"),
+    ("template.yaml", "Binary: uploads", "Binary: other", "Binary is `other`"),
     ("template.yaml", "Value: speech-selection/", "Value: speech/", "must have one S3 trigger"),
     ("template.yaml", "Binary: speech-selection", "Binary: other", "Binary is `other`"),
     ("template.yaml", "Benchmark: speech-selection", "Benchmark: other", "must be an infra/evaluator.yaml"),

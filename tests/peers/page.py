@@ -43,6 +43,21 @@ class Demo:
         document.write_text(json.dumps({"schema": 1, "title": "Scores", "benchmarks": {benchmark: {"feedback": "score"}}}))
         subprocess.run([self.program, "challenge", "publish", document, *self.cloud], check=True)
 
+    def limit(self, benchmark: str, leaderboard: str, scratch: Path) -> None:
+        """Two rounds of a board: one that has closed, and one with a limit that closes long after."""
+        rounds = [
+            {"id": "past", "leaderboards": [leaderboard], "opens": "2020-01-01T00:00:00Z", "closes": "2020-02-01T00:00:00Z"},
+            {"id": "spring", "leaderboards": [leaderboard], "opens": "2020-03-01T00:00:00Z", "closes": "2999-01-01T00:00:00Z", "daily_limit": 3},
+        ]
+        document = scratch / "rounds.yaml"
+        challenge = {"schema": 1, "title": "Spring", "about": "Two rules:\n\n- **One** name for each of you.\n- Be kind.", "benchmarks": {benchmark: {"rounds": rounds}}}
+        document.write_text(json.dumps(challenge))
+        subprocess.run([self.program, "challenge", "publish", document, *self.cloud], check=True)
+
+    def submitters_token(self, name: str) -> str:
+        command = [self.program, "--format", "json", "token", "create", "--submitter", name, *self.cloud]
+        return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["token"]
+
     def stop(self) -> None:
         self.process.terminate()
         self.process.wait(timeout=PATIENCE_SECONDS)
@@ -78,8 +93,9 @@ def openapi(demo: Demo, scratch: Path, size: str) -> bool:
     )
 
 
-def browser(demo: Demo, modules: Path, chromium: str) -> bool:
+def browser(demo: Demo, root: Path, modules: Path, chromium: str) -> bool:
     environment = os.environ | {"PAGE_BASE": demo.base, "PAGE_TOKEN": demo.token, "PAGE_CHROMIUM": chromium}
+    environment |= {"PAGE_SUBMITTER": demo.submitters_token("ada"), "PAGE_DEMO": str(root / "demo")}
     # Every test ends by itself, with a message; this limit is for all of them, and what happens in between.
     command = ["node", "--test", "--test-reporter", "spec", f"--test-timeout={ALL_SECONDS * 1000}", "--test-force-exit", "page.test.mjs"]
     return subprocess.run(command, cwd=modules, env=environment, check=False).returncode == 0
@@ -98,7 +114,8 @@ def main() -> int:
     try:
         with tempfile.TemporaryDirectory() as scratch:
             demo.show_scores_only("vision-selection", Path(scratch))
-            passed = [openapi(demo, Path(scratch), args.size), browser(demo, args.modules, args.chromium)]
+            demo.limit("selection", "digits-20", Path(scratch))
+            passed = [openapi(demo, Path(scratch), args.size), browser(demo, args.root, args.modules, args.chromium)]
     finally:
         demo.stop()
     print(f"the read API {'agrees' if passed[0] else 'DIFFERS'}, the page {'works' if passed[1] else 'FAILS'}; {time.monotonic() - began:.0f} s")

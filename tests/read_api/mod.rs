@@ -213,6 +213,9 @@ async fn every_route_answers_every_role_as_it_should() {
             [401, 404, 403, 404, 401, 401, 401],
         ),
         (format!("{of}/unfinished"), organizers),
+        (format!("{of}/quotas?submitter=ada"), own),
+        ("/api/v1/token".into(), [401, 200, 200, 200, 401, 401, 401]),
+        ("/api/v1/uploads".into(), [404; 7]), // another function's
         ("/api/v1/keys".into(), public),
         ("/api/v1/openapi.json".into(), [200; 7]),
         ("/openapi.json".into(), [200; 7]),
@@ -275,6 +278,10 @@ async fn every_route_answers_every_role_as_it_should() {
             (&seen["private"], &seen["metrics"]["n_clips"]),
             (&Value::Null, &25.into())
         );
+        let history = reading
+            .ask(who, &format!("{of}/submissions?submitter=ada"))
+            .json();
+        assert_eq!(history["submissions"][0]["private"], Value::Null, "{who}");
     }
     for who in [ADA, ORGANIZER] {
         let mut seen = statuses(who);
@@ -282,6 +289,18 @@ async fn every_route_answers_every_role_as_it_should() {
         assert_eq!(seen, ["received", "rejected", "scored"], "{who}");
         let seen = reading.ask(who, &format!("{of}/submissions/{rejected}")).json();
         assert_eq!(seen["private"]["reasons"][0]["code"], "unknown_clip");
+        let history = reading
+            .ask(who, &format!("{of}/submissions?submitter=ada"))
+            .json();
+        let lines = history["submissions"].as_array().unwrap();
+        let line = lines
+            .iter()
+            .find(|line| line["submission"] == rejected.as_str())
+            .unwrap();
+        let own = &line["private"];
+        assert_eq!(own["key"], format!("{BENCHMARK}/en-25/ada/bad.json"));
+        assert_eq!(own["reason"], seen["private"]["reasons"][0]);
+        assert_eq!(own["n_reasons"], seen["private"]["n_reasons"]);
     }
     let artifact = reading.ask(ADA, &format!("{of}/submissions/{scored}/artifact"));
     assert_eq!(artifact.body, good(0));

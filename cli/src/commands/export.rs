@@ -153,7 +153,7 @@ impl Exported {
         let ids: Vec<SubmissionId> = ids(cloud, hosted.id).await?.into_iter().collect();
         let (mut lines, mut metrics) = (Vec::new(), Metrics::default());
         for ids in ids.chunks(AT_ONCE) {
-            for submission in table.submissions(hosted.id, ids).await? {
+            for submission in table.submissions(hosted.id, ids).await?.into_values() {
                 if is_public && !stands(&submission) {
                     continue;
                 }

@@ -35,6 +35,8 @@ pub(crate) const IMAGES: &str = "image service";
 const READER: &str = "leaderboards";
 /// The function that runs submitted programs. No upload starts it.
 const PROGRAMS: &str = "closed";
+/// The function that signs forms for uploads from the page.
+const UPLOADS: &str = "uploads";
 /// The largest time limit that Lambda knows.
 const LONGEST_SECONDS: u64 = 900;
 /// The function that ends what the others could not.
@@ -216,11 +218,15 @@ fn print_addresses(cloud: &LocalCloud, data_dir: &Path, token: &Token) {
 
 /// Starts the cloud, the page and the read API.
 pub(crate) async fn start(config: Config, functions: &FunctionArgs) -> Result<LocalCloud> {
-    let reader = reader(functions)?;
+    let (reader, uploads) = (reader(functions)?, function(UPLOADS, functions)?);
     let cloud = LocalCloud::start(config)
         .await
         .context("the local cloud can't start")?;
-    cloud.serve_page(page::router(cloud.http_function(reader)?));
+    let answering = page::Functions {
+        reader: cloud.http_function(reader)?,
+        uploads: cloud.http_function(uploads)?,
+    };
+    cloud.serve_page(page::router(answering, cloud.s3_endpoint()));
     super::keys::publish(&CloudArgs::of(&cloud).connect().await).await?;
     Ok(cloud)
 }
@@ -414,6 +420,7 @@ fn function(benchmark: &str, args: &FunctionArgs) -> Result<FunctionSpec> {
         ("DATAPERF_DATASETS_BUCKET", DATASETS),
         ("DATAPERF_RESULTS_BUCKET", RESULTS),
         ("DATAPERF_SUBMISSIONS_BUCKET", SUBMISSIONS),
+        ("DATAPERF_SUBMISSIONS_URL", ""), // of AWS; here the page reaches it by the name that it was reached by
         ("DATAPERF_SIGNING_KEY", SIGNING_KEY),
     ];
     let traces = args

@@ -10,7 +10,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use dataperf::SubmitterName;
 use dataperf::challenge::BASELINE_PREFIX;
 use dataperf_aws::{
-    FormRequest, Grant, MAX_FORM_SECONDS, Submitter, UploadForm, submitter_policy, upload_form,
+    FormKey, FormRequest, Grant, MAX_FORM_SECONDS, Submitter, UploadForm, submitter_policy, upload_form,
 };
 use serde_json::{Value, json};
 
@@ -172,7 +172,7 @@ impl Right<'_> {
         let request = FormRequest {
             url: &url,
             bucket: &cloud.names.submissions_bucket,
-            prefix: &prefix,
+            key: FormKey::Below(&prefix),
             region: &region,
             max_bytes: self.boards.max_bytes,
             valid_seconds: hours * 3600,

@@ -3,11 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use axum::http::uri::Authority;
-use axum::http::{HeaderMap, Uri, header};
-
+use axum::http::HeaderMap;
 use dataperf::Digest;
 use dataperf_aws::{Resources, S3Bucket, Table, variable};
+use dataperf_http::s3_as_reached;
 
 use crate::catalogue::Described;
 use crate::cursor::Seal;
@@ -77,13 +76,7 @@ impl App {
     /// in AWS.
     pub(crate) fn local_s3(&self, headers: &HeaderMap) -> Option<String> {
         let endpoint = self.0.local_s3.as_ref()?;
-        let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-        let host: Option<Authority> = host.and_then(|host| host.parse().ok());
-        let port = endpoint.parse::<Uri>().ok().and_then(|uri| uri.port_u16());
-        Some(match (host, port) {
-            (Some(host), Some(port)) => format!("http://{}:{port}", host.host()),
-            _ => endpoint.clone(),
-        })
+        Some(s3_as_reached(endpoint, headers))
     }
 
     pub(crate) fn has_kit(&self, dataset: Digest) -> bool {

@@ -1,13 +1,12 @@
 //! Who asks, and what that one may read.
 
 use axum::extract::FromRequestParts;
-use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use dataperf::ports::leaderboard::Entry;
-use dataperf_aws::{Holder, Token, now};
+use dataperf_aws::Holder;
 
 use crate::app::App;
-use crate::problem::Problem;
+use dataperf_http::{Problem, token};
 
 /// Who asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,18 +72,7 @@ impl FromRequestParts<App> for Caller {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
-        let Some(sent) = parts.headers.get(AUTHORIZATION) else {
-            return Ok(Self::Anonymous);
-        };
-        let sent = sent.to_str().ok().and_then(|sent| sent.split_once(' '));
-        let token = sent
-            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
-            .and_then(|(_, token)| token.trim().parse::<Token>().ok())
-            .ok_or_else(Problem::bad_token)?;
-        match app.table().await.issued(&token).await? {
-            None => Err(Problem::bad_token()),
-            Some(issued) if !issued.is_valid(now()) => Err(Problem::expired_token(issued.expires_at)),
-            Some(issued) => Ok(Self::Known(issued.holder)),
-        }
+        let issued = token(&parts.headers, &app.table().await).await?;
+        Ok(issued.map_or(Self::Anonymous, |issued| Self::Known(issued.holder)))
     }
 }

@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::caller::Caller;
-use crate::problem::Problem;
+use dataperf_http::Problem;
 
 /// The benchmark with this id.
 pub(crate) fn benchmark(id: &str) -> Result<&'static Descriptor, Problem> {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::Sha256;
 
-use crate::problem::Problem;
+use dataperf_http::Problem;
 
 /// Bytes of a cursor's seal.
 const SEAL_BYTES: usize = 16;

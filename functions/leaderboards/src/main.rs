@@ -8,7 +8,6 @@ mod caller;
 mod catalogue;
 mod cursor;
 mod figures;
-mod problem;
 mod query;
 mod routes;
 mod rows;

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::problem::Problem;
+use dataperf_http::Problem;
 
 /// How an answer is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
@@ -94,6 +94,16 @@ pub(crate) struct HistoryQuery {
     /// How the answer is written; goes before the `Accept` header.
     #[param(inline)]
     pub(crate) format: Option<Format>,
+}
+
+/// Whose limits.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct QuotaQuery {
+    /// Whose limits.
+    #[param(min_length = 1, max_length = 64, example = "ada")]
+    pub(crate) submitter: String,
 }
 
 /// A page of what is unfinished.

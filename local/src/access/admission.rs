@@ -21,6 +21,9 @@ const INERT: HeaderValue = HeaderValue::from_static("sandbox; default-src 'none'
 const EXPOSED: HeaderValue = HeaderValue::from_static("etag, x-amz-request-id, x-amz-version-id");
 const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, PUT, POST, DELETE");
 
+/// What of the page may stand in another page: boards without navigation, which send no token.
+const EMBEDDED: [&str; 2] = ["/embed", "/embed.html"];
+
 /// The names that a port is reached by.
 #[derive(Clone, Debug)]
 pub(crate) struct Hosts {
@@ -94,7 +97,7 @@ enum Browsers {
     Nobody,
     /// S3: the page's, if there is one, its links to addresses that carry their signature, and addresses that somebody types in.
     Page(Option<Hosts>),
-    /// The page itself: its own, and links to it.
+    /// The page itself: its own, links to it, and boards that other pages embed.
     Own,
 }
 
@@ -201,6 +204,8 @@ impl Admission {
         let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
         let is = |name: &'static str, value: &str| headers.get(name).is_some_and(|found| found == value);
         let is_link = is("sec-fetch-mode", "navigate") && is("sec-fetch-dest", "document");
+        let is_framed = is("sec-fetch-mode", "navigate") && is("sec-fetch-dest", "iframe");
+        let is_embedded = is_framed && EMBEDDED.contains(&request.uri().path());
         let query = request.uri().query().unwrap_or_default();
         let is_let_in = match (&self.browsers, site) {
             (_, None) | (Browsers::Own, Some("none" | "same-origin")) => true,
@@ -210,7 +215,7 @@ impl Admission {
                 is_read && is_link && query.contains("X-Amz-Signature=")
             }
             (Browsers::Nobody | Browsers::Page(_), Some(_)) => false,
-            (Browsers::Own, Some(_)) => is_read && is_link,
+            (Browsers::Own, Some(_)) => is_read && (is_link || is_embedded),
         };
         if is_let_in {
             return Ok(None);
@@ -362,6 +367,37 @@ mod tests {
             "",
         ] {
             assert!(!hosts.have_origin(foreign), "{foreign}");
+        }
+    }
+
+    #[test]
+    fn other_pages_may_embed_boards_and_nothing_else() {
+        let admission = Admission::page(Hosts::new("127.0.0.1:1".parse().unwrap(), &[]));
+        let is_let_in = |method: &str, path: &str, mode: &str, destination: &str| {
+            let request = Request::builder()
+                .method(method)
+                .uri(path)
+                .header("host", "127.0.0.1:1")
+                .header("sec-fetch-site", "cross-site")
+                .header("sec-fetch-mode", mode)
+                .header("sec-fetch-dest", destination);
+            admission.admit(&request.body(()).unwrap()).is_ok()
+        };
+        assert!(is_let_in("GET", "/embed?benchmark=b", "navigate", "iframe"));
+        assert!(is_let_in("GET", "/", "navigate", "document"), "a link");
+        for (method, path, mode, destination) in [
+            ("GET", "/", "navigate", "iframe"),
+            ("GET", "/index.html", "navigate", "iframe"),
+            ("GET", "/api/v1/benchmarks", "navigate", "iframe"),
+            ("GET", "/embed/../", "navigate", "iframe"),
+            ("POST", "/embed", "navigate", "iframe"),
+            ("GET", "/embed", "no-cors", "image"),
+            ("GET", "/embed", "cors", "empty"),
+        ] {
+            assert!(
+                !is_let_in(method, path, mode, destination),
+                "{method} {path} {destination}"
+            );
         }
     }
 

@@ -95,6 +95,7 @@ impl Benchmark for DataAcquisition {
     const ABOUT: &'static str =
         "decide how many samples to buy from whom, within a budget and without seeing them";
     const MAX_ARTIFACT_BYTES: u64 = 64 << 10;
+    const FORMS: &'static [&'static str] = &["json", "zip"];
     const DIRECTION: Direction = Direction::HigherIsBetter;
     const METRICS: &'static [Metric] = &[
         Metric::value("markets/*/accuracy", "accuracy", Feedback::Metrics),

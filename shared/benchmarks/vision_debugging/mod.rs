@@ -100,6 +100,7 @@ impl Benchmark for VisionDebugging {
     const ABOUT: &'static str =
         "say in which order to inspect mislabelled images so that few fixes are enough";
     const MAX_ARTIFACT_BYTES: u64 = 256 << 10;
+    const FORMS: &'static [&'static str] = &["json", "zip"];
     const DIRECTION: Direction = Direction::LowerIsBetter;
     const METRICS: &'static [Metric] = &[
         Metric::value(

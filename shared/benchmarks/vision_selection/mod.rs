@@ -86,6 +86,7 @@ impl Benchmark for VisionSelection {
     const ABOUT: &'static str =
         "choose and label the images that train the best classifiers of some concepts";
     const MAX_ARTIFACT_BYTES: u64 = 256 << 10;
+    const FORMS: &'static [&'static str] = &["json", "zip"];
     const DIRECTION: Direction = Direction::HigherIsBetter;
     const METRICS: &'static [Metric] = &[
         Metric::value("concepts/*/f1", "F1", Feedback::Metrics),

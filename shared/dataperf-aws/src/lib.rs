@@ -78,6 +78,8 @@ pub use row_spread::{BoardRow, RowSpread, Spread};
 pub use runtime::{now, variable};
 pub use serve::{Function, serve};
 pub use service::{Post, Service, ServiceError};
-pub use submitters::{FormRequest, MAX_FORM_SECONDS, Submitter, UploadForm, submitter_policy, upload_form};
+pub use submitters::{
+    FormKey, FormRequest, MAX_FORM_SECONDS, Submitter, UploadForm, submitter_policy, upload_form,
+};
 pub use table::{Cancelled, Change, Condition, Operation, Step, Table};
 pub use tokens::{Holder, InvalidToken, Issued, TOKEN_DAYS, Token, TokenDigest, days_after};

@@ -111,11 +111,12 @@ impl Table {
         ids: &[SubmissionId],
     ) -> Result<BTreeMap<SubmissionId, Receipt>, PortError> {
         let submissions = self.submissions(benchmark, ids).await?.into_iter();
-        let ended = submissions.filter_map(|submission| Some((submission.id, submission.receipt?)));
-        Ok(ended.collect())
+        Ok(submissions
+            .filter_map(|(id, submission)| Some((id, submission.receipt?)))
+            .collect())
     }
 
-    /// Those of some submissions that the table knows, in any order.
+    /// Some submissions, whole.
     ///
     /// # Errors
     /// [`PortError`].
@@ -123,12 +124,13 @@ impl Table {
         &self,
         benchmark: &str,
         ids: &[SubmissionId],
-    ) -> Result<Vec<Submission>, PortError> {
-        let mut submissions = Vec::new();
+    ) -> Result<BTreeMap<SubmissionId, Submission>, PortError> {
+        let mut submissions = BTreeMap::new();
         for ids in ids.chunks(KEYS_A_REQUEST) {
             let keys = ids.iter().map(|id| Key::submission(benchmark, id).item());
             for item in self.batch(keys.collect()).await? {
-                submissions.push(reader::submission(&item)?);
+                let submission = reader::submission(&item)?;
+                submissions.insert(submission.id.clone(), submission);
             }
         }
         Ok(submissions)

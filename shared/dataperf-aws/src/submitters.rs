@@ -11,18 +11,27 @@ use serde_json::{Value, json};
 /// The longest that a form may be valid, as S3 has it: seven days.
 pub const MAX_FORM_SECONDS: u32 = 7 * 24 * 3600;
 
-/// A form with which anybody can upload below one prefix, until it expires: the fields of a `POST` to a bucket.
+/// A form with which anybody can upload to one key or below one prefix, until it expires: the fields of a `POST` to a bucket.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct UploadForm {
     /// Where to send it.
     pub url: String,
-    /// The fields to send before the field `file`, in this order. What `key` has after the prefix may be changed; the same key
+    /// The fields to send before the field `file`, in this order. What `key` has after a prefix may be changed; the same key
     /// again is another submission.
     pub fields: Vec<(String, String)>,
     /// The largest file that is taken, in bytes.
     pub max_bytes: u64,
     /// When it expires.
     pub expires_at: Timestamp,
+}
+
+/// Which keys a form is good for.
+#[derive(Debug, Clone, Copy)]
+pub enum FormKey<'a> {
+    /// Those that begin with this, which has a slash at its end.
+    Below(&'a str),
+    /// This one.
+    Exactly(&'a str),
 }
 
 /// What a form is for.
@@ -32,8 +41,8 @@ pub struct FormRequest<'a> {
     pub url: &'a str,
     /// The bucket.
     pub bucket: &'a str,
-    /// What keys begin with, a slash at the end.
-    pub prefix: &'a str,
+    /// Which keys may be uploaded to.
+    pub key: FormKey<'a>,
     /// The bucket's region.
     pub region: &'a str,
     /// The largest file, in bytes.
@@ -64,18 +73,25 @@ pub fn upload_form(request: &FormRequest<'_>, credentials: &Credentials, now: Ti
     if let Some(token) = credentials.session_token() {
         signed.push(("x-amz-security-token", token.to_owned()));
     }
+    let (key, condition) = match request.key {
+        FormKey::Below(prefix) => (
+            format!("{prefix}submission"),
+            json!(["starts-with", "$key", prefix]),
+        ),
+        FormKey::Exactly(key) => (key.to_owned(), json!(["eq", "$key", key])),
+    };
     let mut conditions = vec![
         json!({"bucket": request.bucket}),
-        json!(["starts-with", "$key", request.prefix]),
+        condition,
         json!(["content-length-range", 1, request.max_bytes]),
     ];
     conditions.extend(signed.iter().map(|(name, value)| json!({*name: value})));
     let policy = json!({"expiration": expires_at, "conditions": conditions});
     let policy = STANDARD.encode(policy.to_string());
     let at = std::time::UNIX_EPOCH + std::time::Duration::from_millis(now.unix_millis().unsigned_abs());
-    let key = generate_signing_key(credentials.secret_access_key(), at, request.region, "s3");
-    let signature = calculate_signature(key, policy.as_bytes());
-    let mut fields = vec![("key".to_owned(), format!("{}submission", request.prefix))];
+    let signing_key = generate_signing_key(credentials.secret_access_key(), at, request.region, "s3");
+    let signature = calculate_signature(signing_key, policy.as_bytes());
+    let mut fields = vec![("key".to_owned(), key)];
     fields.extend(signed.into_iter().map(|(name, value)| (name.to_owned(), value)));
     fields.extend([
         ("policy".to_owned(), policy),
@@ -157,7 +173,7 @@ mod tests {
         let request = FormRequest {
             url: "https://b.s3.eu-central-1.amazonaws.com/",
             bucket: "b",
-            prefix: "speech-selection/en-25/ada/",
+            key: FormKey::Below("speech-selection/en-25/ada/"),
             region: "eu-central-1",
             max_bytes: 1 << 20,
             valid_seconds: u32::MAX,
@@ -196,5 +212,38 @@ mod tests {
         ] {
             assert!(conditions.contains(&condition), "{condition}");
         }
+    }
+
+    #[test]
+    fn a_form_allows_one_key() {
+        let request = FormRequest {
+            url: "https://b.s3.eu-central-1.amazonaws.com/",
+            bucket: "b",
+            key: FormKey::Exactly("speech-selection/en-25/ada/x.json"),
+            region: "eu-central-1",
+            max_bytes: 1 << 20,
+            valid_seconds: 300,
+        };
+        let credentials = Credentials::new("AK", "SK", None, None, "test");
+        let form = upload_form(
+            &request,
+            &credentials,
+            Timestamp::from_unix_millis(1_772_366_400_250),
+        );
+        assert_eq!(
+            form.fields[0],
+            ("key".into(), "speech-selection/en-25/ada/x.json".into())
+        );
+        let (_, policy) = form
+            .fields
+            .iter()
+            .find(|(name, _)| name == "policy")
+            .expect("a policy");
+        let policy: Value = serde_json::from_slice(&STANDARD.decode(policy).expect("base 64")).expect("JSON");
+        assert_eq!(policy["expiration"], "2026-03-01T12:05:00.250Z");
+        assert_eq!(
+            policy["conditions"][1],
+            json!(["eq", "$key", "speech-selection/en-25/ada/x.json"])
+        );
     }
 }

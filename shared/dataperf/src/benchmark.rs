@@ -26,6 +26,8 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
     const ABOUT: &'static str;
     /// The largest artifact that is read at all.
     const MAX_ARTIFACT_BYTES: u64;
+    /// The forms that an artifact may have, of `json`, `csv` and `zip`.
+    const FORMS: &'static [&'static str] = &["json"];
     /// Which scores are better.
     const DIRECTION: Direction;
     /// The scores there can be.

@@ -21,6 +21,8 @@ pub struct Descriptor {
     pub score_range: [f64; 2],
     /// The largest artifact of any kind that is read at all.
     pub max_artifact_bytes: u64,
+    /// The forms that an artifact may have, of `json`, `jsonl`, `csv` and `zip`: what a client can look at before it sends a file.
+    pub forms: &'static [&'static str],
     /// What the metrics of a score are, and who sees them when.
     pub metrics: &'static [Metric],
     /// Whether metrics follow from hidden data, so that a challenge can withhold them. Where they follow from something else, such
@@ -78,6 +80,7 @@ impl Descriptor {
             direction: B::DIRECTION,
             score_range: [*B::SCORE_RANGE.start(), *B::SCORE_RANGE.end()],
             max_artifact_bytes: B::MAX_ARTIFACT_BYTES,
+            forms: B::FORMS,
             metrics: B::METRICS,
             has_hidden_data: true,
             counted_rejections: B::COUNTED_REJECTIONS,

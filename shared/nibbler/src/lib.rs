@@ -81,6 +81,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     direction: Direction::HigherIsBetter,
     score_range: [0.0, f64::MAX], // a sum of severities has no end
     max_artifact_bytes: <Submission as Artifact>::MAX_BYTES,
+    forms: &["jsonl"],
     metrics: METRICS,
     has_hidden_data: false,
     counted_rejections: &[],

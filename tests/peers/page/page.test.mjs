@@ -3,11 +3,13 @@
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
+import { gzipSync } from "node:zlib";
 import { chromium } from "playwright-core";
 
-const { PAGE_BASE: base, PAGE_TOKEN: token, PAGE_CHROMIUM: executablePath, PAGE_SHOTS: shots } = process.env;
+const { PAGE_BASE: base, PAGE_TOKEN: token, PAGE_SUBMITTER: submitter, PAGE_DEMO: demo, PAGE_CHROMIUM: executablePath, PAGE_SHOTS: shots } = process.env;
 const PATIENCE = 120_000; // for one step
 const LONGEST = 10 * PATIENCE; // for one test: even what waits for no condition ends, with a message
 // evaluated and not loaded: the page's own policy keeps other scripts out
@@ -33,6 +35,8 @@ before(async () => {
   browser = await chromium.launch({ executablePath, args, timeout: PATIENCE });
   const first = async (board) => (await api(board)).rows.find((row) => !row.is_baseline).submission;
   ids.scored = await first("speech-selection/leaderboards/en-25");
+  const [one, two] = (await api("speech-selection/leaderboards/en-25")).rows.filter((row) => !row.is_baseline);
+  [ids.second, ids.names] = [two.submission, [one.submitter, two.submitter]];
   ids.acquisition = await first("data-acquisition/leaderboards/open");
   ids.debugging = await first("vision-debugging/leaderboards/open");
   ids.debugger = (await api(`vision-debugging/submissions/${ids.debugging}`)).submitter;
@@ -101,6 +105,7 @@ async function go(page, address, title) {
 const counted = (n, n_baselines) => `${n} ${n === 1 ? "submitter" : "submitters"}, ${n_baselines} ${n_baselines === 1 ? "baseline" : "baselines"}`;
 
 const signedIn = (address) => `#token=${token}${address}`;
+const asAda = `#token=${submitter}`;
 
 test("the list of benchmarks leads to every board", async () => {
   await on("light", "", async (page) => {
@@ -116,8 +121,12 @@ test("the list of benchmarks leads to every board", async () => {
     await card.click();
     await page.waitForFunction(() => document.title.startsWith("Speech selection pt-60"));
     await shown(page);
-    assert.equal(await page.locator(".tabs a").count(), 6);
-    assert.equal(await page.locator('.tabs a[aria-current="page"]').innerText(), "pt-60");
+    assert.equal(await page.locator(".siblings a").count(), 6);
+    assert.equal(await page.locator('.siblings a[aria-current="page"]').innerText(), "pt-60");
+    await page.locator(".crumbs a", { hasText: "Speech selection" }).click();
+    await page.waitForFunction(() => document.title.startsWith("Speech selection · "));
+    await shown(page);
+    assert.equal(await page.locator(".columns > section").count(), 6, "the boards of a benchmark side by side");
   });
 });
 
@@ -148,12 +157,17 @@ test("a board sorts, searches and says how to submit", async () => {
     await page.getByLabel("Search submitters").fill("nobody of that name");
     assert.equal(await rows.innerText(), "Nobody of that name.");
 
+    assert.match(await page.locator("main").innerText(), new RegExp(`${n_rows} entries; the newest of `));
+    await go(page, "#/speech-selection/board/en-25/open/submit", "Speech selection en-25");
+    await page.waitForSelector("#submitting");
     const commands = await page.locator(".command code").allInnerTexts();
     // the page of a local cloud gives commands that go there
     const { submitting } = await api("speech-selection");
     assert.match(submitting.s3_endpoint, /^http:\/\/127\.0\.0\.1:\d+$/);
     assert.equal(commands[0], `aws --endpoint-url ${submitting.s3_endpoint} s3 cp my-file.json s3://submissions/speech-selection/en-25/YOU/my-file.json`);
     assert.equal(commands[1], `dataperf submit speech-selection --leaderboard en-25 --submitter YOU my-file.json --s3-endpoint ${submitting.s3_endpoint}`);
+    await go(page, "#/speech-selection/board/en-25/open/data", "Speech selection en-25");
+    await page.waitForSelector(".digest");
     assert.match(await page.locator(".digest").innerText(), /^sha256:[0-9a-f]{64}$/);
     await page.getByText("Files", { exact: true }).click();
     assert.equal(await page.locator(".files tbody tr").count(), 12);
@@ -195,7 +209,7 @@ test("a board says what its ranks are worth, and keeps scores of another data se
 });
 
 test("the data are behind a button", async () => {
-  await on("light", "#/speech-selection/board/en-25/open", async (page, faults) => {
+  await on("light", "#/speech-selection/board/en-25/open/data", async (page, faults) => {
     const coming = page.waitForEvent("download");
     await page.getByRole("link", { name: "Get the data" }).click();
     const download = await coming;
@@ -278,10 +292,15 @@ test("the curves of a receipt are plotted", async () => {
     assert.ok(curves.length > 1);
     await page.waitForSelector(".chart canvas");
     for (const name of ["accent", "second"]) assert.ok((await painted(page, name)) > 60, `a line in the colour ${name}`);
-    assert.deepEqual(await page.locator(".key li").allInnerTexts(), curves.map(({ of }) => of.replaceAll(" / ", " ")));
+    const { tables } = await api(`vision-debugging/submissions/${ids.debugging}/figures`);
+    const [goals] = tables.filter(({ columns }) => columns.some((name) => name.startsWith("target")));
+    const column = goals.columns.findIndex((name) => name.startsWith("target"));
+    const tasks = curves.map(({ of }) => of.replace(/^tasks \/ /, "task "));
+    const targets = curves.map(({ of }) => goals.lines.find(({ label }) => of.endsWith(label)).values[column].toFixed(4));
+    assert.deepEqual(await page.locator(".key li").allInnerTexts(), [...tasks, ...tasks.map((task, idx) => `target of ${task}: ${targets[idx]}`)]);
     const { x, y, width, height } = await pointed(page);
     await page.mouse.move(x + width / 2, y + height / 2);
-    await page.waitForFunction(() => /^images inspected \d+: tasks .+ 0\.\d+/.test(document.querySelector(".readout").textContent));
+    await page.waitForFunction(() => /^images inspected \d+: task .+ 0\.\d+/.test(document.querySelector(".readout").textContent));
   });
 });
 
@@ -357,7 +376,7 @@ test("a request shows each line's outcome, and its images blurred until each is 
     assert.equal(await page.locator("#lines ~ ol > li").count(), own.lines.length);
     assert.equal(await page.locator("#lines ~ ol > li .pill.rejected").count(), 1, "an explicit prompt is refused");
     assert.equal(await page.locator("img[src^=blob]").count(), 0, "nothing is loaded unasked");
-    assert.equal(await page.locator(".crumbs a").count(), 1, "a request stands on no board");
+    assert.equal(await page.locator(".crumbs a").count(), 2, "a request stands on no board");
     assert.equal(await page.getByText("recompute the receipt").count(), 0);
     const first = page.locator("#lines ~ ol > li").first();
     await first.getByRole("button", { name: /blurred/ }).click();
@@ -371,6 +390,9 @@ test("a request shows each line's outcome, and its images blurred until each is 
     await go(page, `#/adversarial-nibbler/submission/${ids.pairs}`, "ada");
     assert.equal(await page.locator("#lines ~ ol > li .pill.accepted").count(), 3);
     await go(page, "#/adversarial-nibbler/board/model-fooling/open", "Adversarial nibbler model-fooling");
+    await go(page, "#/adversarial-nibbler/board/model-fooling/open/submit", "Adversarial nibbler model-fooling");
+    await page.waitForSelector("#submitting");
+    assert.equal(await page.locator("#upload").count(), 0, "its files go by S3");
     assert.match(await page.locator("main").innerText(), /nibbler-participants\.md/, "the guides are named where one takes part");
   });
 });
@@ -451,6 +473,12 @@ for (const screen of Object.keys(SCREENS)) {
         "Adversarial nibbler model-fooling": "#/adversarial-nibbler/board/model-fooling/open",
         "ada · generate": `#/adversarial-nibbler/submission/${ids.request}`,
         [ids.debugger]: `#/vision-debugging/submission/${ids.debugging}`,
+        "Speech selection pt-25": "#/speech-selection/board/pt-25/open/submit",
+        "Selection digits-20": "#/selection/board/digits-20/spring/rules",
+        "Speech selection en-60": "#/speech-selection/board/en-60/open/data",
+        "Vision selection": "#/vision-selection",
+        "Boards side by side": "#/boards/speech-selection/en-25/open/vision-selection/open/open",
+        [`${ids.names[0]} and ${ids.names[1]}`]: `#/speech-selection/compare/${ids.scored}/${ids.second}`,
       };
       for (const [title, address] of Object.entries(views)) {
         await go(page, address, title);
@@ -466,5 +494,291 @@ for (const screen of Object.keys(SCREENS)) {
       const { violations } = await page.evaluate(() => globalThis.axe.run());
       assert.deepEqual(violations.map(({ id }) => id), [], `${screen} dialog`);
     });
+  });
+}
+
+const good = () => readFileSync(`${demo}/speech-selection/submissions/en-25/coin-flip/random.json`);
+/** A valid file in which two clips are replaced, a line a clip. */
+function bad() {
+  const submission = JSON.parse(good());
+  const [word] = Object.keys(submission.targets);
+  submission.targets[word] = ["no/such_clip_1.wav", "no/such_clip_2.wav"];
+  return JSON.stringify(submission, null, 1);
+}
+const SUBMIT = "#/speech-selection/board/en-25/open/submit";
+
+/** The requests to the bucket that a test makes on purpose; takes them from the faults. */
+function toBucket(faults) {
+  const is = (fault) => /^asked http:\/\/127\.0\.0\.1:\d+\/submissions$/.test(fault);
+  const made = faults.filter(is);
+  faults.splice(0, faults.length, ...faults.filter((fault) => !is(fault)));
+  return made;
+}
+
+test("what can't be uploaded is named before anything is sent", async () => {
+  await on("light", asAda, async (page) => {
+    const sent = [];
+    page.on("request", (request) => request.method() === "POST" && sent.push(request.url()));
+    await go(page, SUBMIT, "Speech selection en-25");
+    await page.waitForSelector("#file");
+    const { submitting } = await api("speech-selection");
+    const text = good().toString();
+    const utf16 = Buffer.from(`\ufeff${text}`, "utf16le");
+    const zip = Buffer.concat([Buffer.from("PK\x03\x04"), Buffer.alloc(60), Buffer.from("PK\x05\x06"), Buffer.alloc(18)]);
+    for (const [name, buffer, said] of [
+      ["a.json.gz", gzipSync(text), /compressed by gzip.*gunzip a\.json\.gz/s],
+      ["a.zip", zip, /is a zip archive.*Unpack it/s],
+      ["a.json", utf16, /UTF-16 \(little-endian\).*iconv/s],
+      ["b.json", Buffer.from(text, "utf16le"), /UTF-16/],
+      ["large.json", Buffer.alloc(submitting.max_bytes + 1, " "), /at most 1\.05 MB are read/],
+      ["empty.json", Buffer.alloc(0), /It is empty/],
+      ["latin.json", Buffer.from([0x7b, 0x0a, 0x22, 0xe9, 0x22, 0x7d]), /Line 2, column 2: This is not UTF-8/],
+      ["marked.json", Buffer.from(`\ufeff${text}`), /byte order mark/],
+      ["comma.json", Buffer.from('{"targets": {},\n "nontargets": ["a",\n ]}'), /line 3, column 2:\s*after the last comma something is missing/],
+      ["list.csv", Buffer.from("a,b\n1,2\n"), /has to be JSON/],
+    ]) {
+      await page.setInputFiles("#file", { name, mimeType: "application/octet-stream", buffer });
+      await page.waitForFunction((wanted) => document.querySelector(".found").textContent.startsWith(`${wanted} can't be uploaded`), name);
+      assert.match(await page.locator(".found").innerText(), said, name);
+      assert.ok(await page.getByRole("button", { name: "Upload as ada" }).isDisabled(), name);
+    }
+    assert.deepEqual(sent, []);
+    await go(page, "#/selection/board/digits-20/spring/submit", "Selection digits-20");
+    await page.waitForSelector("#file");
+    await page.setInputFiles("#file", { name: "rows.csv", mimeType: "text/csv", buffer: Buffer.from("id,label\n1,a\n2\n3,c\n") });
+    await page.waitForSelector(".found .problem");
+    assert.match(await page.locator(".found").innerText(), /line 3, column 1:\s*1 cell, where the first line has 2/);
+  });
+});
+
+test("a file is uploaded from the page by keyboard and watched until it ends", async () => {
+  await on("light", asAda, async (page, faults) => {
+    await go(page, SUBMIT, "Speech selection en-25");
+    await page.waitForSelector("#file");
+    await page.setInputFiles("#file", { name: "my first try.json", mimeType: "application/json", buffer: good() });
+    await page.waitForFunction(() => /ready to upload to en-25/.test(document.querySelector(".found").textContent));
+    await page.locator("#file").focus();
+    await page.keyboard.press("Tab");
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), "Upload as ada");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector(".outcome .pill.scored");
+    assert.equal(toBucket(faults).length, 1, "straight to the bucket, once");
+    await page.locator(".outcome a").focus();
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.title.startsWith("ada · en-25"));
+    await shown(page);
+    assert.match(await page.locator(".place").innerText(), /^Rank \d+ of \d+/);
+    assert.match(await page.locator("main").innerText(), /my-first-try\.json/);
+
+    await go(page, "#/speech-selection/board/en-25/open", "Speech selection en-25");
+    await page.waitForSelector(".standings");
+    assert.equal(await page.locator("tr.mine").count(), 1);
+    assert.equal(await page.locator("tr.mine .you").innerText(), "you");
+  });
+});
+
+test("a file that is dropped on a board is rejected with every reason beside its line", async () => {
+  await on("light", asAda, async (page, faults) => {
+    await go(page, "#/speech-selection/board/en-25/open", "Speech selection en-25");
+    await page.waitForSelector(".tabbed .standings");
+    const drop = async (selector, name, text) => {
+      const transfer = await page.evaluateHandle(([name, text]) => {
+        const data = new DataTransfer();
+        data.items.add(new File([text], name, { type: "application/json" }));
+        return data;
+      }, [name, text]);
+      await page.dispatchEvent(selector, "drop", { dataTransfer: transfer });
+    };
+    await drop(".tabbed", "dropped.json", bad());
+    await page.waitForFunction(() => /dropped\.json.*ready to upload/.test(document.querySelector(".found")?.textContent));
+    await page.getByRole("button", { name: "Upload as ada" }).click();
+    await page.waitForSelector(".outcome .pill.rejected");
+    assert.equal(toBucket(faults).length, 1);
+    const line = page.locator(".source .about").first();
+    assert.match(await line.innerText(), /unknown_clip/);
+    const at = Number(await line.getAttribute("value"));
+    assert.match(bad().split("\n")[at - 1], /no\/such_clip_1/, "the line that it is about");
+    await page.locator(".outcome a").click();
+    await page.waitForSelector("#source");
+    assert.match(await page.locator("section[aria-labelledby=source] .about").first().innerText(), /unknown_clip/);
+    // what can't be uploaded is told where it was dropped, too
+    await go(page, SUBMIT, "Speech selection en-25");
+    await page.waitForSelector("#file");
+    await drop(".uploads", "broken.json", "{");
+    await page.waitForFunction(() => /line 1, column 1: this object is not closed/.test(document.querySelector(".found").textContent));
+  });
+});
+
+test("whoever can't upload is told what to do", async () => {
+  await on("light", SUBMIT, async (page) => {
+    await page.getByRole("button", { name: "Sign in to upload" }).click();
+    assert.equal(await page.evaluate(() => document.getElementById("token").open), true);
+  });
+  await on("light", signedIn(""), async (page) => {
+    await go(page, SUBMIT, "Speech selection en-25");
+    await page.waitForSelector("#upload");
+    assert.match(await page.locator(".uploads").innerText(), /organizer's token uploads nothing/);
+  });
+  await on("light", asAda, async (page, faults) => {
+    await go(page, "#/selection/board/digits-20/past/submit", "Selection digits-20");
+    await page.waitForSelector("#file");
+    await page.setInputFiles("#file", { name: "x.json", mimeType: "application/json", buffer: Buffer.from("[]") });
+    await page.getByRole("button", { name: "Upload as ada" }).click();
+    await page.waitForSelector(".found [role=alert]");
+    assert.match(await page.locator(".found").innerText(), /takes no upload now.*past.*spring/s);
+    faults.splice(0, faults.length, ...faults.filter((fault) => !fault.includes("409"))); // the browser logs it
+    assert.deepEqual(toBucket(faults), []);
+  });
+});
+
+test("my submissions have names, reasons, ranks and what is left", async () => {
+  await on("light", asAda, async (page) => {
+    await page.getByRole("link", { name: "My submissions" }).click();
+    await page.waitForSelector(".history.own");
+    const speech = page.locator("section[aria-label='Speech selection']");
+    const { submissions } = await api("speech-selection/submissions?submitter=ada");
+    assert.deepEqual(await speech.locator("tbody th").allInnerTexts(), submissions.map(({ private: own }) => own.key.split("/").at(-1)));
+    const scored = speech.locator("tr", { hasText: "my-first-try.json" });
+    assert.match(await scored.locator("td").last().innerText(), /^\d+/, "its rank");
+    const rejected = speech.locator("tr", { hasText: "dropped.json" });
+    await rejected.locator("summary").focus();
+    await page.keyboard.press("Enter");
+    assert.match(await rejected.locator("details").innerText(), /unknown_clip and \d+ more.*beside their lines/s);
+    const quotas = page.locator("section[aria-label='Selection'] .quotas tbody tr", { hasText: "digits-20" });
+    assert.match(await quotas.innerText(), /spring\s+3 of 3\s+no limit/);
+    await page.evaluate(AXE);
+    const { violations } = await page.evaluate(() => globalThis.axe.run());
+    assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`), []);
+  });
+});
+
+test("a round says when it closes, with the time zone and what is left", async () => {
+  await on("light", "#/selection/board/digits-20/spring", async (page) => {
+    await page.waitForSelector(".state");
+    assert.match(await page.locator(".state").innerText(), /^This round is open\. It closes 1 Jan 2999, 00:00 UTC, in \d[\d,]* days/);
+    await page.getByRole("link", { name: "Rules", exact: true }).click();
+    await page.waitForSelector("#round");
+    const said = await page.locator("main").innerText();
+    assert.match(said, /3 of each submitter, by UTC/);
+    assert.ok(await page.locator("#round ~ ul li strong").count() > 0, "what the organizer says, in Markdown");
+    assert.ok(!/less is better.*lower is better/i.test(said));
+    const { description } = await api("selection/leaderboards/digits-20?round=spring");
+    await page.getByRole("link", { name: "About", exact: true }).click();
+    await page.waitForSelector("#about");
+    const [first] = description.split(/[\n*`[]/).filter((text) => text.length > 10);
+    assert.ok((await page.locator(".said").innerText()).includes(first.trim()), "what the data set says of itself");
+  });
+});
+
+test("two submissions are compared, and no more than is shown of them", async () => {
+  await on("light", `#/speech-selection/submission/${ids.scored}`, async (page) => {
+    await page.locator("#other").selectOption(ids.second);
+    await page.getByRole("button", { name: "Compare" }).click();
+    await page.waitForSelector(".both");
+    assert.equal(await heading(page), ids.names.join(" and "));
+    const pairs = await Promise.all([ids.scored, ids.second].map((id) => api(`speech-selection/submissions/${id}/figures`)));
+    const [one, two] = pairs.map(({ trials }) => trials[0].values);
+    const mean = one.reduce((sum, value, idx) => sum + value - two[idx], 0) / one.length;
+    assert.equal(await page.locator("#paired ~ .scroll tbody td").first().innerText(), mean.toFixed(4));
+    assert.match(await page.locator("section[aria-labelledby=files]").innerText(), /their submitters' own/);
+  });
+  // the organizer sees both files; of a board that shows scores only, nobody else sees more beside each other
+  await on("light", signedIn(""), async (page) => {
+    await go(page, `#/speech-selection/compare/${ids.scored}/${ids.second}`, ids.names[0]);
+    await page.waitForSelector("#files");
+    assert.match(await page.locator("section[aria-labelledby=files]").innerText(), /elements are in both.*Only in/s);
+  });
+  const rows = (await api("vision-selection/leaderboards/open")).rows.filter((row) => !row.is_baseline);
+  await on("light", `#/vision-selection/compare/${rows[0].submission}/${rows[1].submission}`, async (page) => {
+    await page.waitForSelector(".both");
+    assert.match(await page.locator("main").innerText(), /once the round has closed and everything is shown/);
+    assert.equal(await page.locator("#paired, .numbers").count(), 0);
+  });
+});
+
+test("boards of several benchmarks stand side by side, chosen by name", async () => {
+  await on("light", "#/boards", async (page) => {
+    await page.getByLabel("en-25", { exact: true }).check();
+    await page.locator("fieldset", { hasText: "Vision debugging" }).getByRole("checkbox").first().check();
+    await page.getByRole("button", { name: "Show these" }).click();
+    await page.waitForSelector(".columns > section:nth-child(2)");
+    assert.deepEqual(await page.locator(".columns h2").allTextContents(), ["en-25", "open division"]);
+  });
+});
+
+test("a board stands in another page without navigation and token, and nothing else does", async () => {
+  await on("light", signedIn(""), async (page) => {
+    const tokens = [];
+    page.on("request", (request) => request.headers().authorization && tokens.push(request.url()));
+    await page.goto(`${base}/embed?benchmark=speech-selection&leaderboard=en-25&rows=3`);
+    await page.waitForSelector(".standings");
+    assert.equal(await page.locator("tbody tr").count(), 3);
+    assert.equal(await page.locator("nav, button").count(), 0);
+    assert.deepEqual(tokens, []);
+    await page.evaluate(AXE);
+    const { violations } = await page.evaluate(() => globalThis.axe.run());
+    assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`), []);
+  });
+  const framing = `<iframe src="${base}/embed?benchmark=speech-selection&leaderboard=en-25"></iframe><iframe src="${base}/"></iframe>`;
+  const site = createServer((_, answer) => answer.setHeader("content-type", "text/html").end(framing));
+  await new Promise((listening) => site.listen(0, "localhost", listening));
+  const context = await browser.newContext();
+  try {
+    const page = await context.newPage();
+    page.setDefaultTimeout(PATIENCE);
+    await page.goto(`http://localhost:${site.address().port}/`, { waitUntil: "load" });
+    await page.frameLocator("iframe >> nth=0").locator(".standings").waitFor();
+    assert.equal(page.frames().length, 3);
+    assert.equal(await page.frames()[2].locator("#main").count(), 0, "the page itself is shown in no frame");
+  } finally {
+    await context.close();
+    site.close();
+  }
+  for (const [path, ancestors] of [["/", "'none'"], ["/index.html", "'none'"], ["/embed.html", "*"], ["/embed", "*"]]) {
+    const { headers } = await fetch(`${base}${path}`);
+    assert.match(headers.get("content-security-policy"), new RegExp(`frame-ancestors ${ancestors.replace("*", "\\*")}$`), path);
+  }
+});
+
+test("the navigation stands in one line at every width", async () => {
+  await on("light", "", async (page) => {
+    for (const width of [1280, 1024, 768]) {
+      await page.setViewportSize({ width, height: 900 });
+      const { height } = await page.locator(".top").boundingBox();
+      assert.ok(height < 90, `${height} pixels at ${width}`);
+    }
+    await page.locator("#menu summary").focus();
+    await page.keyboard.press("Enter");
+    assert.ok(await page.locator("#benchmarks a").count() >= 8);
+    await page.keyboard.press("Escape");
+    assert.equal(await page.evaluate(() => document.getElementById("menu").open), false);
+  });
+});
+
+for (const [name, address, ready] of [["list", "", ".card"], ["board", "#/speech-selection/board/en-25/open", ".standings tbody tr"]]) {
+  test(`the first view of a ${name} is light`, async () => {
+    const context = await browser.newContext({ viewport: SCREENS.light.viewport });
+    context.setDefaultTimeout(PATIENCE);
+    try {
+      const page = await context.newPage();
+      const session = await context.newCDPSession(page);
+      await session.send("Network.enable");
+      // 1.6 Mbit/s, 150 ms
+      await session.send("Network.emulateNetworkConditions", { offline: false, latency: 150, downloadThroughput: 200_000, uploadThroughput: 200_000 });
+      let n_bytes = 0;
+      const elsewhere = [];
+      session.on("Network.loadingFinished", ({ encodedDataLength: n }) => (n_bytes += n));
+      session.on("Network.requestWillBeSent", ({ request }) => new URL(request.url).origin === base || elsewhere.push(request.url));
+      const began = performance.now();
+      await page.goto(`${base}/${address}`, { waitUntil: "commit" });
+      await page.waitForSelector(ready);
+      const seconds = (performance.now() - began) / 1000;
+      const first = n_bytes;
+      console.log(`first view of a ${name}: ${first} bytes, ${seconds.toFixed(2)} s at 1.6 Mbit/s and 150 ms`);
+      assert.ok(first < 100_000, `${first} bytes`);
+      assert.deepEqual(elsewhere, []);
+    } finally {
+      await context.close();
+    }
   });
 }

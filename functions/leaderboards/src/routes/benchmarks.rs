@@ -15,14 +15,14 @@ use dataperf_hosted::HOSTED;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::MOUNTED_AT;
 use super::rounds::{ChallengeDocument, covers};
+use super::{MOUNTED_AT, UPLOADS};
 use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::catalogue::{self, Boards, Described};
-use crate::problem::Problem;
 use crate::query::{NoQuery, Strict};
+use dataperf_http::Problem;
 
 /// A benchmark in the list.
 #[derive(Serialize, ToSchema)]
@@ -138,6 +138,12 @@ struct Submitting {
     kinds: &'static [&'static str],
     /// The largest file that is read at all.
     max_bytes: u64,
+    /// The forms that a file may have, of `json`, `jsonl`, `csv` and `zip`.
+    #[schema(example = json!(["json"]))]
+    forms: &'static [&'static str],
+    /// Where forms for uploads are asked for, from the root of this API's host; `null` where there are none.
+    #[schema(example = "/api/v1/uploads")]
+    uploads: Option<&'static str>,
     /// Where S3 is, for a cloud on one machine; `null` for that of AWS.
     #[schema(example = json!(null))]
     s3_endpoint: Option<String>,
@@ -273,6 +279,8 @@ pub(super) async fn one(
         key: format!("{}/{place}/SUBMITTER/FILE", facts.id),
         kinds: facts.kinds,
         max_bytes: facts.max_artifact_bytes,
+        forms: facts.forms,
+        uploads: facts.kinds.is_empty().then_some(UPLOADS),
         s3_endpoint: app.local_s3(&headers),
     };
     let benchmark = OneBenchmark {

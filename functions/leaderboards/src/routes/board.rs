@@ -22,9 +22,9 @@ use crate::caller::Caller;
 use crate::catalogue;
 use crate::cursor::Place;
 use crate::figures::Spread;
-use crate::problem::Problem;
 use crate::query::{BoardQuery, Include, Strict, within};
 use crate::rows::{Row, Standing};
+use dataperf_http::Problem;
 
 /// A page of a board.
 #[derive(Serialize, ToSchema)]

@@ -1,19 +1,23 @@
 //! A submitter's history.
 
+use std::collections::BTreeMap;
+
 use axum::extract::{Path, State};
 use axum::response::Response;
-use dataperf::SubmitterName;
+use dataperf::ports::leaderboard::{Entry, Submission};
+use dataperf::{SubmissionId, SubmitterName};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::submission::ReasonDocument;
 use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::catalogue;
 use crate::cursor::Place;
-use crate::problem::Problem;
 use crate::query::{HistoryQuery, Strict, within};
 use crate::rows::Line;
+use dataperf_http::Problem;
 
 /// A page of submissions.
 #[derive(Serialize, ToSchema)]
@@ -21,9 +25,52 @@ pub(super) struct SubmissionsPage {
     /// The benchmark's id.
     pub(super) benchmark: String,
     /// The submissions.
-    pub(super) submissions: Vec<Line>,
+    pub(super) submissions: Vec<HistoryLine>,
     /// The cursor of the next page; `null` at the end.
     pub(super) next: Option<String>,
+}
+
+/// A submission in a history.
+#[derive(Serialize, ToSchema)]
+pub(super) struct HistoryLine {
+    #[serde(flatten)]
+    line: Line,
+    /// For the submitter and the organizer only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    private: Option<PrivateLine>,
+}
+
+/// What only the submitter and the organizer see of a line.
+#[derive(Serialize, ToSchema)]
+struct PrivateLine {
+    /// The key it was uploaded under.
+    key: String,
+    /// The first of the broken rules, when rejected; what went wrong, when failed.
+    reason: Option<ReasonDocument>,
+    /// How many there are.
+    n_reasons: usize,
+}
+
+impl From<&Submission> for PrivateLine {
+    fn from(submission: &Submission) -> Self {
+        let verdict = submission.receipt.as_ref().map(|receipt| &receipt.verdict);
+        Self {
+            key: submission.upload.key.clone(),
+            reason: verdict
+                .and_then(|verdict| verdict.reasons.first())
+                .map(Into::into),
+            n_reasons: verdict.map_or(0, |verdict| verdict.n_reasons.unwrap_or(verdict.reasons.len())),
+        }
+    }
+}
+
+impl HistoryLine {
+    pub(super) fn of(entry: &Entry, submission: Option<&Submission>) -> Self {
+        Self {
+            line: Line::from(entry),
+            private: submission.map(PrivateLine::from),
+        }
+    }
 }
 
 /// A submitter's submissions, newest first: those with a score, and all of them for the submitter and the organizer. A page may
@@ -60,17 +107,20 @@ pub(super) async fn history(
     let page = table
         .history_page(&benchmark, submitter.as_str(), after.as_ref(), limit)
         .await?;
+    let whole = if caller.acts_for(submitter.as_str()) {
+        let ids: Vec<SubmissionId> = page.lines.iter().map(|entry| entry.id.clone()).collect();
+        table.submissions(&benchmark, &ids).await?
+    } else {
+        BTreeMap::new()
+    };
     let seen = page.lines.iter().filter(|entry| caller.sees(entry));
+    let flat: Vec<Line> = seen.clone().map(Line::from).collect();
     let document = SubmissionsPage {
         benchmark,
-        submissions: seen.map(Line::from).collect(),
+        submissions: seen
+            .map(|entry| HistoryLine::of(entry, whole.get(&entry.id)))
+            .collect(),
         next: page.next.map(|at| app.seal().word(&Place { at, so_far: () })),
     };
-    Ok(wishes.list(
-        &caller,
-        query.format,
-        &document,
-        &Line::HEADER,
-        &document.submissions,
-    ))
+    Ok(wishes.list(&caller, query.format, &document, &Line::HEADER, &flat))
 }

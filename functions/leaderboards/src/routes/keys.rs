@@ -8,8 +8,8 @@ use dataperf::signature::Keys;
 use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
-use crate::problem::Problem;
 use crate::query::{NoQuery, Strict};
+use dataperf_http::Problem;
 
 const MAX_KEYS_BYTES: u64 = 1 << 20;
 

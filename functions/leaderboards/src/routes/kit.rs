@@ -12,8 +12,8 @@ use super::{name, round};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::catalogue;
-use crate::problem::Problem;
 use crate::query::{KitQuery, Strict};
+use dataperf_http::Problem;
 
 /// How long the address is good for: a download that has begun goes on.
 const VALID: Duration = Duration::from_mins(5);

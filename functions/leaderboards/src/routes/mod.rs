@@ -7,11 +7,14 @@ mod history;
 mod keys;
 mod kit;
 mod picture;
+mod quotas;
 mod retirement;
 mod rounds;
 mod series;
 mod submission;
+mod token;
 mod unfinished;
+mod uploads;
 
 use axum::Router;
 use axum::extract::State;
@@ -31,10 +34,12 @@ use utoipa_axum::routes;
 use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
-use crate::problem::Problem;
+use dataperf_http::Problem;
 
 /// Where the API is mounted, by itself and behind a distribution.
 const MOUNTED_AT: &str = "/api/v1";
+/// Where another function signs forms for uploads.
+const UPLOADS: &str = "/api/v1/uploads";
 
 #[derive(OpenApi)]
 #[openapi(
@@ -45,6 +50,7 @@ const MOUNTED_AT: &str = "/api/v1";
                        Lists come in pages: follow `next` until it is null. Every answer has an entity tag."
     ),
     modifiers(&Bearer),
+    paths(uploads::upload),
     components(schemas(Problem))
 )]
 struct Api;
@@ -78,7 +84,9 @@ pub(crate) fn router(app: App) -> Router {
                 .routes(routes!(files::receipt))
                 .routes(routes!(files::artifact))
                 .routes(routes!(files::image))
+                .routes(routes!(quotas::quotas))
                 .routes(routes!(unfinished::unfinished))
+                .routes(routes!(token::token))
                 .routes(routes!(keys::keys)),
         )
         .split_for_parts();
@@ -97,7 +105,7 @@ pub(crate) fn router(app: App) -> Router {
     api.route(&format!("{MOUNTED_AT}/openapi.json"), get(described.clone()))
         .route("/openapi.json", get(described))
         .fallback(nothing)
-        .method_not_allowed_fallback(async || Problem::method())
+        .method_not_allowed_fallback(async || Problem::method("this API only reads: use GET"))
         .layer(cors)
         .layer(fixed(header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
         .layer(fixed(

@@ -10,8 +10,8 @@ use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::catalogue;
-use crate::problem::Problem;
 use crate::query::{NoQuery, Strict};
+use dataperf_http::Problem;
 
 /// What fits into an answer of a function's six megabytes when it is in base64.
 const MAX_BYTES: u64 = 4 << 20;

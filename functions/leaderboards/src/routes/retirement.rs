@@ -13,8 +13,8 @@ use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::catalogue;
-use crate::problem::Problem;
 use crate::query::{RoundQuery, Strict};
+use dataperf_http::Problem;
 
 /// What the scores with a retired data set and with the one that followed say of each other. It stays as it was made.
 #[derive(Serialize, ToSchema)]

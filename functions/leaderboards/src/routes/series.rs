@@ -13,9 +13,9 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::catalogue;
 use crate::cursor::Place;
-use crate::problem::Problem;
 use crate::query::{SeriesQuery, Strict, within};
 use crate::rows::Point;
+use dataperf_http::Problem;
 
 /// A page of a series.
 #[derive(Serialize, ToSchema)]

@@ -14,9 +14,9 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::catalogue;
 use crate::figures::{Figures, FlatFigure};
-use crate::problem::Problem;
 use crate::query::{FormatQuery, NoQuery, Strict};
 use crate::rows::{Line, RowComparison};
+use dataperf_http::Problem;
 
 /// One submission.
 #[derive(Serialize, ToSchema)]
@@ -93,7 +93,7 @@ struct Private {
 
 /// One broken rule.
 #[derive(Serialize, ToSchema)]
-struct ReasonDocument {
+pub(super) struct ReasonDocument {
     /// The rule's stable name.
     code: String,
     /// The place in the artifact: a JSON pointer, a line, a file of a zip, or empty for the whole.

@@ -3,15 +3,15 @@
 use axum::extract::{Path, State};
 use axum::response::Response;
 
-use super::history::SubmissionsPage;
+use super::history::{HistoryLine, SubmissionsPage};
 use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::catalogue;
 use crate::cursor::Place;
-use crate::problem::Problem;
 use crate::query::{Strict, UnfinishedQuery, within};
 use crate::rows::Line;
+use dataperf_http::Problem;
 
 /// What has been received and not ended, oldest first. The organizer's.
 #[utoipa::path(
@@ -45,16 +45,12 @@ pub(super) async fn unfinished(
         .await
         .unfinished_page(&benchmark, after.as_ref(), limit)
         .await?;
+    let lines = page.lines.iter();
+    let flat: Vec<Line> = lines.clone().map(Line::from).collect();
     let document = SubmissionsPage {
         benchmark,
-        submissions: page.lines.iter().map(Line::from).collect(),
+        submissions: lines.map(|entry| HistoryLine::of(entry, None)).collect(),
         next: page.next.map(|at| app.seal().word(&Place { at, so_far: () })),
     };
-    Ok(wishes.list(
-        &caller,
-        query.format,
-        &document,
-        &Line::HEADER,
-        &document.submissions,
-    ))
+    Ok(wishes.list(&caller, query.format, &document, &Line::HEADER, &flat))
 }

@@ -125,6 +125,7 @@ impl Benchmark for Curation {
     const ID: &'static str = "curation";
     const ABOUT: &'static str = "make the training set from which a fixed model learns best";
     const MAX_ARTIFACT_BYTES: u64 = 32 << 20;
+    const FORMS: &'static [&'static str] = &["csv", "zip"];
     const DIRECTION: Direction = Direction::HigherIsBetter;
     const METRICS: &'static [Metric] = &[
         Metric::value("metric", "metric", Feedback::Score),

@@ -84,6 +84,7 @@ impl Benchmark for Selection {
     const ID: &'static str = "selection";
     const ABOUT: &'static str = "choose the examples of an organizer's pool that train the best model";
     const MAX_ARTIFACT_BYTES: u64 = 16 << 20;
+    const FORMS: &'static [&'static str] = &["json", "csv"];
     const DIRECTION: Direction = Direction::HigherIsBetter;
     const METRICS: &'static [Metric] = &[
         Metric::value("metric", "metric", Feedback::Score),

@@ -23,6 +23,7 @@ pub(super) const HOSTED: Descriptor = Descriptor {
     direction: Direction::LowerIsBetter,
     score_range: [0.0, 1.0],
     max_artifact_bytes: 1 << 20,
+    forms: &["json"],
     metrics: &[],
     has_hidden_data: true,
     counted_rejections: &[COUNTED],

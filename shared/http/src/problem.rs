@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 /// What went wrong, where, and what to do about it.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Problem {
+pub struct Problem {
     /// A stable name for the kind of problem.
     #[schema(example = "unknown_leaderboard")]
     code: &'static str,
@@ -28,7 +28,8 @@ pub(crate) struct Problem {
 }
 
 impl Problem {
-    fn new(
+    /// What happened, and what to do about it.
+    pub fn new(
         status: StatusCode,
         code: &'static str,
         title: &'static str,
@@ -44,17 +45,20 @@ impl Problem {
         }
     }
 
-    pub(crate) fn bad_request(at: &str, detail: impl Into<String>) -> Self {
+    /// A request that can't be understood.
+    pub fn bad_request(at: &str, detail: impl Into<String>) -> Self {
         let title = "the request can't be understood";
         Self::new(StatusCode::BAD_REQUEST, "bad_request", title, at, detail)
     }
 
-    pub(crate) fn bad_cursor(detail: impl Into<String>) -> Self {
+    /// A cursor of another list.
+    pub fn bad_cursor(detail: impl Into<String>) -> Self {
         let title = "the cursor is none of this list";
         Self::new(StatusCode::NOT_FOUND, "unknown_cursor", title, "cursor", detail)
     }
 
-    pub(crate) fn no_token(detail: impl Into<String>) -> Self {
+    /// A token is needed.
+    pub fn no_token(detail: impl Into<String>) -> Self {
         let title = "this needs a token";
         Self::new(
             StatusCode::UNAUTHORIZED,
@@ -65,7 +69,8 @@ impl Problem {
         )
     }
 
-    pub(crate) fn bad_token() -> Self {
+    /// The token is none that was issued, or was revoked.
+    pub fn bad_token() -> Self {
         let detail = "send `Authorization: Bearer TOKEN` with a token of `dataperf token create` that was not revoked, \
                       or no `Authorization` at all for what is public";
         Self::new(
@@ -77,7 +82,8 @@ impl Problem {
         )
     }
 
-    pub(crate) fn expired_token(expired_at: Timestamp) -> Self {
+    /// The token has expired.
+    pub fn expired_token(expired_at: Timestamp) -> Self {
         let detail = format!(
             "the token was valid until {expired_at}: ask the organizer for another (`dataperf token create`)"
         );
@@ -90,17 +96,25 @@ impl Problem {
         )
     }
 
-    pub(crate) fn not_yours(detail: impl Into<String>) -> Self {
-        let title = "this token may not read that";
+    /// The token is not the one that this needs.
+    pub fn not_yours(detail: impl Into<String>) -> Self {
+        let title = "this token may not do that";
         Self::new(StatusCode::FORBIDDEN, "not_yours", title, "Authorization", detail)
     }
 
-    pub(crate) fn not_found(code: &'static str, at: &str, detail: impl Into<String>) -> Self {
+    /// There is no such thing.
+    pub fn not_found(code: &'static str, at: &str, detail: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, code, "there is no such thing", at, detail)
     }
 
-    pub(crate) fn method() -> Self {
-        let detail = "this API only reads: use GET";
+    /// The service's own fault.
+    pub fn fault(detail: &str) -> Self {
+        let title = "a fault of the service";
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "fault", title, "", detail)
+    }
+
+    /// Another method is needed.
+    pub fn method(detail: &str) -> Self {
         Self::new(
             StatusCode::METHOD_NOT_ALLOWED,
             "method_not_allowed",
@@ -142,8 +156,7 @@ impl From<PortError> for Problem {
             Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", title, "", detail)
         } else {
             let detail = "the table or a bucket refused: the organizer finds the cause in the function's log";
-            let title = "a fault of the service";
-            Self::new(StatusCode::INTERNAL_SERVER_ERROR, "fault", title, "", detail)
+            Self::fault(detail)
         }
     }
 }

@@ -1,0 +1,138 @@
+//! What is left of a submitter's limits.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use dataperf::SubmitterName;
+use dataperf::challenge::Terms;
+use dataperf::ports::leaderboard::{Board, Leaderboards, Usage};
+use dataperf_aws::now;
+use dataperf_http::Problem;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::answer::Wishes;
+use crate::app::App;
+use crate::caller::Caller;
+use crate::catalogue;
+use crate::query::{QuotaQuery, Strict};
+
+/// What is left of a submitter's limits on the boards of a benchmark.
+#[derive(Serialize, ToSchema)]
+struct Quotas {
+    /// The benchmark's id.
+    benchmark: String,
+    /// Whose they are.
+    submitter: String,
+    /// Each leaderboard in force.
+    leaderboards: Vec<Quota>,
+}
+
+/// What is left on one leaderboard.
+#[derive(Serialize, ToSchema)]
+struct Quota {
+    /// The leaderboard.
+    leaderboard: String,
+    /// The round in which an upload counts now.
+    round: String,
+    /// Whether an upload is judged now.
+    is_open: bool,
+    /// The leaderboards that count together with it, because they are scored with the same evaluation data; empty where it counts alone.
+    together: Vec<String>,
+    /// The limit of a day; `null` where there is none.
+    day: Option<Allowance>,
+    /// The limit of the whole round; `null` where there is none.
+    round_limit: Option<Allowance>,
+}
+
+/// What is left of a limit.
+#[derive(Serialize, ToSchema)]
+struct Allowance {
+    /// The limit.
+    limit: u64,
+    /// What counts, submissions that are being evaluated included.
+    n_used: u64,
+    /// What is left.
+    n_left: u64,
+    /// When it counts from none again; `null` for never.
+    #[schema(format = DateTime)]
+    resets_at: Option<String>,
+}
+
+impl Allowance {
+    fn of(limit: u64, n_used: u64, resets_at: Option<String>) -> Self {
+        let n_left = limit.saturating_sub(n_used);
+        Self {
+            limit,
+            n_used,
+            n_left,
+            resets_at,
+        }
+    }
+}
+
+/// What is left of a submitter's limits now: its submitter's and the organizer's.
+#[utoipa::path(
+    get, path = "/benchmarks/{benchmark}/quotas", operation_id = "quotas",
+    params(
+        ("benchmark" = String, Path, description = "The benchmark's id", example = "speech-selection"),
+        QuotaQuery,
+    ),
+    responses(
+        (status = 200, description = "The limits and what is left of them", body = Quotas),
+        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
+    ),
+    security(("token" = []))
+)]
+pub(super) async fn quotas(
+    State(app): State<App>,
+    Path(benchmark): Path<String>,
+    caller: Caller,
+    wishes: Wishes,
+    Strict(query): Strict<QuotaQuery>,
+) -> Result<Response, Problem> {
+    let facts = catalogue::benchmark(&benchmark)?;
+    let submitter = query.submitter.parse::<SubmitterName>();
+    let submitter =
+        submitter.map_err(|error| Problem::not_found("unusable_name", "submitter", error.to_string()))?;
+    caller.must_act_for(submitter.as_str(), "what is left of a submitter's limits")?;
+    let boards = catalogue::boards(&app, facts, None).await?.described()?;
+    let challenge = catalogue::challenge(&app, &benchmark).await?;
+    let (table, at) = (app.table().await, now());
+    let mut quotas = Vec::new();
+    for leaderboard in boards.leaderboards.into_keys() {
+        let terms = Terms::of(challenge.as_ref(), &leaderboard, submitter.as_str(), at);
+        let board = Board {
+            benchmark: benchmark.clone(),
+            leaderboard,
+            round: terms.round.clone(),
+        };
+        let limits = terms.limits.unwrap_or_default();
+        let is_limited = limits.daily.or(limits.total).is_some();
+        let usage = if is_limited {
+            table
+                .usage(&terms.counter(&board), submitter.as_str(), at)
+                .await?
+        } else {
+            Usage::default()
+        };
+        let together = terms
+            .together
+            .map_or(Vec::new(), |together| together.leaderboards);
+        quotas.push(Quota {
+            day: limits
+                .daily
+                .map(|limit| Allowance::of(limit, usage.day, Some(at.next_day().to_string()))),
+            round_limit: limits.total.map(|limit| Allowance::of(limit, usage.total, None)),
+            leaderboard: board.leaderboard,
+            round: board.round,
+            is_open: terms.refusal.is_none(),
+            together: if is_limited { together } else { Vec::new() },
+        });
+    }
+    let document = Quotas {
+        benchmark,
+        submitter: submitter.into(),
+        leaderboards: quotas,
+    };
+    Ok(wishes.json(&caller, &document))
+}

@@ -1,0 +1,55 @@
+//! Whose token is sent.
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use dataperf_aws::Holder;
+use dataperf_http::{Problem, token as sent};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::answer::Wishes;
+use crate::app::App;
+use crate::caller::Caller;
+use crate::query::{NoQuery, Strict};
+
+/// A token, as the table knows it.
+#[derive(Serialize, ToSchema)]
+struct OneToken {
+    /// `organizer` or `submitter`.
+    role: &'static str,
+    /// Whose it is; `null` for the organizer's.
+    submitter: Option<String>,
+    /// From when on it is not valid any more.
+    #[schema(format = DateTime)]
+    expires_at: String,
+}
+
+/// Whose token is sent, and until when it is valid.
+#[utoipa::path(
+    get, path = "/token", operation_id = "token",
+    responses(
+        (status = 200, description = "The token", body = OneToken),
+        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
+    ),
+    security(("token" = []))
+)]
+pub(super) async fn token(
+    State(app): State<App>,
+    headers: HeaderMap,
+    wishes: Wishes,
+    _: Strict<NoQuery>,
+) -> Result<Response, Problem> {
+    let issued = sent(&headers, &app.table().await).await?.ok_or_else(|| {
+        Problem::no_token("this says whose token is sent: send `Authorization: Bearer TOKEN`")
+    })?;
+    let document = OneToken {
+        role: issued.holder.role(),
+        submitter: match &issued.holder {
+            Holder::Organizer => None,
+            Holder::Submitter(name) => Some(name.to_string()),
+        },
+        expires_at: issued.expires_at.to_string(),
+    };
+    Ok(wishes.json(&Caller::Known(issued.holder), &document))
+}

@@ -1,0 +1,17 @@
+//! What the function that signs forms takes and answers: described here beside everything else, answered there.
+
+use dataperf_http::{Problem, UploadAnswer, UploadRequest};
+
+/// A form with which the file is uploaded straight to the bucket, by its submitter's token: good for one key, one size and five minutes.
+/// Nothing is stored or counted by asking. Benchmarks whose files are of several kinds have none.
+#[utoipa::path(
+    post, path = "/api/v1/uploads", operation_id = "upload",
+    request_body = UploadRequest,
+    responses(
+        (status = 201, description = "The form", body = UploadAnswer),
+        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
+    ),
+    security(("token" = []))
+)]
+#[expect(dead_code, reason = "`functions/uploads` answers")]
+pub(super) fn upload() {}

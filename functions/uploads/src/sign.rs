@@ -1,0 +1,301 @@
+//! Whether somebody may upload a file, and the form with which that is done.
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use dataperf::challenge::{Challenge, Terms};
+use dataperf::in_force::InForce;
+use dataperf::ports::leaderboard::{Board, Leaderboards};
+use dataperf::{Descriptor, SubmitterName, Timestamp, UploadKey};
+use dataperf_aws::{Holder, Table, now};
+use dataperf_hosted::{HOSTED, hosted};
+use dataperf_http::{Field, Problem, UploadAnswer, UploadRequest, token};
+use tower_http::set_header::SetResponseHeaderLayer;
+
+use crate::app::App;
+
+/// Where the one route is, behind a distribution and by itself.
+const ROUTE: &str = "/api/v1/uploads";
+/// A request is no larger.
+const MAX_REQUEST_BYTES: usize = 16 << 10;
+/// A file's name in a key is no longer.
+const MAX_FILE_CHARS: usize = 100;
+
+pub(crate) fn router(app: App) -> Router {
+    let fixed = |name: HeaderName, value: &'static str| {
+        SetResponseHeaderLayer::overriding(name, HeaderValue::from_static(value))
+    };
+    Router::new()
+        .route(ROUTE, post(sign))
+        .fallback(async || {
+            let detail = format!("there is `{ROUTE}`, which takes POST");
+            Problem::not_found("unknown_route", "path", detail)
+        })
+        .method_not_allowed_fallback(async || Problem::method("a form is asked for by POST"))
+        .layer(DefaultBodyLimit::max(MAX_REQUEST_BYTES))
+        .layer(fixed(header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .layer(fixed(
+            header::CONTENT_SECURITY_POLICY,
+            "default-src 'none'; frame-ancestors 'none'",
+        ))
+        .layer(fixed(header::CACHE_CONTROL, "no-store"))
+        .layer(fixed(header::REFERRER_POLICY, "no-referrer"))
+        .layer(fixed(header::STRICT_TRANSPORT_SECURITY, "max-age=31536000"))
+        .with_state(app)
+}
+
+/// Signs a form for one file of the token's holder, if it could be scored now.
+async fn sign(
+    State(app): State<App>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, Problem> {
+    let table = app.resources().leaderboards().await;
+    let submitter = submitter(&headers, &table).await?;
+    let asked = request(body)?;
+    let facts = benchmark(&asked.benchmark)?;
+    must_be_own(&asked, &submitter)?;
+    must_fit(&asked, facts)?;
+    let at = now();
+    let key = key(&asked, &submitter, at)?;
+    let terms = terms(&app, &table, facts, &asked, &submitter, at).await?;
+    let form = app.form(&key, facts.max_artifact_bytes, &headers, at).await?;
+    let fields = form.fields.into_iter();
+    let answer = UploadAnswer {
+        url: form.url,
+        fields: fields.map(|(name, value)| Field { name, value }).collect(),
+        key,
+        submitter: submitter.into(),
+        round: terms.round,
+        max_bytes: form.max_bytes,
+        expires_at: form.expires_at.to_string(),
+    };
+    Ok((StatusCode::CREATED, axum::Json(answer)).into_response())
+}
+
+async fn submitter(headers: &HeaderMap, table: &Table) -> Result<SubmitterName, Problem> {
+    let issued = token(headers, table).await?.ok_or_else(|| {
+        Problem::no_token(
+            "an upload is its submitter's: send `Authorization: Bearer TOKEN` with a token that the organizer issues by \
+             `dataperf token create --submitter NAME`",
+        )
+    })?;
+    match issued.holder {
+        Holder::Submitter(name) => Ok(name),
+        Holder::Organizer => Err(Problem::new(
+            StatusCode::FORBIDDEN,
+            "organizers_token",
+            "the organizer's token uploads nothing",
+            "Authorization",
+            "take a submitter's token, of `dataperf token create --submitter NAME`; the organizer's own uploads go by `dataperf submit`",
+        )),
+    }
+}
+
+fn request(body: Result<Bytes, BytesRejection>) -> Result<UploadRequest, Problem> {
+    let body = body.map_err(|_| {
+        Problem::bad_request(
+            "body",
+            format!("send at most {MAX_REQUEST_BYTES} bytes: the file itself goes where the answer says"),
+        )
+    })?;
+    serde_json::from_slice(&body).map_err(|error| {
+        let form = r#"{"benchmark": "…", "leaderboard": "…", "file": "…", "n_bytes": 1}"#;
+        Problem::bad_request("body", format!("{error}; send JSON such as `{form}`"))
+    })
+}
+
+/// What takes files of one kind; where there are several kinds, who may send which is not said by a submitter's token.
+fn benchmark(id: &str) -> Result<&'static Descriptor, Problem> {
+    let known = || {
+        let ids = HOSTED.iter().filter(|facts| facts.kinds.is_empty());
+        ids.map(|facts| facts.id).collect::<Vec<_>>().join("`, `")
+    };
+    let facts = hosted(id).ok_or_else(|| {
+        let detail = format!("there is no such benchmark: choose one of `{}`", known());
+        Problem::not_found("unknown_benchmark", "benchmark", detail)
+    })?;
+    if facts.kinds.is_empty() {
+        return Ok(facts);
+    }
+    let detail = format!(
+        "files of `{id}` are of several kinds and are uploaded to S3 with the access that `dataperf submitter add` gives; forms \
+         are for `{}`",
+        known()
+    );
+    Err(Problem::not_found("no_form", "benchmark", detail))
+}
+
+fn must_be_own(asked: &UploadRequest, submitter: &SubmitterName) -> Result<(), Problem> {
+    match &asked.submitter {
+        Some(other) if other != submitter.as_str() => Err(Problem::not_yours(format!(
+            "the token is `{submitter}`'s: upload as `{submitter}`, or sign in with the token of that submitter"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn must_fit(asked: &UploadRequest, facts: &Descriptor) -> Result<(), Problem> {
+    let most = facts.max_artifact_bytes;
+    if asked.n_bytes == 0 {
+        return Err(Problem::bad_request(
+            "n_bytes",
+            "the file is empty: choose another one",
+        ));
+    }
+    if asked.n_bytes > most {
+        let detail = format!(
+            "the file has {} bytes, and `{}` reads at most {most}: make it smaller",
+            asked.n_bytes, facts.id
+        );
+        return Err(Problem::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "too_large",
+            "the file is too large",
+            "n_bytes",
+            detail,
+        ));
+    }
+    Ok(())
+}
+
+/// The key of the upload: the submitter's folder, then the moment, which tells two uploads of one file apart, and the file's name.
+fn key(asked: &UploadRequest, submitter: &SubmitterName, at: Timestamp) -> Result<String, Problem> {
+    let moment = at.to_string().replace(':', "");
+    let file = file_name(&asked.file);
+    let key = format!(
+        "{}/{}/{submitter}/{moment}/{file}",
+        asked.benchmark, asked.leaderboard
+    );
+    let parsed = UploadKey::parse(&asked.benchmark, &key);
+    let is_same =
+        parsed.is_ok_and(|parsed| parsed.leaderboard == asked.leaderboard && parsed.submitter == *submitter);
+    if is_same {
+        return Ok(key);
+    }
+    let detail = "a leaderboard's name has 1 to 128 bytes, no slash, no control character and no `#`";
+    Err(Problem::not_found("unusable_name", "leaderboard", detail))
+}
+
+/// A file's name without its folders, of letters, digits, `.`, `_` and `-` only: S3 would put the uploaded file's own name in the place
+/// of `${filename}`.
+fn file_name(name: &str) -> String {
+    let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
+    let tame = |c: char| {
+        if c.is_ascii_alphanumeric() || "._-".contains(c) {
+            c
+        } else {
+            '-'
+        }
+    };
+    let tamed: String = last.chars().map(tame).take(MAX_FILE_CHARS).collect();
+    let is_named = tamed.chars().any(|c| c.is_ascii_alphanumeric());
+    if is_named { tamed } else { "submission".into() }
+}
+
+/// The terms of an upload that came now, if it could be scored: the answer of the function that judges it comes later and costs an
+/// upload.
+async fn terms(
+    app: &App,
+    table: &Table,
+    facts: &Descriptor,
+    asked: &UploadRequest,
+    submitter: &SubmitterName,
+    at: Timestamp,
+) -> Result<Terms, Problem> {
+    let datasets = app.resources().datasets().await;
+    let in_force = InForce::read(&datasets, facts.id).await?;
+    if in_force.is_empty() {
+        let detail = format!(
+            "no data set of `{}` is published yet: ask the organizer when",
+            facts.id
+        );
+        return Err(Problem::not_found("no_dataset", "benchmark", detail));
+    }
+    if in_force.dataset_of(&asked.leaderboard).is_none() {
+        let boards: Vec<&str> = in_force.boards().keys().map(String::as_str).collect();
+        let detail = format!(
+            "there is no such leaderboard: choose one of `{}`",
+            boards.join("`, `")
+        );
+        return Err(Problem::not_found("unknown_leaderboard", "leaderboard", detail));
+    }
+    let challenge = Challenge::current(&datasets, table, facts.id).await?;
+    let terms = Terms::of(challenge.as_ref(), &asked.leaderboard, submitter.as_str(), at);
+    if let Some(refusal) = &terms.refusal {
+        return Err(conflict("not_open", "the round is not open", &refusal.message));
+    }
+    if let Some(round) = asked.round.as_ref().filter(|round| **round != terms.round) {
+        let closed = challenge.as_ref().and_then(|challenge| challenge.round(round));
+        let closed = closed
+            .and_then(|round| round.closes)
+            .filter(|closes| *closes <= at);
+        let why = closed.map_or_else(
+            || format!("round `{round}` takes no uploads to `{}`", asked.leaderboard),
+            |closes| format!("round `{round}` has closed, at {closes}"),
+        );
+        let detail = format!(
+            "{why}: uploads count in `{}` now; ask with that `round`, or with none",
+            terms.round
+        );
+        return Err(conflict(
+            "round_closed",
+            "this round takes no upload now",
+            &detail,
+        ));
+    }
+    let board = Board {
+        benchmark: facts.id.into(),
+        leaderboard: asked.leaderboard.clone(),
+        round: terms.round.clone(),
+    };
+    let usage = table
+        .usage(&terms.counter(&board), submitter.as_str(), at)
+        .await?;
+    if let Some(over) = terms.over_limit(usage) {
+        let reason = terms.limit_reason(over, &asked.leaderboard, at);
+        let code = if over.is_daily {
+            "daily_limit"
+        } else {
+            "total_limit"
+        };
+        return Err(Problem::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            code,
+            "the limit is used up",
+            "leaderboard",
+            reason.message,
+        ));
+    }
+    Ok(terms)
+}
+
+fn conflict(code: &'static str, title: &'static str, detail: &str) -> Problem {
+    Problem::new(StatusCode::CONFLICT, code, title, "round", detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_can_be_no_other_key_and_no_placeholder_of_s3() {
+        for (name, tamed) in [
+            ("my-selection.json", "my-selection.json"),
+            ("../bo/x.json", "x.json"),
+            ("C:\\work\\a b.json", "a-b.json"),
+            ("${filename}", "--filename-"),
+            ("zoë's.json", "zo--s.json"),
+            ("", "submission"),
+            ("..", "submission"),
+            ("a/", "submission"),
+        ] {
+            assert_eq!(file_name(name), tamed, "{name}");
+        }
+        assert_eq!(file_name(&"x".repeat(1000)).len(), MAX_FILE_CHARS);
+    }
+}

@@ -1,0 +1,130 @@
+// Two submissions beside each other: what differs in their scores, in what their scores are made of, and in their files.
+
+import { ask, standing, text } from "./api.js";
+import { capital, crumbs, h, href, part, pill, plain, score, titled, wide, words } from "./dom.js";
+import { readCsv } from "./places.js";
+
+const LISTED = 20; // differences of files that are listed
+// Student's t for 95 % by degrees of freedom, from 1 on; beyond them the normal distribution's
+const T = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131, 2.12, 2.11, 2.101, 2.093, 2.086, 2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045, 2.042];
+
+/** The mean difference of paired values, with its interval over further pairs like these; null below three pairs. */
+export function paired(first, second) {
+  const values = new Map(second.labels.map((label, idx) => [label, second.values[idx]]));
+  const differences = first.labels.flatMap((label, idx) => (values.has(label) ? [first.values[idx] - values.get(label)] : []));
+  const n = differences.length;
+  if (n < 3) return null;
+  const mean = differences.reduce((sum, value) => sum + value, 0) / n;
+  const variance = differences.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (n - 1);
+  const half = (T[n - 2] ?? 1.96) * Math.sqrt(variance / n);
+  return { n, mean, low: mean - half, high: mean + half };
+}
+
+/** What a file is made of, as a set of texts: the values of JSON with the place of their array or object, the lines of a CSV. */
+function elements(of) {
+  const found = new Set();
+  const walk = (value, at) => {
+    if (Array.isArray(value)) value.forEach((item) => walk(item, at));
+    else if (value !== null && typeof value === "object") for (const [name, item] of Object.entries(value)) walk(item, at ? `${at} ${name}` : name);
+    else found.add(at ? `${at}: ${JSON.stringify(value)}` : JSON.stringify(value));
+  };
+  try {
+    walk(JSON.parse(of), "");
+  } catch {
+    for (const { cells } of readCsv(of)) found.add(cells.join(","));
+  }
+  return found;
+}
+
+const common = (first, second) => [...first].filter((element) => second.has(element)).length;
+
+function files(one, other, texts) {
+  const heading = h("h2", { id: "files" }, "Files");
+  const panel = (...nodes) => h("section", { class: "panel wide-panel", "aria-labelledby": "files" }, heading, nodes);
+  if (texts.some((of) => of === undefined)) return panel(h("p", {}, "Artifacts are their submitters' own on this board, so that these can't be compared."));
+  if (texts.some((of) => of === null)) return panel(h("p", {}, "One of the files is an archive, of which no lines can be compared."));
+  if (one.artifact === other.artifact) return panel(h("p", {}, "Both are the same file, byte for byte."));
+  const [first, second] = texts.map(elements);
+  const only = (from, without) => [...from].filter((element) => !without.has(element));
+  if ([...first].every((element) => second.has(element)) && first.size === second.size) return panel(h("p", {}, `Both have the same ${plain(first.size)} elements, in another order.`));
+  const list = (name, lines) => h("div", {}, h("h3", {}, `Only in ${name}: ${plain(lines.length)}`), h("ul", {}, lines.slice(0, LISTED).map((line) => h("li", {}, h("code", {}, line)))), lines.length > LISTED ? h("p", { class: "note" }, `The first ${LISTED} are listed.`) : null);
+  return panel(h("p", {}, `${plain(common(first, second))} elements are in both.`), h("div", { class: "pair" }, list(one.submitter, only(first, second)), list(other.submitter, only(second, first))));
+}
+
+/** Whether the caller may read the file: its own, or one of a round whose files are public. */
+const isReadable = (benchmark, one) => Boolean(one.private) || (one.score !== null && Boolean(benchmark.challenge?.rounds.find(({ id }) => id === one.round)?.artifacts_are_public));
+
+/** Whether what a score is made of may be shown beside another's: never while the round is open. */
+function isOver(benchmark, one) {
+  const round = benchmark.challenge?.rounds.find(({ id }) => id === one.round);
+  const isOpen = round && (!round.closes || Date.now() < Date.parse(round.closes));
+  return !isOpen && one.withheld.length === 0;
+}
+
+function differences(one, other, figures, digits) {
+  const [first, second] = figures;
+  const lines = first.trials.flatMap((trial) => {
+    const same = second.trials.find(({ of, over }) => of === trial.of && over === trial.over);
+    const found = same && paired(trial, same);
+    return found ? [{ name: part(trial.of) || "score", over: trial.over, ...found }] : [];
+  });
+  if (lines.length === 0) return null;
+  const line = ({ name, n, mean, low, high }) => h("tr", {}, h("th", { scope: "row" }, capital(name)), h("td", { class: "n" }, score(mean, digits)), h("td", { class: "n" }, `${score(low, digits)} to ${score(high, digits)}`), h("td", { class: "n" }, plain(n)));
+  return h(
+    "section",
+    { class: "panel wide-panel", "aria-labelledby": "paired" },
+    h("h2", { id: "paired" }, "Paired difference"),
+    h("p", {}, `${one.submitter} less ${other.submitter}, ${lines[0].over} by ${lines[0].over}, with 95 % confidence for further ${lines[0].over}s on the same eval set.`),
+    wide("Table of paired differences", h("table", { class: "numbers" }, h("thead", {}, h("tr", {}, ["Part", "Mean difference", "95 %", "Pairs"].map((name, idx) => h("th", { scope: "col", class: idx > 0 ? "n" : null }, name)))), h("tbody", {}, lines.map(line)))),
+  );
+}
+
+/** The tables of numbers that both have, cell by cell. */
+function tables(figures, digits) {
+  const [first, second] = figures;
+  return first.tables.flatMap((table) => {
+    const same = second.tables.find(({ name }) => name === table.name);
+    if (!same || table.columns.length !== 1) return [];
+    const of = new Map(same.lines.map(({ label, values }) => [label, values[0]]));
+    const line = ({ label, values: [value] }) => h("tr", {}, h("th", { scope: "row" }, label), [value, of.get(label), value - of.get(label)].map((cell) => h("td", { class: "n" }, Number.isFinite(cell) ? score(cell, digits) : "–")));
+    return h("section", { class: "panel wide-panel", "aria-label": table.titles[0] }, h("h2", {}, capital(table.titles[0] ?? words(table.name))), wide(`Table of ${table.titles[0]}`, h("table", { class: "numbers" }, h("thead", {}, h("tr", {}, ["", "First", "Second", "Difference"].map((name) => h("th", { scope: "col", class: name ? "n" : null }, name || h("span", { class: "unseen" }, "of"))))), h("tbody", {}, table.lines.map(line)))));
+  });
+}
+
+export async function compare(benchmarkId, ids) {
+  const parts = ids.map((id) => ["benchmarks", benchmarkId, "submissions", id]);
+  const [benchmark, ...both] = await Promise.all([ask(["benchmarks", benchmarkId]), ...parts.map((of) => ask(of))]);
+  const [one, other] = both;
+  const digits = benchmark.leaderboards.find(({ name }) => name === one.leaderboard)?.digits;
+  const isSameBoard = one.leaderboard === other.leaderboard && one.round === other.round && one.dataset === other.dataset;
+  const isShown = isSameBoard && both.every((of) => isOver(benchmark, of));
+  const [standings, figures, texts] = await Promise.all([
+    Promise.all(both.map((of) => standing(benchmarkId, of.leaderboard, of.round).catch(() => null))),
+    isShown ? Promise.all(parts.map((of) => ask([...of, "figures"]))) : null,
+    Promise.all(both.map((of, idx) => (isReadable(benchmark, of) ? text([...parts[idx], "artifact"]).catch(() => undefined) : undefined))),
+  ]);
+  const range = (interval, write) => (interval ? interval.map(write).join(" to ") : "–");
+  const facts = [
+    ["Submitter", (of) => h("a", { href: href(benchmarkId, "submission", of.submission) }, of.submitter)],
+    ["Board", (of) => h("a", { href: href(benchmarkId, "board", of.leaderboard, of.round) }, of.round === "open" ? of.leaderboard : `${of.leaderboard}, ${of.round}`)],
+    ["Status", (of) => pill(of.status)],
+    ["Score", (of) => score(of.score, digits)],
+    ["Score, 95 %", (of) => range(of.interval, (end) => score(end, digits))],
+    ["Rank", (of, idx) => plain(standings[idx]?.rows.get(of.submission)?.rank)],
+    ["Rank, 95 %", (of) => range(of.rank_interval, plain)],
+  ];
+  const line = ([name, value]) => h("tr", {}, h("th", { scope: "row" }, name), both.map((of, idx) => h("td", {}, value(of, idx))));
+  const why = !isSameBoard ? "They stand on different boards or were scored with different data sets, so that their scores can't be compared." : isShown ? null : "What the scores are made of is compared once the round has closed and everything is shown.";
+  const gap = isSameBoard && one.score !== null && other.score !== null ? `The scores differ by ${score(Math.abs(one.score - other.score), digits)}.` : null;
+  return {
+    title: `${one.submitter} and ${other.submitter}`,
+    benchmark: benchmarkId,
+    nodes: [
+      crumbs(["Benchmarks", "#/"], [titled(benchmarkId), href(benchmarkId)], [one.leaderboard, href(benchmarkId, "board", one.leaderboard, one.round)], ["Comparison"]),
+      h("h1", {}, `${one.submitter} and ${other.submitter}`),
+      h("section", { class: "panel wide-panel", "aria-label": "Both" }, wide("Table of both", h("table", { class: "files both" }, h("caption", { class: "unseen" }, "Both submissions"), h("thead", {}, h("tr", {}, ["", "First", "Second"].map((name) => h("th", { scope: "col" }, name || h("span", { class: "unseen" }, "of"))))), h("tbody", {}, facts.map(line)))), gap ? h("p", {}, gap) : null, why ? h("p", { class: "note" }, why) : null),
+      figures ? [differences(one, other, figures, digits), tables(figures, digits)] : null,
+      files(one, other, texts),
+    ],
+  };
+}

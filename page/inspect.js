@@ -1,0 +1,105 @@
+// A file that is about to be uploaded, looked at before anything is sent: its size, what it is, whether it can be read.
+
+import { size } from "./dom.js";
+import { Wrong, place, readCsv, readJson } from "./places.js";
+
+const MOST = 20; // problems that are listed
+
+const SIGNATURES = [
+  [[0x1f, 0x8b], (name) => `It is compressed by gzip. Decompress it and upload what comes out: gunzip ${name}`],
+  [[0x42, 0x5a, 0x68], (name) => `It is compressed by bzip2. Decompress it and upload what comes out: bunzip2 ${name}`],
+  [[0xfd, 0x37, 0x7a, 0x58, 0x5a], (name) => `It is compressed by xz. Decompress it and upload what comes out: unxz ${name}`],
+  [[0x28, 0xb5, 0x2f, 0xfd], (name) => `It is compressed by Zstandard. Decompress it and upload what comes out: unzstd ${name}`],
+  [[0x37, 0x7a, 0xbc, 0xaf], () => "It is a 7z archive. Unpack it and upload the file in it."],
+  [[0x50, 0x41, 0x52, 0x31], () => "It is a Parquet file. Write what it holds as text."],
+  [[0x25, 0x50, 0x44, 0x46], () => "It is a PDF document. Choose the file with your submission."],
+];
+const begins = (bytes, signature) => signature.every((byte, idx) => bytes[idx] === byte);
+
+/** The byte order of text in UTF-16, also without a mark: then every second byte of its beginning is 0. */
+function utf16(bytes) {
+  if (begins(bytes, [0xff, 0xfe])) return "little-endian";
+  if (begins(bytes, [0xfe, 0xff])) return "big-endian";
+  const first = bytes.subarray(0, 200);
+  const zeros = (odd) => first.filter((byte, idx) => idx % 2 === odd && byte === 0).length;
+  const most = first.length * 0.4;
+  return first.length < 4 ? null : zeros(1) > most ? "little-endian" : zeros(0) > most ? "big-endian" : null;
+}
+
+/** How many bytes go before the one at which UTF-8 ends; -1 where all are UTF-8. */
+function notUtf8(bytes) {
+  const decodes = (n) => {
+    try {
+      new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, n), { stream: true });
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  if (decodes(bytes.length)) return -1;
+  let [low, high] = [0, bytes.length]; // the first `low` bytes decode, the first `high` do not
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (decodes(middle)) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+const called = (forms) => {
+  const names = forms.map((form) => ({ json: "JSON", jsonl: "JSON Lines", csv: "CSV", zip: "a zip archive" })[form]);
+  return names.length > 1 ? `${names.slice(0, -1).join(", ")} or ${names.at(-1)}` : names[0];
+};
+
+function ofJson(text) {
+  try {
+    readJson(text);
+    return [];
+  } catch (wrong) {
+    if (!(wrong instanceof Wrong)) throw wrong;
+    return [{ message: wrong.message, ...place(text, wrong.offset) }];
+  }
+}
+
+function ofCsv(text) {
+  let rows;
+  try {
+    rows = readCsv(text);
+  } catch (wrong) {
+    if (!(wrong instanceof Wrong)) throw wrong;
+    return [{ message: wrong.message, ...place(text, wrong.offset) }];
+  }
+  const n = rows[0]?.cells.length ?? 0;
+  if (n < 2 && /[;\t]/.test(text.slice(0, text.indexOf("\n") >>> 0))) return [{ message: "cells stand between commas; this file seems to have semicolons or tabs", line: 1, column: 1 }];
+  return rows.filter(({ cells }) => cells.length !== n && !(cells.length === 1 && cells[0] === "")).map(({ line, cells }) => ({ message: `${cells.length === 1 ? "1 cell" : `${cells.length} cells`}, where the first line has ${n}`, line, column: 1 }));
+}
+
+/** What a file comes to: its form, its text (none of an archive) and what is wrong with it, each with line and column where there is one. */
+export async function inspect(file, { forms, max_bytes: most }) {
+  const only = (message, of = {}) => ({ form: null, text: null, problems: [{ message, ...of }], n_problems: 1 });
+  if (file.size === 0) return only("It is empty.");
+  if (file.size > most) return only(`It has ${size(file.size)}; at most ${size(most)} are read.`);
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  const packed = SIGNATURES.find(([signature]) => begins(bytes, signature));
+  if (packed) return only(packed[1](file.name));
+  if (begins(bytes, [0x50, 0x4b])) {
+    if (!forms.includes("zip")) return only(`It is a zip archive (spreadsheets of .xlsx are, too). Unpack it and upload the file in it, which has to be ${called(forms)}.`);
+    const tail = bytes.subarray(-65_557);
+    const ends = tail.some((_, idx) => begins(tail.subarray(idx, idx + 4), [0x50, 0x4b, 5, 6]));
+    return ends ? { form: "zip", text: null, problems: [], n_problems: 0 } : only("It begins as a zip archive and has no end: it was cut off. Make it anew.");
+  }
+  const order = utf16(bytes);
+  if (order) return only(`It is text in UTF-16 (${order}). Save it as UTF-8: in an editor by “Save as”, or by: iconv -f UTF-16 -t UTF-8 ${file.name}`);
+  const bad = notUtf8(bytes);
+  if (bad >= 0) {
+    const before = new TextDecoder().decode(bytes.subarray(0, bad), { stream: true }); // without a character that has only begun
+    return only("This is not UTF-8. Save the file as UTF-8.", place(before, before.length));
+  }
+  const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+  const looksLikeJson = /^\s*[{[]/.test(text.replace("\ufeff", ""));
+  const form = looksLikeJson || !forms.includes("csv") ? (forms.includes("jsonl") ? "jsonl" : forms.includes("json") ? "json" : "csv") : "csv";
+  if (form === "json" && text.startsWith("\ufeff")) return only("It begins with a byte order mark. Save it as UTF-8 without one (“UTF-8”, not “UTF-8 with BOM”).", { line: 1, column: 1 });
+  if (form !== "csv" && !looksLikeJson) return only(`It has to be ${called(forms)}, and this is neither an object nor an array.`, { line: 1, column: 1 });
+  const problems = form === "jsonl" ? text.split("\n").flatMap((line, idx) => (line.trim() ? ofJson(line).map((problem) => ({ ...problem, line: idx + 1 })) : [])) : form === "json" ? ofJson(text) : ofCsv(text.replace("\ufeff", ""));
+  return { form, text, problems: problems.slice(0, MOST), n_problems: problems.length };
+}
