@@ -22,6 +22,7 @@ mod kits;
 mod ladder;
 mod layout;
 mod leaks;
+mod misplaced;
 mod nibbler;
 mod nothing_lost;
 mod numbers;

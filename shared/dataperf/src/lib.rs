@@ -30,6 +30,7 @@ pub mod in_force;
 pub mod json;
 pub mod ladder;
 mod leaderboard;
+pub mod misplaced;
 pub mod pool;
 pub mod ports;
 pub mod progress;
