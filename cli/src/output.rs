@@ -137,6 +137,9 @@ pub(crate) fn print_verdict(verdict: &Verdict) {
                 "{board}: rejected for {n} {}",
                 if n == 1 { "reason" } else { "reasons" }
             );
+            if let Some(cause) = &verdict.cause {
+                println!("one cause of many of them: {}\n", cause.message);
+            }
             println!("{}", reasons(&verdict.reasons));
             if n > verdict.reasons.len() {
                 println!("… and {} more; mend these first", n - verdict.reasons.len());

@@ -144,6 +144,9 @@ pub struct Verdict {
     /// How many rules were broken, when more than are listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub n_reasons: Option<usize>,
+    /// The one mistake that explains many of the reasons, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Reason>,
 }
 
 impl Verdict {
@@ -160,6 +163,7 @@ impl Verdict {
             evaluator: EVALUATOR.to_owned(),
             reasons: Vec::new(),
             n_reasons: None,
+            cause: None,
         }
     }
 
@@ -234,6 +238,7 @@ impl Verdict {
             artifact,
             reasons: rejection.reasons().to_vec(),
             n_reasons: unlisted(rejection),
+            cause: rejection.cause().cloned(),
             ..Self::new(Ending::Rejected, benchmark, leaderboard)
         }
     }
