@@ -1,5 +1,6 @@
 // One board: who leads, how it came about, what the data set is, how to submit.
 
+import { announcements, hidden } from "./announcements.js";
 import { address, ask, pages } from "./api.js";
 import { bestOverTime, intervalScale, scale, strip, whisker } from "./charts.js";
 import { capital, command, h, href, plain, prose, say, score, size, titled, when } from "./dom.js";
@@ -285,8 +286,9 @@ export async function board(benchmarkId, name, round) {
       h("p", { class: "lead" }, known?.about ? [prose(capital(known.about)), ". "] : "", better),
       picture || page.description ? h("section", { class: "panel wide-panel said", "aria-label": "About" }, picture, page.description ? markdown(page.description) : null) : null,
       about(benchmark, name, round),
+      announcements(benchmark),
       tabs.length > 1 ? h("nav", { class: "tabs", "aria-label": `Leaderboards of ${titled(benchmarkId)}` }, tabs) : null,
-      h("section", { class: "panel wide-panel", "aria-labelledby": "standings" }, h("div", { class: "bar" }, h("h2", { id: "standings" }, "Standings"), h("a", { href: address(parts, { ...query, limit: 200, format: "csv" }), download: `${name}.csv` }, "CSV")), earlier ? h("p", { class: "note" }, "The board is scored with ", h("code", {}, page.dataset), ". What was scored with an earlier data set can't be compared: it has no rank until the organizer has it scored again.") : null, shaken(page), worth(page), standings(benchmark, parts, query, page)),
+      h("section", { class: "panel wide-panel", "aria-labelledby": "standings" }, h("div", { class: "bar" }, h("h2", { id: "standings" }, "Standings"), h("a", { href: address(parts, { ...query, limit: 200, format: "csv" }), download: `${name}.csv` }, "CSV")), earlier ? h("p", { class: "note" }, "The board is scored with ", h("code", {}, page.dataset), ". What was scored with an earlier data set can't be compared: it has no rank until the organizer has it scored again.") : null, hidden(page), shaken(page), worth(page), standings(benchmark, parts, query, page)),
       retired(report, page.digits),
       chart,
       h("div", { class: "pair" }, howToSubmit(benchmark, name, page.unit, page.kit), dataset(benchmark, page)),

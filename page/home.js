@@ -3,6 +3,7 @@
 import { ask } from "./api.js";
 import { counted } from "./board.js";
 import { capital, h, href, prose, score, titled } from "./dom.js";
+import { forOrganizer } from "./organizer.js";
 
 const COUNTED = 50; // of larger boards a card says that there are more
 
@@ -37,8 +38,9 @@ export async function home(benchmarks) {
       cards.length > 0 ? h("ul", { class: "cards" }, cards) : h("p", { class: "empty" }, "No data set is published yet, so there is no board."),
     );
   });
+  const waiting = await forOrganizer(benchmarks);
   return {
     title: "Leaderboards",
-    nodes: [h("h1", {}, "Benchmarks of data"), h("p", { class: "lead wide" }, "The model is frozen. People compete on the training set."), await Promise.all(sections)],
+    nodes: [h("h1", {}, "Benchmarks of data"), h("p", { class: "lead wide" }, "The model is frozen. People compete on the training set."), waiting, await Promise.all(sections)],
   };
 }

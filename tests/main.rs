@@ -27,6 +27,7 @@ mod nibbler;
 mod nothing_lost;
 mod numbers;
 mod organizer;
+mod organizing;
 mod project;
 mod publishing;
 mod read_api;

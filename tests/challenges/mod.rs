@@ -18,7 +18,7 @@ use crate::project::{BENCHMARK, Ran, good, hosted};
 use crate::world::{SAMPLE_BUCKET, Sent, World};
 
 /// Publishes a challenge with these rounds.
-pub(super) fn publish(world: &World, rounds: &Value) -> Ran {
+pub(crate) fn publish(world: &World, rounds: &Value) -> Ran {
     let document =
         json!({ "schema": 1, "title": "Spring", "benchmarks": { BENCHMARK: { "rounds": rounds } } });
     let path = world.scratch().join("challenge.yaml");

@@ -213,6 +213,7 @@ async fn every_route_answers_every_role_as_it_should() {
             [401, 404, 403, 404, 401, 401, 401],
         ),
         (format!("{of}/unfinished"), organizers),
+        (format!("{of}/failed"), organizers),
         ("/api/v1/keys".into(), public),
         ("/api/v1/openapi.json".into(), [200; 7]),
         ("/openapi.json".into(), [200; 7]),

@@ -21,7 +21,7 @@ use super::score::open;
 use super::submit::{receipt, upload};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
-use crate::output::{Format, align_right, print_json, score, table};
+use crate::output::{Format, RowFormat, align_right, print_json, print_rows, score, table};
 use crate::progress::PhaseBars;
 use crate::registry::{Action, baselines, with_benchmark};
 
@@ -112,17 +112,17 @@ struct SubmitArgs {
     cloud: CloudArgs,
 }
 
-pub(crate) async fn run(args: BaselineArgs, format: Format) -> Result<Done> {
+pub(crate) async fn run(args: BaselineArgs, format: RowFormat) -> Result<Done> {
     match (args.command, args.make) {
         (Some(BaselineCommand::List), _) => list(format),
-        (Some(BaselineCommand::Submit(args)), _) => submit(args, format).await,
-        (None, Some(args)) => make(args, format).await,
+        (Some(BaselineCommand::Submit(args)), _) => submit(args, format.of_documents()?).await,
+        (None, Some(args)) => make(args, format.of_documents()?).await,
         (None, None) => bail!("name a method: `dataperf baseline list` shows them"),
     }
 }
 
-fn list(format: Format) -> Result<Done> {
-    if format == Format::Json {
+fn list(format: RowFormat) -> Result<Done> {
+    if format == RowFormat::Json {
         let of_benchmark = |(benchmark, methods): (&str, &[Method])| {
             let each = methods.iter().map(
                 |Method { name, about, source }| json!({ "name": name, "about": about, "source": source }),
@@ -133,13 +133,19 @@ fn list(format: Format) -> Result<Done> {
         print_json(&all)?;
         return Ok(Done::Fine);
     }
-    let mut listed = table(&["benchmark", "method", "about", "source"]);
+    let columns = ["benchmark", "method", "about", "source"];
+    let mut listed = table(&columns);
+    let mut rows = Vec::new();
     for (benchmark, methods) in baselines() {
         for Method { name, about, source } in methods {
             listed.add_row([benchmark, name, about, source]);
+            rows.push(json!({ "benchmark": benchmark, "method": name, "about": about, "source": source }));
         }
     }
-    println!("{listed}");
+    print_rows(&rows, &columns, format, || {
+        println!("{listed}");
+        Ok(())
+    })?;
     Ok(Done::Fine)
 }
 

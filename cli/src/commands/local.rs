@@ -297,7 +297,7 @@ pub(crate) fn config(data_dir: &Path, functions: &FunctionArgs) -> Result<Config
     let mut config = Config::new(data_dir);
     config.buckets = vec![
         Bucket::versioned(SUBMISSIONS),
-        Bucket::plain(DATASETS),
+        Bucket::versioned(DATASETS), // which keeps earlier challenges
         Bucket::versioned(RESULTS),
     ];
     let ([partition, sort], [index, of_index, order]) = (TABLE_KEYS, RANKING_INDEX);

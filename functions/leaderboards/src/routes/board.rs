@@ -10,7 +10,7 @@ use dataperf::finishing::FinalReport;
 use dataperf::in_force::InForce;
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
 use dataperf::{Descriptor, Digest, Feedback, Receipt, SubmissionId};
-use dataperf_aws::{BoardRow, RowSpread, Table, now};
+use dataperf_aws::{BoardRow, Page, RowSpread, Table, now};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -43,6 +43,9 @@ struct BoardPage {
     /// The address of the participants' kit, from the root of this API's host; `null` where none is published.
     #[schema(example = "/api/v1/benchmarks/speech-selection/leaderboards/en-25/kit")]
     kit: Option<String>,
+    /// Until when its rows are shown to the organizer only; `null` where the board is not hidden from the caller.
+    #[schema(format = DateTime)]
+    hidden_until: Option<String>,
     /// What its data set says of it, in Markdown.
     description: Option<String>,
     #[serde(flatten)]
@@ -156,16 +159,22 @@ pub(super) async fn board(
     });
     let (table, results) = (app.table().await, app.results().await);
     let places = standing.n_rows..standing.n_rows + limit;
-    let (page, comparison) = tokio::join!(
-        table.board_page(&board, after.as_ref(), limit),
-        Comparison::of(&results, &board, places),
-    );
-    let (page, comparison) = (page?, comparison?);
+    let challenge = catalogue::challenge(&app, facts.id).await?;
+    let hidden = catalogue::hidden_until(challenge.as_ref(), &caller, &board);
+    let (page, comparison) = match hidden {
+        None => {
+            let (page, comparison) = tokio::join!(
+                table.board_page(&board, after.as_ref(), limit),
+                Comparison::of(&results, &board, places),
+            );
+            (page?, comparison?)
+        }
+        Some(_) => (Page::empty(), None),
+    };
     if page.lines.is_empty() && after.is_none() {
         must_exist(&app, facts, &board, &table).await?;
     }
     let boards = catalogue::boards(&app, facts).await?;
-    let challenge = catalogue::challenge(&app, facts.id).await?;
     let scored_with = table
         .scored_with(facts, &boards.in_force, challenge.as_ref(), &board, now())
         .await?;
@@ -198,6 +207,7 @@ pub(super) async fn board(
     let document = BoardPage {
         dataset: scored_with.map(|dataset| dataset.to_string()),
         kit: kit.map(|_| kit_address(&board)),
+        hidden_until: hidden.map(|until| until.to_string()),
         description: said.and_then(|said| said.description.clone()),
         presentation: said
             .map(|said| Presentation::of(facts.id, said))

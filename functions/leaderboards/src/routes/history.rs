@@ -60,7 +60,11 @@ pub(super) async fn history(
     let page = table
         .history_page(&benchmark, submitter.as_str(), after.as_ref(), limit)
         .await?;
-    let seen = page.lines.iter().filter(|entry| caller.sees(entry));
+    let challenge = catalogue::challenge(&app, &benchmark).await?;
+    let seen = page
+        .lines
+        .iter()
+        .filter(|entry| caller.sees(entry, challenge.as_ref()));
     let document = SubmissionsPage {
         benchmark,
         submissions: seen.map(Line::from).collect(),

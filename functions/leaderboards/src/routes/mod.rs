@@ -79,6 +79,7 @@ pub(crate) fn router(app: App) -> Router {
                 .routes(routes!(files::artifact))
                 .routes(routes!(files::image))
                 .routes(routes!(unfinished::unfinished))
+                .routes(routes!(unfinished::failed))
                 .routes(routes!(keys::keys)),
         )
         .split_for_parts();
