@@ -4,11 +4,13 @@ mod cloud;
 mod commands;
 mod extension;
 mod figure;
+mod groups;
 mod in_force;
 mod known;
 mod output;
 #[cfg(feature = "local")]
 mod page;
+mod profile;
 mod progress;
 mod registry;
 #[cfg(feature = "local")]
@@ -18,7 +20,7 @@ mod stop;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
 use output::RowFormat;
@@ -135,7 +137,10 @@ fn main() -> ExitCode {
 #[tokio::main]
 async fn command() -> ExitCode {
     end_quietly_when_unheard();
-    let cli = match Cli::try_parse() {
+    let parsed = groups::grouped(Cli::command())
+        .try_get_matches()
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
             // 2 means that an artifact was rejected, so a wrong call is 1. Asking for help is no error.

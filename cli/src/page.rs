@@ -47,9 +47,13 @@ files! {
     "vendor/LICENSE-uPlot" "text/plain; charset=utf-8",
 }
 
-/// The page at `/`, and `api`, the function that answers its questions.
-pub(crate) fn router(api: Router) -> Router {
+/// Where commands learn the ports of a cloud on one machine.
+pub(crate) const CLOUD: &str = "/cloud.json";
+
+/// The page at `/`, `api`, the function that answers its questions, and the cloud's `addresses`.
+pub(crate) fn router(api: Router, addresses: serde_json::Value) -> Router {
     let mut router = Router::new()
+        .route(CLOUD, get(async move || axum::Json(addresses)))
         .route("/", get(async || answer(&FILES[0])))
         .route("/api/{*path}", any_service(api.clone()))
         .route("/openapi.json", any_service(api));

@@ -218,7 +218,8 @@ pub(crate) async fn start(config: Config, functions: &FunctionArgs) -> Result<Lo
     let cloud = LocalCloud::start(config)
         .await
         .context("the local cloud can't start")?;
-    cloud.serve_page(page::router(cloud.http_function(reader)?));
+    let addresses = crate::profile::addresses(&cloud);
+    cloud.serve_page(page::router(cloud.http_function(reader)?, addresses));
     super::keys::publish(&CloudArgs::of(&cloud).connect().await).await?;
     Ok(cloud)
 }
