@@ -187,6 +187,7 @@ function about(benchmark, board, name) {
       fact("Scored in all", round.total_limit === null ? null : `${plain(round.total_limit)} of each submitter`),
       fact("Division", round.division),
       fact("Shown until the close", round.ladder ? `each submitter's last score, until one is better by ${margin} (the Ladder)` : SHOWN[feedback]),
+      fact("Board", round.board_is_hidden ? "hidden until the close" : null),
       fact("Artifacts", round.artifacts_are_public ? "public, when they have a score" : "their submitters' own"),
     ),
   );

@@ -77,7 +77,7 @@ enum Command {
     /// Have submissions evaluated again that the platform failed
     Redrive(commands::redrive::RedriveArgs),
     /// Show a benchmark's leaderboards
-    Leaderboard(commands::leaderboard::LeaderboardArgs),
+    Leaderboard(Box<commands::leaderboard::LeaderboardArgs>),
     /// Issue, list and revoke the read API's tokens
     #[command(subcommand)]
     Token(commands::token::TokenCommand),
@@ -172,7 +172,7 @@ async fn run(cli: Cli) -> anyhow::Result<Done> {
     let format = rows.of_documents();
     match cli.command {
         // these print rows, or some of their commands do
-        Command::Leaderboard(args) => Box::pin(commands::leaderboard::run(args, rows)).await,
+        Command::Leaderboard(args) => Box::pin(commands::leaderboard::run(*args, rows)).await,
         Command::Status(args) => commands::status::run(args, rows).await,
         Command::Submitter(command) => commands::submitter::run(command, rows).await,
         Command::Challenge(command) => Box::pin(commands::challenge::run(command, rows)).await,
