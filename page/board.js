@@ -1,5 +1,6 @@
 // One board, a tab a question: who leads and how it came about, how to submit, by which rules, with which data.
 
+import { announcements, hidden } from "./announcements.js";
 import { address, ask, pages, whoami } from "./api.js";
 import { bestOverTime, intervalScale, scale, strip, whisker } from "./charts.js";
 import { boardName, capital, command, countdown, counted, crumbs, h, href, plain, prose, say, score, share, size, some, titled, when, whenExactly } from "./dom.js";
@@ -204,6 +205,7 @@ function rules(benchmark, board, of) {
       fact("Scored in all", round.total_limit === null ? null : `${plain(round.total_limit)} of each submitter`),
       fact("Division", round.division),
       fact("Shown until the close", round.ladder ? `each submitter's last score, until one is better by ${margin} (the Ladder)` : SHOWN[feedback]),
+      fact("Board", round.board_is_hidden ? "hidden until the close" : null),
       fact("Artifacts", round.artifacts_are_public ? "public, when they have a score" : "their submitters' own"),
     ),
   );
@@ -302,7 +304,7 @@ async function standingsTab(benchmark, parts, query, page, who, series) {
   const chart = overTime(await series, parts, query.round, (a, b) => (isHigherBetter ? a > b : a < b), page.digits);
   const report = await retirement(benchmark, parts, query.round);
   return [
-    h("section", { class: "panel wide-panel", "aria-labelledby": "standings" }, h("div", { class: "bar" }, h("h2", { id: "standings" }, "Standings"), h("a", { href: address(parts, { ...query, limit: 200, format: "csv" }), download: `${page.leaderboard}.csv` }, "CSV")), summary(page), shaken(page), worth(page), standings(benchmark, parts, query, page, who)),
+    h("section", { class: "panel wide-panel", "aria-labelledby": "standings" }, h("div", { class: "bar" }, h("h2", { id: "standings" }, "Standings"), h("a", { href: address(parts, { ...query, limit: 200, format: "csv" }), download: `${page.leaderboard}.csv` }, "CSV")), summary(page), hidden(page), shaken(page), worth(page), standings(benchmark, parts, query, page, who)),
     retired(report, page.digits),
     chart,
     h("div", { class: "actions" }, share(), h("a", { href: href(benchmark.id) }, "All boards of the benchmark, side by side")),
@@ -346,6 +348,7 @@ export async function board(benchmarkId, name, round, tab = "standings") {
       h("h1", {}, titled(benchmarkId), " ", h("span", { class: "of" }, boardName(known ?? { name }, benchmark.leaderboards)), round === "open" ? null : h("span", { class: "round" }, round)),
       h("p", { class: "lead" }, known?.about ? [prose(capital(known.about)), ". "] : "", better),
       state(of),
+      announcements(benchmark),
       siblings.length > 1 ? h("nav", { class: "tabs siblings", "aria-label": `Leaderboards of ${titled(benchmarkId)}` }, siblings) : null,
       h("nav", { class: "tabs", "aria-label": "Parts of the board" }, tabs),
       shown,

@@ -2,11 +2,12 @@
 
 import { ask } from "./api.js";
 import { boardName, capital, counted, h, href, prose, score, titled } from "./dom.js";
+import { forOrganizer } from "./organizer.js";
 
 const COUNTED = 50; // of larger boards a card says that there are more
 
 async function card(benchmark, board) {
-  const { rows, next } = await ask(["benchmarks", benchmark.id, "leaderboards", board.name], { limit: COUNTED, round: board.round });
+  const { rows, next, hidden_until: hidden } = await ask(["benchmarks", benchmark.id, "leaderboards", board.name], { limit: COUNTED, round: board.round });
   const leader = rows.find((row) => row.rank !== null) ?? rows.find((row) => !row.is_of_other_dataset);
   const round = board.round === "open" ? null : h("span", { class: "round" }, board.round);
   return h(
@@ -19,7 +20,7 @@ async function card(benchmark, board) {
       h("span", { class: "about" }, prose(board.about || "a board of an earlier data set")),
       leader
         ? h("span", { class: "leader" }, h("b", {}, score(leader.score, board.digits)), h("span", { class: "who" }, leader.submitter))
-        : h("span", { class: "leader none" }, rows.length > 0 ? "scored with an earlier data set" : "no score yet"),
+        : h("span", { class: "leader none" }, hidden ? "hidden until the round closes" : rows.length > 0 ? "scored with an earlier data set" : "no score yet"),
       rows.length > 0 ? h("span", { class: "count" }, counted(rows, next)) : null,
     ),
   );
@@ -36,8 +37,9 @@ export async function home(benchmarks) {
       cards.length > 0 ? h("ul", { class: "cards" }, cards) : h("p", { class: "empty" }, "No data set is published yet, so there is no board."),
     );
   });
+  const waiting = await forOrganizer(benchmarks);
   return {
     title: "Leaderboards",
-    nodes: [h("h1", {}, "Benchmarks of data"), h("p", { class: "lead wide" }, "The model is frozen. People compete on the training set. ", h("a", { href: href("boards") }, "Boards side by side")), await Promise.all(sections)],
+    nodes: [h("h1", {}, "Benchmarks of data"), h("p", { class: "lead wide" }, "The model is frozen. People compete on the training set. ", h("a", { href: href("boards") }, "Boards side by side")), waiting, await Promise.all(sections)],
   };
 }

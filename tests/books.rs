@@ -74,6 +74,9 @@ impl World {
             let page = request.clone().send().await.unwrap();
             for version in page.versions() {
                 let key = version.key().unwrap();
+                if key.starts_with("_/misplaced/") {
+                    continue; // nobody's submission
+                }
                 if key.contains("/_/_replicates/") || key.contains("/_/_ranks/") {
                     continue; // what boards are compared by
                 }

@@ -8,6 +8,7 @@ use dataperf::ports::leaderboard::{Board, Leaderboards as _};
 use dataperf::ports::maintenance::Maintenance as _;
 use dataperf::replicates::Replicates;
 use dataperf::{Digest, Direction, Receipt};
+use dataperf_aws::BoardPlace;
 use dataperf_benchmarks::speech_selection::SpeechSelection;
 use dataperf_datasets::DirectoryBucket;
 use dataperf_local::Moment;
@@ -255,13 +256,32 @@ async fn a_final_board_stands_beside_the_public_one_after_the_close_and_not_befo
 
     // what is withdrawn leaves both boards
     let best = &top[0].entry;
+    let table = world.leaderboards();
+    let both = async || {
+        let of = async |round: &str| {
+            table
+                .board_page(&board(round), BoardPlace::default(), 99)
+                .await
+                .unwrap()
+                .0
+        };
+        let series = table.series(&board("spring.final")).await.unwrap();
+        (of("spring").await, of("spring.final").await, series)
+    };
+    let before = both().await;
     assert_eq!(world.command(&["withdraw", BENCHMARK, best.id.as_str()]).code, 0);
-    let top = world
-        .leaderboards()
-        .top(&board("spring.final"), 99)
-        .await
-        .unwrap();
+    let top = table.top(&board("spring.final"), 99).await.unwrap();
     assert!(top.len() == 5 && top.iter().all(|row| row.entry.id != best.id));
+    // and when that is undone it is on both again, with its spread
+    let undone = world.command(&["withdraw", BENCHMARK, best.id.as_str(), "--undo"]);
+    assert_eq!(undone.code, 0, "{undone:?}");
+    let after = both().await;
+    assert_eq!((&after.1, &after.2), (&before.1, &before.2));
+    let shown = |rows: &[dataperf_aws::BoardRow]| {
+        let of = |row: &dataperf_aws::BoardRow| (row.entry.id.clone(), row.entry.score, row.spread.clone());
+        rows.iter().map(of).collect::<Vec<_>>()
+    };
+    assert_eq!(shown(&after.0), shown(&before.0));
 }
 
 /// One upload a round; each round is finished by a run that is killed at another of its requests, before it and after it.

@@ -12,6 +12,7 @@ use dataperf_aws::{Clients, Evaluators, KmsKey, S3Bucket, Service, Table};
 #[cfg(feature = "local")]
 use dataperf_local::LocalCloud;
 
+use crate::profile::{Profile, profile};
 use crate::registry::descriptor;
 
 /// The key of a cloud on one machine.
@@ -59,6 +60,10 @@ pub(crate) const SIGNING_KEY: &str = "alias/dataperf-receipts";
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Which cloud")]
 pub(crate) struct CloudArgs {
+    /// Which cloud: `local`, `aws`, the address of a local cloud's page (`http://HOST:PORT`), or a profile of
+    /// `~/.config/dataperf/clouds.yaml` (another file by `DATAPERF_CLOUDS`). What other options say goes before it.
+    #[arg(long, env = "DATAPERF_CLOUD", value_name = "CLOUD", value_parser = boxed_profile)]
+    cloud: Option<Box<Profile>>,
     /// Use the cloud that `dataperf local` runs on this machine, with its key and its default ports. Without it:
     /// AWS as `AWS_REGION`, `AWS_PROFILE` and the other usual variables say.
     #[arg(long, env = "DATAPERF_LOCAL")]
@@ -100,6 +105,7 @@ impl CloudArgs {
     #[cfg(feature = "local")]
     pub(crate) fn of(cloud: &LocalCloud) -> Self {
         Self {
+            cloud: None,
             local: true,
             s3_endpoint: Some(cloud.s3_endpoint().into()),
             dynamodb_endpoint: Some(cloud.dynamodb_endpoint().into()),
@@ -122,8 +128,43 @@ impl CloudArgs {
         self.local || endpoints.iter().any(|endpoint| endpoint.is_some())
     }
 
+    /// With what `--cloud` says, where no other option says it.
+    fn resolved(mut self) -> Self {
+        let Some(said) = self.cloud.take().map(|said| *said) else {
+            return self;
+        };
+        self.local |= said.local;
+        let endpoints = [
+            (&mut self.s3_endpoint, said.s3_endpoint),
+            (&mut self.dynamodb_endpoint, said.dynamodb_endpoint),
+            (&mut self.lambda_endpoint, said.lambda_endpoint),
+            (&mut self.functions_prefix, said.functions_prefix),
+        ];
+        for (own, said) in endpoints {
+            *own = own.take().or(said);
+        }
+        let names = [
+            (&mut self.submissions_bucket, said.submissions_bucket, SUBMISSIONS),
+            (&mut self.datasets_bucket, said.datasets_bucket, DATASETS),
+            (&mut self.results_bucket, said.results_bucket, RESULTS),
+            (&mut self.table, said.table, TABLE),
+            (&mut self.signing_key, said.signing_key, SIGNING_KEY),
+        ];
+        for (own, said, unless_told) in names {
+            if let Some(said) = said.filter(|_| own == unless_told) {
+                *own = said;
+            }
+        }
+        self
+    }
+
     /// Connects; nothing is sent yet.
     pub(crate) async fn connect(self) -> Cloud {
+        let this = self.resolved();
+        this.connect_to().await
+    }
+
+    async fn connect_to(self) -> Cloud {
         let is_local = self.is_local();
         let clients = if is_local {
             let at = |port: u16| format!("http://127.0.0.1:{port}");
@@ -253,6 +294,11 @@ impl Cloud {
     pub(crate) fn results(&self) -> S3Bucket {
         S3Bucket::new(self.clients.s3.clone(), &self.names.results_bucket)
     }
+}
+
+/// Reads what `--cloud` says.
+fn boxed_profile(said: &str) -> Result<Box<Profile>, String> {
+    profile(said).map(Box::new)
 }
 
 /// Reads a key of the form `ID:SECRET`.

@@ -1,4 +1,4 @@
-//! The leaderboards and rounds that a benchmark has, so that a misspelt name is an error that names the nearest ones.
+//! The leaderboards, rounds and submitters that a benchmark has, so that a misspelt name is an error that names the nearest ones.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,9 @@ use anyhow::{Result, bail};
 use dataperf::challenge::Challenge;
 use dataperf::dataset::DatasetError;
 use dataperf::ports::leaderboard::{Leaderboards, OPEN_ROUND, POST_ROUND};
-use dataperf::{Descriptor, offer};
+use dataperf::upload::UNNAMED;
+use dataperf::{Descriptor, SubmitterName, offer};
+use dataperf_aws::port_error;
 
 use crate::cloud::Cloud;
 use crate::in_force::Boards;
@@ -50,6 +52,11 @@ impl Known {
         })
     }
 
+    /// Their names.
+    pub(crate) fn leaderboards(&self) -> Vec<String> {
+        self.leaderboards.iter().cloned().collect()
+    }
+
     /// Refuses a leaderboard or a round that does not exist.
     ///
     /// # Errors
@@ -78,4 +85,63 @@ async fn in_force(cloud: &Cloud, descriptor: &Descriptor) -> Result<BTreeSet<Str
         Err(DatasetError::Frozen(_)) => Ok(BTreeSet::new()),
         Err(error @ DatasetError::Port(_)) => Err(error.into()),
     }
+}
+
+/// The submitters of a benchmark: those that have a receipt, something unfinished, or access that was given to them.
+///
+/// # Errors
+/// When the table or a bucket does not answer.
+pub(crate) async fn submitters(cloud: &Cloud, benchmark: &str) -> Result<BTreeSet<String>> {
+    let table = cloud.leaderboards();
+    let mut found = BTreeSet::new();
+    for board in folders(cloud, &format!("{benchmark}/")).await? {
+        found.extend(folders(cloud, &format!("{benchmark}/{board}/")).await?);
+    }
+    for grant in table.grants(benchmark).await? {
+        found.insert(grant.submitter.to_string());
+    }
+    for entry in table.unfinished(benchmark).await? {
+        found.insert(entry.submitter);
+    }
+    found.retain(|name| name.parse::<SubmitterName>().is_ok());
+    Ok(found)
+}
+
+/// Refuses a submitter that a benchmark does not have.
+///
+/// # Errors
+/// With the most similar names, or with all there are.
+pub(crate) async fn check_submitter(cloud: &Cloud, benchmark: &str, name: &str) -> Result<()> {
+    let known = submitters(cloud, benchmark).await?;
+    if known.is_empty() {
+        bail!("{benchmark} has no submitter `{name}`, and no other either: nothing has been uploaded to it");
+    }
+    if !known.contains(name) {
+        bail!("{benchmark} has no submitter `{name}`: {}", offer(name, &known));
+    }
+    Ok(())
+}
+
+/// What is directly below a prefix of the results bucket and has something below it.
+async fn folders(cloud: &Cloud, prefix: &str) -> Result<Vec<String>> {
+    let bucket = &cloud.names.results_bucket;
+    let mut found = Vec::new();
+    let mut pages = cloud
+        .clients
+        .s3
+        .list_objects_v2()
+        .bucket(bucket)
+        .prefix(prefix)
+        .delimiter("/")
+        .into_paginator()
+        .send();
+    while let Some(page) = pages.next().await {
+        let page = page.map_err(|error| port_error(format!("listing `s3://{bucket}/{prefix}`"), error))?;
+        let below = page.common_prefixes().iter().filter_map(|below| below.prefix());
+        found.extend(below.filter_map(|below| {
+            let name = below.strip_prefix(prefix)?.strip_suffix('/')?;
+            (name != UNNAMED).then(|| name.to_owned())
+        }));
+    }
+    Ok(found)
 }

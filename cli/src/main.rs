@@ -4,11 +4,13 @@ mod cloud;
 mod commands;
 mod extension;
 mod figure;
+mod groups;
 mod in_force;
 mod known;
 mod output;
 #[cfg(feature = "local")]
 mod page;
+mod profile;
 mod progress;
 mod registry;
 #[cfg(feature = "local")]
@@ -18,10 +20,10 @@ mod stop;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
-use output::{Format, RowFormat};
+use output::RowFormat;
 
 /// Benchmarks of data: the model is frozen, the data is what competes.
 ///
@@ -75,7 +77,7 @@ enum Command {
     /// Have submissions evaluated again that the platform failed
     Redrive(commands::redrive::RedriveArgs),
     /// Show a benchmark's leaderboards
-    Leaderboard(commands::leaderboard::LeaderboardArgs),
+    Leaderboard(Box<commands::leaderboard::LeaderboardArgs>),
     /// Write boards, submissions and metrics as tables for other programs: Parquet or CSV
     Export(commands::export::ExportArgs),
     /// Issue, list and revoke the read API's tokens
@@ -137,7 +139,10 @@ fn main() -> ExitCode {
 #[tokio::main]
 async fn command() -> ExitCode {
     end_quietly_when_unheard();
-    let cli = match Cli::try_parse() {
+    let parsed = groups::grouped(Cli::command())
+        .try_get_matches()
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
             // 2 means that an artifact was rejected, so a wrong call is 1. Asking for help is no error.
@@ -166,37 +171,39 @@ async fn command() -> ExitCode {
 
 async fn run(cli: Cli) -> anyhow::Result<Done> {
     let rows = cli.format;
-    let format = match &cli.command {
-        Command::Leaderboard(_) => Format::Text, // it prints rows
-        _ => rows.of_documents()?,
-    };
+    let format = rows.of_documents();
     match cli.command {
-        Command::Leaderboard(args) => Box::pin(commands::leaderboard::run(args, rows)).await,
+        // these print rows, or some of their commands do
+        Command::Leaderboard(args) => Box::pin(commands::leaderboard::run(*args, rows)).await,
+        Command::Status(args) => commands::status::run(args, rows).await,
+        Command::Submitter(command) => commands::submitter::run(command, rows).await,
+        Command::Challenge(command) => Box::pin(commands::challenge::run(command, rows)).await,
+        Command::Token(command) => commands::token::run(command, rows).await,
+        Command::Dataset(commands::dataset::DatasetCommand::List(args)) => {
+            commands::dataset::list(args, rows).await
+        }
+        Command::Baseline(args) => commands::baseline::run(args, rows).await,
+        Command::Redrive(args) => commands::redrive::run(args, rows).await,
 
         #[cfg(feature = "local")]
-        Command::Demo(args) => commands::demo::run(args, format).await,
-        Command::Score(args) => commands::score::score(args, format).await,
-        Command::Validate(args) => commands::score::validate(args, format).await,
-        Command::Verify(args) => commands::verify::run(args, format).await,
-        Command::Dataset(command) => commands::dataset::run(command, format).await,
-        Command::Audit(args) => commands::audit::run(args, format).await,
-        Command::Baseline(args) => commands::baseline::run(args, format).await,
-        Command::Export(args) => Box::pin(commands::export::run(args, format)).await,
-        Command::Submit(args) => commands::submit::run(args, format).await,
-        Command::Submitter(command) => commands::submitter::run(command, format).await,
-        Command::Status(args) => commands::status::run(args, format).await,
-        Command::Redrive(args) => commands::redrive::run(args, format).await,
-        Command::Token(command) => commands::token::run(command, format).await,
-        Command::Keys(command) => commands::keys::run(command, format).await,
+        Command::Demo(args) => commands::demo::run(args, format?).await,
+        Command::Score(args) => commands::score::score(args, format?).await,
+        Command::Validate(args) => commands::score::validate(args, format?).await,
+        Command::Verify(args) => commands::verify::run(args, format?).await,
+        Command::Dataset(command) => commands::dataset::run(command, format?).await,
+        Command::Audit(args) => commands::audit::run(args, format?).await,
+        Command::Export(args) => Box::pin(commands::export::run(args, format?)).await,
+        Command::Submit(args) => commands::submit::run(args, format?).await,
+        Command::Keys(command) => commands::keys::run(command, format?).await,
         #[cfg(feature = "closed")]
-        Command::Closed(command) => Box::pin(commands::closed::run(command, format)).await,
-        Command::Challenge(command) => commands::challenge::run(command, format).await,
-        Command::Withdraw(args) => commands::withdraw::run(args, format).await,
-        Command::Rescore(args) => commands::rescore::run(args, format).await,
-        Command::Nibbler(command) => commands::nibbler::run(command, format).await,
+        Command::Closed(command) => Box::pin(commands::closed::run(command, format?)).await,
+        Command::Withdraw(args) => commands::withdraw::run(args, format?).await,
+        Command::Rescore(args) => commands::rescore::run(args, format?).await,
+        Command::Nibbler(command) => commands::nibbler::run(command, format?).await,
         #[cfg(feature = "local")]
-        Command::Local(args) => commands::local::run(args, format).await,
+        Command::Local(args) => commands::local::run(args, format?).await,
         Command::Completions { shell } => {
+            format?; // it prints a script
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "dataperf", &mut script);
             print!("{}", String::from_utf8_lossy(&script));

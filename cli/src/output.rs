@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent, presets};
 use dataperf::figures::{self, Column, Figures};
-use dataperf::{Ending, LineOutcome, Reason, Verdict};
+use dataperf::{Ending, LineOutcome, Reason, Verdict, csv_cell};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -58,15 +58,17 @@ pub(crate) enum Format {
     Json,
 }
 
-/// How results that are rows are printed.
+/// How results are printed that may be rows, or a document that people write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum RowFormat {
     /// For people.
     Text,
     /// One JSON document.
     Json,
-    /// Comma-separated values, of leaderboards only.
+    /// Comma-separated values, of tables.
     Csv,
+    /// The document that was published, of challenges.
+    Yaml,
 }
 
 impl RowFormat {
@@ -76,9 +78,59 @@ impl RowFormat {
             Self::Text => Ok(Format::Text),
             Self::Json => Ok(Format::Json),
             Self::Csv => {
-                anyhow::bail!("`--format csv` is for `dataperf leaderboard`: choose `text` or `json`")
+                anyhow::bail!(
+                    "`--format csv` is for tables, and this command prints none: choose `text` or `json`"
+                )
+            }
+            Self::Yaml => {
+                anyhow::bail!("`--format yaml` is for `dataperf challenge show`: choose `text` or `json`")
             }
         }
+    }
+
+    /// For rows: whether they are CSV.
+    pub(crate) fn of_rows(self) -> Result<(Format, bool)> {
+        match self {
+            Self::Csv => Ok((Format::Json, true)),
+            other => Ok((other.of_documents()?, false)),
+        }
+    }
+}
+
+impl From<Format> for RowFormat {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Text => Self::Text,
+            Format::Json => Self::Json,
+        }
+    }
+}
+
+/// Prints rows: as JSON one list of them, as CSV the columns of each, as text what `text` prints. What is a list or an object is
+/// in its cell as JSON.
+pub(crate) fn print_rows(
+    rows: &[Value],
+    columns: &[&str],
+    format: RowFormat,
+    text: impl FnOnce() -> Result<()>,
+) -> Result<()> {
+    match format.of_rows()? {
+        (_, true) => {
+            let mut writer = csv::Writer::from_writer(Vec::new());
+            writer.write_record(columns)?;
+            for row in rows {
+                let cells = columns.iter().map(|column| match &row[*column] {
+                    Value::Null => String::new(),
+                    Value::String(text) => csv_cell(text).into_owned(),
+                    other => other.to_string(),
+                });
+                writer.write_record(cells)?;
+            }
+            print!("{}", String::from_utf8(writer.into_inner()?)?);
+            Ok(())
+        }
+        (Format::Json, _) => print_json(&rows),
+        (Format::Text, _) => text(),
     }
 }
 
@@ -137,6 +189,9 @@ pub(crate) fn print_verdict(verdict: &Verdict) {
                 "{board}: rejected for {n} {}",
                 if n == 1 { "reason" } else { "reasons" }
             );
+            if let Some(cause) = &verdict.cause {
+                println!("one cause of many of them: {}\n", cause.message);
+            }
             println!("{}", reasons(&verdict.reasons));
             if n > verdict.reasons.len() {
                 println!("… and {} more; mend these first", n - verdict.reasons.len());

@@ -42,6 +42,7 @@ files! {
     "index.html" "text/html; charset=utf-8",
     "icon.svg" "image/svg+xml",
     "style.css" "text/css; charset=utf-8",
+    "announcements.js" "text/javascript; charset=utf-8",
     "app.js" "text/javascript; charset=utf-8",
     "api.js" "text/javascript; charset=utf-8",
     "artifact.js" "text/javascript; charset=utf-8",
@@ -56,6 +57,7 @@ files! {
     "home.js" "text/javascript; charset=utf-8",
     "inspect.js" "text/javascript; charset=utf-8",
     "markdown.js" "text/javascript; charset=utf-8",
+    "organizer.js" "text/javascript; charset=utf-8",
     "places.js" "text/javascript; charset=utf-8",
     "submission.js" "text/javascript; charset=utf-8",
     "submitter.js" "text/javascript; charset=utf-8",
@@ -72,11 +74,20 @@ pub(crate) struct Functions {
     pub(crate) reader: Router,
     /// The function that signs forms for uploads.
     pub(crate) uploads: Router,
+    /// Where the parts of this cloud are.
+    pub(crate) addresses: serde_json::Value,
 }
+
+/// Where commands learn the ports of a cloud on one machine.
+pub(crate) const CLOUD: &str = "/cloud.json";
 
 /// The page at `/`, and the functions that answer its questions. It uploads to S3, which listens at `s3_endpoint`.
 pub(crate) fn router(functions: Functions, s3_endpoint: &str) -> Router {
-    let Functions { reader, uploads } = functions;
+    let Functions {
+        reader,
+        uploads,
+        addresses,
+    } = functions;
     let s3_port = s3_endpoint.parse::<Uri>().ok().and_then(|uri| uri.port_u16());
     let file = |path: &'static str| {
         let file = FILES
@@ -86,6 +97,7 @@ pub(crate) fn router(functions: Functions, s3_endpoint: &str) -> Router {
         get(async move |headers: HeaderMap| answer(file, &headers, s3_port))
     };
     let mut router = Router::new()
+        .route(CLOUD, get(async move || axum::Json(addresses)))
         .route("/", file(FILES[0].path))
         .route("/embed", file(EMBEDDED))
         .route("/api/v1/uploads", any_service(uploads))

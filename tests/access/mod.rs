@@ -320,10 +320,15 @@ async fn a_function_reaches_no_other_benchmark() {
             .body(b"{}".to_vec().into()),
         evaluator.delete_object().bucket("submissions").key(&sent.key),
         ender.get_object().bucket("submissions").key(&sent.key),
+        // of data sets it knows which boards are in force, and nothing else
         ender
             .get_object()
             .bucket("datasets")
-            .key(format!("{BENCHMARK}/current.json")),
+            .key(format!("{BENCHMARK}/challenge.json")),
+        ender
+            .get_object()
+            .bucket("datasets")
+            .key(format!("{BENCHMARK}/x/manifest.json")),
         ender
             .put_object()
             .bucket("submissions")

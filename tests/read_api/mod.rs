@@ -213,6 +213,7 @@ async fn every_route_answers_every_role_as_it_should() {
             [401, 404, 403, 404, 401, 401, 401],
         ),
         (format!("{of}/unfinished"), organizers),
+        (format!("{of}/failed"), organizers),
         (format!("{of}/quotas?submitter=ada"), own),
         ("/api/v1/token".into(), [401, 200, 200, 200, 401, 401, 401]),
         ("/api/v1/uploads".into(), [404; 7]), // another function's

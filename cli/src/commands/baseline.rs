@@ -21,7 +21,7 @@ use super::score::open;
 use super::submit::{receipt, upload};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
-use crate::output::{Format, align_right, print_json, score, table};
+use crate::output::{Format, RowFormat, align_right, print_json, print_rows, score, table};
 use crate::progress::PhaseBars;
 use crate::registry::{Action, baselines, with_benchmark};
 
@@ -119,39 +119,45 @@ struct SubmitArgs {
     cloud: CloudArgs,
 }
 
-pub(crate) async fn run(args: BaselineArgs, format: Format) -> Result<Done> {
+pub(crate) async fn run(args: BaselineArgs, format: RowFormat) -> Result<Done> {
     match (args.command, args.make) {
         (Some(BaselineCommand::List(args)), _) => list(&args, format),
-        (Some(BaselineCommand::Submit(args)), _) => submit(args, format).await,
-        (None, Some(args)) => make(args, format).await,
+        (Some(BaselineCommand::Submit(args)), _) => submit(args, format.of_documents()?).await,
+        (None, Some(args)) => make(args, format.of_documents()?).await,
         (None, None) => bail!("name a method: `dataperf baseline list` shows them"),
     }
 }
 
-fn list(args: &ListArgs, format: Format) -> Result<Done> {
-    let mut listed = baselines();
+fn list(args: &ListArgs, format: RowFormat) -> Result<Done> {
+    let mut methods = baselines();
     if let Some(directory) = &args.dataset {
         let benchmark = open_manifest(directory)?.manifest.benchmark;
-        listed.retain(|(of, _)| *of == benchmark);
+        methods.retain(|(of, _)| *of == benchmark);
     }
-    if format == Format::Json {
+    if format == RowFormat::Json {
         let of_benchmark = |(benchmark, methods): (&str, &[Method])| {
             let each = methods.iter().map(
                 |Method { name, about, source }| json!({ "name": name, "about": about, "source": source }),
             );
             (benchmark.to_owned(), each.collect::<Vec<_>>().into())
         };
-        let all: serde_json::Map<_, _> = listed.into_iter().map(of_benchmark).collect();
+        let all: serde_json::Map<_, _> = methods.into_iter().map(of_benchmark).collect();
         print_json(&all)?;
         return Ok(Done::Fine);
     }
-    let mut shown = table(&["benchmark", "method", "about", "source"]);
-    for (benchmark, methods) in listed {
+    let columns = ["benchmark", "method", "about", "source"];
+    let mut listed = table(&columns);
+    let mut rows = Vec::new();
+    for (benchmark, methods) in methods {
         for Method { name, about, source } in methods {
-            shown.add_row([benchmark, name, about, source]);
+            listed.add_row([benchmark, name, about, source]);
+            rows.push(json!({ "benchmark": benchmark, "method": name, "about": about, "source": source }));
         }
     }
-    println!("{shown}");
+    print_rows(&rows, &columns, format, || {
+        println!("{listed}");
+        Ok(())
+    })?;
     Ok(Done::Fine)
 }
 

@@ -1,6 +1,7 @@
 //! `dataperf challenge`: rounds, limits and rankings, written by an organizer as one document.
 
 mod against_data;
+mod history;
 mod release;
 
 use std::collections::BTreeMap;
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
-use dataperf::challenge::{Challenge, Round, named_by_dataset};
+use dataperf::challenge::{BoardVisibility, Challenge, Round, bare_dates, named_by_dataset};
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::{Reason, Reasons, Rejection, Timestamp, pointer};
 use serde_json::{Value, json};
@@ -20,7 +21,7 @@ use self::against_data::AgainstData;
 use super::dataset::{Opened, open};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
-use crate::output::{Format, print_json, reasons, table};
+use crate::output::{Format, RowFormat, print_json, print_rows, reasons, table};
 use crate::registry::{descriptor, extension};
 
 const MAX_CHALLENGE_BYTES: u64 = 1 << 20;
@@ -28,6 +29,8 @@ const EXAMPLE: &str = "A document, in YAML:\n
   schema: 1
   title: Spring challenge
   feedback: score                      # score, metrics or full: what is shown until the round closes
+  announcements:
+    - {date: 2026-03-10, text: The pool of clips has grown.}   # shown from then on, Markdown
   benchmarks:
     speech-selection:
       ranking: best                    # best, latest or all of a submitter's scored submissions
@@ -36,8 +39,8 @@ const EXAMPLE: &str = "A document, in YAML:\n
       rounds:
         - id: 2026-spring
           leaderboards: [en-25, pt-25] # all, when left out
-          opens: 2026-03-01T00:00:00Z
-          closes: 2026-04-01T00:00:00Z # left out: never
+          opens: 2026-03-01            # the beginning of that day in UTC; or a time, 2026-03-01T12:00:00Z
+          closes: 2026-03-31           # the end of that day in UTC; left out: never
           dataset: sha256:...          # left out: what is in force for each leaderboard
           final: sha256:...            # scored with once, after the close; no upload sees it
           # retire: {at: 2026-03-15T00:00:00Z, dataset: sha256:...}   scored with this one from then on; or
@@ -46,6 +49,7 @@ const EXAMPLE: &str = "A document, in YAML:\n
           total_limit: 40
           division: open
           artifacts: private           # or public
+          board: shown                 # or hidden: until the close only the organizer sees rows
           feedback: score              # where a round differs
           ladder: auto                 # or {step: 0.01}: show progress only; left out: scores as they are
           baselines: [organizers]
@@ -61,6 +65,10 @@ pub(crate) enum ChallengeCommand {
     Publish(PublishArgs),
     /// Show a benchmark's challenge that is in force, and which rounds are open
     Show(ShowArgs),
+    /// Show the challenges that a benchmark has had, newest first
+    History(history::HistoryArgs),
+    /// Put an earlier challenge of a benchmark in force again
+    Rollback(history::RollbackArgs),
     /// Write whole receipts into the results bucket, once a round has closed
     Release(release::ReleaseArgs),
     /// End a benchmark's challenge: its leaderboards then have one open round without limits
@@ -96,7 +104,10 @@ pub(crate) struct PublishArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example: dataperf challenge show speech-selection --local")]
+#[command(
+    after_help = "Examples:\n  dataperf challenge show speech-selection --local\n  \
+    dataperf challenge show speech-selection --format yaml > challenge.yaml   what `publish` takes again"
+)]
 pub(crate) struct ShowArgs {
     /// The benchmark
     #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
@@ -118,19 +129,22 @@ pub(crate) struct RemoveArgs {
     cloud: CloudArgs,
 }
 
-pub(crate) async fn run(command: ChallengeCommand, format: Format) -> Result<Done> {
+pub(crate) async fn run(command: ChallengeCommand, rows: RowFormat) -> Result<Done> {
+    let format = rows.of_documents();
     match command {
-        ChallengeCommand::Check(args) => check(&args, format),
-        ChallengeCommand::Publish(args) => publish(args, format).await,
-        ChallengeCommand::Show(args) => show(args, format).await,
-        ChallengeCommand::Release(args) => release::run(args, format).await,
-        ChallengeCommand::Remove(args) => remove(args, format).await,
+        ChallengeCommand::Check(args) => check(&args, format?),
+        ChallengeCommand::Publish(args) => publish(args, format?).await,
+        ChallengeCommand::Show(args) => show(args, rows).await,
+        ChallengeCommand::History(args) => history::show(args, rows).await,
+        ChallengeCommand::Rollback(args) => history::roll_back(args, format?).await,
+        ChallengeCommand::Release(args) => release::run(args, format?).await,
+        ChallengeCommand::Remove(args) => remove(args, format?).await,
     }
 }
 
 fn check(args: &CheckArgs, format: Format) -> Result<Done> {
-    let mut challenges = match read(&args.file)? {
-        Ok(challenges) => challenges,
+    let (mut challenges, dates) = match read(&args.file)? {
+        Ok(read) => read,
         Err(rejection) => return refused(&rejection, format),
     };
     for directory in &args.dataset {
@@ -147,7 +161,13 @@ fn check(args: &CheckArgs, format: Format) -> Result<Done> {
             }
         }
     }
-    accepted(&challenges, Vec::new(), format, "nothing is wrong with it")
+    accepted(
+        &challenges,
+        Vec::new(),
+        &dates,
+        format,
+        "nothing is wrong with it",
+    )
 }
 
 /// What the document's YAML can't mean.
@@ -159,8 +179,11 @@ fn unreadable(error: &serde_saphyr::Error) -> Reason {
     Reason::new("unreadable_yaml", "", said)
 }
 
+/// The challenges of a document, and what its dates without a time were read as.
+type Read = (BTreeMap<String, Challenge>, Vec<Reason>);
+
 /// The challenges of a document, or everything that is wrong with it. Keys that are there twice and numbers that are none hide nothing else.
-fn read(path: &Path) -> Result<Result<BTreeMap<String, Challenge>, Rejection>> {
+fn read(path: &Path) -> Result<Result<Read, Rejection>> {
     let text = fs::read_to_string(path).with_context(|| format!("can't read `{}`", path.display()))?;
     let (document, repeated) = match serde_saphyr::from_str::<Value>(&text) {
         Ok(document) => (document, None),
@@ -177,7 +200,7 @@ fn read(path: &Path) -> Result<Result<BTreeMap<String, Challenge>, Rejection>> {
     };
     let checked = dataperf::challenge::check(&document, dataperf_hosted::HOSTED);
     let Some(repeated) = repeated else {
-        return Ok(checked);
+        return Ok(checked.map(|challenges| (challenges, bare_dates(&document))));
     };
     let mut reasons = Reasons::default();
     reasons.add(repeated);
@@ -187,12 +210,13 @@ fn read(path: &Path) -> Result<Result<BTreeMap<String, Challenge>, Rejection>> {
             .iter()
             .for_each(|reason| reasons.add(reason.clone()));
     }
-    Ok(reasons.into_verdict(BTreeMap::new()))
+    Ok(reasons.into_verdict(Read::default()))
 }
 
 fn accepted(
     challenges: &BTreeMap<String, Challenge>,
     of_data: Vec<Reason>,
+    dates: &[Reason],
     format: Format,
     said: &str,
 ) -> Result<Done> {
@@ -206,11 +230,16 @@ fn accepted(
     }
     match format {
         Format::Json => {
-            print_json(&json!({ "accepted": true, "benchmarks": challenges, "warnings": warnings }))?;
+            print_json(
+                &json!({ "accepted": true, "benchmarks": challenges, "warnings": warnings, "dates": dates }),
+            )?;
         }
         Format::Text => {
             for (benchmark, challenge) in challenges {
                 print(benchmark, challenge, now());
+            }
+            for date in dates {
+                println!("{}: {}", date.at, date.message);
             }
             println!("{said}");
             for warning in warnings {
@@ -234,8 +263,8 @@ fn refused(rejection: &Rejection, format: Format) -> Result<Done> {
 }
 
 async fn publish(args: PublishArgs, format: Format) -> Result<Done> {
-    let mut challenges = match read(&args.file)? {
-        Ok(challenges) => challenges,
+    let (mut challenges, dates) = match read(&args.file)? {
+        Ok(read) => read,
         Err(rejection) => return refused(&rejection, format),
     };
     let cloud = args.cloud.connect().await;
@@ -274,6 +303,7 @@ async fn publish(args: PublishArgs, format: Format) -> Result<Done> {
     accepted(
         &challenges,
         warnings,
+        &dates,
         format,
         "in force from now on, for every upload by its own time",
     )
@@ -318,20 +348,50 @@ async fn replace(cloud: &Cloud, benchmark: &str, challenge: &Challenge, tag: &st
     Ok(())
 }
 
-async fn show(args: ShowArgs, format: Format) -> Result<Done> {
-    let cloud = args.cloud.connect().await;
+async fn show(args: ShowArgs, format: RowFormat) -> Result<Done> {
+    let (cloud, benchmark) = (args.cloud.connect().await, args.benchmark.as_str());
     let (datasets, table) = (cloud.datasets(), cloud.leaderboards());
-    let Some(challenge) = Challenge::current(&datasets, &table, &args.benchmark).await? else {
+    let Some(challenge) = Challenge::current(&datasets, &table, benchmark).await? else {
         bail!(
-            "no challenge is published for {}: its leaderboards have one open round without limits",
-            args.benchmark
+            "no challenge is published for {benchmark}: its leaderboards have one open round without limits"
         );
     };
     match format {
-        Format::Json => print_json(&challenge)?,
-        Format::Text => print(&args.benchmark, &challenge, now()),
+        RowFormat::Yaml => print!("{}", yaml(benchmark, &challenge)?),
+        RowFormat::Json => print_json(&challenge)?,
+        RowFormat::Text => print(benchmark, &challenge, now()),
+        RowFormat::Csv => print_rows(&rounds(&challenge)?, &COLUMNS, format, || Ok(()))?,
     }
     Ok(Done::Fine)
+}
+
+/// The columns of rounds as CSV.
+const COLUMNS: [&str; 13] = [
+    "id",
+    "leaderboards",
+    "opens",
+    "closes",
+    "dataset",
+    "final",
+    "retire",
+    "daily_limit",
+    "total_limit",
+    "division",
+    "artifacts",
+    "board",
+    "feedback",
+];
+
+fn rounds(challenge: &Challenge) -> Result<Vec<Value>> {
+    let rounds = challenge.rounds.iter().map(serde_json::to_value);
+    Ok(rounds.collect::<Result<_, _>>()?)
+}
+
+/// The document that publishes a challenge.
+fn yaml(benchmark: &str, challenge: &Challenge) -> Result<String> {
+    let has_ranking = descriptor(benchmark)?.fixed.is_none();
+    let text = serde_saphyr::to_string(&challenge.document(benchmark, has_ranking))?;
+    Ok(if text.ends_with('\n') { text } else { text + "\n" })
 }
 
 /// The mark goes first: should this be cut short, the challenge is still in force.
@@ -414,9 +474,15 @@ fn print(benchmark: &str, challenge: &Challenge, now: Timestamp) {
             number(total_limit),
             round.division.clone().unwrap_or_default(),
             format!("{:?}", round.artifacts).to_lowercase(),
-            match round.ladder {
-                Some(_) => "score, by the Ladder".to_owned(),
-                None => round.feedback.unwrap_or(challenge.feedback).as_str().to_owned(),
+            {
+                let shown = match round.ladder {
+                    Some(_) => "score, by the Ladder".to_owned(),
+                    None => round.feedback.unwrap_or(challenge.feedback).as_str().to_owned(),
+                };
+                match round.board {
+                    BoardVisibility::Hidden => format!("{shown}, board hidden"),
+                    BoardVisibility::Shown => shown,
+                }
             },
             round.dataset.map_or("in force".to_owned(), |digest| {
                 digest.to_string().chars().take(15).collect()
@@ -428,6 +494,10 @@ fn print(benchmark: &str, challenge: &Challenge, now: Timestamp) {
         ]);
     }
     println!("{table}");
+    for one in &challenge.announcements {
+        let mark = if one.date > now { " (not shown yet)" } else { "" };
+        println!("{}{mark} {}", one.date, one.text);
+    }
 }
 
 /// When a round's data set is retired.

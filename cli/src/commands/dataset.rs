@@ -30,6 +30,7 @@ use crate::output::{Format, align_right, print_json, table};
 use crate::progress::{self, PhaseBars};
 use crate::registry::{Action, descriptor, extension, with_benchmark};
 
+pub(crate) use in_force::list;
 #[cfg(feature = "local")]
 pub(crate) use publish::{Switch, publish};
 
@@ -87,7 +88,7 @@ pub(crate) async fn run(command: DatasetCommand, format: Format) -> Result<Done>
         DatasetCommand::Verify(args) => verify(&args.directory, format),
         DatasetCommand::Correct(args) => correct::run(&args, format).await,
         DatasetCommand::Publish(args) => publish::run(args, format).await,
-        DatasetCommand::List(args) => in_force::list(args, format).await,
+        DatasetCommand::List(args) => in_force::list(args, format.into()).await,
         DatasetCommand::Retire(args) => in_force::retire(args, format).await,
     }
 }

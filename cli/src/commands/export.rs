@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use dataperf::challenge::Challenge;
-use dataperf::ports::leaderboard::{Leaderboards, Submission};
+use dataperf::ports::leaderboard::{Board, Leaderboards, Submission};
 use dataperf::scorecard::{Form, leaves};
 use dataperf::{Descriptor, Ending, Receipt, SubmissionId, receipt_level};
 use dataperf_aws::versions;
@@ -149,12 +149,20 @@ impl Exported {
     async fn read(cloud: &Cloud, hosted: &'static Descriptor, is_public: bool) -> Result<Self> {
         let table = cloud.leaderboards();
         let challenge = Challenge::current(&cloud.datasets(), &table, hosted.id).await?;
-        let boards = board_columns(&all_boards(cloud, hosted.id).await?);
+        let is_hidden = |board: &Board| {
+            let until = challenge
+                .as_ref()
+                .and_then(|challenge| challenge.hidden_until(board, now()));
+            is_public && until.is_some()
+        };
+        let mut boards = all_boards(cloud, hosted.id).await?;
+        boards.retain(|shown| !is_hidden(&shown.board));
+        let boards = board_columns(&boards);
         let ids: Vec<SubmissionId> = ids(cloud, hosted.id).await?.into_iter().collect();
         let (mut lines, mut metrics) = (Vec::new(), Metrics::default());
         for ids in ids.chunks(AT_ONCE) {
             for submission in table.submissions(hosted.id, ids).await?.into_values() {
-                if is_public && !stands(&submission) {
+                if is_public && !stands(&submission) || is_hidden(&submission.entry().board) {
                     continue;
                 }
                 let shown = submission.receipt.as_ref().map(|receipt| {

@@ -17,7 +17,7 @@ use dataperf::dataset::DatasetError;
 use dataperf::finishing::FinalReport;
 use dataperf::in_force::InForce;
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND, Ranked, with_shared_ranks};
-use dataperf::{Descriptor, Digest};
+use dataperf::{Descriptor, Digest, SubmissionId};
 use dataperf_aws::BoardPlace;
 use dataperf_datasets::{Values, write_csv};
 use serde_json::{Value, json};
@@ -124,6 +124,7 @@ fn print_boards(benchmark: &str, boards: &[Shown], format: RowFormat) -> Result<
         RowFormat::Csv => print!("{}", csv(boards)?),
         RowFormat::Text if boards.is_empty() => println!("{benchmark}: no leaderboard has a score yet"),
         RowFormat::Text => boards.iter().for_each(print),
+        RowFormat::Yaml => drop(format.of_documents()?),
     }
     std::io::stdout().flush()?;
     Ok(())
@@ -327,6 +328,26 @@ async fn boards_of(
         });
     }
     Ok(boards)
+}
+
+/// The ranks on a board, by submission.
+pub(crate) async fn ranks(cloud: &Cloud, board: &Board) -> Result<BTreeMap<SubmissionId, usize>> {
+    let (datasets, table, hosted) = (
+        cloud.datasets(),
+        cloud.leaderboards(),
+        descriptor(&board.benchmark)?,
+    );
+    let in_force = InForce::read(&datasets, &board.benchmark).await?;
+    let challenge = Challenge::current(&datasets, &table, &board.benchmark).await?;
+    let dataset = table
+        .scored_with(hosted, &in_force, challenge.as_ref(), board, now())
+        .await?;
+    let top = table.top(board, usize::MAX).await?;
+    let ranked = with_shared_ranks(top.into_iter().map(|ranked| ranked.entry), dataset);
+    let of_ranked = ranked
+        .iter()
+        .filter_map(|row| Some((row.entry.id.clone(), row.shown_rank()?)));
+    Ok(of_ranked.collect())
 }
 
 /// What the data sets in force say of their boards; nothing where one can't be used, since scores are shown all the same.

@@ -225,6 +225,7 @@ pub(crate) async fn start(config: Config, functions: &FunctionArgs) -> Result<Lo
     let answering = page::Functions {
         reader: cloud.http_function(reader)?,
         uploads: cloud.http_function(uploads)?,
+        addresses: crate::profile::addresses(&cloud),
     };
     cloud.serve_page(page::router(answering, cloud.s3_endpoint()));
     super::keys::publish(&CloudArgs::of(&cloud).connect().await).await?;
@@ -305,7 +306,7 @@ pub(crate) fn config(data_dir: &Path, functions: &FunctionArgs) -> Result<Config
     let mut config = Config::new(data_dir);
     config.buckets = vec![
         Bucket::versioned(SUBMISSIONS),
-        Bucket::plain(DATASETS),
+        Bucket::versioned(DATASETS), // which keeps earlier challenges
         Bucket::versioned(RESULTS),
     ];
     let ([partition, sort], [index, of_index, order]) = (TABLE_KEYS, RANKING_INDEX);

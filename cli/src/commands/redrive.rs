@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
-use crate::output::{Format, print_json, table};
+use crate::output::{RowFormat, print_rows, table};
 use crate::progress;
 
 #[derive(Debug, Args)]
@@ -34,7 +34,7 @@ pub(crate) struct RedriveArgs {
     cloud: CloudArgs,
 }
 
-pub(crate) async fn run(args: RedriveArgs, format: Format) -> Result<Done> {
+pub(crate) async fn run(args: RedriveArgs, format: RowFormat) -> Result<Done> {
     let cloud = args.cloud.connect().await;
     let benchmarks: Vec<&str> = match &args.benchmark {
         Some(benchmark) => vec![benchmark],
@@ -73,7 +73,8 @@ pub(crate) async fn run(args: RedriveArgs, format: Format) -> Result<Done> {
             print(&documents, format)?;
         }
         bail!(
-            "there is no submission `{}`: check the id, or whether its upload arrived",
+            "there is no submission `{}`: check the id, or whether its upload arrived; `dataperf status BENCHMARK --failed` \
+             lists what has failed",
             unknown.join("`, `")
         );
     }
@@ -102,13 +103,22 @@ async fn redrive(cloud: &Cloud, benchmark: &str, id: &SubmissionId) -> Result<Op
     ))
 }
 
-fn print(documents: &[Value], format: Format) -> Result<()> {
-    if format == Format::Json {
-        return print_json(&documents);
-    }
+fn print(documents: &[Value], format: RowFormat) -> Result<()> {
+    print_rows(
+        documents,
+        &["benchmark", "submission", "was", "became"],
+        format,
+        || {
+            print_text(documents);
+            Ok(())
+        },
+    )
+}
+
+fn print_text(documents: &[Value]) {
     if documents.is_empty() {
         println!("nothing has failed");
-        return Ok(());
+        return;
     }
     let mut table = table(&["benchmark", "submission", "was", "is"]);
     for document in documents {
@@ -116,5 +126,4 @@ fn print(documents: &[Value], format: Format) -> Result<()> {
         table.add_row([cell("benchmark"), cell("submission"), cell("was"), cell("became")]);
     }
     println!("{table}");
-    Ok(())
 }

@@ -1,26 +1,59 @@
 //! `dataperf status`: what became of a submission, and what is unfinished since when.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use dataperf::SubmissionId;
-use dataperf::ports::leaderboard::{Entry, Leaderboards};
+use dataperf::misplaced::Note;
+use dataperf::ports::bucket::{Bucket, Got};
+use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, Submission};
+use dataperf::{Reason, SubmissionId};
+use dataperf_aws::versions;
+use futures_util::{StreamExt, TryStreamExt, stream};
 use indicatif::HumanDuration;
 use serde_json::{Value, json};
 
+use super::leaderboard::ranks;
 use super::score::done;
+use super::withdraw::in_words;
 use crate::Done;
-use crate::cloud::{CloudArgs, now};
-use crate::output::{Format, align_right, print_json, print_verdict, score, table};
+use crate::cloud::{Cloud, CloudArgs, now};
+use crate::known;
+use crate::output::{Format, RowFormat, align_right, print_json, print_rows, print_verdict, score, table};
+
+/// Submissions that are looked up at once.
+const AT_ONCE: usize = 16;
+const MAX_NOTE_BYTES: u64 = 64 << 10;
+/// The columns of CSV.
+const COLUMNS: [&str; 18] = [
+    "benchmark",
+    "submission",
+    "leaderboard",
+    "round",
+    "submitter",
+    "received_at",
+    "status",
+    "score",
+    "rank",
+    "file",
+    "reason",
+    "n_reasons",
+    "is_baseline",
+    "is_released",
+    "withdrawn_at",
+    "withdrawal_reason",
+    "waiting_seconds",
+    "artifact",
+];
 
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  dataperf status --local                                      what is unfinished, and since when\n  \
-    dataperf status speech-selection --submitter ada --local     ada's submissions, newest first\n  \
-    dataperf status speech-selection --failed --local            what the platform failed to evaluate
-  \
+    dataperf status speech-selection --submitter ada --local     ada's submissions, newest first: file, reason and rank of each\n  \
+    dataperf status speech-selection --failed --local            what the platform failed to evaluate\n  \
+    dataperf status --misplaced --local                          files that are where no submission belongs\n  \
     dataperf status speech-selection SUBMISSION --local          one submission, whole"
 )]
 pub(crate) struct StatusArgs {
@@ -36,6 +69,9 @@ pub(crate) struct StatusArgs {
     /// Show what has failed and waits for `dataperf redrive`
     #[arg(long, conflicts_with_all = ["submission", "submitter"])]
     failed: bool,
+    /// Show the notes on files that are where no submission belongs
+    #[arg(long, conflicts_with_all = ["benchmark", "submission", "submitter", "failed"])]
+    misplaced: bool,
     /// How many of a submitter's submissions to show
     #[arg(long, short = 'n', default_value_t = 20)]
     newest: usize,
@@ -43,66 +79,193 @@ pub(crate) struct StatusArgs {
     cloud: CloudArgs,
 }
 
-pub(crate) async fn run(args: StatusArgs, format: Format) -> Result<Done> {
-    let leaderboards = args.cloud.connect().await.leaderboards();
-    let Some(benchmark) = &args.benchmark else {
-        let mut entries = Vec::new();
-        for benchmark in dataperf_hosted::IDS {
-            entries.extend(leaderboards.unfinished(benchmark).await?);
-        }
-        print_entries(&entries, format, "nothing is unfinished")?;
-        return Ok(Done::Fine);
-    };
-    if let Some(id) = args.submission {
-        let Some(submission) = leaderboards.submission(benchmark, &id).await? else {
-            bail!("{benchmark} has no submission `{id}`: check the id, or whether its upload arrived");
-        };
-        let Some(receipt) = &submission.receipt else {
-            print_entries(&[submission.entry()], format, "")?;
-            return Ok(Done::Fine);
-        };
-        match format {
-            Format::Json => print_json(receipt)?,
-            Format::Text => {
-                println!(
-                    "{} by {}, received {}, finished {}",
-                    id, receipt.submitter, receipt.received_at, receipt.finished_at
-                );
-                print_verdict(&receipt.verdict);
-            }
-        }
-        return Ok(done(&receipt.verdict));
+pub(crate) async fn run(args: StatusArgs, format: RowFormat) -> Result<Done> {
+    let cloud = args.cloud.connect().await;
+    if args.misplaced {
+        return misplaced(&cloud, format).await;
     }
-    let (entries, when_none) = if let Some(submitter) = args.submitter {
-        let entries = leaderboards.history(benchmark, &submitter, args.newest).await?;
-        (
-            entries,
-            format!("{benchmark}: `{submitter}` has submitted nothing"),
-        )
-    } else if args.failed {
-        (
-            leaderboards.failed(benchmark).await?,
-            format!("{benchmark}: nothing has failed"),
-        )
-    } else {
-        (
-            leaderboards.unfinished(benchmark).await?,
-            format!("{benchmark}: nothing is unfinished"),
-        )
+    let leaderboards = cloud.leaderboards();
+    let benchmarks: Vec<&str> = match &args.benchmark {
+        Some(benchmark) => vec![benchmark],
+        None => dataperf_hosted::IDS.to_vec(),
     };
-    print_entries(&entries, format, &when_none)?;
+    if let (Some(benchmark), Some(id)) = (&args.benchmark, args.submission) {
+        return one(&cloud, benchmark, &id, format).await;
+    }
+    if let (Some(benchmark), Some(submitter)) = (&args.benchmark, &args.submitter) {
+        let entries = leaderboards.history(benchmark, submitter, args.newest).await?;
+        if entries.is_empty() {
+            known::check_submitter(&cloud, benchmark, submitter).await?;
+        }
+        let when_none = format!("{benchmark}: `{submitter}` has submitted nothing");
+        return print(&cloud, entries, format, &when_none).await;
+    }
+    let mut entries = Vec::new();
+    for benchmark in benchmarks {
+        entries.extend(if args.failed {
+            leaderboards.failed(benchmark).await?
+        } else {
+            leaderboards.unfinished(benchmark).await?
+        });
+    }
+    let what = if args.failed {
+        "nothing has failed"
+    } else {
+        "nothing is unfinished"
+    };
+    let when_none = match &args.benchmark {
+        Some(benchmark) => format!("{benchmark}: {what}"),
+        None => what.to_owned(),
+    };
+    print(&cloud, entries, format, &when_none).await
+}
+
+/// One submission, whole.
+async fn one(cloud: &Cloud, benchmark: &str, id: &SubmissionId, format: RowFormat) -> Result<Done> {
+    let Some(submission) = cloud.leaderboards().submission(benchmark, id).await? else {
+        bail!(
+            "{benchmark} has no submission `{id}`: check the id, or whether its upload arrived; `dataperf status {benchmark} \
+             --submitter NAME` lists a submitter's"
+        );
+    };
+    let Some(receipt) = &submission.receipt else {
+        return print(cloud, vec![submission.entry()], format, "").await;
+    };
+    match format.of_documents()? {
+        Format::Json => {
+            let mut document = serde_json::to_value(receipt)?;
+            if let Some(document) = document
+                .as_object_mut()
+                .filter(|_| !submission.withdrawals.is_empty() || submission.withdrawn_at.is_some())
+            {
+                document.insert("withdrawn_at".into(), json!(submission.withdrawn_at));
+                document.insert("withdrawals".into(), json!(submission.withdrawals));
+            }
+            print_json(&document)?;
+        }
+        Format::Text => {
+            println!(
+                "{} by {}, received {}, finished {}",
+                id, receipt.submitter, receipt.received_at, receipt.finished_at
+            );
+            println!("file {}", receipt.key);
+            for line in in_words(&submission) {
+                println!("{line}");
+            }
+            let ranks = ranks(cloud, &submission.board).await?;
+            if let Some(rank) = ranks.get(id) {
+                println!(
+                    "rank {rank} of {} in round {}",
+                    ranks.len(),
+                    submission.board.round
+                );
+            }
+            print_verdict(&receipt.verdict);
+        }
+    }
+    Ok(done(&receipt.verdict))
+}
+
+/// A submission in a list, with what only its item or its board tells.
+struct Line {
+    entry: Entry,
+    submission: Option<Submission>,
+    rank: Option<usize>,
+}
+
+impl Line {
+    fn reasons(&self) -> &[Reason] {
+        let receipt = self
+            .submission
+            .as_ref()
+            .and_then(|submission| submission.receipt.as_ref());
+        receipt.map_or(&[], |receipt| &receipt.verdict.reasons)
+    }
+
+    fn n_reasons(&self) -> usize {
+        let receipt = self
+            .submission
+            .as_ref()
+            .and_then(|submission| submission.receipt.as_ref());
+        let said = receipt.and_then(|receipt| receipt.verdict.n_reasons);
+        said.unwrap_or(self.reasons().len())
+    }
+
+    /// The file, without the folder that it is in.
+    fn file(&self) -> Option<String> {
+        let key = &self.submission.as_ref()?.upload.key;
+        Some(key.splitn(4, '/').last().unwrap_or(key).to_owned())
+    }
+
+    /// Why it has no score, or why it is on no board.
+    fn why(&self) -> Option<String> {
+        if self.entry.withdrawn_at.is_some() {
+            return self.entry.withdrawals.last()?.reason.clone();
+        }
+        let first = self.reasons().first()?;
+        let more = match self.n_reasons() {
+            0 | 1 => String::new(),
+            n => format!(" (and {} more)", n - 1),
+        };
+        Some(format!("{}: {}{more}", first.code, first.message))
+    }
+
+    fn document(&self) -> Value {
+        let Self { entry, rank, .. } = self;
+        let receipt = self
+            .submission
+            .as_ref()
+            .and_then(|submission| submission.receipt.as_ref());
+        json!({ "benchmark": entry.board.benchmark, "is_baseline": entry.is_baseline, "withdrawn_at": entry.withdrawn_at,
+                "waiting_seconds": waiting_seconds(entry), "submission": entry.id, "leaderboard": entry.board.leaderboard, "round": entry.board.round,
+                "submitter": entry.submitter, "received_at": entry.received_at, "status": status(entry), "score": entry.score,
+                "is_released": entry.climb.is_some(), "rank": rank, "file": self.file(), "reasons": self.reasons(),
+                "reason": self.reasons().first().map(|reason| &reason.code), "n_reasons": self.n_reasons(),
+                "withdrawals": entry.withdrawals,
+                "withdrawal_reason": entry.withdrawals.last().filter(|_| entry.withdrawn_at.is_some()).and_then(|last| last.reason.clone()),
+                "artifact": receipt.and_then(|receipt| receipt.verdict.artifact) })
+    }
+}
+
+/// What the table knows of each, and the rank of those that stand on their board.
+async fn lines(cloud: &Cloud, entries: Vec<Entry>) -> Result<Vec<Line>> {
+    let boards: BTreeSet<Board> = entries
+        .iter()
+        .filter(|entry| entry.is_on_board())
+        .map(|entry| entry.board.clone())
+        .collect();
+    let mut of_boards = BTreeMap::new();
+    for board in boards {
+        of_boards.extend(ranks(cloud, &board).await?);
+    }
+    let table = cloud.leaderboards();
+    let lines = entries.into_iter().map(|entry| async {
+        let submission = table.submission(&entry.board.benchmark, &entry.id).await?;
+        let rank = of_boards.get(&entry.id).copied();
+        anyhow::Ok(Line {
+            entry,
+            submission,
+            rank,
+        })
+    });
+    stream::iter(lines).buffered(AT_ONCE).try_collect().await
+}
+
+async fn print(cloud: &Cloud, entries: Vec<Entry>, format: RowFormat, when_none: &str) -> Result<Done> {
+    let lines = lines(cloud, entries).await?;
+    let documents: Vec<Value> = lines.iter().map(Line::document).collect();
+    print_rows(&documents, &COLUMNS, format, || {
+        if lines.is_empty() {
+            println!("{when_none}");
+        } else {
+            print_text(&lines);
+        }
+        Ok(())
+    })?;
     Ok(Done::Fine)
 }
 
-fn print_entries(entries: &[Entry], format: Format, when_none: &str) -> Result<()> {
-    if format == Format::Json {
-        let documents: Vec<Value> = entries.iter().map(document).collect();
-        return print_json(&documents);
-    }
-    if entries.is_empty() {
-        println!("{when_none}");
-        return Ok(());
-    }
+fn print_text(lines: &[Line]) {
     let mut table = table(&[
         "received",
         "benchmark",
@@ -111,9 +274,13 @@ fn print_entries(entries: &[Entry], format: Format, when_none: &str) -> Result<(
         "submitter",
         "status",
         "score",
+        "rank",
+        "file",
         "submission",
+        "why",
     ]);
-    for entry in entries {
+    for line in lines {
+        let entry = &line.entry;
         table.add_row([
             entry.received_at.to_string(),
             entry.board.benchmark.clone(),
@@ -126,12 +293,15 @@ fn print_entries(entries: &[Entry], format: Format, when_none: &str) -> Result<(
                 None => status(entry).to_owned(),
             },
             entry.score.map(score).unwrap_or_default(),
+            line.rank.map(|rank| rank.to_string()).unwrap_or_default(),
+            line.file().unwrap_or_default(),
             entry.id.to_string(),
+            line.why().unwrap_or_default(),
         ]);
     }
     align_right(&mut table, 6);
+    align_right(&mut table, 7);
     println!("{table}");
-    Ok(())
 }
 
 fn status(entry: &Entry) -> &'static str {
@@ -147,9 +317,41 @@ fn waiting_seconds(entry: &Entry) -> Option<u64> {
         .then(|| u64::try_from(millis / 1000).unwrap_or(0))
 }
 
-fn document(entry: &Entry) -> Value {
-    json!({ "benchmark": entry.board.benchmark, "is_baseline": entry.is_baseline, "withdrawn_at": entry.withdrawn_at,
-            "waiting_seconds": waiting_seconds(entry), "submission": entry.id, "leaderboard": entry.board.leaderboard, "round": entry.board.round,
-            "submitter": entry.submitter, "received_at": entry.received_at, "status": status(entry), "score": entry.score,
-            "is_released": entry.climb.is_some() })
+/// The notes that the caretaker has written.
+async fn misplaced(cloud: &Cloud, format: RowFormat) -> Result<Done> {
+    let (results, bucket) = (cloud.results(), &cloud.names.results_bucket);
+    let mut notes: BTreeMap<String, Note> = BTreeMap::new();
+    let mut place = None;
+    loop {
+        let page = versions(&cloud.clients.s3, bucket, &Note::prefix(), place.as_ref()).await?;
+        for listed in page.uploads {
+            if let Got::Object(object) = results.get(&listed.key, None, MAX_NOTE_BYTES).await? {
+                let note: Note = serde_json::from_slice(&object.bytes)?;
+                notes.insert(note.key.clone(), note);
+            }
+        }
+        place = page.next;
+        if place.is_none() {
+            break;
+        }
+    }
+    let documents: Vec<Value> = notes.values().map(|note| json!(note)).collect();
+    let columns = ["key", "version", "received_at", "code", "nearest", "message"];
+    print_rows(&documents, &columns, format, || {
+        if notes.is_empty() {
+            println!("no file is misplaced, as far as the caretaker has looked: it sweeps once an hour");
+            return Ok(());
+        }
+        let mut table = table(&["received", "file", "upload it as"]);
+        for note in notes.values() {
+            table.add_row([
+                note.received_at.to_string(),
+                note.key.clone(),
+                note.nearest.clone(),
+            ]);
+        }
+        println!("{table}");
+        Ok(())
+    })?;
+    Ok(Done::Fine)
 }

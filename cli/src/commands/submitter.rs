@@ -1,5 +1,6 @@
 //! `dataperf submitter`: the least access with which somebody can submit.
 
+mod list;
 mod refresh;
 
 pub(crate) use refresh::lacking;
@@ -7,8 +8,8 @@ pub(crate) use refresh::lacking;
 use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueEnum};
-use dataperf::SubmitterName;
 use dataperf::challenge::BASELINE_PREFIX;
+use dataperf::{SubmitterName, offer};
 use dataperf_aws::{
     FormKey, FormRequest, Grant, MAX_FORM_SECONDS, Submitter, UploadForm, submitter_policy, upload_form,
 };
@@ -18,13 +19,17 @@ use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
 use crate::extension::Uploads;
 use crate::in_force::Boards;
-use crate::output::{Format, print_json};
+use crate::output::{Format, RowFormat, print_json};
 use crate::registry::{EXTENSIONS, descriptor, extension};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SubmitterCommand {
     /// Let somebody submit: upload forms, or a policy for a role of their own
     Add(AddArgs),
+    /// Who submits: how much, when last, and what is left of the limits
+    List(list::ListArgs),
+    /// Files that were handed in more than once, by one submitter or several
+    Identical(list::IdenticalArgs),
     /// Make rights anew that lack leaderboards which have come into force since
     Refresh(refresh::RefreshArgs),
 }
@@ -68,10 +73,12 @@ enum Access {
     Policy,
 }
 
-pub(crate) async fn run(command: SubmitterCommand, format: Format) -> Result<Done> {
+pub(crate) async fn run(command: SubmitterCommand, format: RowFormat) -> Result<Done> {
     match command {
-        SubmitterCommand::Add(args) => add(args, format).await,
-        SubmitterCommand::Refresh(args) => refresh::run(args, format).await,
+        SubmitterCommand::Add(args) => add(args, format.of_documents()?).await,
+        SubmitterCommand::List(args) => list::list(args, format).await,
+        SubmitterCommand::Identical(args) => list::identical(args, format).await,
+        SubmitterCommand::Refresh(args) => refresh::run(args, format.of_documents()?).await,
     }
 }
 
@@ -213,8 +220,8 @@ async fn leaderboards(cloud: &Cloud, benchmark: &str) -> Result<Uploads> {
 fn chosen(boards: &Uploads, wanted: &[String]) -> Result<Vec<String>> {
     if let Some(unknown) = wanted.iter().find(|board| !boards.leaderboards.contains(board)) {
         bail!(
-            "there is no leaderboard `{unknown}`: choose of `{}`",
-            boards.leaderboards.join("`, `")
+            "there is no leaderboard `{unknown}`: {}",
+            offer(unknown, &boards.leaderboards)
         );
     }
     Ok(if wanted.is_empty() {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::Done;
 use crate::cloud::CloudArgs;
-use crate::output::{Format, print_json, table};
+use crate::output::{Format, RowFormat, print_json, print_rows, table};
 
 /// A token is a secret that lies in files and mails: no challenge is longer than this without a new one.
 const MAX_TOKEN_DAYS: i64 = 366;
@@ -67,12 +67,17 @@ pub(crate) struct RevokeArgs {
     cloud: CloudArgs,
 }
 
-pub(crate) async fn run(command: TokenCommand, format: Format) -> Result<Done> {
+pub(crate) async fn run(command: TokenCommand, format: RowFormat) -> Result<Done> {
     match command {
-        TokenCommand::Create(args) => create(args, format).await?,
+        TokenCommand::Create(args) => create(args, format.of_documents()?).await?,
         TokenCommand::List(args) => list(&args.cloud.connect().await.leaderboards(), format).await?,
         TokenCommand::Revoke(args) => {
-            revoke(&args.cloud.connect().await.leaderboards(), &args.id, format).await?;
+            revoke(
+                &args.cloud.connect().await.leaderboards(),
+                &args.id,
+                format.of_documents()?,
+            )
+            .await?;
         }
     }
     Ok(Done::Fine)
@@ -105,12 +110,9 @@ async fn create(args: CreateArgs, format: Format) -> Result<()> {
     Ok(())
 }
 
-async fn list(table: &Table, format: Format) -> Result<()> {
+async fn list(table: &Table, format: RowFormat) -> Result<()> {
     let tokens = table.tokens().await?;
-    if format == Format::Json {
-        let documents: Vec<Value> = tokens.iter().map(document).collect();
-        return print_json(&documents);
-    }
+    let documents: Vec<Value> = tokens.iter().map(document).collect();
     let mut lines = self::table(&["id", "role", "submitter", "issued", "expires"]);
     for issued in &tokens {
         lines.add_row([
@@ -121,8 +123,11 @@ async fn list(table: &Table, format: Format) -> Result<()> {
             expiry(issued),
         ]);
     }
-    println!("{lines}");
-    Ok(())
+    let columns = ["id", "role", "submitter", "issued_at", "expires_at", "expired"];
+    print_rows(&documents, &columns, format, || {
+        println!("{lines}");
+        Ok(())
+    })
 }
 
 async fn revoke(table: &Table, id: &str, format: Format) -> Result<()> {

@@ -1,22 +1,24 @@
-//! `dataperf withdraw`: takes a scored submission off its board.
+//! `dataperf withdraw`: takes a scored submission off its board, or puts it back.
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use dataperf::SubmissionId;
-use dataperf::ports::leaderboard::Leaderboards;
-use dataperf::ports::maintenance::{Maintenance, Withdrawn};
+use dataperf::ports::leaderboard::{Leaderboards, Submission, Withdrawal};
+use dataperf::ports::maintenance::{Maintenance, Reinstated, Withdrawn};
 use serde_json::json;
 
 use crate::Done;
 use crate::cloud::{CloudArgs, now};
 use crate::output::{Format, print_json};
+use crate::registry::descriptor;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example: dataperf withdraw speech-selection SUBMISSION --local\n\nFor the organizer, on a submitter's wish or \
-    one's own. The submitter's next best moves up. Receipt and history stay, and it goes on counting against the limits. It can't \
-    be undone: the submitter can upload the same file again."
+    after_help = "Examples:\n  dataperf withdraw speech-selection SUBMISSION --reason 'trained on the eval set' --local\n  \
+    dataperf withdraw speech-selection SUBMISSION --undo --reason 'it was not' --local\n\nFor the organizer, on a submitter's wish or \
+    one's own. The submitter's next best moves up. Receipt and history stay, and it goes on counting against the limits. `--undo` puts \
+    it back where it stood. The submitter sees both in the history, each with its reason."
 )]
 pub(crate) struct WithdrawArgs {
     /// The benchmark
@@ -24,29 +26,86 @@ pub(crate) struct WithdrawArgs {
     benchmark: String,
     /// The submission's id
     submission: SubmissionId,
+    /// Why, in words that the submitter reads
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+    /// Put a withdrawn submission back
+    #[arg(long)]
+    undo: bool,
     #[command(flatten)]
     cloud: CloudArgs,
 }
 
 pub(crate) async fn run(args: WithdrawArgs, format: Format) -> Result<Done> {
     let (benchmark, id) = (&args.benchmark, &args.submission);
+    let reason = args.reason.as_deref();
+    let n_chars = reason.map_or(0, |reason| reason.chars().count());
+    ensure!(
+        n_chars <= Withdrawal::MAX_REASON_CHARS,
+        "the reason has {n_chars} characters: at most {} are kept",
+        Withdrawal::MAX_REASON_CHARS
+    );
     let cloud = args.cloud.connect().await;
     let table = cloud.leaderboards();
     let Some(known) = table.submission(benchmark, id).await? else {
-        bail!("{benchmark} has no submission `{id}`: check the id");
+        bail!(
+            "{benchmark} has no submission `{id}`: check the id; `dataperf leaderboard {benchmark}` shows those on its boards"
+        );
     };
     let order = cloud.order(&known.board).await?;
-    let (submission, said) = match table.withdraw(benchmark, id, now(), order).await? {
-        Withdrawn::Now(submission) => (submission, "is withdrawn"),
-        Withdrawn::Before(submission) => (submission, "was withdrawn before"),
-        Withdrawn::NothingToWithdraw(_) => bail!("submission `{id}` has no score that could be withdrawn"),
+    let (submission, said) = if args.undo {
+        let hosted = descriptor(benchmark)?;
+        match table
+            .reinstate(benchmark, id, now(), hosted, order.ranking, reason)
+            .await?
+        {
+            Reinstated::Now(submission) => (submission, "stands again"),
+            Reinstated::NotWithdrawn(_) => {
+                bail!("submission `{id}` is not withdrawn: there is nothing to undo")
+            }
+        }
+    } else {
+        match table.withdraw(benchmark, id, now(), order, reason).await? {
+            Withdrawn::Now(submission) => (submission, "is withdrawn"),
+            Withdrawn::Before(submission) => (submission, "was withdrawn before"),
+            Withdrawn::NothingToWithdraw(_) => {
+                bail!("submission `{id}` has no score that could be withdrawn")
+            }
+        }
     };
     match format {
         Format::Json => print_json(
             &json!({ "submission": id, "leaderboard": submission.board.leaderboard,
-            "round": submission.board.round, "submitter": submission.submitter, "withdrawn_at": submission.withdrawn_at }),
+            "round": submission.board.round, "submitter": submission.submitter, "withdrawn_at": submission.withdrawn_at,
+            "withdrawals": submission.withdrawals }),
         )?,
         Format::Text => println!("submission {id} by {} {said}", submission.submitter),
     }
     Ok(Done::Fine)
+}
+
+/// What became of a submission afterwards, a line each.
+pub(crate) fn in_words(submission: &Submission) -> Vec<String> {
+    let because = |reason: &Option<String>| {
+        reason
+            .as_ref()
+            .map_or_else(String::new, |reason| format!(": {reason}"))
+    };
+    let mut lines = Vec::new();
+    for Withdrawal {
+        at,
+        reason,
+        undone_at,
+        undo_reason,
+    } in &submission.withdrawals
+    {
+        lines.push(format!("withdrawn {at}{}", because(reason)));
+        lines.extend(undone_at.map(|at| format!("put back {at}{}", because(undo_reason))));
+    }
+    // one from before reasons were noted
+    let before = submission
+        .withdrawn_at
+        .filter(|_| submission.withdrawals.is_empty());
+    lines.extend(before.map(|at| format!("withdrawn {at}")));
+    lines
 }

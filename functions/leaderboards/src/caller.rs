@@ -2,10 +2,12 @@
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use dataperf::challenge::Challenge;
 use dataperf::ports::leaderboard::Entry;
 use dataperf_aws::Holder;
 
 use crate::app::App;
+use crate::catalogue::hidden_until;
 use dataperf_http::{Problem, token};
 
 /// Who asks.
@@ -36,9 +38,11 @@ impl Caller {
         }
     }
 
-    /// What may stand on a board is public; everything else is between its submitter and the organizer.
-    pub(crate) fn sees(&self, entry: &Entry) -> bool {
-        entry.is_on_board() || self.acts_for(&entry.submitter)
+    /// What may stand on a board is public, unless the board is hidden until its round closes; everything else is between its
+    /// submitter and the organizer.
+    pub(crate) fn sees(&self, entry: &Entry, challenge: Option<&Challenge>) -> bool {
+        let is_public = || entry.is_on_board() && hidden_until(challenge, self, &entry.board).is_none();
+        self.acts_for(&entry.submitter) || is_public()
     }
 
     /// Insists on the submitter or the organizer.

@@ -8,8 +8,8 @@ use dataperf::challenge::Challenge;
 use dataperf::dataset::{DatasetError, kit_key};
 use dataperf::frozen::{CORRECTIONS, FrozenError, Manifest};
 use dataperf::in_force::{InForce, published_manifest};
-use dataperf::ports::leaderboard::Board;
-use dataperf::{Descriptor, Digest, Receipt, Shown};
+use dataperf::ports::leaderboard::{Board, Entry};
+use dataperf::{Descriptor, Digest, Receipt, Shown, Timestamp};
 use dataperf_aws::Table;
 use dataperf_hosted::{IDS, hosted};
 use serde::Serialize;
@@ -123,6 +123,29 @@ pub(crate) async fn shown(app: &App, caller: &Caller, receipt: &Receipt) -> Resu
     }
     let challenge = challenge(app, &receipt.verdict.benchmark).await?;
     Ok(now_shown(challenge.as_ref(), receipt))
+}
+
+/// The time until which the caller does not see what stands on a board, if they do not: the organizer sees every board.
+pub(crate) fn hidden_until(
+    challenge: Option<&Challenge>,
+    caller: &Caller,
+    board: &Board,
+) -> Option<Timestamp> {
+    let challenge = challenge.filter(|_| !caller.is_organizer())?;
+    challenge.hidden_until(board, dataperf_aws::now())
+}
+
+/// Insists on somebody who may see a submission: everybody where it may stand on a board that is not hidden, and otherwise its
+/// submitter and the organizer.
+pub(crate) async fn must_see(app: &App, caller: &Caller, entry: &Entry, what: &str) -> Result<(), Problem> {
+    if caller.acts_for(&entry.submitter) {
+        return Ok(());
+    }
+    let challenge = challenge(app, &entry.board.benchmark).await?;
+    if !caller.sees(entry, challenge.as_ref()) {
+        caller.must_act_for(&entry.submitter, what)?;
+    }
+    Ok(())
 }
 
 /// What submitters and the public see of a receipt now.

@@ -240,10 +240,12 @@ pub(crate) struct Line {
     withdrawn_at: Option<String>,
     /// Whether the score is what the round's Ladder has released, and not the submission's own.
     pub(crate) is_released: bool,
+    /// Why it was withdrawn, where the organizer has said why.
+    withdrawal_reason: Option<String>,
 }
 
 impl Line {
-    pub(crate) const HEADER: [&'static str; 9] = [
+    pub(crate) const HEADER: [&'static str; 10] = [
         "submission",
         "leaderboard",
         "round",
@@ -253,6 +255,7 @@ impl Line {
         "score",
         "withdrawn_at",
         "is_released",
+        "withdrawal_reason",
     ];
 }
 
@@ -282,6 +285,11 @@ impl From<&Entry> for Line {
             score: entry.score,
             is_released: entry.climb.is_some(),
             withdrawn_at: entry.withdrawn_at.map(|at| at.to_string()),
+            withdrawal_reason: entry
+                .withdrawals
+                .last()
+                .filter(|_| entry.withdrawn_at.is_some())
+                .and_then(|last| last.reason.clone()),
         }
     }
 }
@@ -397,6 +405,7 @@ mod tests {
             received_at: Timestamp::from_unix_millis(1),
             is_baseline: submitter.starts_with("baseline-"),
             withdrawn_at: None,
+            withdrawals: Vec::new(),
             ending: Some(Ending::Scored),
             score: Some(score),
             climb: None,

@@ -2,7 +2,7 @@
 
 use dataperf::archive::{Bounds, Entry, is_zip, unpack};
 use dataperf::json::Json;
-use dataperf::{Reason, Reasons, Rejection, pointer, quote};
+use dataperf::{Reason, Reasons, Rejection, mistaken_for_text, pointer, quote};
 
 const BOUNDS: Bounds = Bounds {
     max_entries: 1_000,
@@ -125,7 +125,9 @@ fn of_text(file: &Entry, reasons: &mut Reasons) -> Option<Plan> {
     };
     let (at, market, is_text) = (name.clone(), market.to_owned(), true);
     let Ok(text) = std::str::from_utf8(file.text_bytes()) else {
-        let message = format!("{} is not UTF-8 text: save it in that encoding", quote(name));
+        let said =
+            mistaken_for_text(file.text_bytes()).unwrap_or("it is not UTF-8 text: save it in that encoding");
+        let message = format!("{}: {said}", quote(name));
         reasons.add(Reason::new("not_utf8", name, message));
         return Some(Plan {
             at,

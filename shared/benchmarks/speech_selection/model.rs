@@ -134,6 +134,11 @@ impl Frozen {
             .map(|idx| idx + 1)
     }
 
+    /// The ids of the allowed clips.
+    pub(super) fn ids(&self) -> impl Iterator<Item = &str> {
+        self.row_of.keys().map(AsRef::as_ref)
+    }
+
     pub(super) fn row_of(&self, id: &str) -> Option<usize> {
         self.row_of.get(id).map(|&row| row as usize)
     }

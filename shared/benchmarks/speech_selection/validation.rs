@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::model::{Frozen, Place};
 use super::submission::{Listed, Submission};
-use dataperf::{Reason, Reasons, Rejection, pointer, quote};
+use dataperf::{Reason, Reasons, Rejection, explain_unknown_ids, pointer, quote};
 
 /// A submission that obeys the rules: rows of the training matrix and their classes, in the order the models are
 /// fitted in (it decides their last digits): words as the artifact lists them, a word's clips in frozen order,
@@ -38,6 +38,8 @@ impl Checked {
             reasons,
             first_seen: HashMap::new(),
             n_listed: 0,
+            unknown: Vec::new(),
+            n_unknown_words: 0,
         };
         let (mut rows, mut classes) = (Vec::new(), Vec::new());
         for (word, clips) in targets.iter().flatten() {
@@ -66,6 +68,10 @@ impl Checked {
                 .add(Reason::over("no_nontargets", "/nontargets", 1, 0, message));
         }
         let (limit, n_listed) = (frozen.max_clips(), rules.n_listed);
+        let of_words = (targets.as_ref()).and_then(|words| rules.foreign_words(words.len()));
+        rules.reasons.explain(of_words);
+        let of_ids = explain_unknown_ids("unknown_clip", &rules.unknown, n_listed, frozen.ids());
+        rules.reasons.explain(of_ids);
         if n_listed > limit {
             let message = format!(
                 "{n_listed} clips are chosen, this leaderboard allows {limit}: remove {} of them",
@@ -89,9 +95,26 @@ struct Rules<'a> {
     /// Where each clip stands first, by id: the list, and the place in it.
     first_seen: HashMap<String, (Rc<str>, usize)>,
     n_listed: usize,
+    unknown: Vec<String>,
+    n_unknown_words: usize,
 }
 
 impl Rules<'_> {
+    /// That the file is one of another language: no word of it is one of this board's.
+    fn foreign_words(&self, n_words: usize) -> Option<Reason> {
+        let is_foreign = n_words > 1 && self.n_unknown_words == n_words;
+        is_foreign.then(|| {
+            let words: Vec<String> = self.frozen.words().iter().map(|word| quote(word)).collect();
+            let message = format!(
+                "none of the {n_words} words is one of this leaderboard's, which is of the language {}: the file is made for another \
+                 leaderboard. The words here are {}",
+                quote(self.frozen.language()),
+                words.join(", ")
+            );
+            Reason::new("unknown_word", "/targets", message)
+        })
+    }
+
     fn target_rows(&mut self, word: &str, clips: &[Listed]) -> Vec<usize> {
         let at = pointer("/targets", word);
         if self.frozen.class_of(word).is_none() {
@@ -102,6 +125,9 @@ impl Rules<'_> {
                 words.join(", ")
             );
             self.reasons.add(Reason::new("unknown_word", at, message));
+            self.n_unknown_words += 1;
+            let unknown = clips.iter().filter(|(_, id)| self.frozen.row_of(id).is_none());
+            self.unknown.extend(unknown.map(|(_, id)| id.clone()));
             self.n_listed += clips.len();
             return Vec::new();
         }
@@ -147,6 +173,7 @@ impl Rules<'_> {
                     quote(id)
                 );
                 self.reasons.add(Reason::new("unknown_clip", at, message));
+                self.unknown.push(id.clone());
                 continue;
             };
             let own = self.frozen.place_of(row);

@@ -3,7 +3,7 @@
 
 use dataperf::archive::{Bounds, Entry, is_zip, unpack};
 use dataperf::json::Json;
-use dataperf::{Reason, Reasons, Rejection, pointer, quote};
+use dataperf::{Reason, Reasons, Rejection, mistaken_for_text, pointer, quote};
 
 const BOUNDS: Bounds = Bounds {
     max_entries: 1_000,
@@ -124,7 +124,9 @@ impl Submission {
         };
         let text = std::str::from_utf8(file.text_bytes());
         if text.is_err() {
-            let message = format!("{} is not UTF-8 text: save it in that encoding", quote(&at));
+            let said = mistaken_for_text(file.text_bytes())
+                .unwrap_or("it is not UTF-8 text: save it in that encoding");
+            let message = format!("{}: {said}", quote(&at));
             self.reasons.add(Reason::new("not_utf8", &at, message));
         }
         let text = text.ok();

@@ -20,7 +20,8 @@ use crate::metrics::{Unit, emit};
 use crate::report::outcome;
 use crate::resources::Resources;
 use crate::runtime::{guarded, seconds, variable};
-use crate::sweep::{Limits, Sweep};
+use crate::sweep::{Limits, Sweep, Swept};
+use crate::sweep_misplaced::Notes;
 
 /// So much of a sweep's time is left for what it has begun.
 const RESERVE: Duration = Duration::from_secs(20);
@@ -250,21 +251,28 @@ fn share_of(end: SystemTime, n: usize) -> SystemTime {
 async fn sweep_all(caretaker: &Caretaker, context: &Context) -> Result<Value, Fault> {
     let resources = &caretaker.resources;
     let clients = resources.clients().await;
+    let results = resources.results().await;
     let sweep = Sweep {
         s3: &clients.s3,
         submissions: &caretaker.submissions,
         table: resources.leaderboards().await,
-        results: resources.results().await,
+        results: &results,
         signer: resources.signer().await,
         release: caretaker.release,
         evaluators: Evaluators::new(clients.lambda(None), &caretaker.functions_prefix),
         limits: caretaker.limits,
+        notes: Notes::new(caretaker.hosted, resources.datasets().await, &results),
         request_id: &context.request_id,
     };
     let mut fault = None;
     let mut swept = serde_json::Map::new();
     let (mut n_unfinished, mut oldest_seconds) = (0, 0.0_f64);
     let end = context.deadline() - RESERVE;
+    let misplaced = Box::pin(sweep.misplaced(share_of(end, caretaker.hosted.len() + 1))).await;
+    swept.insert("misplaced".into(), log_swept(None, &misplaced, context).into());
+    for error in misplaced.faults {
+        fault.get_or_insert(Fault::from(error));
+    }
     // Not always the same first, so that none is always the last.
     let (before, first) = caretaker
         .hosted
@@ -273,18 +281,7 @@ async fn sweep_all(caretaker: &Caretaker, context: &Context) -> Result<Value, Fa
         let benchmark = hosted.id;
         let until = share_of(end, caretaker.hosted.len() - n_done);
         let done = Box::pin(sweep.run(hosted, until)).await;
-        tracing::info!(
-            request_id = context.request_id,
-            benchmark,
-            n_unfinished = done.n_unfinished,
-            oldest_unfinished_seconds = done.oldest_seconds,
-            n_listed = done.n_listed,
-            n_evaluated = done.n_evaluated,
-            n_given_up = done.n_given_up,
-            n_faults = done.n_faults,
-            is_complete = done.is_complete,
-            "swept"
-        );
+        log_swept(Some(benchmark), &done, context);
         if done.n_evaluated + done.n_given_up > 0 {
             let metrics = [
                 ("EvaluatedAgain", Unit::Count, done.n_evaluated as f64),
@@ -300,14 +297,6 @@ async fn sweep_all(caretaker: &Caretaker, context: &Context) -> Result<Value, Fa
             json!({"evaluated_again": done.n_evaluated, "given_up": done.n_given_up}),
         );
         for error in done.faults {
-            let message = with_causes(&error);
-            tracing::error!(
-                request_id = context.request_id,
-                benchmark,
-                outcome = "fault",
-                error = message,
-                "not swept"
-            );
             fault.get_or_insert(Fault::from(error));
         }
     }
@@ -323,4 +312,27 @@ async fn sweep_all(caretaker: &Caretaker, context: &Context) -> Result<Value, Fa
         json!({"request_id": context.request_id}),
     );
     fault.map_or(Ok(Value::Object(swept)), Err)
+}
+
+/// Logs what came of a sweep of one benchmark, or of what is below none; how many notes it has written on misplaced files.
+fn log_swept(benchmark: Option<&str>, done: &Swept, context: &Context) -> usize {
+    let request_id = &context.request_id;
+    tracing::info!(
+        request_id,
+        benchmark,
+        n_unfinished = done.n_unfinished,
+        oldest_unfinished_seconds = done.oldest_seconds,
+        n_listed = done.n_listed,
+        n_evaluated = done.n_evaluated,
+        n_given_up = done.n_given_up,
+        n_misplaced = done.n_misplaced,
+        n_faults = done.n_faults,
+        is_complete = done.is_complete,
+        "swept"
+    );
+    for error in &done.faults {
+        let error = with_causes(error);
+        tracing::error!(request_id, benchmark, outcome = "fault", error, "not swept");
+    }
+    done.n_misplaced
 }

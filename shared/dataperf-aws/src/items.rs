@@ -19,6 +19,8 @@ pub(crate) const RANKING: &str = "ranking";
 pub(crate) const RECEIVED: &str = "received";
 /// 1 on the items of a baseline; other items don't have it.
 pub(crate) const BASELINE: &str = "baseline";
+/// How often a submission was withdrawn, as JSON.
+pub(crate) const WITHDRAWALS: &str = "withdrawals";
 /// On items whose score is what the Ladder has released: whether it is the submission's own.
 pub(crate) const LADDER: &str = "ladder";
 /// The data set that a submission was judged with.
@@ -65,6 +67,7 @@ pub(crate) fn entry_item(key: Key, entry: &Entry) -> Item {
     if let Some(at) = entry.withdrawn_at {
         item.insert("withdrawn_at".into(), text(at.to_string()));
     }
+    item.extend(withdrawals(entry));
     item
 }
 
@@ -72,6 +75,12 @@ pub(crate) fn entry_item(key: Key, entry: &Entry) -> Item {
 pub(crate) fn dataset(entry: &Entry) -> Option<(String, AttributeValue)> {
     let dataset = entry.dataset?;
     Some((DATASET.to_owned(), text(dataset.to_string())))
+}
+
+/// The attribute of an entry that was withdrawn, or was once.
+pub(crate) fn withdrawals(entry: &Entry) -> Option<(String, AttributeValue)> {
+    let json = serde_json::json!(entry.withdrawals).to_string();
+    (!entry.withdrawals.is_empty()).then(|| (WITHDRAWALS.to_owned(), text(json)))
 }
 
 /// The attribute of an entry whose score is what the Ladder has released.

@@ -86,6 +86,33 @@ impl Table {
         Some((Step::Rung, operation))
     }
 
+    /// The operation by which the rung becomes that of a submission which is back on the board, if it is the best that was released.
+    pub(crate) async fn stepping_up(
+        &self,
+        back: &Entry,
+        direction: Direction,
+    ) -> Result<Option<Operation>, PortError> {
+        if back.climb != Some(Climb::Climbed) {
+            return Ok(None);
+        }
+        let rung = self.rung_of(&back.board, &back.submitter).await?;
+        let history = history_partition(&back.board.benchmark, &back.submitter);
+        let lines = self.query(&Partition::of(history)).await?;
+        let lines: Result<Vec<Entry>, PortError> = lines.iter().map(reader::entry).collect();
+        let mut lines = lines?;
+        lines.retain(|line| line.id != back.id);
+        lines.push(back.clone());
+        let dataset = rung.last.as_ref().map_or(back.dataset, |last| last.dataset);
+        let last = LastReleased::of_lines(&lines, &back.board, dataset, direction);
+        if last == rung.last {
+            return Ok(None);
+        }
+        let n_changes = rung.n_changes + 1;
+        let item = item(&back.board, &back.submitter, &Rung { n_changes, last });
+        let put = self.put(item, Some(unchanged(rung.n_changes)));
+        Ok(Some((Step::Rung, put)))
+    }
+
     /// The operation by which the rung goes back to the best of the others, if it is that of a submission which leaves the board.
     pub(crate) async fn stepping_down(
         &self,

@@ -153,6 +153,7 @@ fn ended(receipt: &Receipt, terms: &Terms) -> Entry {
         received_at: receipt.received_at,
         is_baseline: terms.is_baseline,
         withdrawn_at: None,
+        withdrawals: Vec::new(),
         ending: Some(receipt.verdict.status),
         score: receipt.public_score(),
         climb: receipt.climb(),

@@ -44,6 +44,7 @@ mod service;
 mod submitters;
 mod sweep;
 mod sweep_marks;
+mod sweep_misplaced;
 mod sweep_state;
 mod table;
 mod tokens;

@@ -3,7 +3,7 @@
 use dataperf::ladder::Released;
 use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, Submission};
 use dataperf::ports::maintenance::{
-    Finalized, Maintenance, Order, Ranking, Revised, Revision, Run, Withdrawn,
+    Finalized, Maintenance, Order, Ranking, Reinstated, Revised, Revision, Run, Withdrawn,
 };
 use dataperf::ports::{PortError, async_trait};
 use dataperf::{Descriptor, Receipt, SubmissionId, Timestamp};
@@ -28,11 +28,23 @@ fn as_read(old: &Receipt) -> Condition {
     }
 }
 
+/// That a submission is still withdrawn, as it was read.
+fn as_withdrawn(old: &Receipt, at: Timestamp) -> Condition {
+    Condition {
+        text: "#finished_at = :finished_at AND #withdrawn_at = :withdrawn_at",
+        names: &["finished_at", "withdrawn_at"],
+        values: vec![
+            ("finished_at", text(old.finished_at.to_string())),
+            ("withdrawn_at", text(at.to_string())),
+        ],
+    }
+}
+
 impl Table {
     /// Everything of a submission that says how it ended, in its new state.
     async fn changed(
         &self,
-        old: &Receipt,
+        as_read: Condition,
         entry: &Entry,
         receipt: &Receipt,
         spread: Option<&RowSpread>,
@@ -52,9 +64,11 @@ impl Table {
                 .withdrawn_at
                 .map(|at| ("withdrawn_at".to_owned(), text(at.to_string()))),
         );
+        line.extend(items::withdrawals(entry));
         line.extend(items::dataset(entry));
         line.extend(items::climb(entry));
         let absent = [
+            ("withdrawn_at", entry.withdrawn_at.is_none()),
             ("score", entry.score.is_none()),
             (items::LADDER, entry.climb.is_none()),
             (items::DATASET, entry.dataset.is_none()),
@@ -73,7 +87,7 @@ impl Table {
         let submission = Change {
             set: whole,
             remove: remove.clone(),
-            condition: Some(as_read(old)),
+            condition: Some(as_read),
             ..Change::default()
         };
         let history = Change {
@@ -116,6 +130,7 @@ impl Maintenance for Table {
         id: &SubmissionId,
         at: Timestamp,
         order: Order,
+        reason: Option<&str>,
     ) -> Result<Withdrawn, PortError> {
         let mut retry = Retry::of(format!("submission `{id}`"));
         loop {
@@ -132,15 +147,54 @@ impl Maintenance for Table {
             else {
                 return Ok(Withdrawn::NothingToWithdraw(Some(submission)));
             };
-            submission.withdrawn_at = Some(at);
+            submission.withdraw(at, reason.map(str::to_owned));
             let entry = submission.entry();
-            let mut operations = self.changed(&receipt, &entry, &receipt, None, order).await?;
+            let mut operations = self
+                .changed(as_read(&receipt), &entry, &receipt, None, order)
+                .await?;
             operations.extend(self.stepping_down(&entry, order.direction).await?);
             operations.extend(rows::leaving_final(self, &entry).await?);
             let due = self.put(comparison_mark(&submission.board), None);
             operations.push((Step::Other, due));
             match self.transact(operations).await {
                 Ok(()) => return Ok(Withdrawn::Now(submission)),
+                Err(cancelled) => retry.cancelled(cancelled).await?,
+            }
+        }
+    }
+
+    async fn reinstate(
+        &self,
+        benchmark: &str,
+        id: &SubmissionId,
+        at: Timestamp,
+        hosted: &Descriptor,
+        ranking: Ranking,
+        reason: Option<&str>,
+    ) -> Result<Reinstated, PortError> {
+        let direction = hosted.direction;
+        let order = Order { direction, ranking };
+        let mut retry = Retry::of(format!("submission `{id}`"));
+        loop {
+            let Some(mut submission) = self.submission(benchmark, id).await? else {
+                return Ok(Reinstated::NotWithdrawn(None));
+            };
+            let (Some(receipt), Some(withdrawn_at)) = (submission.receipt.clone(), submission.withdrawn_at)
+            else {
+                return Ok(Reinstated::NotWithdrawn(Some(submission)));
+            };
+            submission.reinstate(at, reason.map(str::to_owned));
+            let entry = submission.entry();
+            let spread = RowSpread::of(&receipt.verdict, hosted);
+            let spread = Some(&spread).filter(|_| entry.climb.is_none());
+            let as_read = as_withdrawn(&receipt, withdrawn_at);
+            let mut operations = self.changed(as_read, &entry, &receipt, spread, order).await?;
+            operations.extend(self.stepping_up(&entry, direction).await?);
+            operations.extend(rows::back_on_final(self, &entry).await?);
+            let due = self.put(comparison_mark(&submission.board), None);
+            operations.push((Step::Other, due));
+            match self.transact(operations).await {
+                Ok(()) => return Ok(Reinstated::Now(submission)),
                 Err(cancelled) => retry.cancelled(cancelled).await?,
             }
         }
@@ -241,7 +295,9 @@ impl Maintenance for Table {
             };
             let entry = revised.entry();
             let spread = spread.as_ref().filter(|_| entry.climb.is_none());
-            let mut operations = self.changed(&old, &entry, receipt, spread, order).await?;
+            let mut operations = self
+                .changed(as_read(&old), &entry, receipt, spread, order)
+                .await?;
             if receipt.ladder != old.ladder && receipt.climb().is_some() {
                 operations.extend(self.climbing(receipt));
             } else if !entry.is_on_board() {
@@ -285,7 +341,9 @@ impl Maintenance for Table {
             submission.receipt = Some(lifted.clone());
             let entry = submission.entry();
             let spread = RowSpread::of(&lifted.verdict, hosted);
-            let operations = self.changed(&old, &entry, &lifted, Some(&spread), order).await?;
+            let operations = self
+                .changed(as_read(&old), &entry, &lifted, Some(&spread), order)
+                .await?;
             match self.transact(operations).await {
                 Ok(()) => return Ok(Some(lifted)),
                 Err(cancelled) => retry.cancelled(cancelled).await?,

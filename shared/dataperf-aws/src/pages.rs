@@ -32,6 +32,16 @@ pub struct Page<T> {
     pub next: Option<Cursor>,
 }
 
+impl<T> Page<T> {
+    /// A page of nothing, and the last.
+    pub fn empty() -> Self {
+        Self {
+            lines: Vec::new(),
+            next: None,
+        }
+    }
+}
+
 /// Why there is no page.
 #[derive(Debug, thiserror::Error)]
 pub enum PageError {
@@ -137,6 +147,20 @@ impl Table {
     }
 
     /// Lines of a partition, each scored one with the data set it was scored with.
+    /// What has failed and was not reopened, oldest first, from `after` on; at most `n`.
+    ///
+    /// # Errors
+    /// [`PageError`].
+    pub async fn failed_page(
+        &self,
+        benchmark: &str,
+        after: Option<&Cursor>,
+        n: usize,
+    ) -> Result<Page<Entry>, PageError> {
+        let partition = Partition::of(keys::failed_partition(benchmark));
+        self.entries_page(&partition, after, n).await
+    }
+
     async fn entries_page(
         &self,
         partition: &Partition,

@@ -5,7 +5,7 @@ use dataperf::ports::leaderboard::{Board, Entry, Submission};
 use dataperf::ports::maintenance::{Revision, Run};
 use dataperf::{Ending, Receipt, SubmissionId, Timestamp, Upload};
 
-use crate::items::{BASELINE, DATASET, Item, LADDER, RECEIVED, SCHEMA};
+use crate::items::{BASELINE, DATASET, Item, LADDER, RECEIVED, SCHEMA, WITHDRAWALS};
 
 /// Reads attributes, naming the item in every complaint.
 pub struct Reader<'a> {
@@ -132,6 +132,11 @@ pub(crate) fn entry(item: &Item) -> Result<Entry, PortError> {
         received_at: reader.parsed::<Timestamp>("received_at")?,
         is_baseline: reader.is_baseline(),
         withdrawn_at: reader.maybe("withdrawn_at")?,
+        withdrawals: match reader.optional_text(WITHDRAWALS) {
+            Some(json) => serde_json::from_str(&json)
+                .map_err(|error| reader.malformed(format!("`{WITHDRAWALS}`: {error}")))?,
+            None => Vec::new(),
+        },
         ending: reader.ending()?,
         score: reader.number("score")?,
         climb: reader.maybe(LADDER)?,
@@ -214,6 +219,7 @@ pub(crate) fn submission(item: &Item) -> Result<Submission, PortError> {
         received_at,
         is_baseline,
         withdrawn_at,
+        withdrawals,
         ..
     } = entry;
     let upload = Upload {
@@ -230,6 +236,7 @@ pub(crate) fn submission(item: &Item) -> Result<Submission, PortError> {
         received_at,
         is_baseline,
         withdrawn_at,
+        withdrawals,
         upload,
         receipt,
     })

@@ -162,12 +162,52 @@ pub(crate) async fn leaving_final(table: &Table, withdrawn: &Entry) -> Result<Ve
     let mut operations = Vec::new();
     for key in [Key::row(&entry), Key::own_row(&entry)] {
         let found = table.item(key.clone()).await?;
-        if found.is_some_and(|found| string(&found, "id") == entry.id.as_str()) {
+        if let Some(found) = found.filter(|found| string(found, "id") == entry.id.as_str()) {
+            operations.push((Step::Other, table.put(put_away(found, &entry), None)));
             operations.push((Step::Row, table.delete(key, None)));
             operations.push((Step::Other, table.delete(Key::series(&entry), None)));
         }
     }
     Ok(operations)
+}
+
+/// Attributes of a row, and what they are called while its submission is withdrawn: there it is on no board.
+const PUT_AWAY: [(&str, &str); 3] = [("pk", "row_pk"), ("sk", "row_sk"), ("board", "row_board")];
+
+/// Where the row of a final board is kept while its submission is withdrawn.
+fn put_away_key(entry: &Entry) -> Key {
+    let of_final = format!("{}#withdrawn", entry.board.benchmark);
+    Key::new(of_final, entry.id.as_str())
+}
+
+fn put_away(mut row: Item, entry: &Entry) -> Item {
+    for (name, away) in PUT_AWAY {
+        let value = row.remove(name);
+        row.extend(value.map(|value| (away.to_owned(), value)));
+    }
+    row.extend(put_away_key(entry).item());
+    row
+}
+
+/// The operations on the final board when a submission is no longer withdrawn that stood on it.
+pub(crate) async fn back_on_final(table: &Table, reinstated: &Entry) -> Result<Vec<Operation>, PortError> {
+    let key = put_away_key(reinstated);
+    let Some(mut row) = table.item(key.clone()).await? else {
+        return Ok(Vec::new());
+    };
+    for (name, away) in PUT_AWAY {
+        let value = row.remove(away);
+        row.extend(value.map(|value| (name.to_owned(), value)));
+    }
+    let last = reader::entry(&row)?;
+    Ok(vec![
+        (Step::Row, table.put(row, None)),
+        (
+            Step::Other,
+            table.put(items::entry_item(Key::series(&last), &last), None),
+        ),
+        (Step::Other, table.delete(key, None)),
+    ])
 }
 
 /// The operations on the board when a submission that was scored before is `changed`: of its submitter's others one may
@@ -198,8 +238,10 @@ pub(crate) async fn changed(
     let seen = reader::edition(found.as_ref())?; // before the history is read
     let history = history_partition(&changed.board.benchmark, &changed.submitter);
     let mut lines: Vec<Entry> = Vec::new();
+    let mut is_reinstated = false;
     for item in table.query(&Partition::of(history)).await? {
         let line = reader::entry(&item)?;
+        is_reinstated |= line.id == changed.id && line.withdrawn_at.is_some() && changed.is_on_board();
         lines.push(if line.id == changed.id {
             changed.clone()
         } else {
@@ -208,13 +250,15 @@ pub(crate) async fn changed(
     }
     lines.retain(|line| line.board == changed.board);
     let lines = table.with_datasets(lines).await?;
-    let dataset = if changed.is_on_board() {
-        changed.dataset
-    } else {
-        // of the line, since rows from before it was noted don't have it
-        let stood = found.as_ref().map(|found| string(found, "id"));
-        let stood = lines.iter().find(|line| Some(line.id.as_str()) == stood);
-        stood.and_then(|line| line.dataset)
+    // of the line, since rows from before it was noted don't have it
+    let stood = found.as_ref().map(|found| string(found, "id"));
+    let stood = lines.iter().find(|line| Some(line.id.as_str()) == stood);
+    let stood = stood.and_then(|line| line.dataset);
+    let dataset = match (changed.is_on_board(), is_reinstated) {
+        (true, false) => changed.dataset,
+        // the board may have got another data set meanwhile
+        (true, true) => stood.or(changed.dataset),
+        (false, _) => stood,
     };
     let stands = standing(&lines, &changed.board, order.ranking, order.direction, dataset);
     let keyed = stands.and_then(|line| rank_key_of(line, order.direction).map(|rank| (line, rank)));

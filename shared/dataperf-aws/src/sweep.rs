@@ -18,12 +18,13 @@ use crate::give_up::Release;
 use crate::in_parts::is_in_parts;
 use crate::listing::versions;
 use crate::runtime::now;
+use crate::sweep_misplaced::Notes;
 use crate::sweep_state::{State, load, save};
 use crate::{Evaluators, KmsKey, S3Bucket, Table};
 
 /// An object may be listed later than the time that it has: so long before an earlier sweep is looked at again. One that came in
 /// parts, whose time is that of its beginning, is looked at in every sweep.
-const LONGEST_UPLOAD_MILLIS: i64 = 24 * 3600 * 1000;
+pub(crate) const LONGEST_UPLOAD_MILLIS: i64 = 24 * 3600 * 1000;
 /// Submissions that are looked up, evaluated again or given up at once.
 pub(crate) const AT_ONCE: usize = 16;
 /// So many faults of a benchmark are kept to be logged; the others are counted.
@@ -43,11 +44,12 @@ pub(crate) struct Sweep<'a> {
     pub(crate) s3: &'a aws_sdk_s3::Client,
     pub(crate) submissions: &'a str,
     pub(crate) table: Table,
-    pub(crate) results: S3Bucket,
+    pub(crate) results: &'a S3Bucket,
     pub(crate) signer: KmsKey,
     pub(crate) release: Release,
     pub(crate) evaluators: Evaluators,
     pub(crate) limits: Limits,
+    pub(crate) notes: Notes<'a>,
     pub(crate) request_id: &'a str,
 }
 
@@ -60,6 +62,8 @@ pub(crate) struct Swept {
     pub(crate) n_listed: usize,
     pub(crate) n_evaluated: usize,
     pub(crate) n_given_up: usize,
+    /// Notes that were written on files that are where no submission belongs.
+    pub(crate) n_misplaced: usize,
     /// Whether marks and listing came to their end.
     pub(crate) is_complete: bool,
     /// How much did not work; the rest was done all the same.
@@ -157,6 +161,11 @@ impl Sweep<'_> {
         swept: &mut Swept,
     ) {
         let benchmark = hosted.id;
+        // they have a receipt, but filed where their submitter does not look for it
+        for (stored_at, error) in self.notes.answer(&uploads, state.checked_until, swept).await {
+            state.began = state.began.min(stored_at);
+            swept.note(error);
+        }
         let due = uploads.into_iter().filter(|upload| {
             let is_due = upload.received_at >= state.checked_until && upload.received_at <= newest;
             (is_due || is_in_parts(upload))

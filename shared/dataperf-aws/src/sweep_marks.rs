@@ -170,7 +170,7 @@ impl Sweep<'_> {
         let reason = Cause::Unfinished.reason(self.request_id);
         tracing::warn!(request_id = self.request_id, benchmark, submission = %entry.id, "given up by the sweep");
         (self.release)(&self.table, benchmark, upload).await?;
-        match give_up(hosted, upload, reason, &self.table, &self.results, &self.signer).await {
+        match give_up(hosted, upload, reason, &self.table, self.results, &self.signer).await {
             Ok(_) => Ok(()),
             Err(WorkflowError::Port(error)) => Err(error),
             Err(error) => Err(PortError::Malformed {

@@ -380,6 +380,7 @@ mod tests {
                 received_at: Timestamp::from_unix_millis(i64::try_from(place).unwrap_or_default()),
                 is_baseline: false,
                 withdrawn_at: None,
+                withdrawals: Vec::new(),
                 ending: Some(Ending::Scored),
                 score: Some(score),
                 climb: None,

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
+use crate::file_kind::mistaken_for_text;
 use crate::rejection::{Reason, Reasons, Rejection, pointer, quote};
 
 /// One JSON value. Unlike `serde_json::Value` it keeps the order of keys, which is part of a speech submission,
@@ -42,6 +43,11 @@ impl Json {
         if artifact.starts_with(b"\xef\xbb\xbf") {
             let message = "the file begins with a byte order mark: save it as UTF-8 without one";
             return Err(Reason::new("byte_order_mark", "line 1 column 1", message).into());
+        }
+        if let Some(said) = mistaken_for_text(artifact) {
+            let is_text = std::str::from_utf8(artifact).is_ok();
+            let code = if is_text { "not_json" } else { "not_utf8" };
+            return Err(Reason::new(code, "byte 0", said).into());
         }
         let text = std::str::from_utf8(artifact).map_err(|error| {
             let at = format!("byte {}", error.valid_up_to());

@@ -119,6 +119,7 @@ mod tests {
             received_at: Timestamp::from_unix_millis(at),
             is_baseline: false,
             withdrawn_at: None,
+            withdrawals: Vec::new(),
             ending: Some(Ending::Scored),
             score: Some(score),
             climb: None,

@@ -59,12 +59,18 @@ impl Reason {
 pub struct Rejection {
     reasons: Vec<Reason>,
     n_reasons: usize,
+    cause: Option<Box<Reason>>,
 }
 
 impl Rejection {
     /// The reasons in the order they were found, at most [`MAX_LISTED_REASONS`] of them.
     pub fn reasons(&self) -> &[Reason] {
         &self.reasons
+    }
+
+    /// The one mistake that explains many of the reasons, where there is one.
+    pub fn cause(&self) -> Option<&Reason> {
+        self.cause.as_deref()
     }
 
     /// How many rules were broken in all, listed or not.
@@ -78,6 +84,7 @@ impl From<Reason> for Rejection {
         Self {
             reasons: vec![reason],
             n_reasons: 1,
+            cause: None,
         }
     }
 }
@@ -87,6 +94,7 @@ impl From<Reason> for Rejection {
 pub struct Reasons {
     listed: Vec<Reason>,
     n: usize,
+    cause: Option<Reason>,
 }
 
 impl Reasons {
@@ -98,9 +106,15 @@ impl Reasons {
         }
     }
 
+    /// Notes the one mistake that explains many of the reasons; the first that is noted stays.
+    pub fn explain(&mut self, cause: Option<Reason>) {
+        self.cause = self.cause.take().or(cause);
+    }
+
     /// Notes what another check has found, after what is noted already.
     pub fn append(&mut self, others: Self) {
         self.n += others.n;
+        self.explain(others.cause);
         let n_free = MAX_LISTED_REASONS - self.listed.len();
         self.listed.extend(others.listed.into_iter().take(n_free));
     }
@@ -121,6 +135,7 @@ impl Reasons {
             Err(Rejection {
                 reasons: self.listed,
                 n_reasons: self.n,
+                cause: self.cause.map(Box::new),
             })
         }
     }

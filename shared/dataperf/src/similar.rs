@@ -4,6 +4,20 @@
 const MAX_OFFERED: usize = 3;
 /// Jaro-Winkler similarity from which a name counts as similar.
 const SIMILAR: f64 = 0.75;
+/// Jaro-Winkler similarity from which a name counts as misspelt.
+const SAME: f64 = 0.9;
+
+/// The known name that is most similar to one that does not exist; `None` where none is so similar that it must be meant.
+pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let wanted = name.to_lowercase();
+    let similar = known
+        .into_iter()
+        .map(|known| (strsim::jaro_winkler(&wanted, &known.to_lowercase()), known))
+        .filter(|(similarity, _)| *similarity >= SAME);
+    // of several that are as similar the first
+    let nearest = similar.reduce(|best, other| if other.0 > best.0 { other } else { best });
+    nearest.map(|(_, known)| known)
+}
 
 /// What to say of a name that does not exist: the most similar names, or all names where none is similar.
 ///

@@ -4,7 +4,30 @@ use crate::board::Board;
 use crate::ladder::Climb;
 use crate::upload::{SubmissionId, Upload};
 use crate::verdict::{Ending, FIRST_REVISION, Receipt, Verdict};
+use serde::{Deserialize, Serialize};
+
 use crate::{Digest, Timestamp};
+
+/// That a submission was withdrawn, and whether that was undone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Withdrawal {
+    /// When it was withdrawn.
+    pub at: Timestamp,
+    /// Why, in the organizer's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// When it was undone, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undone_at: Option<Timestamp>,
+    /// Why it was undone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undo_reason: Option<String>,
+}
+
+impl Withdrawal {
+    /// The most characters of a reason.
+    pub const MAX_REASON_CHARS: usize = 500;
+}
 
 /// A submission as it is when its upload has been noticed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +59,8 @@ pub struct Submission {
     pub is_baseline: bool,
     /// When it was withdrawn, if it was: it is on no board then.
     pub withdrawn_at: Option<Timestamp>,
+    /// How often it was withdrawn, oldest first; the last is in force where it is not undone.
+    pub withdrawals: Vec<Withdrawal>,
     /// The receipt, once it has ended.
     pub receipt: Option<Receipt>,
 }
@@ -50,6 +75,7 @@ impl Submission {
             received_at: received.upload.received_at,
             is_baseline: received.is_baseline,
             withdrawn_at: None,
+            withdrawals: Vec::new(),
             upload: received.upload.clone(),
             receipt: None,
         }
@@ -75,6 +101,35 @@ impl Submission {
         }
     }
 
+    /// Takes it off its board.
+    pub fn withdraw(&mut self, at: Timestamp, reason: Option<String>) {
+        self.withdrawn_at = Some(at);
+        self.withdrawals.push(Withdrawal {
+            at,
+            reason,
+            undone_at: None,
+            undo_reason: None,
+        });
+    }
+
+    /// Undoes that it was withdrawn.
+    pub fn reinstate(&mut self, at: Timestamp, reason: Option<String>) {
+        if let Some(withdrawn_at) = self.withdrawn_at.take() {
+            // one from before reasons were noted has no entry
+            if self
+                .withdrawals
+                .last()
+                .is_none_or(|last| last.undone_at.is_some())
+            {
+                self.withdraw(withdrawn_at, None);
+                self.withdrawn_at = None;
+            }
+            if let Some(last) = self.withdrawals.last_mut() {
+                (last.undone_at, last.undo_reason) = (Some(at), reason);
+            }
+        }
+    }
+
     /// The submission as one line.
     pub fn entry(&self) -> Entry {
         let verdict = self.receipt.as_ref().map(|receipt| &receipt.verdict);
@@ -85,6 +140,7 @@ impl Submission {
             received_at: self.received_at,
             is_baseline: self.is_baseline,
             withdrawn_at: self.withdrawn_at,
+            withdrawals: self.withdrawals.clone(),
             ending: verdict.map(|verdict| verdict.status),
             score: self.receipt.as_ref().and_then(Receipt::public_score),
             climb: self.receipt.as_ref().and_then(Receipt::climb),
@@ -108,6 +164,8 @@ pub struct Entry {
     pub is_baseline: bool,
     /// When it was withdrawn, if it was: it is on no board and in no series then.
     pub withdrawn_at: Option<Timestamp>,
+    /// How often it was withdrawn, oldest first.
+    pub withdrawals: Vec<Withdrawal>,
     /// How it ended, or `None` while it is being evaluated.
     pub ending: Option<Ending>,
     /// The score as boards show it, when scored.

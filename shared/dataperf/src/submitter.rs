@@ -56,18 +56,19 @@ fn is_name(text: &str) -> bool {
 }
 
 /// A name that is like `text`, where there is one.
-fn remedy(text: &str) -> String {
+pub(crate) fn similar_name(text: &str) -> Option<String> {
     let lower = text.trim().to_lowercase();
     let words = lower.split(|c: char| !c.is_ascii_alphanumeric());
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
     let mut name = words.join("-");
     name.truncate(SubmitterName::MAX_CHARS); // it is ASCII
     let name = name.trim_end_matches('-');
-    if name.is_empty() {
-        String::new()
-    } else {
-        format!(", such as `{name}`")
-    }
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+/// What a refusal ends with.
+fn remedy(text: &str) -> String {
+    similar_name(text).map_or_else(String::new, |name| format!(", such as `{name}`"))
 }
 
 impl FromStr for SubmitterName {

@@ -148,6 +148,9 @@ pub struct Verdict {
     /// How many rules were broken, when more than are listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub n_reasons: Option<usize>,
+    /// The one mistake that explains many of the reasons, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Reason>,
 }
 
 impl Verdict {
@@ -165,6 +168,7 @@ impl Verdict {
             evaluator: EVALUATOR.to_owned(),
             reasons: Vec::new(),
             n_reasons: None,
+            cause: None,
         }
     }
 
@@ -239,6 +243,7 @@ impl Verdict {
             artifact,
             reasons: rejection.reasons().to_vec(),
             n_reasons: unlisted(rejection),
+            cause: rejection.cause().cloned(),
             ..Self::new(Ending::Rejected, benchmark, leaderboard)
         }
     }

@@ -16,7 +16,7 @@ use serde_json::json;
 use crate::Done;
 use crate::cloud::{CloudArgs, now};
 use crate::in_force::Boards;
-use crate::output::{Format, print_json, table};
+use crate::output::{Format, RowFormat, print_json, print_rows, table};
 use crate::registry::descriptor;
 
 #[derive(Debug, Args)]
@@ -60,7 +60,7 @@ async fn named(datasets: &S3Bucket, hosted: &Descriptor) -> Result<(Boards, InFo
     }
 }
 
-pub(super) async fn list(args: ListArgs, format: Format) -> Result<Done> {
+pub(crate) async fn list(args: ListArgs, format: RowFormat) -> Result<Done> {
     let cloud = args.cloud.connect().await;
     let (mut rows, mut shown) = (
         Vec::new(),
@@ -85,13 +85,14 @@ pub(super) async fn list(args: ListArgs, format: Format) -> Result<Done> {
             );
         }
     }
-    match format {
-        Format::Json => print_json(&rows)?,
-        Format::Text if rows.is_empty() => {
+    print_rows(&rows, &["benchmark", "leaderboard", "dataset"], format, || {
+        if rows.is_empty() {
             println!("no data set is in force: publish one with `dataperf dataset publish`");
+        } else {
+            println!("{shown}");
         }
-        Format::Text => println!("{shown}"),
-    }
+        Ok(())
+    })?;
     Ok(Done::Fine)
 }
 

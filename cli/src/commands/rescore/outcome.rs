@@ -102,6 +102,7 @@ fn ranked(
             received_at: revision.received_at,
             is_baseline: revision.is_baseline,
             withdrawn_at: None,
+            withdrawals: Vec::new(),
             ending: of(revision).map(|_| Ending::Scored),
             score: of(revision),
             climb: None,

@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 use super::{VerifyArgs, unrepeatable};
 
 /// All fields of receipts of the schemas that are read.
-const KNOWN: [&str; 25] = [
+const KNOWN: [&str; 26] = [
     "artifact",
     "benchmark",
     "bucket",
+    "cause",
     "dataset",
     "evaluator",
     "feedback",
@@ -37,9 +38,10 @@ const KNOWN: [&str; 25] = [
 ];
 
 /// Those that recomputing gives.
-const OF_THE_VERDICT: [&str; 11] = [
+const OF_THE_VERDICT: [&str; 12] = [
     "artifact",
     "benchmark",
+    "cause",
     "dataset",
     "evaluator",
     "leaderboard",

@@ -42,6 +42,9 @@ struct BoardPage {
     /// The address of the participants' kit, from the root of this API's host; `null` where none is published.
     #[schema(example = "/api/v1/benchmarks/speech-selection/leaderboards/en-25/kit")]
     kit: Option<String>,
+    /// Until when its rows are shown to the organizer only; `null` where the board is not hidden from the caller.
+    #[schema(format = DateTime)]
+    hidden_until: Option<String>,
     /// What its data set says of it, in Markdown.
     description: Option<String>,
     #[serde(flatten)]
@@ -175,11 +178,17 @@ pub(super) async fn board(
     // what the pages before were ranked by
     let scored_with = from.dataset;
     let places = standing.n_rows..standing.n_rows + limit;
-    let (page, comparison) = tokio::join!(
-        table.board_page(&board, from, limit),
-        Comparison::of(&results, &board, places),
-    );
-    let ((lines, next), comparison) = (page?, comparison?);
+    let hidden = catalogue::hidden_until(challenge.as_ref(), &caller, &board);
+    let (lines, next, comparison) = if hidden.is_some() {
+        (Vec::new(), None, None)
+    } else {
+        let (page, comparison) = tokio::join!(
+            table.board_page(&board, from, limit),
+            Comparison::of(&results, &board, places),
+        );
+        let (lines, next) = page?;
+        (lines, next, comparison?)
+    };
     if lines.is_empty() && is_first {
         must_exist(&app, facts, &board, &table).await?;
     }
@@ -213,6 +222,7 @@ pub(super) async fn board(
     let document = BoardPage {
         dataset: scored_with.map(|dataset| dataset.to_string()),
         kit: kit.map(|_| kit_address(&board)),
+        hidden_until: hidden.map(|until| until.to_string()),
         description: said.and_then(|said| said.description.clone()),
         presentation: said
             .map(|said| Presentation::of(facts.id, said))

@@ -99,6 +99,7 @@ pub(super) async fn artifact(
     let is_public = entry.is_on_board() && {
         let challenge = catalogue::challenge(&app, &benchmark).await?;
         artifacts_are_public(challenge.as_ref(), &entry.board.round)
+            && caller.sees(&entry, challenge.as_ref())
     };
     if !is_public {
         caller.must_act_for(&entry.submitter, "an artifact")?;

@@ -113,7 +113,11 @@ pub(super) async fn history(
     } else {
         BTreeMap::new()
     };
-    let seen = page.lines.iter().filter(|entry| caller.sees(entry));
+    let challenge = catalogue::challenge(&app, &benchmark).await?;
+    let seen = page
+        .lines
+        .iter()
+        .filter(|entry| caller.sees(entry, challenge.as_ref()));
     let flat: Vec<Line> = seen.clone().map(Line::from).collect();
     let document = SubmissionsPage {
         benchmark,

@@ -87,6 +87,7 @@ pub(crate) fn router(app: App) -> Router {
                 .routes(routes!(quotas::quotas))
                 .routes(routes!(unfinished::unfinished))
                 .routes(routes!(token::token))
+                .routes(routes!(unfinished::failed))
                 .routes(routes!(keys::keys)),
         )
         .split_for_parts();

@@ -138,6 +138,12 @@ pub(super) async fn retirement(
         leaderboard: name("leaderboard", &leaderboard)?.to_owned(),
         round: round(query.round.as_deref())?.to_owned(),
     };
+    let challenge = catalogue::challenge(&app, facts.id).await?;
+    let hidden = catalogue::hidden_until(challenge.as_ref(), &caller, &board);
+    if let Some(until) = hidden {
+        let detail = format!("this board is hidden until its round closes at {until}");
+        return Err(Problem::not_found("hidden_board", "round", detail));
+    }
     let Some(report) = report(&app, &board).await? else {
         must_exist(&app, facts, &board, &app.table().await).await?;
         let detail = "the data set of this board has not been retired in this round, or not all is scored with the next one yet";

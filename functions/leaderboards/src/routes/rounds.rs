@@ -1,6 +1,6 @@
 //! A challenge and its rounds, as the answers have them.
 
-use dataperf::challenge::{BoardRules, Challenge, Round, Visibility};
+use dataperf::challenge::{BoardRules, BoardVisibility, Challenge, Round, Visibility};
 use dataperf::ladder::Ladder;
 use dataperf::programs::Programs;
 use serde::Serialize;
@@ -17,10 +17,22 @@ pub(super) struct ChallengeDocument {
     about: Option<String>,
     /// How much of verdicts is shown, where neither the leaderboard nor the round says otherwise.
     feedback: Level,
+    /// What participants were told meanwhile, newest first; what has a date to come is not among them.
+    announcements: Vec<AnnouncementDocument>,
     /// Leaderboards on which something else is shown.
     leaderboards: Vec<BoardDocument>,
     /// Its rounds.
     rounds: Vec<RoundDocument>,
+}
+
+/// What participants were told.
+#[derive(Serialize, ToSchema)]
+struct AnnouncementDocument {
+    /// Since when.
+    #[schema(format = DateTime)]
+    date: String,
+    /// The text, plain or Markdown.
+    text: String,
 }
 
 /// A leaderboard on which something else is shown.
@@ -66,6 +78,8 @@ struct RoundDocument {
     programs: Option<ProgramsDocument>,
     /// Whether everybody may read the artifacts that have a score.
     artifacts_are_public: bool,
+    /// Whether the rows of its boards are shown to the organizer only until it closes.
+    board_is_hidden: bool,
     /// How much of verdicts is shown until it closes; `null` for what the leaderboard says.
     feedback: Option<Level>,
     /// How scores are released until it closes; `null` where they are shown as they are.
@@ -120,7 +134,13 @@ impl From<Ladder> for LadderDocument {
 
 impl From<Challenge> for ChallengeDocument {
     fn from(challenge: Challenge) -> Self {
+        let told = challenge.announced(dataperf_aws::now());
+        let told = told.map(|one| AnnouncementDocument {
+            date: one.date.to_string(),
+            text: one.text.clone(),
+        });
         Self {
+            announcements: told.collect(),
             title: challenge.title,
             about: challenge.about,
             feedback: challenge.feedback.into(),
@@ -147,6 +167,7 @@ impl From<Round> for RoundDocument {
             division: round.division,
             programs: round.programs.map(ProgramsDocument::from),
             artifacts_are_public: round.artifacts == Visibility::Public,
+            board_is_hidden: round.board == BoardVisibility::Hidden,
             feedback: round.feedback.map(Level::from),
             ladder: round.ladder.map(LadderDocument::from),
             message_before: round.messages.before,

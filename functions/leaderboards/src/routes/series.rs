@@ -3,6 +3,7 @@
 use axum::extract::{Path, State};
 use axum::response::Response;
 use dataperf::ports::leaderboard::Board;
+use dataperf_aws::Page;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -26,6 +27,9 @@ struct SeriesPage {
     leaderboard: String,
     /// The round.
     round: String,
+    /// Until when its points are shown to the organizer only; `null` where the board is not hidden from the caller.
+    #[schema(format = DateTime)]
+    hidden_until: Option<String>,
     /// The scored submissions, oldest first.
     points: Vec<Point>,
     /// The cursor of the next page; `null` at the end.
@@ -69,7 +73,12 @@ pub(super) async fn series(
         .transpose()?;
     let (after, mut best) = place.map_or((None, None), |place| (Some(place.at), place.so_far));
     let table = app.table().await;
-    let page = table.series_page(&board, after.as_ref(), limit).await?;
+    let challenge = catalogue::challenge(&app, facts.id).await?;
+    let hidden = catalogue::hidden_until(challenge.as_ref(), &caller, &board);
+    let page = match hidden {
+        None => table.series_page(&board, after.as_ref(), limit).await?,
+        Some(_) => Page::empty(),
+    };
     if page.lines.is_empty() && after.is_none() {
         must_exist(&app, facts, &board, &table).await?;
     }
@@ -85,6 +94,7 @@ pub(super) async fn series(
         benchmark: board.benchmark,
         leaderboard: board.leaderboard,
         round: board.round,
+        hidden_until: hidden.map(|until| until.to_string()),
         points,
         next: page.next.map(|at| app.seal().word(&Place { at, so_far: best })),
     };

@@ -3,7 +3,7 @@
 use axum::extract::{Path, State};
 use axum::response::Response;
 use dataperf::comparison::{MAX_ROWS, Read as Comparison};
-use dataperf::ports::leaderboard::{Leaderboards, Submission};
+use dataperf::ports::leaderboard::{Leaderboards, Submission, Withdrawal};
 use dataperf::{Feedback, LineOutcome, Reason, Shown, SubmissionId, Verdict};
 use serde::Serialize;
 use serde_json::Value;
@@ -75,6 +75,10 @@ impl From<Feedback> for Level {
     }
 }
 
+/// What is its submitter's and the organizer's.
+const WITHOUT_SCORE: &str =
+    "a submission without a score, or on a board that is hidden until its round closes,";
+
 /// What only the submitter and the organizer see.
 #[derive(Serialize, ToSchema)]
 struct Private {
@@ -89,6 +93,34 @@ struct Private {
     /// What became of each line, where each is judged by itself; as in the receipt.
     #[schema(value_type = Vec<Object>)]
     lines: Vec<LineOutcome>,
+    /// How often it was withdrawn, oldest first.
+    withdrawals: Vec<WithdrawalDocument>,
+}
+
+/// That a submission was withdrawn.
+#[derive(Serialize, ToSchema)]
+struct WithdrawalDocument {
+    /// When.
+    #[schema(format = DateTime)]
+    at: String,
+    /// Why.
+    reason: Option<String>,
+    /// When that was undone; `null` where it was not.
+    #[schema(format = DateTime)]
+    undone_at: Option<String>,
+    /// Why it was undone.
+    undo_reason: Option<String>,
+}
+
+impl From<&Withdrawal> for WithdrawalDocument {
+    fn from(withdrawal: &Withdrawal) -> Self {
+        Self {
+            at: withdrawal.at.to_string(),
+            reason: withdrawal.reason.clone(),
+            undone_at: withdrawal.undone_at.map(|at| at.to_string()),
+            undo_reason: withdrawal.undo_reason.clone(),
+        }
+    }
 }
 
 /// One broken rule.
@@ -153,9 +185,7 @@ pub(super) async fn one(
 ) -> Result<Response, Problem> {
     let submission = found(&app, &benchmark, &id).await?;
     let entry = submission.entry();
-    if !caller.sees(&entry) {
-        caller.must_act_for(&entry.submitter, "a submission without a score")?;
-    }
+    catalogue::must_see(&app, &caller, &entry, WITHOUT_SCORE).await?;
     let receipt = submission.receipt.as_ref();
     let verdict = receipt.map(|receipt| &receipt.verdict);
     let private = caller.acts_for(&entry.submitter).then(|| Private {
@@ -166,6 +196,7 @@ pub(super) async fn one(
         }),
         n_reasons: verdict.map_or(0, |verdict| verdict.n_reasons.unwrap_or(verdict.reasons.len())),
         lines: verdict.map_or(Vec::new(), |verdict| verdict.lines.clone()),
+        withdrawals: entry.withdrawals.iter().map(Into::into).collect(),
     });
     let digest =
         |of: fn(&Verdict) -> Option<dataperf::Digest>| verdict.and_then(of).map(|digest| digest.to_string());
@@ -174,7 +205,9 @@ pub(super) async fn one(
         None => Shown::WHOLE,
     };
     let hosted = catalogue::benchmark(&benchmark)?;
-    let comparison = if entry.is_on_board() {
+    let challenge = catalogue::challenge(&app, &benchmark).await?;
+    let is_hidden = catalogue::hidden_until(challenge.as_ref(), &caller, &entry.board).is_some();
+    let comparison = if entry.is_on_board() && !is_hidden {
         Comparison::of(&app.results().await, &entry.board, 0..MAX_ROWS).await?
     } else {
         None
@@ -232,9 +265,7 @@ pub(super) async fn figures(
 ) -> Result<Response, Problem> {
     let submission = found(&app, &benchmark, &id).await?;
     let entry = submission.entry();
-    if !caller.sees(&entry) {
-        caller.must_act_for(&entry.submitter, "a submission without a score")?;
-    }
+    catalogue::must_see(&app, &caller, &entry, WITHOUT_SCORE).await?;
     let figures = match submission.receipt {
         Some(receipt) => {
             let shown = catalogue::shown(&app, &caller, &receipt).await?;

@@ -1,7 +1,9 @@
-//! What is unfinished.
+//! What is unfinished, and what has failed.
 
 use axum::extract::{Path, State};
 use axum::response::Response;
+use dataperf::ports::leaderboard::Entry;
+use dataperf_aws::{Cursor, Page};
 
 use super::history::{HistoryLine, SubmissionsPage};
 use crate::answer::Wishes;
@@ -35,16 +37,71 @@ pub(super) async fn unfinished(
     wishes: Wishes,
     Strict(query): Strict<UnfinishedQuery>,
 ) -> Result<Response, Problem> {
-    caller.must_organize()?;
-    catalogue::benchmark(&benchmark)?;
-    let limit = within(query.limit, 50, 200)?;
-    let place = query.cursor.as_deref().map(|word| app.seal().open::<()>(word));
-    let after = place.transpose()?.map(|place| place.at);
-    let page = app
+    let page = Asked::of(&app, &caller, &benchmark, &query)?;
+    let lines = app
         .table()
         .await
-        .unfinished_page(&benchmark, after.as_ref(), limit)
+        .unfinished_page(&benchmark, page.after.as_ref(), page.limit)
         .await?;
+    Ok(answer(&app, &caller, &wishes, benchmark, &query, lines))
+}
+
+/// What the platform failed to evaluate and nobody has had evaluated again, oldest first. The organizer's.
+#[utoipa::path(
+    get, path = "/benchmarks/{benchmark}/failed", operation_id = "failed",
+    params(
+        ("benchmark" = String, Path, description = "The benchmark's id", example = "speech-selection"),
+        UnfinishedQuery,
+    ),
+    responses(
+        (status = 200, description = "A page of submissions, as JSON or as CSV", content(
+            (SubmissionsPage = "application/json"), (String = "text/csv"),
+        )),
+        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
+    ),
+    security(("token" = []))
+)]
+pub(super) async fn failed(
+    State(app): State<App>,
+    Path(benchmark): Path<String>,
+    caller: Caller,
+    wishes: Wishes,
+    Strict(query): Strict<UnfinishedQuery>,
+) -> Result<Response, Problem> {
+    let page = Asked::of(&app, &caller, &benchmark, &query)?;
+    let lines = app
+        .table()
+        .await
+        .failed_page(&benchmark, page.after.as_ref(), page.limit)
+        .await?;
+    Ok(answer(&app, &caller, &wishes, benchmark, &query, lines))
+}
+
+/// The part of a list that the organizer asks for.
+struct Asked {
+    after: Option<Cursor>,
+    limit: usize,
+}
+
+impl Asked {
+    fn of(app: &App, caller: &Caller, benchmark: &str, query: &UnfinishedQuery) -> Result<Self, Problem> {
+        caller.must_organize()?;
+        catalogue::benchmark(benchmark)?;
+        let limit = within(query.limit, 50, 200)?;
+        let place = query.cursor.as_deref().map(|word| app.seal().open::<()>(word));
+        let after = place.transpose()?.map(|place| place.at);
+        Ok(Self { after, limit })
+    }
+}
+
+fn answer(
+    app: &App,
+    caller: &Caller,
+    wishes: &Wishes,
+    benchmark: String,
+    query: &UnfinishedQuery,
+    page: Page<Entry>,
+) -> Response {
     let lines = page.lines.iter();
     let flat: Vec<Line> = lines.clone().map(Line::from).collect();
     let document = SubmissionsPage {
@@ -52,5 +109,5 @@ pub(super) async fn unfinished(
         submissions: lines.map(|entry| HistoryLine::of(entry, None)).collect(),
         next: page.next.map(|at| app.seal().word(&Place { at, so_far: () })),
     };
-    Ok(wishes.list(&caller, query.format, &document, &Line::HEADER, &flat))
+    wishes.list(caller, query.format, &document, &Line::HEADER, &flat)
 }

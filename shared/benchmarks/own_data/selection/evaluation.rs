@@ -81,6 +81,11 @@ impl Frozen {
         self.n_features
     }
 
+    /// The ids of the pool.
+    pub(super) fn ids(&self) -> impl Iterator<Item = &str> {
+        self.row_of.keys().map(String::as_str)
+    }
+
     pub(super) fn row_of(&self, id: &str) -> Option<usize> {
         self.row_of.get(id).map(|&row| row as usize)
     }

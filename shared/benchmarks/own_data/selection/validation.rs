@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::submission::Selected;
 use super::{Frozen, LabelSource, Submission};
-use dataperf::{Reason, Reasons, Rejection, quote};
+use dataperf::{Reason, Reasons, Rejection, explain_unknown_ids, quote};
 
 /// A submission that obeys the rules: the rows to train on, in the artifact's order, and the class of each.
 #[derive(Debug)]
@@ -48,6 +48,7 @@ impl Checked {
             ));
         }
         let mut first_seen: HashMap<&str, &str> = HashMap::new();
+        let mut unknown: Vec<String> = Vec::new();
         let (mut rows, mut classes) = (Vec::with_capacity(n), Vec::with_capacity(n));
         for example in &selected {
             if let Some(first) = first_seen.insert(&example.id, &example.at) {
@@ -65,12 +66,19 @@ impl Checked {
                     quote(&example.id)
                 );
                 reasons.add(Reason::new("unknown_id", &example.at, message));
+                unknown.push(example.id.clone());
             }
             if let (Some(row), Some(class)) = (row, class_of(example, row, frozen, &mut reasons)) {
                 rows.push(row);
                 classes.push(class);
             }
         }
+        reasons.explain(explain_unknown_ids(
+            "unknown_id",
+            &unknown,
+            selected.len(),
+            frozen.ids(),
+        ));
         // Where an example is not known, neither is its class: nothing is said of classes then.
         if reasons.is_empty() {
             add_missing_classes(&classes, frozen, &mut reasons);

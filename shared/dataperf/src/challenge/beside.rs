@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{BoardRules, Challenge, Round};
+use super::{BoardRules, Challenge, Round, announcements};
 use crate::Digest;
 use crate::pointer;
 use crate::rejection::{Reason, Reasons, Rejection, quote};
@@ -90,7 +90,15 @@ impl Challenge {
         let mut leaderboards = published.leaderboards.clone();
         leaderboards.extend(rules.collect::<Vec<_>>());
         kept.extend(self.rounds.iter().cloned());
+        let mut announcements = published.announcements.clone();
+        let new = self
+            .announcements
+            .iter()
+            .filter(|one| !published.announcements.contains(one));
+        announcements.extend(new.cloned());
+        announcements::sort(&mut announcements);
         reasons.into_verdict(Self {
+            announcements,
             leaderboards,
             rounds: kept,
             ..published

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::fields::{Object, Reader, quoted};
-use super::{BoardRules, Challenge, Messages, Ranking, Round, Visibility};
+use super::{BoardRules, BoardVisibility, Challenge, Messages, Ranking, Round, Visibility};
 use crate::descriptor::{Descriptor, Fixed};
 use crate::feedback::Feedback;
 use crate::ports::leaderboard::OPEN_ROUND;
@@ -37,7 +37,14 @@ pub fn check(document: &Value, hosted: &[Descriptor]) -> Result<BTreeMap<String,
 
 impl Reader {
     fn document(&mut self, document: &Value, hosted: &[Descriptor]) -> BTreeMap<String, Challenge> {
-        let known = ["schema", "title", "about", "feedback", "benchmarks"];
+        let known = [
+            "schema",
+            "title",
+            "about",
+            "feedback",
+            "announcements",
+            "benchmarks",
+        ];
         let Some(top) = self.object(document, "", &known) else {
             return BTreeMap::new();
         };
@@ -50,6 +57,7 @@ impl Reader {
             self.wrong("missing_key", "/title", "a challenge has a `title`");
         }
         let about = self.text(top, "", "about");
+        let announcements = self.announcements(top);
         let feedback = self.feedback(top, "").unwrap_or_default();
         let Some(benchmarks) = top.get("benchmarks") else {
             self.wrong(
@@ -86,6 +94,7 @@ impl Reader {
                 Challenge {
                     title,
                     about,
+                    announcements: announcements.clone(),
                     ..challenge
                 },
             );
@@ -101,6 +110,7 @@ impl Reader {
             schema: Challenge::SCHEMA,
             title: String::new(),
             about: None,
+            announcements: Vec::new(),
             ranking: Ranking::default(),
             feedback,
             leaderboards: BTreeMap::new(),
@@ -196,6 +206,7 @@ impl Reader {
             "division",
             "programs",
             "artifacts",
+            "board",
             "feedback",
             "ladder",
             "baselines",
@@ -211,9 +222,9 @@ impl Reader {
         if let Some(id) = &id {
             self.round_id(id, &pointer(at, "id"));
         }
-        let (opens, closes): (Option<Timestamp>, _) = (
-            self.parsed(object, at, "opens"),
-            self.parsed(object, at, "closes"),
+        let (opens, closes) = (
+            self.beginning(object, at, "opens"),
+            self.end(object, at, "closes"),
         );
         if let (Some(opens), Some(closes)) = (opens, closes)
             && closes <= opens
@@ -230,6 +241,12 @@ impl Reader {
         {
             let message = format!("{daily} a day are never reached with {total} in all");
             self.wrong("bad_limit", &pointer(at, "daily_limit"), message);
+        }
+        let board = self.choice::<BoardVisibility>(object, at, "board", "`shown` or `hidden`");
+        if board == Some(BoardVisibility::Hidden) && !object.contains_key("closes") {
+            let message =
+                "a board is hidden until its round closes, and this one never does: give it `closes`";
+            self.wrong("hidden_for_good", &pointer(at, "board"), message);
         }
         let (division, messages) = (
             self.text(object, at, "division"),
@@ -250,6 +267,7 @@ impl Reader {
             artifacts: self
                 .choice::<Visibility>(object, at, "artifacts", "`private` or `public`")
                 .unwrap_or_default(),
+            board: board.unwrap_or_default(),
             feedback: self.feedback(object, at),
             ladder: self.ladder(object, at),
             baselines: self.names(object, at, "baselines", Self::submitter),

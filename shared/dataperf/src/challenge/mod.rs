@@ -2,10 +2,13 @@
 //!
 //! Time alone opens and closes a round: an upload belongs to the round that was open when it was stored.
 
+mod announcements;
 mod beside;
+mod dates;
 mod document;
 mod evaluations;
 mod fields;
+mod form;
 mod noted;
 mod programs;
 mod release;
@@ -30,6 +33,8 @@ use crate::verdict::Receipt;
 use crate::{Digest, Timestamp};
 
 pub use crate::board::Ranking;
+pub use announcements::Announcement;
+pub use dates::bare_dates;
 pub use document::check;
 pub use evaluations::named_by_dataset;
 pub use noted::{Noted, note_seen};
@@ -49,6 +54,24 @@ pub enum Visibility {
     Private,
     /// Everybody.
     Public,
+}
+
+/// Who sees what stands on the boards of a round until it closes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BoardVisibility {
+    /// Everybody.
+    #[default]
+    Shown,
+    /// The organizer; a submitter sees the scores of their own submissions.
+    Hidden,
+}
+
+impl BoardVisibility {
+    #[allow(clippy::trivially_copy_pass_by_ref)] // as serde calls it
+    fn is_shown(&self) -> bool {
+        *self == Self::Shown
+    }
 }
 
 /// What participants are told.
@@ -102,6 +125,9 @@ pub struct Round {
     /// Who may read the artifacts.
     #[serde(default)]
     pub artifacts: Visibility,
+    /// Who sees its boards until it closes.
+    #[serde(default, skip_serializing_if = "BoardVisibility::is_shown")]
+    pub board: BoardVisibility,
     /// How much submitters and the public see until it closes, when not what the leaderboard's setting says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<Feedback>,
@@ -167,6 +193,9 @@ pub struct Challenge {
     /// More about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
+    /// What participants were told meanwhile, newest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub announcements: Vec<Announcement>,
     /// Which submissions stand on the boards.
     #[serde(default)]
     pub ranking: Ranking,
@@ -236,6 +265,14 @@ impl Challenge {
     ) -> Result<(), ChallengeError> {
         Self::note_published(datasets, table, benchmark, at).await?;
         datasets.put(&Self::key(benchmark), self.to_json()?).await?;
+        self.mark(datasets, benchmark).await
+    }
+
+    /// Notes that there is a challenge.
+    ///
+    /// # Errors
+    /// [`ChallengeError::Port`] when the bucket does not answer.
+    pub async fn mark(&self, datasets: &impl Bucket, benchmark: &str) -> Result<(), ChallengeError> {
         let mark = Bytes::from_static(b"{\"schema\": 1}\n");
         Ok(datasets.put(&Self::mark_key(benchmark), mark).await?)
     }
@@ -357,6 +394,13 @@ impl Challenge {
             .or_else(|| id.strip_suffix(FINAL_ROUND))
             .unwrap_or(id);
         self.rounds.iter().find(|round| round.id == id)
+    }
+
+    /// The time until which a board is [hidden](BoardVisibility::Hidden), if it is hidden `at` a time.
+    pub fn hidden_until(&self, board: &Board, at: Timestamp) -> Option<Timestamp> {
+        let round = self.round(&board.round)?;
+        let closes = round.closes.filter(|closes| at < *closes)?;
+        (round.board == BoardVisibility::Hidden).then_some(closes)
     }
 
     /// Which submissions stand on a leaderboard.

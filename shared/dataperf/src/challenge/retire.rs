@@ -122,7 +122,7 @@ impl Reader {
             let message = "`retire` names the data set that follows: `dataset: sha256:...`";
             self.wrong("missing_key", &pointer(&at, "dataset"), message);
         }
-        let when = self.parsed::<Timestamp>(fields, &at, "at");
+        let when = self.beginning(fields, &at, "at");
         let after_submissions = self.limit(fields, &at, "after_submissions");
         Some(Retire {
             dataset: self.parsed::<Digest>(fields, &at, "dataset")?,
@@ -232,6 +232,7 @@ mod tests {
                 received_at: Timestamp::from_unix_millis(0),
                 is_baseline,
                 withdrawn_at: None,
+                withdrawals: Vec::new(),
                 ending: Some(Ending::Scored),
                 score: Some(0.5),
                 climb: None,

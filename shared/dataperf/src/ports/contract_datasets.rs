@@ -40,7 +40,7 @@ pub(super) async fn datasets(table: &impl Maintenance, benchmark: &str) -> Outco
 
     let at = Timestamp::from_unix_millis(6);
     table
-        .withdraw(benchmark, &first.submission, at, story.order())
+        .withdraw(benchmark, &first.submission, at, story.order(), None)
         .await?;
     assert_eq!(
         story.top().await?,

@@ -154,7 +154,7 @@ async fn changes(table: &impl Maintenance, benchmark: &str) -> Outcome {
     let held = submit(&story, "ada", 3, 0.5).await?;
     let at = Timestamp::from_unix_millis(4);
     table
-        .withdraw(benchmark, &best.submission, at, story.order())
+        .withdraw(benchmark, &best.submission, at, story.order(), None)
         .await?;
     assert_eq!(
         story.top().await?,
@@ -297,7 +297,7 @@ async fn finals(table: &impl Maintenance, benchmark: &str) -> Outcome {
         let is_listed = |of: &Board| *of == last;
         assert!(table.boards(benchmark).await?.iter().any(is_listed));
         table
-            .withdraw(benchmark, &one.submission, at, story.order())
+            .withdraw(benchmark, &one.submission, at, story.order(), None)
             .await?;
         let stands = table.top(&last, 9).await?;
         assert_eq!(

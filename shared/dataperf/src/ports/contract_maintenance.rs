@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::contract::Outcome;
-use super::leaderboard::{Board, Known, OPEN_ROUND, Received, Recorded, Usage};
-use super::maintenance::{Maintenance, Order, Revised, Withdrawn};
+use super::leaderboard::{Board, Known, OPEN_ROUND, Ranked, Received, Recorded, Usage, Withdrawal};
+use super::maintenance::{Maintenance, Order, Reinstated, Revised, Withdrawn};
 use crate::challenge::{BASELINE_PREFIX, Limits, OverLimit, Ranking, Terms, Together};
 use crate::descriptor::Descriptor;
 use crate::rank::Direction;
 use crate::rejection::Reason;
 use crate::verdict::{Ending, Receipt, Scorecard, Verdict};
-use crate::{Digest, Timestamp, Upload};
+use crate::{Digest, SubmissionId, Timestamp, Upload};
 
 const DAY: i64 = 86_400_000;
 /// The code of a rejection that counts against a submitter's limits.
@@ -192,6 +192,9 @@ pub async fn maintenance(table: &impl Maintenance, benchmark: &str) -> Outcome {
     counted_rejections(table, benchmark).await?;
     shared_limits(table, benchmark).await?;
     withdrawals(table, benchmark).await?;
+    for ranking in [Ranking::Best, Ranking::Latest, Ranking::All] {
+        reinstatements(table, benchmark, ranking).await?;
+    }
     for ranking in [Ranking::Best, Ranking::Latest, Ranking::All] {
         rescoring(table, benchmark, ranking).await?;
     }
@@ -375,7 +378,13 @@ async fn withdrawals(table: &impl Maintenance, benchmark: &str) -> Outcome {
     let at = Timestamp::from_unix_millis(99);
     let withdraw = async |receipt: &Receipt| {
         table
-            .withdraw(benchmark, &receipt.submission, at, story.order())
+            .withdraw(
+                benchmark,
+                &receipt.submission,
+                at,
+                story.order(),
+                Some("a mistake"),
+            )
             .await
     };
     let first = story.submit("ada", 1, Some(0.5)).await?;
@@ -415,9 +424,85 @@ async fn withdrawals(table: &impl Maintenance, benchmark: &str) -> Outcome {
     let all = Story::new(table, benchmark, "withdrawals of all", Ranking::All);
     let only = all.submit("ada", 6, Some(0.5)).await?;
     table
-        .withdraw(benchmark, &only.submission, at, all.order())
+        .withdraw(benchmark, &only.submission, at, all.order(), None)
         .await?;
     assert!(all.top().await?.is_empty());
+    Ok(())
+}
+
+/// What is withdrawn by mistake stands again as it stood, however the board ranks.
+async fn reinstatements(table: &impl Maintenance, benchmark: &str, ranking: Ranking) -> Outcome {
+    let story = Story::new(table, benchmark, &format!("reinstatements {ranking:?}"), ranking);
+    let hosted = &HOSTED;
+    let (at, later) = (Timestamp::from_unix_millis(99), Timestamp::from_unix_millis(100));
+    let mut receipts = Vec::new();
+    for (n, submitter, score) in [
+        (1, "ada", 0.5),
+        (2, "ada", 0.25),
+        (3, "bo", 0.375),
+        (4, "ada", 0.75),
+    ] {
+        receipts.push(story.submit(submitter, n, Some(score)).await?);
+    }
+    let before = (table.top(&story.board, 100).await?, story.series().await?);
+    for receipt in &receipts {
+        let id = &receipt.submission;
+        let not_yet = table
+            .reinstate(benchmark, id, later, hosted, ranking, None)
+            .await?;
+        assert!(matches!(not_yet, Reinstated::NotWithdrawn(Some(_))));
+        table
+            .withdraw(benchmark, id, at, story.order(), Some("a mistake"))
+            .await?;
+        assert_ne!(story.series().await?, before.1);
+        let back = table
+            .reinstate(benchmark, id, later, hosted, ranking, Some("mine"))
+            .await?;
+        let Reinstated::Now(back) = back else {
+            return Err("it was withdrawn".into());
+        };
+        let noted = Withdrawal {
+            at,
+            reason: Some("a mistake".into()),
+            undone_at: Some(later),
+            undo_reason: Some("mine".into()),
+        };
+        assert_eq!(
+            (back.withdrawn_at, &back.withdrawals),
+            (None, &vec![noted.clone()])
+        );
+        let known = table.submission(benchmark, id).await?;
+        assert_eq!(known.as_ref(), Some(&back));
+        let history = table.history(benchmark, &receipt.submitter, 100).await?;
+        let line = history.iter().find(|line| line.id == *id).ok_or("it is there")?;
+        assert_eq!((line.withdrawn_at, &line.withdrawals), (None, &vec![noted]));
+        let ranks = |top: &[Ranked]| {
+            let of = |row: &Ranked| (row.shown_rank(), row.entry.id.clone(), row.entry.score);
+            top.iter().map(of).collect::<Vec<_>>()
+        };
+        assert_eq!(ranks(&table.top(&story.board, 100).await?), ranks(&before.0));
+        assert_eq!(story.series().await?, before.1);
+    }
+    // all of a submitter's, in any order
+    let of_ada = [&receipts[0], &receipts[1], &receipts[3]];
+    for receipt in of_ada {
+        table
+            .withdraw(benchmark, &receipt.submission, at, story.order(), None)
+            .await?;
+    }
+    assert_eq!(story.top().await?, ["1 bo 0.375"]);
+    for receipt in of_ada.iter().rev() {
+        table
+            .reinstate(benchmark, &receipt.submission, later, hosted, ranking, None)
+            .await?;
+    }
+    let shown = |top: &[Ranked]| top.iter().map(|row| row.entry.id.clone()).collect::<Vec<_>>();
+    assert_eq!(shown(&table.top(&story.board, 100).await?), shown(&before.0));
+    let unknown = SubmissionId::of("b", "nobody's", "v");
+    let unknown = table
+        .reinstate(benchmark, &unknown, later, hosted, ranking, None)
+        .await?;
+    assert_eq!(unknown, Reinstated::NotWithdrawn(None));
     Ok(())
 }
 

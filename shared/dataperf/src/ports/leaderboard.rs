@@ -12,7 +12,7 @@ use crate::verdict::Receipt;
 
 pub use crate::board::{Board, FINAL_ROUND, OPEN_ROUND, POST_ROUND, Usage};
 pub use crate::ranking::{Ranked, is_of_other_dataset, rank_key_of, standing, with_shared_ranks};
-pub use crate::submission::{Entry, Received, Submission};
+pub use crate::submission::{Entry, Received, Submission, Withdrawal};
 
 /// What the table knew of an upload before [`Leaderboards::receive`].
 #[derive(Debug, Clone, PartialEq)]

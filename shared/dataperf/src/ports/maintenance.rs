@@ -23,6 +23,15 @@ pub enum Withdrawn {
     NothingToWithdraw(Option<Submission>),
 }
 
+/// What came of [`Maintenance::reinstate`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reinstated {
+    /// It stands again where it stood.
+    Now(Submission),
+    /// It is not withdrawn, or there is no such submission.
+    NotWithdrawn(Option<Submission>),
+}
+
 /// A pass over a board in which every submission is scored again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
@@ -84,6 +93,7 @@ impl Finalized {
             received_at,
             is_baseline,
             withdrawn_at: None,
+            withdrawals: Vec::new(),
             ending: Some(self.verdict.status),
             score: Some(score),
             climb: None,
@@ -108,7 +118,7 @@ pub enum Revised {
 pub trait Maintenance: Leaderboards {
     /// Takes a scored submission off its board and out of its series; its receipt and its line of history stay. The
     /// submitter's next best takes its place. It goes on counting against the limits. Where it was the last that the Ladder
-    /// released, the next best is that.
+    /// released, the next best is that. `reason` is noted in the history.
     ///
     /// # Errors
     /// [`PortError`].
@@ -118,7 +128,23 @@ pub trait Maintenance: Leaderboards {
         id: &SubmissionId,
         at: Timestamp,
         order: Order,
+        reason: Option<&str>,
     ) -> Result<Withdrawn, PortError>;
+
+    /// Undoes [`withdraw`](Self::withdraw): submission, history, series, board, the board of a final data set and what the Ladder has
+    /// released are as if it had not been withdrawn, and the history says that it was. `hosted` describes its benchmark.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    async fn reinstate(
+        &self,
+        benchmark: &str,
+        id: &SubmissionId,
+        at: Timestamp,
+        hosted: &Descriptor,
+        ranking: Ranking,
+        reason: Option<&str>,
+    ) -> Result<Reinstated, PortError>;
 
     /// The newest pass over a board.
     ///

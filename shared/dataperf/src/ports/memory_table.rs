@@ -7,22 +7,25 @@ use super::leaderboard::{
     Board, Entry, Known, Leaderboards, Ranked, Received, Recorded, Reopened, Submission, Usage, rank_key_of,
     standing, with_shared_ranks,
 };
-use super::maintenance::{Finalized, Maintenance, Order, Revised, Revision, Run, Withdrawn};
+use super::maintenance::{Finalized, Maintenance, Order, Reinstated, Revised, Revision, Run, Withdrawn};
 use super::memory::lock;
 use super::{PortError, async_trait};
-use crate::Timestamp;
 use crate::challenge::{OverLimit, Ranking, Terms};
 use crate::descriptor::Descriptor;
 use crate::ladder::{Climb, LastReleased, Rung};
 use crate::rank::RankKey;
 use crate::upload::SubmissionId;
 use crate::verdict::{Ending, Receipt};
+use crate::{Digest, Timestamp};
 
 /// The table in memory. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryLeaderboards {
     table: Arc<Mutex<Table>>,
 }
+
+/// A row by board and submitter, and by id too where all of a submitter's stand.
+type Row = ((Board, String, Option<SubmissionId>), (RankKey, Entry));
 
 #[derive(Debug, Default)]
 struct Table {
@@ -38,6 +41,8 @@ struct Table {
     rungs: BTreeMap<(Board, String), Rung>,
     runs: BTreeMap<Board, Run>,
     revisions: BTreeMap<(Board, String), Vec<Revision>>,
+    /// Rows of final boards whose submissions are withdrawn.
+    left_final: Vec<Row>,
 }
 
 impl Table {
@@ -107,16 +112,37 @@ impl Table {
         }
     }
 
+    /// Moves the rung to a submission that is back on the board, if it is the best that was released.
+    fn step_up(&mut self, back: &Entry, order: Order) {
+        let lines = self.entries(&back.board.benchmark);
+        let of = (back.board.clone(), back.submitter.clone());
+        if back.climb == Some(Climb::Climbed)
+            && let Some(rung) = self.rungs.get_mut(&of)
+        {
+            let dataset = rung.last.as_ref().map_or(back.dataset, |last| last.dataset);
+            let lines = lines.iter().filter(|line| line.submitter == back.submitter);
+            let last = LastReleased::of_lines(lines, &back.board, dataset, order.direction);
+            rung.n_changes += u64::from(last != rung.last);
+            rung.last = last;
+        }
+    }
+
     /// Puts the right rows of one submitter on a board, after one of its submissions has changed.
     fn rank(&mut self, changed: &Entry, order: Order) {
-        let (board, submitter) = (&changed.board, &changed.submitter);
-        let row = |id: Option<&SubmissionId>| (board.clone(), submitter.clone(), id.cloned());
-        let stood = self.rows.get(&row(None)).map(|(_, entry)| entry);
+        let row = (changed.board.clone(), changed.submitter.clone(), None);
+        let stood = self.rows.get(&row).map(|(_, entry)| entry);
         let dataset = if changed.is_on_board() {
             changed.dataset
         } else {
             stood.and_then(|entry| entry.dataset)
         };
+        self.rank_with(changed, order, dataset);
+    }
+
+    /// The same where the board is scored with `dataset`.
+    fn rank_with(&mut self, changed: &Entry, order: Order, dataset: Option<Digest>) {
+        let (board, submitter) = (&changed.board, &changed.submitter);
+        let row = |id: Option<&SubmissionId>| (board.clone(), submitter.clone(), id.cloned());
         self.rows.remove(&row(Some(&changed.id)));
         let lines = self.entries(&board.benchmark);
         let lines = lines.iter().filter(|line| line.submitter == *submitter);
@@ -328,6 +354,7 @@ impl Maintenance for MemoryLeaderboards {
         id: &SubmissionId,
         at: Timestamp,
         order: Order,
+        reason: Option<&str>,
     ) -> Result<Withdrawn, PortError> {
         let mut table = lock(&self.table);
         let Some(submission) = table.submissions.get_mut(&(benchmark.to_owned(), id.clone())) else {
@@ -339,15 +366,49 @@ impl Maintenance for MemoryLeaderboards {
         if !submission.entry().is_on_board() {
             return Ok(Withdrawn::NothingToWithdraw(Some(submission.clone())));
         }
-        submission.withdrawn_at = Some(at);
+        submission.withdraw(at, reason.map(str::to_owned));
         let submission = submission.clone();
         table.rank(&submission.entry(), order);
         table.step_down(&submission.entry(), order);
         let last = submission.board.of_final();
-        table
-            .rows
-            .retain(|(of, _, _), (_, entry)| *of != last || entry.id != submission.id);
+        let left = table.rows.extract_if(.., |(of, _, _), (_, entry)| {
+            *of == last && entry.id == submission.id
+        });
+        let left: Vec<_> = left.collect();
+        table.left_final.extend(left);
         Ok(Withdrawn::Now(submission))
+    }
+
+    async fn reinstate(
+        &self,
+        benchmark: &str,
+        id: &SubmissionId,
+        at: Timestamp,
+        hosted: &Descriptor,
+        ranking: Ranking,
+        reason: Option<&str>,
+    ) -> Result<Reinstated, PortError> {
+        let mut table = lock(&self.table);
+        let Some(submission) = table.submissions.get_mut(&(benchmark.to_owned(), id.clone())) else {
+            return Ok(Reinstated::NotWithdrawn(None));
+        };
+        if submission.withdrawn_at.is_none() {
+            return Ok(Reinstated::NotWithdrawn(Some(submission.clone())));
+        }
+        submission.reinstate(at, reason.map(str::to_owned));
+        let submission = submission.clone();
+        let (entry, direction) = (submission.entry(), hosted.direction);
+        let order = Order { direction, ranking };
+        let row = (entry.board.clone(), entry.submitter.clone(), None);
+        let stood = table.rows.get(&row).and_then(|(_, stood)| stood.dataset);
+        table.rank_with(&entry, order, stood.or(entry.dataset));
+        table.step_up(&entry, order);
+        let left = std::mem::take(&mut table.left_final);
+        let (back, left): (Vec<_>, Vec<_>) =
+            left.into_iter().partition(|(_, (_, other))| other.id == entry.id);
+        table.left_final = left;
+        table.rows.extend(back);
+        Ok(Reinstated::Now(submission))
     }
 
     async fn run(&self, board: &Board) -> Result<Option<Run>, PortError> {

@@ -337,6 +337,7 @@ fn what_was_released_is_not_compared() {
                 received_at: receipt.received_at,
                 is_baseline: false,
                 withdrawn_at: None,
+                withdrawals: Vec::new(),
                 ending: Some(Ending::Scored),
                 score: receipt.verdict.score,
                 climb,

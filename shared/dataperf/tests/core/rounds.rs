@@ -82,7 +82,7 @@ async fn play(events: &[Event], order: Order) -> MemoryLeaderboards {
     for (n, event) in events.iter().enumerate().filter(|(_, event)| event.3) {
         let at = Timestamp::from_unix_millis(1);
         table
-            .withdraw("b", &upload(n, event).id(), at, order)
+            .withdraw("b", &upload(n, event).id(), at, order, None)
             .await
             .expect("withdrawn");
     }

@@ -1,7 +1,7 @@
 //! JSON Lines, each line with its own outcome.
 
 use dataperf::json::Json;
-use dataperf::{Reason, Reasons, Rejection};
+use dataperf::{Reason, Reasons, Rejection, mistaken_for_text};
 
 use super::Artifact;
 use super::fields::Fields;
@@ -41,6 +41,11 @@ pub fn read<T: Artifact>(file: &[u8], configuration: &Configuration) -> Result<V
     if file.starts_with(b"\xef\xbb\xbf") {
         let message = "the file begins with a byte order mark: save it as UTF-8 without one";
         return Err(Reason::new("byte_order_mark", "line 1", message).into());
+    }
+    if let Some(said) = mistaken_for_text(file) {
+        let is_text = std::str::from_utf8(file).is_ok();
+        let code = if is_text { "not_json" } else { "not_utf8" };
+        return Err(Reason::new(code, "byte 0", said).into());
     }
     let lines = file
         .split(|&byte| byte == b'\n')

@@ -1,0 +1,201 @@
+//! `dataperf challenge history` and `rollback`: the challenges that a benchmark has had.
+//!
+//! The datasets bucket keeps the versions of `challenge.json`, so that nothing else has to be written to have them.
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use dataperf::challenge::{Challenge, Round};
+use dataperf::ports::bucket::{Bucket, Got};
+use dataperf::{Timestamp, Upload};
+use dataperf_aws::versions;
+use serde_json::{Value, json};
+
+use super::against_data::AgainstData;
+use super::{MAX_CHALLENGE_BYTES, accepted, print, refused};
+use crate::Done;
+use crate::cloud::{Cloud, CloudArgs, now};
+use crate::output::{Format, RowFormat, print_rows, table};
+use crate::registry::descriptor;
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example: dataperf challenge history speech-selection --local")]
+pub(crate) struct HistoryArgs {
+    /// The benchmark
+    #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
+    benchmark: String,
+    #[command(flatten)]
+    cloud: CloudArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  dataperf challenge rollback speech-selection --local               the one before that in force\n  \
+    dataperf challenge rollback speech-selection --to 3 --local        by its number in `challenge history`\n\n\
+    The document is held against the data sets and what was retired, as when it is published; then it is in force, in one write, and \
+    first in the history. Uploads that were judged meanwhile are not judged again."
+)]
+pub(crate) struct RollbackArgs {
+    /// The benchmark
+    #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
+    benchmark: String,
+    /// The number that `dataperf challenge history` shows; the newest that differs from what is in force, when left out
+    #[arg(long, value_name = "NUMBER")]
+    to: Option<usize>,
+    #[command(flatten)]
+    cloud: CloudArgs,
+}
+
+/// A challenge that was published.
+struct Published {
+    /// 1 for the first.
+    number: usize,
+    at: Timestamp,
+    /// What it says, or why that can't be read.
+    challenge: Result<Challenge, String>,
+}
+
+/// All that were published, newest first.
+async fn published(cloud: &Cloud, benchmark: &str) -> Result<Vec<Published>> {
+    let (datasets, key) = (cloud.datasets(), Challenge::key(benchmark));
+    let mut listed: Vec<Upload> = Vec::new();
+    let mut place = None;
+    loop {
+        let page = versions(
+            &cloud.clients.s3,
+            &cloud.names.datasets_bucket,
+            &key,
+            place.as_ref(),
+        )
+        .await?;
+        listed.extend(page.uploads.into_iter().filter(|version| version.key == key));
+        place = page.next;
+        if place.is_none() {
+            break;
+        }
+    }
+    // S3 lists the newest version of a key first
+    let n = listed.len();
+    let mut found = Vec::new();
+    for (idx, version) in listed.into_iter().enumerate() {
+        let id = version.version.as_deref().unwrap_or("null");
+        let challenge = match datasets.get(&key, Some(id), MAX_CHALLENGE_BYTES).await? {
+            Got::Object(object) => {
+                serde_json::from_slice::<Challenge>(&object.bytes).map_err(|error| error.to_string())
+            }
+            Got::Missing | Got::TooLarge { .. } => Err("it can't be read".to_owned()),
+        };
+        found.push(Published {
+            number: n - idx,
+            at: version.received_at,
+            challenge,
+        });
+    }
+    Ok(found)
+}
+
+pub(super) async fn show(args: HistoryArgs, format: RowFormat) -> Result<Done> {
+    let (cloud, benchmark) = (args.cloud.connect().await, &args.benchmark);
+    let history = published(&cloud, benchmark).await?;
+    let in_force = Challenge::published(&cloud.datasets(), benchmark).await?;
+    let is_in_force = |idx: usize| idx == 0 && in_force.is_some();
+    let documents: Vec<Value> = history
+        .iter()
+        .enumerate()
+        .map(|(idx, one)| {
+            let said = one.challenge.as_ref().ok();
+            let rounds = said.map(|said| said.rounds.iter().map(|round| round.id.clone()).collect::<Vec<_>>());
+            json!({ "number": one.number, "published_at": one.at, "in_force": is_in_force(idx),
+                    "title": said.map(|said| &said.title), "rounds": rounds, "damage": one.challenge.as_ref().err(),
+                    "challenge": said })
+        })
+        .collect();
+    let columns = ["number", "published_at", "in_force", "title", "rounds"];
+    print_rows(&documents, &columns, format, || {
+        if history.is_empty() {
+            println!("{benchmark} has had no challenge");
+            return Ok(());
+        }
+        let mut lines = table(&["number", "published", "title", "rounds", ""]);
+        for (idx, one) in history.iter().enumerate() {
+            let (title, rounds) = match &one.challenge {
+                Ok(said) => {
+                    let ids: Vec<&str> = said.rounds.iter().map(|Round { id, .. }| id.as_str()).collect();
+                    (said.title.clone(), ids.join(" "))
+                }
+                Err(damage) => (String::new(), damage.clone()),
+            };
+            let mark = if is_in_force(idx) { "in force" } else { "" };
+            lines.add_row([
+                one.number.to_string(),
+                one.at.to_string(),
+                title,
+                rounds,
+                mark.to_owned(),
+            ]);
+        }
+        println!("{lines}");
+        Ok(())
+    })?;
+    Ok(Done::Fine)
+}
+
+pub(super) async fn roll_back(args: RollbackArgs, format: Format) -> Result<Done> {
+    let (cloud, benchmark) = (args.cloud.connect().await, args.benchmark.as_str());
+    let (datasets, key) = (cloud.datasets(), Challenge::key(benchmark));
+    // the tag first: what is published after it does not have it
+    let found = datasets.get_tagged(&key, MAX_CHALLENGE_BYTES).await?;
+    let now_in_force = found
+        .as_ref()
+        .and_then(|found| serde_json::from_slice::<Challenge>(&found.bytes).ok());
+    let history = published(&cloud, benchmark).await?;
+    let wanted = match args.to {
+        Some(number) => history.into_iter().find(|one| one.number == number),
+        None => history
+            .into_iter()
+            .find(|one| one.challenge.is_ok() && one.challenge.as_ref().ok() != now_in_force.as_ref()),
+    };
+    let Some(wanted) = wanted else {
+        bail!(
+            "{benchmark} has had no such challenge: `dataperf challenge history {benchmark}` lists those that it had"
+        );
+    };
+    let mut challenge = wanted
+        .challenge
+        .map_err(anyhow::Error::msg)
+        .with_context(|| format!("the challenge number {} is damaged", wanted.number))?;
+    let held = AgainstData {
+        cloud: &cloud,
+        descriptor: descriptor(benchmark)?,
+        challenge: &mut challenge,
+    };
+    let (reasons, warnings) = held.reasons().await?;
+    if let Err(rejection) = reasons.into_verdict(()) {
+        return refused(&rejection, format);
+    }
+    let tag = found.map(|found| found.tag);
+    if !datasets
+        .put_if(&key, challenge.to_json()?, tag.as_deref())
+        .await?
+    {
+        bail!(
+            "somebody else has published a challenge of {benchmark} at this moment: look at it, and roll back again"
+        );
+    }
+    challenge.mark(&datasets, benchmark).await?;
+    if format == Format::Text {
+        print(benchmark, &challenge, now());
+        println!(
+            "the challenge number {} of {} is in force again",
+            wanted.number, wanted.at
+        );
+        return Ok(Done::Fine);
+    }
+    accepted(
+        &[(benchmark.to_owned(), challenge)].into(),
+        warnings,
+        &[],
+        format,
+        "",
+    )
+}

@@ -1,0 +1,206 @@
+//! Which cloud a name stands for: a profile in a file, or what a local cloud says of itself.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use dataperf::offer;
+#[cfg(feature = "local")]
+use dataperf_local::LocalCloud;
+use serde::Deserialize;
+
+/// The variable that names another file of profiles.
+const FILE_VARIABLE: &str = "DATAPERF_CLOUDS";
+/// The names that are no profile's.
+const LOCAL: &str = "local";
+const AWS: &str = "aws";
+/// How long a local cloud may take to say where it is.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A cloud: what is not said is as without `--cloud`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Profile {
+    /// Whether it runs on a machine of one's own.
+    #[serde(default)]
+    pub(crate) local: bool,
+    /// The address of a local cloud's page, which knows the other addresses.
+    #[serde(default)]
+    url: Option<String>,
+    #[serde(default)]
+    pub(crate) s3_endpoint: Option<String>,
+    #[serde(default)]
+    pub(crate) dynamodb_endpoint: Option<String>,
+    #[serde(default)]
+    pub(crate) lambda_endpoint: Option<String>,
+    #[serde(default)]
+    pub(crate) functions_prefix: Option<String>,
+    #[serde(default)]
+    pub(crate) submissions_bucket: Option<String>,
+    #[serde(default)]
+    pub(crate) datasets_bucket: Option<String>,
+    #[serde(default)]
+    pub(crate) results_bucket: Option<String>,
+    #[serde(default)]
+    pub(crate) table: Option<String>,
+    #[serde(default)]
+    pub(crate) signing_key: Option<String>,
+}
+
+/// The ports of a local cloud, as its page says them.
+#[derive(Debug, Deserialize)]
+struct Ports {
+    s3: u16,
+    dynamodb: u16,
+    lambda: u16,
+}
+
+/// What a local cloud says of itself.
+#[cfg(feature = "local")]
+pub(crate) fn addresses(cloud: &LocalCloud) -> serde_json::Value {
+    let port = |address: &str| {
+        address
+            .rsplit(':')
+            .next()
+            .and_then(|port| port.trim_end_matches('/').parse::<u16>().ok())
+    };
+    serde_json::json!({ "s3": port(cloud.s3_endpoint()), "dynamodb": port(cloud.dynamodb_endpoint()),
+                        "lambda": port(cloud.lambda_endpoint()) })
+}
+
+/// Reads what `--cloud` says: `local`, `aws`, the address of a local cloud's page, or the name of a profile.
+pub(crate) fn profile(said: &str) -> Result<Profile, String> {
+    match said {
+        LOCAL => Ok(Profile {
+            local: true,
+            ..Profile::default()
+        }),
+        AWS => Ok(Profile::default()),
+        _ if said.starts_with("http://") || said.starts_with("https://") => learnt(said),
+        name => named(name),
+    }
+}
+
+/// The addresses of a local cloud by that of its page.
+fn learnt(url: &str) -> Result<Profile, String> {
+    let at = format!("{}/cloud.json", url.trim_end_matches('/'));
+    let remedy = "give the address of the page that `dataperf local` prints, or --s3-endpoint, --dynamodb-endpoint and --lambda-endpoint";
+    let agent: ureq::Agent = ureq::Agent::config_builder()
+        .timeout_global(Some(PATIENCE))
+        .build()
+        .into();
+    let text = agent
+        .get(&at)
+        .call()
+        .and_then(|mut answer| answer.body_mut().read_to_string())
+        .map_err(|error| format!("`{at}` does not say where the cloud is: {error}; {remedy}"))?;
+    let ports: Ports = serde_json::from_str(&text)
+        .map_err(|error| format!("`{at}` is no local cloud's: {error}; {remedy}"))?;
+    let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
+    let authority = rest.split('/').next().unwrap_or_default();
+    // the port is what follows the last colon outside of the brackets of an IPv6 address
+    let host = match authority.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => authority,
+    };
+    let endpoint = |port: u16| Some(format!("{scheme}://{host}:{port}"));
+    Ok(Profile {
+        local: true,
+        s3_endpoint: endpoint(ports.s3),
+        dynamodb_endpoint: endpoint(ports.dynamodb),
+        lambda_endpoint: endpoint(ports.lambda),
+        ..Profile::default()
+    })
+}
+
+/// Where the profiles are.
+fn file() -> Option<PathBuf> {
+    if let Some(file) = std::env::var_os(FILE_VARIABLE) {
+        return Some(file.into());
+    }
+    let set = |name: &str| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    let folder = if cfg!(windows) {
+        set("APPDATA")
+    } else {
+        set("XDG_CONFIG_HOME").or_else(|| set("HOME").map(|home| home.join(".config")))
+    };
+    Some(folder?.join("dataperf").join("clouds.yaml"))
+}
+
+fn named(name: &str) -> Result<Profile, String> {
+    let no_file = || {
+        format!(
+            "there is no profile `{name}`: choose `{LOCAL}`, `{AWS}`, the address of a local cloud's page, or name a file of profiles by {FILE_VARIABLE}"
+        )
+    };
+    let path = file().ok_or_else(no_file)?;
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let known = offer(name, [LOCAL, AWS]);
+            return Err(format!(
+                "there is no cloud `{name}`: {known} Profiles are read from `{}`, which is not there",
+                path.display()
+            ));
+        }
+        Err(error) => return Err(format!("can't read `{}`: {error}", path.display())),
+    };
+    let profiles =
+        parse(&text).map_err(|error| format!("`{}` is no file of profiles: {error}", path.display()))?;
+    let Some(found) = profiles.get(name) else {
+        let known = profiles.keys().map(String::as_str).chain([LOCAL, AWS]);
+        return Err(format!(
+            "`{}` has no profile `{name}`: {}",
+            path.display(),
+            offer(name, known)
+        ));
+    };
+    let Some(url) = &found.url else {
+        return Ok(found.clone());
+    };
+    let learnt = learnt(url)?;
+    Ok(Profile {
+        local: true,
+        s3_endpoint: found.s3_endpoint.clone().or(learnt.s3_endpoint),
+        dynamodb_endpoint: found.dynamodb_endpoint.clone().or(learnt.dynamodb_endpoint),
+        lambda_endpoint: found.lambda_endpoint.clone().or(learnt.lambda_endpoint),
+        ..found.clone()
+    })
+}
+
+/// The profiles of a file, by name.
+fn parse(text: &str) -> Result<BTreeMap<String, Profile>, String> {
+    serde_saphyr::from_str(text).map_err(|error| {
+        let said = error.to_string();
+        let names_secret = ["local_key", "key", "secret", "token", "access_key"]
+            .iter()
+            .any(|name| said.contains(&format!("unknown field `{name}`")));
+        if names_secret {
+            return format!(
+                "{said}; keys are no part of a profile: use DATAPERF_LOCAL_KEY, or for AWS AWS_PROFILE"
+            );
+        }
+        said
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn profiles_have_addresses_and_names_and_no_secrets() {
+        let text = "here:\n  local: true\n  s3_endpoint: http://127.0.0.1:9100\nspring:\n  results_bucket: spring-results\n  table: spring\n";
+        let profiles = parse(text).expect("two profiles");
+        assert!(profiles["here"].local && profiles["here"].dynamodb_endpoint.is_none());
+        assert_eq!(profiles["spring"].table.as_deref(), Some("spring"));
+        let refused = parse("here:\n  secret: x\n").expect_err("a secret");
+        assert!(refused.contains("DATAPERF_LOCAL_KEY"), "{refused}");
+        assert!(profile("local").is_ok_and(|profile| profile.local));
+        assert_eq!(profile("aws"), Ok(Profile::default()));
+    }
+}

@@ -1,0 +1,93 @@
+//! A challenge as the document that an organizer writes.
+
+use serde_json::{Map, Value, json};
+
+use super::{BoardVisibility, Challenge, Round, Visibility};
+use crate::Timestamp;
+
+fn put<T: serde::Serialize>(object: &mut Map<String, Value>, key: &str, value: Option<T>) {
+    if let Some(value) = value {
+        object.insert(key.into(), json!(value));
+    }
+}
+
+/// A time as a document has it.
+fn time(at: Timestamp) -> String {
+    let text = at.to_string();
+    text.strip_suffix(".000Z")
+        .map_or(text.clone(), |whole| format!("{whole}Z"))
+}
+
+fn listed(names: &[String]) -> Option<&[String]> {
+    (!names.is_empty()).then_some(names)
+}
+
+impl Challenge {
+    /// The document that publishes this challenge of one benchmark: [`check`](super::check) makes the same challenge of it, but for what
+    /// publishing finds out ([`Round::evaluations`]). `has_ranking` is false where the benchmark itself says how its boards rank.
+    pub fn document(&self, benchmark: &str, has_ranking: bool) -> Value {
+        let mut of_benchmark = Map::new();
+        put(&mut of_benchmark, "ranking", has_ranking.then_some(self.ranking));
+        put(&mut of_benchmark, "feedback", Some(self.feedback));
+        let has_rules = !self.leaderboards.is_empty();
+        put(
+            &mut of_benchmark,
+            "leaderboards",
+            has_rules.then_some(&self.leaderboards),
+        );
+        let rounds: Vec<Value> = self.rounds.iter().map(Round::document).collect();
+        put(
+            &mut of_benchmark,
+            "rounds",
+            (!rounds.is_empty()).then_some(rounds),
+        );
+        let mut top = Map::new();
+        put(&mut top, "schema", Some(self.schema));
+        put(&mut top, "title", Some(&self.title));
+        put(&mut top, "about", self.about.as_ref());
+        let told: Vec<Value> = self
+            .announcements
+            .iter()
+            .map(|one| json!({ "date": time(one.date), "text": one.text }))
+            .collect();
+        put(&mut top, "announcements", (!told.is_empty()).then_some(told));
+        put(&mut top, "benchmarks", Some(json!({ benchmark: of_benchmark })));
+        Value::Object(top)
+    }
+}
+
+impl Round {
+    fn document(&self) -> Value {
+        let mut object = Map::new();
+        put(&mut object, "id", Some(&self.id));
+        put(&mut object, "leaderboards", listed(&self.leaderboards));
+        put(&mut object, "opens", Some(time(self.opens)));
+        put(&mut object, "closes", self.closes.map(time));
+        put(&mut object, "dataset", self.dataset);
+        put(&mut object, "final", self.final_dataset);
+        let retire = self.retire.map(|retire| {
+            let mut object = Map::new();
+            // what the number of submissions has led to is not for the document to say
+            let at = retire.at.filter(|_| retire.after_submissions.is_none());
+            put(&mut object, "at", at.map(time));
+            put(&mut object, "after_submissions", retire.after_submissions);
+            put(&mut object, "dataset", Some(retire.dataset));
+            object
+        });
+        put(&mut object, "retire", retire);
+        put(&mut object, "daily_limit", self.daily_limit);
+        put(&mut object, "total_limit", self.total_limit);
+        put(&mut object, "division", self.division.as_ref());
+        let is_public = self.artifacts == Visibility::Public;
+        put(&mut object, "artifacts", is_public.then_some(self.artifacts));
+        let is_hidden = self.board == BoardVisibility::Hidden;
+        put(&mut object, "board", is_hidden.then_some(self.board));
+        put(&mut object, "feedback", self.feedback);
+        put(&mut object, "ladder", self.ladder);
+        put(&mut object, "baselines", listed(&self.baselines));
+        let messages = json!(self.messages);
+        let has_messages = messages.as_object().is_some_and(|messages| !messages.is_empty());
+        put(&mut object, "messages", has_messages.then_some(messages));
+        Value::Object(object)
+    }
+}

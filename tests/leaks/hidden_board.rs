@@ -1,0 +1,114 @@
+//! A board that is hidden until its round closes: nobody but the organizer learns what stands on it.
+
+use dataperf::ports::leaderboard::Leaderboards as _;
+use serde_json::{Value, json};
+
+use crate::challenges::{publish, receipt};
+use crate::nothing_lost::key;
+use crate::project::{BENCHMARK, good};
+use crate::read_api::{ADA, ANONYMOUS, BO, ORGANIZER, Reading};
+use crate::world::{World, with_caretaker};
+
+fn round(closes: &str, board: &str) -> Value {
+    json!([{ "id": "spring", "opens": "2026-01-01", "closes": closes, "board": board, "artifacts": "public" }])
+}
+
+/// Every address that has rows, points, submissions or what is made of them.
+fn ways(of_bo: &str) -> Vec<String> {
+    let of = format!("/api/v1/benchmarks/{BENCHMARK}");
+    let board = format!("{of}/leaderboards/en-25");
+    let mut ways = vec!["/api/v1/benchmarks".to_owned(), of.clone()];
+    for format in ["json", "csv"] {
+        ways.push(format!("{board}?round=spring&include=spread&format={format}"));
+        ways.push(format!("{board}/series?round=spring&format={format}"));
+        ways.push(format!("{of}/submissions?submitter=bo&format={format}"));
+        ways.push(format!("{of}/submissions/{of_bo}/figures?format={format}"));
+    }
+    ways.push(format!("{board}/retirement?round=spring"));
+    for rest in ["", "/receipt", "/artifact"] {
+        ways.push(format!("{of}/submissions/{of_bo}{rest}"));
+    }
+    ways
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_but_the_organizer_learns_what_stands_on_a_hidden_board() {
+    let world = World::with(with_caretaker).await;
+    let ran = publish(&world, &round("2999-01-01", "hidden"));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let of_ada = world.put(&key("ada", 0), good(0)).await;
+    let of_bo = world.put(&key("bo", 0), good(1)).await;
+    world.settle().await;
+    let (own, secret) = (receipt(&world, &of_ada).await, receipt(&world, &of_bo).await);
+    let reading = Reading::of(world).await;
+    let score = json!(secret.verdict.score.unwrap()).to_string();
+    let secrets = [score.as_str(), secret.submission.as_str()];
+
+    for who in [ANONYMOUS, ADA] {
+        for path in ways(secret.submission.as_str()) {
+            let answer = reading.ask(who, &path);
+            let text = String::from_utf8(answer.body.clone()).unwrap();
+            for secret in secrets {
+                assert!(!text.contains(secret), "{who} reads {secret} at {path}: {text}");
+            }
+        }
+        let path = format!("/api/v1/benchmarks/{BENCHMARK}/leaderboards/en-25?round=spring");
+        let board = reading.ask(who, &path).json();
+        assert_eq!(
+            board["rows"],
+            json!([]),
+            "not even one's own: it would tell the rank"
+        );
+        assert_eq!(board["hidden_until"], "2999-01-02T00:00:00.000Z");
+        assert_eq!(board["comparison"], Value::Null);
+    }
+
+    // one's own submission has its score, and no rank
+    let path = |id: &str| format!("/api/v1/benchmarks/{BENCHMARK}/submissions/{id}");
+    let theirs = reading.ask(ADA, &path(own.submission.as_str()));
+    assert_eq!(theirs.json()["score"], json!(own.verdict.score), "{theirs:?}");
+    assert_eq!(theirs.json()["rank_interval"], Value::Null);
+    let (of_others, of_bo) = (
+        reading.ask(BO, &path(own.submission.as_str())),
+        reading.ask(BO, &path(secret.submission.as_str())),
+    );
+    assert_eq!((of_others.status, of_bo.status), (403, 200));
+    let listed = format!("/api/v1/benchmarks/{BENCHMARK}/submissions?submitter=ada");
+    assert_eq!(
+        reading.ask(ADA, &listed).json()["submissions"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+    assert_eq!(reading.ask(BO, &listed).json()["submissions"], json!([]));
+
+    // the organizer sees everything
+    let path = format!("/api/v1/benchmarks/{BENCHMARK}/leaderboards/en-25?round=spring");
+    let board = reading.ask(ORGANIZER, &path).json();
+    assert_eq!(board["rows"].as_array().unwrap().len(), 2);
+    assert_eq!(board["hidden_until"], Value::Null);
+    let ran = reading.world.command(&["leaderboard", BENCHMARK, "en-25"]);
+    assert_eq!(ran.json()[0]["places"].as_array().unwrap().len(), 2);
+
+    // when the round closes so does everybody
+    assert_eq!(publish(&reading.world, &round("2026-02-01", "hidden")).code, 0);
+    for who in [ANONYMOUS, ADA, BO] {
+        let board = reading.ask(who, &path).json();
+        assert_eq!(board["rows"].as_array().unwrap().len(), 2, "{who}: {board}");
+        assert_eq!(board["hidden_until"], Value::Null);
+    }
+    let top = reading.world.leaderboards().top(&own.board(), 10).await.unwrap();
+    assert_eq!(top.len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_board_can_not_be_hidden_for_good() {
+    let world = World::new().await;
+    let rounds = json!([{ "id": "spring", "opens": "2026-01-01", "board": "hidden" }]);
+    let ran = publish(&world, &rounds);
+    assert_eq!(
+        (ran.code, ran.json()["reasons"][0]["code"].as_str()),
+        (2, Some("hidden_for_good"))
+    );
+}

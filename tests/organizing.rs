@@ -1,0 +1,355 @@
+//! What an organizer does beside publishing: earlier challenges, announcements, withdrawals, submitters, identical files.
+
+use std::fs;
+
+use dataperf::ports::leaderboard::Leaderboards;
+use serde_json::{Value, json};
+
+use crate::nothing_lost::key;
+use crate::project::{BENCHMARK, dataperf, good};
+use crate::read_api::{ADA, ANONYMOUS, BO, ORGANIZER, Reading};
+use crate::world::World;
+
+fn publish(world: &World, document: &Value) -> Value {
+    let path = world.scratch().join("challenge.yaml");
+    fs::write(&path, document.to_string()).unwrap(); // JSON is YAML
+    let ran = world.command(&["challenge", "publish", path.to_str().unwrap()]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    ran.json()
+}
+
+fn document(title: &str, rounds: &Value) -> Value {
+    json!({ "schema": 1, "title": title, "about": "Two words: *data* first.\n\n- one\n- two: 3\n", "feedback": "metrics",
+            "announcements": [{ "date": "2026-02-03", "text": "older: yes" }, { "date": "2026-02-04T05:06:07.089Z", "text": "# newer\nno" },
+                              { "date": "2999-01-01", "text": "to come" }],
+            "benchmarks": { BENCHMARK: { "ranking": "latest", "leaderboards": { "pt-25": { "feedback": "score" } }, "rounds": rounds } } })
+}
+
+fn rounds() -> Value {
+    json!([
+        { "id": "one", "leaderboards": ["en-25"], "opens": "2026-03-01", "closes": "2026-03-31", "daily_limit": 2, "total_limit": 5,
+          "division": "yes", "artifacts": "public", "board": "hidden", "feedback": "score", "ladder": { "step": 0.01 },
+          "baselines": ["organizers"], "messages": { "before": "null", "after": "123" } },
+        { "id": "two", "leaderboards": ["pt-25"], "opens": "2026-01-01T00:00:00Z" },
+    ])
+}
+
+fn in_force(world: &World) -> Value {
+    let ran = world.command(&["challenge", "show", BENCHMARK]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    ran.json()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_document_that_is_shown_publishes_the_same_challenge() {
+    let world = World::new().await;
+    let said = publish(&world, &document("Spring: \"x\"", &rounds()));
+    let dates: Vec<&str> = said["dates"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|date| date["at"].as_str().unwrap())
+        .collect();
+    let under = format!("/benchmarks/{BENCHMARK}/rounds/0");
+    assert_eq!(
+        dates,
+        [
+            "/announcements/0/date",
+            "/announcements/2/date",
+            &format!("{under}/opens"),
+            &format!("{under}/closes")
+        ]
+    );
+    let before = in_force(&world);
+    assert_eq!(before["rounds"][0]["opens"], "2026-03-01T00:00:00.000Z");
+    assert_eq!(
+        before["rounds"][0]["closes"], "2026-04-01T00:00:00.000Z",
+        "the end of that day"
+    );
+
+    let shown = world.command(&["challenge", "show", BENCHMARK, "--format", "yaml"]);
+    assert_eq!(shown.code, 0, "{shown:?}");
+    let path = world.scratch().join("again.yaml");
+    fs::write(&path, &shown.stdout).unwrap();
+    publish(&world, &document("another", &json!([])));
+    assert_ne!(in_force(&world), before);
+    let ran = world.command(&["challenge", "publish", path.to_str().unwrap()]);
+    assert_eq!(ran.code, 0, "{ran:?}\n{}", shown.stdout);
+    assert_eq!(in_force(&world), before, "{}", shown.stdout);
+
+    let refused = world.command(&["status", "--format", "yaml"]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    // a date that there is not
+    let mut wrong = document("wrong", &json!([]));
+    wrong["announcements"][0]["date"] = json!("2026-02-30");
+    fs::write(&path, wrong.to_string()).unwrap();
+    let ran = dataperf(["--format", "json", "challenge", "check", path.to_str().unwrap()]);
+    assert_eq!(
+        (ran.code, ran.json()["reasons"][0]["at"].as_str()),
+        (2, Some("/announcements/0/date"))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn announcements_are_read_from_their_date_on_newest_first() {
+    let world = World::new().await;
+    publish(&world, &document("Spring", &rounds()));
+    let reading = Reading::of(world).await;
+    let benchmark = reading
+        .ask(ANONYMOUS, &format!("/api/v1/benchmarks/{BENCHMARK}"))
+        .json();
+    let texts: Vec<&str> = benchmark["challenge"]["announcements"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["text"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        texts,
+        ["# newer\nno", "older: yes"],
+        "what is to come is not told"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn earlier_challenges_are_kept_and_come_back() {
+    let world = World::new().await;
+    let round = |n: u64| json!([{ "id": "spring", "opens": "2026-01-01", "daily_limit": n }]);
+    for n in 1..=3 {
+        publish(&world, &document(&format!("number {n}"), &round(n)));
+    }
+    let history = world.command(&["challenge", "history", BENCHMARK]).json();
+    let titles = |history: &Value| -> Vec<String> {
+        let all = history.as_array().unwrap().iter();
+        all.map(|one| {
+            format!(
+                "{} {} {}",
+                one["number"],
+                one["title"].as_str().unwrap(),
+                one["in_force"]
+            )
+        })
+        .collect()
+    };
+    assert_eq!(
+        titles(&history),
+        ["3 number 3 true", "2 number 2 false", "1 number 1 false"]
+    );
+    let csv = world
+        .command(&["challenge", "history", BENCHMARK, "--format", "csv"])
+        .stdout;
+    assert!(
+        csv.starts_with("number,published_at,in_force,title,rounds\n3,"),
+        "{csv}"
+    );
+
+    assert_eq!(world.command(&["challenge", "rollback", BENCHMARK]).code, 0);
+    assert_eq!(in_force(&world)["title"], "number 2");
+    assert_eq!(
+        world
+            .command(&["challenge", "rollback", BENCHMARK, "--to", "1"])
+            .code,
+        0
+    );
+    assert_eq!(in_force(&world)["rounds"][0]["daily_limit"], 1);
+    // it counts for the next upload
+    let first = world.put(&key("ada", 0), good(0)).await;
+    world.settle().await;
+    let second = world.put(&key("ada", 1), good(1)).await;
+    world.settle().await;
+    let ending = async |sent: &crate::world::Sent| {
+        let known = world
+            .leaderboards()
+            .submission(BENCHMARK, &sent.id())
+            .await
+            .unwrap()
+            .unwrap();
+        known.receipt.unwrap().verdict.status.as_str()
+    };
+    assert_eq!(
+        (ending(&first).await, ending(&second).await),
+        ("scored", "rejected")
+    );
+    // what was removed comes back as well, and what there never was does not
+    assert_eq!(world.command(&["challenge", "remove", BENCHMARK]).code, 0);
+    let history = world.command(&["challenge", "history", BENCHMARK]).json();
+    assert_eq!(titles(&history)[0], "5 number 1 false");
+    assert_eq!(
+        world
+            .command(&["challenge", "rollback", BENCHMARK, "--to", "9"])
+            .code,
+        1
+    );
+    assert_eq!(world.command(&["challenge", "rollback", BENCHMARK]).code, 0);
+    assert_eq!(in_force(&world)["title"], "number 1");
+}
+
+/// Names that nothing has end with code 1 and name the nearest, and what there is is told whole.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn status_tells_file_reason_and_rank() {
+    let world = World::new().await;
+    world.put(&key("ada", 0), good(0)).await;
+    world.settle().await;
+    let rejected = world
+        .put(&format!("{BENCHMARK}/en-25/ada/my try.json"), "no json")
+        .await;
+    world.settle().await;
+    world.put(&key("bo", 0), good(0)).await;
+    world.put(&key("bo", 1), good(1)).await;
+    world.settle().await;
+    let of = |name: &str| world.command(&["status", BENCHMARK, "--submitter", name]);
+    let lines = of("ada").json();
+    assert_eq!(
+        (&lines[0]["submission"], &lines[0]["file"]),
+        (&json!(rejected.id()), &json!("my try.json"))
+    );
+    assert!(lines[0]["reasons"][0]["message"].is_string(), "{lines}");
+    assert_eq!(
+        (lines[0]["status"].as_str(), lines[1]["file"].as_str()),
+        (Some("rejected"), Some("0.json"))
+    );
+    let rank = lines[1]["rank"].clone();
+    assert!(rank.is_u64(), "{lines}");
+    let csv = world
+        .command(&["status", BENCHMARK, "--submitter", "ada", "--format", "csv"])
+        .stdout;
+    assert_eq!(csv.lines().count(), 3, "{csv}");
+    for (args, nearest) in [
+        (
+            vec!["status", BENCHMARK, "--submitter", "adda"],
+            "did you mean `ada`",
+        ),
+        (vec!["leaderboard", BENCHMARK, "en25"], "did you mean `en-25`"),
+        (
+            vec!["leaderboard", BENCHMARK, "en-25", "--round", "opne"],
+            "did you mean `open`",
+        ),
+        (
+            vec!["rescore", BENCHMARK, "en-25", "--round", "opne"],
+            "did you mean `open`",
+        ),
+        (
+            vec!["submitter", "add", "cid", BENCHMARK, "-l", "en25"],
+            "did you mean `en-25`",
+        ),
+        (vec!["challenge", "show", "speech-selecton"], "speech-selection"),
+    ] {
+        let ran = world.command(&args);
+        assert!(ran.code == 1 && ran.stderr.contains(nearest), "{args:?}: {ran:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_withdrawal_has_a_reason_and_can_be_undone_and_the_same_file_twice_is_pointed_out() {
+    let world = World::new().await;
+    let first = world.put(&key("ada", 0), good(0)).await;
+    world.put(&key("bo", 0), good(0)).await;
+    world.put(&key("bo", 1), good(1)).await;
+    world.settle().await;
+    let of = |name: &str| world.command(&["status", BENCHMARK, "--submitter", name]);
+    let rank = of("ada").json()[0]["rank"].clone();
+    assert!(rank.is_u64());
+    // withdrawn with a reason, and put back
+    let id = first.id().to_string();
+    let board = || world.command(&["leaderboard", BENCHMARK, "en-25"]).json()[0]["places"].clone();
+    let before = board();
+    let ran = world.command(&["withdraw", BENCHMARK, &id, "--reason", "by mistake"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_ne!(board(), before);
+    let shown = world.command(&["status", BENCHMARK, &id]).json();
+    assert_eq!(shown["withdrawals"][0]["reason"], "by mistake");
+    assert_eq!(of("ada").json()[0]["withdrawal_reason"], "by mistake");
+    let long = "x".repeat(501);
+    assert_eq!(
+        world
+            .command(&["withdraw", BENCHMARK, &id, "--reason", &long])
+            .code,
+        1
+    );
+    let ran = world.command(&["withdraw", BENCHMARK, &id, "--undo", "--reason", "sorry"]);
+    assert_eq!((ran.code, &ran.json()["withdrawn_at"]), (0, &Value::Null));
+    let ranks = |places: &Value| -> Vec<Value> {
+        places
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|place| json!([place["rank"], place["submission"], place["score"]]))
+            .collect()
+    };
+    assert_eq!(ranks(&board()), ranks(&before));
+    assert_eq!(of("ada").json()[0]["rank"], rank);
+    assert_eq!(
+        world.command(&["withdraw", BENCHMARK, &id, "--undo"]).code,
+        1,
+        "it stands already"
+    );
+
+    // the same file by two submitters
+    let same = world
+        .command(&["submitter", "identical", BENCHMARK, "--several"])
+        .json();
+    let names: Vec<&Value> = same
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| &one["submitter"])
+        .collect();
+    assert_eq!(names, ["ada", "bo"], "{same}");
+    assert_eq!(same[0]["artifact"], same[1]["artifact"]);
+
+    let reading = Reading::of(world).await;
+    let path = format!("/api/v1/benchmarks/{BENCHMARK}/submissions/{id}");
+    let private = |who: &str| reading.ask(who, &path).json()["private"]["withdrawals"].clone();
+    assert_eq!(private(ADA)[0]["undo_reason"], "sorry");
+    assert_eq!(private(ORGANIZER)[0]["reason"], "by mistake");
+    for who in [ANONYMOUS, BO] {
+        assert_eq!(private(who), Value::Null, "{who}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn submitters_are_listed_with_what_is_left_of_their_limits() {
+    let world = World::new().await;
+    let round = json!([{ "id": "spring", "leaderboards": ["en-25"], "opens": "2026-01-01", "daily_limit": 3, "total_limit": 5 }]);
+    publish(&world, &document("Spring", &round));
+    assert_eq!(world.command(&["submitter", "list", BENCHMARK]).json(), json!([]));
+    assert_eq!(
+        world
+            .command(&["submitter", "add", "cid", BENCHMARK, "-l", "en-25"])
+            .code,
+        0
+    );
+    for n in 0..2 {
+        world.put(&key("ada", n), good(n)).await;
+    }
+    world.put(&key("ada", 2), "no json").await;
+    world.settle().await;
+    let listed = world.command(&["submitter", "list", BENCHMARK]).json();
+    let names: Vec<&Value> = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| &one["submitter"])
+        .collect();
+    assert_eq!(names, ["ada", "cid"]);
+    let ada = &listed[0];
+    assert_eq!(
+        (&ada["n_submissions"], &ada["n_scored"], &ada["n_rejected"]),
+        (&json!(3), &json!(2), &json!(1))
+    );
+    assert!(ada["last_upload"].is_string());
+    let quota = &ada["quotas"][0];
+    assert_eq!(
+        (&quota["leaderboard"], &quota["daily_left"], &quota["total_left"]),
+        (&json!("en-25"), &json!(1), &json!(3))
+    );
+    assert_eq!(
+        (&listed[1]["n_submissions"], &listed[1]["quotas"][0]["total_left"]),
+        (&json!(0), &json!(5))
+    );
+    let csv = world
+        .command(&["submitter", "list", BENCHMARK, "--format", "csv"])
+        .stdout;
+    assert!(csv.starts_with("benchmark,submitter,n_submissions,"), "{csv}");
+    assert_eq!(csv.lines().count(), 3);
+}
