@@ -3,7 +3,7 @@
 import { announcements, hidden } from "./announcements.js";
 import { address, ask, pages, whoami } from "./api.js";
 import { bestOverTime, intervalScale, scale, strip, whisker } from "./charts.js";
-import { boardName, capital, command, countdown, counted, crumbs, h, href, plain, prose, say, score, share, size, some, titled, when, whenExactly } from "./dom.js";
+import { boardName, capital, command, countdown, counted, crumbs, h, href, plain, prose, say, score, share, size, some, submittingTo, titled, when, whenExactly } from "./dom.js";
 import { keep, takesDrops } from "./drop.js";
 import { markdown } from "./markdown.js";
 
@@ -179,9 +179,9 @@ function state(of) {
 
 /** By which rules submissions are judged: how much, how long, what is shown. */
 function rules(benchmark, board, of) {
-  const { forms, max_bytes: most } = benchmark.submitting;
+  const { forms, max_bytes: most } = submittingTo(benchmark, of);
   const fact = (term, value) => (value === null ? null : h("div", {}, h("dt", {}, term), h("dd", {}, value)));
-  const files = fact("Files", `${forms.map((form) => ({ json: "JSON", jsonl: "JSON Lines", csv: "CSV", zip: "zip" })[form]).join(" or ")}, up to ${size(most)}`);
+  const files = fact("Files", `${forms.map((form) => ({ json: "JSON", jsonl: "JSON Lines", csv: "CSV", zip: "zip", wasm: "WebAssembly" })[form]).join(" or ")}, up to ${size(most)}`);
   const challenge = benchmark.challenge?.about ? markdown(benchmark.challenge.about) : null;
   if (!of) return h("section", { class: "panel wide-panel", "aria-labelledby": "round" }, h("h2", { id: "round" }, "Rules"), challenge, h("p", {}, "No round limits this board: everybody may upload at any time, as often as they like."), h("dl", { class: "facts" }, files));
   const { round, isFinal } = of;
@@ -203,6 +203,7 @@ function rules(benchmark, board, of) {
       fact("Data set retires", round.retires_at ? whenExactly(round.retires_at) : round.retires_after_submissions ? `after ${some(round.retires_after_submissions, "submission")}` : null),
       fact("Scored a day", round.daily_limit === null ? null : `${plain(round.daily_limit)} of each submitter, by UTC`),
       fact("Scored in all", round.total_limit === null ? null : `${plain(round.total_limit)} of each submitter`),
+      fact("Programs", round.programs ? `run on hidden data, first on the public data set; ${plain(round.programs.max_fuel)} units of fuel, ${plain(round.programs.max_memory_mib)} MiB` : null),
       fact("Division", round.division),
       fact("Shown until the close", round.ladder ? `each submitter's last score, until one is better by ${margin} (the Ladder)` : SHOWN[feedback]),
       fact("Board", round.board_is_hidden ? "hidden until the close" : null),
@@ -328,7 +329,7 @@ export async function board(benchmarkId, name, round, tab = "standings") {
   const of = roundOf(benchmark, round);
   const nodes = {
     standings: () => standingsTab(benchmark, parts, query, page, who, series),
-    submit: async () => [(await import("./upload.js")).uploads(benchmark, name, round, who), howToSubmit(benchmark, name, page.unit, page.kit)],
+    submit: async () => [(await import("./upload.js")).uploads(benchmark, name, round, who, of), howToSubmit(benchmark, name, page.unit, page.kit)],
     rules: () => rules(benchmark, name, of),
     data: () => dataset(benchmark, page) ?? h("p", { class: "empty" }, "No data set of this board is in force."),
     about: () => told(benchmark, parts, page),

@@ -151,3 +151,9 @@ export function crumbs(...steps) {
 export function say(text) {
   document.getElementById("status").textContent = text;
 }
+
+/** What files a board takes and how large: in a round where programs compete, WebAssembly modules. */
+export function submittingTo({ submitting }, of) {
+  const programs = of?.round.programs;
+  return programs ? { ...submitting, forms: ["wasm"], max_bytes: programs.max_module_bytes } : submitting;
+}

@@ -3,7 +3,7 @@
 
 import { Problem, ask, post } from "./api.js";
 import { annotated } from "./artifact.js";
-import { h, href, pill, plain, prose, say, score, size, some } from "./dom.js";
+import { h, href, pill, plain, prose, say, score, size, some, submittingTo } from "./dom.js";
 import { kept, takesDrops } from "./drop.js";
 import { inspect } from "./inspect.js";
 
@@ -67,8 +67,8 @@ async function outcome(benchmark, line, text) {
 }
 
 /** The panel with which the holder of a submitter's token uploads to a board. */
-export function uploads(benchmark, board, round, who) {
-  const { submitting } = benchmark;
+export function uploads(benchmark, board, round, who, of) {
+  const submitting = submittingTo(benchmark, of);
   if (!submitting.uploads) return null;
   const panel = (...nodes) => h("section", { class: "panel wide-panel uploads", "aria-labelledby": "upload" }, h("h2", { id: "upload" }, "Upload a file"), nodes);
   if (who?.role !== "submitter") {
@@ -95,7 +95,7 @@ export function uploads(benchmark, board, round, who) {
     if (looked.n_problems > 0) return void found.replaceChildren(...[wrongs(looked, file.name)].flat(Infinity).filter(Boolean));
     chosen = { file, text: looked.text };
     button.disabled = false;
-    found.replaceChildren(h("p", {}, `${file.name}: ${size(file.size)} of ${{ json: "JSON", jsonl: "JSON Lines", csv: "CSV", zip: "zip archive" }[looked.form]}, ready to upload to ${board}${round === "open" ? "" : `, round ${round}`}.`));
+    found.replaceChildren(h("p", {}, `${file.name}: ${size(file.size)} of ${{ json: "JSON", jsonl: "JSON Lines", csv: "CSV", zip: "zip archive", wasm: "WebAssembly" }[looked.form]}, ready to upload to ${board}${round === "open" ? "" : `, round ${round}`}.`));
   };
   const tell = (text) => {
     if (found.textContent !== text) found.replaceChildren(h("p", {}, text));

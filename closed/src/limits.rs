@@ -1,5 +1,6 @@
 //! What a program may use.
 
+use dataperf::programs::Programs;
 use serde::{Deserialize, Serialize};
 
 /// What a program may use. Fuel is the budget: what runs out of it does so on every machine. The seconds are only behind it.
@@ -25,7 +26,7 @@ impl Limits {
     /// The limits of every board, for artifacts of at most `max_output_bytes`.
     pub const fn for_artifacts_of(max_output_bytes: u64) -> Self {
         Self {
-            max_module_bytes: 4 << 20,
+            max_module_bytes: Programs::MAX_MODULE_BYTES,
             max_fuel: 20_000_000_000,
             max_memory_bytes: 1 << 30,
             max_output_bytes,

@@ -7,6 +7,7 @@ use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
+use dataperf::programs::Programs;
 use dataperf::challenge::{Challenge, Terms};
 use dataperf::in_force::InForce;
 use dataperf::ports::leaderboard::{Board, Leaderboards};
@@ -59,11 +60,15 @@ async fn sign(
     let asked = request(body)?;
     let facts = benchmark(&asked.benchmark)?;
     must_be_own(&asked, &submitter)?;
-    must_fit(&asked, facts)?;
     let at = now();
     let key = key(&asked, &submitter, at)?;
     let terms = terms(&app, &table, facts, &asked, &submitter, at).await?;
-    let form = app.form(&key, facts.max_artifact_bytes, &headers, at).await?;
+    let most = match terms.programs {
+        Some(_) => Programs::MAX_MODULE_BYTES,
+        None => facts.max_artifact_bytes,
+    };
+    must_fit(&asked, facts, most)?;
+    let form = app.form(&key, most, &headers, at).await?;
     let fields = form.fields.into_iter();
     let answer = UploadAnswer {
         url: form.url,
@@ -139,8 +144,7 @@ fn must_be_own(asked: &UploadRequest, submitter: &SubmitterName) -> Result<(), P
     }
 }
 
-fn must_fit(asked: &UploadRequest, facts: &Descriptor) -> Result<(), Problem> {
-    let most = facts.max_artifact_bytes;
+fn must_fit(asked: &UploadRequest, facts: &Descriptor, most: u64) -> Result<(), Problem> {
     if asked.n_bytes == 0 {
         return Err(Problem::bad_request(
             "n_bytes",

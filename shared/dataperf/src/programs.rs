@@ -38,6 +38,8 @@ impl Programs {
     pub const MAX_FUEL: u64 = 20_000_000_000;
     /// The memory of a program in MiB, unless the round says otherwise.
     pub const MAX_MEMORY_MIB: u64 = 1024;
+    /// Bytes of a module, which are as many as of any artifact that stays in the bucket.
+    pub const MAX_MODULE_BYTES: u64 = 4 << 20;
     /// More fuel than this does not end within the time of a function.
     pub const MOST_FUEL: u64 = 100_000_000_000;
     /// More memory than this the function has not.

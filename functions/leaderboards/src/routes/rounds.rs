@@ -110,6 +110,8 @@ struct ProgramsDocument {
     max_fuel: u64,
     /// The memory of a program, in MiB.
     max_memory_mib: u64,
+    /// The bytes that a module may have.
+    max_module_bytes: u64,
 }
 
 impl From<Programs> for ProgramsDocument {
@@ -118,6 +120,7 @@ impl From<Programs> for ProgramsDocument {
             public: programs.public.to_string(),
             max_fuel: programs.max_fuel,
             max_memory_mib: programs.max_memory_mib,
+            max_module_bytes: Programs::MAX_MODULE_BYTES,
         }
     }
 }
