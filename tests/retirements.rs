@@ -488,7 +488,7 @@ async fn a_number_of_submissions_retires_a_data_set() {
     world.leaderboards().begin_run(&mark, reached).await.unwrap();
     finish(&world).await;
     let found = report(&world, &board("winter"), fresh).await.expect("it is done");
-    assert_eq!((found.retired_at, found.n_scored), (Some(reached), 1));
+    assert_eq!((found.retired_at, found.n_scored), (Some(reached), 1), "{found:?}");
     assert_eq!(found.lines[0].after, Some(offline(&other, 0).await));
 }
 

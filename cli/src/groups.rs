@@ -26,7 +26,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "keys",
         ],
     ),
-    ("Look", &["leaderboard", "audit"]),
+    ("Look", &["leaderboard", "export", "audit"]),
 ];
 
 const MORE: &str = "More";
