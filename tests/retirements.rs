@@ -485,10 +485,14 @@ async fn a_number_of_submissions_retires_a_data_set() {
     upload_at(&world, "ada", 0, "2026-01-02T00:00:00Z").await;
     let reached: Timestamp = "2026-01-03T00:00:00Z".parse().unwrap();
     let mark = policy.mark(BENCHMARK, "winter");
-    world.leaderboards().begin_run(&mark, reached).await.unwrap();
+    world.leaderboards().begin_only_run(&mark, reached).await.unwrap();
     finish(&world).await;
     let found = report(&world, &board("winter"), fresh).await.expect("it is done");
-    assert_eq!((found.retired_at, found.n_scored), (Some(reached), 1), "{found:?}");
+    assert_eq!(
+        (found.retired_at, found.n_scored),
+        (Some(reached), 1),
+        "{found:?}"
+    );
     assert_eq!(found.lines[0].after, Some(offline(&other, 0).await));
 }
 

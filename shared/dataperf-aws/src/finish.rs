@@ -126,7 +126,9 @@ async fn mark_where_asked_enough(benchmark: &str, round: &Round, table: &Table) 
         }
     }
     if round.n_asked(&series) >= most {
-        table.begin_run(&retire.mark(benchmark, &round.id), now).await?;
+        table
+            .begin_only_run(&retire.mark(benchmark, &round.id), now)
+            .await?;
     }
     Ok(())
 }

@@ -216,31 +216,11 @@ impl Maintenance for Table {
     }
 
     async fn begin_run(&self, board: &Board, at: Timestamp) -> Result<Run, PortError> {
-        let mut retry = Retry::of(format!("the run on `{}`", board.leaderboard));
-        loop {
-            let newest = self.run(board).await?;
-            if let Some(run) = newest.as_ref().filter(|run| run.ended_at.is_none()) {
-                return Ok(run.clone());
-            }
-            let condition = newest
-                .as_ref()
-                .map_or_else(Condition::new_item, |newest| Condition {
-                    text: "#run = :run AND attribute_exists(#ended_at)",
-                    names: &["run", "ended_at"],
-                    values: vec![("run", text(&newest.id))],
-                });
-            let run = Run {
-                id: at.to_string(),
-                begun_at: at,
-                ended_at: None,
-                before: newest.map(|run| run.id),
-            };
-            let put = self.put(items::run_item(board, &run), Some(condition));
-            match self.transact(vec![(Step::Other, put)]).await {
-                Ok(()) => return Ok(run),
-                Err(cancelled) => retry.cancelled(cancelled).await?,
-            }
-        }
+        begin(self, board, at, |newest| newest.ended_at.is_some()).await
+    }
+
+    async fn begin_only_run(&self, board: &Board, at: Timestamp) -> Result<Run, PortError> {
+        begin(self, board, at, |_| false).await
     }
 
     async fn end_run(&self, board: &Board, run: &Run, at: Timestamp) -> Result<(), PortError> {
@@ -403,5 +383,39 @@ impl Maintenance for Table {
         let partition = Partition::of(revisions_partition(board, run));
         let items = self.query(&partition).await?;
         items.iter().map(reader::revision).collect()
+    }
+}
+
+/// Begins a pass over a board, unless there is one that `is_followed` by no other.
+async fn begin(
+    table: &Table,
+    board: &Board,
+    at: Timestamp,
+    is_followed: impl Fn(&Run) -> bool,
+) -> Result<Run, PortError> {
+    let mut retry = Retry::of(format!("the run on `{}`", board.leaderboard));
+    loop {
+        let newest = table.run(board).await?;
+        if let Some(run) = newest.as_ref().filter(|run| !is_followed(run)) {
+            return Ok(run.clone());
+        }
+        let condition = newest
+            .as_ref()
+            .map_or_else(Condition::new_item, |newest| Condition {
+                text: "#run = :run AND attribute_exists(#ended_at)",
+                names: &["run", "ended_at"],
+                values: vec![("run", text(&newest.id))],
+            });
+        let run = Run {
+            id: at.to_string(),
+            begun_at: at,
+            ended_at: None,
+            before: newest.map(|run| run.id),
+        };
+        let put = table.put(items::run_item(board, &run), Some(condition));
+        match table.transact(vec![(Step::Other, put)]).await {
+            Ok(()) => return Ok(run),
+            Err(cancelled) => retry.cancelled(cancelled).await?,
+        }
     }
 }

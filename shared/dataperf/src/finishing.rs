@@ -174,16 +174,17 @@ impl Finish<'_> {
     /// [`WorkflowError`]; what was done stays done.
     pub async fn run<E: Evaluator>(&self, evaluator: &E) -> Result<Finished, WorkflowError> {
         let nothing = Finished::default();
+        let complete = Finished {
+            is_complete: true,
+            ..nothing
+        };
         let Some(round) = self.challenge.round(&self.board.round) else {
             return Ok(nothing);
         };
         let last = self.board.of_final();
         let known = self.table.run(&last).await?;
         if known.is_some_and(|run| run.ended_at.is_some()) {
-            return Ok(Finished {
-                is_complete: true,
-                ..nothing
-            });
+            return Ok(complete);
         }
         if round.id != self.board.round
             || !self.challenge.is_due(round, (self.now)())
@@ -191,7 +192,10 @@ impl Finish<'_> {
         {
             return Ok(nothing);
         }
-        let run = self.table.begin_run(&last, (self.now)()).await?;
+        let run = self.table.begin_only_run(&last, (self.now)()).await?;
+        if run.ended_at.is_some() {
+            return Ok(complete); // by a call beside this one, meanwhile
+        }
         let hosted = evaluator.hosted();
         let (n_lifted, all_lifted) = self.lift(round, hosted).await?;
         let (mut n_scored, mut all_scored) = (0, true);

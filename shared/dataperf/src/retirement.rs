@@ -59,16 +59,17 @@ impl Retirement<'_> {
     pub async fn run<E: Evaluator>(&self, evaluator: &E) -> Result<Retired, WorkflowError> {
         let (table, now) = (self.with.table, self.with.now);
         let nothing = Retired::default();
+        let complete = Retired {
+            is_complete: true,
+            ..nothing
+        };
         let Some(retire) = self.round.retired(now()) else {
             return Ok(nothing);
         };
         let of_run = retire.run(&self.board);
         let known = table.run(&of_run).await?;
         if known.is_some_and(|run| run.ended_at.is_some()) {
-            return Ok(Retired {
-                is_complete: true,
-                ..nothing
-            });
+            return Ok(complete);
         }
         let since = retire
             .at
@@ -76,7 +77,10 @@ impl Retirement<'_> {
         if now().unix_millis() < since || self.has_unfinished(retire).await? {
             return Ok(nothing);
         }
-        let run = table.begin_run(&of_run, now()).await?;
+        let run = table.begin_only_run(&of_run, now()).await?;
+        if run.ended_at.is_some() {
+            return Ok(complete); // by a call beside this one, meanwhile
+        }
         let mut done = table.revisions(&self.board, &run.id).await?;
         let hosted = evaluator.hosted();
         let challenge = self.with.challenge.map_or_else(Ranking::default, |challenge| {

@@ -70,7 +70,7 @@ pub async fn note_seen(
 ) -> Result<(), PortError> {
     for dataset in datasets {
         let mark = mark(benchmark, format!("{SEEN}{}", dataset.hex()));
-        table.begin_run(&mark, at).await?;
+        table.begin_only_run(&mark, at).await?;
     }
     Ok(())
 }
@@ -132,7 +132,9 @@ impl Round {
         if let Some(retire) = self.retired(at)
             && let Some(since) = retire.at
         {
-            table.begin_run(&retire.mark(benchmark, &self.id), since).await?;
+            table
+                .begin_only_run(&retire.mark(benchmark, &self.id), since)
+                .await?;
         }
         Ok(())
     }

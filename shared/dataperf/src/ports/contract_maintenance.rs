@@ -572,6 +572,22 @@ async fn rescoring(table: &impl Maintenance, benchmark: &str, ranking: Ranking) 
         .end_run(board, &run, Timestamp::from_unix_millis(20))
         .await?;
     let next = table.begin_run(board, Timestamp::from_unix_millis(21)).await?;
-    assert_eq!((next.before, next.ended_at), (Some(run.id), None));
+    assert_eq!((next.before.as_ref(), next.ended_at), (Some(&run.id), None));
+
+    // of those that there is only one of, none begins behind one that has ended
+    let last = board.of_final();
+    let only = table
+        .begin_only_run(&last, Timestamp::from_unix_millis(30))
+        .await?;
+    table
+        .end_run(&last, &only, Timestamp::from_unix_millis(31))
+        .await?;
+    let late = table
+        .begin_only_run(&last, Timestamp::from_unix_millis(32))
+        .await?;
+    assert_eq!(
+        (late.id, late.ended_at),
+        (only.id, Some(Timestamp::from_unix_millis(31)))
+    );
     Ok(())
 }

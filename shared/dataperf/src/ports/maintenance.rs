@@ -164,6 +164,12 @@ pub trait Maintenance: Leaderboards {
     /// [`PortError`].
     async fn begin_run(&self, board: &Board, at: Timestamp) -> Result<Run, PortError>;
 
+    /// Begins the only pass over a board that there ever is: where one has begun, it is answered as it is, be it at its end.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    async fn begin_only_run(&self, board: &Board, at: Timestamp) -> Result<Run, PortError>;
+
     /// Notes that a pass has come to its end.
     ///
     /// # Errors
