@@ -222,7 +222,12 @@ function howToSubmit(benchmark, board, unit, kit) {
   const cloud = whichCloud(benchmark.submitting);
   if (kinds.length > 0) return howToTakePart(benchmark, kinds);
   const cli = `dataperf submit ${benchmark.id} --leaderboard ${board} --submitter YOU my-file.json${cloud.dataperf}`;
-  const s3 = `aws${cloud.aws} s3 cp my-file.json s3://${bucket}/${benchmark.id}/${board}/YOU/my-file.json`;
+  const key = `${benchmark.id}/${board}/YOU/my-file.json`;
+  // `s3 cp` sends more than 8 MiB in parts, which the bucket denies
+  const s3 =
+    most > 8 << 20
+      ? `aws${cloud.aws} s3api put-object --bucket ${bucket} --key ${key} --body my-file.json`
+      : `aws${cloud.aws} s3 cp my-file.json s3://${bucket}/${key}`;
   return h(
     "section",
     { class: "panel wide-panel", "aria-labelledby": "submitting" },

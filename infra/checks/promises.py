@@ -75,7 +75,7 @@ EXPIRES = "expires_seconds"
 CARETAKER_KINDS = {"submission#*", "submitter#*", "unfinished*", "failed*", "count#*", "compare", "sweep", "quota#*", "taken#*", "set#*"}
 # Where the size of the largest artifact of each benchmark is written.
 ARTIFACT_LIMIT = re.compile(r"const MAX(?:_ARTIFACT)?_BYTES: u64 = (\d+) << (\d+);")
-ARTIFACT_LIMIT_FILES = ("shared/benchmarks/*/mod.rs", "shared/nibbler/src/artifacts/*.rs")
+ARTIFACT_LIMIT_FILES = ("shared/benchmarks/*/mod.rs", "shared/benchmarks/own_data/*/mod.rs", "shared/nibbler/src/artifacts/*.rs")
 
 
 def broken_by_statement(benchmark, statement, existing_arns):

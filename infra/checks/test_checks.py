@@ -88,7 +88,7 @@ PROMISE_FAULTS += [
     ("infra/bucket.yaml", '                Bool: { s3:ObjectCreationOperation: "true" }\n', "", "denies a part of a large file"),
     ("infra/bucket.yaml", "Action: [s3:DeleteObject, s3:DeleteObjectVersion]", "Action: s3:DeleteObject", "deleting a version of it for good pass"),
     ("infra/bucket.yaml", "/*/" + "?" * 64 + "/*", "/*", "denies another data set in force"),
-    ("template.yaml", "ObjectSizeGreaterThan: 4194304", "ObjectSizeGreaterThan: 1048576", "but the largest artifact has 4194304"),
+    ("template.yaml", "ObjectSizeGreaterThan: 33554432", "ObjectSizeGreaterThan: 4194304", "but the largest artifact has 33554432"),
     ("template.yaml", "            ExpirationInDays: 1\n", "            ExpirationInDays: 10\n", "does not expire after a day"),
     ("template.yaml", "NoncurrentDays: !Ref ReplacedUploadsDays", "NoncurrentDays: 7", "for less than 30 days"),
     ("template.yaml", "AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 }", "AbortIncompleteMultipartUpload: { DaysAfterInitiation: 7 }", "for longer than a day"),
@@ -175,7 +175,7 @@ class Faults(unittest.TestCase):
         self.assert_all_found(PROMISE_FAULTS, lambda copy: broken_promises(copy / "template.yaml"))
 
     def test_the_largest_artifact_is_found_in_the_sources(self):
-        self.assertEqual(4 << 20, largest_artifact(PROJECT))
+        self.assertEqual(32 << 20, largest_artifact(PROJECT))
 
     def test_every_broken_layout_is_found(self):
         self.assert_all_found(LAYOUT_FAULTS, broken_layout)
