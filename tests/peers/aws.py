@@ -239,7 +239,8 @@ def check_documented(peers: Peers, answers: list[list[dict]]) -> None:
     expect(len(series) == 3 and series == sorted(series, key=lambda item: item["received_at"]), series)
     expect([item["sk"] for item in boards] == ["en-25#open", "en-60#open", "pt-25#2026-spring"], boards)
     expect([(item["sk"][:3], int(item["n_scored"])) for item in counts] == [("tot", 1), ("day", 1)], counts)
-    expect([(item["sk"], item["run"] < item["ended_at"]) for item in runs] == [("pt-25#2026-spring", True)], runs)
+    again = [(item["sk"], item["run"] < item["ended_at"]) for item in runs if not item["sk"].startswith("_#")]
+    expect(again == [("pt-25#2026-spring", True)], runs)
     expect([item["submitter"] for item in failed] == ["early"], failed)
     expect(unfinished == [], unfinished)
 

@@ -207,6 +207,7 @@ def scored(world: World, ran: Ran) -> None:
     expected = json.loads((world.root / "demo" / BENCHMARK / "expected_scores.json").read_text())["scored"]
     receipt = world.receipt("organizer", "scored")
     expect(abs(receipt["score"] - expected[f"{BOARD}/coin-flip/random.json"]["score"]) < 1e-9, receipt)
+    world.placeholders["SUBMISSION"] = receipt["submission"]
 
 
 def shows(word: str):
@@ -385,6 +386,7 @@ CHECKS = {
     "aws logs filter-log-events ": faults_are_logged,
     "aws sqs receive-message ": shows("set aside"),
     "dataperf status ": both_have_failed,
+    "dataperf status --misplaced": shows("as far as the caretaker has looked"),
     "dataperf redrive ID": ada_is_scored,
     "dataperf redrive --all-failed": bo_is_scored,
     "aws sqs start-message-move-task ": message_would_move,
