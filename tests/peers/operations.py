@@ -207,7 +207,7 @@ def scored(world: World, ran: Ran) -> None:
     expected = json.loads((world.root / "demo" / BENCHMARK / "expected_scores.json").read_text())["scored"]
     receipt = world.receipt("organizer", "scored")
     expect(abs(receipt["score"] - expected[f"{BOARD}/coin-flip/random.json"]["score"]) < 1e-9, receipt)
-    world.placeholders["SUBMISSION"] = receipt["submission"]
+    world.placeholders["0123456789abcdef0123456789abcdef"] = receipt["submission"]
 
 
 def shows(word: str):
