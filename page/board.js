@@ -172,7 +172,7 @@ function state(of) {
   if (!of) return null;
   const { round, message, isPost, isFinal, next } = of;
   if (isFinal) return h("p", { class: "state" }, "The final board of the round, beside its public one.");
-  if (isPost) return h("p", { class: "state" }, "The round has closed. This board goes on as a benchmark: uploads since then, without limits.");
+  if (isPost) return h("p", { class: "state" }, "The round has closed. This board goes on as a benchmark: uploads since then, up to the daily limit.");
   const left = next ? [" It ", of.state === "open" ? "closes " : "opens ", whenExactly(next), ", ", countdown(next, (span) => `in ${span}`), "."] : round.closes ? [" It closed ", whenExactly(round.closes), "."] : null;
   return h("p", { class: "state" }, `This round is ${of.state}.`, left, message ? ` ${message}` : "");
 }

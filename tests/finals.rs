@@ -132,6 +132,13 @@ async fn a_final_board_stands_beside_the_public_one_after_the_close_and_not_befo
         .unwrap()
         .unwrap();
     assert!(run.ended_at.is_some());
+    // what was uploaded since would be missing there
+    let ran = publish(world, &spring(last, "2999-01-01T00:00:00Z"));
+    assert_eq!(
+        (ran.code, &ran.json()["reasons"][0]["code"]),
+        (2, &json!("finish_undone")),
+        "{ran:?}"
+    );
     let stands: Vec<usize> = (0..SUBMITTERS.len())
         .map(|n| {
             if n == 0 && second.verdict.score > receipts[0].verdict.score {

@@ -93,6 +93,14 @@ async fn no_way_out_tells_more_than_what_was_released_until_the_close() {
         world.settle().await; // one after another: the order of recording is that of uploading
         receipts.push(whole(&world, sent.last().unwrap()).await);
     }
+    let row = world.items().await.into_iter().find(|item| {
+        item["pk"].as_s().unwrap().contains("#best#en-25#spring") && item["sk"].as_s().unwrap() == "ada"
+    });
+    assert_eq!(
+        row.unwrap()["n_scored"].as_n().unwrap(),
+        "6",
+        "those that did not climb are tries"
+    );
     let bo = world.put(&format!("{BENCHMARK}/en-25/bo/0.json"), good(0)).await;
     world.settle().await;
     let of_bo = whole(&world, &bo).await;

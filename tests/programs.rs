@@ -6,6 +6,7 @@ use dataperf::dataset::dataset_prefix;
 use dataperf::ports::bucket::{Bucket as _, Got};
 use dataperf::ports::leaderboard::Leaderboards as _;
 use dataperf::programs::{Output, Programs, rounded};
+use dataperf::replicates::Replicates;
 use dataperf::{Digest, Ending, Receipt};
 use dataperf_local::{Config, FunctionSpec, Moment, Trigger};
 use serde_json::{Value, json};
@@ -169,6 +170,15 @@ async fn programs_are_scored_on_hidden_data_as_offline() {
             json!(Digest::of(output.artifact.unwrap().as_bytes())),
             alone["artifact"]
         );
+        // intervals would tell more than the rounded score does
+        let key = Replicates::key(BENCHMARK, &receipt.submission);
+        let kept = world.bucket("results").get(&key, None, 1 << 24).await.unwrap();
+        let Got::Object(kept) = kept else {
+            panic!("no replicates")
+        };
+        let kept = Replicates::from_bytes(&key, &kept.bytes).unwrap();
+        let why = kept.header.missing.unwrap();
+        assert!(why.starts_with("programs meet data"), "{why}");
         expected.push((submitter, score));
     }
     expected.sort_by(|one, other| other.1.total_cmp(&one.1));
@@ -199,6 +209,45 @@ async fn programs_are_scored_on_hidden_data_as_offline() {
         location.contains(&dataset_prefix(BENCHMARK, public)),
         "{location}"
     );
+    stays_unseen(&reading, public, hidden, &hidden_directory);
+}
+
+/// No document and no command gives participants the data that programs meet unseen.
+fn stays_unseen(reading: &Reading, public: Digest, hidden: Digest, directory: &Path) {
+    let world = &reading.world;
+    let document = world.scratch().join("again.yaml");
+    let shown = world.command(&["challenge", "show", BENCHMARK, "--format", "yaml"]);
+    std::fs::write(&document, &shown.stdout).unwrap();
+    let ran = world.command(&["challenge", "publish", document.to_str().unwrap()]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let again = world.command(&["challenge", "show", BENCHMARK, "--format", "yaml"]);
+    assert_eq!(shown.stdout, again.stdout, "what is shown is what was published");
+    assert!(shown.stdout.contains(&format!("public: {public}")), "{shown:?}");
+
+    // neither this round nor another one takes artifacts for these data while programs compete on them
+    let mut open = closed_round(public, hidden, &json!({}));
+    open[0].as_object_mut().unwrap().remove("programs");
+    let mut beside = open.clone();
+    beside[0]["id"] = json!("open-to-all");
+    for rounds in [open, beside] {
+        let ran = publish(world, &rounds);
+        assert_eq!(ran.code, 2, "{ran:?}");
+        assert_eq!(ran.json()["reasons"][0]["code"], "takes_artifacts");
+    }
+    let ran = world.command(&["dataset", "publish", "--replace", directory.to_str().unwrap()]);
+    assert!(ran.code == 1 && ran.stderr.contains("unseen"), "{ran:?}");
+
+    // nor does a document without the round lead to their kit
+    let next = json!([{ "id": "next", "opens": "2999-01-01" }]);
+    assert_eq!(publish(world, &next).code, 0);
+    let path = format!("/api/v1/benchmarks/{BENCHMARK}/leaderboards/en-25/kit?round=closed");
+    let location = reading.ask(ANONYMOUS, &path).header("location").to_owned();
+    assert!(
+        location.contains(&dataset_prefix(BENCHMARK, public)),
+        "{location}"
+    );
+    let unknown = format!("/api/v1/benchmarks/{BENCHMARK}/leaderboards/en-25/kit?round=nobodys");
+    assert_eq!(reading.ask(ANONYMOUS, &unknown).status, 404);
 }
 
 /// A copy of the demo's data set on which a program needs more fuel than on the demo's own, and how much it needs on both.

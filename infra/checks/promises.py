@@ -319,6 +319,24 @@ def broken_by_cache(resources):
                     yield f"`{behavior['PathPattern']}` passes headers on that answers are not kept by: everybody could spoil the cache"
 
 
+def broken_by_frames(resources):
+    """Other pages may frame the embedded board and nothing else of this one."""
+    policies = {name: resource["Properties"]["ResponseHeadersPolicyConfig"]["SecurityHeadersConfig"]["ContentSecurityPolicy"]["ContentSecurityPolicy"]
+                for name, resource in resources if resource["Type"] == "AWS::CloudFront::ResponseHeadersPolicy"}
+    for _, resource in resources:
+        if resource["Type"] != "AWS::CloudFront::Distribution":
+            continue
+        config = resource["Properties"]["DistributionConfig"]
+        for behavior in [config["DefaultCacheBehavior"], *config["CacheBehaviors"]]:
+            path = behavior.get("PathPattern", "the page")
+            if behavior["TargetOriginId"] != "page":
+                continue
+            policy = policies[behavior["ResponseHeadersPolicyId"]]
+            frames = [directive.split()[1:] for directive in policy.split(";") if directive.split()[:1] == ["frame-ancestors"]]
+            if frames != ([["*"]] if path in ("/embed", "/embed.html") else [["'none'"]]):
+                yield f"{path} may be framed by {frames}"
+
+
 def broken_by_function(stack, name, queue_arns):
     """A function must keep its failures: two retries, then a queue made here that its role may write to and it does not read."""
     configs = [
@@ -422,6 +440,7 @@ def broken_promises(template_path, parameters=None):
     yield from broken_by_concurrency(stack)
     yield from broken_by_cache(resources)
     yield from broken_by_cors(resources)
+    yield from broken_by_frames(resources)
 
 
 if __name__ == "__main__":

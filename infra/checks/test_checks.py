@@ -74,6 +74,7 @@ PROMISE_FAULTS += [
     ("infra/reader.yaml", "dynamodb:GetItem", "dynamodb:PutItem", "`dynamodb:PutItem`, it may only read"),
     ("infra/reader.yaml", "/*/manifest.json", "/*", "data sets are hidden except"),
     ("infra/reader.yaml", "-submissions-${AWS::AccountId}-${AWS::Region}/*", "-others/*", "which is nothing made here"),
+    ("infra/page.yaml", "form-action 'none'; frame-ancestors 'none'", "form-action 'none'; frame-ancestors *", "may be framed by"),
     ("infra/page.yaml", "BlockPublicPolicy: true", "BlockPublicPolicy: false", "does not block all public access"),
 ]
 

@@ -263,7 +263,9 @@ pub struct FunctionSpec {
 pub struct Schedule {
     /// The function's name.
     pub function: String,
-    /// The time between two runs; the first is that long after the start.
+    /// The time from the start to the first run.
+    pub first_after: Duration,
+    /// The time between two runs.
     pub every: Duration,
     /// The event, where it is another than that of `EventBridge`.
     pub input: Option<Value>,

@@ -29,10 +29,11 @@ pub(crate) fn scheduled_event() -> Value {
 /// Queues an invocation each time the schedule says so, until `stop`.
 pub(crate) async fn keep(schedule: Schedule, queue: Arc<Queue>, stop: CancellationToken) {
     let every = schedule.every.max(Duration::from_millis(1));
+    let mut rest = schedule.first_after;
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
-            () = tokio::time::sleep(every) => {}
+            () = tokio::time::sleep(rest) => rest = every,
         }
         let event = schedule.input.clone().unwrap_or_else(scheduled_event).to_string();
         if let Err(error) = queue.invoke(schedule.function.clone(), event).await {

@@ -91,6 +91,27 @@ async fn nobody_but_the_organizer_learns_what_stands_on_a_hidden_board() {
     let ran = reading.world.command(&["leaderboard", BENCHMARK, "en-25"]);
     assert_eq!(ran.json()[0]["places"].as_array().unwrap().len(), 2);
 
+    // a document without the round would open its boards, and so would none
+    let ran = publish(
+        &reading.world,
+        &json!([{ "id": "summer", "opens": "2027-01-01" }]),
+    );
+    let reason = &ran.json()["reasons"][0];
+    assert_eq!(
+        (ran.code, &reason["code"], &reason["at"]),
+        (
+            2,
+            &json!("hidden_round_missing"),
+            &json!(format!("/benchmarks/{BENCHMARK}/rounds"))
+        ),
+    );
+    let ran = reading.world.command(&["challenge", "remove", BENCHMARK]);
+    assert!(
+        ran.code == 1 && ran.stderr.contains("hides its boards"),
+        "{ran:?}"
+    );
+    assert_eq!(reading.ask(ANONYMOUS, &path).json()["rows"], json!([]));
+
     // when the round closes so does everybody
     assert_eq!(publish(&reading.world, &round("2026-02-01", "hidden")).code, 0);
     for who in [ANONYMOUS, ADA, BO] {

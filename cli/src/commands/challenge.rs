@@ -399,7 +399,10 @@ async fn remove(args: RemoveArgs, format: Format) -> Result<Done> {
     let (cloud, benchmark) = (args.cloud.connect().await, &args.benchmark);
     let datasets = cloud.datasets();
     // what it has done stays known
-    Challenge::note_published(&datasets, &cloud.leaderboards(), benchmark, now()).await?;
+    let published = Challenge::note_published(&datasets, &cloud.leaderboards(), benchmark, now()).await?;
+    if let Some(reason) = published.and_then(|published| published.uncovered(None, now())) {
+        bail!("{}", reason.message);
+    }
     let keys = [Challenge::mark_key(benchmark), Challenge::key(benchmark)];
     let mut found = false;
     for key in &keys {

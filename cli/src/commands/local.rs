@@ -43,6 +43,7 @@ const LONGEST_SECONDS: u64 = 900;
 const CARETAKER: &str = "caretaker";
 /// How often rounds are finished that have closed; as in the template.
 const FINISH_EVERY: Duration = Duration::from_mins(15);
+const FIRST_FINISH: Duration = Duration::from_secs(10);
 /// How often boards are compared that have changed since they were; as in the template.
 const COMPARE_EVERY: Duration = Duration::from_mins(1);
 /// The files of the data directory that hold the organizer's token and, for other machines, its key.
@@ -334,16 +335,19 @@ pub(crate) fn config(data_dir: &Path, functions: &FunctionArgs) -> Result<Config
     config.schedules = vec![
         Schedule {
             function: CARETAKER.into(),
+            first_after: Duration::from_secs(functions.sweep_every.max(1)),
             every: Duration::from_secs(functions.sweep_every.max(1)),
             input: None,
         },
         Schedule {
             function: CARETAKER.into(),
+            first_after: COMPARE_EVERY,
             every: COMPARE_EVERY,
             input: Some(json!({ "source": "aws.events", "task": "compare" })),
         },
         Schedule {
             function: CARETAKER.into(),
+            first_after: FIRST_FINISH, // a laptop may be off before the quarter of an hour is over, day after day
             every: FINISH_EVERY,
             input: Some(json!({ "source": "aws.events", "task": "finish" })),
         },

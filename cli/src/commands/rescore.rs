@@ -9,12 +9,12 @@ use anyhow::{Context, Result, bail};
 use bytes::Bytes;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use dataperf::challenge::Challenge;
+use dataperf::challenge::{Challenge, Noted};
 use dataperf::ports::bucket::Bucket;
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
 use dataperf::ports::maintenance::{Maintenance, Run};
 use dataperf::rescoring::Request;
-use dataperf::{SubmissionId, receipt_level, write_receipt};
+use dataperf::{SubmissionId, quote, receipt_level, write_receipt};
 use dataperf_aws::versions;
 use dataperf_benchmarks::IDS;
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -110,6 +110,17 @@ async fn refuse_before_retirement(cloud: &Cloud, board: &Board) -> Result<()> {
     let round = challenge
         .as_ref()
         .and_then(|challenge| challenge.round(&board.round));
+    if round.is_none()
+        && Noted::of(&table, &board.benchmark)
+            .await?
+            .has_retired(&board.round)
+    {
+        bail!(
+            "the data set of the round {} has been retired, and no published challenge has the round: which uploads are scored with which data set is \
+             known again when it is published again",
+            quote(&board.round)
+        );
+    }
     let Some((round, retire)) = round.and_then(|round| Some((round, round.retired(now())?))) else {
         return Ok(());
     };

@@ -339,7 +339,9 @@ async fn misplaced(cloud: &Cloud, format: RowFormat) -> Result<Done> {
     let columns = ["key", "version", "received_at", "code", "nearest", "message"];
     print_rows(&documents, &columns, format, || {
         if notes.is_empty() {
-            println!("no file is misplaced, as far as the caretaker has looked: it sweeps once an hour");
+            println!(
+                "no file is misplaced, as far as the caretaker has looked: it sweeps from time to time, once an hour on AWS"
+            );
             return Ok(());
         }
         let mut table = table(&["received", "file", "upload it as"]);

@@ -39,6 +39,10 @@ pub(crate) struct WithdrawArgs {
 pub(crate) async fn run(args: WithdrawArgs, format: Format) -> Result<Done> {
     let (benchmark, id) = (&args.benchmark, &args.submission);
     let reason = args.reason.as_deref();
+    ensure!(
+        reason.is_none_or(|reason| !reason.trim().is_empty() && !reason.chars().any(char::is_control)),
+        "`--reason` is one line of text that the submitter reads"
+    );
     let n_chars = reason.map_or(0, |reason| reason.chars().count());
     ensure!(
         n_chars <= Withdrawal::MAX_REASON_CHARS,

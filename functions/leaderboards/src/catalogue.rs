@@ -235,7 +235,15 @@ pub(crate) async fn kit(
     let public = round
         .and_then(|round| round.programs)
         .map(|programs| programs.public);
-    let dataset = public.or(scored_with).unwrap_or(*in_force);
+    // that of a round which is in no document may be one that programs have met unseen
+    let now = dataperf_aws::now();
+    let is_offered = |dataset: &Digest| {
+        let rounds = challenge.into_iter().flat_map(|challenge| &challenge.rounds);
+        let mut opened = rounds.filter(|round| round.opens <= now);
+        boards.in_force.datasets().contains(dataset)
+            || opened.any(|round| round.dataset == Some(*dataset) || round.dataset_at(now) == Some(*dataset))
+    };
+    let dataset = public.or(scored_with.filter(is_offered)).unwrap_or(*in_force);
     if challenge.is_some_and(|challenge| challenge.hides_pool(dataset)) {
         return Ok(None);
     }

@@ -213,14 +213,18 @@ async fn terms(
 ) -> Result<Terms, Problem> {
     let datasets = app.resources().datasets().await;
     let in_force = InForce::read(&datasets, facts.id).await?;
-    if in_force.is_empty() {
+    let challenge = Challenge::current(&datasets, table, facts.id).await?;
+    let mut open = challenge.iter().flat_map(|challenge| challenge.open_rounds(at));
+    let is_pinned =
+        open.any(|round| round.dataset.is_some() && round.evaluations.contains_key(&asked.leaderboard));
+    if in_force.is_empty() && !is_pinned {
         let detail = format!(
-            "no data set of `{}` is published yet: ask the organizer when",
+            "no data set of `{}` is in force: ask the organizer when there will be one",
             facts.id
         );
         return Err(Problem::not_found("no_dataset", "benchmark", detail));
     }
-    if in_force.dataset_of(&asked.leaderboard).is_none() {
+    if in_force.dataset_of(&asked.leaderboard).is_none() && !is_pinned {
         let boards: Vec<&str> = in_force.boards().keys().map(String::as_str).collect();
         let detail = format!(
             "there is no such leaderboard: choose one of `{}`",
@@ -228,7 +232,6 @@ async fn terms(
         );
         return Err(Problem::not_found("unknown_leaderboard", "leaderboard", detail));
     }
-    let challenge = Challenge::current(&datasets, table, facts.id).await?;
     let terms = Terms::of(challenge.as_ref(), &asked.leaderboard, submitter.as_str(), at);
     if let Some(refusal) = &terms.refusal {
         return Err(conflict("not_open", "the round is not open", &refusal.message));

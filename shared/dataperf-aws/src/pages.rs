@@ -53,6 +53,12 @@ pub enum PageError {
     Port(#[from] PortError),
 }
 
+/// Where a page of a submitter's history ended whose last line is this one.
+pub fn history_place(line: &Entry) -> Cursor {
+    let Key { pk, sk } = Key::history(line);
+    Cursor::from([("pk".to_owned(), pk), ("sk".to_owned(), sk)])
+}
+
 impl Table {
     /// A submitter's submissions to a benchmark, newest first, from `after` on; at most `n`.
     ///

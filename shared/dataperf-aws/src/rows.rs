@@ -34,7 +34,7 @@ pub(crate) async fn scored(
         return Ok(Vec::new());
     };
     if order.ranking == Ranking::Best && entry.climb == Some(Climb::Held) {
-        return Ok(Vec::new()); // what climbed before it stands
+        return one_more(table, entry).await; // what climbed before it stands
     }
     let attribute = spread.map(RowSpread::attribute).transpose()?;
     if order.ranking == Ranking::All {
@@ -69,6 +69,25 @@ pub(crate) async fn scored(
             .extend(entry.climb.is_none().then_some(items::LADDER));
     }
     Ok(vec![(Step::Row, table.update(Key::row(entry), change))])
+}
+
+/// The operation that counts a submission which leaves its submitter's row as it is.
+async fn one_more(table: &Table, entry: &Entry) -> Result<Vec<Operation>, PortError> {
+    let key = Key::row(entry);
+    let found = table.item(key.clone()).await?;
+    if !found.is_some_and(|found| found.contains_key(N_SCORED)) {
+        return Ok(Vec::new()); // readers count the history
+    }
+    let change = Change {
+        add: vec![(EDITION, 1), (N_SCORED, 1)],
+        condition: Some(Condition {
+            text: "attribute_exists(#n_scored)",
+            names: &[N_SCORED],
+            values: Vec::new(),
+        }),
+        ..Change::default()
+    };
+    Ok(vec![(Step::Row, table.update(key, change))])
 }
 
 /// Whether two rows are of one data set, so that their scores can be compared.

@@ -32,6 +32,9 @@ pub async fn evaluate<B: Benchmark>(
         .0)
 }
 
+/// Why a board of programs shows no intervals.
+const OF_PROGRAMS: &str = "programs meet data that they may tell nothing of, and intervals would tell more of it than the rounded scores do";
+
 /// As [`evaluate`], with what is kept of a scored submission so that it can be compared with others: the object that
 /// [`Replicates::key`] names. What obeys the rules is scored only if it is admitted. The score may be rounded to what the hidden items can
 /// tell apart.
@@ -56,7 +59,12 @@ pub async fn evaluate_to_compare<B: Benchmark>(
     let kept = evaluated.zip(verdict.score).map(|(evaluated, score)| {
         let replicates = info_span!("replicates").in_scope(|| Replicates::of(&evaluated, score));
         let evidence = evaluated.evidence.to_bytes(&evaluated.provenance);
-        replicates.and_then(|replicates| replicates.to_bytes(&evidence?))
+        replicates.and_then(|mut replicates| {
+            if is_rounded {
+                replicates.header.missing = Some(OF_PROGRAMS.to_owned());
+            }
+            replicates.to_bytes(&evidence?)
+        })
     });
     #[expect(
         clippy::expect_used,

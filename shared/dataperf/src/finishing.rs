@@ -16,7 +16,7 @@ use crate::challenge::{Challenge, Round, Terms};
 use crate::descriptor::Descriptor;
 use crate::feedback::Feedback;
 use crate::ports::bucket::Bucket;
-use crate::ports::leaderboard::{Board, Ranked, Submission};
+use crate::ports::leaderboard::{Board, Entry, Ranked, Submission};
 use crate::ports::maintenance::{Finalized, Maintenance, Revision, Run};
 use crate::ports::signer::Signer;
 use crate::rank::Direction;
@@ -84,10 +84,24 @@ pub struct FinalReport {
 }
 
 impl FinalReport {
-    /// What a run has found.
-    pub fn of(run: &Run, revisions: &[Revision], direction: Direction) -> Self {
+    /// What a run has found, of a board whose `series` says with which data set each submission was scored there: where most were scored
+    /// with one, scores with another are not compared with theirs.
+    pub fn of(run: &Run, revisions: &[Revision], series: &[Entry], direction: Direction) -> Self {
+        let datasets: BTreeMap<&SubmissionId, Option<Digest>> =
+            series.iter().map(|line| (&line.id, line.dataset)).collect();
+        let dataset_of = |revision: &Revision| datasets.get(&revision.id).copied().flatten();
+        let mut n_of: BTreeMap<Option<Digest>, usize> = BTreeMap::new();
+        for revision in revisions {
+            *n_of.entry(dataset_of(revision)).or_default() += 1;
+        }
+        let most = n_of
+            .into_iter()
+            .max_by_key(|(_, n)| *n)
+            .map(|(dataset, _)| dataset);
         let both = |revision: &Revision| Some((revision.before?, revision.after?));
-        let people = revisions.iter().filter(|revision| !revision.is_baseline);
+        let people = revisions
+            .iter()
+            .filter(|revision| !revision.is_baseline && Some(dataset_of(revision)) == most);
         let scored: Vec<(&Revision, (f64, f64))> = people
             .filter_map(|revision| Some((revision, both(revision)?)))
             .collect();
@@ -130,7 +144,8 @@ impl FinalReport {
             return Ok(None);
         };
         let revisions = table.revisions(&last, &run.id).await?;
-        Ok(Some(Self::of(&run, &revisions, direction)))
+        let series = table.series(board).await?;
+        Ok(Some(Self::of(&run, &revisions, &series, direction)))
     }
 }
 

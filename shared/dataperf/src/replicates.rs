@@ -21,7 +21,7 @@ pub const HEAD_BYTES: usize = HEADER_BYTES + 4 * N_DRAWS;
 
 /// Why fractions of fixes have no intervals: `cargo run --release -p dataperf-numerics --example coverage` has the numbers.
 const PLACE_ON_A_CURVE: &str = "the score is the place where a curve reaches its target, which jumps from one eval set to another: \
-    in simulations, intervals of 95 % held the true rank of such scores in 79 to 99 % of the cases";
+    in simulations, intervals of 95 % held the true rank of tied scores in 84 to 91 % of the cases";
 
 /// What begins an object.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -155,22 +155,17 @@ fn sentences(of: &Gathered) -> Vec<String> {
         ..
     }) = of.errors.last()
     {
-        let interval = interval.map_or(String::new(), |(low, high)| {
-            format!(
-                ": {}, with 95 % confidence {} to {}",
-                percent(*n_changed as f64 / *n_items as f64),
-                percent(low),
-                percent(high)
-            )
-        });
-        let reviewed = of.n_reviewed.map_or(String::new(), |n| {
-            format!(
-                "; people have looked at {n} of these labels, and errors among the others are not counted"
-            )
-        });
-        said.push(format!(
-            "{n_changed} of {n_items} labels differ{interval}{reviewed}"
-        ));
+        let share = percent(*n_changed as f64 / *n_items as f64);
+        // an interval is of items that are looked at without a choice
+        let of_all = of.n_reviewed.filter(|n| n < n_items).map_or_else(
+            || {
+                interval.map_or(String::new(), |(low, high)| {
+                    format!(", with 95 % confidence {} to {}", percent(low), percent(high))
+                })
+            },
+            |n| format!(" at least: people have looked at {n} of these labels, and errors among the others are not counted"),
+        );
+        said.push(format!("{n_changed} of {n_items} labels differ: {share}{of_all}"));
     }
     let n_ranked = effect.lines.iter().filter(|line| !line.is_baseline).count();
     said.push(format!(
@@ -205,10 +200,13 @@ fn sentences(of: &Gathered) -> Vec<String> {
     }
     said.push(turned(effect));
     let n = effect.lines.len();
-    said.push(format!(
-        "{} of {n} were scored from stored evidence, the others from their artifacts",
-        of.n_from_evidence
-    ));
+    said.push(match n - of.n_from_evidence {
+        0 => "all were scored from stored evidence".to_owned(),
+        others => format!(
+            "{} of {n} were scored from stored evidence, {others} from artifacts",
+            of.n_from_evidence
+        ),
+    });
     said.extend(
         of.left_out
             .iter()

@@ -8,6 +8,8 @@ use dataperf::challenge::{Challenge, Noted, Round, named_by_dataset};
 use dataperf::dataset::DatasetError;
 use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::in_force::{InForce, published_manifest};
+use dataperf::ports::leaderboard::Leaderboards as _;
+use dataperf::ports::maintenance::Maintenance as _;
 use dataperf::{Descriptor, Digest, Reason, Reasons, pointer, quote};
 use dataperf_datasets::Import;
 
@@ -59,8 +61,28 @@ impl AgainstData<'_> {
             let at = format!("{at}{}", reason.at);
             reasons.add(Reason { at, ..reason });
         }
+        if let Some(reason) = published
+            .as_ref()
+            .and_then(|published| published.uncovered(Some(self.challenge), now()))
+        {
+            let at = format!("{at}{}", reason.at);
+            reasons.add(Reason { at, ..reason });
+        }
+        let mut finished = Vec::new();
+        for board in table.boards(self.descriptor.id).await? {
+            let run = table.run(&board.of_final()).await?;
+            finished.extend(run.and_then(|run| run.ended_at).map(|ended| (board.round, ended)));
+        }
         for (idx, round) in self.challenge.rounds.iter_mut().enumerate() {
             let at = format!("{at}/rounds/{idx}");
+            let done = finished.iter().find(|(id, _)| *id == round.id);
+            if let Some((_, ended)) = done.filter(|_| round.closes.is_none_or(|closes| closes > now())) {
+                let message = format!(
+                    "this round was finished at {ended}, and what was uploaded since would be missing on its final board: keep its `closes`, or give \
+                     the round that goes on another id"
+                );
+                reasons.add(Reason::new("finish_undone", pointer(&at, "closes"), message));
+            }
             if round.programs.is_some()
                 && let Some(hidden) = round
                     .dataset

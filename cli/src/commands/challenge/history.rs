@@ -12,9 +12,9 @@ use dataperf_aws::versions;
 use serde_json::{Value, json};
 
 use super::against_data::AgainstData;
-use super::{MAX_CHALLENGE_BYTES, accepted, print, refused};
+use super::{MAX_CHALLENGE_BYTES, accepted, refused};
 use crate::Done;
-use crate::cloud::{Cloud, CloudArgs, now};
+use crate::cloud::{Cloud, CloudArgs};
 use crate::output::{Format, RowFormat, print_rows, table};
 use crate::registry::descriptor;
 
@@ -157,7 +157,7 @@ pub(super) async fn roll_back(args: RollbackArgs, format: Format) -> Result<Done
     };
     let Some(wanted) = wanted else {
         bail!(
-            "{benchmark} has had no such challenge: `dataperf challenge history {benchmark}` lists those that it had"
+            "{benchmark} has had no challenge to go back to, or not of this number: `dataperf challenge history {benchmark}` lists those that it had"
         );
     };
     let mut challenge = wanted
@@ -183,19 +183,15 @@ pub(super) async fn roll_back(args: RollbackArgs, format: Format) -> Result<Done
         );
     }
     challenge.mark(&datasets, benchmark).await?;
-    if format == Format::Text {
-        print(benchmark, &challenge, now());
-        println!(
-            "the challenge number {} of {} is in force again",
-            wanted.number, wanted.at
-        );
-        return Ok(Done::Fine);
-    }
+    let said = format!(
+        "the challenge number {} of {} is in force again",
+        wanted.number, wanted.at
+    );
     accepted(
         &[(benchmark.to_owned(), challenge)].into(),
         warnings,
         &[],
         format,
-        "",
+        &said,
     )
 }

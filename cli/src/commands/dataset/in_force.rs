@@ -129,7 +129,7 @@ pub(super) async fn retire(args: RetireArgs, format: Format) -> Result<Done> {
         Format::Json => print_json(&json!({ "benchmark": hosted.id, "leaderboard": args.leaderboard,
                                             "dataset": retired, "in_force": false }))?,
         Format::Text => println!(
-            "`{}` of {} is not in force any more: uploads to it are rejected, its scores stay",
+            "`{}` of {} is not in force any more: uploads to it are rejected, but in rounds that name a `dataset` of their own; its scores stay",
             args.leaderboard, hosted.id
         ),
     }

@@ -264,6 +264,19 @@ async fn not_awaited(cloud: &Cloud, benchmark: &str, dataset: Digest) -> Result<
             quote(&round.id)
         );
     }
+    let mut unseen = challenge
+        .iter()
+        .flat_map(|challenge| &challenge.rounds)
+        .filter(|round| {
+            let is_over = round.closes.is_some_and(|closes| closes <= now);
+            round.programs.is_some() && round.dataset == Some(dataset) && !is_over
+        });
+    if let Some(round) = unseen.next() {
+        bail!(
+            "programs of the round {} are to meet {dataset} unseen until it closes, and in force everybody may have its pool. Upload it with `--stage`",
+            quote(&round.id)
+        );
+    }
     let mut follows = rounds_of(challenge.as_ref()).filter(|round| {
         let is_open = round.closes.is_none_or(|closes| closes > now);
         let follows = round.retire.is_some_and(|retire| retire.dataset == dataset);

@@ -228,7 +228,12 @@ pub(super) async fn identical(args: IdenticalArgs, format: RowFormat) -> Result<
     ];
     print_rows(&documents, &columns, format, || {
         if documents.is_empty() {
-            println!("{benchmark}: no file was handed in twice");
+            let by = if args.several {
+                " by several submitters"
+            } else {
+                " twice"
+            };
+            println!("{benchmark}: no file was handed in{by}");
             return Ok(());
         }
         let mut lines = self::table(&[

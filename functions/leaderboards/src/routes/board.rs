@@ -228,7 +228,7 @@ pub(super) async fn board(
             .map(|said| Presentation::of(facts.id, said))
             .unwrap_or_default(),
         comparison: comparison.map(|comparison| comparison.summary.into()),
-        finish: report.as_ref().map(Finish::from),
+        finish: report.as_ref().filter(|_| hidden.is_none()).map(Finish::from),
         benchmark: board.benchmark,
         leaderboard: board.leaderboard,
         round: board.round,

@@ -6,6 +6,7 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use dataperf::ports::leaderboard::{Entry, Submission};
 use dataperf::{SubmissionId, SubmitterName};
+use dataperf_aws::{Cursor, Page, Table, history_place};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -73,8 +74,42 @@ impl HistoryLine {
     }
 }
 
-/// A submitter's submissions, newest first: those with a score, and all of them for the submitter and the organizer. A page may
-/// have fewer lines than `limit`, even none, and a `next`.
+/// Pages that are read for one answer, where the caller may not see most of their lines.
+const MAX_PAGES: usize = 50;
+
+/// The next `limit` lines that the caller sees. It goes on from the last of these, so that no cursor says anything of other lines.
+async fn visible(
+    table: &Table,
+    benchmark: &str,
+    submitter: &str,
+    mut after: Option<Cursor>,
+    limit: usize,
+    sees: impl Fn(&Entry) -> bool,
+) -> Result<Page<Entry>, Problem> {
+    let mut lines: Vec<Entry> = Vec::new();
+    for _ in 0..MAX_PAGES {
+        let page = table
+            .history_page(benchmark, submitter, after.as_ref(), limit)
+            .await?;
+        let mut seen = page.lines.into_iter().filter(|entry| sees(entry));
+        lines.extend(seen.by_ref().take(limit - lines.len()));
+        let is_more = seen.next().is_some();
+        if let Some(last) = lines.last().filter(|_| lines.len() == limit)
+            && (is_more || page.next.is_some())
+        {
+            let next = Some(history_place(last));
+            return Ok(Page { lines, next });
+        }
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    Ok(Page { lines, next: after })
+}
+
+/// A submitter's submissions, newest first: those with a score, and all of them for the submitter and the organizer. The last page may
+/// have fewer lines than `limit`, even none.
 #[utoipa::path(
     get, path = "/benchmarks/{benchmark}/submissions", operation_id = "history",
     params(
@@ -104,24 +139,23 @@ pub(super) async fn history(
     let place = query.cursor.as_deref().map(|word| app.seal().open::<()>(word));
     let after = place.transpose()?.map(|place| place.at);
     let table = app.table().await;
-    let page = table
-        .history_page(&benchmark, submitter.as_str(), after.as_ref(), limit)
-        .await?;
+    let challenge = catalogue::challenge(&app, &benchmark).await?;
+    let page = visible(&table, &benchmark, submitter.as_str(), after, limit, |entry| {
+        caller.sees(entry, challenge.as_ref())
+    })
+    .await?;
     let whole = if caller.acts_for(submitter.as_str()) {
         let ids: Vec<SubmissionId> = page.lines.iter().map(|entry| entry.id.clone()).collect();
         table.submissions(&benchmark, &ids).await?
     } else {
         BTreeMap::new()
     };
-    let challenge = catalogue::challenge(&app, &benchmark).await?;
-    let seen = page
-        .lines
-        .iter()
-        .filter(|entry| caller.sees(entry, challenge.as_ref()));
-    let flat: Vec<Line> = seen.clone().map(Line::from).collect();
+    let flat: Vec<Line> = page.lines.iter().map(Line::from).collect();
     let document = SubmissionsPage {
         benchmark,
-        submissions: seen
+        submissions: page
+            .lines
+            .iter()
             .map(|entry| HistoryLine::of(entry, whole.get(&entry.id)))
             .collect(),
         next: page.next.map(|at| app.seal().word(&Place { at, so_far: () })),

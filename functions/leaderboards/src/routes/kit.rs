@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Response};
 use dataperf::dataset::kit_key;
 use dataperf::ports::leaderboard::Board;
 
+use super::board::must_exist;
 use super::{name, round};
 use crate::app::App;
 use crate::caller::Caller;
@@ -51,6 +52,7 @@ pub(super) async fn kit(
     };
     let challenge = catalogue::challenge(&app, facts.id).await?;
     let boards = catalogue::boards(&app, facts, challenge.as_ref()).await?;
+    must_exist(&app, facts, &board, &app.table().await).await?;
     let dataset = catalogue::kit(&app, facts, &boards, challenge.as_ref(), &board).await?;
     let dataset = dataset.ok_or_else(|| {
         let detail = "no participants' kit is published for this leaderboard: `dataperf dataset publish` stores one with a data set";

@@ -78,6 +78,7 @@ impl Round {
         put(&mut object, "daily_limit", self.daily_limit);
         put(&mut object, "total_limit", self.total_limit);
         put(&mut object, "division", self.division.as_ref());
+        put(&mut object, "programs", self.programs);
         let is_public = self.artifacts == Visibility::Public;
         put(&mut object, "artifacts", is_public.then_some(self.artifacts));
         let is_hidden = self.board == BoardVisibility::Hidden;

@@ -403,6 +403,46 @@ impl Challenge {
         (round.board == BoardVisibility::Hidden).then_some(closes)
     }
 
+    /// Rounds that have opened `at` a time and have not closed.
+    pub fn open_rounds(&self, at: Timestamp) -> impl Iterator<Item = &Round> {
+        let is_open =
+            move |round: &&Round| round.opens <= at && round.closes.is_none_or(|closes| closes > at);
+        self.rounds.iter().filter(is_open)
+    }
+
+    /// Why another challenge, or none, can't take the place of this one `at` a time: boards of a round that hides them until its close would be
+    /// open to everybody, as those of a round that nothing is known of are, or artifacts would be scored with data that programs are to meet
+    /// unseen.
+    pub fn uncovered(&self, by: Option<&Self>, at: Timestamp) -> Option<Reason> {
+        let with_programs = self.open_rounds(at).filter(|round| round.programs.is_some());
+        for (hidden, other) in with_programs.flat_map(|round| {
+            let others = by.into_iter().flat_map(|by| by.rounds.iter().enumerate());
+            others.map(move |other| (round, other))
+        }) {
+            let (idx, other) = other;
+            let takes_hidden = other.dataset.is_some() && other.dataset == hidden.dataset;
+            if other.programs.is_none() && (other.id == hidden.id || takes_hidden) {
+                let message = format!(
+                    "programs of the published round {} meet its data set unseen until it closes, and this round takes artifacts: give it `programs`, \
+                     or another id and another data set",
+                    quote(&hidden.id)
+                );
+                return Some(Reason::new("takes_artifacts", format!("/rounds/{idx}"), message));
+            }
+        }
+        let is_gone = |round: &&Round| by.is_none_or(|by| by.rounds.iter().all(|other| other.id != round.id));
+        let hides = |round: &&Round| round.board == BoardVisibility::Hidden;
+        let mut gone = self.open_rounds(at).filter(hides).filter(is_gone);
+        let Round { id, closes, .. } = gone.next()?;
+        let until = closes.map(|closes| closes.to_string()).unwrap_or_default();
+        let message = format!(
+            "the published round {} hides its boards until {until}, and without it they are open to everybody at once: keep the round, or publish \
+             it with `board: open` first if that is meant",
+            quote(id)
+        );
+        Some(Reason::new("hidden_round_missing", "/rounds", message))
+    }
+
     /// Which submissions stand on a leaderboard.
     pub fn ranking(&self, leaderboard: &str) -> Ranking {
         let of_board = self.leaderboards.get(leaderboard).and_then(|rules| rules.ranking);

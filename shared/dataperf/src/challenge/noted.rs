@@ -179,6 +179,11 @@ impl Noted {
         Ok(noted)
     }
 
+    /// Whether a data set of a round has been retired.
+    pub fn has_retired(&self, round: &str) -> bool {
+        self.retired.contains_key(round)
+    }
+
     /// Whether a round's data set has been retired for this one.
     pub fn is_retired_for(&self, round: &str, dataset: Digest) -> bool {
         let of_round = self.retired.get(round).into_iter().flatten();

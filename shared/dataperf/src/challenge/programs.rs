@@ -4,24 +4,15 @@ use serde_json::Value;
 
 use super::fields::{Object, Reader};
 use super::{Challenge, Round};
+use crate::Digest;
 use crate::descriptor::Descriptor;
 use crate::programs::Programs;
 use crate::rejection::{Reason, pointer};
-use crate::{Digest, Timestamp};
 
 /// The division of rounds that take programs.
 const CLOSED: &str = "closed";
 const FORM: &str = "`programs` names the public data set on which a program has to run first, such as `{public: sha256:...}`, and may have \
     `max_fuel` and `max_memory_mib`";
-
-impl Round {
-    /// The data set whose participants' kit is offered to those who compete in it `at` a time, where the round says one: where programs
-    /// compete, the public one.
-    pub fn kit_at(&self, at: Timestamp) -> Option<Digest> {
-        let public = self.programs.map(|programs| programs.public);
-        public.or_else(|| self.dataset_at(at))
-    }
-}
 
 impl Challenge {
     /// Rounds that call themselves of the closed division and take artifacts, each with its place.
