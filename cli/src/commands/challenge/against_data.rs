@@ -11,6 +11,7 @@ use dataperf::in_force::{InForce, published_manifest};
 use dataperf::ports::leaderboard::Leaderboards as _;
 use dataperf::ports::maintenance::Maintenance as _;
 use dataperf::{Descriptor, Digest, Reason, Reasons, pointer, quote};
+use dataperf_aws::Table;
 use dataperf_datasets::Import;
 
 use crate::cloud::{Cloud, now};
@@ -54,35 +55,20 @@ impl AgainstData<'_> {
         // what the published one has done by now is known for good from here on, so that nothing that is published can undo it
         let published = Challenge::note_published(&datasets, &table, self.descriptor.id, now()).await?;
         let noted = Noted::of(&table, self.descriptor.id).await?;
-        // when the data sets that wait for a number of submissions were retired, is not for the document to say
-        let mut as_known = self.challenge.clone();
-        as_known.take_retired(&table, self.descriptor.id).await?;
-        for reason in noted.undone(&as_known) {
-            let at = format!("{at}{}", reason.at);
-            reasons.add(Reason { at, ..reason });
-        }
-        if let Some(reason) = published
-            .as_ref()
-            .and_then(|published| published.uncovered(Some(self.challenge), now()))
+        for reason in undone(
+            &table,
+            self.descriptor,
+            self.challenge,
+            published.as_ref(),
+            &noted,
+        )
+        .await?
         {
             let at = format!("{at}{}", reason.at);
             reasons.add(Reason { at, ..reason });
         }
-        let mut finished = Vec::new();
-        for board in table.boards(self.descriptor.id).await? {
-            let run = table.run(&board.of_final()).await?;
-            finished.extend(run.and_then(|run| run.ended_at).map(|ended| (board.round, ended)));
-        }
         for (idx, round) in self.challenge.rounds.iter_mut().enumerate() {
             let at = format!("{at}/rounds/{idx}");
-            let done = finished.iter().find(|(id, _)| *id == round.id);
-            if let Some((_, ended)) = done.filter(|_| round.closes.is_none_or(|closes| closes > now())) {
-                let message = format!(
-                    "this round was finished at {ended}, and what was uploaded since would be missing on its final board: keep its `closes`, or give \
-                     the round that goes on another id"
-                );
-                reasons.add(Reason::new("finish_undone", pointer(&at, "closes"), message));
-            }
             if round.programs.is_some()
                 && let Some(hidden) = round
                     .dataset
@@ -162,6 +148,42 @@ impl AgainstData<'_> {
         }
         Ok(reasons)
     }
+}
+
+/// What the published challenge and the table hold against what a document would undo.
+async fn undone(
+    table: &Table,
+    descriptor: &Descriptor,
+    challenge: &Challenge,
+    published: Option<&Challenge>,
+    noted: &Noted,
+) -> Result<Vec<Reason>> {
+    // when the data sets that wait for a number of submissions were retired, is not for the document to say
+    let mut as_known = challenge.clone();
+    as_known.take_retired(table, descriptor.id).await?;
+    let mut reasons = noted.undone(&as_known);
+    reasons.extend(published.and_then(|published| published.uncovered(Some(challenge), now())));
+    let mut finished = BTreeMap::new();
+    for board in table.boards(descriptor.id).await? {
+        let run = table.run(&board.of_final()).await?;
+        let ended = run.and_then(|run| run.ended_at);
+        finished.extend(ended.map(|ended| (board.round, ended)));
+    }
+    for (idx, round) in challenge.rounds.iter().enumerate() {
+        let is_open = round.closes.is_none_or(|closes| closes > now());
+        if let Some(ended) = finished.get(&round.id).filter(|_| is_open) {
+            let message = format!(
+                "this round was finished at {ended}, and what was uploaded since would be missing on its final board: keep its `closes`, or give \
+                 the round that goes on another id"
+            );
+            reasons.push(Reason::new(
+                "finish_undone",
+                format!("/rounds/{idx}/closes"),
+                message,
+            ));
+        }
+    }
+    Ok(reasons)
 }
 
 /// The files with the items of a data set's eval sets, by the name of the set, each with its digest.
