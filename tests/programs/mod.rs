@@ -1,5 +1,9 @@
 //! Rounds of the closed division end to end: programs are run by a function of their own on data that nobody has seen.
 
+mod channels;
+mod rights;
+mod storm;
+
 use std::path::{Path, PathBuf};
 
 use dataperf::dataset::dataset_prefix;
