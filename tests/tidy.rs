@@ -304,6 +304,29 @@ fn the_command_line_is_built_without_a_cloud_and_without_faults() {
     let whole = cargo(&[&arguments[..], &["--format", "{p} features:{f}"]].concat());
     let local = whole.lines().find(|line| line.starts_with("dataperf-local "));
     assert!(local.is_some_and(|line| !line.contains("faults")), "{local:?}");
+    let closed = whole.lines().find(|line| line.starts_with("dataperf-closed "));
+    assert!(
+        closed.is_some_and(|line| line.contains("python") && !line.contains("drills")),
+        "{closed:?}"
+    );
+}
+
+/// A host that is weakened for drills is for tests only, and no function runs Python.
+#[test]
+fn the_function_that_runs_programs_has_no_drills_and_no_python() {
+    let arguments = [
+        "tree",
+        "--package",
+        "closed",
+        "--edges",
+        "normal",
+        "--prefix",
+        "none",
+    ];
+    let whole = cargo(&[&arguments[..], &["--format", "{p} features:{f}"]].concat());
+    let closed = whole.lines().find(|line| line.starts_with("dataperf-closed "));
+    let has_none = |line: &str| !line.contains("drills") && !line.contains("python");
+    assert!(closed.is_some_and(has_none), "{closed:?}");
 }
 
 /// A function evaluates artifacts: no importer, no reader of Parquet and no learner of a baseline is compiled into it, and the engine for

@@ -19,6 +19,7 @@ mod stop;
 
 use std::io::Write as _;
 use std::process::ExitCode;
+use std::thread;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
@@ -103,6 +104,13 @@ enum Command {
     },
 }
 
+/// Bytes of the stack that a command has, whatever `ulimit -s` says of the first thread's.
+const STACK_BYTES: usize = 8 << 20;
+/// The code with which Rust ends a program that has panicked.
+const PANICKED: u8 = 101;
+/// Open files with which every command but `local` and `demo` runs.
+const N_FILES: u32 = 256;
+
 /// What a command that did its work says of the artifact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Done {
@@ -133,12 +141,28 @@ fn main() -> ExitCode {
     if let Some(ended) = dataperf_closed::child() {
         return ended;
     }
-    command()
+    end_quietly_when_unheard();
+    let command = thread::Builder::new().stack_size(STACK_BYTES).spawn(|| {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        Ok(runtime.block_on(Box::pin(command())))
+    });
+    match command.map(thread::JoinHandle::join) {
+        Ok(Ok(Ok(code))) => code,
+        Ok(Err(_)) => ExitCode::from(PANICKED), // which has said why
+        Ok(Ok(Err(error))) | Err(error) => can_not_start(&error),
+    }
 }
 
-#[tokio::main]
+/// Where the machine lends too little to begin with.
+fn can_not_start(error: &std::io::Error) -> ExitCode {
+    eprintln!(
+        "error: the command can't start: {error}: raise the limits of open files (`ulimit -n`), processes (`ulimit -u`) and memory \
+         (`ulimit -v`), {N_FILES} files are enough"
+    );
+    ExitCode::from(1)
+}
+
 async fn command() -> ExitCode {
-    end_quietly_when_unheard();
     let parsed = groups::grouped(Cli::command())
         .try_get_matches()
         .and_then(|matches| Cli::from_arg_matches(&matches));

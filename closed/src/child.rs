@@ -3,11 +3,11 @@
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
 
+use crate::Failure;
 use crate::engine::{self, Ended};
-use crate::protocol::{self, Answer, COMPILED, NOT_COMPILED, Request, STARTED};
+use crate::protocol::{self, Answer, COMPILED, Layer, NOT_COMPILED, Request, STARTED};
 use crate::sandbox::{self, Phase};
 use crate::wasi::Host;
-use crate::{Code, Failure};
 use dataperf::closed::DataFile;
 
 /// Does the work and answers on standard output.
@@ -27,9 +27,18 @@ fn answer(stdin: &mut impl Read, stdout: &mut impl Write) -> io::Result<()> {
     let request: Request = protocol::read(stdin)?;
     let n_bytes = request.n_module_bytes + request.files.iter().map(|(_, n_bytes)| n_bytes).sum::<u64>();
     let engine = engine::new(request.limits);
-    let engine = match engine.and_then(|engine| sandbox::limit(request.limits, n_bytes).map(|()| engine)) {
+    let limited = match request.is_held_by(Layer::Limits) {
+        true => sandbox::limit(request.limits, n_bytes),
+        false => Ok(()),
+    };
+    let engine = match engine.and_then(|engine| limited.map(|()| engine)) {
         Ok(engine) => engine,
         Err(why) => return refuse(stdout, &why),
+    };
+    let is_filtered = request.is_held_by(Layer::Filters);
+    let filter = |phase| match is_filtered {
+        true => sandbox::filter(phase),
+        false => Ok(()),
     };
     let module = protocol::exactly(stdin, request.n_module_bytes)?;
     let files = request.files.into_iter();
@@ -39,7 +48,7 @@ fn answer(stdin: &mut impl Read, stdout: &mut impl Write) -> io::Result<()> {
     });
     let files = files.collect::<io::Result<Vec<_>>>()?;
     // from here on the module is looked at, and nothing else is within reach
-    if let Err(why) = sandbox::filter(Phase::Compile) {
+    if let Err(why) = filter(Phase::Compile) {
         return refuse(stdout, &why);
     }
     stdout.write_all(&[STARTED])?;
@@ -56,7 +65,7 @@ fn answer(stdin: &mut impl Read, stdout: &mut impl Write) -> io::Result<()> {
         }
     };
     drop(module);
-    if let Err(why) = sandbox::filter(Phase::Run) {
+    if let Err(why) = filter(Phase::Run) {
         return refuse(stdout, &why);
     }
     stdout.write_all(&[COMPILED])?;
@@ -69,8 +78,7 @@ fn answer(stdin: &mut impl Read, stdout: &mut impl Write) -> io::Result<()> {
     let (output, log, is_log_cut) = host.into_written();
     let ended = match ended {
         Ended { failure: None, fuel } if output.is_empty() => {
-            let message = "the program wrote nothing to standard output: write the artifact there";
-            let failure = Some(Failure::new(Code::NoOutput, message));
+            let failure = Some(Failure::no_output());
             Ended { failure, fuel }
         }
         other => other,

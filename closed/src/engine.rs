@@ -68,7 +68,7 @@ pub(crate) fn compile(engine: &Engine, module: &[u8]) -> Result<Module, Failure>
         .imports()
         .filter(|import| {
             let is_function = matches!(import.ty(), ExternType::Func(_));
-            !is_function || import.module() != wasi::MODULE || !wasi::is_function(import.name())
+            !is_function || !wasi::is_offered(import.module(), import.name())
         })
         .map(|import| dataperf::quote(&format!("{}.{}", import.module(), import.name())))
         .collect();
@@ -139,30 +139,14 @@ fn failure(error: &wasmtime::Error, host: &mut Host, limits: Limits) -> Option<F
         host.log(backtrace.to_string().as_bytes());
         host.log(b"\n");
     }
-    if let Some(Exit(status)) = error.downcast_ref::<Exit>() {
-        let message =
-            || format!("the program ended with the status {status}: end with 0 when the artifact is written");
-        return (*status != 0).then(|| Failure {
-            actual: Some(u64::from(*status)),
-            ..Failure::new(Code::ExitStatus, message())
-        });
+    if let Some(&Exit(status)) = error.downcast_ref::<Exit>() {
+        return (status != 0).then(|| Failure::exit_status(status));
     }
     if let Some(OutputTooLarge) = error.downcast_ref::<OutputTooLarge>() {
-        let message = format!(
-            "the program wrote more than {} bytes to standard output: write the artifact only, and what else it has to say to standard error",
-            limits.max_output_bytes
-        );
-        return Some(Failure::new(Code::OutputTooLarge, message));
+        return Some(Failure::output_too_large(&limits));
     }
-    if let Some(OutOfMemory { n_bytes }) = error.downcast_ref::<OutOfMemory>() {
-        let message = format!(
-            "the program asked for {n_bytes} bytes of memory, there are {}: keep less in memory at once",
-            limits.max_memory_bytes
-        );
-        return Some(Failure {
-            actual: Some(*n_bytes),
-            ..Failure::new(Code::OutOfMemory, message)
-        });
+    if let Some(&OutOfMemory { n_bytes }) = error.downcast_ref::<OutOfMemory>() {
+        return Some(Failure::out_of_memory(&limits, Some(n_bytes)));
     }
     Some(match error.downcast_ref::<Trap>() {
         Some(Trap::OutOfFuel) => {

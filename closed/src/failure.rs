@@ -104,6 +104,49 @@ impl Failure {
         }
     }
 
+    pub(crate) fn output_too_large(limits: &Limits) -> Self {
+        let message = format!(
+            "the program wrote more than {} bytes to standard output: write the artifact only, and what else it has to say to standard error",
+            limits.max_output_bytes
+        );
+        Self::new(Code::OutputTooLarge, message)
+    }
+
+    pub(crate) fn no_output() -> Self {
+        let message = "the program wrote nothing to standard output: write the artifact there";
+        Self::new(Code::NoOutput, message)
+    }
+
+    pub(crate) fn exit_status(status: u32) -> Self {
+        let message =
+            format!("the program ended with the status {status}: end with 0 when the artifact is written");
+        Self {
+            actual: Some(u64::from(status)),
+            ..Self::new(Code::ExitStatus, message)
+        }
+    }
+
+    /// `n_bytes` are those that it asked for, where that is known.
+    pub(crate) fn out_of_memory(limits: &Limits, n_bytes: Option<u64>) -> Self {
+        let asked = n_bytes.map_or("more".to_owned(), |n_bytes| n_bytes.to_string());
+        let message = format!(
+            "the program asked for {asked} bytes of memory, there are {}: keep less in memory at once",
+            limits.max_memory_bytes
+        );
+        Self {
+            actual: n_bytes,
+            ..Self::new(Code::OutOfMemory, message)
+        }
+    }
+
+    pub(crate) fn deadline(limits: &Limits) -> Self {
+        let message = format!(
+            "the program was still running after {} seconds: let it do less",
+            limits.run_seconds
+        );
+        Self::new(Code::Deadline, message)
+    }
+
     /// The limit that the program broke, if it broke one.
     pub fn limit(&self, limits: &Limits) -> Option<u64> {
         match self.code {

@@ -8,11 +8,17 @@
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod child;
+#[cfg(all(feature = "drills", target_os = "linux", target_arch = "x86_64"))]
+mod drill;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod engine;
 mod failure;
 mod limits;
 mod protocol;
+#[cfg(all(feature = "python", target_os = "linux", target_arch = "x86_64"))]
+mod python;
+#[cfg(all(feature = "python", target_os = "linux", target_arch = "x86_64"))]
+mod python_sandbox;
 mod runner;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod sandbox;
@@ -23,6 +29,10 @@ use std::process::ExitCode;
 
 pub use failure::{Code, Failure};
 pub use limits::Limits;
+#[cfg(feature = "drills")]
+pub use protocol::Layer;
+#[cfg(all(feature = "python", target_os = "linux", target_arch = "x86_64"))]
+pub use python::Python;
 pub use runner::{RunError, Runner};
 
 use dataperf::Digest;
@@ -35,14 +45,18 @@ pub const ENGINE: &str = "wasmtime 48.0.8, settings 2";
 /// The one argument with which a program is started as the process that a submitted program runs in.
 const CHILD: &str = "run-a-submitted-program";
 
+/// The first argument with which a program is started to become the process of a submitted program in Python.
+#[cfg(all(feature = "python", target_os = "linux", target_arch = "x86_64"))]
+const PYTHON_CHILD: &str = "run-a-submitted-program-in-python";
+
 /// What a program is given.
 #[derive(Debug, Clone, Copy)]
 pub struct Job<'a> {
-    /// The program: a WebAssembly module, as bytes.
+    /// The program, as bytes: a WebAssembly module, or Python's source.
     pub module: &'a [u8],
     /// What it finds below `/data`.
     pub files: &'a [DataFile],
-    /// Where its random numbers come from.
+    /// Where its random numbers come from; in Python they come from the machine.
     pub seed: [u8; 32],
 }
 
@@ -66,7 +80,14 @@ pub struct Run {
 /// Whatever starts a [`Runner`] calls this first, before there is a second thread, an open file or a secret in memory.
 pub fn child() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
-    if arguments.next()? != CHILD || arguments.next().is_some() {
+    let first = arguments.next()?;
+    #[cfg(all(feature = "python", target_os = "linux", target_arch = "x86_64"))]
+    if first == PYTHON_CHILD {
+        let why = python::child(arguments);
+        eprintln!("{why}");
+        return Some(ExitCode::FAILURE);
+    }
+    if first != CHILD || arguments.next().is_some() {
         return None;
     }
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -14,6 +14,15 @@ pub(crate) const COMPILED: u8 = b'c';
 /// Written by the child instead, where there is nothing to run.
 pub(crate) const NOT_COMPILED: u8 = b'n';
 
+/// What holds a program that has escaped from the engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Layer {
+    /// The limits of the kernel.
+    Limits,
+    /// The filters of system calls.
+    Filters,
+}
+
 /// What comes first to the child; the module and the files follow, one after another.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Request {
@@ -22,6 +31,19 @@ pub(crate) struct Request {
     pub(crate) n_module_bytes: u64,
     /// Each file's name and bytes.
     pub(crate) files: Vec<(String, u64)>,
+    /// What a drill leaves out.
+    #[cfg(feature = "drills")]
+    pub(crate) without: Vec<Layer>,
+}
+
+impl Request {
+    /// Whether the process is held by this: always, but in a drill.
+    pub(crate) fn is_held_by(&self, layer: Layer) -> bool {
+        #[cfg(feature = "drills")]
+        return !self.without.contains(&layer);
+        #[cfg(not(feature = "drills"))]
+        return matches!(layer, Layer::Limits | Layer::Filters);
+    }
 }
 
 /// What comes from the child; standard output and standard error follow, one after another.

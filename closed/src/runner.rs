@@ -57,6 +57,8 @@ pub enum RunError {
 #[derive(Debug, Clone)]
 pub struct Runner {
     executable: PathBuf,
+    #[cfg(feature = "drills")]
+    without: Vec<protocol::Layer>,
 }
 
 /// What is read from the child, as it comes.
@@ -67,10 +69,10 @@ enum Progress {
 }
 
 /// Ends the process when nobody waits for it any more.
-struct Process(Child);
+pub(crate) struct Process(pub(crate) Child);
 
 impl Process {
-    fn end(&mut self) -> io::Result<ExitStatus> {
+    pub(crate) fn end(&mut self) -> io::Result<ExitStatus> {
         let _ = self.0.kill(); // it may have ended
         self.0.wait()
     }
@@ -93,7 +95,19 @@ impl Runner {
 
     /// Runs programs in processes of another executable.
     pub fn of(executable: PathBuf) -> Self {
-        Self { executable }
+        Self {
+            executable,
+            #[cfg(feature = "drills")]
+            without: Vec::new(),
+        }
+    }
+
+    /// Leaves out some of what holds a program.
+    #[cfg(feature = "drills")]
+    #[must_use]
+    pub fn without(mut self, layers: &[protocol::Layer]) -> Self {
+        self.without = layers.to_vec();
+        self
     }
 
     /// Compiles and runs a program. Waits until it has ended, or has been ended.
@@ -124,7 +138,7 @@ impl Runner {
         };
         thread::scope(|scope| {
             // a child that ends before it has read everything says why elsewhere
-            scope.spawn(move || send(&mut stdin, job, limits));
+            scope.spawn(move || self.send(&mut stdin, job, limits));
             let (sender, progress) = channel();
             scope.spawn(move || {
                 let answered = receive(stdout, limits, |progress| drop(sender.send(progress)));
@@ -149,22 +163,24 @@ impl Runner {
             .stderr(Stdio::null())
             .spawn()
     }
-}
 
-fn send(to: &mut impl Write, job: Job<'_>, limits: Limits) -> io::Result<()> {
-    let file = |file: &DataFile| (file.name.clone(), file.bytes.len() as u64);
-    let request = Request {
-        limits,
-        seed: job.seed,
-        n_module_bytes: job.module.len() as u64,
-        files: job.files.iter().map(file).collect(),
-    };
-    protocol::write(to, &request)?;
-    to.write_all(job.module)?;
-    for file in job.files {
-        to.write_all(&file.bytes)?;
+    fn send(&self, to: &mut impl Write, job: Job<'_>, limits: Limits) -> io::Result<()> {
+        let file = |file: &DataFile| (file.name.clone(), file.bytes.len() as u64);
+        let request = Request {
+            limits,
+            seed: job.seed,
+            n_module_bytes: job.module.len() as u64,
+            files: job.files.iter().map(file).collect(),
+            #[cfg(feature = "drills")]
+            without: self.without.clone(),
+        };
+        protocol::write(to, &request)?;
+        to.write_all(job.module)?;
+        for file in job.files {
+            to.write_all(&file.bytes)?;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Everything that the child says, of which it may be any: it has run what somebody uploaded.
@@ -242,7 +258,7 @@ fn wait(progress: &Receiver<Progress>, process: &mut Process, limits: Limits) ->
             (Err(_) | Ok(Progress::Answered(Err(_))), Phase::Compiling) => {
                 return Ok(Err(not_compiled(limits)));
             }
-            (Err(RecvTimeoutError::Timeout), Phase::Running) => return Ok(Err(deadline(limits))),
+            (Err(RecvTimeoutError::Timeout), Phase::Running) => return Ok(Err(Failure::deadline(&limits))),
             (Err(_) | Ok(Progress::Answered(Err(_))), Phase::Starting | Phase::Running) => {
                 let status = process.end()?;
                 return Err(RunError::Lost { status });
@@ -274,14 +290,6 @@ fn not_compiled(limits: Limits) -> Failure {
         limits.compile_seconds
     );
     Failure::new(Code::CompileLimit, message)
-}
-
-fn deadline(limits: Limits) -> Failure {
-    let message = format!(
-        "the program was still running after {} seconds of processor time: let it do less",
-        limits.run_seconds
-    );
-    Failure::new(Code::Deadline, message)
 }
 
 fn run_of(module: Digest, answer: Answer, output: Vec<u8>, log: Vec<u8>) -> Result<Run, RunError> {

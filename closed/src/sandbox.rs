@@ -18,6 +18,9 @@ const COMPILER_BYTES: u64 = 2 << 30;
 /// Seconds of processor time beside the limits: reading the files.
 const EXTRA_SECONDS: u64 = 30;
 
+/// Bytes of the stack: the program's, and what compiling takes.
+const STACK_BYTES: u64 = 8 << 20;
+
 /// When a filter begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
@@ -49,14 +52,20 @@ pub(crate) fn end_with_parent() -> Result<(), String> {
 pub(crate) fn limit(limits: Limits, n_bytes: u64) -> Result<(), String> {
     let address_space = limits.max_memory_bytes + limits.max_output_bytes + 3 * n_bytes + COMPILER_BYTES;
     let seconds = limits.compile_seconds + limits.run_seconds + EXTRA_SECONDS;
-    for (name, resource, limit) in [
+    lower(&[
         ("bytes of address space", Resource::As, address_space),
+        ("bytes of stack", Resource::Stack, STACK_BYTES),
         ("seconds of processor time", Resource::Cpu, seconds),
         ("open files", Resource::Nofile, 0),
         ("bytes of a file", Resource::Fsize, 0),
         ("processes", Resource::Nproc, 0),
         ("bytes of a core file", Resource::Core, 0),
-    ] {
+    ])
+}
+
+/// Lowers limits to these, for good.
+pub(crate) fn lower(limits: &[(&str, Resource, u64)]) -> Result<(), String> {
+    for &(name, resource, limit) in limits {
         // a lower one would end programs for which there is room elsewhere
         if let Some(lower) = getrlimit(resource).maximum.filter(|&lower| lower < limit) {
             return Err(format!(

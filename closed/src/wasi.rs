@@ -128,9 +128,14 @@ const SERVED: &[&str] = &[
     "sched_yield",
 ];
 
-/// Whether WASI preview 1 has a function of this name.
-pub(crate) fn is_function(name: &str) -> bool {
-    SERVED.contains(&name) || REFUSED.iter().any(|(refused, ..)| *refused == name)
+/// Whether a program may import a function: WASI preview 1 has one of this name.
+pub(crate) fn is_offered(module: &str, name: &str) -> bool {
+    #[cfg(feature = "drills")]
+    if module == crate::drill::MODULE {
+        return true;
+    }
+    let is_name = SERVED.contains(&name) || REFUSED.iter().any(|(refused, ..)| *refused == name);
+    module == MODULE && is_name
 }
 
 /// The program ended by itself.
@@ -396,6 +401,8 @@ pub(crate) fn link(linker: &mut Linker<(Host, Limiter)>) -> wasmtime::Result<()>
             Ok(())
         })?;
     }
+    #[cfg(feature = "drills")]
+    crate::drill::link(linker)?;
     process::link(linker)?;
     descriptors::link(linker)?;
     reading::link(linker)?;

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Build the programs of examples/closed/ by the commands in their sources, compare them with the modules there, and run them on another engine.
+"""Build the programs of examples/closed/ by the commands in their sources, compare them with the modules there, and run them on other engines.
 
-The other engine is V8, by Node's own WASI, on the files that `dataperf closed data` writes. It has to write the very bytes that `dataperf
-closed run` names the digest of.
+The other engines are V8, by Node's own WASI, and wasmi, an interpreter (wasmi/), on the files that `dataperf closed data` writes. They have to write
+the very bytes that `dataperf closed run` names the digest of. The programs in Python are run as well, and have to beat chance as the modules do; and every
+command of docs/closed-division.md, on a local cloud.
 """
 
 import argparse
 import hashlib
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -16,6 +18,9 @@ import tempfile
 from pathlib import Path
 
 from checks import Checks
+from local_cloud import local_cloud
+
+DOCUMENT = "docs/closed-division.md"
 
 # with which the modules were built; other versions of rustc build other bytes
 RUSTC = "rustc 1.95.0"
@@ -45,10 +50,55 @@ def build(source: Path) -> str:
     return words[words.index("-o") + 1]
 
 
+def by_chance(dataperf, benchmark: str, board: str, frozen: Path, scratch: Path) -> float:
+    """The mean score of some random selections."""
+    scores = []
+    for seed in range(5):
+        artifact = scratch / f"{benchmark}-random-{seed}.json"
+        dataperf("baseline", "random", "--dataset", frozen, "--leaderboard", board, "--seed", str(seed), "--out", artifact)
+        scores.append(dataperf("score", benchmark, "--leaderboard", board, "--dataset", frozen, artifact)["score"])
+    return sum(scores) / len(scores)
+
+
+def in_python(checks, dataperf, args, frozen: dict, scratch: Path) -> None:
+    """The selectors in Python: valid, better than chance, and what the modules choose."""
+    for stem, (benchmark, board, _) in EXAMPLES.items():
+        program = args.root / "examples" / "closed" / f"{stem}.py"
+        run = dataperf("closed", "run", program, "--python", sys.executable, "--leaderboard", board, "--dataset", frozen[benchmark])
+        is_scored = isinstance(run, dict) and run["status"] == "scored"
+        checks(f"{program.name} is scored", is_scored, run["score"] if is_scored else run)
+        if is_scored:
+            chance = by_chance(dataperf, benchmark, board, frozen[benchmark], scratch)
+            checks(f"{program.name} beats chance", run["score"] > chance, f"{run['score']:.4f} and {chance:.4f}")
+            module = dataperf("closed", "run", args.root / "examples" / "closed" / f"{stem}-c.wasm", "--leaderboard", board, "--dataset", frozen[benchmark])
+            checks(f"{program.name} scores as the module does", abs(run["score"] - module["score"]) < 0.02, f"{run['score']} and {module['score']}")
+
+
+def documented(checks, args, scratch: Path, has_target: bool) -> None:
+    """Every command of the document, in order, but that what is submitted follows the round that takes it."""
+    text = (args.root / DOCUMENT).read_text()
+    blocks = re.findall(r"^```sh\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+    is_submitted = lambda block: block.startswith("dataperf submit")
+    blocks = [block for block in blocks if not is_submitted(block)] + [block for block in blocks if is_submitted(block)]
+    here = scratch / "reader"
+    here.mkdir()
+    for name in ("examples", "demo"):
+        (here / name).symlink_to(args.root / name)
+    with local_cloud(args.bin / "dataperf", scratch / "cloud") as cloud:
+        env = dict(os.environ, PATH=f"{args.bin}:{Path(sys.executable).parent}:{os.environ['PATH']}", DATAPERF_CLOUD=cloud["page"])
+        for block in blocks:
+            if "rustc" in block and not has_target:
+                print("         not run, wasm32-wasip1 is not installed: " + block.splitlines()[-1])
+                continue
+            ran = subprocess.run(["bash", "-c", "set -e\n" + block], capture_output=True, text=True, env=env, cwd=here, check=False)
+            checks(f"`{block.splitlines()[-1][:100]}`", ran.returncode == 0, (ran.stderr or ran.stdout)[-1500:] if ran.returncode else "")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--root", required=True, type=Path)
     parser.add_argument("--bin", required=True, type=Path)
+    parser.add_argument("--wasmi", required=True, type=Path)
     args = parser.parse_args()
     checks = Checks()
     examples = args.root / "examples" / "closed"
@@ -64,8 +114,10 @@ def main():
             ran = subprocess.run([args.bin / "dataperf", "--format", "json", *words], capture_output=True, text=True, check=False)
             return json.loads(ran.stdout) if ran.stdout else ran.stderr
 
+        all_frozen = {}
         for benchmark, board, names in EXAMPLES.values():
             frozen, data = scratch / benchmark, scratch / f"{benchmark}-data"
+            all_frozen[benchmark] = frozen
             dataperf("dataset", "import", benchmark, "--from", args.root / "demo" / benchmark, "--out", frozen)
             dataperf("closed", "data", "--leaderboard", board, "--dataset", frozen, "--out", data)
             for name in names:
@@ -81,8 +133,12 @@ def main():
                 for module in (examples / made, sources / made):
                     run = dataperf("closed", "run", module, "--leaderboard", board, "--dataset", frozen)
                     checks(f"{module.name} is scored", run["status"] == "scored", run.get("score"))
-                    v8 = subprocess.run(["node", "--no-warnings", scratch / "on_v8.mjs", module, data], capture_output=True, check=True)
-                    checks(f"{module.name} writes the same on V8", run["run"]["output"] == f"sha256:{hashlib.sha256(v8.stdout).hexdigest()}")
+                    engines = {"V8": ["node", "--no-warnings", scratch / "on_v8.mjs"], "wasmi": [args.wasmi]}
+                    for engine, command in engines.items():
+                        other = subprocess.run([*command, module, data], capture_output=True, check=True)
+                        checks(f"{module.name} writes the same on {engine}", run["run"]["output"] == f"sha256:{hashlib.sha256(other.stdout).hexdigest()}")
+        in_python(checks, dataperf, args, all_frozen, scratch)
+        documented(checks, args, scratch, has_target)
     print(f"{checks.n - len(checks.failed)} of {checks.n} hold")
     return 1 if checks.failed else 0
 

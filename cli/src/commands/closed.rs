@@ -1,9 +1,11 @@
 //! `dataperf closed`: programs instead of artifacts, run on this machine as the closed division runs them.
 
+use std::ffi::OsString;
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use dataperf::closed::{ClosedTask, DataFile, closed_task};
@@ -12,7 +14,7 @@ use dataperf::evaluate::{check, evaluate};
 use dataperf::frozen::FrozenError;
 use dataperf::{Digest, Rejection, Verdict};
 use dataperf_benchmarks::IDS;
-use dataperf_closed::{ENGINE, Job, Limits, Run, Runner};
+use dataperf_closed::{ENGINE, Failure, Job, Limits, Run, Runner};
 use dataperf_datasets::Import;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -58,10 +60,13 @@ pub(crate) enum ClosedCommand {
     rustup target add wasm32-wasip1\n\
     rustc -O --target wasm32-wasip1 selector.rs\n\
     dataperf closed run selector.wasm --leaderboard en-25 --dataset frozen/\n\n\
-    docs/closed-division.md says what `/data` holds for each benchmark; examples/closed/ has programs in Rust and C."
+    A program may also be one file in Python, which bubblewrap runs with the same data, to try it or to evaluate on this machine; what is \
+    uploaded is WebAssembly:\n\n\
+    dataperf closed run selector.py --python ~/venv/bin/python --leaderboard en-25 --dataset frozen/\n\n\
+    docs/closed-division.md says what `/data` holds for each benchmark; examples/closed/ has programs in Rust, C and Python."
 )]
 pub(crate) struct RunArgs {
-    /// The program: a `.wasm` file
+    /// The program: a `.wasm` file, or a `.py` file for Python
     program: PathBuf,
     #[command(flatten)]
     board: BoardArgs,
@@ -71,6 +76,12 @@ pub(crate) struct RunArgs {
     /// The fuel that the program has, where the organizer has announced another limit
     #[arg(long, value_name = "UNITS", default_value_t = DEFAULTS.max_fuel, value_parser = clap::value_parser!(u64).range(1..=1 << 50))]
     max_fuel: u64,
+    /// The interpreter for a program in Python; the program has what is installed for it, such as NumPy in a virtual environment
+    #[arg(long, value_name = "FILE", default_value = "python3")]
+    python: OsString,
+    /// The seconds that a program in Python has
+    #[arg(long, value_name = "SECONDS", default_value_t = DEFAULTS.run_seconds, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    max_seconds: u64,
     /// The program's memory in MiB, where the organizer has announced another limit
     #[arg(long, value_name = "MIB", default_value_t = DEFAULTS.max_memory_bytes >> 20, value_parser = clap::value_parser!(u64).range(1..=4096))]
     max_memory: u64,
@@ -102,17 +113,27 @@ async fn run_program(args: RunArgs, format: Format) -> Result<Done> {
     let spinner = waiting("running the program");
     let judged = with_benchmark(&benchmark, Judge(&args)).await;
     spinner.finish_and_clear();
-    let Judged { outcome, run, limits } = judged?;
-    let log = String::from_utf8_lossy(&run.log).into_owned();
+    let Judged {
+        outcome,
+        run,
+        engine,
+        limits,
+    } = judged?;
+    let (log, is_log_cut) = run
+        .as_ref()
+        .map_or((&[][..], false), |run| (&run.log, run.is_log_cut));
+    let log = String::from_utf8_lossy(log).into_owned();
+    let max_fuel = Some(limits.max_fuel).filter(|_| !is_python(&args.program));
     let mut about = json!({
-        "module": run.module, "engine": ENGINE, "fuel": run.fuel, "max_fuel": limits.max_fuel,
-        "output": run.output.as_ref().ok().map(|output| Digest::of(output)),
+        "module": run.as_ref().map(|run| run.module), "engine": engine,
+        "fuel": run.as_ref().and_then(|run| run.fuel), "max_fuel": max_fuel,
+        "output": run.as_ref().and_then(|run| Some(Digest::of(run.output.as_ref().ok()?))),
     });
     if args.log
         && let Value::Object(about) = &mut about
     {
         about.insert("log".into(), log.as_str().into());
-        about.insert("is_log_cut".into(), run.is_log_cut.into());
+        about.insert("is_log_cut".into(), is_log_cut.into());
     }
     let done = match &outcome {
         Outcome::Judged(verdict) => done(verdict),
@@ -126,7 +147,7 @@ async fn run_program(args: RunArgs, format: Format) -> Result<Done> {
         Format::Text => {
             if args.log {
                 eprint!("{}", shown(&log));
-                if run.is_log_cut {
+                if is_log_cut {
                     eprintln!("… the log has more than {} bytes", limits.max_log_bytes);
                 }
             }
@@ -140,14 +161,15 @@ async fn run_program(args: RunArgs, format: Format) -> Result<Done> {
                     println!("{benchmark} {leaderboard}: valid; there is no eval set here to score it with");
                 }
             }
-            let fuel = run.fuel.map_or("no fuel".to_owned(), |fuel| {
-                format!("{fuel} of {} units of fuel", limits.max_fuel)
-            });
-            println!("program {}: {fuel}, {ENGINE}", run.module);
-            if !args.log && !run.log.is_empty() {
+            if let Some(run) = run {
+                let fuel = run.fuel;
+                let fuel = fuel.map(|fuel| format!("{fuel} of {} units of fuel, ", limits.max_fuel));
+                println!("program {}: {}{engine}", run.module, fuel.unwrap_or_default());
+            }
+            if !args.log && !log.is_empty() {
                 println!(
                     "it wrote {} bytes to standard error: `--log` shows them",
-                    run.log.len()
+                    log.len()
                 );
             }
         }
@@ -193,7 +215,9 @@ enum Outcome {
 
 struct Judged {
     outcome: Outcome,
-    run: Run,
+    /// `None` of a file that is too large to be looked at.
+    run: Option<Run>,
+    engine: String,
     limits: Limits,
 }
 
@@ -214,24 +238,38 @@ impl Action for Judge<'_> {
         let limits = Limits {
             max_fuel: args.max_fuel,
             max_memory_bytes: args.max_memory << 20,
+            run_seconds: if is_python(&args.program) {
+                args.max_seconds
+            } else {
+                DEFAULTS.run_seconds
+            },
             ..Limits::for_artifacts_of(B::MAX_ARTIFACT_BYTES)
         };
-        let about = || format!("can't use the program `{}`", args.program.display());
-        if !fs::metadata(&args.program).with_context(about)?.is_file() {
-            // a pipe may never end
-            let name = args.program.display();
-            bail!("can't use the program `{name}`: it is no regular file; name a `.wasm` file");
-        }
-        let module = fs::read(&args.program).with_context(about)?;
+        let rejected = |rejection: &Rejection, artifact| {
+            let verdict = Verdict::rejected(B::ID, &leaderboard, Some(dataset.digest()), artifact, rejection);
+            Outcome::Judged(Box::new(verdict))
+        };
+        let module = match read(&args.program, limits.max_module_bytes)? {
+            Ok(module) => module,
+            Err(n_bytes) => {
+                let reason = Failure::module_too_large(&limits, n_bytes).reason(&limits);
+                return Ok(Judged {
+                    outcome: rejected(&reason.into(), None),
+                    run: None,
+                    engine: ENGINE.to_owned(),
+                    limits,
+                });
+            }
+        };
         let job = Job {
             module: &module,
             files: &task.files,
             seed,
         };
-        let run = Runner::of_this_program()?.run(job, limits)?;
-        let rejected = |rejection: &Rejection, artifact| {
-            let verdict = Verdict::rejected(B::ID, &leaderboard, Some(dataset.digest()), artifact, rejection);
-            Outcome::Judged(Box::new(verdict))
+        let (run, engine) = if is_python(&args.program) {
+            in_python(&args.python, job, limits)?
+        } else {
+            (Runner::of_this_program()?.run(job, limits)?, ENGINE.to_owned())
         };
         let artifact = match &run.output {
             Ok(written) => task.artifact(written),
@@ -247,8 +285,53 @@ impl Action for Judge<'_> {
                 judged(&dataset, &leaderboard, &artifact, rejected).await?
             }
         };
-        Ok(Judged { outcome, run, limits })
+        Ok(Judged {
+            outcome,
+            run: Some(run),
+            engine,
+            limits,
+        })
     }
+}
+
+/// Whether a program is in Python, by its name.
+fn is_python(program: &Path) -> bool {
+    program.extension().is_some_and(|ending| ending == "py")
+}
+
+/// A program's bytes, or how many it has where they are more than it may have. No more than that is read.
+fn read(program: &Path, max_bytes: u64) -> Result<Result<Vec<u8>, u64>> {
+    let name = program.display();
+    let about = || format!("can't use the program `{name}`");
+    // before it is opened: a pipe may never be
+    let about_file = fs::metadata(program).with_context(about)?;
+    ensure!(
+        about_file.is_file(),
+        "can't use the program `{name}`: it is no regular file; name a `.wasm` or `.py` file"
+    );
+    let mut bytes = Vec::new();
+    let file = fs::File::open(program).with_context(about)?;
+    file.take(max_bytes + 1)
+        .read_to_end(&mut bytes)
+        .with_context(about)?;
+    // it may have grown meanwhile
+    let n_bytes = about_file.len().max(bytes.len() as u64);
+    Ok(if n_bytes > max_bytes {
+        Err(n_bytes)
+    } else {
+        Ok(bytes)
+    })
+}
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn in_python(interpreter: &OsString, job: Job<'_>, limits: Limits) -> Result<(Run, String)> {
+    let python = dataperf_closed::Python::of(std::env::current_exe()?, interpreter)?;
+    Ok((python.run(job, limits)?, python.engine().to_owned()))
+}
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+fn in_python(_: &OsString, _: Job<'_>, _: Limits) -> Result<(Run, String)> {
+    bail!("programs in Python are run on Linux on x86_64 only")
 }
 
 /// The verdict on an artifact, or that it is valid where there is no eval set.

@@ -308,32 +308,60 @@ const EVERYTHING: &str = r#"(module
         (drop (call $fd_write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8)))))"#;
 
 #[test]
-fn the_same_program_does_the_same_again_and_again() {
+fn a_program_that_uses_everything_does_the_same_again_and_again() {
     let first = run(EVERYTHING);
     assert_eq!(first.output.as_ref().unwrap().len(), 12_000);
-    for _ in 0..30 {
+    for _ in 0..crate::n_runs(30) {
         assert_eq!(run(EVERYTHING), first);
     }
 }
 
+/// A limit of processor time that no other test has, by which the processes of this one are known.
+const RUN_SECONDS: u64 = 322;
+
 #[test]
-fn many_hostile_programs_at_once_leave_nothing_behind() {
-    let programs = [
-        ("(loop $again (br $again))", Code::OutOfFuel),
+fn two_hundred_hostile_programs_at_once_leave_nothing_behind() {
+    let limits = Limits {
+        run_seconds: RUN_SECONDS,
+        ..limits()
+    };
+    let text = |body: &str| wat::parse_str(program("", body)).unwrap();
+    let reads = r#"(module (import "wasi_snapshot_preview1" "path_open"
+            (func $open (param i32 i32 i32 i32 i32 i64 i64 i32 i32) (result i32)))
+        (memory (export "memory") 1) (data (i32.const 1024) "../etc/passwd")
+        (func (export "_start") (if (i32.eqz (call $open (i32.const 3) (i32.const 0) (i32.const 1024) (i32.const 13) (i32.const 0)
+            (i64.const 2) (i64.const 0) (i32.const 0) (i32.const 600))) (then unreachable))))"#;
+    let connects = r#"(module (import "wasi_snapshot_preview1" "sock_open" (func (param i32 i32 i32) (result i32)))
+        (memory (export "memory") 1) (func (export "_start")))"#;
+    let starts = r#"(module (import "wasi" "thread-spawn" (func (param i32) (result i32)))
+        (memory (export "memory") 1) (func (export "_start")))"#;
+    let hostile = [
+        (text("(loop $again (br $again))"), Code::OutOfFuel),
         (
-            "(loop $again (drop (memory.grow (i32.const 16))) (br $again))",
+            text("(loop $again (drop (memory.grow (i32.const 16))) (br $again))"),
             Code::OutOfMemory,
         ),
-        ("unreachable", Code::Trap),
+        (text("unreachable"), Code::Trap),
         (
-            "(loop $again (call $say (i32.const 1) (i32.const 60000)) (br $again))",
+            text("(loop $again (call $say (i32.const 1) (i32.const 60000)) (br $again))"),
             Code::OutputTooLarge,
         ),
+        (wat::parse_str(reads).unwrap(), Code::NoOutput),
+        (wat::parse_str(connects).unwrap(), Code::ForeignImport),
+        (wat::parse_str(starts).unwrap(), Code::ForeignImport),
+        (crate::compiling::a_million_locals(), Code::InvalidModule),
+        (text("unreachable")[..40].to_vec(), Code::InvalidModule),
     ];
     thread::scope(|scope| {
-        for n in 0..100 {
-            let (body, code) = programs[n % programs.len()];
-            scope.spawn(move || assert_eq!(failed(&run(&program("", body))).0, code));
+        for n in 0..200 {
+            let (module, code) = &hostile[n % hostile.len()];
+            scope.spawn(move || {
+                let run = run_module(module, limits);
+                assert_eq!(failed(&run).0, *code);
+                assert!(run.log.len() < 1 << 12, "{run:?}");
+            });
         }
     });
+    let left = crate::process::with_run_seconds(RUN_SECONDS).count();
+    assert_eq!(left, 0, "processes are left");
 }

@@ -146,7 +146,8 @@ fn the_examples_beat_the_random_baseline_and_agree() {
 fn a_program_does_the_same_again_and_again_on_real_data() {
     let module = example("selection-rust.wasm");
     let first = closed(&module, "selection", "digits-20", &["--log"]);
-    for _ in 0..5 {
+    assert!(json(&first)["run"]["fuel"].as_u64() > Some(1_000_000));
+    for _ in 0..crate::n_runs(5) {
         assert_eq!(closed(&module, "selection", "digits-20", &["--log"]), first);
     }
 }
@@ -222,20 +223,47 @@ fn a_data_set_that_was_changed_runs_no_program() {
     assert!(said.contains("`public/pool.npy` is damaged"), "{said}");
 }
 
-#[test]
-fn a_machine_with_too_little_room_blames_no_program() {
+/// `dataperf closed run` in a shell that lends it less.
+fn limited(limit: &str) -> (Option<i32>, String) {
     let dataset = frozen("selection");
     let command = format!(
-        "ulimit -v 2000000 && exec '{}' closed run '{}' -l digits-20 -d '{dataset}'",
+        "ulimit {limit} && exec '{}' closed run '{}' -l digits-20 -d '{dataset}'",
         env!("CARGO_BIN_EXE_dataperf"),
         example("selection-rust.wasm"),
     );
-    let ran = Command::new("sh").args(["-c", &command]).output().unwrap();
-    assert_eq!(ran.status.code(), Some(1), "{ran:?}");
-    let said = text(&ran.stderr);
+    let ran = Command::new("bash").args(["-c", &command]).output().unwrap();
+    (ran.status.code(), text(&ran.stderr))
+}
+
+#[test]
+fn a_machine_with_too_little_room_blames_no_program() {
+    for (limit, lacks) in [
+        ("-v 2000000", "bytes of address space"),
+        ("-s 900", "bytes of stack"),
+        ("-s 200", "bytes of stack"),
+        ("-t 60", "seconds of processor time"),
+    ] {
+        let (code, said) = limited(limit);
+        assert_eq!(code, Some(1), "{limit}: {said}");
+        assert!(
+            said.contains(lacks) && said.contains("raise that limit"),
+            "{limit}: {said}"
+        );
+        assert_eq!(said.lines().count(), 1, "{limit}: {said}");
+    }
+    // too few descriptors to begin with, or to start a process with three pipes
+    for limit in ["-n 5", "-n 8", "-n 12"] {
+        let (code, said) = limited(limit);
+        assert_eq!(code, Some(1), "{limit}: {said}");
+        assert!(
+            !said.contains("panicked") && !said.contains("overflow"),
+            "{limit}: {said}"
+        );
+    }
     assert!(
-        said.contains("bytes of address space") && said.contains("raise that limit"),
-        "{said}"
+        limited("-n 8")
+            .1
+            .contains("raise the limits of open files (`ulimit -n`)")
     );
 }
 
@@ -262,15 +290,20 @@ fn a_program_that_fails_is_rejected_with_its_code() {
 fn a_module_that_is_too_large_is_rejected_with_both_numbers() {
     let scratch = tempfile::tempdir().unwrap();
     let path = scratch.path().join("large.wasm");
-    fs::write(&path, vec![0; (4 << 20) + 1]).unwrap();
-    let ran = closed(path.to_str().unwrap(), "selection", "digits-20", &[]);
-    assert_eq!(ran.status.code(), Some(2), "{ran:?}");
-    let reason = &json(&ran)["reasons"][0];
-    assert_eq!(reason["code"], "module_too_large");
-    assert_eq!(
-        (&reason["limit"], &reason["actual"]),
-        (&(4 << 20).into(), &((4 << 20) + 1).into())
-    );
+    // the second has more bytes than any machine has memory, none of which take place on the disk
+    for n_bytes in [(4_u64 << 20) + 1, 4 << 40] {
+        fs::File::create(&path).unwrap().set_len(n_bytes).unwrap();
+        let ran = closed(path.to_str().unwrap(), "selection", "digits-20", &[]);
+        assert_eq!(ran.status.code(), Some(2), "{ran:?}");
+        let verdict = json(&ran);
+        let reason = &verdict["reasons"][0];
+        assert_eq!(reason["code"], "module_too_large");
+        assert_eq!(
+            (&reason["limit"], &reason["actual"]),
+            (&(4 << 20).into(), &n_bytes.into())
+        );
+        assert!(verdict["run"]["module"].is_null(), "{verdict}");
+    }
 }
 
 #[test]
@@ -337,6 +370,10 @@ fn a_program_that_prints_the_pool_is_rejected() {
     let module = written(scratch.path(), text);
     let ran = closed(&module, "selection", "digits-20", &[]);
     assert_eq!(ran.status.code(), Some(2), "{ran:?}");
+    let verdict = json(&ran);
+    assert_eq!(verdict["reasons"][0]["code"], "not_json");
+    // the reasons quote a few characters of it at most
+    assert!(verdict["reasons"].to_string().len() < 1000, "{verdict}");
 }
 
 #[test]

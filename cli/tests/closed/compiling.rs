@@ -47,9 +47,14 @@ fn module(functions: &[(u64, Vec<u8>)]) -> Vec<u8> {
     module
 }
 
+/// A function with more locals than any has.
+pub(crate) fn a_million_locals() -> Vec<u8> {
+    module(&[(1_000_000, Vec::new())])
+}
+
 #[test]
 fn a_million_locals_are_refused() {
-    let run = run_module(&module(&[(1_000_000, Vec::new())]), limits());
+    let run = run_module(&a_million_locals(), limits());
     assert_eq!(failed(&run).0, Code::InvalidModule);
 }
 

@@ -5,8 +5,10 @@
 mod attacks;
 mod command;
 mod compiling;
+mod drills;
 mod files;
 mod process;
+mod python;
 
 use dataperf::closed::DataFile;
 use dataperf_closed::{Code, Job, Limits, Run, Runner};
@@ -26,6 +28,11 @@ fn limits() -> Limits {
         run_seconds: 300,
         ..Limits::for_artifacts_of(1 << 20)
     }
+}
+
+/// How often a program is run that has to do the same again and again: a thousand times by hand, as docs/closed-division.md says.
+fn n_runs(otherwise: usize) -> usize {
+    std::env::var("DATAPERF_RUNS").map_or(otherwise, |n| n.parse().unwrap())
 }
 
 /// Two files.

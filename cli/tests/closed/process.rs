@@ -13,21 +13,26 @@ use crate::{limits, program, runner};
 /// A process of this test alone is known by its limit of processor time: others run programs at the same time.
 const RUN_SECONDS: u64 = 321;
 
-/// The process that runs a program for so many seconds, once the second filter holds it.
-fn running() -> Option<PathBuf> {
-    let read = |path: &PathBuf, name: &str| fs::read_to_string(path.join(name)).unwrap_or_default();
-    let processor_time = (limits().compile_seconds + RUN_SECONDS + 30).to_string();
-    let is_it = |path: &PathBuf| {
-        let allowed = read(path, "limits");
+/// The processes of programs that may run for so many seconds.
+pub(crate) fn with_run_seconds(run_seconds: u64) -> impl Iterator<Item = PathBuf> {
+    let processor_time = (limits().compile_seconds + run_seconds + 30).to_string();
+    let is_it = move |path: &PathBuf| {
+        let read = |name: &str| fs::read_to_string(path.join(name)).unwrap_or_default();
+        let allowed = read("limits");
         let mut lines = allowed.lines().filter(|line| line.starts_with("Max cpu time"));
-        let status = read(path, "status");
-        read(path, "cmdline").contains("submitted")
+        read("cmdline").contains("submitted")
             && lines.any(|line| line.split_whitespace().nth(3) == Some(&processor_time))
-            && status.contains("Seccomp_filters:\t2\n")
-            && status.contains("State:\tR")
     };
-    let mut processes = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
-    processes.find(is_it)
+    let processes = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
+    processes.filter(is_it)
+}
+
+/// The process that runs the program of this test, once the second filter holds it.
+fn running() -> Option<PathBuf> {
+    with_run_seconds(RUN_SECONDS).find(|path| {
+        let status = fs::read_to_string(path.join("status")).unwrap_or_default();
+        status.contains("Seccomp_filters:\t2\n") && status.contains("State:\tR")
+    })
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn every_function_is_linked_once() {
     link(&mut linker).unwrap(); // which refuses a second of the same name
     // the functions of wasi_snapshot_preview1.witx
     assert_eq!(SERVED.len() + REFUSED.len(), 46);
-    assert!(SERVED.iter().all(|name| is_function(name)) && !is_function("system"));
+    assert!(SERVED.iter().all(|name| is_offered(MODULE, name)) && !is_offered(MODULE, "system"));
 }
 
 #[test]

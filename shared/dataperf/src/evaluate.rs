@@ -15,6 +15,10 @@ use crate::rejection::{Reason, Rejection};
 use crate::replicates::Replicates;
 use crate::verdict::{EVALUATOR, Verdict};
 
+/// Why rows of programs have no intervals.
+const OF_PROGRAMS: &str =
+    "programs compete on data that nobody has seen, of which an interval would tell more than the score does";
+
 /// Judges `artifact` for a leaderboard: its size, its form, the rules, then the score.
 ///
 /// # Errors
@@ -32,12 +36,9 @@ pub async fn evaluate<B: Benchmark>(
         .0)
 }
 
-/// Why a board of programs shows no intervals.
-const OF_PROGRAMS: &str = "programs meet data that they may tell nothing of, and intervals would tell more of it than the rounded scores do";
-
 /// As [`evaluate`], with what is kept of a scored submission so that it can be compared with others: the object that
 /// [`Replicates::key`] names. What obeys the rules is scored only if it is admitted. The score may be rounded to what the hidden items can
-/// tell apart.
+/// tell apart; then it is not compared with others.
 ///
 /// # Errors
 /// As [`evaluate`], and when the table does not say whether it is admitted.
@@ -59,12 +60,11 @@ pub async fn evaluate_to_compare<B: Benchmark>(
     let kept = evaluated.zip(verdict.score).map(|(evaluated, score)| {
         let replicates = info_span!("replicates").in_scope(|| Replicates::of(&evaluated, score));
         let evidence = evaluated.evidence.to_bytes(&evaluated.provenance);
-        replicates.and_then(|mut replicates| {
-            if is_rounded {
-                replicates.header.missing = Some(OF_PROGRAMS.to_owned());
-            }
-            replicates.to_bytes(&evidence?)
-        })
+        let replicates = replicates.map(|replicates| match is_rounded {
+            true => replicates.withheld(OF_PROGRAMS),
+            false => replicates,
+        });
+        replicates.and_then(|replicates| replicates.to_bytes(&evidence?))
     });
     #[expect(
         clippy::expect_used,

@@ -156,31 +156,30 @@ impl Output {
     }
 
     /// A verdict on the artifact as it may be told: everything else is a channel from the hidden data to the program's author. A rejection
-    /// has its codes and nothing more, and a score is rounded to what `n_items` of the eval set can tell apart. There are no metrics and no
-    /// digest of the artifact.
+    /// has one code and nothing more, of several the first of the alphabet: a set of codes would tell a bit for each of them. There are no
+    /// metrics and no digest of the artifact; the score was rounded where it was computed.
     pub(crate) fn told(&self, verdict: Verdict) -> Verdict {
         let program = self.is_hidden_run.then(|| self.program.clone());
         if !self.is_hidden_run {
             return Verdict { program, ..verdict };
         }
-        let mut reasons: Vec<Reason> = Vec::new();
-        if verdict.status == Ending::Rejected {
-            for reason in &verdict.reasons {
-                if !reasons.iter().any(|told| told.code == reason.code) {
-                    reasons.push(code_only(&reason.code));
-                }
-            }
-            reasons.sort_by(|one, other| one.code.cmp(&other.code));
-        }
+        let codes = verdict.reasons.iter().map(|reason| reason.code.as_str());
+        let first = codes.min().filter(|_| verdict.status == Ending::Rejected);
+        // every field by its name, so that a new one is decided about here
         Verdict {
+            status: verdict.status,
+            benchmark: verdict.benchmark,
+            leaderboard: verdict.leaderboard,
+            score: verdict.score,
+            evaluator: verdict.evaluator,
             program,
             dataset: Some(self.dataset),
-            reasons,
+            reasons: first.map(code_only).into_iter().collect(),
             n_reasons: None,
+            cause: None,
             metrics: BTreeMap::new(),
             lines: Vec::new(),
             artifact: None,
-            ..verdict
         }
     }
 }

@@ -111,6 +111,14 @@ impl Replicates {
         })
     }
 
+    /// Without the replicates, of which the header says why; the evidence stays.
+    #[must_use]
+    pub(crate) fn withheld(mut self, why: &str) -> Self {
+        self.header.missing = Some(why.to_owned());
+        self.deviations.fill(0.0);
+        self
+    }
+
     /// The object that is stored: header, deviations as 32-bit floats, little-endian, correctness, then the evidence's document.
     ///
     /// # Errors

@@ -1,5 +1,9 @@
 //! Rounds of the closed division end to end: programs are run by a function of their own on data that nobody has seen.
 
+mod channels;
+mod rights;
+mod storm;
+
 use std::path::{Path, PathBuf};
 
 use dataperf::dataset::dataset_prefix;
@@ -178,7 +182,7 @@ async fn programs_are_scored_on_hidden_data_as_offline() {
         };
         let kept = Replicates::from_bytes(&key, &kept.bytes).unwrap();
         let why = kept.header.missing.unwrap();
-        assert!(why.starts_with("programs meet data"), "{why}");
+        assert!(why.starts_with("programs compete on data"), "{why}");
         expected.push((submitter, score));
     }
     expected.sort_by(|one, other| other.1.total_cmp(&one.1));

@@ -1,0 +1,319 @@
+//! Programs in Python under bubblewrap: what they reach, and how they end. Where there is no bubblewrap nothing is tried, but on a machine
+//! for checks (`CI=true`), where that is a failure.
+
+use std::fs;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use dataperf_closed::{Code, Job, Limits, Python, Run};
+use serde_json::Value;
+
+use crate::{failed, files, limits, said};
+
+const INTERPRETER: &str = "python3";
+
+/// Runs programs in Python, where that can be tried.
+fn python() -> Option<Python> {
+    match Python::of(env!("CARGO_BIN_EXE_dataperf").into(), INTERPRETER.as_ref()) {
+        Ok(python) => Some(python),
+        Err(why) => {
+            assert!(std::env::var("CI").as_deref() != Ok("true"), "{why}");
+            eprintln!("programs in Python were NOT tried: {why}");
+            None
+        }
+    }
+}
+
+fn run(python: &Python, source: &str, limits: Limits) -> Run {
+    let files = files();
+    let job = Job {
+        module: source.as_bytes(),
+        files: &files,
+        seed: [7; 32],
+    };
+    python.run(job, limits).unwrap()
+}
+
+fn seconds(run_seconds: u64) -> Limits {
+    Limits {
+        run_seconds,
+        ..limits()
+    }
+}
+
+#[test]
+fn it_reads_its_files_and_writes_an_artifact() {
+    let Some(python) = python() else { return };
+    let source = "
+import os, sys
+print(sorted(os.listdir('/data')), open('/data/pool.csv').read().split())
+print('and this', file=sys.stderr)
+";
+    let run = run(&python, source, limits());
+    assert_eq!(
+        said(&run),
+        "['pool.csv', 'task.json'] ['id,label', '0,a', '1,b']\n"
+    );
+    assert_eq!(
+        (run.log.as_slice(), run.fuel, run.is_log_cut),
+        (&b"and this\n"[..], None, false)
+    );
+    assert!(python.engine().contains("Python 3.") && python.engine().contains("bubblewrap"));
+}
+
+/// Each attempt, and the exception that it ends with or what comes of it.
+const ATTEMPTS: &str = r#"
+import ctypes, json, mmap, os, socket, subprocess, sys, threading
+libc = ctypes.CDLL(None, use_errno=True)
+
+def call(name, *arguments):
+    ctypes.set_errno(0)
+    answer = getattr(libc, name)(*arguments)
+    return answer if answer != -1 else os.strerror(ctypes.get_errno())
+
+def threads():
+    done = []
+    thread = threading.Thread(target=lambda: done.append(1))
+    thread.start()
+    thread.join()
+    return done
+
+attempts = {
+    'environment': lambda: sorted(os.environ),
+    'descriptors': lambda: [fd for fd in range(256) if is_open(fd)],
+    'root': lambda: sorted(os.listdir('/')),
+    'home': lambda: os.listdir('/home'),
+    'passwords': lambda: open('/etc/passwd').read(),
+    'processes': lambda: os.listdir('/proc'),
+    'change data': lambda: open('/data/pool.csv', 'w'),
+    'add data': lambda: open('/data/new', 'w'),
+    'temporary file': lambda: open('/tmp/new', 'w'),
+    'change the system': lambda: open('/usr/new', 'w'),
+    'a file at the top': lambda: open('/new', 'w'),
+    'a file of devices': lambda: open('/dev/new', 'w'),
+    'connect': lambda: socket.create_connection(('127.0.0.1', 1)),
+    'name': lambda: socket.getaddrinfo('example.org', 80),
+    'fork': os.fork,
+    'start': lambda: subprocess.run(['/usr/bin/true']),
+    'root again': lambda: os.setuid(0),
+    'user namespace': lambda: call('unshare', 0x10000000),
+    'mount': lambda: call('mount', b'none', b'/data', b'tmpfs', 0, None),
+    'trace': lambda: call('ptrace', 16, 1, None, None),
+    'host name': lambda: call('sethostname', b'x', 1),
+    'threads': threads,
+    'identity': lambda: [os.getuid(), os.getgid()],
+}
+
+def is_open(fd):
+    try:
+        os.fstat(fd)
+        return True
+    except OSError:
+        return False
+
+found = {}
+for name, attempt in attempts.items():
+    try:
+        found[name] = repr(attempt())
+    except BaseException as error:
+        found[name] = f'{type(error).__name__}: {getattr(error, "strerror", None)}'
+json.dump(found, sys.stdout)
+"#;
+
+#[test]
+fn it_reaches_nothing_but_its_files_and_the_system_to_read() {
+    let Some(python) = python() else { return };
+    // what is open here is not handed on
+    let _left_open = fs::File::open("/proc/self/status").unwrap();
+    let found: Value = serde_json::from_str(&said(&run(&python, ATTEMPTS, limits()))).unwrap();
+    let missing = "FileNotFoundError: No such file or directory";
+    let read_only = "OSError: Read-only file system";
+    let no_call = "OSError: Function not implemented";
+    for (what, is) in [
+        (
+            "environment",
+            "['LANG', 'MKL_NUM_THREADS', 'OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'PWD', 'PYTHONHASHSEED']",
+        ),
+        ("descriptors", "[0, 1, 2]"),
+        ("home", missing),
+        ("passwords", missing),
+        ("processes", missing),
+        ("change data", read_only),
+        ("add data", read_only),
+        ("temporary file", missing),
+        ("change the system", read_only),
+        ("a file at the top", read_only),
+        ("a file of devices", read_only),
+        ("connect", no_call),
+        ("fork", no_call),
+        ("start", no_call),
+        ("user namespace", "'Function not implemented'"),
+        ("mount", "'Function not implemented'"),
+        ("trace", "'Function not implemented'"),
+        ("host name", "'Function not implemented'"),
+        ("threads", "[1]"),
+        ("identity", "[65534, 65534]"),
+    ] {
+        assert_eq!(found[what], is, "{what}: {found:#}");
+    }
+    for what in ["name", "root again"] {
+        assert!(
+            found[what].as_str().unwrap().contains("rror: "),
+            "{what}: {found:#}"
+        );
+    }
+    let top = found["root"].as_str().unwrap();
+    for name in ["home", "root", "tmp", "proc", "sys", "var"] {
+        let is_of_libraries = INTERPRETER_IS_AT.iter().any(|at| *at == name);
+        assert!(
+            is_of_libraries || !top.contains(&format!("'{name}'")),
+            "{name}: {top}"
+        );
+    }
+}
+
+/// Where a virtual environment or pyenv may be, of which the directories above are there as well, empty.
+const INTERPRETER_IS_AT: [&str; 2] = ["home", "root"];
+
+#[test]
+fn each_way_to_end_has_its_code() {
+    let Some(python) = python() else { return };
+    for (source, code) in [
+        ("while True: pass", Code::Deadline),
+        ("import time; time.sleep(1000)", Code::Deadline),
+        ("x = [bytearray(1 << 28) for _ in range(100)]", Code::OutOfMemory),
+        (
+            "import sys\nwhile True: sys.stdout.write('x' * 100_000)",
+            Code::OutputTooLarge,
+        ),
+        ("", Code::NoOutput),
+        ("print('{}'); raise SystemExit(3)", Code::ExitStatus),
+        ("this is no Python", Code::ExitStatus),
+        ("import os; os.abort()", Code::Trap),
+        ("import ctypes; ctypes.string_at(0)", Code::Trap),
+        ("import os\nwhile True: os.fork()", Code::ExitStatus),
+        (
+            "import threading, time\nwhile True: threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()",
+            Code::ExitStatus,
+        ),
+    ] {
+        let within = match code {
+            Code::Deadline => 2,
+            _ => 120,
+        };
+        let run = run(&python, source, seconds(within));
+        let is = run.output.as_ref().unwrap_err();
+        assert_eq!(is.code, code, "{source}: {run:?}");
+    }
+}
+
+#[test]
+fn it_ends_with_its_limit_whatever_it_does_about_it() {
+    let Some(python) = python() else { return };
+    // a limit of processor time that no other test has
+    const SECONDS: u64 = 3;
+    let source = "
+import signal, threading
+for number in range(1, 65):
+    try:
+        signal.signal(number, signal.SIG_IGN)
+    except (OSError, ValueError):
+        pass
+import time
+time.sleep(1000)
+";
+    let began = Instant::now();
+    assert_eq!(failed(&run(&python, source, seconds(SECONDS))).0, Code::Deadline);
+    assert!(began.elapsed() < Duration::from_secs(300));
+    let is_it = |status: &std::path::Path| {
+        let read = |name: &str| fs::read_to_string(status.join(name)).unwrap_or_default();
+        let allowed = read("limits");
+        let line = allowed.lines().find(|line| line.starts_with("Max cpu time"));
+        let soft = line.and_then(|line| line.split_whitespace().nth(3));
+        read("cmdline").contains("main.py") && soft == Some(&SECONDS.to_string())
+    };
+    // the kernel ends it with bubblewrap, a moment later
+    for _ in 0..500 {
+        let mut processes = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
+        if !processes.any(|process| is_it(&process)) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    panic!("it is still running");
+}
+
+#[test]
+fn of_its_log_the_beginning_is_kept() {
+    let Some(python) = python() else { return };
+    let source = "import sys\nfor _ in range(100): sys.stderr.write('y' * 100_000)\nprint('{}')";
+    let run = run(&python, source, limits());
+    assert_eq!(said(&run), "{}\n");
+    assert_eq!(
+        (run.log.len() as u64, run.is_log_cut),
+        (limits().max_log_bytes, true)
+    );
+}
+
+/// `dataperf closed run` on a program in Python.
+fn command(source: &str, more: &[&str]) -> std::process::Output {
+    let scratch = tempfile::tempdir().unwrap();
+    let program = scratch.path().join("selector.py");
+    fs::write(&program, source).unwrap();
+    Command::new(env!("CARGO_BIN_EXE_dataperf"))
+        .args([
+            "--format",
+            "json",
+            "closed",
+            "run",
+            program.to_str().unwrap(),
+            "-l",
+            "digits-20",
+        ])
+        .args(["-d", &crate::command::frozen("selection")])
+        .args(more)
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn what_it_writes_is_judged_as_any_artifact() {
+    let Some(python) = python() else { return };
+    let source = "
+import csv, json, sys
+rows = list(csv.DictReader(open('/data/pool.csv')))
+by_label = {}
+for row in rows:
+    by_label.setdefault(row['label'], []).append(row['id'])
+json.dump({'ids': [ids[n] for n in range(2) for ids in by_label.values()]}, sys.stdout)
+print('some words', file=sys.stderr)
+";
+    let ran = command(source, &["--log"]);
+    assert_eq!(ran.status.code(), Some(0), "{ran:?}");
+    let verdict: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    assert_eq!(verdict["status"], "scored");
+    let run = &verdict["run"];
+    assert_eq!(run["engine"], python.engine());
+    assert_eq!(run["log"], "some words\n");
+    assert!(run["fuel"].is_null() && run["max_fuel"].is_null(), "{run}");
+    // the same pool in the same order as a module has it
+    let again: Value = serde_json::from_slice(&command(source, &[]).stdout).unwrap();
+    assert_eq!(again["artifact"], verdict["artifact"]);
+    let unknown = command("print('{\"ids\": [\"700\"]}')", &[]);
+    assert_eq!(unknown.status.code(), Some(2), "{unknown:?}");
+    assert!(String::from_utf8_lossy(&unknown.stdout).contains("unknown_id"));
+}
+
+#[test]
+fn without_bubblewrap_or_python_nothing_is_run() {
+    let none = command("print()", &["--python", "/nowhere/python3"]);
+    assert_eq!(none.status.code(), Some(1), "{none:?}");
+    let said = String::from_utf8_lossy(&none.stderr);
+    assert!(
+        said.contains("there is no Python at `/nowhere/python3`"),
+        "{said}"
+    );
+    let other = command("print()", &["--python", "/bin/echo"]);
+    let said = String::from_utf8_lossy(&other.stderr);
+    assert!(said.contains("does not answer as Python 3 does"), "{said}");
+}

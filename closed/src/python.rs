@@ -1,0 +1,354 @@
+//! Programs in Python, run by bubblewrap: for trying them, and for organizers who evaluate on one machine.
+//!
+//! A program is one file. It finds `/data` as a WebAssembly module does and writes its artifact to standard output. It runs in namespaces of its own, without a
+//! network, without capabilities, over a system of which it can change nothing, under limits of the kernel and a filter of system calls. It is one
+//! process, which may have threads. What it does not promise: seconds instead of fuel, so that a run need not end alike twice, and the
+//! interpreter's own numbers, which differ between processors and versions.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+
+use crate::runner::Process;
+use crate::{Code, Failure, Job, Limits, PYTHON_CHILD, Run, RunError, python_sandbox, sandbox};
+use dataperf::Digest;
+
+/// What makes the namespaces.
+const BWRAP: &str = "bwrap";
+/// Address space of the interpreter and its libraries, beside what the program may use.
+const INTERPRETER_BYTES: u64 = 1 << 30;
+/// Where the program is in its namespace.
+const PROGRAM: &str = "/program/main.py";
+/// Where bubblewrap finds the filter of system calls, and tells how the program ended.
+const FILTER: &str = "filter.bpf";
+const STATUS: &str = "status.json";
+/// The whole environment: one thread where libraries ask, and the same order of sets every time.
+const ENVIRONMENT: [(&str, &str); 5] = [
+    ("LANG", "C.UTF-8"),
+    ("PYTHONHASHSEED", "0"),
+    ("OMP_NUM_THREADS", "1"),
+    ("OPENBLAS_NUM_THREADS", "1"),
+    ("MKL_NUM_THREADS", "1"),
+];
+/// Asks an interpreter which it is, and where its libraries are.
+const ABOUT: &str = "import json, platform, sys; \
+    print(json.dumps([sys.executable, platform.python_version(), sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix]))";
+/// How often it is looked whether the program has ended.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Runs programs in Python, each in namespaces of its own.
+#[derive(Debug, Clone)]
+pub struct Python {
+    executable: PathBuf,
+    interpreter: PathBuf,
+    /// Directories that the interpreter needs beside the system's.
+    libraries: Vec<PathBuf>,
+    engine: String,
+}
+
+fn refused(why: impl Into<String>) -> RunError {
+    RunError::Refused { why: why.into() }
+}
+
+impl Python {
+    /// Runs programs with this interpreter, and with what is installed beside it. `executable` calls [`child`](crate::child) first in its
+    /// `main`.
+    ///
+    /// # Errors
+    /// [`RunError::Refused`] when there is no such interpreter, or no bubblewrap.
+    pub fn of(executable: PathBuf, interpreter: &OsStr) -> Result<Self, RunError> {
+        let name = Path::new(interpreter).display();
+        let asked = Command::new(interpreter).args(["-I", "-c", ABOUT]).output();
+        let asked = asked.map_err(|error| refused(format!("there is no Python at `{name}` ({error})")))?;
+        let about: Vec<String> = serde_json::from_slice(&asked.stdout)
+            .map_err(|_| refused(format!("`{name}` does not answer as Python 3 does")))?;
+        let [program, version, prefixes @ ..] = &about[..] else {
+            return Err(refused(format!("`{name}` does not answer as Python 3 does")));
+        };
+        let made = Command::new(BWRAP).arg("--version").output();
+        let made = made.map_err(|error| {
+            refused(format!(
+                "programs in Python run in bubblewrap, and there is no `{BWRAP}` here ({error}): install the package `bubblewrap`"
+            ))
+        })?;
+        let bubblewrap = String::from_utf8_lossy(&made.stdout).trim().to_owned();
+        let is_of_system = |path: &&PathBuf| path.starts_with("/usr");
+        let mut libraries: Vec<PathBuf> = prefixes.iter().map(PathBuf::from).collect();
+        // a virtual environment's interpreter is a link to another's, which may be a link as well
+        libraries.extend(
+            fs::canonicalize(program)
+                .ok()
+                .and_then(|path| Some(path.parent()?.parent()?.to_path_buf())),
+        );
+        libraries.retain(|path| !is_of_system(&path));
+        libraries.sort();
+        libraries.dedup();
+        if let Some(whole) = libraries
+            .iter()
+            .find(|path| path.parent().is_none_or(|above| above == Path::new("/")))
+        {
+            let whole = whole.display();
+            return Err(refused(format!(
+                "the libraries of `{name}` are in `{whole}`, which would show a program all of it: use an interpreter below `/usr` or in a \
+                 virtual environment"
+            )));
+        }
+        Ok(Self {
+            executable,
+            interpreter: program.into(),
+            libraries,
+            engine: format!("Python {version}, {bubblewrap}"),
+        })
+    }
+
+    /// The versions of the interpreter and of bubblewrap.
+    pub fn engine(&self) -> &str {
+        &self.engine
+    }
+
+    /// Runs a program. Waits until it has ended, or has been ended.
+    ///
+    /// # Errors
+    /// [`RunError`], which is never the program's fault.
+    pub fn run(&self, job: Job<'_>, limits: Limits) -> Result<Run, RunError> {
+        let scratch = tempfile::tempdir()?;
+        let n_bytes = job.module.len() as u64;
+        let ended = |output, log, is_log_cut| Run {
+            module: Digest::of(job.module),
+            fuel: None,
+            output,
+            log,
+            is_log_cut,
+        };
+        if n_bytes > limits.max_module_bytes {
+            return Ok(ended(
+                Err(Failure::module_too_large(&limits, n_bytes)),
+                Vec::new(),
+                false,
+            ));
+        }
+        write(scratch.path(), job)?;
+        let mut process = Process(self.start(scratch.path(), limits)?);
+        let (Some(stdout), Some(stderr)) = (process.0.stdout.take(), process.0.stderr.take()) else {
+            return Err(io::Error::other("it has no pipes").into());
+        };
+        let is_full = AtomicBool::new(false);
+        let (status, output, log) = thread::scope(|scope| {
+            let output = scope.spawn(|| {
+                let read = beginning(stdout, limits.max_output_bytes);
+                is_full.store(read.as_ref().is_ok_and(|(_, is_cut)| *is_cut), Ordering::Relaxed);
+                read
+            });
+            let log = scope.spawn(|| all(stderr, limits.max_log_bytes));
+            let status = wait(&mut process, &is_full, Duration::from_secs(limits.run_seconds));
+            let _ = process.end(); // which ends the two threads' pipes
+            (status, output.join(), log.join())
+        });
+        let read = |joined: thread::Result<io::Result<(Vec<u8>, bool)>>| {
+            joined.unwrap_or_else(|_| Err(io::Error::other("a pipe can't be read")))
+        };
+        let ((output, is_output_cut), (log, is_log_cut)) = (read(output)?, read(log)?);
+        let failure = match (status?, is_output_cut) {
+            (_, true) => Some(Failure::output_too_large(&limits)),
+            (None, false) => Some(Failure::deadline(&limits)),
+            (Some(status), false) => failure(scratch.path(), status, &log, &limits)?,
+        };
+        let nothing = || output.is_empty().then(Failure::no_output);
+        let output = failure.or_else(nothing).map_or(Ok(output.clone()), Err);
+        Ok(ended(output, log, is_log_cut))
+    }
+
+    fn start(&self, scratch: &Path, limits: Limits) -> io::Result<Child> {
+        Command::new(&self.executable)
+            .arg(PYTHON_CHILD)
+            .arg(scratch)
+            .arg(serde_json::to_string(&limits)?)
+            .args(self.words(scratch))
+            .current_dir("/")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+    }
+
+    /// What bubblewrap is told, up to the descriptors that [`child`] opens.
+    fn words(&self, scratch: &Path) -> Vec<OsString> {
+        let mut words: Vec<OsString> = Vec::new();
+        let mut say = |those: &[&OsStr]| words.extend(those.iter().map(|&word| word.to_owned()));
+        let s = OsStr::new;
+        for alone in [
+            "--unshare-all",
+            "--unshare-user",
+            "--die-with-parent",
+            "--new-session",
+            "--clearenv",
+        ] {
+            say(&[s(alone)]);
+        }
+        say(&[
+            s("--uid"),
+            s("65534"),
+            s("--gid"),
+            s("65534"),
+            s("--cap-drop"),
+            s("ALL"),
+            s("--hostname"),
+            s("closed"),
+        ]);
+        for (name, value) in ENVIRONMENT {
+            say(&[s("--setenv"), s(name), s(value)]);
+        }
+        say(&[s("--ro-bind"), s("/usr"), s("/usr")]);
+        for top in ["/bin", "/lib", "/lib64"] {
+            match fs::read_link(top) {
+                Ok(to) => say(&[s("--symlink"), to.as_os_str(), s(top)]),
+                Err(_) => say(&[s("--ro-bind-try"), s(top), s(top)]),
+            }
+        }
+        for file in ["/etc/ld.so.cache", "/etc/alternatives"] {
+            say(&[s("--ro-bind-try"), s(file), s(file)]);
+        }
+        for library in &self.libraries {
+            say(&[s("--ro-bind"), library.as_os_str(), library.as_os_str()]);
+        }
+        for device in ["/dev/null", "/dev/zero", "/dev/urandom"] {
+            say(&[s("--dev-bind"), s(device), s(device)]);
+        }
+        let (data, program) = (scratch.join("data"), scratch.join("program"));
+        say(&[s("--ro-bind"), data.as_os_str(), s("/data")]);
+        say(&[s("--ro-bind"), program.as_os_str(), s("/program")]);
+        say(&[s("--remount-ro"), s("/"), s("--chdir"), s("/data")]);
+        say(&[
+            s("--"),
+            self.interpreter.as_os_str(),
+            s("-B"),
+            s("-s"),
+            s(PROGRAM),
+        ]);
+        words
+    }
+}
+
+/// Puts the program and its files where they are bound from.
+fn write(scratch: &Path, job: Job<'_>) -> io::Result<()> {
+    for folder in ["data", "program"] {
+        fs::create_dir(scratch.join(folder))?;
+    }
+    for file in job.files {
+        fs::write(scratch.join("data").join(&file.name), &file.bytes)?;
+    }
+    fs::write(scratch.join("program/main.py"), job.module)?;
+    let filter = python_sandbox::filter().map_err(io::Error::other)?;
+    fs::write(scratch.join(FILTER), filter)
+}
+
+/// The process that becomes bubblewrap: `dataperf` started anew with the scratch directory, the limits and bubblewrap's words. It ends only
+/// when that is not possible.
+pub(crate) fn child(mut words: impl Iterator<Item = OsString>) -> io::Error {
+    let limited = || -> Result<Command, String> {
+        let (Some(scratch), Some(limits)) = (words.next().map(PathBuf::from), words.next()) else {
+            return Err("it was started without what it needs".to_owned());
+        };
+        let limits: Limits =
+            serde_json::from_slice(limits.as_encoded_bytes()).map_err(|error| error.to_string())?;
+        sandbox::end_with_parent()?;
+        sandbox::close_descriptors()?;
+        let kept = |file: io::Result<fs::File>| {
+            let file = file.map_err(|error| error.to_string())?;
+            python_sandbox::keep_when_replaced(file)
+        };
+        let filter = kept(fs::File::open(scratch.join(FILTER)))?;
+        let status = kept(fs::File::create(scratch.join(STATUS)))?;
+        python_sandbox::limit(limits.run_seconds, limits.max_memory_bytes + INTERPRETER_BYTES)?;
+        let mut command = Command::new(BWRAP);
+        command.args([
+            "--seccomp",
+            &filter.to_string(),
+            "--json-status-fd",
+            &status.to_string(),
+        ]);
+        command.args(words);
+        Ok(command)
+    };
+    match limited() {
+        Ok(mut command) => std::os::unix::process::CommandExt::exec(&mut command),
+        Err(why) => io::Error::other(why),
+    }
+}
+
+/// Why a program that has ended has no artifact. An error where bubblewrap did not come to start it.
+fn failure(
+    scratch: &Path,
+    status: ExitStatus,
+    log: &[u8],
+    limits: &Limits,
+) -> Result<Option<Failure>, RunError> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    struct Told {
+        exit_code: i32,
+    }
+    let told = fs::read_to_string(scratch.join(STATUS)).unwrap_or_default();
+    let mut told = told
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Told>(line).ok());
+    let Some(Told { exit_code }) = told.next() else {
+        let said = String::from_utf8_lossy(log);
+        let said = said.trim();
+        return Err(refused(format!(
+            "bubblewrap did not come to start the program ({status}): {said}; it needs unprivileged user namespaces, which some systems \
+             switch off (`sysctl kernel.unprivileged_userns_clone kernel.apparmor_restrict_unprivileged_userns`), or root"
+        )));
+    };
+    let last = String::from_utf8_lossy(log);
+    let last = last.trim_end().lines().next_back().unwrap_or_default().to_owned();
+    // what a shell makes of a signal
+    let signal = exit_code - 128;
+    Ok(match exit_code {
+        0 => None,
+        1 if last.contains("MemoryError") => Some(Failure::out_of_memory(limits, None)),
+        _ if [libc::SIGXCPU, libc::SIGKILL].contains(&signal) => Some(Failure::deadline(limits)),
+        _ if (1..65).contains(&signal) => {
+            let message =
+                format!("the program was stopped by the signal {signal}; `--log` shows what it said");
+            Some(Failure::new(Code::Trap, message))
+        }
+        status => Some(Failure::exit_status(status.cast_unsigned())),
+    })
+}
+
+/// At most so many bytes, and whether there were more. What is more is not read.
+fn beginning(from: impl Read, n_bytes: u64) -> io::Result<(Vec<u8>, bool)> {
+    let mut bytes = Vec::new();
+    from.take(n_bytes + 1).read_to_end(&mut bytes)?;
+    let is_cut = bytes.len() as u64 > n_bytes;
+    bytes.truncate(n_bytes as usize);
+    Ok((bytes, is_cut))
+}
+
+/// As [`beginning`], of something that is read to its end.
+fn all(mut from: impl Read, n_bytes: u64) -> io::Result<(Vec<u8>, bool)> {
+    let mut bytes = Vec::new();
+    (&mut from).take(n_bytes).read_to_end(&mut bytes)?;
+    let n_more = io::copy(&mut from, &mut io::sink())?;
+    Ok((bytes, n_more > 0))
+}
+
+/// Waits until the process ends, for at most so long, and not for one that has written too much.
+fn wait(process: &mut Process, is_full: &AtomicBool, at_most: Duration) -> io::Result<Option<ExitStatus>> {
+    let began = Instant::now();
+    while began.elapsed() < at_most && !is_full.load(Ordering::Relaxed) {
+        if let Some(status) = process.0.try_wait()? {
+            return Ok(Some(status));
+        }
+        thread::sleep(LOOK_EVERY);
+    }
+    Ok(None)
+}

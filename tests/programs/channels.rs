@@ -1,0 +1,319 @@
+//! What a program's author can learn of hidden data by an upload: all that the author may see is collected, and answers are counted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use dataperf::Ending;
+use dataperf_closed::Code;
+use serde_json::{Value, json};
+
+use super::{closed_round, output, stored, upload, with_programs};
+use crate::challenges::{publish, receipt};
+use crate::finals::staged;
+use crate::organizer::digest;
+use crate::project::{BENCHMARK, dataperf, frozen};
+use crate::read_api::{ADA, Reading};
+use crate::world::{Sent, World};
+
+/// So many bytes of the pool's table tell the public data from the hidden.
+const N_TOLD_APART: usize = 512;
+
+/// The pool's table as a program has it.
+fn pool(world: &World, dataset: &Path, name: &str) -> String {
+    let out = world.scratch().join(name);
+    let ran = dataperf(
+        ["closed", "data", "-l", "en-25", "-d"]
+            .map(AsRef::as_ref)
+            .into_iter()
+            .chain([dataset.as_os_str(), "--out".as_ref(), out.as_os_str()]),
+    );
+    assert_eq!(ran.code, 0, "{ran:?}");
+    std::fs::read_to_string(out.join("pool.csv")).unwrap()
+}
+
+/// An artifact of some clips of each word, of those from a place on.
+fn artifact(pool: &str, from: usize) -> String {
+    let mut by_word: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for line in pool.lines().skip(1) {
+        let (id, word) = line.split_once(',').unwrap();
+        by_word.entry(word).or_default().push(id);
+    }
+    let mut lists: BTreeMap<&str, Vec<&str>> = by_word
+        .into_iter()
+        .map(|(word, ids)| (word, ids[from..from + 3].to_vec()))
+        .collect();
+    let nontargets = lists.remove("").unwrap();
+    json!({ "targets": lists, "nontargets": nontargets }).to_string()
+}
+
+fn escaped(text: &str) -> String {
+    text.bytes().map(|byte| format!("\\{byte:02x}")).collect()
+}
+
+/// A program that writes one artifact on public data, and on other data does something else: `$say` writes so many bytes of one of the texts,
+/// whose places and lengths the body is given.
+fn two_faced(
+    public_pool: &str,
+    public: &str,
+    texts: &[&str],
+    body: impl Fn(&[(usize, usize)]) -> String,
+) -> Vec<u8> {
+    let mut places = Vec::new();
+    let mut data = String::new();
+    let mut end = 16384;
+    for text in [public].iter().chain(texts) {
+        data += &format!("(data (i32.const {end}) \"{}\")\n", escaped(text));
+        places.push((end, text.len()));
+        end += text.len();
+    }
+    let (begin, n) = places[0];
+    let text = format!(
+        r#"(module
+        (import "wasi_snapshot_preview1" "path_open" (func $open (param i32 i32 i32 i32 i32 i64 i64 i32 i32) (result i32)))
+        (import "wasi_snapshot_preview1" "fd_read" (func $read (param i32 i32 i32 i32) (result i32)))
+        (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+        (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+        (memory (export "memory") 8)
+        (data (i32.const 1024) "pool.csv")
+        (data (i32.const 4096) "{}")
+        {data}
+        (func $say (param $fd i32) (param $begin i32) (param $n i32)
+            (i32.store (i32.const 0) (local.get $begin))
+            (i32.store (i32.const 4) (local.get $n))
+            (drop (call $write (local.get $fd) (i32.const 0) (i32.const 1) (i32.const 8))))
+        (func (export "_start") (local $n i32)
+            (drop (call $open (i32.const 3) (i32.const 0) (i32.const 1024) (i32.const 8) (i32.const 0) (i64.const 2) (i64.const 0)
+                (i32.const 0) (i32.const 600)))
+            (i32.store (i32.const 0) (i32.const 8192))
+            (i32.store (i32.const 4) (i32.const {N_TOLD_APART}))
+            (drop (call $read (i32.load (i32.const 600)) (i32.const 0) (i32.const 1) (i32.const 8)))
+            (block $hidden
+                (loop $again
+                    (br_if $hidden (i32.ne (i32.load8_u (i32.add (i32.const 4096) (local.get $n)))
+                        (i32.load8_u (i32.add (i32.const 8192) (local.get $n)))))
+                    (local.set $n (i32.add (local.get $n) (i32.const 1)))
+                    (br_if $again (i32.lt_u (local.get $n) (i32.const {N_TOLD_APART}))))
+                (call $say (i32.const 1) (i32.const {begin}) (i32.const {n}))
+                (return))
+            (local.set $n (i32.const 0))
+            {}))"#,
+        escaped(&public_pool[..N_TOLD_APART]),
+        body(&places[1..]),
+    );
+    wat::parse_str(text).unwrap()
+}
+
+/// Writes one of the texts.
+fn say(fd: u32, (begin, n): (usize, usize)) -> String {
+    format!("(call $say (i32.const {fd}) (i32.const {begin}) (i32.const {n}))")
+}
+
+/// Everything that a submitter may see of an upload, without what it knows before and without times.
+async fn seen(reading: &Reading, sent: &Sent) -> String {
+    fn without(value: &mut Value, names: &[&str]) {
+        match value {
+            Value::Object(members) => {
+                members.retain(|name, _| !names.contains(&name.as_str()));
+                members.values_mut().for_each(|value| without(value, names));
+            }
+            Value::Array(values) => values.iter_mut().for_each(|value| without(value, names)),
+            _ => {}
+        }
+    }
+    let of_receipt = receipt(&reading.world, sent).await;
+    let object = stored(&reading.world, &of_receipt).await;
+    let id = sent.id();
+    let of = format!("/api/v1/benchmarks/{BENCHMARK}");
+    let api = reading.ask(ADA, &format!("{of}/submissions/{id}"));
+    assert_eq!(api.status, 200, "{}", api.text());
+    let history = reading
+        .ask(ADA, &format!("{of}/submissions?submitter=ada&limit=100"))
+        .json();
+    let lines = history["submissions"].as_array().unwrap();
+    let line = lines.iter().find(|line| line["submission"] == json!(id));
+    let board = reading
+        .ask(ADA, &format!("{of}/leaderboards/en-25?round=closed"))
+        .json();
+    for row in board["rows"].as_array().unwrap() {
+        for name in ["interval", "rank_interval"] {
+            assert!(row[name].is_null(), "{row}");
+        }
+    }
+    let mut seen = json!([object, api.json(), line.expect("it is in the history")]);
+    let text = seen.to_string();
+    assert!(!text.contains("\"fuel\"") && !text.contains("secret-"), "{text}");
+    // ids, the file's own name, digest and signature; how many uploads there were; and the times, which docs/closed-division.md counts apart
+    without(
+        &mut seen,
+        &[
+            "submission",
+            "id",
+            "key",
+            "version",
+            "module",
+            "signature",
+            "received_at",
+            "evaluated_at",
+            "finished_at",
+            "receipt",
+            "n_submissions",
+            "e_tag",
+        ],
+    );
+    seen.to_string()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_program_says_of_hidden_data_is_a_score_or_one_code() {
+    let world = World::with(with_programs).await;
+    let (directory, hidden) = staged(&world);
+    let mut round = closed_round(digest(frozen()), hidden, &json!({}));
+    round[0]["daily_limit"] = json!(1000);
+    let ran = publish(&world, &round);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let (public_pool, hidden_pool) = (
+        pool(&world, frozen(), "public"),
+        pool(&world, &directory, "hidden"),
+    );
+    assert_ne!(public_pool[..N_TOLD_APART], hidden_pool[..N_TOLD_APART]);
+    let public = artifact(&public_pool, 0);
+    let good = artifact(&hidden_pool, 0);
+    // the same artifact in other bytes
+    let spaced = format!("  {}\n\n", good.replace(',', " , "));
+    let other = artifact(&hidden_pool, 3);
+    // one id that there is not, several, and ids beside another broken rule
+    let unknown = good.replacen("[\"", "[\"secret-1\",\"", 1);
+    let many_unknown = good.replace("[\"", "[\"secret-2\",\"");
+    let twice = {
+        let mut document: Value = serde_json::from_str(&unknown).unwrap();
+        let nontargets = document["nontargets"].as_array_mut().unwrap();
+        nontargets.push(nontargets[0].clone());
+        document.to_string()
+    };
+    let texts = [&good, &spaced, &other, &unknown, &many_unknown, &twice].map(String::as_str);
+    let program = |body: &dyn Fn(&[(usize, usize)]) -> String| two_faced(&public_pool, &public, &texts, body);
+    let burn = |n: i64| {
+        format!(
+            "(local.set $n (i32.const {n})) (loop $burn (local.set $n (i32.sub (local.get $n) (i32.const 1))) (br_if $burn (local.get $n)))"
+        )
+    };
+    let groups: Vec<(&str, Vec<Vec<u8>>)> = vec![
+        (
+            "an artifact, whatever fuel, log and form it comes with",
+            vec![
+                program(&|at| say(1, at[0])),
+                program(&|at| burn(1) + &say(1, at[0])),
+                program(&|at| burn(100_000_000) + &say(1, at[0])),
+                program(&|at| say(2, at[3]) + &say(1, at[0])),
+                program(&|at| say(2, at[4]) + &say(2, at[4]) + &say(1, at[0])),
+                program(&|at| say(1, at[1])),
+            ],
+        ),
+        ("another artifact", vec![program(&|at| say(1, at[2]))]),
+        (
+            "a status, whatever it is",
+            [1, 2, 255, -1]
+                .map(|status| program(&|at| say(1, at[0]) + &format!("(call $exit (i32.const {status}))")))
+                .to_vec(),
+        ),
+        (
+            "a trap, wherever it is",
+            vec![
+                program(&|_| "unreachable".into()),
+                program(&|at| burn(1000) + &say(2, at[3]) + "(drop (i32.load (i32.const -1)))"),
+                program(&|_| "(drop (i32.div_s (i32.const 1) (i32.const 0)))".into()),
+            ],
+        ),
+        (
+            "no memory, however much was asked for",
+            vec![
+                program(&|_| "(drop (memory.grow (i32.const 60000)))".into()),
+                program(&|_| "(drop (memory.grow (i32.const 30000)))".into()),
+            ],
+        ),
+        ("nothing", vec![program(&|_| String::new())]),
+        (
+            "ids that there are not, whichever, and beside whatever else",
+            vec![
+                program(&|at| say(1, at[3])),
+                program(&|at| say(1, at[4])),
+                program(&|at| say(1, at[5])),
+            ],
+        ),
+        (
+            "no document",
+            vec![
+                program(&|at| say(1, (at[3].0, 10))),
+                program(&|at| say(1, (at[4].0, 20))),
+            ],
+        ),
+    ];
+    let mut sent = Vec::new();
+    for (name, programs) in &groups {
+        for program in programs {
+            sent.push((*name, upload(&world, "ada", program.clone()).await));
+        }
+    }
+    for (_, sent) in &sent {
+        let output = output(&world, sent).await.unwrap();
+        assert!(output.is_hidden_run, "{output:?}");
+    }
+    let reading = Reading::of(world).await;
+    let mut answers: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for (name, sent) in &sent {
+        let told = receipt(&reading.world, sent).await.verdict;
+        assert!(told.reasons.len() <= 1 && told.cause.is_none(), "{told:?}");
+        assert_eq!(told.score.is_some(), told.status == Ending::Scored);
+        answers
+            .entry(name)
+            .or_default()
+            .insert(seen(&reading, sent).await);
+    }
+    for (name, answers) in &answers {
+        assert_eq!(answers.len(), 1, "{name}: {answers:#?}");
+    }
+    let all: BTreeSet<&String> = answers.values().flatten().collect();
+    assert_eq!(all.len(), groups.len(), "each group has an answer of its own");
+}
+
+/// More than there are codes of rules that an artifact may break.
+const MAX_RULES: usize = 100;
+
+/// The numbers of docs/closed-division.md and docs/security.md.
+#[test]
+fn the_documents_say_how_many_answers_there_are() {
+    let scores: BTreeSet<u64> = (0..=1_000_000)
+        .map(|n| dataperf::programs::rounded(f64::from(n) / 1e6, 1000).to_bits())
+        .collect();
+    assert_eq!(scores.len(), 1001);
+    let mut codes = BTreeSet::new();
+    for folder in ["shared/dataperf/src", "shared/benchmarks"] {
+        add_codes(&crate::project::root().join(folder), &mut codes);
+    }
+    assert!((30..MAX_RULES).contains(&codes.len()), "{codes:?}");
+    let bits = ((scores.len() + Code::ALL.len() + MAX_RULES) as f64).log2();
+    assert!(bits < 10.2, "{bits}");
+    for name in ["closed-division.md", "security.md"] {
+        let document = std::fs::read_to_string(crate::project::root().join("docs").join(name)).unwrap();
+        assert!(document.contains("10.2 bits"), "{name}");
+    }
+}
+
+/// The codes of reasons in the sources of a folder.
+fn add_codes(folder: &Path, codes: &mut BTreeSet<String>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            add_codes(&path, codes);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            for after in text.split("Reason::new(").skip(1) {
+                let code = after
+                    .trim_start()
+                    .strip_prefix('"')
+                    .and_then(|after| after.split('"').next());
+                codes.extend(code.map(str::to_owned));
+            }
+        }
+    }
+}
