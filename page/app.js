@@ -1,9 +1,7 @@
 // Which view an address shows.
 
 import { ask } from "./api.js";
-import { board } from "./board.js";
-import { take } from "./charts.js";
-import { h, href, say, titled } from "./dom.js";
+import { h, href, say, take, titled } from "./dom.js";
 import { home } from "./home.js";
 import { prepare, takeFromAddress } from "./token.js";
 
@@ -18,7 +16,7 @@ async function view(all) {
   if (of === "mine") return (await import("./submitter.js")).mine(await all);
   if (of === "boards") return (await import("./boards.js")).boards(await all, words.slice(1));
   if (!what) return (await import("./boards.js")).benchmark(await all, of);
-  if (what === "board" && first) return board(of, first, second ?? "open", third);
+  if (what === "board" && first) return (await import("./board.js")).board(of, first, second ?? "open", third);
   if (what === "submission" && first) return (await import("./submission.js")).submission(of, first);
   if (what === "submitter" && first) return (await import("./submitter.js")).submitter(of, first);
   if (what === "compare" && first && second) return (await import("./compare.js")).compare(of, [first, second]);
