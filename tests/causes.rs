@@ -71,7 +71,7 @@ fn one_mistake_in_everything_is_named_once() {
     assert!(said.contains("is the number 0 or 1"), "{said}");
     let foreign = renamed.replace("\":0", ".jpg\":0").replace("\":1", ".jpg\":1");
     let said = cause(&dataset, "vision-selection", "open", "images.json", &foreign);
-    assert!(said.contains("none of the 60 images is in the pool"), "{said}");
+    assert!(said.contains("none of the 180 images is in the pool"), "{said}");
 
     let (dataset, mut orders) = frozen(scratch.path(), "vision-debugging", "open/coin-flip/random.json");
     for image in orders

@@ -143,7 +143,7 @@ fn named(name: &str) -> Result<Profile, String> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let known = offer(name, [LOCAL, AWS]);
             return Err(format!(
-                "there is no cloud `{name}`: {known} Profiles are read from `{}`, which is not there. {}",
+                "there is no cloud `{name}`: {known}\nProfiles are read from `{}`, which is not there. {}",
                 path.display(),
                 lines_for(name)
             ));
@@ -155,7 +155,7 @@ fn named(name: &str) -> Result<Profile, String> {
     let Some(found) = profiles.get(name) else {
         let known = profiles.keys().map(String::as_str).chain([LOCAL, AWS]);
         return Err(format!(
-            "`{}` has no profile `{name}`: {} {}",
+            "`{}` has no profile `{name}`: {}\n{}",
             path.display(),
             offer(name, known),
             lines_for(name)
