@@ -82,9 +82,12 @@ export async function save(parts, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
+/** The bytes of a file. */
+export const content = async (parts) => new Uint8Array(await (await answer(parts)).arrayBuffer());
+
 /** The text of a file; null where it is no text. */
 export async function text(parts) {
-  const bytes = await (await answer(parts)).arrayBuffer();
+  const bytes = await content(parts);
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
@@ -98,22 +101,24 @@ export const picture = async (parts) => URL.createObjectURL(await (await answer(
 /** Throws a problem when the token is not valid. */
 export const check = (value) => answer(["benchmarks"], {}, value);
 
-/** All pages of a list, up to `most` of its lines; `more` says whether there are others. */
-export async function pages(parts, query, member, most) {
+/** All pages of a list, up to `most` of its lines, until `isEnough` of them are read; `more` says whether there are others. */
+export async function pages(parts, query, member, most, isEnough = () => false) {
   const lines = [];
   let cursor;
   do {
     const page = await ask(parts, { ...query, cursor });
     lines.push(...page[member]);
     cursor = page.next;
-  } while (cursor && lines.length < most);
+  } while (cursor && lines.length < most && !isEnough(lines));
   return { lines, more: Boolean(cursor) };
 }
 
-const FARTHEST = 1000; // rows of a board that are looked through
+const FIRST = 1000; // rows of a board that are looked through
+const FARTHEST = 50_000; // for one's own
 
-/** The rows of a board by the ids of their submissions; of a larger board the best, and `more`. */
-export async function standing(benchmark, leaderboard, round) {
-  const { lines, more } = await pages(["benchmarks", benchmark, "leaderboards", leaderboard], { round, limit: 200 }, "rows", FARTHEST);
+/** The rows of a board by the ids of their submissions; of a larger board the best, and `more`. Until the row of `submitter` is there, where one is named, further ones are read. */
+export async function standing(benchmark, leaderboard, round, submitter = null) {
+  const isEnough = (rows) => submitter !== null && rows.some((row) => row.submitter === submitter);
+  const { lines, more } = await pages(["benchmarks", benchmark, "leaderboards", leaderboard], { round, limit: 200 }, "rows", submitter === null ? FIRST : FARTHEST, isEnough);
   return { rows: new Map(lines.map((row) => [row.submission, row])), n: lines.length, more };
 }

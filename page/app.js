@@ -1,14 +1,15 @@
 // Which view an address shows.
 
 import { ask } from "./api.js";
-import { board } from "./board.js";
-import { take } from "./charts.js";
-import { h, href, say, titled } from "./dom.js";
+import { h, href, say, take, titled } from "./dom.js";
 import { home } from "./home.js";
 import { prepare, takeFromAddress } from "./token.js";
 
 const main = document.getElementById("main");
 let shownFor = 0;
+
+/** What a board is shown by, fetched side by side: the list of all needs none of it. */
+const ofBoard = async () => (await Promise.all(["./board.js", "./announcements.js", "./charts.js", "./drop.js", "./markdown.js"].map((part) => import(part))))[0];
 
 /** A view. Those that few begin with are fetched when they are asked for; `all` are the benchmarks, on their way. */
 async function view(all) {
@@ -18,7 +19,7 @@ async function view(all) {
   if (of === "mine") return (await import("./submitter.js")).mine(await all);
   if (of === "boards") return (await import("./boards.js")).boards(await all, words.slice(1));
   if (!what) return (await import("./boards.js")).benchmark(await all, of);
-  if (what === "board" && first) return board(of, first, second ?? "open", third);
+  if (what === "board" && first) return (await ofBoard()).board(of, first, second ?? "open", third);
   if (what === "submission" && first) return (await import("./submission.js")).submission(of, first);
   if (what === "submitter" && first) return (await import("./submitter.js")).submitter(of, first);
   if (what === "compare" && first && second) return (await import("./compare.js")).compare(of, [first, second]);

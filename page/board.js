@@ -147,7 +147,7 @@ async function retirement(benchmark, parts, name) {
 function worth({ comparison, digits, rows }) {
   if (!comparison) return null;
   if (comparison.why_none) return h("p", { class: "note worth" }, `No intervals: ${comparison.why_none}.`);
-  const best = comparison.n_best === 1 ? "One submission is surely the best." : `Any of the ${plain(comparison.n_best)} marked submissions may be the best.`;
+  const best = comparison.n_best === 1 ? "One submission is surely the best." : comparison.n_best === rows.filter((row) => row.rank !== null).length ? `No submission is surely better than another: any of the ${plain(comparison.n_best)} may be the best.` : `Any of the ${plain(comparison.n_best)} marked submissions may be the best.`;
   const resolution = comparison.resolution === null ? "" : ` This eval set tells neighbours apart that differ by ${score(comparison.resolution, digits)} or more.`;
   const missing = comparison.n_missing > 0 ? ` ${some(comparison.n_missing, "submission")} ${comparison.n_missing === 1 ? "has" : "have"} not been compared and may have any rank.` : "";
   const newer = rows.some((row) => row.interval === null && !row.is_of_other_dataset) ? " Rows without an interval have not been compared yet." : "";
@@ -214,7 +214,7 @@ function rules(benchmark, board, of) {
 
 /** What commands need in addition to reach a cloud on one machine. */
 function whichCloud({ s3_endpoint: s3 }) {
-  return s3 ? { aws: ` --endpoint-url ${s3}`, dataperf: ` --s3-endpoint ${s3}` } : { aws: "", dataperf: "" };
+  return s3 ? { aws: ` --endpoint-url ${s3}`, dataperf: ` --cloud ${location.origin}` } : { aws: "", dataperf: "" };
 }
 
 function howToSubmit(benchmark, board, unit, kit) {
@@ -247,7 +247,7 @@ function howToTakePart(benchmark, kinds) {
     "section",
     { class: "panel wide-panel", "aria-labelledby": "submitting" },
     h("h2", { id: "submitting" }, "How to take part"),
-    h("p", {}, "Ask for images with safe-looking prompts, submit the pairs whose image is unsafe; trained raters judge them. Every upload ends in a receipt with an outcome for each line."),
+    h("p", {}, "Ask for images with safe-looking prompts, submit the pairs whose image is unsafe; trained raters judge them. Every upload ends in a receipt with an outcome for each line. Files are sent by the command or to the bucket: this page has no form for them, and shows what became of them."),
     command("dataperf nibbler --help", "the dataperf command"),
     kinds.map((kind) => command(`aws${cloud.aws} s3 cp my-file.jsonl s3://${bucket}/${benchmark.id}/${kind}/YOU/my-file.jsonl`, `the S3 command of ${kind}`)),
     h("p", { class: "note" }, `A file of pairs may have up to ${size(most)}. Images can trouble whoever sees them: the guides, `, h("code", {}, "docs/nibbler-participants.md"), " and ", h("code", {}, "docs/nibbler-raters.md"), ", say how to protect yourself and name help."),

@@ -1,10 +1,9 @@
 // Drawings: lines with uPlot, and small strips of dots. All colours come from the style sheet.
 
-import { h, part, plain, s, score } from "./dom.js";
+import { h, live, part, plain, s, score } from "./dom.js";
 
 const HEIGHT = 260;
 const dark = matchMedia("(prefers-color-scheme: dark)");
-const live = new Set();
 
 let library = null;
 
@@ -17,13 +16,6 @@ function uPlot() {
 }
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
-
-/** Takes the charts there are; what is returned ends them, once the next view stands in their place. */
-export function take() {
-  const taken = [...live];
-  live.clear();
-  return () => taken.forEach((chart) => chart.end());
-}
 
 dark.addEventListener("change", () => {
   for (const chart of live) chart.draw();

@@ -157,3 +157,13 @@ export function submittingTo({ submitting }, of) {
   const programs = of?.round.programs;
   return programs ? { ...submitting, forms: ["wasm"], max_bytes: programs.max_module_bytes } : submitting;
 }
+
+/** The charts that are shown, each with a `draw` and an `end`. */
+export const live = new Set();
+
+/** Takes the charts there are; what is returned ends them, once the next view stands in their place. */
+export function take() {
+  const taken = [...live];
+  live.clear();
+  return () => taken.forEach((chart) => chart.end());
+}

@@ -119,7 +119,7 @@ export function readCsv(text) {
   return rows;
 }
 
-/** The offsets of what reasons are about, by their `at`: JSON pointers, lines with or without a column, bytes. Those of no place in the text are left out. */
+/** The offsets of what reasons are about, by their `at`: JSON pointers, lines with or without a column, fields between commas, bytes. Those of no place in the text are left out. */
 export function offsets(text, ats) {
   const known = new Map();
   const pointers = new Set(ats.filter((at) => at.startsWith("/")));
@@ -127,8 +127,10 @@ export function offsets(text, ats) {
   for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
   for (const at of ats) {
     const [, line, column] = /(?:^|\s)line (\d+)(?:,? column (\d+))?/.exec(at) ?? [];
+    const [, field] = /\sfield (\d+)$/.exec(at) ?? [];
     const [, byte] = /^byte (\d+)$/.exec(at) ?? [];
     if (line && starts[line - 1] !== undefined) known.set(at, Math.min(starts[line - 1] + (column ? column - 1 : 0), text.length));
+    else if (field) known.set(at, text.split(",").slice(0, field - 1).reduce((sum, before) => sum + before.length + 1, 0));
     else if (byte) known.set(at, new TextDecoder().decode(new TextEncoder().encode(text).slice(0, Number(byte))).length);
   }
   if (pointers.size > 0) {

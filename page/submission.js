@@ -1,7 +1,7 @@
 // One submission: its score and what it is made of, or every reason why there is none.
 
-import { Problem, ask, picture, save, standing, text } from "./api.js";
-import { annotated } from "./artifact.js";
+import { Problem, ask, content, picture, save, standing } from "./api.js";
+import { described } from "./archive.js";
 import { curves, scale, strip } from "./charts.js";
 import { boardName, capital, command, crumbs, h, href, part, pill, plain, prose, say, score, share, some, titled, when, words } from "./dom.js";
 
@@ -22,6 +22,7 @@ function reasons(of) {
     "section",
     { class: "panel wide-panel reasons", "aria-labelledby": "reasons" },
     h("h2", { id: "reasons" }, n === 1 ? "One reason" : `${plain(n)} reasons, all of them to mend`),
+    of.cause ? h("p", {}, h("b", {}, "One cause of many of them: "), prose(of.cause.message)) : null,
     h("ol", {}, listed.map(reason)),
     n > listed.length ? h("p", { class: "note" }, `The first ${plain(listed.length)} are listed.`) : null,
   );
@@ -30,8 +31,8 @@ function reasons(of) {
 /** The file, with each reason beside the line that it is about; null where none is about a line, or the file is no text. */
 async function beside(of, parts) {
   if (of.reasons.length === 0) return null;
-  const source = await text([...parts, "artifact"]).catch(() => null);
-  const shown = source === null ? null : annotated(source, of.reasons).nodes;
+  const source = await content([...parts, "artifact"]).catch(() => null);
+  const shown = source === null ? null : (await described(source, of.reasons)).nodes;
   return shown ? h("section", { class: "panel wide-panel", "aria-labelledby": "source" }, h("h2", { id: "source" }, "In the file"), shown) : null;
 }
 
@@ -219,7 +220,7 @@ export async function submission(benchmark, id) {
   const isOnBoard = !submitting.kinds.includes(one.leaderboard);
   const known = leaderboards.find(({ name, round }) => name === one.leaderboard && round === one.round);
   const digits = known?.digits;
-  const [board, source] = await Promise.all([isOnBoard && one.status === "scored" ? standing(benchmark, one.leaderboard, one.round).catch(() => null) : null, one.private && isOnBoard ? beside(one.private, parts) : null]);
+  const [board, source] = await Promise.all([isOnBoard && one.status === "scored" ? standing(benchmark, one.leaderboard, one.round, one.submitter).catch(() => null) : null, one.private && isOnBoard ? beside(one.private, parts) : null]);
   const narrow = figures.tables.filter((of) => of.columns.length === 1).map(table);
   const mine = own(one, parts, isOfPeople);
   const name = boardName(known ?? { name: one.leaderboard });

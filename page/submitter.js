@@ -59,7 +59,7 @@ async function history(benchmark, name, kinds, isOwn) {
   };
   const add = async (page) => {
     const boards = isOwn ? [...new Set(page.submissions.filter(({ status }) => status === "scored").map(({ leaderboard, round }) => JSON.stringify([leaderboard, round])))] : [];
-    const standings = new Map(await Promise.all(boards.map(async (of) => [of, await standing(benchmark, ...JSON.parse(of)).catch(() => null)])));
+    const standings = new Map(await Promise.all(boards.map(async (of) => [of, await standing(benchmark, ...JSON.parse(of), name).catch(() => null)])));
     const row = (one) => standings.get(JSON.stringify([one.leaderboard, one.round]))?.rows.get(one.submission);
     body.append(...page.submissions.map((one) => line(one, row(one))));
     next = page.next;

@@ -2,6 +2,7 @@
 // it has ended.
 
 import { Problem, ask, post } from "./api.js";
+import { described } from "./archive.js";
 import { annotated } from "./artifact.js";
 import { h, href, pill, plain, prose, say, score, size, some, submittingTo } from "./dom.js";
 import { kept, takesDrops } from "./drop.js";
@@ -48,22 +49,21 @@ async function followed(benchmark, { key, submitter }, goesOn, tell) {
 }
 
 /** What is said of a file: beside its lines, and above them what is about no single line. */
-function said(text, notes) {
-  const { nodes, elsewhere } = text === null ? { nodes: null, elsewhere: notes } : annotated(text, notes);
+function said({ nodes, elsewhere }) {
   const line = ({ message, code, at, line, column }) => h("li", {}, line ? `Line ${plain(line)}, column ${plain(column)}: ` : null, prose(message), code ? [" ", h("code", {}, code)] : null, at ? [" at ", h("code", {}, at)] : null);
   return [elsewhere.length > 0 ? h("ul", {}, elsewhere.map(line)) : null, nodes];
 }
 
 /** Why a file can't be uploaded. */
 const wrongs = ({ text, problems, n_problems: n }, name) =>
-  problems.length === 1 && !problems[0].line ? h("p", { class: "problem" }, `${name} can't be uploaded. ${problems[0].message}`) : [h("p", { class: "problem" }, `${name} can't be uploaded: ${some(n, "place")} to mend${n > problems.length ? `, of which the first ${problems.length} are shown` : ""}.`), said(text, problems)];
+  problems.length === 1 && !problems[0].line ? h("p", { class: "problem" }, `${name} can't be uploaded. ${problems[0].message}`) : [h("p", { class: "problem" }, `${name} can't be uploaded: ${some(n, "place")} to mend${n > problems.length ? `, of which the first ${problems.length} are shown` : ""}.`), said(text === null ? { nodes: null, elsewhere: problems } : annotated(text, problems))];
 
 /** What became of an upload, with every reason beside its line. */
-async function outcome(benchmark, line, text) {
+async function outcome(benchmark, line, file) {
   const whole = await ask(["benchmarks", benchmark, "submissions", line.submission]);
-  const { reasons = [], n_reasons: n = 0 } = whole.private ?? {};
+  const { reasons = [], n_reasons: n = 0, cause = null } = whole.private ?? {};
   const link = h("a", { href: href(benchmark, "submission", line.submission) }, line.status === "scored" ? "Its page, with its receipt and rank" : "Its page, with its receipt");
-  return [h("p", { class: "outcome" }, pill(line.status), " ", line.score === null ? some(n, "reason") : score(line.score), ". ", link), reasons.length > 0 ? said(text, reasons) : null];
+  return [h("p", { class: "outcome" }, pill(line.status), " ", line.score === null ? some(n, "reason") : score(line.score), ". ", link), cause ? h("p", {}, h("b", {}, "One cause of many of them: "), prose(cause.message)) : null, reasons.length > 0 ? said(await described(new Uint8Array(await file.arrayBuffer()), reasons)) : null];
 }
 
 /** The panel with which the holder of a submitter's token uploads to a board. */
@@ -93,7 +93,7 @@ export function uploads(benchmark, board, round, who, of) {
     found.replaceChildren(h("p", {}, `Reading ${file.name} …`));
     const looked = await inspect(file, submitting);
     if (looked.n_problems > 0) return void found.replaceChildren(...[wrongs(looked, file.name)].flat(Infinity).filter(Boolean));
-    chosen = { file, text: looked.text };
+    chosen = { file };
     button.disabled = false;
     found.replaceChildren(h("p", {}, `${file.name}: ${size(file.size)} of ${{ json: "JSON", jsonl: "JSON Lines", csv: "CSV", zip: "zip archive", wasm: "WebAssembly" }[looked.form]}, ready to upload to ${board}${round === "open" ? "" : `, round ${round}`}.`));
   };
@@ -101,7 +101,7 @@ export function uploads(benchmark, board, round, who, of) {
     if (found.textContent !== text) found.replaceChildren(h("p", {}, text));
   };
   const upload = async () => {
-    const { file, text } = chosen;
+    const { file } = chosen;
     button.disabled = true;
     input.disabled = true;
     try {
@@ -112,7 +112,7 @@ export function uploads(benchmark, board, round, who, of) {
       progress.hidden = true;
       const line = await followed(benchmark.id, form, () => node.isConnected, tell);
       if (!line) return;
-      found.replaceChildren(...(await outcome(benchmark.id, line, text)).flat(Infinity).filter(Boolean));
+      found.replaceChildren(...(await outcome(benchmark.id, line, file)).flat(Infinity).filter(Boolean));
       say(`${file.name}: ${line.status}.`);
     } catch (problem) {
       progress.hidden = true;

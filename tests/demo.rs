@@ -1,4 +1,4 @@
-//! `dataperf demo`, the project's main job: every shipped submission of every benchmark ends as it should, with the
+//! `dataperf demo all`, the project's main job: every shipped submission of every benchmark ends as it should, with the
 //! score that scikit-learn gives.
 
 use std::collections::BTreeMap;
@@ -26,7 +26,14 @@ fn expected() -> BTreeMap<String, f64> {
 #[test]
 fn every_shipped_submission_ends_as_it_should() {
     let shipped = root().join("demo");
-    let ran = dataperf(["demo", "--format", "json", "--data", shipped.to_str().unwrap()]);
+    let ran = dataperf([
+        "demo",
+        "all",
+        "--format",
+        "json",
+        "--data",
+        shipped.to_str().unwrap(),
+    ]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let document = ran.json();
     let mut expected = expected();

@@ -10,11 +10,13 @@ mod attackers;
 mod baselines;
 mod books;
 mod caretaking;
+mod causes;
 mod challenges;
 mod comparisons;
 mod contracts;
 
 mod demo;
+mod demo_story;
 mod exports;
 mod finals;
 mod imports;

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use dataperf::challenge::Challenge;
 use dataperf::dataset::DatasetError;
 use dataperf::ports::leaderboard::{Leaderboards, OPEN_ROUND, POST_ROUND};
 use dataperf::upload::UNNAMED;
-use dataperf::{Descriptor, SubmitterName, offer};
-use dataperf_aws::port_error;
+use dataperf::{Descriptor, SubmissionId, SubmitterName, offer, similar};
+use dataperf_aws::{port_error, versions};
 
 use crate::cloud::Cloud;
 use crate::in_force::Boards;
@@ -144,4 +144,44 @@ async fn folders(cloud: &Cloud, prefix: &str) -> Result<Vec<String>> {
         }));
     }
     Ok(found)
+}
+
+/// All submissions to a benchmark: those that have a receipt, and those that are unfinished.
+///
+/// # Errors
+/// When the table or a bucket does not answer.
+pub(crate) async fn ids(cloud: &Cloud, benchmark: &str) -> Result<BTreeSet<SubmissionId>> {
+    let mut ids = BTreeSet::new();
+    let (prefix, results) = (format!("{benchmark}/"), &cloud.names.results_bucket);
+    let mut place = None;
+    loop {
+        let page = versions(&cloud.clients.s3, results, &prefix, place.as_ref()).await?;
+        ids.extend(page.uploads.iter().filter_map(|receipt| of_receipt(&receipt.key)));
+        place = page.next;
+        if place.is_none() {
+            break;
+        }
+    }
+    let unfinished = cloud.leaderboards().unfinished(benchmark).await?;
+    ids.extend(unfinished.into_iter().map(|entry| entry.id));
+    Ok(ids)
+}
+
+/// The submission whose receipt has this key: `BENCHMARK/LEADERBOARD/SUBMITTER/ID.json`, or with a revision before the ending.
+fn of_receipt(key: &str) -> Option<SubmissionId> {
+    let (_, name) = key.rsplit_once('/')?;
+    name.strip_suffix(".json")?.split('.').next()?.parse().ok()
+}
+
+/// That a benchmark has no submission of this id, with the most similar ids where there are some.
+///
+/// # Errors
+/// When the table or a bucket does not answer.
+pub(crate) async fn no_submission(cloud: &Cloud, benchmark: &str, id: &str) -> Result<anyhow::Error> {
+    let known = ids(cloud, benchmark).await?;
+    let known: Vec<&str> = known.iter().map(SubmissionId::as_str).collect();
+    let remedy = similar(id, &known).unwrap_or_else(|| {
+        format!("check the id, or whether its upload arrived; `dataperf status {benchmark} --submitter NAME` lists a submitter's")
+    });
+    Ok(anyhow!("{benchmark} has no submission `{id}`: {remedy}"))
 }

@@ -45,6 +45,7 @@ files! {
     "announcements.js" "text/javascript; charset=utf-8",
     "app.js" "text/javascript; charset=utf-8",
     "api.js" "text/javascript; charset=utf-8",
+    "archive.js" "text/javascript; charset=utf-8",
     "artifact.js" "text/javascript; charset=utf-8",
     "board.js" "text/javascript; charset=utf-8",
     "boards.js" "text/javascript; charset=utf-8",

@@ -143,8 +143,9 @@ fn named(name: &str) -> Result<Profile, String> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let known = offer(name, [LOCAL, AWS]);
             return Err(format!(
-                "there is no cloud `{name}`: {known} Profiles are read from `{}`, which is not there",
-                path.display()
+                "there is no cloud `{name}`: {known}\nProfiles are read from `{}`, which is not there. {}",
+                path.display(),
+                lines_for(name)
             ));
         }
         Err(error) => return Err(format!("can't read `{}`: {error}", path.display())),
@@ -154,9 +155,10 @@ fn named(name: &str) -> Result<Profile, String> {
     let Some(found) = profiles.get(name) else {
         let known = profiles.keys().map(String::as_str).chain([LOCAL, AWS]);
         return Err(format!(
-            "`{}` has no profile `{name}`: {}",
+            "`{}` has no profile `{name}`: {}\n{}",
             path.display(),
-            offer(name, known)
+            offer(name, known),
+            lines_for(name)
         ));
     };
     let Some(url) = &found.url else {
@@ -170,6 +172,14 @@ fn named(name: &str) -> Result<Profile, String> {
         lambda_endpoint: found.lambda_endpoint.clone().or(learnt.lambda_endpoint),
         ..found.clone()
     })
+}
+
+/// What to write into the file for a new profile.
+fn lines_for(name: &str) -> String {
+    format!(
+        "To name a cloud so, write for a local one\n\n{name}:\n  url: http://127.0.0.1:8080\n\nor for one in AWS what `sam deploy` printed\n\n\
+         {name}:\n  submissions_bucket: NAME\n  datasets_bucket: NAME\n  results_bucket: NAME\n  table: NAME"
+    )
 }
 
 /// The profiles of a file, by name.
@@ -198,6 +208,15 @@ mod tests {
         let profiles = parse(text).expect("two profiles");
         assert!(profiles["here"].local && profiles["here"].dynamodb_endpoint.is_none());
         assert_eq!(profiles["spring"].table.as_deref(), Some("spring"));
+        for lines in lines_for("spring")
+            .split("\n\n")
+            .filter(|lines| lines.starts_with("spring:"))
+        {
+            assert!(
+                parse(lines).is_ok_and(|profiles| profiles.contains_key("spring")),
+                "{lines}"
+            );
+        }
         let refused = parse("here:\n  secret: x\n").expect_err("a secret");
         assert!(refused.contains("DATAPERF_LOCAL_KEY"), "{refused}");
         assert!(profile("local").is_ok_and(|profile| profile.local));

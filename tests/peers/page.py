@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Judge the read API and the page of `dataperf demo --keep-running`: schemathesis by the API's own document, Chromium as a reader."""
+"""Judge the read API and the page of `dataperf demo all --keep-running`: schemathesis by the API's own document, Chromium as a reader."""
 
 import argparse
 import json
@@ -23,7 +23,7 @@ class Demo:
 
     def __init__(self, root: Path, program: Path):
         self.program = program
-        self.process = subprocess.Popen([program, "demo", "--keep-running"], cwd=root, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([program, "demo", "all", "--keep-running"], cwd=root, stdout=subprocess.PIPE, text=True)
         for line in self.process.stdout:
             if found := re.search(r"(http://\S+)/#token=(\w+)", line):
                 self.base, self.token = found.groups()
@@ -31,7 +31,7 @@ class Demo:
                 self.cloud = found.group().split()
             if line.startswith("Stop with"):
                 return
-        sys.exit("error: `dataperf demo` did not start")
+        sys.exit("error: `dataperf demo all` did not start")
 
     def ask(self, path: str) -> dict:
         request = urllib.request.Request(f"{self.base}/api/v1/benchmarks/{path}", headers={"authorization": f"Bearer {self.token}"})

@@ -4,39 +4,36 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use dataperf::challenge::check;
 use dataperf::progress::Silent;
-use dataperf::{Benchmark as _, Ending, Receipt, SubmitterName};
+use dataperf::{Benchmark as _, Receipt, SubmitterName};
 use dataperf_benchmarks::IDS;
 use dataperf_benchmarks::own_data::curation::Curation;
-use dataperf_benchmarks::own_data::curation::numerals::write_contest;
-use futures_util::future::try_join_all;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
 
 use super::baseline::{MakeBaseline, Methods, make_into};
 use super::dataset::{ImportSource, Switch, leaderboards, open, publish};
-use super::leaderboard::{Shown, boards, document, print};
-use super::local::{FunctionArgs, config, organizer_token, start, with_token};
+use super::leaderboard::{Shown, boards};
+use super::local::{organizer_token, with_token};
 use super::submit::{receipt, upload};
-use super::{demo_closed, demo_integrity};
+use super::{demo_all, demo_closed, demo_integrity, demo_story};
 use crate::Done;
-use crate::cloud::{Cloud, CloudArgs, now};
-use crate::extension::ExtensionDemo;
-use crate::output::{Format, print_json, table};
+use crate::cloud::{Cloud, now};
+use crate::output::Format;
 use crate::progress;
-use crate::registry::{EXTENSIONS, with_benchmark};
-use crate::stop::stopped;
+use crate::registry::with_benchmark;
 
 const UPLOADS_AT_ONCE: usize = 8;
 const POLL: Duration = Duration::from_millis(250);
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The demo imports the shipped data sets, starts S3, DynamoDB and the functions on free ports, drops good and bad \
-    submissions into the bucket, the baselines of each benchmark among them, and prints what became of them. Nothing leaves this machine.\n\n\
+    after_help = "The demo imports some of the shipped data sets, starts S3, DynamoDB and the functions on free ports, drops good and bad \
+    submissions into the bucket, the baselines among them, and prints five boards and what each shows. Nothing leaves this machine.\n\n\
+    `dataperf demo all` does so with all that ships: every submission, good or bad, and every baseline on every board.\n\n\
     `dataperf demo curation` draws 3,570 Roman numerals instead, publishes a contest on them, and submits its baselines. It trains \
     the network 15 times: a few minutes of four cores.\n\n\
     `dataperf demo closed` opens a round that takes programs: it uploads the examples in Rust and C, one that never ends, and a file that is no \
@@ -45,10 +42,10 @@ const POLL: Duration = Duration::from_millis(250);
     eval set, puts right what the audit doubts, and shows whose rank changes."
 )]
 pub(crate) struct DemoArgs {
-    /// Another demo: of `curation`, on images of Roman numerals, `closed`, of programs that run on hidden data, or `integrity`, on wrong
-    /// labels in an eval set
-    #[arg(value_parser = [Curation::ID, demo_closed::NAME, demo_integrity::NAME])]
-    of: Option<String>,
+    /// Another demo: `all` that ships, `curation` of images of Roman numerals, `closed`, of programs that run on hidden data, or
+    /// `integrity`, on wrong labels in an eval set
+    #[arg(value_parser = [demo_all::NAME, Curation::ID, demo_closed::NAME, demo_integrity::NAME])]
+    pub(super) of: Option<String>,
     /// The demo data's directory; by default the one that ships with the project
     #[arg(long, value_name = "DIR")]
     pub(super) data: Option<PathBuf>,
@@ -61,16 +58,16 @@ pub(crate) struct DemoArgs {
 }
 
 /// A submission of the demo: a file in `submissions/LEADERBOARD/SUBMITTER/`.
-struct Planned {
-    benchmark: &'static str,
-    leaderboard: String,
-    submitter: SubmitterName,
-    file: PathBuf,
+pub(super) struct Planned {
+    pub(super) benchmark: &'static str,
+    pub(super) leaderboard: String,
+    pub(super) submitter: SubmitterName,
+    pub(super) file: PathBuf,
 }
 
 impl Planned {
     /// Files that break a rule on purpose say so in their names.
-    fn is_bad(&self) -> bool {
+    pub(super) fn is_bad(&self) -> bool {
         self.file
             .file_name()
             .is_some_and(|name| name.to_string_lossy().starts_with("bad_"))
@@ -78,118 +75,37 @@ impl Planned {
 }
 
 /// How one of them ended.
-struct Outcome {
-    planned: Planned,
-    receipt: Receipt,
-    seconds: f64,
+pub(super) struct Outcome {
+    pub(super) planned: Planned,
+    pub(super) receipt: Receipt,
+    pub(super) seconds: f64,
 }
 
 pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
-    if args.of.as_deref() == Some(demo_integrity::NAME) {
-        return Box::pin(demo_integrity::run(args, format)).await;
+    match args.of.as_deref() {
+        None => Box::pin(demo_story::run(args, format)).await,
+        Some(demo_integrity::NAME) => Box::pin(demo_integrity::run(args, format)).await,
+        Some(demo_closed::NAME) => Box::pin(demo_closed::run(args, format)).await,
+        Some(_) => Box::pin(demo_all::run(args, format)).await,
     }
-    if args.of.as_deref() == Some(demo_closed::NAME) {
-        return Box::pin(demo_closed::run(args, format)).await;
-    }
-    if args.of.is_some() && args.data.is_some() {
-        bail!(
-            "`dataperf demo {}` draws its data: leave `--data` out",
-            Curation::ID
-        );
-    }
-    Box::pin(play_all(args, format)).await
 }
 
-/// Everything of a directory like `demo/`.
-async fn play_all(args: DemoArgs, format: Format) -> Result<Done> {
-    let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
-    let data = match (args.of, args.data) {
-        (Some(_), _) => drawn_data(&scratch.path().join("drawn"))?,
-        (None, Some(data)) => data,
-        (None, None) => shipped_data()?,
+/// Freezes the shipped data of a benchmark and puts its boards in force, with everything shown. Returns the frozen data set.
+pub(super) async fn put_in_force(
+    cloud: &Cloud,
+    benchmark: &str,
+    shipped: &Path,
+    scratch: &Path,
+) -> Result<PathBuf> {
+    let out = scratch.join(benchmark);
+    let source = ImportSource {
+        from: shipped,
+        out: &out,
     };
-    if !dataperf_hosted::IDS.iter().any(|id| data.join(id).is_dir()) {
-        bail!(
-            "`{}` has no directory of a benchmark: name one with `demo`'s layout",
-            data.display()
-        );
-    }
-    let data_dir = args
-        .data_dir
-        .clone()
-        .unwrap_or_else(|| scratch.path().join("cloud"));
-    let functions = FunctionArgs::default();
-    let mut config = config(&data_dir, &functions)?;
-    config.http_port = Some(0);
-    let local = start(config, &functions).await?;
-    let cloud = CloudArgs::of(&local).connect().await;
-
-    let mut shown: Vec<&'static str> = IDS.iter().copied().filter(|id| data.join(id).is_dir()).collect();
-    let mut planned = Vec::new();
-    for benchmark in &shown {
-        let (from, out) = (data.join(benchmark), scratch.path().join(benchmark));
-        with_benchmark(
-            benchmark,
-            ImportSource {
-                from: &from,
-                out: &out,
-            },
-        )
-        .await?;
-        publish(&cloud, &out, &open(&out)?, Switch::Replace).await?;
-        show_everything(&cloud, benchmark).await?;
-        planned.extend(plan(benchmark, &from.join("submissions"))?);
-        planned.extend(plan_baselines(benchmark, &out, scratch.path()).await?);
-    }
-    let mut extensions = Vec::new();
-    for extension in EXTENSIONS {
-        let (id, demo) = (extension.descriptor().id, extension.demo());
-        let shipped = data.join(id);
-        if shipped.is_dir() {
-            demo.prepare(&cloud, &local, &shipped, scratch.path()).await?;
-            shown.push(id);
-            extensions.push(demo);
-        }
-    }
-    let all = async {
-        let plays = extensions.iter().map(|demo| demo.play(&cloud));
-        tokio::try_join!(drop_all(&cloud, planned), try_join_all(plays))
-    };
-    let ended = tokio::select! {
-        ended = all => ended,
-        fault = failed_for_good(&local) => Err(fault),
-    };
-    let (outcomes, played) = match ended {
-        Ok(ended) => ended,
-        Err(error) => bail!("{error:#}{}", failures(&local).await?),
-    };
-    let mut surprises: Vec<String> = outcomes.iter().filter_map(surprise).collect();
-    let played: Vec<(&dyn ExtensionDemo, Vec<Receipt>)> = extensions.into_iter().zip(played).collect();
-    for (demo, receipts) in &played {
-        surprises.extend(demo.surprises(receipts));
-    }
-    match format {
-        Format::Json => print_outcomes_json(&cloud, &shown, &outcomes, &played).await?,
-        Format::Text => {
-            for (demo, receipts) in &played {
-                demo.print(receipts);
-            }
-            print_outcomes(&cloud, &shown, &outcomes).await?;
-            let kept = args.data_dir.as_deref().filter(|_| !args.keep_running);
-            print_next_steps(&local, args.keep_running, kept).await?;
-        }
-    }
-    if args.keep_running {
-        stopped().await?;
-    }
-    local.shutdown().await;
-    if !surprises.is_empty() {
-        bail!(
-            "the demo did not go as planned:\n  - {}",
-            surprises.join("\n  - ")
-        );
-    }
-    Ok(Done::Fine)
+    with_benchmark(benchmark, source).await?;
+    publish(cloud, &out, &open(&out)?, Switch::Replace).await?;
+    show_everything(cloud, benchmark).await?;
+    Ok(out)
 }
 
 /// Puts a challenge without rounds in force: the demo's data ships with the project, labels and all, so nothing is withheld.
@@ -205,16 +121,6 @@ pub(super) async fn show_everything(cloud: &Cloud, benchmark: &str) -> Result<()
     Ok(())
 }
 
-/// A directory like `demo/` with one contest in it, on drawn Roman numerals, and without submissions but baselines.
-fn drawn_data(directory: &Path) -> Result<PathBuf> {
-    let contest = directory.join(Curation::ID);
-    let spinner = progress::waiting("drawing Roman numerals");
-    fs::create_dir_all(contest.join("submissions"))?;
-    write_contest(&contest).with_context(|| format!("can't write `{}`", contest.display()))?;
-    spinner.finish_and_clear();
-    Ok(directory.to_owned())
-}
-
 /// `demo/` of the project: beside the working directory, or above this program.
 pub(super) fn shipped_data() -> Result<PathBuf> {
     let program = std::env::current_exe()?;
@@ -224,7 +130,8 @@ pub(super) fn shipped_data() -> Result<PathBuf> {
     found.context("the demo data is not here: run this in the project's directory, or name it with `--data`")
 }
 
-fn plan(benchmark: &'static str, submissions: &Path) -> Result<Vec<Planned>> {
+/// All files of a benchmark's folder of submissions.
+pub(super) fn plan(benchmark: &'static str, submissions: &Path) -> Result<Vec<Planned>> {
     let mut planned = Vec::new();
     for leaderboard in sorted_entries(submissions)? {
         for submitter in sorted_entries(&leaderboard)? {
@@ -247,10 +154,16 @@ fn plan(benchmark: &'static str, submissions: &Path) -> Result<Vec<Planned>> {
     Ok(planned)
 }
 
-/// Every baseline of the benchmark on every board, made on the spot.
-async fn plan_baselines(benchmark: &'static str, dataset: &Path, scratch: &Path) -> Result<Vec<Planned>> {
+/// Every baseline of the benchmark on each of the boards that `is_wanted`, made on the spot.
+pub(super) async fn plan_baselines(
+    benchmark: &'static str,
+    dataset: &Path,
+    scratch: &Path,
+    is_wanted: impl Fn(&str) -> bool,
+) -> Result<Vec<Planned>> {
     let manifest = open(dataset)?.manifest;
-    let boards = leaderboards(&manifest)?;
+    let mut boards = leaderboards(&manifest)?;
+    boards.retain(|board| is_wanted(&board.name));
     let methods = with_benchmark(benchmark, Methods(&manifest)).await?;
     let bar = progress::counting(
         (boards.len() * methods.len()) as u64,
@@ -277,7 +190,7 @@ async fn plan_baselines(benchmark: &'static str, dataset: &Path, scratch: &Path)
             bar.inc(1);
         }
     }
-    bar.finish();
+    bar.finish_and_clear();
     Ok(planned)
 }
 
@@ -293,7 +206,7 @@ fn sorted_entries(directory: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// Drops all of them into the bucket, several at once, and waits for every receipt, however long a busy machine takes.
-async fn drop_all(cloud: &Cloud, planned: Vec<Planned>) -> Result<Vec<Outcome>> {
+pub(super) async fn drop_all(cloud: &Cloud, planned: Vec<Planned>) -> Result<Vec<Outcome>> {
     let bar = progress::counting(planned.len() as u64, "submissions");
     let one = |planned: Planned| async {
         let Planned {
@@ -323,12 +236,12 @@ async fn drop_all(cloud: &Cloud, planned: Vec<Planned>) -> Result<Vec<Outcome>> 
         .buffered(UPLOADS_AT_ONCE)
         .try_collect()
         .await?;
-    bar.finish();
+    bar.finish_and_clear();
     Ok(outcomes)
 }
 
 /// Waits until a function has failed for good, which leaves an upload without a receipt.
-async fn failed_for_good(local: &dataperf_local::LocalCloud) -> anyhow::Error {
+pub(super) async fn failed_for_good(local: &dataperf_local::LocalCloud) -> anyhow::Error {
     loop {
         match local.on_failure().await {
             Ok(records) if records.is_empty() => tokio::time::sleep(POLL).await,
@@ -339,31 +252,13 @@ async fn failed_for_good(local: &dataperf_local::LocalCloud) -> anyhow::Error {
 }
 
 /// What the functions said that failed for good, for the error message.
-async fn failures(local: &dataperf_local::LocalCloud) -> Result<String> {
+pub(super) async fn failures(local: &dataperf_local::LocalCloud) -> Result<String> {
     let records = local.on_failure().await?;
     let said = records
         .iter()
         .take(3)
         .map(|record| format!("\n  - {}: {}", record.function, record.record["responsePayload"]));
     Ok(said.collect())
-}
-
-/// What of an outcome was not expected.
-fn surprise(outcome: &Outcome) -> Option<String> {
-    let expected = if outcome.planned.is_bad() {
-        Ending::Rejected
-    } else {
-        Ending::Scored
-    };
-    let actual = outcome.receipt.verdict.status;
-    let file = outcome.planned.file.display();
-    (actual != expected).then(|| {
-        format!(
-            "`{file}` was {} instead of {}",
-            actual.as_str(),
-            expected.as_str()
-        )
-    })
 }
 
 /// Boards are compared within a second or two of their last score, and the demo waits no longer for it.
@@ -386,52 +281,6 @@ pub(super) async fn compared(cloud: &Cloud, shown: &[&str]) -> Result<()> {
         tokio::time::sleep(POLL).await;
     }
     Ok(())
-}
-
-async fn print_outcomes(cloud: &Cloud, shown: &[&str], outcomes: &[Outcome]) -> Result<()> {
-    compared(cloud, shown).await?;
-    for benchmark in shown {
-        boards(cloud, benchmark, None, 20).await?.iter().for_each(print);
-    }
-    let mut rejected = table(&["leaderboard", "submitter", "code", "at", "what to change"]);
-    for Outcome { planned, receipt, .. } in outcomes {
-        for reason in &receipt.verdict.reasons {
-            rejected.add_row([
-                planned.leaderboard.as_str(),
-                planned.submitter.as_str(),
-                &reason.code,
-                &reason.at,
-                &reason.message,
-            ]);
-        }
-    }
-    if !rejected.is_empty() {
-        println!("\nrejected, with every reason:\n{rejected}");
-    }
-    let slowest = outcomes.iter().map(|outcome| outcome.seconds).fold(0.0, f64::max);
-    println!(
-        "{} submissions ended; the slowest took {slowest:.2} s from upload to receipt",
-        outcomes.len()
-    );
-    Ok(())
-}
-
-async fn print_outcomes_json(
-    cloud: &Cloud,
-    shown: &[&str],
-    outcomes: &[Outcome],
-    played: &[(&dyn ExtensionDemo, Vec<Receipt>)],
-) -> Result<()> {
-    let mut documents = Vec::new();
-    for benchmark in shown {
-        documents.extend(boards(cloud, benchmark, None, 20).await?.iter().map(document));
-    }
-    let receipts: Vec<&Receipt> = outcomes.iter().map(|outcome| &outcome.receipt).collect();
-    let mut document = json!({ "leaderboards": documents, "receipts": receipts });
-    for (demo, receipts) in played {
-        document[demo.name()] = json!(receipts);
-    }
-    print_json(&document)
 }
 
 pub(super) async fn print_next_steps(

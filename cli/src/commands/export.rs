@@ -1,6 +1,5 @@
 //! `dataperf export`: boards, submissions and metrics as tables for other programs.
 
-use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -8,16 +7,16 @@ use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use dataperf::challenge::Challenge;
-use dataperf::ports::leaderboard::{Board, Leaderboards, Submission};
+use dataperf::ports::leaderboard::{Board, Submission};
 use dataperf::scorecard::{Form, leaves};
 use dataperf::{Descriptor, Ending, Receipt, SubmissionId, receipt_level};
-use dataperf_aws::versions;
 use dataperf_datasets::{Values, write_csv, write_parquet};
 use serde_json::{Value, json};
 
 use super::leaderboard::{all_boards, columns as board_columns};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
+use crate::known::ids;
 use crate::output::{Format, print_json};
 use crate::progress::waiting;
 use crate::registry::descriptor;
@@ -194,30 +193,6 @@ impl Exported {
 fn stands(submission: &Submission) -> bool {
     let ending = submission.receipt.as_ref().map(|receipt| receipt.verdict.status);
     submission.withdrawn_at.is_none() && matches!(ending, Some(Ending::Scored | Ending::Accepted))
-}
-
-/// All submissions to a benchmark: those that have a receipt, and those that are unfinished.
-async fn ids(cloud: &Cloud, benchmark: &str) -> Result<BTreeSet<SubmissionId>> {
-    let mut ids = BTreeSet::new();
-    let (prefix, results) = (format!("{benchmark}/"), &cloud.names.results_bucket);
-    let mut place = None;
-    loop {
-        let page = versions(&cloud.clients.s3, results, &prefix, place.as_ref()).await?;
-        ids.extend(page.uploads.iter().filter_map(|receipt| of_receipt(&receipt.key)));
-        place = page.next;
-        if place.is_none() {
-            break;
-        }
-    }
-    let unfinished = cloud.leaderboards().unfinished(benchmark).await?;
-    ids.extend(unfinished.into_iter().map(|entry| entry.id));
-    Ok(ids)
-}
-
-/// The submission whose receipt has this key: `BENCHMARK/LEADERBOARD/SUBMITTER/ID.json`, or with a revision before the ending.
-fn of_receipt(key: &str) -> Option<SubmissionId> {
-    let (_, name) = key.rsplit_once('/')?;
-    name.strip_suffix(".json")?.split('.').next()?.parse().ok()
 }
 
 /// A line of the table of submissions.

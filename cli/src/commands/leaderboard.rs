@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
-use dataperf::challenge::Challenge;
+use dataperf::challenge::{Announcement, Challenge};
 use dataperf::comparison::{CONFIDENCE, Line, Read as Comparison, Summary};
 use dataperf::dataset::DatasetError;
 use dataperf::finishing::FinalReport;
@@ -98,12 +98,14 @@ pub(crate) async fn run(args: LeaderboardArgs, format: RowFormat) -> Result<Done
             args.top,
         )
         .await?;
-        if shown.as_ref() != Some(&boards) {
+        let told = announced(&cloud, &benchmark).await?;
+        let current = (told, boards);
+        if shown.as_ref() != Some(&current) {
             if interval.is_some() && format == RowFormat::Text && std::io::stdout().is_terminal() {
                 print!("\x1b[2J\x1b[H"); // clears the screen
             }
-            print_boards(&benchmark, &boards, format)?;
-            shown = Some(boards);
+            print_boards(&benchmark, &current, format)?;
+            shown = Some(current);
         }
         let Some(interval) = interval else {
             return Ok(Done::Fine);
@@ -115,7 +117,19 @@ pub(crate) async fn run(args: LeaderboardArgs, format: RowFormat) -> Result<Done
     }
 }
 
-fn print_boards(benchmark: &str, boards: &[Shown], format: RowFormat) -> Result<()> {
+/// What participants are told by now, newest first.
+async fn announced(cloud: &Cloud, benchmark: &str) -> Result<Vec<Announcement>> {
+    let challenge = Challenge::current(&cloud.datasets(), &cloud.leaderboards(), benchmark).await?;
+    Ok(challenge.map_or_else(Vec::new, |challenge| {
+        challenge.announced(now()).cloned().collect()
+    }))
+}
+
+fn print_boards(
+    benchmark: &str,
+    (told, boards): &(Vec<Announcement>, Vec<Shown>),
+    format: RowFormat,
+) -> Result<()> {
     match format {
         RowFormat::Json => {
             let documents: Vec<Value> = boards.iter().map(document).collect();
@@ -123,7 +137,12 @@ fn print_boards(benchmark: &str, boards: &[Shown], format: RowFormat) -> Result<
         }
         RowFormat::Csv => print!("{}", csv(boards)?),
         RowFormat::Text if boards.is_empty() => println!("{benchmark}: no leaderboard has a score yet"),
-        RowFormat::Text => boards.iter().for_each(print),
+        RowFormat::Text => {
+            for Announcement { date, text } in told {
+                println!("announced {date}: {text}");
+            }
+            boards.iter().for_each(print);
+        }
         RowFormat::Yaml => drop(format.of_documents()?),
     }
     std::io::stdout().flush()?;
@@ -467,7 +486,8 @@ pub(crate) fn print(shown: &Shown) {
         println!("{}", shaken(report));
     }
     if let Some(comparison) = &shown.comparison {
-        println!("{}", in_words(&comparison.summary, *digits));
+        let n_ranked = top.iter().filter(|ranked| ranked.shown_rank().is_some()).count();
+        println!("{}", in_words(&comparison.summary, n_ranked, *digits));
     }
     if let Some(dataset) = dataset.filter(|_| top.iter().any(|ranked| ranked.is_of_other_dataset)) {
         println!(
@@ -513,12 +533,15 @@ fn ranks_in_words((first, last): (u32, u32)) -> String {
 }
 
 /// What the ranks of a board are worth, in a sentence.
-fn in_words(summary: &Summary, digits: Option<u8>) -> String {
+fn in_words(summary: &Summary, n_ranked: usize, digits: Option<u8>) -> String {
     if let Some(why) = &summary.why_none {
         return format!("no intervals: {why}");
     }
     let best = match summary.n_best {
         1 => "one submission is surely the best".to_owned(),
+        n if n == n_ranked => {
+            format!("no submission is surely better than another: any of the {n} may be the best")
+        }
         n => format!("any of {n} submissions may be the best"),
     };
     let resolution = summary.resolution.map_or_else(String::new, |resolution| {

@@ -9,9 +9,13 @@ pub(crate) mod dataset;
 #[cfg(feature = "local")]
 pub(crate) mod demo;
 #[cfg(feature = "local")]
+mod demo_all;
+#[cfg(feature = "local")]
 mod demo_closed;
 #[cfg(feature = "local")]
 mod demo_integrity;
+#[cfg(feature = "local")]
+mod demo_story;
 pub(crate) mod export;
 pub(crate) mod keys;
 pub(crate) mod leaderboard;

@@ -1,14 +1,17 @@
 //! `dataperf redrive`: have submissions evaluated again that the platform failed or left unfinished.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use dataperf::SubmissionId;
 use dataperf::ports::leaderboard::{Leaderboards, Reopened};
+use dataperf::{SubmissionId, similar};
 use serde_json::{Value, json};
 
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
+use crate::known;
 use crate::output::{RowFormat, print_rows, table};
 use crate::progress;
 
@@ -23,7 +26,7 @@ use crate::progress;
 pub(crate) struct RedriveArgs {
     /// Submissions' ids
     #[arg(required_unless_present = "all_failed", conflicts_with = "all_failed")]
-    submissions: Vec<SubmissionId>,
+    submissions: Vec<String>,
     /// All that have failed
     #[arg(long)]
     all_failed: bool,
@@ -41,12 +44,13 @@ pub(crate) async fn run(args: RedriveArgs, format: RowFormat) -> Result<Done> {
         None => dataperf_hosted::IDS.to_vec(),
     };
     let mut chosen: Vec<(&str, SubmissionId)> = Vec::new();
-    for benchmark in benchmarks {
-        let ids = if args.all_failed {
+    for &benchmark in &benchmarks {
+        let ids: Vec<SubmissionId> = if args.all_failed {
             let failed = cloud.leaderboards().failed(benchmark).await?;
             failed.into_iter().map(|entry| entry.id).collect()
         } else {
-            args.submissions.clone()
+            let ids = args.submissions.iter();
+            ids.filter_map(|id| id.parse().ok()).collect()
         };
         chosen.extend(ids.into_iter().map(|id| (benchmark, id)));
     }
@@ -57,25 +61,31 @@ pub(crate) async fn run(args: RedriveArgs, format: RowFormat) -> Result<Done> {
         bar.inc(1);
     }
     bar.finish_and_clear();
-    let is_known = |id: &SubmissionId| {
-        documents
-            .iter()
-            .any(|document| document["submission"] == id.as_str())
-    };
+    let is_known = |id: &str| documents.iter().any(|document| document["submission"] == id);
     let unknown: Vec<&str> = args
         .submissions
         .iter()
+        .map(String::as_str)
         .filter(|id| !is_known(id))
-        .map(SubmissionId::as_str)
         .collect();
     if !unknown.is_empty() {
         if !documents.is_empty() {
             print(&documents, format)?;
         }
+        let mut known = BTreeSet::new();
+        for benchmark in benchmarks {
+            known.extend(known::ids(&cloud, benchmark).await?);
+        }
+        let known: Vec<&str> = known.iter().map(SubmissionId::as_str).collect();
+        let nearest: Vec<String> = unknown.iter().filter_map(|id| similar(id, &known)).collect();
         bail!(
-            "there is no submission `{}`: check the id, or whether its upload arrived; `dataperf status BENCHMARK --failed` \
-             lists what has failed",
-            unknown.join("`, `")
+            "there is no submission `{}`: {}; `dataperf status BENCHMARK --failed` lists what has failed",
+            unknown.join("`, `"),
+            if nearest.is_empty() {
+                "check the id, or whether its upload arrived".to_owned()
+            } else {
+                nearest.join(" ")
+            }
         );
     }
     print(&documents, format)?;

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use dataperf::misplaced::Note;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, Submission};
-use dataperf::{Reason, SubmissionId};
+use dataperf::{Reason, Receipt, SubmissionId};
 use dataperf_aws::versions;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use indicatif::HumanDuration;
@@ -62,7 +62,7 @@ pub(crate) struct StatusArgs {
     benchmark: Option<String>,
     /// A submission's id
     #[arg(conflicts_with = "submitter", requires = "benchmark")]
-    submission: Option<SubmissionId>,
+    submission: Option<String>,
     /// Show this submitter's submissions
     #[arg(long, requires = "benchmark")]
     submitter: Option<String>,
@@ -89,8 +89,8 @@ pub(crate) async fn run(args: StatusArgs, format: RowFormat) -> Result<Done> {
         Some(benchmark) => vec![benchmark],
         None => dataperf_hosted::IDS.to_vec(),
     };
-    if let (Some(benchmark), Some(id)) = (&args.benchmark, args.submission) {
-        return one(&cloud, benchmark, &id, format).await;
+    if let (Some(benchmark), Some(id)) = (&args.benchmark, &args.submission) {
+        return one(&cloud, benchmark, id, format).await;
     }
     if let (Some(benchmark), Some(submitter)) = (&args.benchmark, &args.submitter) {
         let entries = leaderboards.history(benchmark, submitter, args.newest).await?;
@@ -121,12 +121,13 @@ pub(crate) async fn run(args: StatusArgs, format: RowFormat) -> Result<Done> {
 }
 
 /// One submission, whole.
-async fn one(cloud: &Cloud, benchmark: &str, id: &SubmissionId, format: RowFormat) -> Result<Done> {
-    let Some(submission) = cloud.leaderboards().submission(benchmark, id).await? else {
-        bail!(
-            "{benchmark} has no submission `{id}`: check the id, or whether its upload arrived; `dataperf status {benchmark} \
-             --submitter NAME` lists a submitter's"
-        );
+async fn one(cloud: &Cloud, benchmark: &str, id: &str, format: RowFormat) -> Result<Done> {
+    let submission = match id.parse() {
+        Ok(id) => cloud.leaderboards().submission(benchmark, &id).await?,
+        Err(_) => None,
+    };
+    let Some(submission) = submission else {
+        return Err(known::no_submission(cloud, benchmark, id).await?);
     };
     let Some(receipt) = &submission.receipt else {
         return print(cloud, vec![submission.entry()], format, "").await;
@@ -144,26 +145,27 @@ async fn one(cloud: &Cloud, benchmark: &str, id: &SubmissionId, format: RowForma
             print_json(&document)?;
         }
         Format::Text => {
-            println!(
-                "{} by {}, received {}, finished {}",
-                id, receipt.submitter, receipt.received_at, receipt.finished_at
-            );
-            println!("file {}", receipt.key);
-            for line in in_words(&submission) {
-                println!("{line}");
-            }
             let ranks = ranks(cloud, &submission.board).await?;
-            if let Some(rank) = ranks.get(id) {
-                println!(
-                    "rank {rank} of {} in round {}",
-                    ranks.len(),
-                    submission.board.round
-                );
-            }
-            print_verdict(&receipt.verdict);
+            print_whole(receipt, &in_words(&submission), &ranks);
         }
     }
     Ok(done(&receipt.verdict))
+}
+
+/// An ended submission: its file, what became of it afterwards, its rank where it stands on its board, and the verdict.
+pub(crate) fn print_whole(receipt: &Receipt, afterwards: &[String], ranks: &BTreeMap<SubmissionId, usize>) {
+    println!(
+        "{} by {}, received {}, finished {}",
+        receipt.submission, receipt.submitter, receipt.received_at, receipt.finished_at
+    );
+    println!("file {}", receipt.key);
+    for line in afterwards {
+        println!("{line}");
+    }
+    if let Some(rank) = ranks.get(&receipt.submission) {
+        println!("rank {rank} of {} in round {}", ranks.len(), receipt.round);
+    }
+    print_verdict(&receipt.verdict);
 }
 
 /// A submission in a list, with what only its item or its board tells.

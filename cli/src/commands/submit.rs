@@ -8,15 +8,18 @@ use aws_sdk_s3::primitives::ByteStream;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use dataperf::ports::bucket::{Bucket, Got};
+use dataperf::ports::leaderboard::Board;
 use dataperf::upload::receipt_key;
 use dataperf::{Digest, Feedback, Receipt, SubmissionId, SubmitterName, UploadKey};
 use dataperf_benchmarks::IDS;
 use serde_json::json;
 
+use super::leaderboard::ranks;
 use super::score::{Artifact, Convert, done, read};
+use super::status::print_whole;
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
-use crate::output::{Format, print_json, print_verdict};
+use crate::output::{Format, print_json};
 use crate::progress;
 use crate::registry::with_benchmark;
 
@@ -97,8 +100,14 @@ pub(crate) async fn run(args: SubmitArgs, format: Format) -> Result<Done> {
     match format {
         Format::Json => print_json(&receipt)?,
         Format::Text => {
-            println!("submission {}", receipt.submission);
-            print_verdict(&receipt.verdict);
+            // a submitter's own access may write and read files, and not the table: then the rank is the page's to show
+            let board = Board {
+                benchmark: receipt.verdict.benchmark.clone(),
+                leaderboard: receipt.verdict.leaderboard.clone(),
+                round: receipt.round.clone(),
+            };
+            let ranks = ranks(&cloud, &board).await.unwrap_or_default();
+            print_whole(&receipt, &[], &ranks);
             let level = receipt.feedback.unwrap_or(Feedback::Full);
             if receipt.verdict.score.is_some() && level < Feedback::Full {
                 if receipt.climb().is_some() {

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use crate::Done;
 use crate::cloud::{CloudArgs, now};
+use crate::known;
 use crate::output::{Format, print_json};
 use crate::registry::descriptor;
 
@@ -25,7 +26,7 @@ pub(crate) struct WithdrawArgs {
     #[arg(value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
     benchmark: String,
     /// The submission's id
-    submission: SubmissionId,
+    submission: String,
     /// Why, in words that the submitter reads
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
@@ -37,7 +38,7 @@ pub(crate) struct WithdrawArgs {
 }
 
 pub(crate) async fn run(args: WithdrawArgs, format: Format) -> Result<Done> {
-    let (benchmark, id) = (&args.benchmark, &args.submission);
+    let benchmark = &args.benchmark;
     let reason = args.reason.as_deref();
     ensure!(
         reason.is_none_or(|reason| !reason.trim().is_empty() && !reason.chars().any(char::is_control)),
@@ -51,12 +52,13 @@ pub(crate) async fn run(args: WithdrawArgs, format: Format) -> Result<Done> {
     );
     let cloud = args.cloud.connect().await;
     let table = cloud.leaderboards();
-    let Some(known) = table.submission(benchmark, id).await? else {
-        bail!(
-            "{benchmark} has no submission `{id}`: check the id; `dataperf leaderboard {benchmark}` shows those on its boards"
-        );
+    let Ok(id) = &args.submission.parse::<SubmissionId>() else {
+        return Err(known::no_submission(&cloud, benchmark, &args.submission).await?);
     };
-    let order = cloud.order(&known.board).await?;
+    let Some(found) = table.submission(benchmark, id).await? else {
+        return Err(known::no_submission(&cloud, benchmark, &args.submission).await?);
+    };
+    let order = cloud.order(&found.board).await?;
     let (submission, said) = if args.undo {
         let hosted = descriptor(benchmark)?;
         match table

@@ -2,7 +2,7 @@
 
 use dataperf::archive::{Bounds, Entry, is_zip, unpack};
 use dataperf::json::Json;
-use dataperf::{Reason, Reasons, Rejection, mistaken_for_text, pointer, quote};
+use dataperf::{Reason, Reasons, Rejection, explain_every, mistaken_for_text, pointer, quote};
 
 const BOUNDS: Bounds = Bounds {
     max_entries: 1_000,
@@ -57,7 +57,7 @@ impl Submission {
     /// broken rules.
     pub fn parse(artifact: &[u8]) -> Result<Self, Rejection> {
         let mut reasons = Reasons::default();
-        let plans = if is_zip(artifact) {
+        let plans: Vec<Plan> = if is_zip(artifact) {
             let files = unpack(artifact, BOUNDS)?;
             files
                 .iter()
@@ -69,6 +69,14 @@ impl Submission {
                 .map(|(market, counts)| of_json(market, counts, &mut reasons))
                 .collect()
         };
+        let counts = plans.iter().flat_map(|plan: &Plan| plan.counts.iter().flatten());
+        let n_counts = counts.clone().count();
+        let n_wrong = counts.filter(|count| count.is_none()).count();
+        reasons.explain(explain_every("bad_count", n_wrong, n_counts, || {
+            format!(
+                "none of the {n_counts} counts is a whole number: give numbers of samples, not shares of them"
+            )
+        }));
         Ok(Self { plans, reasons })
     }
 }

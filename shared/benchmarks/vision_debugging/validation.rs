@@ -35,13 +35,24 @@ impl Checked {
             times,
             reasons,
         } = submission;
-        let mut rules = Rules { frozen, reasons };
+        let mut rules = Rules {
+            frozen,
+            reasons,
+            n_orders: 0,
+            n_from_one: 0,
+        };
         let mut tasks = vec![Inspection::default(); frozen.tasks().len()];
         let mut first_at: Vec<Option<String>> = vec![None; tasks.len()];
         for order in orders {
             if let Some(task) = rules.task(&order.at, &order.task, "duplicate_task", &mut first_at) {
                 tasks[task].order = rules.order(task, &order);
             }
+        }
+        if rules.n_from_one > 0 && rules.n_from_one == rules.n_orders {
+            let message = "every order counts its images from 1: they are counted from 0, so subtract 1 from each number";
+            rules
+                .reasons
+                .explain(Some(Reason::new("index_out_of_range", "", message)));
         }
         let mut time_at = vec![None; tasks.len()];
         for time in times {
@@ -64,6 +75,9 @@ impl Checked {
 struct Rules<'a> {
     frozen: &'a Frozen,
     reasons: Reasons,
+    /// Orders that were read, and those of them that count images from 1.
+    n_orders: usize,
+    n_from_one: usize,
 }
 
 impl Rules<'_> {
@@ -105,10 +119,12 @@ impl Rules<'_> {
         let n_images = self.frozen.n_images(task);
         let mut first_at: Vec<Option<usize>> = vec![None; n_images];
         let mut images = Vec::with_capacity(n_images);
+        let mut n_one_too_high = 0;
         for (idx, value) in indices.iter().enumerate() {
             let Some(value) = *value else { continue };
             let image = usize::try_from(value).ok().filter(|&image| image < n_images);
             let Some(image) = image else {
+                n_one_too_high += usize::from(usize::try_from(value).is_ok_and(|value| value == n_images));
                 let message = format!(
                     "there is no image `{value}`: the images are 0 to {}",
                     n_images - 1
@@ -128,6 +144,9 @@ impl Rules<'_> {
             images.push(image);
         }
         let missing: Vec<usize> = (0..n_images).filter(|&image| first_at[image].is_none()).collect();
+        self.n_orders += 1;
+        let is_from_one = missing == [0] && n_one_too_high == 1 && indices.len() == n_images;
+        self.n_from_one += usize::from(is_from_one);
         if !missing.is_empty() {
             let listed: Vec<String> = missing.iter().take(MAX_LISTED).map(usize::to_string).collect();
             let more = if missing.len() > MAX_LISTED { ", ..." } else { "" };

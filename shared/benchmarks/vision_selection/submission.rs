@@ -3,7 +3,7 @@
 
 use dataperf::archive::{Bounds, Entry, is_zip, unpack, without_mark};
 use dataperf::json::Json;
-use dataperf::{Reason, Reasons, Rejection, pointer, quote};
+use dataperf::{Reason, Reasons, Rejection, explain_every, pointer, quote};
 
 const BOUNDS: Bounds = Bounds {
     max_entries: 1_000,
@@ -61,7 +61,7 @@ impl Submission {
     /// broken rules.
     pub fn parse(artifact: &[u8]) -> Result<Self, Rejection> {
         let mut reasons = Reasons::default();
-        let concepts = if is_zip(artifact) {
+        let concepts: Vec<Listed> = if is_zip(artifact) {
             let files = unpack(artifact, BOUNDS)?;
             files
                 .iter()
@@ -73,6 +73,16 @@ impl Submission {
                 .map(|(concept, labels)| of_json(concept, labels, &mut reasons))
                 .collect()
         };
+        let labels = concepts
+            .iter()
+            .flat_map(|listed: &Listed| listed.examples.iter().flatten());
+        let n_labels = labels.clone().count();
+        let n_wrong = labels.filter(|example| example.label.is_none()).count();
+        reasons.explain(explain_every("bad_label", n_wrong, n_labels, || {
+            format!(
+                "none of the {n_labels} labels is the number 0 or 1: write 1 where an image shows the concept and 0 where it does not"
+            )
+        }));
         Ok(Self { concepts, reasons })
     }
 

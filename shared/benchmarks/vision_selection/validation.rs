@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::model::Frozen;
 use super::submission::{Example, Listed, Submission};
 use dataperf::frozen::ReadRows;
-use dataperf::{Reason, Reasons, Rejection, quote};
+use dataperf::{Reason, Reasons, Rejection, explain_every, quote};
 
 /// A submission that obeys the rules.
 #[derive(Debug)]
@@ -68,6 +68,8 @@ impl Checked {
             frozen,
             vector_of: is_looked_up(submission, frozen).then_some(vector_of),
             reasons: Reasons::default(),
+            n_listed: 0,
+            n_unknown: 0,
         };
         let mut concepts: BTreeMap<&str, Chosen> = BTreeMap::new();
         for listed in &submission.concepts {
@@ -79,6 +81,15 @@ impl Checked {
             .iter()
             .map(|concept| rules.present(concept, &mut concepts))
             .collect();
+        let n_listed = rules.n_listed;
+        rules
+            .reasons
+            .explain(explain_every("unknown_image", rules.n_unknown, n_listed, || {
+                format!(
+                    "none of the {n_listed} images is in the pool: the file is made for another data set, or its ids are not written as \
+                     the candidates' are, for instance with the ending of a file behind them"
+                )
+            }));
         let (n_examples, limit) = (submission.n_examples(), frozen.max_examples());
         if n_examples > limit {
             let message = format!(
@@ -105,6 +116,9 @@ struct Rules<'a> {
     /// The vectors of the pool's ids; `None` where nothing was looked up.
     vector_of: Option<HashMap<&'a str, &'a [u8]>>,
     reasons: Reasons,
+    /// Images that were looked up, and those of them that the pool does not have.
+    n_listed: usize,
+    n_unknown: usize,
 }
 
 impl Rules<'_> {
@@ -144,9 +158,11 @@ impl Rules<'_> {
                     .add(Reason::new("duplicate_image", listed.at(example), message));
                 continue;
             }
+            self.n_listed += 1;
             let vector = match self.vector_of.as_ref().map(|of| of.get(example.id.as_str())) {
                 Some(Some(vector)) => *vector,
                 Some(None) => {
+                    self.n_unknown += 1;
                     let message = format!(
                         "{} is not an image of the pool: choose from the candidates",
                         quote(&example.id)

@@ -54,6 +54,9 @@ impl Reason {
     }
 }
 
+/// Of so many things, at least, one cause is looked for.
+pub(crate) const MANY: usize = 3;
+
 /// A refused artifact: at least one reason.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rejection {
@@ -139,6 +142,17 @@ impl Reasons {
             })
         }
     }
+}
+
+/// The cause of reasons that are about each of `n` things alike, which `said` names with what to change; none of fewer than three
+/// things, which are soon mended.
+///
+/// ```
+/// let cause = |n_wrong| dataperf::explain_every("bad_label", n_wrong, 40, || "no label is 0 or 1".to_owned());
+/// assert!(cause(40).is_some() && cause(39).is_none());
+/// ```
+pub fn explain_every(code: &str, n_wrong: usize, n: usize, said: impl FnOnce() -> String) -> Option<Reason> {
+    (n_wrong == n && n >= MANY).then(|| Reason::new(code, "", said()))
 }
 
 /// `text` in backticks, shortened when it is long: artifacts are hostile, and messages are for people.

@@ -28,6 +28,16 @@ pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
 pub fn offer(name: &str, known: impl IntoIterator<Item: AsRef<str>>) -> String {
     let known: Vec<_> = known.into_iter().collect();
     let known: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
+    similar(name, &known).unwrap_or_else(|| format!("choose one of {}", quoted(&known)))
+}
+
+fn quoted(names: &[&str]) -> String {
+    format!("`{}`", names.join("`, `"))
+}
+
+/// The most similar names as a question; none where no name is similar.
+pub fn similar(name: &str, known: &[impl AsRef<str>]) -> Option<String> {
+    let known: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
     let wanted = name.to_lowercase();
     let mut similar: Vec<(f64, &str)> = known
         .iter()
@@ -36,12 +46,8 @@ pub fn offer(name: &str, known: impl IntoIterator<Item: AsRef<str>>) -> String {
         .collect();
     similar.sort_by(|a, b| b.0.total_cmp(&a.0));
     similar.truncate(MAX_OFFERED);
-    let quoted = |names: &[&str]| format!("`{}`", names.join("`, `"));
-    if similar.is_empty() {
-        return format!("choose one of {}", quoted(&known));
-    }
     let similar: Vec<&str> = similar.into_iter().map(|(_, name)| name).collect();
-    format!("did you mean {}?", quoted(&similar))
+    (!similar.is_empty()).then(|| format!("did you mean {}?", quoted(&similar)))
 }
 
 #[cfg(test)]

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::rejection::{Reason, quote};
+use crate::rejection::{MANY, Reason, quote};
 
-/// So many unknown ids are looked at for a common cause, at least.
-const MANY: usize = 3;
 /// Ids that are tried: a mistake that a program has made is in all of them.
 const TRIED: usize = 20;
 

@@ -1,4 +1,4 @@
-// The page in headless Chromium, against `dataperf demo --keep-running`: what it shows, that it works by keyboard and on a
+// The page in headless Chromium, against `dataperf demo all --keep-running`: what it shows, that it works by keyboard and on a
 // phone, and that axe finds nothing. Nothing here depends on the machine's speed: every step waits for its condition.
 
 import assert from "node:assert/strict";
@@ -165,7 +165,7 @@ test("a board sorts, searches and says how to submit", async () => {
     const { submitting } = await api("speech-selection");
     assert.match(submitting.s3_endpoint, /^http:\/\/127\.0\.0\.1:\d+$/);
     assert.equal(commands[0], `aws --endpoint-url ${submitting.s3_endpoint} s3 cp my-file.json s3://submissions/speech-selection/en-25/YOU/my-file.json`);
-    assert.equal(commands[1], `dataperf submit speech-selection --leaderboard en-25 --submitter YOU my-file.json --s3-endpoint ${submitting.s3_endpoint}`);
+    assert.equal(commands[1], `dataperf submit speech-selection --leaderboard en-25 --submitter YOU my-file.json --cloud ${base}`);
     await go(page, "#/speech-selection/board/en-25/open/data", "Speech selection en-25");
     await page.waitForSelector(".digest");
     assert.match(await page.locator(".digest").innerText(), /^sha256:[0-9a-f]{64}$/);

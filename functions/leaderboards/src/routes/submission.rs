@@ -90,6 +90,8 @@ struct Private {
     reasons: Vec<ReasonDocument>,
     /// How many rules are broken; more than are listed when there are very many.
     n_reasons: usize,
+    /// The one mistake that explains many of them; `null` where there is none.
+    cause: Option<ReasonDocument>,
     /// What became of each line, where each is judged by itself; as in the receipt.
     #[schema(value_type = Vec<Object>)]
     lines: Vec<LineOutcome>,
@@ -195,6 +197,7 @@ pub(super) async fn one(
             verdict.reasons.iter().map(Into::into).collect()
         }),
         n_reasons: verdict.map_or(0, |verdict| verdict.n_reasons.unwrap_or(verdict.reasons.len())),
+        cause: verdict.and_then(|verdict| verdict.cause.as_ref()).map(Into::into),
         lines: verdict.map_or(Vec::new(), |verdict| verdict.lines.clone()),
         withdrawals: entry.withdrawals.iter().map(Into::into).collect(),
     });

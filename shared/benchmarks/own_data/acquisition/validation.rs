@@ -3,7 +3,7 @@
 use super::Frozen;
 use crate::data_acquisition::market::{Market, cost, overshoot, sample};
 use dataperf::json::Json;
-use dataperf::{Reason, Reasons, Rejection, pointer, quote};
+use dataperf::{Reason, Reasons, Rejection, explain_unknown_ids, pointer, quote};
 
 const COUNTS: &str = "counts";
 
@@ -80,6 +80,7 @@ impl Checked {
         } = submission;
         let market = frozen.market();
         let mut of_sellers = vec![0; market.sellers.len()];
+        let mut unknown: Vec<&str> = Vec::new();
         for (seller, count) in &counts {
             let at = pointer("/counts", seller);
             let Some(seller_idx) = frozen.seller_of(seller) else {
@@ -90,6 +91,7 @@ impl Checked {
                     names.join(", ")
                 );
                 reasons.add(Reason::new("unknown_seller", at, message));
+                unknown.push(seller);
                 continue;
             };
             let n_rows = market.sellers[seller_idx].n_rows;
@@ -108,6 +110,13 @@ impl Checked {
                 ));
             }
         }
+        let names = frozen.seller_names();
+        reasons.explain(explain_unknown_ids(
+            "unknown_seller",
+            &unknown,
+            counts.len(),
+            names,
+        ));
         check_sum(&of_sellers, market, has_counts, frozen, &mut reasons);
         if !reasons.is_empty() {
             return reasons.into_verdict(Self {

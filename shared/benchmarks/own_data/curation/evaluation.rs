@@ -17,7 +17,7 @@ use dataperf::archive::is_zip;
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Repeats, UnitEvidence, Weights};
 use dataperf::frozen::{Dtype, FrozenError};
-use dataperf::{Reason, Reasons, Rejection, quote};
+use dataperf::{Reason, Reasons, Rejection, explain_every, quote};
 
 /// What scoring keeps in memory for a board: the eval set.
 #[derive(Debug)]
@@ -161,8 +161,9 @@ fn classes<'a>(
     frozen: &Frozen,
     reasons: &mut Reasons,
 ) -> Vec<usize> {
-    let mut numbers = Vec::new();
+    let (mut numbers, mut n, mut n_unknown) = (Vec::new(), 0, 0);
     for (class, at) in examples {
+        n += 1;
         let number = frozen.scoring.class_of(class);
         if number.is_none() {
             let known: Vec<String> = frozen.scoring.classes.iter().map(|class| quote(class)).collect();
@@ -172,9 +173,15 @@ fn classes<'a>(
                 known.join(", ")
             );
             reasons.add(Reason::new("unknown_class", at, message));
+            n_unknown += 1;
         }
         numbers.extend(number);
     }
+    reasons.explain(explain_every("unknown_class", n_unknown, n, || {
+        let known: Vec<String> = frozen.scoring.classes.iter().map(|class| quote(class)).collect();
+        let known = known.join(", ");
+        format!("none of the {n} labels is a class: write them as the classes are written, {known}")
+    }));
     numbers
 }
 
@@ -254,6 +261,14 @@ fn pixels(images: &[Image], height: usize, width: usize, reasons: &mut Reasons) 
         .par_iter()
         .map(|image| decode_png(&image.png, height, width))
         .collect();
+    let n_bad = decoded.iter().filter(|decoded| decoded.is_err()).count();
+    if let Some(Err(why)) = decoded.first()
+        && decoded.iter().all(|of| of.as_ref().err() == Some(why))
+    {
+        reasons.explain(explain_every("bad_image", n_bad, images.len(), || {
+            format!("each of the {n_bad} images has the same fault: {why}")
+        }));
+    }
     let mut pixels = Vec::with_capacity(images.len() * height * width);
     for (image, decoded) in images.iter().zip(decoded) {
         match decoded {

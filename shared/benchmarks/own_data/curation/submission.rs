@@ -1,8 +1,10 @@
 //! The artifact: a zip of images, `CLASS/name.png`, or a CSV with the columns `label` and one for each number of a row.
 
+use std::collections::BTreeMap;
+
 use super::MAX_EXAMPLES;
 use dataperf::archive::{Bounds, Entry, is_zip, unpack_folders, without_mark};
-use dataperf::{Reason, Reasons, Rejection, quote};
+use dataperf::{Reason, Reasons, Rejection, explain_every, quote};
 
 /// What an archive of images may be: the artifact's limit again, since PNG is compressed already.
 const BOUNDS: Bounds = Bounds {
@@ -110,6 +112,7 @@ fn rows(artifact: &[u8]) -> Result<(Vec<Row>, Reasons), Rejection> {
         return Err(Reason::new("wrong_form", "line 1", message).into());
     }
     let (mut reasons, mut rows) = (Reasons::default(), Vec::new());
+    let (mut n_lines, mut lengths, mut not_numbers) = (0, BTreeMap::new(), BTreeMap::new());
     for record in reader.records() {
         let record = match record {
             Ok(record) => record,
@@ -118,8 +121,10 @@ fn rows(artifact: &[u8]) -> Result<(Vec<Row>, Reasons), Rejection> {
                 break;
             }
         };
+        n_lines += 1;
         let at = format!("line {}", record.position().map_or(0, csv::Position::line));
         if record.len() != n_columns {
+            *lengths.entry(record.len()).or_insert(0) += 1;
             let (limit, actual) = (n_columns as u64, record.len() as u64);
             let message =
                 format!("the line has {actual} fields, the first line {limit}: give each column one");
@@ -135,6 +140,7 @@ fn rows(artifact: &[u8]) -> Result<(Vec<Row>, Reasons), Rejection> {
         });
         let numbers: Vec<Option<f64>> = numbers.collect();
         if let Some(column) = numbers.iter().position(Option::is_none) {
+            *not_numbers.entry(column).or_insert(0) += 1;
             let message = format!(
                 "column {}: {} is no finite number",
                 column + 2,
@@ -148,6 +154,19 @@ fn rows(artifact: &[u8]) -> Result<(Vec<Row>, Reasons), Rejection> {
             class: record[0].trim().to_owned(),
             numbers: numbers.into_iter().flatten().collect(),
         });
+    }
+    for (n_fields, n_wrong) in lengths {
+        reasons.explain(explain_every("wrong_number_of_fields", n_wrong, n_lines, || {
+            format!("each of the {n_lines} lines has {n_fields} fields, and the first line {n_columns}: give the first line a name for each column")
+        }));
+    }
+    for (column, n_wrong) in not_numbers {
+        reasons.explain(explain_every("not_a_number", n_wrong, n_lines, || {
+            format!(
+                "column {} has no number in any of the {n_lines} lines: leave the column out",
+                column + 2
+            )
+        }));
     }
     Ok((rows, reasons))
 }

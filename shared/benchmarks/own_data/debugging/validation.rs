@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::Frozen;
 use dataperf::json::Json;
-use dataperf::{Reason, Reasons, Rejection, pointer, quote};
+use dataperf::{Reason, Reasons, Rejection, explain_unknown_ids, pointer, quote};
 
 const ORDER: &str = "order";
 /// Ids that a message names; of more it says the number.
@@ -63,6 +63,7 @@ impl Checked {
         let mut first_seen: HashMap<&str, usize> = HashMap::new();
         let mut is_listed = vec![false; frozen.n_examples()];
         let mut rows = Vec::with_capacity(order.len());
+        let mut unknown: Vec<&str> = Vec::new();
         for (idx, id) in &order {
             let at = format!("/order/{idx}");
             if let Some(first) = first_seen.get(id.as_str()) {
@@ -83,8 +84,11 @@ impl Checked {
                     quote(id)
                 );
                 reasons.add(Reason::new("unknown_id", at, message));
+                unknown.push(id);
             }
         }
+        let known = (0..is_listed.len()).map(|row| frozen.id_of(row));
+        reasons.explain(explain_unknown_ids("unknown_id", &unknown, order.len(), known));
         let missing: Vec<usize> = (0..is_listed.len()).filter(|&row| !is_listed[row]).collect();
         if !missing.is_empty() {
             let named: Vec<String> = missing

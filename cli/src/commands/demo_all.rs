@@ -1,0 +1,192 @@
+//! `dataperf demo all`: all that ships, each submission on its board, and `dataperf demo curation`, a contest on drawn data.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use dataperf::{Benchmark as _, Ending, Receipt};
+use dataperf_benchmarks::IDS;
+use dataperf_benchmarks::own_data::curation::Curation;
+use dataperf_benchmarks::own_data::curation::numerals::write_contest;
+use futures_util::future::try_join_all;
+use serde_json::json;
+
+use super::demo::{
+    DemoArgs, Outcome, compared, drop_all, failed_for_good, failures, plan, plan_baselines, print_next_steps,
+    put_in_force, shipped_data,
+};
+use super::leaderboard::{boards, document, print};
+use super::local::{FunctionArgs, config, start};
+use crate::Done;
+use crate::cloud::{Cloud, CloudArgs};
+use crate::extension::ExtensionDemo;
+use crate::output::{Format, print_json, table};
+use crate::progress;
+use crate::registry::EXTENSIONS;
+use crate::stop::stopped;
+
+/// What is typed.
+pub(super) const NAME: &str = "all";
+
+pub(super) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
+    let is_drawn = args.of.as_deref() == Some(Curation::ID);
+    if is_drawn && args.data.is_some() {
+        bail!(
+            "`dataperf demo {}` draws its data: leave `--data` out",
+            Curation::ID
+        );
+    }
+    let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
+    let data = match args.data {
+        _ if is_drawn => drawn_data(&scratch.path().join("drawn"))?,
+        Some(data) => data,
+        None => shipped_data()?,
+    };
+    if !dataperf_hosted::IDS.iter().any(|id| data.join(id).is_dir()) {
+        bail!(
+            "`{}` has no directory of a benchmark: name one with `demo`'s layout",
+            data.display()
+        );
+    }
+    let data_dir = args
+        .data_dir
+        .clone()
+        .unwrap_or_else(|| scratch.path().join("cloud"));
+    let functions = FunctionArgs::default();
+    let mut config = config(&data_dir, &functions)?;
+    config.http_port = Some(0);
+    let local = start(config, &functions).await?;
+    let cloud = CloudArgs::of(&local).connect().await;
+
+    let mut shown: Vec<&'static str> = IDS.iter().copied().filter(|id| data.join(id).is_dir()).collect();
+    let mut planned = Vec::new();
+    for benchmark in &shown {
+        let from = data.join(benchmark);
+        let out = put_in_force(&cloud, benchmark, &from, scratch.path()).await?;
+        planned.extend(plan(benchmark, &from.join("submissions"))?);
+        planned.extend(plan_baselines(benchmark, &out, scratch.path(), |_| true).await?);
+    }
+    let mut extensions = Vec::new();
+    for extension in EXTENSIONS {
+        let (id, demo) = (extension.descriptor().id, extension.demo());
+        let shipped = data.join(id);
+        if shipped.is_dir() {
+            demo.prepare(&cloud, &local, &shipped, scratch.path()).await?;
+            shown.push(id);
+            extensions.push(demo);
+        }
+    }
+    let all = async {
+        let plays = extensions.iter().map(|demo| demo.play(&cloud));
+        tokio::try_join!(drop_all(&cloud, planned), try_join_all(plays))
+    };
+    let ended = tokio::select! {
+        ended = all => ended,
+        fault = failed_for_good(&local) => Err(fault),
+    };
+    let (outcomes, played) = match ended {
+        Ok(ended) => ended,
+        Err(error) => bail!("{error:#}{}", failures(&local).await?),
+    };
+    let mut surprises: Vec<String> = outcomes.iter().filter_map(surprise).collect();
+    let played: Vec<(&dyn ExtensionDemo, Vec<Receipt>)> = extensions.into_iter().zip(played).collect();
+    for (demo, receipts) in &played {
+        surprises.extend(demo.surprises(receipts));
+    }
+    match format {
+        Format::Json => print_outcomes_json(&cloud, &shown, &outcomes, &played).await?,
+        Format::Text => {
+            for (demo, receipts) in &played {
+                demo.print(receipts);
+            }
+            print_outcomes(&cloud, &shown, &outcomes).await?;
+            let kept = args.data_dir.as_deref().filter(|_| !args.keep_running);
+            print_next_steps(&local, args.keep_running, kept).await?;
+        }
+    }
+    if args.keep_running {
+        stopped().await?;
+    }
+    local.shutdown().await;
+    if !surprises.is_empty() {
+        bail!(
+            "the demo did not go as planned:\n  - {}",
+            surprises.join("\n  - ")
+        );
+    }
+    Ok(Done::Fine)
+}
+
+/// A directory like `demo/` with one contest in it, on drawn Roman numerals, and without submissions but baselines.
+fn drawn_data(directory: &Path) -> Result<PathBuf> {
+    let contest = directory.join(Curation::ID);
+    let spinner = progress::waiting("drawing Roman numerals");
+    fs::create_dir_all(contest.join("submissions"))?;
+    write_contest(&contest).with_context(|| format!("can't write `{}`", contest.display()))?;
+    spinner.finish_and_clear();
+    Ok(directory.to_owned())
+}
+
+/// What of an outcome was not expected.
+fn surprise(outcome: &Outcome) -> Option<String> {
+    let expected = if outcome.planned.is_bad() {
+        Ending::Rejected
+    } else {
+        Ending::Scored
+    };
+    let actual = outcome.receipt.verdict.status;
+    let file = outcome.planned.file.display();
+    (actual != expected).then(|| {
+        format!(
+            "`{file}` was {} instead of {}",
+            actual.as_str(),
+            expected.as_str()
+        )
+    })
+}
+
+async fn print_outcomes(cloud: &Cloud, shown: &[&str], outcomes: &[Outcome]) -> Result<()> {
+    compared(cloud, shown).await?;
+    for benchmark in shown {
+        boards(cloud, benchmark, None, 20).await?.iter().for_each(print);
+    }
+    let mut rejected = table(&["leaderboard", "submitter", "code", "at", "what to change"]);
+    for Outcome { planned, receipt, .. } in outcomes {
+        for reason in &receipt.verdict.reasons {
+            rejected.add_row([
+                planned.leaderboard.as_str(),
+                planned.submitter.as_str(),
+                &reason.code,
+                &reason.at,
+                &reason.message,
+            ]);
+        }
+    }
+    if !rejected.is_empty() {
+        println!("\nrejected, with every reason:\n{rejected}");
+    }
+    let slowest = outcomes.iter().map(|outcome| outcome.seconds).fold(0.0, f64::max);
+    println!(
+        "{} submissions ended; the slowest took {slowest:.2} s from upload to receipt",
+        outcomes.len()
+    );
+    Ok(())
+}
+
+async fn print_outcomes_json(
+    cloud: &Cloud,
+    shown: &[&str],
+    outcomes: &[Outcome],
+    played: &[(&dyn ExtensionDemo, Vec<Receipt>)],
+) -> Result<()> {
+    let mut documents = Vec::new();
+    for benchmark in shown {
+        documents.extend(boards(cloud, benchmark, None, 20).await?.iter().map(document));
+    }
+    let receipts: Vec<&Receipt> = outcomes.iter().map(|outcome| &outcome.receipt).collect();
+    let mut document = json!({ "leaderboards": documents, "receipts": receipts });
+    for (demo, receipts) in played {
+        document[demo.name()] = json!(receipts);
+    }
+    print_json(&document)
+}

@@ -1,0 +1,456 @@
+//! `dataperf demo`: five boards that each show one thing, and what to type next.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use dataperf::progress::Silent;
+use dataperf::{Benchmark as _, Direction, Ending, Receipt, Verdict};
+use dataperf_benchmarks::own_data::curation::Curation;
+use dataperf_benchmarks::own_data::selection::Selection;
+use dataperf_benchmarks::speech_selection::SpeechSelection;
+use dataperf_benchmarks::vision_debugging::VisionDebugging;
+use dataperf_local::LocalCloud;
+use serde_json::{Value, json};
+
+use super::baseline::{MakeBaseline, make_into};
+use super::demo::{
+    DemoArgs, Outcome, Planned, compared, drop_all, failed_for_good, failures, plan, plan_baselines,
+    put_in_force, shipped_data,
+};
+use super::leaderboard::{Shown, boards, document, print};
+use super::local::{FunctionArgs, config, organizer_token, start, with_token};
+use crate::Done;
+use crate::cloud::CloudArgs;
+use crate::output::{Format, print_json, print_verdict, score};
+use crate::registry::descriptor;
+use crate::stop::stopped;
+
+/// A board of the story.
+struct Scene {
+    benchmark: &'static str,
+    leaderboard: &'static str,
+    /// Whose shipped files are dropped, besides the baselines.
+    submitters: &'static [&'static str],
+    /// What the board shows.
+    says: &'static str,
+    /// What that claims: each submitter of a group has a better score than each of the next group.
+    order: &'static [&'static [&'static str]],
+    /// What that claims of how many submissions may be the best, where scores can be compared.
+    n_best: Option<usize>,
+}
+
+const TWENTY: &str = "digits-20";
+const FIFTY: &str = "digits-50";
+
+const SCENES: &[Scene] = &[
+    Scene {
+        benchmark: SpeechSelection::ID,
+        leaderboard: "id-60",
+        submitters: &[
+            "plain-and-simple",
+            "second-listen",
+            "coin-flip",
+            "mostly-no",
+            "harbour-speech",
+        ],
+        says: "Selection: 60 clips, of 175 of which a third are faulty, train a keyword spotter. Clips that are typical of their \
+               word beat the paper's baselines; clips by chance come below them; the most unusual clips are worse than chance.",
+        order: &[
+            &["plain-and-simple"],
+            &["baseline-cleanlab", "baseline-nested-cross-fold"],
+            &["coin-flip"],
+            &["harbour-speech"],
+        ],
+        n_best: None,
+    },
+    Scene {
+        benchmark: VisionDebugging::ID,
+        leaderboard: "open",
+        submitters: &["ask-around", "coin-flip", "first-come"],
+        says: "Debugging: which labels to inspect first; less is better. Two of the paper's methods lead, a comparison with the nearest \
+               images comes next, and an order by chance needs far more inspections.",
+        order: &[
+            &["baseline-influence", "baseline-datascope"],
+            &["ask-around"],
+            &["coin-flip"],
+            &["first-come"],
+        ],
+        n_best: None,
+    },
+    Scene {
+        benchmark: Selection::ID,
+        leaderboard: TWENTY,
+        submitters: &["ada", "bo"],
+        says: "An organizer's own data, declared by one document (selection/task.yaml): 20 of 700 digits. One submission is surely the \
+               best; chance comes last; and what hasty has mended stands on the board.",
+        order: &[
+            &["ada"],
+            &["baseline-cleanlab"],
+            &[HASTY],
+            &["baseline-balanced"],
+            &[CHANCE, "baseline-random"],
+        ],
+        n_best: Some(1),
+    },
+    Scene {
+        benchmark: Selection::ID,
+        leaderboard: FIFTY,
+        submitters: &["ada", "bo"],
+        says: "A tie: with fifty digits, ada's and cleo's scores are nearer to each other than this eval set can tell apart. Both may be \
+               the best; bo is surely not.",
+        order: &[&["ada", CLEO], &["bo"]],
+        n_best: Some(2),
+    },
+    Scene {
+        benchmark: Curation::ID,
+        leaderboard: "digits-set",
+        submitters: &["ada", "bo"],
+        says: "Curation: the whole training set is the submission. A set without the labels that its neighbours contradict beats the set \
+               as it is, with the same model.",
+        order: &[&["ada"], &["bo", "baseline-as-it-is"]],
+        n_best: Some(1),
+    },
+];
+
+/// Who draws by chance, who is as good as the first, and who uploads a broken file.
+const CHANCE: &str = "coin-flip";
+const CLEO: &str = "cleo";
+const HASTY: &str = "hasty";
+/// What their files are made with.
+const SEED: u32 = 1;
+/// As many reasons are printed.
+const MAX_REASONS: usize = 3;
+
+pub(super) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
+    let began = Instant::now();
+    let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
+    let data = match &args.data {
+        Some(data) => data.clone(),
+        None => shipped_data()?,
+    };
+    for scene in SCENES {
+        if !data.join(scene.benchmark).is_dir() {
+            bail!(
+                "`{}` has no directory `{}`: name one with `demo`'s layout",
+                data.display(),
+                scene.benchmark
+            );
+        }
+    }
+    let data_dir = args.data_dir.clone();
+    let data_dir = data_dir.unwrap_or_else(|| scratch.path().join("cloud"));
+    let functions = FunctionArgs::default();
+    let mut config = config(&data_dir, &functions)?;
+    config.http_port = Some(0);
+    let local = start(config, &functions).await?;
+    let cloud = CloudArgs::of(&local).connect().await;
+
+    let mut frozen: BTreeMap<&str, PathBuf> = BTreeMap::new();
+    let mut planned = Vec::new();
+    for scene in SCENES {
+        let shipped = data.join(scene.benchmark);
+        if !frozen.contains_key(scene.benchmark) {
+            let dataset = put_in_force(&cloud, scene.benchmark, &shipped, scratch.path()).await?;
+            frozen.insert(scene.benchmark, dataset);
+        }
+        let all = plan(scene.benchmark, &shipped.join("submissions"))?;
+        planned.extend(all.into_iter().filter(|one| {
+            one.leaderboard == scene.leaderboard
+                && !one.is_bad()
+                && scene.submitters.contains(&one.submitter.as_str())
+        }));
+        let dataset = &frozen[scene.benchmark];
+        let is_wanted = |board: &str| board == scene.leaderboard;
+        planned.extend(plan_baselines(scene.benchmark, dataset, scratch.path(), is_wanted).await?);
+    }
+    let digits = &frozen[Selection::ID];
+    planned.push(made(digits, TWENTY, "random", CHANCE, scratch.path()).await?);
+    planned.push(made(digits, FIFTY, "cleanlab", CLEO, scratch.path()).await?);
+    let mended = made(digits, TWENTY, "balanced", HASTY, scratch.path()).await?;
+    planned.push(broken(&mended, scratch.path())?);
+    let n_before = planned.len();
+
+    let all = async {
+        let mut outcomes = drop_all(&cloud, planned).await?;
+        outcomes.extend(drop_all(&cloud, vec![mended]).await?);
+        anyhow::Ok(outcomes)
+    };
+    let ended = tokio::select! {
+        ended = all => ended,
+        fault = failed_for_good(&local) => Err(fault),
+    };
+    let outcomes = match ended {
+        Ok(outcomes) => outcomes,
+        Err(error) => bail!("{error:#}{}", failures(&local).await?),
+    };
+    let benchmarks: Vec<&str> = frozen.keys().copied().collect();
+    compared(&cloud, &benchmarks).await?;
+    let mut shown = Vec::new();
+    for scene in SCENES {
+        shown.extend(boards(&cloud, scene.benchmark, Some(scene.leaderboard.to_owned()), 20).await?);
+    }
+
+    let (rejected, accepted) = (&outcomes[n_before - 1], &outcomes[n_before]);
+    let surprises = surprises(&outcomes, rejected, &shown)?;
+    let commands = commands(&args, &data, &local);
+    match format {
+        Format::Json => print_story_json(&shown, &outcomes, &commands)?,
+        Format::Text => {
+            for (scene, shown) in SCENES.iter().zip(&shown) {
+                println!("\n{}", scene.says);
+                if scene.leaderboard == TWENTY {
+                    print_mending(rejected, accepted);
+                }
+                print(shown);
+            }
+            println!(
+                "\n{} submissions were uploaded and ended, each by the function of its benchmark; {:.1} s in all. `dataperf demo all` \
+                 shows all boards.",
+                outcomes.len(),
+                began.elapsed().as_secs_f64()
+            );
+            print_commands(&commands, args.keep_running, &local).await?;
+        }
+    }
+    if args.keep_running {
+        stopped().await?;
+    }
+    local.shutdown().await;
+    if !surprises.is_empty() {
+        bail!(
+            "the demo did not go as planned:\n  - {}",
+            surprises.join("\n  - ")
+        );
+    }
+    Ok(Done::Fine)
+}
+
+/// A submission by one of the methods that make baselines, of a seed that the baselines don't have.
+async fn made(
+    dataset: &Path,
+    leaderboard: &str,
+    method: &str,
+    submitter: &str,
+    scratch: &Path,
+) -> Result<Planned> {
+    let task = MakeBaseline {
+        dataset,
+        leaderboard,
+        method,
+        seed: SEED,
+        jobs: 0,
+        progress: &Silent,
+    };
+    Ok(Planned {
+        benchmark: Selection::ID,
+        leaderboard: leaderboard.to_owned(),
+        submitter: submitter.parse()?,
+        file: make_into(scratch, Selection::ID, task).await?,
+    })
+}
+
+/// A selection with its ids in capitals and two of them twice, which is more than the board allows.
+fn broken(of: &Planned, scratch: &Path) -> Result<Planned> {
+    let selection: Value = serde_json::from_slice(&fs::read(&of.file)?)?;
+    let ids = selection["ids"].as_array().context("a selection has ids")?;
+    let ids: Vec<String> = ids
+        .iter()
+        .chain(ids.iter().take(2))
+        .filter_map(|id| Some(id.as_str()?.to_uppercase()))
+        .collect();
+    let file = scratch.join("broken.json");
+    fs::write(&file, json!({ "ids": ids }).to_string())?;
+    Ok(Planned {
+        benchmark: of.benchmark,
+        leaderboard: of.leaderboard.clone(),
+        submitter: of.submitter.clone(),
+        file,
+    })
+}
+
+/// What of the story is not so.
+fn surprises(outcomes: &[Outcome], rejected: &Outcome, shown: &[Shown]) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    for outcome in outcomes {
+        let planned = if std::ptr::eq(outcome, rejected) {
+            Ending::Rejected
+        } else {
+            Ending::Scored
+        };
+        let Receipt { key, verdict, .. } = &outcome.receipt;
+        if verdict.status != planned {
+            found.push(format!(
+                "`{key}` was {} instead of {}",
+                verdict.status.as_str(),
+                planned.as_str()
+            ));
+        }
+    }
+    for (scene, shown) in SCENES.iter().zip(shown) {
+        let is_less_better = descriptor(scene.benchmark)?.direction == Direction::LowerIsBetter;
+        let scores: BTreeMap<&str, f64> = shown
+            .top
+            .iter()
+            .filter_map(|row| Some((row.entry.submitter.as_str(), row.entry.score?)))
+            .collect();
+        for groups in scene.order.windows(2) {
+            for (better, worse) in groups[0]
+                .iter()
+                .flat_map(|better| groups[1].iter().map(move |worse| (better, worse)))
+            {
+                let of = |name: &str| scores.get(name).copied().unwrap_or(f64::NAN);
+                let (high, low) = if is_less_better {
+                    (of(worse), of(better))
+                } else {
+                    (of(better), of(worse))
+                };
+                if !(high > low) {
+                    found.push(format!(
+                        "{} {}: `{better}` is not above `{worse}`",
+                        scene.benchmark, scene.leaderboard
+                    ));
+                }
+            }
+        }
+        let n_best = shown
+            .comparison
+            .as_ref()
+            .map(|comparison| comparison.summary.n_best);
+        if scene.n_best.is_some() && n_best != scene.n_best {
+            found.push(format!(
+                "{} {}: {n_best:?} submissions may be the best",
+                scene.benchmark, scene.leaderboard
+            ));
+        }
+    }
+    Ok(found)
+}
+
+fn print_mending(rejected: &Outcome, accepted: &Outcome) {
+    println!("\nhasty's first file, whose ids are in capitals and two too many:");
+    let mut verdict: Verdict = rejected.receipt.verdict.clone();
+    verdict.n_reasons = Some(verdict.n_reasons.unwrap_or(verdict.reasons.len()));
+    verdict.reasons.truncate(MAX_REASONS);
+    print_verdict(&verdict);
+    let mended = accepted.receipt.verdict.score.map(score).unwrap_or_default();
+    println!("hasty's second file, the same ids in small letters and each once: scored {mended}");
+}
+
+fn print_story_json(shown: &[Shown], outcomes: &[Outcome], commands: &[Command]) -> Result<()> {
+    let documents = SCENES.iter().zip(shown).map(|(scene, shown)| {
+        let mut document = document(shown);
+        document["shows"] = json!(scene.says);
+        document
+    });
+    let receipts: Vec<&Receipt> = outcomes.iter().map(|outcome| &outcome.receipt).collect();
+    let commands: Vec<&str> = commands.iter().map(|command| command.typed.as_str()).collect();
+    print_json(
+        &json!({ "leaderboards": documents.collect::<Vec<_>>(), "receipts": receipts, "commands": commands }),
+    )
+}
+
+/// Something to type next.
+struct Command {
+    does: &'static str,
+    typed: String,
+}
+
+/// Three commands that work as they stand, from the folder that this one was started in.
+fn commands(args: &DemoArgs, data: &Path, local: &LocalCloud) -> [Command; 3] {
+    let program = std::env::args_os().next().map(PathBuf::from);
+    let program = in_shell(&program.unwrap_or_else(|| "dataperf".into()));
+    let contest = data.join(Selection::ID);
+    let file = contest
+        .join("submissions")
+        .join(TWENTY)
+        .join("ada")
+        .join("central.json");
+    let (contest, file) = (in_shell(&contest), in_shell(&file));
+    let of = |does, arguments: String| Command {
+        does,
+        typed: format!("{program} {arguments}"),
+    };
+    if args.keep_running {
+        let page = local.http_endpoint().unwrap_or_default();
+        return [
+            of(
+                "upload ada's file under a name of your own, and wait for its verdict",
+                format!("submit selection --leaderboard {TWENTY} --submitter you {file} --cloud {page}"),
+            ),
+            of(
+                "see the board",
+                format!("leaderboard selection {TWENTY} --cloud {page}"),
+            ),
+            of(
+                "see all that you have uploaded",
+                format!("status selection --submitter you --cloud {page}"),
+            ),
+        ];
+    }
+    let mut names = std::iter::once("digits".to_owned()).chain((2..).map(|n| format!("digits-{n}")));
+    let free = names.find(|name| !Path::new(name).exists()).unwrap_or_default();
+    [
+        of(
+            "freeze the organizer's folder into a data set",
+            format!("dataset import selection --from {contest} --out {free}"),
+        ),
+        of(
+            "score ada's file with it offline: the score on the board, digit for digit",
+            format!("score selection --leaderboard {TWENTY} --dataset {free} {file}"),
+        ),
+        match &args.data_dir {
+            Some(kept) => of(
+                "run this demo's cloud again, with its page, until Ctrl-C",
+                format!("local --data-dir {}", in_shell(kept)),
+            ),
+            None => {
+                let data = args
+                    .data
+                    .as_deref()
+                    .map(|data| format!(" --data {}", in_shell(data)));
+                of(
+                    "the same once more, and the cloud and its page stay up until Ctrl-C",
+                    format!("demo --keep-running{}", data.unwrap_or_default()),
+                )
+            }
+        },
+    ]
+}
+
+/// A path as a shell reads it.
+fn in_shell(path: &Path) -> String {
+    let path = path.display().to_string();
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+:@%".contains(&byte);
+    if path.bytes().all(is_plain) {
+        return path;
+    }
+    format!("'{}'", path.replace('\'', r"'\''"))
+}
+
+async fn print_commands(commands: &[Command], runs_on: bool, local: &LocalCloud) -> Result<()> {
+    if runs_on {
+        let token = organizer_token(local).await?;
+        println!(
+            "\nthe page, for the organizer:\n\n  {}",
+            with_token(local, &token)
+        );
+    }
+    println!(
+        "\nthree commands to copy{}, in this order:\n",
+        if runs_on {
+            " into another terminal, in the same folder"
+        } else {
+            ""
+        }
+    );
+    for Command { does, typed } in commands {
+        println!("  # {does}\n  {typed}");
+    }
+    if runs_on {
+        println!("\nStop with Ctrl-C.");
+    }
+    Ok(())
+}
