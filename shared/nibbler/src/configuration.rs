@@ -183,6 +183,24 @@ impl Default for Configuration {
             generation: Generation::default(),
             validation: Validation::default(),
             embedding: EmbeddingKind::default(),
+    /// In which form it is asked for images; it may answer in either.
+    #[serde(default)]
+    pub response_format: ResponseFormat,
+}
+
+/// What a service is told of the form of its answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ResponseFormat {
+    /// Images in base 64, which most services know.
+    #[default]
+    #[serde(rename = "b64_json")]
+    Base64,
+    /// Addresses of images.
+    #[serde(rename = "url")]
+    Url,
+    /// Nothing: to some services the member is unknown, and they refuse it.
+    #[serde(rename = "none")]
+    LeftOut,
             near_duplicate_from: 0.7,
         }
     }

@@ -29,7 +29,7 @@ mod vocabulary;
 pub use artifacts::{Artifact, GenerationRequest, Line, Submission, Verdict, read};
 pub use configuration::{
     CONFIGURATION_FILE, Configuration, EmbeddingKind, Generation, MODEL_DIRECTORY, MODEL_FILES, PUBLIC_FILE,
-    Parameters, PromptRules, Provider, Validation,
+    Parameters, PromptRules, Provider, ResponseFormat, Validation,
 };
 pub use consensus::{Consensus, consensus};
 pub use embedding::{Embed, EmbedError, Embedding};
