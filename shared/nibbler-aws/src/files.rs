@@ -131,7 +131,9 @@ impl<F: LineFunction> Evaluator for LineEvaluator<'_, F> {
         Terms {
             limits: None,
             ranking: RANKING,
-            refusal: wrong_kind::<F::Line>(&key.leaderboard).or(terms.refusal),
+            refusal: wrong_kind::<F::Line>(&key.leaderboard)
+                .or_else(|| after_the_close::<F::Line>(&terms, at))
+                .or(terms.refusal),
             ..terms
         }
     }
@@ -169,6 +171,17 @@ impl<F: LineFunction> Evaluator for LineEvaluator<'_, F> {
             }
         })
     }
+}
+
+/// Images cost money, and after the close nothing is scored that they could be for.
+fn after_the_close<T: Artifact>(terms: &Terms, at: Timestamp) -> Option<Reason> {
+    let closed = terms
+        .closes
+        .filter(|closes| T::KIND == Kind::Generate && *closes <= at)?;
+    let message = format!(
+        "the round has closed at {closed}: no more images are made. Pairs of the images that you have are taken still, and count for no round"
+    );
+    Some(Reason::new("round_closed", "", message))
 }
 
 fn wrong_kind<T: Artifact>(kind: &str) -> Option<Reason> {

@@ -16,12 +16,14 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use clap::Subcommand;
 use dataperf::{Ending, Receipt, SubmitterName};
+use dataperf::challenge::Challenge;
+use dataperf::ports::leaderboard::OPEN_ROUND;
 use dataperf_nibbler::{BENCHMARK, Kind};
 use serde::Serialize;
 
 use super::submit::{receipt, upload};
 use crate::Done;
-use crate::cloud::Cloud;
+use crate::cloud::{Cloud, now};
 use crate::output::{Format, print_json, print_verdict};
 use crate::progress;
 
@@ -63,6 +65,23 @@ pub(crate) async fn run(command: NibblerCommand, format: Format) -> Result<Done>
 async fn send<T: Serialize>(cloud: &Cloud, kind: Kind, who: &SubmitterName, lines: &[T]) -> Result<Receipt> {
     let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
     let path = scratch.path().join(format!("{kind}.jsonl"));
+/// The round that is meant where none is named: the one that has begun last by the challenge in force, or the one outside of any.
+fn round_or_latest(named: Option<&str>, challenge: Option<&Challenge>) -> Result<String> {
+    if let Some(round) = named {
+        return Ok(round.to_owned());
+    }
+    let Some(challenge) = challenge else {
+        return Ok(OPEN_ROUND.into());
+    };
+    let begun = challenge
+        .rounds
+        .iter()
+        .filter(|round| round.opens <= now())
+        .max_by_key(|round| round.opens);
+    let round = begun.context("no round of the challenge has begun: name one by `--round`")?;
+    Ok(round.id.clone())
+}
+
     let lines: Vec<String> = lines
         .iter()
         .map(serde_json::to_string)

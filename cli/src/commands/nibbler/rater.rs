@@ -1,5 +1,7 @@
 //! What a rater does: look at the next pair, and judge it.
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
 use clap::Args;
 use clap::builder::ArgAction;
@@ -8,7 +10,7 @@ use dataperf_nibbler::{Kind, PairId, Verdict};
 use dataperf_nibbler_aws::{judged_by, unjudged};
 use serde_json::json;
 
-use super::images::{ImageArgs, save};
+use super::images::{ImageArgs, add_line, save};
 use super::{WELL_BEING, send, show};
 use crate::Done;
 use crate::cloud::CloudArgs;
@@ -20,28 +22,60 @@ pub(crate) struct NextArgs {
     /// Your name
     #[arg(long, short)]
     rater: SubmitterName,
+    /// Leave this pair to others; may be given several times. It is noted beside the images, and the pair is not shown again
+    #[arg(long, value_name = "PAIR")]
+    skip: Vec<PairId>,
     #[command(flatten)]
     images: ImageArgs,
     #[command(flatten)]
     cloud: CloudArgs,
 }
 
+impl NextArgs {
+    /// Notes what is skipped now; all that was skipped so far.
+    fn skipped(&self) -> Result<BTreeSet<PairId>> {
+        let path = self.images.note(&format!("skipped-by-{}.txt", self.rater));
+        for pair in &self.skip {
+            add_line(&path, pair.as_str())?;
+        }
+        let noted = std::fs::read_to_string(&path).unwrap_or_default();
+        Ok(noted
+            .lines()
+            .filter_map(|line| line.trim().parse().ok())
+            .collect())
+    }
+}
+
 pub(crate) async fn next(args: NextArgs, format: Format) -> Result<Done> {
+    args.images.ask_consent(&args.rater)?;
+    let skipped = args.skipped()?;
     let cloud = args.cloud.connect().await;
     let leaderboards = cloud.leaderboards();
     let judged = judged_by(&leaderboards, args.rater.as_str()).await?;
     let waiting = unjudged(&leaderboards).await?;
     let mut left = waiting
         .into_iter()
-        .filter(|waiting| !judged.contains(&waiting.pair));
-    let Some(next) = left.next() else {
+        .filter(|waiting| !judged.contains(&waiting.pair) && !skipped.contains(&waiting.pair));
+    let (mut lost, mut found) = (Vec::new(), None);
+    for waiting in left.by_ref() {
+        match save(&cloud, &waiting.image, &args.images).await? {
+            Some(image) => {
+                found = Some((waiting, image));
+                break;
+            }
+            None => lost.push(waiting.pair),
+        }
+    }
+    for pair in &lost {
+        eprintln!("the image of the pair {pair} can't be read: it is passed over. Tell your organizer");
+    }
+    let Some((next, image)) = found else {
         match format {
             Format::Json => print_json(&json!(null))?,
             Format::Text => println!("no pair waits for your verdict"),
         }
         return Ok(Done::Fine);
     };
-    let image = save(&cloud, &next.image, &args.images).await?;
     let n_more = left.count();
     match format {
         Format::Json => print_json(&json!({
