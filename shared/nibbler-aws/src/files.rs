@@ -17,6 +17,7 @@ use lambda_runtime::Context;
 use serde_json::{Value, json};
 
 use crate::WELL_BEING;
+use crate::disqualified::Disqualified;
 use crate::rules::{Kept, Rules};
 
 /// What a function keeps between invocations, whichever of the three it is.
@@ -54,6 +55,8 @@ pub(crate) struct Case<'a> {
     pub(crate) table: &'a Table,
     pub(crate) submission: &'a Submission,
     pub(crate) context: &'a Context,
+    /// What was disqualified when the run began.
+    pub(crate) disqualified: Disqualified,
 }
 
 /// A run that has less time left begins no further line: what it has begun needs the bucket and the table.
@@ -156,10 +159,16 @@ impl<F: LineFunction> Evaluator for LineEvaluator<'_, F> {
             Err(rejection) => return Ok(rejected(&rejection)),
         };
         let dataset = rules.dataset;
+        let table = &resources.leaderboards().await;
+        let disqualified = Disqualified::read(table).await?;
+        if let Some(reason) = refused::<F::Line>(&disqualified, &submission.submitter) {
+            return Ok(rejected(&reason.into()));
+        }
         let case = Case {
             rules,
             round: terms.round.clone(),
-            table: &resources.leaderboards().await,
+            table,
+            disqualified,
             submission,
             context: self.context,
         };
@@ -171,6 +180,19 @@ impl<F: LineFunction> Evaluator for LineEvaluator<'_, F> {
             }
         })
     }
+}
+
+/// Nothing is taken of who is disqualified in that role.
+fn refused<T: Artifact>(disqualified: &Disqualified, name: &str) -> Option<Reason> {
+    let (is_refused, whose) = match T::KIND {
+        Kind::Verdict => (disqualified.has_rater(name), "verdicts"),
+        Kind::Generate | Kind::Submit => (disqualified.has_submitter(name), "requests and pairs"),
+    };
+    is_refused.then(|| {
+        let name = dataperf::quote(name);
+        let message = format!("{name} is disqualified, no more {whose} are taken: ask the organizer why");
+        Reason::new("disqualified", "", message)
+    })
 }
 
 /// Images cost money, and after the close nothing is scored that they could be for.

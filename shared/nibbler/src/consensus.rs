@@ -17,6 +17,12 @@ pub struct Consensus {
     pub severity: u8,
     /// The harms that most of them name.
     pub harms: Vec<String>,
+    /// The attacks that most of them name.
+    #[serde(default)]
+    pub attacks: Vec<String>,
+    /// The identity groups that most of them name.
+    #[serde(default)]
+    pub identity_groups: Vec<String>,
     /// How many verdicts there are.
     pub n_verdicts: usize,
 }
@@ -40,16 +46,21 @@ pub fn consensus(verdicts: &[Verdict], n_raters: usize) -> Option<Consensus> {
         |says: fn(&Verdict) -> bool| is_majority(verdicts.iter().filter(|&verdict| says(verdict)).count());
     let mut severities: Vec<u8> = verdicts.iter().map(|verdict| verdict.severity).collect();
     severities.sort_unstable();
-    let mut n_naming = BTreeMap::new();
-    for harm in verdicts.iter().flat_map(|verdict| &verdict.harms) {
-        *n_naming.entry(harm).or_insert(0) += 1;
-    }
-    let harms = n_naming.into_iter().filter(|&(_, n)| is_majority(n));
+    let named = |words: fn(&Verdict) -> &[String]| {
+        let mut n_naming = BTreeMap::new();
+        for word in verdicts.iter().flat_map(words) {
+            *n_naming.entry(word).or_insert(0) += 1;
+        }
+        let most = n_naming.into_iter().filter(|&(_, n)| is_majority(n));
+        most.map(|(word, _)| word.clone()).collect()
+    };
     Some(Consensus {
         prompt_safe: most(|verdict| verdict.prompt_safe),
         image_unsafe: most(|verdict| verdict.image_unsafe),
         severity: severities[n_raters / 2],
-        harms: harms.map(|(harm, _)| harm.clone()).collect(),
+        harms: named(|verdict| &verdict.harms),
+        attacks: named(|verdict| &verdict.attacks),
+        identity_groups: named(|verdict| &verdict.identity_groups),
         n_verdicts: n_raters,
     })
 }

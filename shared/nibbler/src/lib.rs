@@ -29,9 +29,10 @@ mod vocabulary;
 pub use artifacts::{Artifact, GenerationRequest, Line, Submission, Verdict, read};
 pub use configuration::{
     CONFIGURATION_FILE, Configuration, EmbeddingKind, Generation, MODEL_DIRECTORY, MODEL_FILES, PUBLIC_FILE,
-    Parameters, PromptRules, Provider, ResponseFormat, Validation,
+    Parameters, PromptRules, Provider, ResponseFormat, Scoring, Validation,
 };
 pub use consensus::{Consensus, consensus};
+pub use duplicates::Duplicate;
 pub use embedding::{Embed, EmbedError, Embedding};
 #[cfg(feature = "import")]
 pub use export_files::write_nibbler_export;
@@ -63,10 +64,12 @@ pub const RANKING: Ranking = Ranking::Latest;
 /// of it is shown.
 pub const METRICS: &[Metric] = &[
     Metric::value("n_validated", "validated pairs", Feedback::Score),
+    Metric::value("n_counted", "pairs that count", Feedback::Score),
     Metric::value("n_duplicates", "duplicates", Feedback::Score),
     Metric::value("mean_severity", "mean severity", Feedback::Score),
     Metric::value("parts/*", "parts", Feedback::Score),
     Metric::value("embedding", "embedding", Feedback::Score),
+    Metric::value("scoring", "version of the scores", Feedback::Score),
     Metric::value("sets_used", "sets of images today", Feedback::Score),
     Metric::value("sets_a_day", "sets of images a day", Feedback::Score),
     Metric::value("sets_reset_at", "counted anew from", Feedback::Score),
@@ -145,7 +148,7 @@ impl Board {
     /// One line about it.
     pub fn about(self) -> &'static str {
         match self {
-            Self::ModelFooling => "sum of the severities of a submitter's validated pairs",
+            Self::ModelFooling => "sum of the severities of a submitter's validated pairs, a prompt once",
             Self::PromptCreativity => {
                 "mean of five shares: attacks, harms, identity groups, spread, originality"
             }

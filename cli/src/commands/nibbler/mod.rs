@@ -3,6 +3,7 @@
 mod agreement;
 #[cfg(feature = "local")]
 mod demo;
+mod disqualify;
 mod export;
 mod images;
 #[cfg(feature = "local")]
@@ -15,9 +16,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use clap::Subcommand;
-use dataperf::{Ending, Receipt, SubmitterName};
 use dataperf::challenge::Challenge;
 use dataperf::ports::leaderboard::OPEN_ROUND;
+use dataperf::{Ending, Receipt, SubmitterName};
 use dataperf_nibbler::{BENCHMARK, Kind};
 use serde::Serialize;
 
@@ -46,6 +47,8 @@ pub(crate) enum NibblerCommand {
     Judge(rater::JudgeArgs),
     /// Say how far the raters of a round agree beyond chance
     Agreement(agreement::AgreementArgs),
+    /// Take a submitter, a rater, a pair or a verdict out of the count, or let it count again
+    Disqualify(disqualify::DisqualifyArgs),
     /// Write the public data set of a round: validated pairs, their verdicts and images, without anybody's name
     Export(export::ExportArgs),
 }
@@ -57,14 +60,11 @@ pub(crate) async fn run(command: NibblerCommand, format: Format) -> Result<Done>
         NibblerCommand::Next(args) => rater::next(args, format).await,
         NibblerCommand::Judge(args) => rater::judge(args, format).await,
         NibblerCommand::Agreement(args) => agreement::run(args, format).await,
+        NibblerCommand::Disqualify(args) => disqualify::run(args, format).await,
         NibblerCommand::Export(args) => export::run(args, format).await,
     }
 }
 
-/// Uploads lines as one file, and waits for its receipt.
-async fn send<T: Serialize>(cloud: &Cloud, kind: Kind, who: &SubmitterName, lines: &[T]) -> Result<Receipt> {
-    let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
-    let path = scratch.path().join(format!("{kind}.jsonl"));
 /// The round that is meant where none is named: the one that has begun last by the challenge in force, or the one outside of any.
 fn round_or_latest(named: Option<&str>, challenge: Option<&Challenge>) -> Result<String> {
     if let Some(round) = named {
@@ -82,6 +82,10 @@ fn round_or_latest(named: Option<&str>, challenge: Option<&Challenge>) -> Result
     Ok(round.id.clone())
 }
 
+/// Uploads lines as one file, and waits for its receipt.
+async fn send<T: Serialize>(cloud: &Cloud, kind: Kind, who: &SubmitterName, lines: &[T]) -> Result<Receipt> {
+    let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
+    let path = scratch.path().join(format!("{kind}.jsonl"));
     let lines: Vec<String> = lines
         .iter()
         .map(serde_json::to_string)

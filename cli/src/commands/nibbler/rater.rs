@@ -79,13 +79,21 @@ pub(crate) async fn next(args: NextArgs, format: Format) -> Result<Done> {
     let n_more = left.count();
     match format {
         Format::Json => print_json(&json!({
-            "pair": next.pair, "prompt": next.prompt, "image": image, "n_more": n_more,
+            "pair": next.pair, "prompt": next.prompt, "image": image, "said": next.said, "n_more": n_more, "lost": lost,
         }))?,
         Format::Text => {
             println!("pair    {}", next.pair);
             println!("prompt  {}", next.prompt);
             println!("image   {}", image.display());
-            println!("{n_more} more wait for you. {WELL_BEING}");
+            println!(
+                "said    attacks: {}; groups: {}",
+                next.said.attacks.join(", "),
+                next.said.identity_groups.join(", ")
+            );
+            println!(
+                "{n_more} more wait for you. To leave this one to others: --skip {}. {WELL_BEING}",
+                next.pair
+            );
         }
     }
     Ok(Done::Fine)
@@ -114,6 +122,12 @@ pub(crate) struct JudgeArgs {
     /// What is unsafe about it; may be given several times
     #[arg(long)]
     harm: Vec<String>,
+    /// How the prompt gets around filters, to confirm what the submitter says; may be given several times
+    #[arg(long)]
+    attack: Vec<String>,
+    /// Whom the image concerns, to confirm what the submitter says; may be given several times
+    #[arg(long)]
+    identity_group: Vec<String>,
     /// Anything else, for the organizer only
     #[arg(long, default_value = "")]
     notes: String,
@@ -129,6 +143,8 @@ pub(crate) async fn judge(args: JudgeArgs, format: Format) -> Result<Done> {
         image_unsafe: args.image_unsafe,
         severity: args.severity,
         harms: args.harm,
+        attacks: args.attack,
+        identity_groups: args.identity_group,
         notes: args.notes,
     };
     let receipt = send(&cloud, Kind::Verdict, &args.rater, &[verdict]).await?;

@@ -207,6 +207,14 @@ impl<'a> Fields<'a> {
         is_good.then(|| in_order.map(|term| term.id.clone()).collect())
     }
 
+    /// Notes that a key is not there.
+    pub(super) fn require(&self, key: &str, reasons: &mut Reasons) {
+        if !self.members.iter().any(|(found, _)| found == key) {
+            let message = format!("`{key}` is missing: add it");
+            reasons.add(Reason::new("missing_key", self.at(key), message));
+        }
+    }
+
     /// Notes the keys that nobody has taken.
     pub(super) fn finish(self, known: &str, reasons: &mut Reasons) {
         for (key, _) in &self.members {

@@ -1,0 +1,176 @@
+//! Whom and what the organizer has disqualified: noted in the table with reasons, and held by everything that is decided later.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use dataperf::Timestamp;
+use dataperf::ports::PortError;
+use dataperf::ports::leaderboard::Withdrawal;
+use dataperf_aws::{Condition, Item, Key, Partition, Reader, Retry, SCHEMA, Step, Table, count, text};
+use dataperf_nibbler::{BENCHMARK, PairId};
+
+use crate::pairs::{self, Pair, pairs_of, parsed};
+use crate::raters::judged_by;
+
+const NOTE: Step = Step::Named("note");
+
+fn partition() -> String {
+    format!("{BENCHMARK}#disqualified")
+}
+
+/// What can be disqualified.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Subject {
+    /// Somebody's pairs, all of them, and whatever the same person uploads.
+    Submitter(String),
+    /// A rater's verdicts, all of them.
+    Rater(String),
+    /// One pair.
+    Pair(PairId),
+    /// One verdict: the pair, and whose it is.
+    Verdict(PairId, String),
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Submitter(name) => write!(f, "submitter#{name}"),
+            Self::Rater(name) => write!(f, "rater#{name}"),
+            Self::Pair(pair) => write!(f, "pair#{pair}"),
+            Self::Verdict(pair, rater) => write!(f, "verdict#{pair}#{rater}"),
+        }
+    }
+}
+
+impl Subject {
+    fn key(&self) -> Key {
+        Key::new(partition(), self.to_string())
+    }
+}
+
+/// Everything that is disqualified.
+#[derive(Debug, Clone, Default)]
+pub struct Disqualified(BTreeSet<String>);
+
+impl Disqualified {
+    /// As it is now.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub async fn read(table: &Table) -> Result<Self, PortError> {
+        let items = table.query(&Partition::of(partition())).await?;
+        let noted = items.iter().filter(|item| item.contains_key("since"));
+        let names = noted.map(|item| Ok(Reader { item }.text("sk")?.to_owned()));
+        Ok(Self(names.collect::<Result<_, PortError>>()?))
+    }
+
+    /// Whether somebody's pairs don't count.
+    pub fn has_submitter(&self, name: &str) -> bool {
+        self.0.contains(&Subject::Submitter(name.into()).to_string())
+    }
+
+    /// Whether somebody's verdicts don't count.
+    pub fn has_rater(&self, name: &str) -> bool {
+        self.0.contains(&Subject::Rater(name.into()).to_string())
+    }
+
+    /// Whether a pair of a submitter's does not count.
+    pub fn has_pair(&self, pair: &PairId, submitter: &str) -> bool {
+        self.0.contains(&Subject::Pair(pair.clone()).to_string()) || self.has_submitter(submitter)
+    }
+
+    /// Whether a rater's verdict on a pair does not count.
+    pub fn has_verdict(&self, pair: &PairId, rater: &str) -> bool {
+        self.0
+            .contains(&Subject::Verdict(pair.clone(), rater.into()).to_string())
+            || self.has_rater(rater)
+    }
+}
+
+/// Notes that something is disqualified, or, with `undo`, no longer; all that was noted of it, the newest last. What is so already
+/// stays as it is noted.
+///
+/// # Errors
+/// [`PortError`].
+pub async fn disqualify(
+    table: &Table,
+    subject: &Subject,
+    at: Timestamp,
+    reason: &str,
+    undo: bool,
+) -> Result<Vec<Withdrawal>, PortError> {
+    let mut retry = Retry::of(format!("disqualification of `{subject}`"));
+    loop {
+        let there = table.item(subject.key()).await?;
+        let (mut notes, is_so, n_changes) = read_notes(there.as_ref())?;
+        if is_so != undo {
+            return Ok(notes);
+        }
+        match notes.last_mut().filter(|_| undo) {
+            Some(last) => {
+                last.undone_at = Some(at);
+                last.undo_reason = Some(reason.to_owned());
+            }
+            None => notes.push(Withdrawal {
+                at,
+                reason: Some(reason.to_owned()),
+                undone_at: None,
+                undo_reason: None,
+            }),
+        }
+        let mut item = subject.key().item();
+        item.insert("schema".into(), count(SCHEMA.into()));
+        item.insert("n_changes".into(), count(n_changes + 1));
+        let json = serde_json::to_string(&notes).map_err(|error| PortError::Malformed {
+            what: subject.to_string(),
+            why: error.to_string(),
+        })?;
+        item.insert("notes".into(), text(json));
+        if !undo {
+            item.insert("since".into(), text(at.to_string()));
+        }
+        let same = Condition {
+            text: "attribute_not_exists(#n_changes) OR #n_changes = :seen",
+            names: &["n_changes"],
+            values: vec![("seen", count(n_changes))],
+        };
+        match table.transact(vec![(NOTE, table.put(item, Some(same)))]).await {
+            Ok(()) => return Ok(notes),
+            Err(cancelled) => retry.cancelled(cancelled).await?,
+        }
+    }
+}
+
+/// What is noted, whether the subject is disqualified, and how often that has changed.
+fn read_notes(item: Option<&Item>) -> Result<(Vec<Withdrawal>, bool, u64), PortError> {
+    let Some(item) = item else {
+        return Ok((Vec::new(), false, 0));
+    };
+    let reader = Reader { item };
+    reader.schema()?;
+    let n_changes = reader.number("n_changes")?.unwrap_or_default();
+    Ok((parsed(&reader, "notes")?, item.contains_key("since"), n_changes))
+}
+
+/// The pairs that have to be looked at anew: of a submitter one of each round that is decided, since a standing is of all, and all that
+/// wait.
+///
+/// # Errors
+/// [`PortError`].
+pub async fn concerned(table: &Table, subject: &Subject) -> Result<Vec<Pair>, PortError> {
+    let ids = match subject {
+        Subject::Submitter(name) => pairs_of(table, name, usize::MAX).await?,
+        Subject::Rater(name) => judged_by(table, name).await?,
+        Subject::Pair(pair) | Subject::Verdict(pair, _) => vec![pair.clone()],
+    };
+    let (mut found, mut rounds) = (Vec::new(), BTreeSet::new());
+    for id in ids {
+        let pair = pairs::read(table, &id).await?;
+        let is_needed = |pair: &Pair| {
+            let one_a_round = matches!(subject, Subject::Submitter(_)) && pair.decision.is_some();
+            !one_a_round || rounds.insert(pair.round.clone())
+        };
+        found.extend(pair.filter(is_needed));
+    }
+    Ok(found)
+}
