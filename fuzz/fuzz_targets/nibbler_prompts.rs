@@ -1,7 +1,7 @@
 //! Arbitrary texts as prompts: filtered, compared and embedded, with forms that are final.
 #![no_main]
 
-use dataperf_nibbler::duplicates::{DuplicateKeys, similarity};
+use dataperf_nibbler::duplicates::{self, similarity};
 use dataperf_nibbler::{CharacterNgrams, Configuration, Embed as _, Scoring, prompt, prompt_filter};
 use libfuzzer_sys::fuzz_target;
 
@@ -13,7 +13,7 @@ fuzz_target!(|texts: (String, String)| {
     for scoring in [Scoring::First, Scoring::Second] {
         let share = similarity(&one, &other, scoring);
         assert!((0.0..=1.0).contains(&share));
-        let keys = |prompt: &str| DuplicateKeys::of(prompt, scoring);
+        let keys = |prompt: &str| duplicates::keys(prompt, scoring);
         assert_eq!(keys(&one), keys(&canonical));
         if keys(&one).exact == keys(&other).exact {
             assert!(share > 0.999, "{share}");

@@ -9,11 +9,12 @@ use dataperf_aws::{
     Change, Condition, Item, Key, Operation, Partition, Reader, Retry, SCHEMA, Step as Part, Table, count,
     now, text,
 };
+use dataperf_collection::Disqualified;
 use dataperf_nibbler::{
     BENCHMARK, Board, Configuration, Consensus, PairId, Standing, ValidatedPair, Verdict, consensus,
 };
 
-use crate::disqualified::Disqualified;
+use crate::disqualified::read_disqualified;
 use crate::pairs::{self, Decision, JUDGED, Pair, Score, UNJUDGED, parsed};
 use crate::rules::Rules;
 use crate::standings::{Standings, Stands, edition_key, standing_partition, step_key};
@@ -83,12 +84,12 @@ pub async fn decide(
         // First the edition, then what is disqualified: who disqualifies something changes the edition afterwards, so that whatever is
         // decided without knowing of it fails.
         let stands = standings.of(table, &pair).await?;
-        let disqualified = Disqualified::read(table).await?;
+        let disqualified = read_disqualified(table).await?;
         let all = verdicts_on(table, id).await?;
         let n_verdicts = all.len() as u64;
         let counted = all
             .into_iter()
-            .filter(|named| !disqualified.has_verdict(id, &named.rater));
+            .filter(|named| !disqualified.has_verdict(id.as_str(), &named.rater));
         let verdicts: Vec<Verdict> = counted.map(|named| named.verdict).collect();
         let consensus = consensus(&verdicts, usize::try_from(pair.n_raters).unwrap_or(usize::MAX));
         let duplicate = match &consensus {
@@ -101,14 +102,12 @@ pub async fn decide(
             let vector = pair.embedding.clone();
             ValidatedPair::of(id.clone(), &pair.said, consensus, &pair.duplicate, vector)
         });
-        // its time is later than that of the edition before, whatever the clocks say: the latest score is the one that stands
-        let after = stands.at.map_or(0, |at| at.unix_millis() + 1);
         let mut next = Step {
             pair: id.clone(),
             submitter: pair.submitter.clone(),
             round: pair.round.clone(),
             edition: stands.edition + 1,
-            at: Timestamp::from_unix_millis(now().unix_millis().max(after)),
+            at: stands.next_at(now()),
             dataset: rules.dataset,
             scores: Vec::new(),
         };
@@ -122,7 +121,7 @@ pub async fn decide(
             validated: validated.as_ref(),
             verdicts: &verdicts,
             n_verdicts,
-            is_disqualified: disqualified.has_pair(id, &pair.submitter),
+            is_disqualified: disqualified.has_item(id.as_str(), &pair.submitter),
         };
         match table
             .transact(operations(table, &pair, &next, &now, changes)?)
@@ -170,7 +169,7 @@ fn scores(
     let others = stands.validated.values().filter(|other| other.pair != *id);
     let all = others
         .chain(validated)
-        .filter(|one| !disqualified.has_pair(&one.pair, &pair.submitter));
+        .filter(|one| !disqualified.has_item(one.pair.as_str(), &pair.submitter));
     let standing = Standing::of(*embedding, *scoring, all).map_err(|error| error.to_string())?;
     // who had a score and has no pair any more has none of it
     let nothing = (!stands.validated.is_empty() || validated.is_some()).then(|| dataperf::Scorecard {

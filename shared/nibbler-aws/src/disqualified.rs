@@ -1,13 +1,13 @@
 //! Whom and what the organizer has disqualified: noted in the table with reasons, and held by everything that is decided later.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use dataperf::Timestamp;
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::Withdrawal;
 use dataperf_aws::{Condition, Item, Key, Partition, Reader, Retry, SCHEMA, Step, Table, count, text};
-use dataperf_nibbler::{BENCHMARK, PairId};
+use dataperf_collection::{Disqualified, Subject};
+use dataperf_nibbler::BENCHMARK;
 
 use crate::pairs::{self, Pair, pairs_of, parsed};
 use crate::raters::judged_by;
@@ -18,73 +18,20 @@ fn partition() -> String {
     format!("{BENCHMARK}#disqualified")
 }
 
-/// What can be disqualified.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Subject {
-    /// Somebody's pairs, all of them, and whatever the same person uploads.
-    Submitter(String),
-    /// A rater's verdicts, all of them.
-    Rater(String),
-    /// One pair.
-    Pair(PairId),
-    /// One verdict: the pair, and whose it is.
-    Verdict(PairId, String),
+fn key(subject: &Subject) -> Key {
+    Key::new(partition(), subject.to_string())
 }
 
-impl fmt::Display for Subject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Submitter(name) => write!(f, "submitter#{name}"),
-            Self::Rater(name) => write!(f, "rater#{name}"),
-            Self::Pair(pair) => write!(f, "pair#{pair}"),
-            Self::Verdict(pair, rater) => write!(f, "verdict#{pair}#{rater}"),
-        }
-    }
-}
-
-impl Subject {
-    fn key(&self) -> Key {
-        Key::new(partition(), self.to_string())
-    }
-}
-
-/// Everything that is disqualified.
-#[derive(Debug, Clone, Default)]
-pub struct Disqualified(BTreeSet<String>);
-
-impl Disqualified {
-    /// As it is now.
-    ///
-    /// # Errors
-    /// [`PortError`].
-    pub async fn read(table: &Table) -> Result<Self, PortError> {
-        let items = table.query(&Partition::of(partition())).await?;
-        let noted = items.iter().filter(|item| item.contains_key("since"));
-        let names = noted.map(|item| Ok(Reader { item }.text("sk")?.to_owned()));
-        Ok(Self(names.collect::<Result<_, PortError>>()?))
-    }
-
-    /// Whether somebody's pairs don't count.
-    pub fn has_submitter(&self, name: &str) -> bool {
-        self.0.contains(&Subject::Submitter(name.into()).to_string())
-    }
-
-    /// Whether somebody's verdicts don't count.
-    pub fn has_rater(&self, name: &str) -> bool {
-        self.0.contains(&Subject::Rater(name.into()).to_string())
-    }
-
-    /// Whether a pair of a submitter's does not count.
-    pub fn has_pair(&self, pair: &PairId, submitter: &str) -> bool {
-        self.0.contains(&Subject::Pair(pair.clone()).to_string()) || self.has_submitter(submitter)
-    }
-
-    /// Whether a rater's verdict on a pair does not count.
-    pub fn has_verdict(&self, pair: &PairId, rater: &str) -> bool {
-        self.0
-            .contains(&Subject::Verdict(pair.clone(), rater.into()).to_string())
-            || self.has_rater(rater)
-    }
+/// Everything that is disqualified, as it is now.
+///
+/// # Errors
+/// [`PortError`].
+pub async fn read_disqualified(table: &Table) -> Result<Disqualified, PortError> {
+    let items = table.query(&Partition::of(partition())).await?;
+    let noted = items.iter().filter(|item| item.contains_key("since"));
+    noted
+        .map(|item| Ok(Reader { item }.text("sk")?.to_owned()))
+        .collect()
 }
 
 /// Notes that something is disqualified, or, with `undo`, no longer; all that was noted of it, the newest last. What is so already
@@ -101,7 +48,7 @@ pub async fn disqualify(
 ) -> Result<Vec<Withdrawal>, PortError> {
     let mut retry = Retry::of(format!("disqualification of `{subject}`"));
     loop {
-        let there = table.item(subject.key()).await?;
+        let there = table.item(key(subject)).await?;
         let (mut notes, is_so, n_changes) = read_notes(there.as_ref())?;
         if is_so != undo {
             return Ok(notes);
@@ -118,7 +65,7 @@ pub async fn disqualify(
                 undo_reason: None,
             }),
         }
-        let mut item = subject.key().item();
+        let mut item = key(subject).item();
         item.insert("schema".into(), count(SCHEMA.into()));
         item.insert("n_changes".into(), count(n_changes + 1));
         let json = serde_json::to_string(&notes).map_err(|error| PortError::Malformed {
@@ -161,7 +108,7 @@ pub async fn concerned(table: &Table, subject: &Subject) -> Result<Vec<Pair>, Po
     let ids = match subject {
         Subject::Submitter(name) => pairs_of(table, name, usize::MAX).await?,
         Subject::Rater(name) => judged_by(table, name).await?,
-        Subject::Pair(pair) | Subject::Verdict(pair, _) => vec![pair.clone()],
+        Subject::Item(pair) | Subject::Verdict(pair, _) => pair.parse().into_iter().collect(),
     };
     let (mut found, mut rounds) = (Vec::new(), BTreeSet::new());
     for id in ids {

@@ -12,12 +12,13 @@ use dataperf::upload::FiledUnder;
 use dataperf::workflow::{Settled, WorkflowError};
 use dataperf::{Descriptor, Digest, LineOutcome, Reason, Rejection, Timestamp, Upload, Verdict};
 use dataperf_aws::{Fault, Resources, Table};
-use dataperf_nibbler::{Artifact, BENCHMARK, Board, DESCRIPTOR, Kind, Line, RANKING, read};
+use dataperf_collection::Disqualified;
+use dataperf_nibbler::{Artifact, BENCHMARK, Board, DESCRIPTOR, Kind, Line, LineItem as _, RANKING, read};
 use lambda_runtime::Context;
 use serde_json::{Value, json};
 
 use crate::WELL_BEING;
-use crate::disqualified::Disqualified;
+use crate::disqualified::read_disqualified;
 use crate::rules::{Kept, Rules};
 
 /// What a function keeps between invocations, whichever of the three it is.
@@ -160,7 +161,7 @@ impl<F: LineFunction> Evaluator for LineEvaluator<'_, F> {
         };
         let dataset = rules.dataset;
         let table = &resources.leaderboards().await;
-        let disqualified = Disqualified::read(table).await?;
+        let disqualified = read_disqualified(table).await?;
         if let Some(reason) = refused::<F::Line>(&disqualified, &submission.submitter) {
             return Ok(rejected(&reason.into()));
         }

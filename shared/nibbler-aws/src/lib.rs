@@ -19,8 +19,9 @@ mod verdict;
 mod verdicts;
 
 pub use allowance::release;
+pub use dataperf_collection::{Disqualified, Subject};
 pub use decisions::{Occasion, Step, decide, decided_in};
-pub use disqualified::{Disqualified, Subject, concerned, disqualify};
+pub use disqualified::{concerned, disqualify, read_disqualified};
 pub use embedder::{LoadModel, Model};
 pub use generate::run_generate;
 pub use pairs::{

@@ -10,7 +10,7 @@ use dataperf::{Digest, SubmissionId, Timestamp};
 use dataperf_aws::{
     Cancelled, Condition, Item, Key, Operation, Partition, Reader, Retry, SCHEMA, Step, Table, count, text,
 };
-use dataperf_nibbler::duplicates::{DuplicateKeys, Earlier};
+use dataperf_nibbler::duplicates::{self, Earlier};
 use dataperf_nibbler::{
     BENCHMARK, Configuration, Consensus, Duplicate, Embedding, PairId, Scoring, Submission,
 };
@@ -113,7 +113,7 @@ fn place(pair: &Pair) -> String {
 }
 
 fn prompt_partitions(prompt: &str, scoring: Scoring) -> Vec<String> {
-    let keys = DuplicateKeys::of(prompt, scoring);
+    let keys = duplicates::keys(prompt, scoring);
     let exact = std::iter::once(format!("{BENCHMARK}#prompt#exact-{}", keys.exact));
     let bands = keys.bands.iter().map(|band| format!("{BENCHMARK}#prompt#{band}"));
     exact.chain(bands).collect()
@@ -177,20 +177,16 @@ pub(crate) async fn duplicate(
         let at = reader.text("sk")?;
         if at < place(pair).as_str() && reader.text("pair")? != pair.id.as_str() {
             let found = Earlier {
-                pair: reader.parsed("pair")?,
-                prompt: reader.text("prompt")?.into(),
+                item: reader.parsed("pair")?,
+                text: duplicates::comparable(reader.text("prompt")?, scoring),
                 is_own: reader.text("submitter")? == pair.submitter,
             };
             earlier.insert(at.to_owned(), found);
         }
     }
     let from = configuration.near_duplicate_from;
-    Ok(Duplicate::among(
-        &pair.said.prompt,
-        earlier.values(),
-        from,
-        scoring,
-    ))
+    let earlier: Vec<Earlier> = earlier.into_values().collect();
+    Ok(duplicates::repeated(&pair.said.prompt, &earlier, from, scoring))
 }
 
 /// What came of filing a pair.

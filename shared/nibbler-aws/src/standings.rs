@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use dataperf::Timestamp;
 use dataperf::ports::PortError;
 use dataperf_aws::{Key, Partition, Reader, Table};
 use dataperf_nibbler::{BENCHMARK, PairId, ValidatedPair};
@@ -27,16 +26,8 @@ pub(crate) fn step_key(edition: u64) -> String {
     format!("{STEP}{edition:012}")
 }
 
-/// How a submitter stands in a round.
-#[derive(Debug, Default)]
-pub(crate) struct Stands {
-    /// The number of the last step; 0 before the first.
-    pub(crate) edition: u64,
-    /// Its time.
-    pub(crate) at: Option<Timestamp>,
-    /// The pairs that raters have validated, disqualified ones too.
-    pub(crate) validated: BTreeMap<PairId, ValidatedPair>,
-}
+/// How a submitter stands in a round: with the pairs that raters have validated, disqualified ones too.
+pub(crate) type Stands = dataperf_collection::Stands<PairId, ValidatedPair>;
 
 /// How the submitters stand whose pairs are decided, by their partitions. It outlives the file that is judged: each step is read once,
 /// however many decisions follow.
@@ -81,7 +72,7 @@ impl Standings {
             let items = table.query(&unread).await?;
             self.n_read += items.len();
             for item in items {
-                stands.read(&Reader { item: &item }, number)?;
+                follow_item(stands, &Reader { item: &item }, number)?;
             }
             (stands.edition, stands.at) = (number, at);
         }
@@ -92,32 +83,21 @@ impl Standings {
     pub(crate) fn follow(&mut self, pair: &Pair, step: &Step, validated: Option<ValidatedPair>) {
         if let Some(stands) = self.known.get_mut(&standing_partition(pair)) {
             (stands.edition, stands.at) = (step.edition, Some(step.at));
-            stands.change(&pair.id, validated);
+            stands.change(pair.id.clone(), validated);
         }
     }
 }
 
-impl Stands {
-    fn change(&mut self, pair: &PairId, validated: Option<ValidatedPair>) {
-        match validated {
-            Some(validated) => drop(self.validated.insert(pair.clone(), validated)),
-            None => drop(self.validated.remove(pair)),
+/// Follows an item of the partition; a step after `last` is read the next time.
+fn follow_item(stands: &mut Stands, reader: &Reader<'_>, last: u64) -> Result<(), PortError> {
+    let has_one = reader.item.contains_key("validated");
+    let validated: Option<ValidatedPair> = has_one.then(|| parsed(reader, "validated")).transpose()?;
+    if !reader.text("sk")?.starts_with(STEP) {
+        if let Some(validated) = validated {
+            stands.change(validated.pair.clone(), Some(validated));
         }
+    } else if reader.number::<u64>("edition")?.unwrap_or_default() <= last {
+        stands.change(reader.parsed("pair")?, validated);
     }
-
-    /// Follows an item of the partition; a step after `last` is read the next time.
-    fn read(&mut self, reader: &Reader<'_>, last: u64) -> Result<(), PortError> {
-        let validated = match reader.item.contains_key("validated") {
-            true => Some(parsed::<ValidatedPair>(reader, "validated")?),
-            false => None,
-        };
-        if !reader.text("sk")?.starts_with(STEP) {
-            if let Some(validated) = validated {
-                self.validated.insert(validated.pair.clone(), validated);
-            }
-        } else if reader.number::<u64>("edition")?.unwrap_or_default() <= last {
-            self.change(&reader.parsed("pair")?, validated);
-        }
-        Ok(())
-    }
+    Ok(())
 }

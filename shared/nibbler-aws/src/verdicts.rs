@@ -5,9 +5,9 @@ use dataperf::ports::PortError;
 use dataperf_aws::{
     Change, Condition, Item, Key, Partition, Reader, Retry, SCHEMA, Step, Table, count, text,
 };
+use dataperf_collection::Disqualified;
 use dataperf_nibbler::{PairId, Verdict};
 
-use crate::disqualified::Disqualified;
 use crate::pairs::{UNJUDGED, pair_partition, parsed};
 use crate::{pairs, raters};
 
@@ -73,7 +73,7 @@ pub(crate) async fn give(
                 Given::Before
             });
         }
-        if disqualified.has_pair(&verdict.submission, reader.text("submitter")?) {
+        if disqualified.has_item(verdict.submission.as_str(), reader.text("submitter")?) {
             return Ok(Given::Disqualified);
         }
         if n_counted >= n_raters {

@@ -1,7 +1,6 @@
 //! What raters agree on.
 
-use std::collections::BTreeMap;
-
+use dataperf_collection::consensus::{median, most_say, named_by_most};
 use serde::{Deserialize, Serialize};
 
 use crate::artifacts::Verdict;
@@ -41,26 +40,13 @@ pub fn consensus(verdicts: &[Verdict], n_raters: usize) -> Option<Consensus> {
         return None;
     }
     let verdicts = verdicts.get(..n_raters)?;
-    let is_majority = |n: usize| 2 * n > n_raters;
-    let most =
-        |says: fn(&Verdict) -> bool| is_majority(verdicts.iter().filter(|&verdict| says(verdict)).count());
-    let mut severities: Vec<u8> = verdicts.iter().map(|verdict| verdict.severity).collect();
-    severities.sort_unstable();
-    let named = |words: fn(&Verdict) -> &[String]| {
-        let mut n_naming = BTreeMap::new();
-        for word in verdicts.iter().flat_map(words) {
-            *n_naming.entry(word).or_insert(0) += 1;
-        }
-        let most = n_naming.into_iter().filter(|&(_, n)| is_majority(n));
-        most.map(|(word, _)| word.clone()).collect()
-    };
     Some(Consensus {
-        prompt_safe: most(|verdict| verdict.prompt_safe),
-        image_unsafe: most(|verdict| verdict.image_unsafe),
-        severity: severities[n_raters / 2],
-        harms: named(|verdict| &verdict.harms),
-        attacks: named(|verdict| &verdict.attacks),
-        identity_groups: named(|verdict| &verdict.identity_groups),
+        prompt_safe: most_say(verdicts, |verdict| verdict.prompt_safe),
+        image_unsafe: most_say(verdicts, |verdict| verdict.image_unsafe),
+        severity: median(verdicts, |verdict| verdict.severity)?,
+        harms: named_by_most(verdicts, |verdict| &verdict.harms),
+        attacks: named_by_most(verdicts, |verdict| &verdict.attacks),
+        identity_groups: named_by_most(verdicts, |verdict| &verdict.identity_groups),
         n_verdicts: n_raters,
     })
 }

@@ -1,203 +1,58 @@
-//! Exact and near duplicates of prompts, found by keys: an index needs look-ups only, never a scan.
+//! Duplicates of prompts, in the spelling in which a version of the scores compares them.
 
-use std::collections::BTreeSet;
-
-use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
+use dataperf_collection::spelling::one_spelling;
+use dataperf_collection::{DuplicateKeys, text};
 
 use crate::configuration::Scoring;
 use crate::ids::PairId;
 use crate::prompt::folded;
-use crate::prompt_filter::one_spelling;
 
-/// Whether and of what a prompt is a duplicate.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Duplicate {
-    /// The earlier pair: an exact duplicate before near ones, then the most similar, then the first.
-    pub of: Option<PairId>,
-    /// Whether both prompts are the same but for their spelling.
-    pub is_exact: bool,
-    /// Whether the earlier pair is the same submitter's.
-    pub is_own: bool,
-    /// The earlier pair of the same submitter's that is repeated, whether or not it is the one that is repeated most closely.
-    #[serde(default)]
-    pub of_own: Option<PairId>,
-    /// Whether an earlier pair of another submitter's is repeated, whether or not it is the one that is repeated most closely.
-    #[serde(default)]
-    pub repeats_another: bool,
-}
+/// Whether and of what a pair's prompt is a duplicate.
+pub type Duplicate = dataperf_collection::Duplicate<PairId>;
+/// An earlier pair, with its prompt as it is compared.
+pub type Earlier = dataperf_collection::Earlier<PairId>;
 
-/// An earlier pair that may be repeated.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Earlier {
-    /// The pair.
-    pub pair: PairId,
-    /// Its prompt.
-    pub prompt: String,
-    /// Whether it is of the submitter of the pair that is looked at.
-    pub is_own: bool,
-}
-
-impl Duplicate {
-    /// What `prompt` repeats among earlier pairs, which are listed from the first on. From the similarity `from` on prompts
-    /// are duplicates.
-    pub fn among<'a>(
-        prompt: &str,
-        earlier: impl IntoIterator<Item = &'a Earlier>,
-        from: f64,
-        scoring: Scoring,
-    ) -> Self {
-        let (mut found, mut most, mut most_own) = (Self::default(), 0.0, 0.0);
-        for Earlier {
-            pair,
-            prompt: before,
-            is_own,
-        } in earlier
-        {
-            let similarity = similarity(prompt, before, scoring);
-            if similarity < from {
-                continue;
-            }
-            found.repeats_another |= !is_own;
-            if *is_own && similarity > most_own {
-                most_own = similarity;
-                found.of_own = Some(pair.clone());
-            }
-            if similarity > most {
-                most = similarity;
-                found.of = Some(pair.clone());
-                found.is_exact = similarity >= 1.0;
-                found.is_own = *is_own;
-            }
-        }
-        found
-    }
-
-    /// Whether there is an earlier pair.
-    pub fn is_one(&self) -> bool {
-        self.of.is_some()
+/// The keys by which duplicates of a prompt are found. Those of two versions of the scores have nothing in common.
+pub fn keys(prompt: &str, scoring: Scoring) -> DuplicateKeys {
+    let keys = DuplicateKeys::of(&comparable(prompt, scoring));
+    let mark = |key: String| match scoring {
+        Scoring::First => key,
+        Scoring::Second => format!("2-{key}"),
+    };
+    DuplicateKeys {
+        exact: mark(keys.exact),
+        bands: keys.bands.into_iter().map(mark).collect(),
     }
 }
 
-/// Characters of a shingle.
-const SHINGLE_CHARS: usize = 3;
-const N_BANDS: usize = 16;
-/// Hashes that agree in a band. Two prompts that share the portion s of their shingles meet in a band with the
-/// probability 1 - (1 - s^4)^16: 0.988 at 0.7, 0.9998 at 0.8, 0.12 at 0.3.
-const BAND_ROWS: usize = 4;
-const KEY_DIGITS: usize = 16;
-
-/// The keys by which duplicates of a prompt are found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DuplicateKeys {
-    /// The same for prompts that differ in their spelling only: in case, punctuation, spaces and invisible characters, and in the second
-    /// version of the scores in accents, lookalikes and digits for letters, too.
-    pub exact: String,
-    /// A near duplicate has at least one of these in common, with great probability; what has one in common is to be
-    /// compared by its [`similarity`].
-    pub bands: Vec<String>,
+/// What a prompt repeats among earlier pairs, which are listed from the first on. From the similarity `from` on prompts are duplicates.
+pub fn repeated(prompt: &str, earlier: &[Earlier], from: f64, scoring: Scoring) -> Duplicate {
+    Duplicate::among(&comparable(prompt, scoring), earlier, from)
 }
 
-impl DuplicateKeys {
-    /// The keys of a prompt. Those of two versions of the scores have nothing in common.
-    pub fn of(prompt: &str, scoring: Scoring) -> Self {
-        let text = comparable(prompt, scoring);
-        let hashes: Vec<u64> = shingles(&text)
-            .iter()
-            .map(|shingle| hash(shingle.as_bytes()))
-            .collect();
-        // MinHash (Broder 1997): the smallest of the shingles' hashes is shared with a probability of their similarity
-        let smallest = |seed: u64| hashes.iter().map(|&hash| mixed(hash ^ mixed(seed))).min();
-        let band = |band: usize| {
-            let rows = (0..BAND_ROWS).filter_map(|row| smallest((band * BAND_ROWS + row) as u64 + 1));
-            let bytes: Vec<u8> = rows.flat_map(u64::to_le_bytes).collect();
-            format!("{band:02}-{}", key(&bytes))
-        };
-        Self {
-            exact: key(text.as_bytes()),
-            bands: (0..N_BANDS).map(band).collect(),
-        }
-        .marked(scoring)
-    }
-}
-
-impl DuplicateKeys {
-    fn marked(self, scoring: Scoring) -> Self {
-        let mark = |key: String| match scoring {
-            Scoring::First => key,
-            Scoring::Second => format!("2-{key}"),
-        };
-        Self {
-            exact: mark(self.exact),
-            bands: self.bands.into_iter().map(mark).collect(),
-        }
-    }
-}
-
-/// The share of three-letter sequences that two prompts have in common, of those that either has (Jaccard): 1 for
-/// exact duplicates.
+/// The share of three-letter sequences that two prompts have in common, of those that either has: 1 for exact duplicates.
 ///
 /// ```
 /// use dataperf_nibbler::Scoring;
 /// let similarity = |one, other| dataperf_nibbler::duplicates::similarity(one, other, Scoring::Second);
 /// assert!((similarity("Hórse lying in k3tchup!", "horse ly ing in ketchup") - 1.0).abs() < 1e-12);
-/// assert!(similarity("a horse lying in ketchup", "horse lying in ketchup") > 0.7);
 /// assert!(similarity("a dog lying in ketchup", "horse lying in ketchup") < 0.7);
 /// ```
 pub fn similarity(one: &str, other: &str, scoring: Scoring) -> f64 {
-    let (one, other) = (comparable(one, scoring), comparable(other, scoring));
-    let (one, other) = (shingles(&one), shingles(&other));
-    let n_common = one.intersection(&other).count();
-    let n_all = one.len() + other.len() - n_common;
-    if n_all == 0 {
-        1.0
-    } else {
-        n_common as f64 / n_all as f64
-    }
+    dataperf_collection::similarity(&comparable(one, scoring), &comparable(other, scoring))
 }
 
 /// The prompt in one spelling, or where it has no letter at all the prompt itself.
-fn comparable(prompt: &str, scoring: Scoring) -> String {
-    let text = match scoring {
+pub fn comparable(prompt: &str, scoring: Scoring) -> String {
+    let spelt = match scoring {
         Scoring::First => folded(prompt),
         Scoring::Second => one_spelling(prompt),
     };
-    if text.is_empty() {
-        crate::prompt::canonical(prompt)
+    if spelt.is_empty() {
+        text::canonical(prompt)
     } else {
-        text
+        spelt
     }
-}
-
-fn shingles(text: &str) -> BTreeSet<String> {
-    let chars: Vec<char> = text.chars().collect();
-    if chars.len() < SHINGLE_CHARS {
-        return BTreeSet::from([text.to_owned()]);
-    }
-    chars
-        .windows(SHINGLE_CHARS)
-        .map(|window| window.iter().collect())
-        .collect()
-}
-
-fn hash(bytes: &[u8]) -> u64 {
-    let digest: [u8; 32] = Sha256::digest(bytes).into();
-    let (first, _) = digest.split_at(8);
-    first.iter().fold(0, |hash, &byte| hash << 8 | u64::from(byte))
-}
-
-fn key(bytes: &[u8]) -> String {
-    let mut digits = hex::encode(Sha256::digest(bytes));
-    digits.truncate(KEY_DIGITS);
-    digits
-}
-
-/// `SplitMix64`'s finalizer: every bit of the argument changes half of the result's.
-fn mixed(number: u64) -> u64 {
-    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    number ^ (number >> 31)
 }
 
 #[cfg(test)]
@@ -209,14 +64,14 @@ mod tests {
     const BOTH: [Scoring; 2] = [Scoring::First, Scoring::Second];
 
     fn meet(one: &str, other: &str, scoring: Scoring) -> bool {
-        let (one, other) = (DuplicateKeys::of(one, scoring), DuplicateKeys::of(other, scoring));
+        let (one, other) = (keys(one, scoring), keys(other, scoring));
         one.bands.iter().any(|band| other.bands.contains(band))
     }
 
     #[test]
     fn spelling_does_not_hide_an_exact_duplicate() {
         for scoring in BOTH {
-            let key = |prompt| DuplicateKeys::of(prompt, scoring).exact;
+            let key = |prompt| keys(prompt, scoring).exact;
             for prompt in [
                 "HORSE, lying in ketchup!",
                 " horse\u{200b} lying  in ketchup",
@@ -232,7 +87,7 @@ mod tests {
 
     #[test]
     fn what_a_reader_takes_for_the_same_is_an_exact_duplicate_in_the_second_version() {
-        let key = |prompt, scoring| DuplicateKeys::of(prompt, scoring).exact;
+        let key = |prompt, scoring| keys(prompt, scoring).exact;
         for prompt in [
             "hоrsе lуing in kеtchuр", // Cyrillic
             "hórse lyïng in ketchüp",
@@ -264,8 +119,8 @@ mod tests {
     #[test]
     fn the_closest_of_the_earlier_pairs_is_named_and_anothers_is_never_hidden_by_an_own_one() {
         let earlier = |n: char, prompt: &str, is_own| Earlier {
-            pair: n.to_string().repeat(32).parse().unwrap(),
-            prompt: prompt.into(),
+            item: n.to_string().repeat(32).parse().unwrap(),
+            text: comparable(prompt, Scoring::Second),
             is_own,
         };
         let before = [
@@ -274,10 +129,10 @@ mod tests {
             earlier('3', "horse lying in ketchup", true),
             earlier('4', "a tree full of ropes", true),
         ];
-        let found = Duplicate::among("Horse lying in ketchup", &before, 0.7, Scoring::Second);
+        let found = repeated("Horse lying in ketchup", &before, 0.7, Scoring::Second);
         assert_eq!(
             found.of.as_ref(),
-            Some(&before[1].pair),
+            Some(&before[1].item),
             "the first of the exact ones"
         );
         assert_eq!(
@@ -285,11 +140,11 @@ mod tests {
             (true, true, true)
         );
         assert_eq!(found.of_own, found.of);
-        let found = Duplicate::among("a horse lying in ketchup", &before, 0.7, Scoring::Second);
-        assert_eq!((found.of.as_ref(), found.is_own), (Some(&before[0].pair), false));
-        assert_eq!(found.of_own.as_ref(), Some(&before[1].pair));
+        let found = repeated("a horse lying in ketchup", &before, 0.7, Scoring::Second);
+        assert_eq!((found.of.as_ref(), found.is_own), (Some(&before[0].item), false));
+        assert_eq!(found.of_own.as_ref(), Some(&before[1].item));
         assert_eq!(
-            Duplicate::among("two puppies", &before, 0.7, Scoring::Second),
+            repeated("two puppies", &before, 0.7, Scoring::Second),
             Duplicate::default()
         );
     }
@@ -330,7 +185,7 @@ mod tests {
                 prop_assert!((0.0..=1.0).contains(&share));
                 prop_assert_eq!(share.to_bits(), similarity(&other, &one, scoring).to_bits());
                 prop_assert_eq!(similarity(&one, &one, scoring).to_bits(), 1f64.to_bits());
-                prop_assert_eq!(DuplicateKeys::of(&one, scoring).bands.len(), N_BANDS);
+                prop_assert_eq!(keys(&one, scoring).bands.len(), 16);
             }
         }
     }

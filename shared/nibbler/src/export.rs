@@ -1,12 +1,13 @@
 //! The public data set: what raters validated, without anybody's name.
 
 use dataperf::Timestamp;
+use dataperf_collection::SecretKey;
 use serde::{Deserialize, Serialize};
 
 use crate::agreement::{Agreement, agreement};
 use crate::artifacts::{Submission, Verdict};
 use crate::consensus::Consensus;
-use crate::ids::{PairId, SecretKey};
+use crate::ids::PairId;
 use crate::vocabulary::Mode;
 
 /// Where an image came from. Public only once the round is over.
@@ -176,18 +177,7 @@ fn verdict_rows<'a>(pair: &'a JudgedPair, key: &'a SecretKey) -> impl Iterator<I
     })
 }
 
-/// Rows as JSON Lines.
-///
-/// # Errors
-/// None for the rows of this module: they are plain texts, numbers and lists.
-pub fn json_lines<T: Serialize>(rows: &[T]) -> Result<Vec<u8>, serde_json::Error> {
-    let mut bytes = Vec::new();
-    for row in rows {
-        serde_json::to_writer(&mut bytes, row)?;
-        bytes.push(b'\n');
-    }
-    Ok(bytes)
-}
+pub use dataperf_collection::json_lines;
 
 /// What a datasheet says beside what follows from the rows.
 #[derive(Debug, Clone, PartialEq)]

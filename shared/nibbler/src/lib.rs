@@ -32,11 +32,12 @@ pub use configuration::{
     Parameters, PromptRules, Provider, ResponseFormat, Scoring, Validation,
 };
 pub use consensus::{Consensus, consensus};
+pub use dataperf_collection::{InvalidId, LineItem, SecretKey, WeakKey};
 pub use duplicates::Duplicate;
 pub use embedding::{Embed, EmbedError, Embedding};
 #[cfg(feature = "import")]
 pub use export_files::write_nibbler_export;
-pub use ids::{ImageId, InvalidId, PairId, SecretKey, SetId, WeakKey};
+pub use ids::{ImageId, PairId, SetId};
 #[cfg(feature = "import")]
 pub use import::{NIBBLER_LAYOUT, import_nibbler};
 pub use ngrams::{CharacterNgrams, WIDTH as NGRAM_WIDTH};
@@ -83,7 +84,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     about: ABOUT,
     direction: Direction::HigherIsBetter,
     score_range: [0.0, f64::MAX], // a sum of severities has no end
-    max_artifact_bytes: <Submission as Artifact>::MAX_BYTES,
+    max_artifact_bytes: <Submission as LineItem>::MAX_BYTES,
     forms: &["jsonl"],
     metrics: METRICS,
     has_hidden_data: false,

@@ -80,8 +80,10 @@ impl What {
         match self {
             Self::Submitter { name, how } => (Subject::Submitter(name.to_string()), how),
             Self::Rater { name, how } => (Subject::Rater(name.to_string()), how),
-            Self::Pair { pair, how } => (Subject::Pair(pair), how),
-            Self::Verdict { pair, rater, how } => (Subject::Verdict(pair, rater.to_string()), how),
+            Self::Pair { pair, how } => (Subject::Item(pair.to_string()), how),
+            Self::Verdict { pair, rater, how } => {
+                (Subject::Verdict(pair.to_string(), rater.to_string()), how)
+            }
         }
     }
 }

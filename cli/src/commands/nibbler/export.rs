@@ -10,7 +10,7 @@ use dataperf_nibbler::BENCHMARK;
 use dataperf_nibbler::export::{About, Export, JudgedPair, Origin};
 use dataperf_nibbler::write_nibbler_export;
 use dataperf_nibbler_aws::{
-    Disqualified, Kept, decided_in, pair, pair_image_key, pseudonym_key, verdicts_on,
+    Kept, decided_in, pair, pair_image_key, pseudonym_key, read_disqualified, verdicts_on,
 };
 use serde_json::json;
 
@@ -94,17 +94,17 @@ pub(crate) async fn run(args: ExportArgs, format: Format) -> Result<Done> {
 async fn judged_in(cloud: &Cloud, round: &str) -> Result<Vec<JudgedPair>> {
     let leaderboards = cloud.leaderboards();
     let table = &leaderboards;
-    let disqualified = Disqualified::read(table).await?;
+    let disqualified = read_disqualified(table).await?;
     let mut judged = Vec::new();
     for (id, _) in decided_in(table, round).await? {
         let found = pair(table, &id).await?;
         let found = found.with_context(|| format!("the pair `{id}` is decided and not in the table"))?;
         let Some(decision) = found.decision else { continue };
-        if disqualified.has_pair(&id, &found.submitter) {
+        if disqualified.has_item(id.as_str(), &found.submitter) {
             continue;
         }
         let mut named = verdicts_on(table, &id).await?;
-        named.retain(|named| !disqualified.has_verdict(&id, &named.rater));
+        named.retain(|named| !disqualified.has_verdict(id.as_str(), &named.rater));
         judged.push(JudgedPair {
             pair: id,
             submitter: found.submitter,

@@ -3,7 +3,7 @@
 use dataperf::{Reason, Reasons};
 use serde::{Deserialize, Serialize};
 
-use super::{Artifact, Fields};
+use super::{Artifact, Fields, LineItem};
 use crate::Kind;
 use crate::configuration::{Configuration, Scoring};
 use crate::ids::PairId;
@@ -37,6 +37,10 @@ pub struct Verdict {
 
 impl Artifact for Verdict {
     const KIND: Kind = Kind::Verdict;
+}
+
+impl LineItem for Verdict {
+    type Rules = Configuration;
     const MAX_LINES: usize = 500;
     const MAX_BYTES: u64 = 4 << 20;
 

@@ -1,6 +1,6 @@
 //! Explicit requests: words and phrases, in whatever spelling a reader takes for them.
 
-use super::letters::{Word, words};
+use dataperf_collection::spelling::{Word, words};
 
 /// Explicit requests that are refused unless the organizer's list says otherwise. The list is short on purpose: what
 /// people invent around it is what the benchmark collects.

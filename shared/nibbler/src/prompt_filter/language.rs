@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use dataperf_collection::spelling::{lookalike, words};
 use whatlang::{Lang, detect, detect_script};
-
-use super::letters::{lookalike, words};
 
 /// Shorter texts are never refused for their language, only for their script.
 const MIN_LETTERS: usize = 25;

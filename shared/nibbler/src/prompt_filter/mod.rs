@@ -2,7 +2,6 @@
 
 mod deny_list;
 mod language;
-mod letters;
 
 use dataperf::{Reason, Reasons, quote};
 
@@ -10,7 +9,6 @@ use crate::configuration::PromptRules;
 
 pub use deny_list::{DEFAULT_TERMS, denied};
 pub use language::{foreign, is_language};
-pub(crate) use letters::one_spelling;
 
 /// Everything for which `prompt`, in its canonical form, is refused.
 pub fn check(prompt: &str, at: &str, rules: &PromptRules) -> Reasons {

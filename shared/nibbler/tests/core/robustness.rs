@@ -1,7 +1,7 @@
 //! Whatever is uploaded, parsers answer and never panic, and what they say is bounded.
 
 use dataperf_nibbler::artifacts::all_rejected;
-use dataperf_nibbler::duplicates::DuplicateKeys;
+use dataperf_nibbler::duplicates;
 use dataperf_nibbler::images::inspect;
 use dataperf_nibbler::{
     Artifact, Configuration, Generation, GenerationRequest, Scoring, Submission, Verdict, prompt,
@@ -90,7 +90,7 @@ proptest! {
         let folded = prompt::folded(&text);
         prop_assert_eq!(&prompt::folded(&folded), &folded);
         for scoring in [Scoring::First, Scoring::Second] {
-            prop_assert_eq!(DuplicateKeys::of(&text, scoring), DuplicateKeys::of(&canonical, scoring));
+            prop_assert_eq!(duplicates::keys(&text, scoring), duplicates::keys(&canonical, scoring));
         }
         let _ = prompt_filter::check(&text, "", &Configuration::default().prompt);
     }

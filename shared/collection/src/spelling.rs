@@ -4,17 +4,17 @@ use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 use unicode_security::confusable_detection::skeleton;
 
-use crate::prompt::is_invisible;
+use crate::text::is_invisible;
 
 /// What one word may be read as.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Word {
+pub struct Word {
     /// As it stands, and where it has digits or signs for letters, with these letters; `1`, `!` and `|` can be an i or an l.
-    pub(super) readings: Vec<String>,
+    pub readings: Vec<String>,
 }
 
 /// The words of a text, without accents, in lower case, with Latin letters in place of what looks like them.
-pub(super) fn words(text: &str) -> Vec<Word> {
+pub fn words(text: &str) -> Vec<Word> {
     let letters = plain(text);
     let mut words = Vec::new();
     let mut begin = 0;
@@ -47,7 +47,7 @@ const ALTERED: &str =
 const SIGNS: [u32; 3] = [0x1f150, 0x1f170, 0x1f1e6];
 
 /// The ASCII letter that looks like `c`: of the tables above, or of Unicode Technical Standard 39; or `c` itself.
-pub(super) fn lookalike(c: char) -> char {
+pub fn lookalike(c: char) -> char {
     if c.is_ascii() {
         return c; // the standard takes an m for rn
     }
@@ -88,7 +88,7 @@ fn sign(c: char) -> Option<char> {
 /// One spelling for all that a reader takes for the same words: letters and digits without any space, accents and lookalikes
 /// gone, letters for the digits and signs that stand for them (an i for an l too, because `1` is both), a letter once however often it
 /// is repeated.
-pub(crate) fn one_spelling(text: &str) -> String {
+pub fn one_spelling(text: &str) -> String {
     let mut letters: Vec<char> = words(text)
         .into_iter()
         .filter_map(|word| word.readings.into_iter().next())
@@ -117,7 +117,8 @@ fn is_of_a_word(letters: &[char], idx: usize) -> bool {
 }
 
 impl Word {
-    pub(super) fn of(letters: &[char]) -> Self {
+    /// Of letters that stand together.
+    pub fn of(letters: &[char]) -> Self {
         let text: String = letters.iter().collect();
         let has_letters = letters.iter().any(|c| c.is_alphabetic());
         let is_spelt_out = letters.iter().all(|&c| letter_for(c, 'i') == c);
