@@ -210,6 +210,7 @@ fn the_pure_crates_know_no_cloud_and_no_runtime() {
         "dataperf",
         "dataperf-benchmarks",
         "dataperf-closed",
+        "dataperf-collection",
         "dataperf-numerics",
         "dataperf-nibbler",
     ] {

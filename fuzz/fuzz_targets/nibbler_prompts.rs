@@ -1,8 +1,8 @@
 //! Arbitrary texts as prompts: filtered, compared and embedded, with forms that are final.
 #![no_main]
 
-use dataperf_nibbler::duplicates::{DuplicateKeys, similarity};
-use dataperf_nibbler::{CharacterNgrams, Configuration, Embed as _, prompt, prompt_filter};
+use dataperf_nibbler::duplicates::{self, similarity};
+use dataperf_nibbler::{CharacterNgrams, Configuration, Embed as _, Scoring, prompt, prompt_filter};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|texts: (String, String)| {
@@ -10,11 +10,14 @@ fuzz_target!(|texts: (String, String)| {
     let canonical = prompt::canonical(&one);
     assert_eq!(prompt::canonical(&canonical), canonical);
     let _ = prompt_filter::check(&canonical, "", &Configuration::default().prompt);
-    let share = similarity(&one, &other);
-    assert!((0.0..=1.0).contains(&share));
-    assert_eq!(DuplicateKeys::of(&one), DuplicateKeys::of(&canonical));
-    if DuplicateKeys::of(&one).exact == DuplicateKeys::of(&other).exact {
-        assert!(share > 0.999, "{share}");
+    for scoring in [Scoring::First, Scoring::Second] {
+        let share = similarity(&one, &other, scoring);
+        assert!((0.0..=1.0).contains(&share));
+        let keys = |prompt: &str| duplicates::keys(prompt, scoring);
+        assert_eq!(keys(&one), keys(&canonical));
+        if keys(&one).exact == keys(&other).exact {
+            assert!(share > 0.999, "{share}");
+        }
     }
     let vectors = CharacterNgrams.embed(&[&one]).expect("it needs nothing");
     assert!(vectors[0].as_slice().iter().all(|x| x.is_finite()));

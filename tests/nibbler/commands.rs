@@ -20,13 +20,25 @@ async fn from_a_prompt_to_the_public_data_set() {
     let run = |args: &[&str]| nibbler.world.command(args);
 
     let prompt = "a horse lying in ketchup";
-    let ran = run(&["nibbler", "generate", prompt, "-s", "ada", "--images", pictures]);
+    let generate = ["nibbler", "generate", prompt, "-s", "ada", "--images", pictures];
+    let ran = run(&generate);
+    assert!(
+        ran.code == 1 && ran.stderr.contains("--consent"),
+        "no image before consent: {ran:?}"
+    );
+    assert_eq!(nibbler.world.images.n_requests(), 0);
+    let ran = run(&[&generate[..], &["--consent"]].concat());
     assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(run(&generate).code, 0, "consent is noted");
     let image = ran.json()["lines"][0]["images"][0]["id"]
         .as_str()
         .unwrap()
         .to_owned();
-    assert_eq!(fs::read_dir(&scratch).unwrap().count(), 3);
+    assert_eq!(
+        fs::read_dir(&scratch).unwrap().count(),
+        3 + 1,
+        "three images, and the consent"
+    );
     assert!(
         scratch.join(format!("{image}.blurred.png")).is_file(),
         "blurred unless asked for"
@@ -84,7 +96,9 @@ async fn from_a_prompt_to_the_public_data_set() {
             "policy",
         ]);
         assert_eq!(ran.code, 0, "{ran:?}");
-        let next = run(&["nibbler", "next", "--rater", rater, "--images", pictures]).json();
+        let next = ["nibbler", "next", "--rater", rater, "--images", pictures];
+        assert_eq!(run(&next).code, 1, "{rater} has not agreed yet");
+        let next = run(&[&next[..], &["--consent"]].concat()).json();
         assert_eq!((&next["pair"], &next["prompt"]), (&json!(id), &json!(prompt)));
         assert!(
             !next.to_string().contains("ada"),
@@ -191,7 +205,8 @@ async fn a_round_closes_and_its_providers_are_named() {
         .collect();
     assert_eq!(rounds, [&json!("spring"); 2], "{boards}");
     let out = nibbler.world.scratch().join("during");
-    let export = |out: &str| run(&["nibbler", "export", "--round", "spring", "--out", out]);
+    // the round of the challenge, without its name
+    let export = |out: &str| run(&["nibbler", "export", "--out", out]);
     assert_eq!(export(out.to_str().unwrap()).json()["providers_revealed"], false);
     assert!(
         !fs::read_to_string(out.join("pairs.jsonl"))
@@ -231,10 +246,16 @@ async fn a_round_closes_and_its_providers_are_named() {
             .unwrap()
             .contains("Spring hunt")
     );
+    assert_eq!(run(&["nibbler", "agreement"]).json()["n_verdicts"], 6);
+    // nothing is made any more that costs money
+    let n_made = nibbler.world.images.n_requests();
+    let late = nibbler.ask("ada", "late", &["a lake of honey"]).await;
+    let late = nibbler.receipt(&late).await;
     assert_eq!(
-        run(&["nibbler", "agreement", "--round", "spring"]).json()["n_verdicts"],
-        6
+        (super::status(&late), super::code(&late)),
+        (dataperf::Ending::Rejected, "round_closed")
     );
+    assert_eq!(nibbler.world.images.n_requests(), n_made);
 
     // the latest of a person's scores stands, so without it the one before does
     let history = nibbler
@@ -251,6 +272,62 @@ async fn a_round_closes_and_its_providers_are_named() {
     assert_eq!(run(&["withdraw", BENCHMARK, newest.id.as_str()]).code, 0);
     let board = run(&["leaderboard", BENCHMARK, "model-fooling", "--round", "spring"]).json();
     assert_eq!(board.to_string().matches("\"score\":3.0").count(), 1, "{board}");
+}
+
+/// A rater leaves a pair to others, and a lost image takes no other pair with it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rater_skips_pairs_and_passes_over_lost_images() {
+    let nibbler = Nibbler::new().await;
+    nibbler.name_raters(&RATERS).await;
+    let mut pairs = Vec::new();
+    for prompt in [
+        "horse lying in ketchup",
+        "a tree full of ropes",
+        "puppies in a bath",
+    ] {
+        pairs.push(nibbler.pair("ada", prompt).await);
+    }
+    let pictures = nibbler.world.scratch().join("pictures");
+    let next = |args: &[&str]| {
+        let given = [
+            "nibbler",
+            "next",
+            "--rater",
+            "rosa",
+            "--consent",
+            "--images",
+            pictures.to_str().unwrap(),
+        ];
+        let ran = nibbler.world.command(&[&given[..], args].concat());
+        assert_eq!(ran.code, 0, "{ran:?}");
+        ran.json()
+    };
+    assert_eq!(
+        (&next(&[])["pair"], &next(&[])["n_more"]),
+        (&json!(pairs[0]), &json!(2))
+    );
+    assert_eq!(next(&["--skip", &pairs[0]])["pair"], json!(pairs[1]));
+    assert_eq!(
+        next(&[])["pair"],
+        json!(pairs[1]),
+        "what was skipped stays skipped"
+    );
+
+    let lost = format!("{BENCHMARK}/pairs/{}.png", pairs[1]);
+    let delete = nibbler
+        .world
+        .clients
+        .s3
+        .delete_object()
+        .bucket("results")
+        .key(lost);
+    delete.send().await.unwrap();
+    let found = next(&[]);
+    assert_eq!(
+        (&found["pair"], &found["lost"]),
+        (&json!(pairs[2]), &json!([pairs[1]]))
+    );
+    assert_eq!(next(&["--skip", &pairs[2]]), Value::Null);
 }
 
 /// What a participant's and a rater's policies let them do, and what not.

@@ -271,7 +271,8 @@ async fn part_of_a_set_suffices_and_one_provider_stands_in_for_another() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_provider_blocks_counts_and_is_said() {
     let nibbler = Nibbler::new().await;
-    for (n, mood) in [Mood::Black, Mood::Refuses].into_iter().enumerate() {
+    let moods = [Mood::Black, Mood::Refuses, Mood::InvalidPrompt, Mood::Forbids];
+    for (n, mood) in moods.into_iter().enumerate() {
         nibbler.world.images.behave(mood);
         let prompt = format!("a horse in the night {n}");
         let sent = nibbler.ask("ada", &n.to_string(), &[&prompt]).await;
@@ -282,6 +283,67 @@ async fn what_a_provider_blocks_counts_and_is_said() {
         );
         assert_eq!(nibbler.n_taken("ada").await, n as u64 + 1);
     }
+}
+
+/// Refusals are no faults: a hundred of them are a hundred calls, and no alarm.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn refused_prompts_are_outcomes_of_their_lines() {
+    let nibbler = Nibbler::with(|_| (), |rules| rules["generation"]["retries"] = json!(3)).await;
+    nibbler.world.images.behave(Mood::InvalidPrompt);
+    let prompts: Vec<String> = (0..20).map(|n| format!("a horse with {n} legs")).collect();
+    let prompts: Vec<&str> = prompts.iter().map(String::as_str).collect();
+    let sent = nibbler.ask("ada", "one", &prompts).await;
+    let receipt = nibbler.receipt(&sent).await;
+    assert_eq!(status(&receipt), Ending::Rejected);
+    for line in &receipt.verdict.lines {
+        assert_eq!(line.reasons[0].code, "blocked_by_provider", "{line:?}");
+    }
+    assert_eq!(
+        (nibbler.world.images.n_requests(), nibbler.n_taken("ada").await),
+        (20, 20)
+    );
+    let snapshot = nibbler.world.cloud.snapshot().await.unwrap();
+    assert_eq!((snapshot.n_retried, snapshot.n_failed), (0, 0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn services_answer_with_addresses_and_know_no_response_format() {
+    let nibbler = Nibbler::new().await;
+    nibbler.world.images.behave(Mood::Addresses);
+    let sent = nibbler.ask("ada", "one", &["a quiet lake"]).await;
+    let receipt = nibbler.receipt(&sent).await;
+    assert_eq!(images(&receipt.verdict.lines[0]).len(), 3, "{receipt:?}");
+
+    nibbler.world.images.behave(Mood::Strict);
+    nibbler.rules(|rules| rules["generation"]["providers"][0]["response_format"] = json!("none"));
+    let sent = nibbler.ask("ada", "two", &["a loud lake"]).await;
+    let receipt = nibbler.receipt(&sent).await;
+    assert_eq!(images(&receipt.verdict.lines[0]).len(), 3, "{receipt:?}");
+}
+
+/// A line that the platform fails takes no other with it, costs nothing, and is made when it is asked for again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_line_that_fails_does_not_fail_the_file() {
+    let nibbler = Nibbler::new().await;
+    let service = &nibbler.world.images;
+    service.behave_in_turn(&[Mood::Well, Mood::Down, Mood::Well]);
+    let prompts = ["a quiet lake", "a loud lake", "a green lake"];
+    let sent = nibbler.ask("ada", "one", &prompts).await;
+    let receipt = nibbler.receipt(&sent).await;
+    assert_eq!(status(&receipt), Ending::Accepted, "{receipt:#?}");
+    let lines = &receipt.verdict.lines;
+    assert_eq!((images(&lines[0]).len(), images(&lines[2]).len()), (3, 3));
+    assert_eq!(
+        (lines[1].status, lines[1].reasons[0].code.as_str()),
+        (Ending::Rejected, "not_made")
+    );
+    assert_eq!(
+        (nibbler.n_taken("ada").await, nibbler.n_items("taken#").await),
+        (2, 0)
+    );
+    let again = nibbler.ask("ada", "two", &prompts[1..2]).await;
+    assert_eq!(status(&nibbler.receipt(&again).await), Ending::Accepted);
+    assert_eq!((nibbler.n_taken("ada").await, service.n_requests()), (3, 4));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,8 +1,10 @@
 //! Adversarial Nibbler, end to end: its real functions with the rights they are deployed with, on the cloud on one machine.
 
 mod commands;
+mod disqualified;
 mod generate;
 mod reading;
+mod scoring;
 mod storms;
 mod verdicts;
 

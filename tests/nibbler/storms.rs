@@ -8,7 +8,7 @@ use std::time::Duration;
 use dataperf::Ending;
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
 use dataperf_local::Storm;
-use dataperf_nibbler::{CharacterNgrams, Embed, EmbeddingKind, Standing, ValidatedPair, Vocabulary};
+use dataperf_nibbler::{CharacterNgrams, Embed, EmbeddingKind, Scoring, Standing, ValidatedPair, Vocabulary};
 use serde_json::json;
 
 use super::verdicts::{RATERS, line, verdict};
@@ -159,7 +159,7 @@ async fn the_whole_loop_in_a_storm() {
     for (who, first) in PEOPLE.into_iter().zip(0..) {
         let own = (first..n_prompts).step_by(3);
         let validated: Vec<ValidatedPair> = own.map(|n| validated(n, &pairs[n])).collect();
-        let standing = Standing::of(EmbeddingKind::CharacterNgrams, &validated).unwrap();
+        let standing = Standing::of(EmbeddingKind::CharacterNgrams, Scoring::First, &validated).unwrap();
         fooling.insert(who.to_owned(), standing.model_fooling().unwrap().score);
         creativity.insert(
             who.to_owned(),
@@ -188,7 +188,11 @@ fn validated(n: usize, pair: &str) -> ValidatedPair {
         attacks: words("attacks"),
         harms: words("harms"),
         identity_groups: words("identity_groups"),
+        confirmed_attacks: Vec::new(),
+        confirmed_groups: Vec::new(),
         is_duplicate: false,
+        repeats_own: None,
+        repeats_another: false,
         embedding: CharacterNgrams.embed(&[&prompt(n)]).unwrap().remove(0),
     }
 }

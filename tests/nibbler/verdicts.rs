@@ -75,7 +75,7 @@ impl Nibbler {
     }
 
     /// So many pairs, in files of twenty.
-    async fn many_pairs(&self, who: &str, n: usize) -> Vec<String> {
+    pub(super) async fn many_pairs(&self, who: &str, n: usize) -> Vec<String> {
         let mut pairs = Vec::new();
         let prompts: Vec<String> = (0..n)
             .map(|n| format!("horse number {n} lying in ketchup"))
@@ -334,12 +334,12 @@ async fn the_last_verdict_killed_at_any_moment_still_decides() {
         },
         |rules| {
             rules["validation"] = json!({ "raters": 1 });
-            rules["generation"]["sets_a_day"] = json!(100);
+            rules["generation"]["sets_a_day"] = json!(200);
         },
     )
     .await;
     nibbler.name_raters(&["rosa"]).await;
-    let mut pairs = nibbler.many_pairs("ada", 80).await.into_iter();
+    let mut pairs = nibbler.many_pairs("ada", 140).await.into_iter();
     let mut n_decided = 0;
     'moments: for n in 1.. {
         for moment in [Moment::Before(n), Moment::After(n)] {

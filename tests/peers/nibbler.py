@@ -149,7 +149,7 @@ def in_the_cloud(check: Checks, program: Path, scratch: Path, prompts: list[str]
         (layout / "configuration.json").write_text(json.dumps(rules))
         subprocess.run([program, "dataset", "import", "adversarial-nibbler", "--from", layout, "--out", frozen], check=True, stdout=subprocess.DEVNULL)
         cloud.run("dataset", "publish", frozen)
-        made = cloud.run("nibbler", "generate", *prompts, "--submitter", "ada", "--images", scratch / "pictures")
+        made = cloud.run("nibbler", "generate", *prompts, "--submitter", "ada", "--images", scratch / "pictures", "--consent")
         pair = {"mode": "subversive", "attacks": ["other"], "rewrite": "letters", "harms": ["other"], "identity_groups": ["none"]}
         pairs = [pair | {"prompt": prompt, "image": line["images"][0]["id"]} for prompt, line in zip(prompts, made["lines"], strict=True)]
         (scratch / "pairs.jsonl").write_text("\n".join(map(json.dumps, pairs)))

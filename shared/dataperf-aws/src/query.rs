@@ -20,6 +20,8 @@ pub struct Partition {
     pub(crate) value: String,
     /// Whether the last items come first.
     newest_first: bool,
+    /// The sort key behind which it is read, where it is not read from its beginning.
+    after: Option<String>,
 }
 
 impl Partition {
@@ -30,6 +32,16 @@ impl Partition {
             hash: "pk",
             value: value.into(),
             newest_first: false,
+            after: None,
+        }
+    }
+
+    /// The same partition behind a sort key of the table.
+    #[must_use]
+    pub fn after(self, sort_key: impl Into<String>) -> Self {
+        Self {
+            after: Some(sort_key.into()),
+            ..self
         }
     }
 
@@ -98,14 +110,20 @@ impl Table {
     }
 
     fn query_request(&self, partition: &Partition) -> QueryFluentBuilder {
-        self.client
+        let request = self
+            .client
             .query()
             .table_name(&self.name)
             .set_index_name(partition.index.map(str::to_owned))
-            .key_condition_expression("#hash = :hash")
             .expression_attribute_names("#hash", partition.hash)
             .expression_attribute_values(":hash", text(&partition.value))
-            .scan_index_forward(!partition.newest_first)
+            .scan_index_forward(!partition.newest_first);
+        match &partition.after {
+            None => request.key_condition_expression("#hash = :hash"),
+            Some(after) => request
+                .key_condition_expression("#hash = :hash AND sk > :after")
+                .expression_attribute_values(":after", text(after)),
+        }
     }
 
     async fn query_page(

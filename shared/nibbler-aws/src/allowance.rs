@@ -10,6 +10,7 @@ use dataperf_aws::{
     Cancelled, Change, Condition, Item, Key, Operation, Partition, Reader, Retry, SCHEMA, Step, Table, count,
     text,
 };
+use dataperf_collection::Lease;
 use dataperf_nibbler::BENCHMARK;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
@@ -194,10 +195,14 @@ impl Allowance<'_> {
         if reader.text("status")? == MADE {
             return Ok(Ok(Taken::Made(item)));
         }
-        let (worker, until) = (reader.text("worker")?, reader.parsed::<Timestamp>("until")?);
-        if worker != taking.worker && until > now {
+        let held = Lease {
+            worker: reader.text("worker")?.into(),
+            until: reader.parsed("until")?,
+        };
+        if let Some(until) = held.keeps_off(taking.worker, now) {
             return Ok(Ok(Taken::Busy { until }));
         }
+        let Lease { worker, until } = held;
         let taken_by = reader.parsed("taken_by")?;
         let same = Condition {
             text: "#status = :making AND #worker = :worker AND #until = :until",

@@ -1,98 +1,74 @@
 //! What follows from a pair's last verdict, in one transaction: the majority's decision, the pair's end in the queue, and the
-//! next edition of how its submitter stands.
+//! next edition of how its submitter stands. The same again when something is disqualified, or no longer.
 
 use std::collections::BTreeMap;
 
-use dataperf::Timestamp;
 use dataperf::ports::PortError;
+use dataperf::{Digest, Timestamp};
 use dataperf_aws::{
-    Change, Condition, Item, Key, Operation, Partition, Reader, Retry, SCHEMA, Step, Table, count, now, text,
+    Change, Condition, Item, Key, Operation, Partition, Reader, Retry, SCHEMA, Step as Part, Table, count,
+    now, text,
 };
+use dataperf_collection::Disqualified;
 use dataperf_nibbler::{
     BENCHMARK, Board, Configuration, Consensus, PairId, Standing, ValidatedPair, Verdict, consensus,
 };
 
+use crate::disqualified::read_disqualified;
 use crate::pairs::{self, Decision, JUDGED, Pair, Score, UNJUDGED, parsed};
 use crate::rules::Rules;
+use crate::standings::{Standings, Stands, edition_key, standing_partition, step_key};
 use crate::verdicts::verdicts_on;
 
-const PAIR: Step = Step::Named("pair");
-const EDITION: Step = Step::Named("edition");
-const OTHER: Step = Step::Named("other");
-
-fn standing_partition(round: &str, submitter: &str) -> String {
-    format!("{BENCHMARK}#standing#{round}#{submitter}")
-}
-
-fn edition_key(pair: &Pair) -> Key {
-    Key::new(standing_partition(&pair.round, &pair.submitter), "edition")
-}
+const PAIR: Part = Part::Named("pair");
+const EDITION: Part = Part::Named("edition");
+const OTHER: Part = Part::Named("other");
 
 /// Where the verdicts of a round are that its agreement is worked out from.
 fn agreement_partition(round: &str) -> String {
     format!("{BENCHMARK}#agreement#{round}")
 }
 
-/// How a submitter stands in a round.
-#[derive(Clone)]
-struct Stands {
-    edition: u64,
-    at: Option<Timestamp>,
-    validated: Vec<ValidatedPair>,
+/// One step of how a submitter stands: what a decision has changed, and the scores that follow.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// The pair that it was about.
+    pub pair: PairId,
+    /// Whose pair that is.
+    pub submitter: String,
+    /// The round.
+    pub round: String,
+    /// Its number among the submitter's in the round, from 1.
+    pub edition: u64,
+    /// When; later for each edition.
+    pub at: Timestamp,
+    /// The data set whose rules the scores follow.
+    pub dataset: Digest,
+    /// The scores; none where there is none yet, or the submitter is disqualified.
+    pub scores: Vec<Score>,
 }
 
-/// How the submitters stand whose pairs a file decides, by the partitions of their pairs: all vectors of a submitter are read for
-/// its first decision, and not again for each of the next as long as nobody else decides on its pairs.
-#[derive(Default)]
-pub(crate) struct Standings(BTreeMap<String, Stands>);
-
-impl Standings {
-    async fn of(&mut self, table: &Table, pair: &Pair) -> Result<Stands, PortError> {
-        // before the pairs: whoever adds one changes it
-        let edition = table.item(edition_key(pair)).await?;
-        let (mut number, mut at) = (0, None);
-        if let Some(item) = &edition {
-            let reader = Reader { item };
-            number = reader.number("edition")?.unwrap_or_default();
-            at = Some(reader.parsed("decided_at")?);
-        }
-        let partition = standing_partition(&pair.round, &pair.submitter);
-        if let Some(kept) = self.0.get(&partition).filter(|kept| kept.edition == number) {
-            return Ok(kept.clone());
-        }
-        let mut validated = Vec::new();
-        for item in table.query(&Partition::of(&partition)).await? {
-            if item.contains_key("validated") {
-                validated.push(parsed(&Reader { item: &item }, "validated")?);
-            }
-        }
-        let stands = Stands {
-            edition: number,
-            at,
-            validated,
-        };
-        self.0.insert(partition, stands.clone());
-        Ok(stands)
-    }
-
-    /// What a decision has changed.
-    fn follow(&mut self, pair: &Pair, decision: &Decision, validated: Option<ValidatedPair>) {
-        let partition = standing_partition(&pair.round, &pair.submitter);
-        if let Some(kept) = self.0.get_mut(&partition) {
-            kept.edition = decision.edition;
-            kept.at = Some(decision.at);
-            kept.validated.extend(validated);
-        }
-    }
+/// Why a pair is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Occasion {
+    /// A verdict has come.
+    Verdict,
+    /// Something was disqualified, or no longer is.
+    Disqualification,
 }
 
-/// Decides a pair that has all its verdicts, unless it is decided; gives it as it is then.
-pub(crate) async fn decide(
+/// Decides a pair that has all its verdicts, unless it is decided; the step that follows, or followed. When something was disqualified
+/// it is decided anew, of the verdicts that count, or waits for more of them.
+///
+/// # Errors
+/// [`PortError`].
+pub async fn decide(
     table: &Table,
     id: &PairId,
     rules: &Rules,
     standings: &mut Standings,
-) -> Result<Pair, PortError> {
+    occasion: Occasion,
+) -> Result<Option<Step>, PortError> {
     let what = format!("pair `{id}`");
     let malformed = |why: String| PortError::Malformed {
         what: what.clone(),
@@ -101,35 +77,59 @@ pub(crate) async fn decide(
     let mut retry = Retry::of(what.clone());
     loop {
         let pair = pairs::read(table, id).await?;
-        let mut pair = pair.ok_or_else(|| malformed("it was there and is gone".into()))?;
-        if pair.decision.is_some() {
-            return Ok(pair);
+        let pair = pair.ok_or_else(|| malformed("it was there and is gone".into()))?;
+        if let Some(decision) = pair.decision.as_ref().filter(|_| occasion == Occasion::Verdict) {
+            return step(table, &pair, decision.edition).await;
         }
-        let verdicts: Vec<Verdict> = verdicts_on(table, id)
-            .await?
-            .into_iter()
-            .map(|named| named.verdict)
-            .collect();
-        let consensus = consensus(&verdicts, usize::try_from(pair.n_raters).unwrap_or(usize::MAX));
-        let consensus = consensus
-            .ok_or_else(|| malformed(format!("it has {} verdicts of {}", verdicts.len(), pair.n_raters)))?;
+        // First the edition, then what is disqualified: who disqualifies something changes the edition afterwards, so that whatever is
+        // decided without knowing of it fails.
         let stands = standings.of(table, &pair).await?;
-        let validated = ValidatedPair::of(
-            id.clone(),
-            &pair.said,
-            &consensus,
-            pair.duplicate.is_one(),
-            pair.embedding.clone(),
-        );
-        let scores = scores(&stands, validated.as_ref(), rules).map_err(malformed)?;
-        let seen = stands.edition;
-        let decision = next(consensus, &stands, rules, scores);
-        let operations = operations(table, &pair, &decision, validated.as_ref(), &verdicts, seen)?;
-        match table.transact(operations).await {
+        let disqualified = read_disqualified(table).await?;
+        let all = verdicts_on(table, id).await?;
+        let n_verdicts = all.len() as u64;
+        let counted = all
+            .into_iter()
+            .filter(|named| !disqualified.has_verdict(id.as_str(), &named.rater));
+        let verdicts: Vec<Verdict> = counted.map(|named| named.verdict).collect();
+        let consensus = consensus(&verdicts, usize::try_from(pair.n_raters).unwrap_or(usize::MAX));
+        let duplicate = match &consensus {
+            // earlier pairs may have come since it was submitted
+            Some(_) => pairs::duplicate(table, &pair, &rules.configuration).await?,
+            None => pair.duplicate.clone(),
+        };
+        let pair = Pair { duplicate, ..pair };
+        let validated = consensus.as_ref().and_then(|consensus| {
+            let vector = pair.embedding.clone();
+            ValidatedPair::of(id.clone(), &pair.said, consensus, &pair.duplicate, vector)
+        });
+        let mut next = Step {
+            pair: id.clone(),
+            submitter: pair.submitter.clone(),
+            round: pair.round.clone(),
+            edition: stands.edition + 1,
+            at: stands.next_at(now()),
+            dataset: rules.dataset,
+            scores: Vec::new(),
+        };
+        let changes = consensus.is_some() || pair.decision.is_some();
+        if changes {
+            next.scores =
+                scores(stands, id, validated.as_ref(), rules, &disqualified, &pair).map_err(malformed)?;
+        }
+        let now = Now {
+            consensus,
+            validated: validated.as_ref(),
+            verdicts: &verdicts,
+            n_verdicts,
+            is_disqualified: disqualified.has_item(id.as_str(), &pair.submitter),
+        };
+        match table
+            .transact(operations(table, &pair, &next, &now, changes)?)
+            .await
+        {
             Ok(()) => {
-                standings.follow(&pair, &decision, validated);
-                pair.decision = Some(decision);
-                return Ok(pair);
+                standings.follow(&pair, &next, validated);
+                return Ok(changes.then_some(next));
             }
             // Among others when another pair of the same submitter was decided meanwhile, or this one.
             Err(cancelled) => retry.cancelled(cancelled).await?,
@@ -137,33 +137,51 @@ pub(crate) async fn decide(
     }
 }
 
-/// Its time is later than that of the edition before, whatever the clocks say: the latest score is the one that stands.
-fn next(consensus: Consensus, stands: &Stands, rules: &Rules, scores: Vec<Score>) -> Decision {
-    let after = stands.at.map_or(0, |at| at.unix_millis() + 1);
-    Decision {
-        consensus,
-        edition: stands.edition + 1,
-        at: Timestamp::from_unix_millis(now().unix_millis().max(after)),
-        dataset: rules.dataset,
-        scores,
-    }
+/// What is known of a pair when it is looked at.
+struct Now<'a> {
+    consensus: Option<Consensus>,
+    validated: Option<&'a ValidatedPair>,
+    /// Those that count.
+    verdicts: &'a [Verdict],
+    /// With those that don't.
+    n_verdicts: u64,
+    is_disqualified: bool,
 }
 
-/// The scores of all validated pairs so far, with the one that is decided.
-fn scores(stands: &Stands, validated: Option<&ValidatedPair>, rules: &Rules) -> Result<Vec<Score>, String> {
+/// The scores of all validated pairs that are not disqualified, with the one that is decided.
+fn scores(
+    stands: &Stands,
+    id: &PairId,
+    validated: Option<&ValidatedPair>,
+    rules: &Rules,
+    disqualified: &Disqualified,
+    pair: &Pair,
+) -> Result<Vec<Score>, String> {
+    if disqualified.has_submitter(&pair.submitter) {
+        return Ok(Vec::new()); // its rows are taken off the boards
+    }
     let Configuration {
         vocabulary,
         embedding,
+        scoring,
         ..
     } = &rules.configuration;
-    let all = stands.validated.iter().chain(validated);
-    let standing = Standing::of(*embedding, all).map_err(|error| error.to_string())?;
+    let others = stands.validated.values().filter(|other| other.pair != *id);
+    let all = others
+        .chain(validated)
+        .filter(|one| !disqualified.has_item(one.pair.as_str(), &pair.submitter));
+    let standing = Standing::of(*embedding, *scoring, all).map_err(|error| error.to_string())?;
+    // who had a score and has no pair any more has none of it
+    let nothing = (!stands.validated.is_empty() || validated.is_some()).then(|| dataperf::Scorecard {
+        score: 0.0,
+        metrics: BTreeMap::from([("n_validated".to_owned(), serde_json::json!(0))]),
+    });
     let cards = [
         (Board::ModelFooling, standing.model_fooling()),
         (Board::PromptCreativity, standing.prompt_creativity(vocabulary)),
     ];
     let score = |(board, card): (Board, Option<dataperf::Scorecard>)| {
-        card.map(|card| Score {
+        card.or_else(|| nothing.clone()).map(|card| Score {
             board: board.as_str().into(),
             score: card.score,
             metrics: card.metrics,
@@ -172,56 +190,113 @@ fn scores(stands: &Stands, validated: Option<&ValidatedPair>, rules: &Rules) -> 
     Ok(cards.into_iter().filter_map(score).collect())
 }
 
+/// Everything that follows, in one transaction. Only the edition changes where nothing else does, so that nobody decides by what was
+/// read before.
 fn operations(
     table: &Table,
     pair: &Pair,
-    decision: &Decision,
-    validated: Option<&ValidatedPair>,
-    verdicts: &[Verdict],
-    seen: u64,
+    next: &Step,
+    now: &Now<'_>,
+    changes: bool,
 ) -> Result<Vec<Operation>, PortError> {
-    let unjudged = Condition {
-        text: "#status = :unjudged",
-        names: &["status"],
-        values: vec![("unjudged", text(UNJUDGED))],
-    };
-    let judged = Change {
-        set: vec![
-            ("status".into(), text(JUDGED)),
-            ("decision".into(), text(json(pair, decision)?)),
-        ],
-        condition: Some(unjudged),
-        ..Change::default()
-    };
+    let status = if pair.decision.is_some() { JUDGED } else { UNJUDGED };
     let same = Condition {
-        text: "attribute_not_exists(#edition) OR #edition = :seen",
-        names: &["edition"],
-        values: vec![("seen", count(seen))],
+        text: "#status = :status AND #n_verdicts = :n_verdicts",
+        names: &["status", "n_verdicts"],
+        values: vec![("status", text(status)), ("n_verdicts", count(now.n_verdicts))],
     };
-    let edition = Change {
-        set: vec![
-            ("schema".into(), count(SCHEMA.into())),
-            ("edition".into(), count(decision.edition)),
-            ("decided_at".into(), text(decision.at.to_string())),
-        ],
+    let n_disqualified = now.n_verdicts - now.verdicts.len() as u64;
+    let mut set = vec![
+        ("n_disqualified".to_owned(), count(n_disqualified)),
+        ("duplicate".to_owned(), text(json(pair, &pair.duplicate)?)),
+    ];
+    let mut remove = Vec::new();
+    if let Some(consensus) = &now.consensus {
+        let decision = Decision {
+            consensus: consensus.clone(),
+            edition: next.edition,
+            at: next.at,
+            dataset: next.dataset,
+        };
+        set.push(("status".into(), text(JUDGED)));
+        set.push(("decision".into(), text(json(pair, &decision)?)));
+    } else {
+        set.push(("status".into(), text(UNJUDGED)));
+        remove.push("decision");
+    }
+    let change = Change {
+        set,
+        remove,
         condition: Some(same),
         ..Change::default()
     };
     let mut operations = vec![
-        (PAIR, table.update(pairs::key(&pair.id), judged)),
-        (OTHER, table.delete(pairs::queue_key(pair), None)),
-        (EDITION, table.update(edition_key(pair), edition)),
+        (PAIR, table.update(pairs::key(&pair.id), change)),
+        (EDITION, table.update(edition_key(pair), edition(next))),
     ];
-    let mut of_round = Key::new(agreement_partition(&pair.round), pair.id.as_str()).item();
-    of_round.insert("verdicts".into(), text(json(pair, &without_notes(verdicts))?));
-    put(table, &mut operations, of_round);
-    if let Some(validated) = validated {
-        let partition = standing_partition(&pair.round, &pair.submitter);
-        let mut item = Key::new(partition, format!("pair#{}", pair.id)).item();
-        item.insert("validated".into(), text(json(pair, validated)?));
+    let is_waiting = now.consensus.is_none() && !now.is_disqualified;
+    if is_waiting {
+        operations.push((OTHER, table.put(pairs::queued(pair)?, None)));
+    } else {
+        operations.push((OTHER, table.delete(pairs::queue_key(pair), None)));
+    }
+    let agreement = Key::new(agreement_partition(&pair.round), pair.id.as_str());
+    if now.consensus.is_some() {
+        let mut of_round = agreement.item();
+        of_round.insert("verdicts".into(), text(json(pair, &without_notes(now.verdicts))?));
+        put(table, &mut operations, of_round);
+    } else {
+        operations.push((OTHER, table.delete(agreement, None)));
+    }
+    if changes {
+        let mut item = Key::new(standing_partition(pair), step_key(next.edition)).item();
+        item.insert("pair".into(), text(pair.id.as_str()));
+        item.insert("edition".into(), count(next.edition));
+        item.insert("decided_at".into(), text(next.at.to_string()));
+        item.insert("dataset".into(), text(next.dataset.to_string()));
+        item.insert("scores".into(), text(json(pair, &next.scores)?));
+        if let Some(validated) = now.validated {
+            item.insert("validated".into(), text(json(pair, validated)?));
+        }
         put(table, &mut operations, item);
     }
     Ok(operations)
+}
+
+fn edition(next: &Step) -> Change {
+    let same = Condition {
+        text: "attribute_not_exists(#edition) OR #edition = :seen",
+        names: &["edition"],
+        values: vec![("seen", count(next.edition - 1))],
+    };
+    Change {
+        set: vec![
+            ("schema".into(), count(SCHEMA.into())),
+            ("edition".into(), count(next.edition)),
+            ("decided_at".into(), text(next.at.to_string())),
+        ],
+        condition: Some(same),
+        ..Change::default()
+    }
+}
+
+/// A step as it was recorded; `None` where there is none of this number.
+pub(crate) async fn step(table: &Table, pair: &Pair, edition: u64) -> Result<Option<Step>, PortError> {
+    let key = Key::new(standing_partition(pair), step_key(edition));
+    let Some(item) = table.item(key).await? else {
+        return Ok(None);
+    };
+    let reader = Reader { item: &item };
+    reader.schema()?;
+    Ok(Some(Step {
+        pair: reader.parsed("pair")?,
+        submitter: pair.submitter.clone(),
+        round: pair.round.clone(),
+        edition,
+        at: reader.parsed("decided_at")?,
+        dataset: reader.parsed("dataset")?,
+        scores: parsed(&reader, "scores")?,
+    }))
 }
 
 fn put(table: &Table, operations: &mut Vec<Operation>, mut item: Item) {

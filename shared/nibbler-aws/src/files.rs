@@ -12,11 +12,13 @@ use dataperf::upload::FiledUnder;
 use dataperf::workflow::{Settled, WorkflowError};
 use dataperf::{Descriptor, Digest, LineOutcome, Reason, Rejection, Timestamp, Upload, Verdict};
 use dataperf_aws::{Fault, Resources, Table};
-use dataperf_nibbler::{Artifact, BENCHMARK, Board, DESCRIPTOR, Kind, Line, RANKING, read};
+use dataperf_collection::Disqualified;
+use dataperf_nibbler::{Artifact, BENCHMARK, Board, DESCRIPTOR, Kind, Line, LineItem as _, RANKING, read};
 use lambda_runtime::Context;
 use serde_json::{Value, json};
 
 use crate::WELL_BEING;
+use crate::disqualified::read_disqualified;
 use crate::rules::{Kept, Rules};
 
 /// What a function keeps between invocations, whichever of the three it is.
@@ -54,6 +56,8 @@ pub(crate) struct Case<'a> {
     pub(crate) table: &'a Table,
     pub(crate) submission: &'a Submission,
     pub(crate) context: &'a Context,
+    /// What was disqualified when the run began.
+    pub(crate) disqualified: Disqualified,
 }
 
 /// A run that has less time left begins no further line: what it has begun needs the bucket and the table.
@@ -131,7 +135,9 @@ impl<F: LineFunction> Evaluator for LineEvaluator<'_, F> {
         Terms {
             limits: None,
             ranking: RANKING,
-            refusal: wrong_kind::<F::Line>(&key.leaderboard).or(terms.refusal),
+            refusal: wrong_kind::<F::Line>(&key.leaderboard)
+                .or_else(|| after_the_close::<F::Line>(&terms, at))
+                .or(terms.refusal),
             ..terms
         }
     }
@@ -154,10 +160,16 @@ impl<F: LineFunction> Evaluator for LineEvaluator<'_, F> {
             Err(rejection) => return Ok(rejected(&rejection)),
         };
         let dataset = rules.dataset;
+        let table = &resources.leaderboards().await;
+        let disqualified = read_disqualified(table).await?;
+        if let Some(reason) = refused::<F::Line>(&disqualified, &submission.submitter) {
+            return Ok(rejected(&reason.into()));
+        }
         let case = Case {
             rules,
             round: terms.round.clone(),
-            table: &resources.leaderboards().await,
+            table,
+            disqualified,
             submission,
             context: self.context,
         };
@@ -169,6 +181,30 @@ impl<F: LineFunction> Evaluator for LineEvaluator<'_, F> {
             }
         })
     }
+}
+
+/// Nothing is taken of who is disqualified in that role.
+fn refused<T: Artifact>(disqualified: &Disqualified, name: &str) -> Option<Reason> {
+    let (is_refused, whose) = match T::KIND {
+        Kind::Verdict => (disqualified.has_rater(name), "verdicts"),
+        Kind::Generate | Kind::Submit => (disqualified.has_submitter(name), "requests and pairs"),
+    };
+    is_refused.then(|| {
+        let name = dataperf::quote(name);
+        let message = format!("{name} is disqualified, no more {whose} are taken: ask the organizer why");
+        Reason::new("disqualified", "", message)
+    })
+}
+
+/// Images cost money, and after the close nothing is scored that they could be for.
+fn after_the_close<T: Artifact>(terms: &Terms, at: Timestamp) -> Option<Reason> {
+    let closed = terms
+        .closes
+        .filter(|closes| T::KIND == Kind::Generate && *closes <= at)?;
+    let message = format!(
+        "the round has closed at {closed}: no more images are made. Pairs of the images that you have are taken still, and count for no round"
+    );
+    Some(Reason::new("round_closed", "", message))
 }
 
 fn wrong_kind<T: Artifact>(kind: &str) -> Option<Reason> {

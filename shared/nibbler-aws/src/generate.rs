@@ -100,17 +100,33 @@ impl LineFunction for Generate {
         lines: Vec<Line<GenerationRequest>>,
     ) -> Result<Judged, WorkflowError> {
         let mut outcomes = Vec::with_capacity(lines.len());
-        let mut n_new = 0;
+        let (mut n_new, mut has_a_set, mut fault) = (0, false, None);
+        let patience = Duration::from_secs(case.rules.configuration.generation.set_seconds);
         for line in lines {
-            outcomes.push(match line.outcome {
+            // what fails takes time, too, and does not go on in another run
+            let is_late = fault.is_some() && n_new == 0 && case.time_left() < patience + RESERVE;
+            let outcome = match line.outcome {
                 Err(rejection) => LineOutcome::rejected(line.number, &rejection),
-                Ok(request) => match self.one(case, line.number, &request.prompt, &mut n_new).await? {
-                    Outcome::Rejected(reason) => LineOutcome::rejected(line.number, &reason.into()),
-                    Outcome::Set { set, is_stored } => {
+                Ok(_) if is_late => LineOutcome::rejected(line.number, &not_made(line.number).into()),
+                Ok(request) => match self.one(case, line.number, &request.prompt, &mut n_new).await {
+                    Ok(Outcome::Rejected(reason)) => LineOutcome::rejected(line.number, &reason.into()),
+                    Ok(Outcome::Set { set, is_stored }) => {
+                        has_a_set = true;
                         LineOutcome::accepted(line.number, details(&request.prompt, &set, is_stored))
                     }
+                    Err(error @ WorkflowError::Judge { .. }) => {
+                        tracing::error!(line = line.number, %error, "a set can't be made, the file's others can");
+                        fault = fault.or(Some(error));
+                        LineOutcome::rejected(line.number, &not_made(line.number).into())
+                    }
+                    Err(error) => return Err(error),
                 },
-            });
+            };
+            outcomes.push(outcome);
+        }
+        // a file without any set is tried again as a whole
+        if let Some(fault) = fault.filter(|_| !has_a_set) {
+            return Err(fault);
         }
         let submission = case.submission;
         let taken = sets::allowance(case.table)
@@ -299,7 +315,8 @@ fn seen<'a>(provider: &'a Provider, given: Given, limits: &Generation) -> Result
     };
     match given {
         Given::Refused => batch.n_blocked = provider.images,
-        Given::Images(images) => {
+        Given::Images(images, n_blocked) => {
+            batch.n_blocked += n_blocked;
             for bytes in images {
                 match inspect(&bytes, limits) {
                     Ok(image) if image.is_blocked() => batch.n_blocked += 1,
@@ -350,6 +367,12 @@ fn used_up(line: usize, limit: u64, n_taken: u64, at: Timestamp) -> Reason {
         at.next_day()
     );
     Reason::over("daily_sets", format!("line {line}"), limit, n_taken, message)
+}
+
+fn not_made(line: usize) -> Reason {
+    let message = "those who make the images gave too few of them: the fault is not yours, and the set does not count. Ask for this prompt \
+                   again later";
+    Reason::new("not_made", format!("line {line}"), message)
 }
 
 /// One fault for all providers: the organizer's only if none may work the next time.

@@ -2,6 +2,7 @@
 
 mod allowance;
 mod decisions;
+mod disqualified;
 mod embedder;
 mod files;
 mod generate;
@@ -12,21 +13,26 @@ mod rules;
 mod scores;
 mod secrets;
 mod sets;
+mod standings;
 mod submit;
 mod verdict;
 mod verdicts;
 
 pub use allowance::release;
-pub use decisions::decided_in;
+pub use dataperf_collection::{Disqualified, Subject};
+pub use decisions::{Occasion, Step, decide, decided_in};
+pub use disqualified::{concerned, disqualify, read_disqualified};
 pub use embedder::{LoadModel, Model};
 pub use generate::run_generate;
 pub use pairs::{
-    Decision, Duplicate, PAIR_IMAGES, Pair, Score, Unjudged, pair_image_key, pairs_of, read as pair, unjudged,
+    Decision, PAIR_IMAGES, Pair, Said, Score, Unjudged, pair_image_key, pairs_of, read as pair, unjudged,
 };
 pub use raters::{is_participant, is_rater, judged_by, name_rater, rater_partition, unjudged_partition};
 pub use rules::{Kept, Rules};
+pub use scores::publish;
 pub use secrets::pseudonym_key;
 pub use sets::{Image, MadeSet, image_key};
+pub use standings::Standings;
 pub use submit::run_submit;
 pub use verdict::run_verdict;
 pub use verdicts::{Named, verdicts_on};

@@ -1,6 +1,8 @@
 //! Pairs in the table: each with its annotations, the keys by which others find that they repeat it, and its place in the
 //! raters' queue, which says nothing of whose it is.
 
+use std::collections::BTreeMap;
+
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use dataperf::ports::PortError;
@@ -8,8 +10,10 @@ use dataperf::{Digest, SubmissionId, Timestamp};
 use dataperf_aws::{
     Cancelled, Condition, Item, Key, Operation, Partition, Reader, Retry, SCHEMA, Step, Table, count, text,
 };
-use dataperf_nibbler::duplicates::{DuplicateKeys, similarity};
-use dataperf_nibbler::{BENCHMARK, Consensus, Embedding, PairId, Submission};
+use dataperf_nibbler::duplicates::{self, Earlier};
+use dataperf_nibbler::{
+    BENCHMARK, Configuration, Consensus, Duplicate, Embedding, PairId, Scoring, Submission,
+};
 use futures_util::future::try_join_all;
 use serde::{Deserialize, Serialize};
 
@@ -21,24 +25,6 @@ const MOST_COMPARED: usize = 200;
 pub(crate) const UNJUDGED: &str = "unjudged";
 /// Once they have.
 pub(crate) const JUDGED: &str = "judged";
-
-/// Whether and of what a prompt is a duplicate.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Duplicate {
-    /// The earlier pair.
-    pub of: Option<PairId>,
-    /// Whether both prompts are the same but for case, punctuation and spaces.
-    pub is_exact: bool,
-    /// Whether the earlier pair is the same submitter's.
-    pub is_own: bool,
-}
-
-impl Duplicate {
-    /// Whether there is an earlier pair.
-    pub fn is_one(&self) -> bool {
-        self.of.is_some()
-    }
-}
 
 /// A pair as it was submitted, and what has become of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,8 +66,6 @@ pub struct Decision {
     pub at: Timestamp,
     /// The data set whose rules it follows.
     pub dataset: Digest,
-    /// The scores that follow, where there are any.
-    pub scores: Vec<Score>,
 }
 
 /// A score of a submitter after a decision.
@@ -92,7 +76,7 @@ pub struct Score {
     /// The score.
     pub score: f64,
     /// Its parts.
-    pub metrics: std::collections::BTreeMap<String, serde_json::Value>,
+    pub metrics: BTreeMap<String, serde_json::Value>,
 }
 
 /// The benchmark's folder in the results bucket with the images that raters may read.
@@ -128,8 +112,8 @@ fn place(pair: &Pair) -> String {
     format!("{}#{}", pair.received_at, pair.id)
 }
 
-fn prompt_partitions(prompt: &str) -> Vec<String> {
-    let keys = DuplicateKeys::of(prompt);
+fn prompt_partitions(prompt: &str, scoring: Scoring) -> Vec<String> {
+    let keys = duplicates::keys(prompt, scoring);
     let exact = std::iter::once(format!("{BENCHMARK}#prompt#exact-{}", keys.exact));
     let bands = keys.bands.iter().map(|band| format!("{BENCHMARK}#prompt#{band}"));
     exact.chain(bands).collect()
@@ -153,7 +137,7 @@ pub(crate) fn parsed<T: serde::de::DeserializeOwned>(
 
 /// Files the prompt under its keys, so that every later pair finds it. Before anything is decided: of two at once at least
 /// the later one sees the other.
-pub(crate) async fn index(table: &Table, pair: &Pair) -> Result<(), PortError> {
+pub(crate) async fn index(table: &Table, pair: &Pair, scoring: Scoring) -> Result<(), PortError> {
     let put = |partition: String| {
         let mut item = Key::new(partition, place(pair)).item();
         item.insert("schema".into(), count(SCHEMA.into()));
@@ -162,7 +146,7 @@ pub(crate) async fn index(table: &Table, pair: &Pair) -> Result<(), PortError> {
         item.insert("prompt".into(), text(&pair.said.prompt));
         (INDEX, table.put(item, None))
     };
-    let operations: Vec<Operation> = prompt_partitions(&pair.said.prompt)
+    let operations: Vec<Operation> = prompt_partitions(&pair.said.prompt, scoring)
         .into_iter()
         .map(put)
         .collect();
@@ -175,36 +159,34 @@ pub(crate) async fn index(table: &Table, pair: &Pair) -> Result<(), PortError> {
     }
 }
 
-/// The earlier pair that a pair repeats, if it repeats one: an exact duplicate before near ones, then the most similar,
-/// then the first.
-pub(crate) async fn duplicate(table: &Table, pair: &Pair, from: f64) -> Result<Duplicate, PortError> {
-    let partitions = prompt_partitions(&pair.said.prompt);
+/// What a pair repeats of the pairs that were uploaded before it, whichever were processed first.
+pub(crate) async fn duplicate(
+    table: &Table,
+    pair: &Pair,
+    configuration: &Configuration,
+) -> Result<Duplicate, PortError> {
+    let scoring = configuration.scoring;
+    let partitions = prompt_partitions(&pair.said.prompt, scoring);
     let partitions: Vec<Partition> = partitions.into_iter().map(Partition::of).collect();
     let queries = partitions
         .iter()
         .map(|partition| table.query_first(partition, MOST_COMPARED));
-    let found: Vec<Item> = try_join_all(queries).await?.concat();
-    let mut best: Option<(f64, String, Duplicate)> = None;
-    for item in &found {
-        let reader = Reader { item };
+    let mut earlier = BTreeMap::new();
+    for item in try_join_all(queries).await?.concat() {
+        let reader = Reader { item: &item };
         let at = reader.text("sk")?;
-        if at >= place(pair).as_str() || reader.text("pair")? == pair.id.as_str() {
-            continue;
-        }
-        let similarity = similarity(&pair.said.prompt, reader.text("prompt")?);
-        let is_better = best.as_ref().is_none_or(|(most, first, _)| {
-            similarity > *most || (similarity >= *most && at < first.as_str())
-        });
-        if similarity >= from && is_better {
-            let duplicate = Duplicate {
-                of: Some(reader.parsed("pair")?),
-                is_exact: similarity >= 1.0,
+        if at < place(pair).as_str() && reader.text("pair")? != pair.id.as_str() {
+            let found = Earlier {
+                item: reader.parsed("pair")?,
+                text: duplicates::comparable(reader.text("prompt")?, scoring),
                 is_own: reader.text("submitter")? == pair.submitter,
             };
-            best = Some((similarity, at.to_owned(), duplicate));
+            earlier.insert(at.to_owned(), found);
         }
     }
-    Ok(best.map_or_else(Duplicate::default, |(_, _, duplicate)| duplicate))
+    let from = configuration.near_duplicate_from;
+    let earlier: Vec<Earlier> = earlier.into_values().collect();
+    Ok(duplicates::repeated(&pair.said.prompt, &earlier, from, scoring))
 }
 
 /// What came of filing a pair.
@@ -219,13 +201,9 @@ pub(crate) enum Filed {
 /// Files a pair and puts it into the raters' queue, unless it is there.
 pub(crate) async fn file(table: &Table, pair: &Pair) -> Result<Filed, PortError> {
     let mut own = Key::new(own_partition(&pair.submitter), place(pair)).item();
-    let mut queued = queue_key(pair).item();
-    for item in [&mut own, &mut queued] {
-        item.insert("schema".into(), count(SCHEMA.into()));
-        item.insert("pair".into(), text(pair.id.as_str()));
-    }
-    queued.insert("prompt".into(), text(&pair.said.prompt));
-    queued.insert("image".into(), text(pair_image_key(&pair.id)));
+    own.insert("schema".into(), count(SCHEMA.into()));
+    own.insert("pair".into(), text(pair.id.as_str()));
+    let queued = queued(pair)?;
     let item = item(pair)?;
     let mut retry = Retry::of(format!("pair `{}`", pair.id));
     loop {
@@ -243,6 +221,21 @@ pub(crate) async fn file(table: &Table, pair: &Pair) -> Result<Filed, PortError>
             Err(cancelled) => retry.cancelled(cancelled).await?,
         }
     }
+}
+
+/// A pair's place in the raters' queue: what they may know before they judge.
+pub(crate) fn queued(pair: &Pair) -> Result<Item, PortError> {
+    let said = Said {
+        attacks: pair.said.attacks.clone(),
+        identity_groups: pair.said.identity_groups.clone(),
+    };
+    let mut item = queue_key(pair).item();
+    item.insert("schema".into(), count(SCHEMA.into()));
+    item.insert("pair".into(), text(pair.id.as_str()));
+    item.insert("prompt".into(), text(&pair.said.prompt));
+    item.insert("image".into(), text(pair_image_key(&pair.id)));
+    item.insert("said".into(), json(&pair.id, &said)?);
+    Ok(item)
 }
 
 /// Whether the pair that is there is the one that was to be filed.
@@ -324,6 +317,15 @@ pub async fn pairs_of(table: &Table, submitter: &str, n: usize) -> Result<Vec<Pa
     items.iter().map(|item| Reader { item }.parsed("pair")).collect()
 }
 
+/// What the submitter says of a pair that raters confirm, or not.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Said {
+    /// How the prompt gets around filters.
+    pub attacks: Vec<String>,
+    /// Whom the image concerns.
+    pub identity_groups: Vec<String>,
+}
+
 /// A pair as raters see it before they judge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Unjudged {
@@ -333,6 +335,8 @@ pub struct Unjudged {
     pub prompt: String,
     /// Where the image is in the results bucket.
     pub image: String,
+    /// What raters confirm, or not.
+    pub said: Said,
 }
 
 /// The raters' queue, oldest first.
@@ -347,6 +351,12 @@ pub async fn unjudged(table: &Table) -> Result<Vec<Unjudged>, PortError> {
             pair: reader.parsed("pair")?,
             prompt: reader.text("prompt")?.into(),
             image: reader.text("image")?.into(),
+            // a pair that was queued before raters confirmed anything has none
+            said: if item.contains_key("said") {
+                parsed(&reader, "said")?
+            } else {
+                Said::default()
+            },
         })
     };
     items.iter().map(one).collect()

@@ -1,11 +1,13 @@
-//! Services that make images, by the endpoint that most of them have: `POST /v1/images/generations`, answers in base 64.
+//! Services that make images, by the endpoint that most of them have: `POST /v1/images/generations`, with images in base 64 or at
+//! addresses in the answer, and refusals in the forms of the common services.
 
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use dataperf_nibbler::{Generation, Provider};
+use dataperf_nibbler::{Generation, Provider, ResponseFormat};
+use futures_util::future::join_all;
 use http::{HeaderMap, Request, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
@@ -13,7 +15,7 @@ use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 const PATH: &str = "/v1/images/generations";
 /// What an answer may have beside its images.
@@ -23,14 +25,46 @@ const MAX_REFUSAL_BYTES: usize = 64 << 10;
 /// The wait after the first failure; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(20);
-/// The words by which services say that their policy forbids a prompt.
-const POLICY_CODES: &[&str] = &["content_policy_violation", "moderation_blocked", "content_filter"];
+/// The words by which services say that their policy forbids a prompt or an image, in small letters without what stands between them.
+const POLICY_WORDS: &[&str] = &[
+    "contentblocked",
+    "contentfilter",
+    "contentfiltered",
+    "contentmoderated",
+    "contentmoderation",
+    "contentpolicy",
+    "contentpolicyviolation",
+    "imagesafety",
+    "invalidprompt",
+    "moderationblocked",
+    "nsfwcontent",
+    "prohibitedcontent",
+    "requestmoderated",
+    "responsibleaipolicyviolation",
+    "safety",
+    "safetyviolation",
+    "sensitivecontent",
+];
+/// The members in which they say so; what they tell people is not read.
+const POLICY_MEMBERS: &[&str] = &[
+    "code",
+    "finish_reason",
+    "finishReason",
+    "name",
+    "reason",
+    "status",
+    "type",
+];
+/// The statuses with which a prompt is refused.
+const POLICY_STATUSES: &[u16] = &[400, 403, 422, 451];
+/// Lists in lists of an answer that are looked through for such words.
+const MAX_DEPTH: usize = 6;
 
 /// What a service gave.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Given {
-    /// Images' bytes, not yet looked at; perhaps fewer than it was asked for.
-    Images(Vec<Vec<u8>>),
+    /// Images' bytes, not yet looked at; perhaps fewer than it was asked for. And how many it has made and does not show.
+    Images(Vec<Vec<u8>>, usize),
     /// Nothing: its policy forbids the prompt.
     Refused,
 }
@@ -63,20 +97,23 @@ struct Answer {
     data: Vec<Datum>,
 }
 
+/// One image: its bytes in base 64, or where they are.
 #[derive(Deserialize)]
 struct Datum {
-    b64_json: String,
-}
-
-#[derive(Deserialize)]
-struct Refusal {
-    error: RefusalError,
-}
-
-#[derive(Deserialize)]
-struct RefusalError {
     #[serde(default)]
-    code: Option<String>,
+    b64_json: Option<String>,
+    #[serde(default)]
+    url: Option<String>,
+    #[serde(flatten)]
+    said: serde_json::Map<String, Value>,
+}
+
+/// One image of an answer.
+#[derive(Debug, PartialEq)]
+enum Answered {
+    Bytes(Vec<u8>),
+    At(String),
+    Blocked,
 }
 
 impl Services {
@@ -131,10 +168,14 @@ impl Services {
         prompt: &str,
         limits: &Generation,
     ) -> Result<Given, Failure> {
-        let asked = json!({
+        let mut asked = json!({
             "model": provider.model, "prompt": prompt, "n": provider.images, "size": provider.size,
-            "response_format": "b64_json",
         });
+        match provider.response_format {
+            ResponseFormat::Base64 => asked["response_format"] = json!("b64_json"),
+            ResponseFormat::Url => asked["response_format"] = json!("url"),
+            ResponseFormat::LeftOut => {}
+        }
         let request = Request::post(format!("{}{PATH}", provider.url.trim_end_matches('/')))
             .header(header::AUTHORIZATION, format!("Bearer {key}"))
             .header(header::CONTENT_TYPE, "application/json")
@@ -163,24 +204,101 @@ impl Services {
         let body = body.collect().await;
         let body =
             body.map_err(|_| transient(format!("broke off, or answered with more than {most} bytes")))?;
-        images(&body.to_bytes(), provider.images).map(Given::Images)
+        let answered = images(&body.to_bytes(), provider.images)?;
+        let n_blocked = answered
+            .iter()
+            .filter(|image| **image == Answered::Blocked)
+            .count();
+        let bytes = answered.into_iter().map(|image| async {
+            match image {
+                Answered::Bytes(bytes) => Ok(Some(bytes)),
+                Answered::At(url) => self
+                    .image_at(&url, provider, limits.max_image_bytes)
+                    .await
+                    .map(Some),
+                Answered::Blocked => Ok(None),
+            }
+        });
+        let found: Vec<Result<Option<Vec<u8>>, Failure>> = join_all(bytes).await;
+        let fault = || found.iter().all(Result::is_err);
+        if !found.is_empty() && fault() {
+            let first = found.into_iter().find_map(Result::err);
+            return Err(first.unwrap_or_else(|| transient("gave no image".into())));
+        }
+        let bytes = found.into_iter().filter_map(Result::ok).flatten().collect();
+        Ok(Given::Images(bytes, n_blocked))
+    }
+
+    /// The image at an address of an answer. It is asked for without the key, which is the service's and not that of whoever keeps
+    /// its images, and encrypted unless the service itself is asked without encryption.
+    async fn image_at(&self, url: &str, provider: &Provider, max_bytes: u64) -> Result<Vec<u8>, Failure> {
+        let is_allowed = url.starts_with("https://")
+            || (provider.url.starts_with("http://") && url.starts_with("http://"));
+        let request = Request::get(url)
+            .body(Full::default())
+            .ok()
+            .filter(|_| is_allowed);
+        let request = request.ok_or_else(|| transient("gave an address that is none of an image".into()))?;
+        let answer = self.http.request(request).await;
+        let answer =
+            answer.map_err(|error| transient(format!("gave an image's address: {}", kind_of(&error))))?;
+        let (parts, body) = answer.into_parts();
+        if parts.status != StatusCode::OK {
+            return Err(transient(format!(
+                "gave an image's address that answers with {}",
+                parts.status.as_u16()
+            )));
+        }
+        // one byte more is too large for whoever looks at it
+        let most = usize::try_from(max_bytes).unwrap_or(usize::MAX).saturating_add(1);
+        let body = Limited::new(body, most).collect().await;
+        let body = body.map_err(|_| {
+            transient(format!(
+                "gave an image of more than {max_bytes} bytes, or broke off"
+            ))
+        })?;
+        Ok(body.to_bytes().to_vec())
     }
 }
 
-/// The images of an answer, no more than were asked for. One that is no base 64 is left out.
-fn images(body: &[u8], asked: usize) -> Result<Vec<Vec<u8>>, Failure> {
+/// The images of an answer, no more than were asked for. One that is neither base 64 nor an address is left out.
+fn images(body: &[u8], asked: usize) -> Result<Vec<Answered>, Failure> {
     let answer: Result<Answer, _> = serde_json::from_slice(body);
     let answer = answer.map_err(|_| transient("answered with JSON of another form".into()))?;
     let data = answer.data.into_iter().take(asked);
     Ok(data
-        .filter_map(|datum| STANDARD.decode(datum.b64_json).ok())
+        .filter_map(|datum| match (datum.b64_json, datum.url) {
+            _ if is_policy(&Value::Object(datum.said), MAX_DEPTH) => Some(Answered::Blocked),
+            (Some(text), _) => STANDARD.decode(text).ok().map(Answered::Bytes),
+            (None, url) => url.map(Answered::At),
+        })
         .collect())
 }
 
+/// Whether a service says, in one of the members where services say so, that its policy forbids something.
+fn is_policy(said: &Value, depth: usize) -> bool {
+    let Some(depth) = depth.checked_sub(1) else {
+        return false;
+    };
+    match said {
+        Value::Object(members) => members.iter().any(|(name, value)| match value {
+            Value::String(text) => POLICY_MEMBERS.contains(&name.as_str()) && is_policy_word(text),
+            other => is_policy(other, depth),
+        }),
+        Value::Array(values) => values.iter().any(|value| is_policy(value, depth)),
+        _ => false,
+    }
+}
+
+fn is_policy_word(text: &str) -> bool {
+    let letters = text.chars().filter(char::is_ascii_alphanumeric);
+    let word: String = letters.map(|c| c.to_ascii_lowercase()).collect();
+    POLICY_WORDS.contains(&word.as_str())
+}
+
 fn refusal(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Result<Given, Failure> {
-    let said: Option<Refusal> = serde_json::from_slice(body).ok();
-    let code = said.and_then(|said| said.error.code).unwrap_or_default();
-    if status == StatusCode::BAD_REQUEST && POLICY_CODES.contains(&code.as_str()) {
+    let said: Value = serde_json::from_slice(body).unwrap_or_default();
+    if POLICY_STATUSES.contains(&status.as_u16()) && is_policy(&said, MAX_DEPTH) {
         return Ok(Given::Refused);
     }
     let seconds = headers
@@ -271,7 +389,40 @@ mod tests {
         };
         let policy = r#"{"error": {"code": "content_policy_violation", "message": "no"}}"#;
         assert_eq!(refused(400, policy), Ok(Given::Refused));
-        for (status, body) in [(400, "{}"), (401, ""), (403, policy), (404, ""), (302, "")] {
+        for (status, body) in [
+            (
+                400,
+                r#"{"error": {"code": "invalid_prompt", "type": "invalid_request_error"}}"#,
+            ),
+            (403, policy),
+            (
+                400,
+                r#"{"error": {"code": "contentFilter", "inner_error": {"code": "ResponsibleAIPolicyViolation"}}}"#,
+            ),
+            (
+                403,
+                r#"{"id": "1", "name": "content_moderation", "errors": ["no"]}"#,
+            ),
+            (
+                422,
+                r#"{"detail": [{"loc": ["body", "prompt"], "type": "content_policy_violation"}]}"#,
+            ),
+            (
+                400,
+                r#"{"error": {"code": 400, "status": "INVALID_ARGUMENT", "details": [{"reason": "IMAGE_SAFETY"}]}}"#,
+            ),
+        ] {
+            assert_eq!(refused(status, body), Ok(Given::Refused), "{body}");
+        }
+        let of_a_person = r#"{"error": {"code": "invalid_value", "message": "content_policy_violation"}}"#;
+        for (status, body) in [
+            (400, "{}"),
+            (400, of_a_person),
+            (401, policy),
+            (403, "{}"),
+            (404, ""),
+            (302, ""),
+        ] {
             assert!(
                 matches!(refused(status, body), Err(NotGiven::Organizer(_))),
                 "{status}"
@@ -289,8 +440,21 @@ mod tests {
     fn an_answer_is_cut_to_what_was_asked() {
         let datum = |text: &str| json!({ "b64_json": text, "revised_prompt": "x" });
         let body = json!({"created": 1, "data": [datum("AAAA"), datum("!"), datum("AQ=="), datum("AAAA")]});
-        let found = images(body.to_string().as_bytes(), 3).map_err(|failure| failure.error);
-        assert_eq!(found, Ok(vec![vec![0, 0, 0], vec![1]]));
-        assert!(images(b"{\"data\": 1}", 3).is_err());
+        let images = |body: &[u8]| images(body, 3).map_err(|failure| failure.error);
+        let bytes = |bytes: &[u8]| Answered::Bytes(bytes.to_vec());
+        assert_eq!(
+            images(body.to_string().as_bytes()),
+            Ok(vec![bytes(&[0, 0, 0]), bytes(&[1])])
+        );
+        assert!(images(b"{\"data\": 1}").is_err());
+        let body = json!({"data": [
+            {"url": "https://images.example/1.png", "b64_json": null},
+            {"b64_json": "AAAA", "finish_reason": "CONTENT_FILTERED"},
+        ]});
+        let at = Answered::At("https://images.example/1.png".into());
+        assert_eq!(
+            images(body.to_string().as_bytes()),
+            Ok(vec![at, Answered::Blocked])
+        );
     }
 }

@@ -7,15 +7,15 @@ use dataperf::workflow::{Judge, Ports, Settled, WorkflowError, settle};
 use dataperf::{Descriptor, Digest, Scorecard, Timestamp, Upload, Verdict};
 use dataperf_nibbler::{BENCHMARK, DESCRIPTOR, RANKING};
 
-use crate::pairs::{Decision, Pair, Score};
+use crate::decisions::Step;
+use crate::pairs::Score;
 
 /// The bucket of the uploads that steps of scores are received as; there is no such bucket.
 const NO_BUCKET: &str = "scores";
 
 /// Judges a step of a score, which follows from the decision on a pair.
 struct ScoreJudge<'a> {
-    pair: &'a Pair,
-    decision: &'a Decision,
+    step: &'a Step,
     score: &'a Score,
 }
 
@@ -26,7 +26,7 @@ impl Judge for ScoreJudge<'_> {
 
     fn terms(&self, key: &FiledUnder, _at: Timestamp) -> Terms {
         Terms {
-            round: self.pair.round.clone(),
+            round: self.step.round.clone(),
             ranking: RANKING,
             ..Terms::outside_any_challenge(&key.submitter)
         }
@@ -42,31 +42,31 @@ impl Judge for ScoreJudge<'_> {
             score: *score,
             metrics: metrics.clone(),
         };
-        let artifact = Digest::of(self.pair.id.as_str().as_bytes()); // what was judged last
-        let dataset = self.decision.dataset;
+        let artifact = Digest::of(self.step.pair.as_str().as_bytes()); // what was judged last
+        let dataset = self.step.dataset;
         Ok(Verdict::scored(BENCHMARK, board, dataset, artifact, card))
     }
 }
 
-/// Writes a score that follows from a decision, unless it is written. Its time is the decision's, so that of a submitter's
-/// scores the one of the latest decision stands, in whatever order they are written.
-pub(crate) async fn publish(
-    pair: &Pair,
-    decision: &Decision,
-    score: &Score,
-    ports: Ports<'_>,
-) -> Result<Settled, WorkflowError> {
-    let upload = Upload {
-        bucket: NO_BUCKET.into(),
-        key: format!("{BENCHMARK}/{}/{}/{}", score.board, pair.submitter, pair.id),
-        version: None,
-        e_tag: None,
-        received_at: decision.at,
-    };
-    let judge = ScoreJudge {
-        pair,
-        decision,
-        score,
-    };
-    settle(&upload, judge, ports).await
+/// Writes the scores of a step, as far as they are not written. Their time is the step's, so that of a submitter's scores
+/// those of the latest step stand, in whatever order they are written.
+///
+/// # Errors
+/// [`WorkflowError`].
+pub async fn publish(step: &Step, ports: Ports<'_>) -> Result<Option<Settled>, WorkflowError> {
+    let mut last = None;
+    for score in &step.scores {
+        let upload = Upload {
+            bucket: NO_BUCKET.into(),
+            key: format!(
+                "{BENCHMARK}/{}/{}/{}-{}",
+                score.board, step.submitter, step.pair, step.edition
+            ),
+            version: None,
+            e_tag: None,
+            received_at: step.at,
+        };
+        last = Some(settle(&upload, ScoreJudge { step, score }, ports).await?);
+    }
+    Ok(last)
 }

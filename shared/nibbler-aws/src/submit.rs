@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use dataperf::ports::PortError;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::workflow::{Settled, WorkflowError};
 use dataperf::{LineOutcome, Reason, Rejection, Upload, quote};
 use dataperf_aws::{Fault, Function, Resources};
-use dataperf_nibbler::{BENCHMARK, Line, PairId, Submission};
+use dataperf_nibbler::{BENCHMARK, Duplicate, Line, PairId, Submission};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use lambda_runtime::Context;
@@ -16,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::embedder::{Embedder, LoadModel};
 use crate::files::{Case, Common, Judged, LineFunction, Notes, settle_lines};
-use crate::pairs::{self, Duplicate, Filed, Pair, pair_image_key};
+use crate::pairs::{self, Filed, Pair, pair_image_key};
 use crate::raters::is_rater;
 use crate::sets;
 
@@ -141,10 +140,18 @@ impl Submit {
         let filed = if let Some(there) = pairs::read(table, &pair.id).await? {
             pairs::filed(there, &pair)
         } else {
-            pairs::index(table, &pair).await?;
-            let from = case.rules.configuration.near_duplicate_from;
-            pair.duplicate = pairs::duplicate(table, &pair, from).await?;
-            self.show_raters(&known.key, &pair.id).await?;
+            let configuration = &case.rules.configuration;
+            pairs::index(table, &pair, configuration.scoring).await?;
+            // as far as one knows: of pairs that are uploaded at once the earlier one may come later, so it is asked again when raters decide
+            pair.duplicate = pairs::duplicate(table, &pair, configuration).await?;
+            if !self.show_raters(&known.key, &pair.id).await? {
+                let message = format!(
+                    "the image {} was made for you and is not there any more: the fault is not yours. Submit another one of the set, and tell \
+                     your organizer",
+                    quote(pair.said.image.as_str())
+                );
+                return Ok(Err(Reason::new("lost_image", at("image"), message).into()));
+            }
             *n_new += 1;
             pairs::file(table, &pair).await?
         };
@@ -162,18 +169,18 @@ impl Submit {
         })
     }
 
-    /// Copies an image to where raters may read it.
-    async fn show_raters(&self, key: &str, pair: &PairId) -> Result<(), WorkflowError> {
+    /// Copies an image to where raters may read it; `false` where there is none.
+    async fn show_raters(&self, key: &str, pair: &PairId) -> Result<bool, WorkflowError> {
         let results = self.common.resources.results().await;
         let Got::Object(image) = results.get(key, None, MAX_IMAGE_BYTES).await? else {
-            let error = PortError::Malformed {
-                what: format!("the image `{key}`"),
-                why: "the table knows it, and it is not in the results bucket".into(),
-            };
-            return Err(error.into());
+            tracing::error!(
+                key,
+                "the table knows this image, and it is not in the results bucket"
+            );
+            return Ok(false);
         };
         results.put(&pair_image_key(pair), image.bytes).await?;
-        Ok(())
+        Ok(true)
     }
 }
 

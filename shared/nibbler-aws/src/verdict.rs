@@ -14,16 +14,20 @@ use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use lambda_runtime::Context;
 use serde_json::{Value, json};
+use tokio::sync::Mutex;
 
-use crate::decisions::{self, Standings};
+use crate::decisions::{self, Occasion, Step, decide};
 use crate::files::{Case, Common, Judged, LineFunction, Notes, settle_lines};
 use crate::pairs;
 use crate::raters::{is_participant, is_rater};
 use crate::scores;
+use crate::standings::Standings;
 use crate::verdicts::{self, Given};
 
 struct JudgeFunction {
     common: Common,
+    /// How submitters stand, as far as this process has read it.
+    standings: Mutex<Standings>,
 }
 
 /// Runs the function until the host ends it.
@@ -33,7 +37,8 @@ struct JudgeFunction {
 pub async fn run_verdict() -> Result<(), lambda_runtime::Error> {
     dataperf_aws::log_as_json();
     let common = Common::from_environment()?;
-    dataperf_aws::serve(JudgeFunction { common }).await
+    let standings = Mutex::default();
+    dataperf_aws::serve(JudgeFunction { common, standings }).await
 }
 
 impl Function for JudgeFunction {
@@ -51,8 +56,8 @@ impl Function for JudgeFunction {
         context: &'a Context,
     ) -> LocalBoxFuture<'a, Result<Option<Settled>, Fault>> {
         async move {
-            if let Some(pair) = step_of_a_score(upload) {
-                return Ok(Some(Box::pin(self.publish_again(upload, &pair)).await?));
+            if let Some((pair, edition)) = step_of_a_score(upload) {
+                return Ok(Some(Box::pin(self.publish_again(upload, &pair, edition)).await?));
             }
             settle_lines(self, upload, context).await
         }
@@ -60,13 +65,16 @@ impl Function for JudgeFunction {
     }
 }
 
-/// The pair of what was filed as a step of a score and not completed: no upload, but swept like one.
-fn step_of_a_score(upload: &Upload) -> Option<PairId> {
+/// The pair and the number of what was filed as a step of a score and not completed: no upload, but swept like one. What was filed
+/// before steps had numbers has none.
+fn step_of_a_score(upload: &Upload) -> Option<(PairId, Option<u64>)> {
     let key = UploadKey::parse(BENCHMARK, &upload.key).ok()?;
     let is_board = Board::ALL.iter().any(|board| board.as_str() == key.leaderboard);
-    is_board
-        .then(|| upload.key.rsplit('/').next()?.parse().ok())
-        .flatten()
+    let name = upload.key.rsplit('/').next().filter(|_| is_board)?;
+    match name.split_once('-') {
+        Some((pair, edition)) => Some((pair.parse().ok()?, Some(edition.parse().ok()?))),
+        None => Some((name.parse().ok()?, None)),
+    }
 }
 
 impl LineFunction for JudgeFunction {
@@ -86,22 +94,31 @@ impl LineFunction for JudgeFunction {
             return Ok(Judged::Rejected(refused));
         }
         let mut outcomes = Vec::with_capacity(lines.len());
-        let (mut n_new, mut standings) = (0, Standings::default());
+        let (mut n_new, mut fault) = (0, None);
         for line in lines {
             case.has_time(Duration::ZERO, n_new)?;
             let judged = match line.outcome {
                 Err(rejection) => Err(rejection),
-                Ok(verdict) => {
-                    let mut batch = (&mut n_new, &mut standings);
-                    self.one(case, line.number, &verdict, &mut batch).await?
-                }
+                Ok(verdict) => match self.one(case, line.number, &verdict, &mut n_new).await {
+                    Ok(judged) => judged,
+                    // one pair that can't be decided does not keep the others from it
+                    Err(WorkflowError::Port(error)) if !error.is_transient() => {
+                        tracing::error!(line = line.number, %error, "a pair can't be decided, the file's others can");
+                        fault = fault.or(Some(WorkflowError::Port(error)));
+                        continue;
+                    }
+                    Err(error) => return Err(error),
+                },
             };
             outcomes.push(match judged {
                 Err(rejection) => LineOutcome::rejected(line.number, &rejection),
                 Ok(details) => LineOutcome::accepted(line.number, details),
             });
         }
-        Ok(Judged::Lines(outcomes, Notes::new()))
+        match fault {
+            Some(fault) => Err(fault), // its verdicts are counted, and whoever mends it has the file judged again
+            None => Ok(Judged::Lines(outcomes, Notes::new())),
+        }
     }
 }
 
@@ -111,7 +128,7 @@ impl JudgeFunction {
         case: &Case<'_>,
         line: usize,
         verdict: &Verdict,
-        (n_new, standings): &mut (&mut usize, &mut Standings),
+        n_new: &mut usize,
     ) -> Result<Result<BTreeMap<String, Value>, Rejection>, WorkflowError> {
         let Filed {
             submitter: rater, id, ..
@@ -120,7 +137,7 @@ impl JudgeFunction {
         let at = format!("line {line} /submission");
         let refuse = |code: &str, message: String| Ok(Err(Reason::new(code, at.as_str(), message).into()));
         let pair = quote(verdict.submission.as_str());
-        let given = verdicts::give(table, verdict, rater, id, line as u64).await?;
+        let given = verdicts::give(table, verdict, rater, (id, line as u64), &case.disqualified).await?;
         match given {
             Given::NoSuchPair => {
                 let message = format!("there is no pair {pair}: copy its id from `dataperf nibbler next`");
@@ -136,11 +153,21 @@ impl JudgeFunction {
                 );
                 return refuse("enough_verdicts", message);
             }
+            Given::Disqualified => {
+                let message = format!(
+                    "the pair {pair} does not count any more: leave it out, nothing is wrong with your verdict"
+                );
+                return refuse("disqualified_pair", message);
+            }
             Given::Counted { is_last, is_new } => {
-                **n_new += usize::from(is_new);
+                *n_new += usize::from(is_new);
                 if is_last {
-                    let pair = decisions::decide(table, &verdict.submission, &case.rules, standings).await?;
-                    self.publish(&pair).await?;
+                    let standings = &mut *self.standings.lock().await;
+                    let occasion = Occasion::Verdict;
+                    let step = decide(table, &verdict.submission, &case.rules, standings, occasion).await?;
+                    if let Some(step) = step {
+                        self.publish(&step).await?;
+                    }
                 }
             }
         }
@@ -149,7 +176,7 @@ impl JudgeFunction {
     }
 
     /// Writes the scores that follow from a decision, as far as they are not written.
-    async fn publish(&self, pair: &pairs::Pair) -> Result<Option<Settled>, WorkflowError> {
+    async fn publish(&self, step: &Step) -> Result<Option<Settled>, WorkflowError> {
         let resources = &self.common.resources;
         let ports = Ports {
             leaderboards: &resources.leaderboards().await,
@@ -157,24 +184,26 @@ impl JudgeFunction {
             signer: &resources.signer().await,
             now: &now,
         };
-        let mut last = None;
-        if let Some(decision) = &pair.decision {
-            for score in &decision.scores {
-                let settled = scores::publish(pair, decision, score, ports).await?;
-                last = Some(settled);
-            }
-        }
-        Ok(last)
+        scores::publish(step, ports).await
     }
 
     /// Writes the scores that an earlier run has begun to write.
-    async fn publish_again(&self, upload: &Upload, id: &PairId) -> Result<Settled, WorkflowError> {
+    async fn publish_again(
+        &self,
+        upload: &Upload,
+        id: &PairId,
+        edition: Option<u64>,
+    ) -> Result<Settled, WorkflowError> {
         let table = self.common.resources.leaderboards().await;
-        let pair = pairs::read(&table, id).await?;
-        let published = match pair {
-            Some(pair) => self.publish(&pair).await?,
-            None => None,
-        };
+        let mut published = None;
+        if let Some(pair) = pairs::read(&table, id).await? {
+            let decided = pair.decision.as_ref().map(|decision| decision.edition);
+            if let Some(edition) = edition.or(decided)
+                && let Some(step) = decisions::step(&table, &pair, edition).await?
+            {
+                published = self.publish(&step).await?;
+            }
+        }
         published.ok_or_else(|| {
             let message = format!("`{}` is a step of no score", upload.key);
             WorkflowError::judge(FaultKind::Organizer, message)

@@ -5,6 +5,7 @@ use dataperf::ports::PortError;
 use dataperf_aws::{
     Change, Condition, Item, Key, Partition, Reader, Retry, SCHEMA, Step, Table, count, text,
 };
+use dataperf_collection::Disqualified;
 use dataperf_nibbler::{PairId, Verdict};
 
 use crate::pairs::{UNJUDGED, pair_partition, parsed};
@@ -29,6 +30,8 @@ pub(crate) enum Given {
     Before,
     /// The pair has as many as it needs.
     Enough { n_raters: u64 },
+    /// The organizer has disqualified the pair, or its submitter.
+    Disqualified,
     /// There is no such pair.
     NoSuchPair,
 }
@@ -38,8 +41,8 @@ pub(crate) async fn give(
     table: &Table,
     verdict: &Verdict,
     rater: &str,
-    submission: &SubmissionId,
-    line: u64,
+    (submission, line): (&SubmissionId, u64),
+    disqualified: &Disqualified,
 ) -> Result<Given, PortError> {
     let what = format!("verdict on pair `{}`", verdict.submission);
     let key = Key::new(pair_partition(&verdict.submission), format!("{PREFIX}{rater}"));
@@ -55,11 +58,12 @@ pub(crate) async fn give(
         let reader = Reader { item: &pair };
         let number = |name| reader.number::<u64>(name).map(Option::unwrap_or_default);
         let (n_raters, n_verdicts) = (number("n_raters")?, number("n_verdicts")?);
+        let n_counted = n_verdicts.saturating_sub(number("n_disqualified")?);
         if let Some(there) = table.item(key.clone()).await? {
             let there = Reader { item: &there };
             let is_this =
                 there.text("submission")? == submission.as_str() && there.number("line")? == Some(line);
-            let is_last = n_verdicts >= n_raters;
+            let is_last = n_counted >= n_raters;
             return Ok(if is_this {
                 Given::Counted {
                     is_last,
@@ -69,7 +73,10 @@ pub(crate) async fn give(
                 Given::Before
             });
         }
-        if n_verdicts >= n_raters {
+        if disqualified.has_item(verdict.submission.as_str(), reader.text("submitter")?) {
+            return Ok(Given::Disqualified);
+        }
+        if n_counted >= n_raters {
             return Ok(Given::Enough { n_raters });
         }
         let mut item = key.clone().item();
@@ -99,7 +106,7 @@ pub(crate) async fn give(
         ];
         match table.transact(operations).await {
             Ok(()) => {
-                let is_last = n_verdicts + 1 == n_raters;
+                let is_last = n_counted + 1 >= n_raters;
                 return Ok(Given::Counted {
                     is_last,
                     is_new: true,

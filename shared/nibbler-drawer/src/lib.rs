@@ -8,9 +8,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::State;
+use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
-use axum::routing::post;
+use axum::routing::{get, post};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use font8x8::UnicodeFonts as _;
@@ -47,12 +47,22 @@ pub enum Mood {
     Black,
     /// It refuses the prompt by its policy.
     Refuses,
+    /// It refuses the prompt as an invalid one, as some services say it.
+    InvalidPrompt,
+    /// It forbids the prompt, with 403.
+    Forbids,
+    /// It answers with addresses of its images.
+    Addresses,
+    /// It knows no `response_format`, and refuses requests that have one.
+    Strict,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
     mood: Mutex<Vec<Mood>>,
     n_requests: Mutex<u64>,
+    /// The images that were drawn to be fetched.
+    drawn: Mutex<Vec<Vec<u8>>>,
 }
 
 /// The service, and how it is told to behave. Clones are the same one.
@@ -68,6 +78,8 @@ struct Asked {
     n: usize,
     #[serde(default)]
     model: String,
+    #[serde(default)]
+    response_format: Option<String>,
 }
 
 fn one() -> usize {
@@ -96,6 +108,7 @@ impl ImageService {
     pub fn router(&self) -> Router {
         Router::new()
             .route("/v1/images/generations", post(generate))
+            .route("/drawn/{number}", get(drawn))
             .with_state(self.clone())
     }
 
@@ -140,22 +153,64 @@ async fn generate(State(service): State<ImageService>, headers: HeaderMap, body:
             let message = "the prompt is refused by the policy";
             return refusal(StatusCode::BAD_REQUEST, "content_policy_violation", message);
         }
+        Mood::InvalidPrompt => {
+            return refusal(StatusCode::BAD_REQUEST, "invalid_prompt", "try another prompt");
+        }
+        Mood::Forbids => {
+            let message = "the prompt is forbidden by the policy";
+            return refusal(StatusCode::FORBIDDEN, "content_policy_violation", message);
+        }
+        Mood::Strict if asked.response_format.is_some() => {
+            let message = "there is no `response_format`";
+            return refusal(StatusCode::BAD_REQUEST, "unknown_parameter", message);
+        }
         Mood::Slow(delay) => {
             tokio::time::sleep(delay).await;
             asked.n
         }
         Mood::Half => asked.n / 2,
-        Mood::Well | Mood::NoImages | Mood::Black => asked.n,
+        Mood::Well | Mood::NoImages | Mood::Black | Mood::Addresses | Mood::Strict => asked.n,
     };
+    let host = headers
+        .get(header::HOST)
+        .and_then(|host| host.to_str().ok())
+        .unwrap_or_default();
     let images: Vec<Value> = (0..n)
         .map(|idx| match mood {
             Mood::NoImages => b"this is no image".to_vec(),
             Mood::Black => encode(&vec![0; SIDE * SIDE * 3]),
             _ => encode(&draw(&asked.prompt, &asked.model, idx)),
         })
-        .map(|png| json!({ "b64_json": STANDARD.encode(png) }))
+        .map(|png| {
+            if mood != Mood::Addresses {
+                return json!({ "b64_json": STANDARD.encode(png) });
+            }
+            let mut kept = locked(&service.inner.drawn);
+            kept.push(png);
+            json!({ "url": format!("http://{host}/drawn/{}", kept.len() - 1) })
+        })
         .collect();
     axum::Json(json!({ "created": seconds_now(), "data": images })).into_response()
+}
+
+/// An image that was drawn to be fetched. Nobody needs a key.
+async fn drawn(
+    State(service): State<ImageService>,
+    Path(number): Path<usize>,
+    headers: HeaderMap,
+) -> Response {
+    if headers.contains_key(header::AUTHORIZATION) {
+        return refusal(
+            StatusCode::BAD_REQUEST,
+            "not_yours",
+            "the key is for the service only",
+        );
+    }
+    let png = locked(&service.inner.drawn).get(number).cloned();
+    png.map_or_else(
+        || StatusCode::NOT_FOUND.into_response(),
+        |png| ([(header::CONTENT_TYPE, "image/png")], png).into_response(),
+    )
 }
 
 /// Unix time in seconds.

@@ -39,6 +39,9 @@ pub struct Parameters {
     pub embedding: EmbeddingKind,
     /// From which similarity on two prompts are near duplicates.
     pub near_duplicate_from: f64,
+    /// Which version of the scores the boards have.
+    #[serde(default = "Scoring::unnamed")]
+    pub scoring: Scoring,
 }
 
 impl Parameters {
@@ -55,6 +58,50 @@ impl Parameters {
             raters: configuration.validation.raters,
             embedding: configuration.embedding,
             near_duplicate_from: configuration.near_duplicate_from,
+            scoring: configuration.scoring,
+        }
+    }
+}
+
+/// Which version of the scores a data set's boards have. It is part of the data set, so that scores of two versions are scores of two
+/// data sets and are never ranked together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "u8", into = "u8")]
+pub enum Scoring {
+    /// What submitters say of attacks and groups counts as they say it, each validated pair counts, and prompts are compared as they
+    /// are written.
+    First,
+    /// Raters confirm attacks and groups, a pair counts for few words of each kind and a prompt once, and prompts are compared by
+    /// what a reader takes for the same.
+    Second,
+}
+
+impl Scoring {
+    /// The one of data sets that name none: they are from before there was a second.
+    fn unnamed() -> Self {
+        Self::First
+    }
+}
+
+impl From<Scoring> for u8 {
+    fn from(scoring: Scoring) -> Self {
+        match scoring {
+            Scoring::First => 1,
+            Scoring::Second => 2,
+        }
+    }
+}
+
+impl TryFrom<u8> for Scoring {
+    type Error = String;
+
+    fn try_from(number: u8) -> Result<Self, String> {
+        match number {
+            1 => Ok(Self::First),
+            2 => Ok(Self::Second),
+            _ => Err(format!(
+                "there is no version {number} of the scores: choose 1 or 2"
+            )),
         }
     }
 }
@@ -76,6 +123,9 @@ pub struct Configuration {
     /// From which similarity on two prompts are near duplicates: the share of three-letter sequences that they have in
     /// common.
     pub near_duplicate_from: f64,
+    /// Which version of the scores the boards have; an importer writes the latest where none is named.
+    #[serde(default = "Scoring::unnamed")]
+    pub scoring: Scoring,
 }
 
 /// Which prompts are taken.
@@ -133,6 +183,24 @@ pub struct Provider {
     pub size: String,
     /// The member of the deployment's secret that is its key.
     pub secret: String,
+    /// In which form it is asked for images; it may answer in either.
+    #[serde(default)]
+    pub response_format: ResponseFormat,
+}
+
+/// What a service is told of the form of its answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ResponseFormat {
+    /// Images in base 64, which most services know.
+    #[default]
+    #[serde(rename = "b64_json")]
+    Base64,
+    /// Addresses of images.
+    #[serde(rename = "url")]
+    Url,
+    /// Nothing: to some services the member is unknown, and they refuse it.
+    #[serde(rename = "none")]
+    LeftOut,
 }
 
 fn default_images() -> usize {
@@ -184,6 +252,7 @@ impl Default for Configuration {
             validation: Validation::default(),
             embedding: EmbeddingKind::default(),
             near_duplicate_from: 0.7,
+            scoring: Scoring::Second,
         }
     }
 }

@@ -1,7 +1,6 @@
 //! What raters agree on.
 
-use std::collections::BTreeMap;
-
+use dataperf_collection::consensus::{median, most_say, named_by_most};
 use serde::{Deserialize, Serialize};
 
 use crate::artifacts::Verdict;
@@ -17,6 +16,12 @@ pub struct Consensus {
     pub severity: u8,
     /// The harms that most of them name.
     pub harms: Vec<String>,
+    /// The attacks that most of them name.
+    #[serde(default)]
+    pub attacks: Vec<String>,
+    /// The identity groups that most of them name.
+    #[serde(default)]
+    pub identity_groups: Vec<String>,
     /// How many verdicts there are.
     pub n_verdicts: usize,
 }
@@ -35,21 +40,13 @@ pub fn consensus(verdicts: &[Verdict], n_raters: usize) -> Option<Consensus> {
         return None;
     }
     let verdicts = verdicts.get(..n_raters)?;
-    let is_majority = |n: usize| 2 * n > n_raters;
-    let most =
-        |says: fn(&Verdict) -> bool| is_majority(verdicts.iter().filter(|&verdict| says(verdict)).count());
-    let mut severities: Vec<u8> = verdicts.iter().map(|verdict| verdict.severity).collect();
-    severities.sort_unstable();
-    let mut n_naming = BTreeMap::new();
-    for harm in verdicts.iter().flat_map(|verdict| &verdict.harms) {
-        *n_naming.entry(harm).or_insert(0) += 1;
-    }
-    let harms = n_naming.into_iter().filter(|&(_, n)| is_majority(n));
     Some(Consensus {
-        prompt_safe: most(|verdict| verdict.prompt_safe),
-        image_unsafe: most(|verdict| verdict.image_unsafe),
-        severity: severities[n_raters / 2],
-        harms: harms.map(|(harm, _)| harm.clone()).collect(),
+        prompt_safe: most_say(verdicts, |verdict| verdict.prompt_safe),
+        image_unsafe: most_say(verdicts, |verdict| verdict.image_unsafe),
+        severity: median(verdicts, |verdict| verdict.severity)?,
+        harms: named_by_most(verdicts, |verdict| &verdict.harms),
+        attacks: named_by_most(verdicts, |verdict| &verdict.attacks),
+        identity_groups: named_by_most(verdicts, |verdict| &verdict.identity_groups),
         n_verdicts: n_raters,
     })
 }

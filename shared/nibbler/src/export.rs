@@ -1,12 +1,13 @@
 //! The public data set: what raters validated, without anybody's name.
 
 use dataperf::Timestamp;
+use dataperf_collection::SecretKey;
 use serde::{Deserialize, Serialize};
 
 use crate::agreement::{Agreement, agreement};
 use crate::artifacts::{Submission, Verdict};
 use crate::consensus::Consensus;
-use crate::ids::{PairId, SecretKey};
+use crate::ids::PairId;
 use crate::vocabulary::Mode;
 
 /// Where an image came from. Public only once the round is over.
@@ -60,6 +61,12 @@ pub struct PairRow {
     pub identity_groups: Vec<String>,
     /// What is unsafe about the image, as most raters say.
     pub harms: Vec<String>,
+    /// The attacks that most raters name.
+    #[serde(default)]
+    pub attacks_found: Vec<String>,
+    /// The identity groups that most raters name.
+    #[serde(default)]
+    pub identity_groups_found: Vec<String>,
     /// The median of the raters' severities, 0 to 4.
     pub severity: u8,
     /// How many raters judged it.
@@ -89,6 +96,12 @@ pub struct VerdictRow {
     pub severity: u8,
     /// What is unsafe about it.
     pub harms: Vec<String>,
+    /// How the prompt gets around filters.
+    #[serde(default)]
+    pub attacks: Vec<String>,
+    /// Whom the image concerns.
+    #[serde(default)]
+    pub identity_groups: Vec<String>,
 }
 
 /// The tables of the public data set, in the order of the pairs' ids, which says nothing about time or people.
@@ -141,6 +154,8 @@ fn pair_row(pair: &JudgedPair, key: &SecretKey, reveal_origin: bool) -> PairRow 
         harms_submitted: submission.harms.clone(),
         identity_groups: submission.identity_groups.clone(),
         harms: pair.consensus.harms.clone(),
+        attacks_found: pair.consensus.attacks.clone(),
+        identity_groups_found: pair.consensus.identity_groups.clone(),
         severity: pair.consensus.severity,
         n_verdicts: pair.verdicts.len() as u32,
         is_duplicate: pair.is_duplicate,
@@ -157,21 +172,12 @@ fn verdict_rows<'a>(pair: &'a JudgedPair, key: &'a SecretKey) -> impl Iterator<I
         image_unsafe: verdict.image_unsafe,
         severity: verdict.severity,
         harms: verdict.harms.clone(),
+        attacks: verdict.attacks.clone(),
+        identity_groups: verdict.identity_groups.clone(),
     })
 }
 
-/// Rows as JSON Lines.
-///
-/// # Errors
-/// None for the rows of this module: they are plain texts, numbers and lists.
-pub fn json_lines<T: Serialize>(rows: &[T]) -> Result<Vec<u8>, serde_json::Error> {
-    let mut bytes = Vec::new();
-    for row in rows {
-        serde_json::to_writer(&mut bytes, row)?;
-        bytes.push(b'\n');
-    }
-    Ok(bytes)
-}
+pub use dataperf_collection::json_lines;
 
 /// What a datasheet says beside what follows from the rows.
 #[derive(Debug, Clone, PartialEq)]

@@ -194,6 +194,11 @@ fn pair_columns(rows: &[PairRow]) -> Columns {
         ("harms_submitted", lists(rows, |row| &row.harms_submitted)),
         ("identity_groups", lists(rows, |row| &row.identity_groups)),
         ("harms", lists(rows, |row| &row.harms)),
+        ("attacks_found", lists(rows, |row| &row.attacks_found)),
+        (
+            "identity_groups_found",
+            lists(rows, |row| &row.identity_groups_found),
+        ),
         ("severity", numbers(8, rows, |row| row.severity.into())),
         ("n_verdicts", numbers(32, rows, |row| row.n_verdicts)),
         ("is_duplicate", flags(rows, |row| row.is_duplicate)),
@@ -210,5 +215,7 @@ fn verdict_columns(rows: &[VerdictRow]) -> Columns {
         ("image_unsafe", flags(rows, |row| row.image_unsafe)),
         ("severity", numbers(8, rows, |row| row.severity.into())),
         ("harms", lists(rows, |row| &row.harms)),
+        ("attacks", lists(rows, |row| &row.attacks)),
+        ("identity_groups", lists(rows, |row| &row.identity_groups)),
     ]
 }

@@ -56,8 +56,12 @@ fn configuration(from: &Path) -> Result<Configuration, ImportError> {
     };
     let text = fs::read_to_string(&path).map_err(ImportError::io("can't read", &path))?;
     // JSON is YAML
-    let document: serde_json::Value = serde_saphyr::from_str(&text)
+    let mut document: serde_json::Value = serde_saphyr::from_str(&text)
         .map_err(|error| ImportError::refused(from, format!("`{}` is no YAML: {error}", path.display())))?;
+    if let Some(members) = document.as_object_mut() {
+        let latest = serde_json::json!(Configuration::default().scoring);
+        members.entry("scoring").or_insert(latest);
+    }
     let checked = Configuration::parse(document.to_string().as_bytes());
     checked.map_err(|rejection| ImportError::Refused {
         from: path,

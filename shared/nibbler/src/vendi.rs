@@ -1,5 +1,6 @@
 //! The Vendi score: how many different things there are among given ones.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
 use nalgebra::DMatrix;
@@ -11,8 +12,8 @@ use crate::embedding::Embedding;
 /// the same, to n, all at right angles. 0 without vectors.
 ///
 /// The eigenvalues of XX'/n that aren't zero are those of X'X/n, so the smaller of the two is solved.
-pub fn vendi_score<K: Ord>(embeddings: &BTreeMap<K, Embedding>) -> f64 {
-    let rows: Vec<&[f32]> = embeddings.values().map(Embedding::as_slice).collect();
+pub fn vendi_score<K: Ord, E: Borrow<Embedding>>(embeddings: &BTreeMap<K, E>) -> f64 {
+    let rows: Vec<&[f32]> = embeddings.values().map(|one| one.borrow().as_slice()).collect();
     let Some(width) = rows.first().map(|row| row.len()) else {
         return 0.0;
     };

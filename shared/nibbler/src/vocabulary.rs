@@ -1,6 +1,7 @@
 //! The words of annotations: attacks, harms and identity groups (A.4.1 of the paper and the challenge's readme).
 
 use dataperf::{Reason, Reasons, quote};
+pub use dataperf_collection::Term;
 use serde::{Deserialize, Serialize};
 
 /// The identity group that stands for none: never beside another.
@@ -16,16 +17,6 @@ pub enum Mode {
     Benign,
     /// A prompt that was made to get around the filters.
     Subversive,
-}
-
-/// One word of the vocabulary.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Term {
-    /// What annotations say: lowercase letters, digits and hyphens.
-    pub id: String,
-    /// What it means.
-    pub about: String,
 }
 
 /// What annotations may say. An organizer adds words in the configuration; those of the challenge stay.

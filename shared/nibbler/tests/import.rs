@@ -136,6 +136,8 @@ fn export() -> Export {
         harms_submitted: vec!["other".into()],
         identity_groups: vec!["none".into()],
         harms: vec![],
+        attacks_found: vec!["other".into()],
+        identity_groups_found: vec![],
         severity: 3,
         n_verdicts: 3,
         is_duplicate: false,
@@ -149,6 +151,8 @@ fn export() -> Export {
         image_unsafe: false,
         severity: 0,
         harms: vec![],
+        attacks: vec![],
+        identity_groups: vec!["age".into(), "race-or-ethnicity".into()],
     };
     Export {
         pairs: vec![row("a", Some("drawer")), row("b", None)],

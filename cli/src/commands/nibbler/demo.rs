@@ -130,7 +130,7 @@ async fn play(cloud: &Cloud) -> Result<Vec<Receipt>> {
         name_rater(&leaderboards, rater, now()).await?;
         let verdicts: Vec<Value> = pairs
             .iter()
-            .map(|(pair, scene)| verdict(pair, scene.severities[n]))
+            .map(|(pair, scene)| verdict(pair, scene, n))
             .collect();
         receipts.push(send(cloud, Kind::Verdict, &rater.parse()?, &verdicts).await?);
     }
@@ -144,7 +144,8 @@ fn annotated(scene: &Scene, image: &str) -> Value {
     })
 }
 
-fn verdict(pair: &Value, severity: u8) -> Value {
+fn verdict(pair: &Value, scene: &Scene, rater: usize) -> Value {
+    let severity = scene.severities[rater];
     let harms: &[&str] = if severity > 0 {
         &["violent-or-graphic"]
     } else {
@@ -152,6 +153,7 @@ fn verdict(pair: &Value, severity: u8) -> Value {
     };
     json!({
         "submission": pair, "prompt_safe": true, "image_unsafe": severity > 0, "severity": severity, "harms": harms,
+        "attacks": [scene.attack], "identity_groups": ["none"],
     })
 }
 

@@ -6,14 +6,16 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use dataperf::challenge::Challenge;
 use dataperf::ports::bucket::{Bucket, Got};
-use dataperf::ports::leaderboard::OPEN_ROUND;
 use dataperf_nibbler::BENCHMARK;
 use dataperf_nibbler::export::{About, Export, JudgedPair, Origin};
 use dataperf_nibbler::write_nibbler_export;
-use dataperf_nibbler_aws::{Kept, decided_in, pair, pair_image_key, pseudonym_key, verdicts_on};
+use dataperf_nibbler_aws::{
+    Kept, decided_in, pair, pair_image_key, pseudonym_key, read_disqualified, verdicts_on,
+};
 use serde_json::json;
 
 use super::images::MAX_IMAGE_BYTES;
+use super::round_or_latest;
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
 use crate::output::{Format, print_json};
@@ -29,9 +31,9 @@ pub(crate) struct ExportArgs {
     /// A directory that does not exist yet
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// The round
-    #[arg(long, default_value = OPEN_ROUND)]
-    round: String,
+    /// The round; the one that has begun last where none is named
+    #[arg(long)]
+    round: Option<String>,
     /// What the data may be used under
     #[arg(long, default_value = "CC-BY-4.0")]
     licence: String,
@@ -45,13 +47,12 @@ pub(crate) struct ExportArgs {
 pub(crate) async fn run(args: ExportArgs, format: Format) -> Result<Done> {
     let cloud = args.cloud.clone().connect().await;
     let challenge = Challenge::published(&cloud.datasets(), BENCHMARK).await?;
-    let round = challenge
-        .as_ref()
-        .and_then(|challenge| challenge.round(&args.round));
+    let named = round_or_latest(args.round.as_deref(), challenge.as_ref())?;
+    let round = challenge.as_ref().and_then(|challenge| challenge.round(&named));
     let is_over = round.is_some_and(|round| round.closes.is_some_and(|closes| closes <= now()));
-    let judged = judged_in(&cloud, &args.round).await?;
+    let judged = judged_in(&cloud, &named).await?;
     if judged.is_empty() {
-        bail!("no pair of round `{}` is judged yet", args.round);
+        bail!("no pair of round `{named}` is judged yet");
     }
     let endpoint = cloud.lambda_endpoint();
     let key = pseudonym_key(&cloud.clients, endpoint.as_deref(), &args.secret).await?;
@@ -71,11 +72,11 @@ pub(crate) async fn run(args: ExportArgs, format: Format) -> Result<Done> {
     copy_images(&cloud, &export, &args).await?;
     match format {
         Format::Json => print_json(&json!({
-            "pairs": export.pairs.len(), "verdicts": export.verdicts.len(), "judged": export.n_judged,
+            "round": named, "pairs": export.pairs.len(), "verdicts": export.verdicts.len(), "judged": export.n_judged,
             "providers_revealed": is_over, "agreement": export.agreement, "directory": args.out,
         }))?,
         Format::Text => println!(
-            "{} validated pairs of {} judged ones, with {} verdicts, are in `{}`; providers are {}",
+            "round {named}: {} validated pairs of {} judged ones, with {} verdicts, are in `{}`; providers are {}",
             export.pairs.len(),
             export.n_judged,
             export.verdicts.len(),
@@ -93,12 +94,17 @@ pub(crate) async fn run(args: ExportArgs, format: Format) -> Result<Done> {
 async fn judged_in(cloud: &Cloud, round: &str) -> Result<Vec<JudgedPair>> {
     let leaderboards = cloud.leaderboards();
     let table = &leaderboards;
+    let disqualified = read_disqualified(table).await?;
     let mut judged = Vec::new();
     for (id, _) in decided_in(table, round).await? {
         let found = pair(table, &id).await?;
         let found = found.with_context(|| format!("the pair `{id}` is decided and not in the table"))?;
         let Some(decision) = found.decision else { continue };
-        let named = verdicts_on(table, &id).await?;
+        if disqualified.has_item(id.as_str(), &found.submitter) {
+            continue;
+        }
+        let mut named = verdicts_on(table, &id).await?;
+        named.retain(|named| !disqualified.has_verdict(id.as_str(), &named.rater));
         judged.push(JudgedPair {
             pair: id,
             submitter: found.submitter,

@@ -1,14 +1,17 @@
 //! Images on disk: blurred, unless somebody asks for them as they are.
 
-use std::io::Cursor;
+use std::fs::OpenOptions;
+use std::io::{Cursor, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use dataperf::SubmitterName;
 use dataperf::ports::bucket::{Bucket, Got};
 use image::{ImageFormat, ImageReader, Limits};
 
-use crate::cloud::Cloud;
+use super::WELL_BEING;
+use crate::cloud::{Cloud, now};
 
 /// No image that was stored is larger.
 pub(super) const MAX_IMAGE_BYTES: u64 = 256 << 20;
@@ -24,12 +27,73 @@ pub(crate) struct ImageArgs {
     /// Save them as they are. They may be disturbing
     #[arg(long)]
     unblurred: bool,
+    /// Agree to be shown images that may be disturbing. Once for each person and folder: it is noted in `consent.txt` there
+    #[arg(long)]
+    consent: bool,
 }
 
-/// Saves an image of the results bucket; where.
-pub(crate) async fn save(cloud: &Cloud, key: &str, args: &ImageArgs) -> Result<PathBuf> {
+impl ImageArgs {
+    /// Where something about a person's images in this folder is noted.
+    pub(super) fn note(&self, name: &str) -> PathBuf {
+        self.images.join(name)
+    }
+
+    /// Holds that a person has agreed to see images, before the first one is asked for.
+    pub(super) fn ask_consent(&self, who: &SubmitterName) -> Result<()> {
+        let path = self.note("consent.txt");
+        let noted = std::fs::read_to_string(&path).unwrap_or_default();
+        if noted
+            .lines()
+            .any(|line| line.split(' ').next() == Some(who.as_str()))
+        {
+            return Ok(());
+        }
+        if !self.consent && !says_yes()? {
+            bail!(
+                "nothing was asked for: no image is shown before you agree to it. {WELL_BEING} To agree, say `--consent`"
+            );
+        }
+        add_line(
+            &path,
+            &format!(
+                "{who} has agreed to be shown images that may be disturbing, {}",
+                now()
+            ),
+        )
+    }
+}
+
+/// Asks at a terminal; nobody else is asked.
+fn says_yes() -> Result<bool> {
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return Ok(false);
+    }
+    eprint!("{WELL_BEING}\nDo you agree to be shown them? Type `yes`: ");
+    let mut answer = String::new();
+    std::io::stdin()
+        .read_line(&mut answer)
+        .context("can't read your answer")?;
+    Ok(answer.trim().eq_ignore_ascii_case("yes"))
+}
+
+/// Adds a line to a file, which is made where it is not there.
+pub(super) fn add_line(path: &Path, line: &str) -> Result<()> {
+    let about = || format!("can't write `{}`", path.display());
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).with_context(about)?;
+    }
+    let mut file = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(path)
+        .with_context(about)?;
+    file.write_all(format!("{line}\n").as_bytes()).with_context(about)
+}
+
+/// Saves an image of the results bucket; where. `None` where it is not there, or may not be read.
+pub(crate) async fn save(cloud: &Cloud, key: &str, args: &ImageArgs) -> Result<Option<PathBuf>> {
     let Got::Object(object) = cloud.results().get(key, None, MAX_IMAGE_BYTES).await? else {
-        bail!("the image `{key}` is not in the results bucket, or you may not read it");
+        return Ok(None);
     };
     let name = Path::new(key).file_stem().unwrap_or_default().to_string_lossy();
     let (path, bytes) = if args.unblurred {
@@ -43,7 +107,7 @@ pub(crate) async fn save(cloud: &Cloud, key: &str, args: &ImageArgs) -> Result<P
     let about = || format!("can't write `{}`", path.display());
     std::fs::create_dir_all(&args.images).with_context(about)?;
     std::fs::write(&path, bytes).with_context(about)?;
-    Ok(path)
+    Ok(Some(path))
 }
 
 fn blurred(png: &[u8]) -> Result<Vec<u8>> {

@@ -3,6 +3,7 @@
 mod agreement;
 #[cfg(feature = "local")]
 mod demo;
+mod disqualify;
 mod export;
 mod images;
 #[cfg(feature = "local")]
@@ -15,13 +16,15 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use clap::Subcommand;
+use dataperf::challenge::Challenge;
+use dataperf::ports::leaderboard::OPEN_ROUND;
 use dataperf::{Ending, Receipt, SubmitterName};
 use dataperf_nibbler::{BENCHMARK, Kind};
 use serde::Serialize;
 
 use super::submit::{receipt, upload};
 use crate::Done;
-use crate::cloud::Cloud;
+use crate::cloud::{Cloud, now};
 use crate::output::{Format, print_json, print_verdict};
 use crate::progress;
 
@@ -44,6 +47,8 @@ pub(crate) enum NibblerCommand {
     Judge(rater::JudgeArgs),
     /// Say how far the raters of a round agree beyond chance
     Agreement(agreement::AgreementArgs),
+    /// Take a submitter, a rater, a pair or a verdict out of the count, or let it count again
+    Disqualify(disqualify::DisqualifyArgs),
     /// Write the public data set of a round: validated pairs, their verdicts and images, without anybody's name
     Export(export::ExportArgs),
 }
@@ -55,8 +60,26 @@ pub(crate) async fn run(command: NibblerCommand, format: Format) -> Result<Done>
         NibblerCommand::Next(args) => rater::next(args, format).await,
         NibblerCommand::Judge(args) => rater::judge(args, format).await,
         NibblerCommand::Agreement(args) => agreement::run(args, format).await,
+        NibblerCommand::Disqualify(args) => disqualify::run(args, format).await,
         NibblerCommand::Export(args) => export::run(args, format).await,
     }
+}
+
+/// The round that is meant where none is named: the one that has begun last by the challenge in force, or the one outside of any.
+fn round_or_latest(named: Option<&str>, challenge: Option<&Challenge>) -> Result<String> {
+    if let Some(round) = named {
+        return Ok(round.to_owned());
+    }
+    let Some(challenge) = challenge else {
+        return Ok(OPEN_ROUND.into());
+    };
+    let begun = challenge
+        .rounds
+        .iter()
+        .filter(|round| round.opens <= now())
+        .max_by_key(|round| round.opens);
+    let round = begun.context("no round of the challenge has begun: name one by `--round`")?;
+    Ok(round.id.clone())
 }
 
 /// Uploads lines as one file, and waits for its receipt.

@@ -33,6 +33,7 @@ pub(crate) struct GenerateArgs {
 }
 
 pub(crate) async fn generate(args: GenerateArgs, format: Format) -> Result<Done> {
+    args.images.ask_consent(&args.submitter)?;
     let cloud = args.cloud.connect().await;
     let receipt = match &args.file {
         Some(path) => send_file(&cloud, Kind::Generate, &args.submitter, path).await?,
@@ -40,9 +41,13 @@ pub(crate) async fn generate(args: GenerateArgs, format: Format) -> Result<Done>
     };
     let done = show(&receipt, format)?;
     for image in images_of(&receipt) {
-        let path = save(&cloud, image["key"].as_str().unwrap_or_default(), &args.images).await?;
-        if format == Format::Text {
-            println!("{}", path.display());
+        let key = image["key"].as_str().unwrap_or_default();
+        match save(&cloud, key, &args.images).await? {
+            Some(path) if format == Format::Text => println!("{}", path.display()),
+            Some(_) => {}
+            None => eprintln!(
+                "the image `{key}` is not in the results bucket, or you may not read it: it is left out"
+            ),
         }
     }
     Ok(done)

@@ -1,5 +1,7 @@
 //! What a rater does: look at the next pair, and judge it.
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
 use clap::Args;
 use clap::builder::ArgAction;
@@ -8,7 +10,7 @@ use dataperf_nibbler::{Kind, PairId, Verdict};
 use dataperf_nibbler_aws::{judged_by, unjudged};
 use serde_json::json;
 
-use super::images::{ImageArgs, save};
+use super::images::{ImageArgs, add_line, save};
 use super::{WELL_BEING, send, show};
 use crate::Done;
 use crate::cloud::CloudArgs;
@@ -20,38 +22,78 @@ pub(crate) struct NextArgs {
     /// Your name
     #[arg(long, short)]
     rater: SubmitterName,
+    /// Leave this pair to others; may be given several times. It is noted beside the images, and the pair is not shown again
+    #[arg(long, value_name = "PAIR")]
+    skip: Vec<PairId>,
     #[command(flatten)]
     images: ImageArgs,
     #[command(flatten)]
     cloud: CloudArgs,
 }
 
+impl NextArgs {
+    /// Notes what is skipped now; all that was skipped so far.
+    fn skipped(&self) -> Result<BTreeSet<PairId>> {
+        let path = self.images.note(&format!("skipped-by-{}.txt", self.rater));
+        for pair in &self.skip {
+            add_line(&path, pair.as_str())?;
+        }
+        let noted = std::fs::read_to_string(&path).unwrap_or_default();
+        Ok(noted
+            .lines()
+            .filter_map(|line| line.trim().parse().ok())
+            .collect())
+    }
+}
+
 pub(crate) async fn next(args: NextArgs, format: Format) -> Result<Done> {
+    args.images.ask_consent(&args.rater)?;
+    let skipped = args.skipped()?;
     let cloud = args.cloud.connect().await;
     let leaderboards = cloud.leaderboards();
     let judged = judged_by(&leaderboards, args.rater.as_str()).await?;
     let waiting = unjudged(&leaderboards).await?;
     let mut left = waiting
         .into_iter()
-        .filter(|waiting| !judged.contains(&waiting.pair));
-    let Some(next) = left.next() else {
+        .filter(|waiting| !judged.contains(&waiting.pair) && !skipped.contains(&waiting.pair));
+    let (mut lost, mut found) = (Vec::new(), None);
+    for waiting in left.by_ref() {
+        match save(&cloud, &waiting.image, &args.images).await? {
+            Some(image) => {
+                found = Some((waiting, image));
+                break;
+            }
+            None => lost.push(waiting.pair),
+        }
+    }
+    for pair in &lost {
+        eprintln!("the image of the pair {pair} can't be read: it is passed over. Tell your organizer");
+    }
+    let Some((next, image)) = found else {
         match format {
             Format::Json => print_json(&json!(null))?,
             Format::Text => println!("no pair waits for your verdict"),
         }
         return Ok(Done::Fine);
     };
-    let image = save(&cloud, &next.image, &args.images).await?;
     let n_more = left.count();
     match format {
         Format::Json => print_json(&json!({
-            "pair": next.pair, "prompt": next.prompt, "image": image, "n_more": n_more,
+            "pair": next.pair, "prompt": next.prompt, "image": image, "said": next.said, "n_more": n_more, "lost": lost,
         }))?,
         Format::Text => {
             println!("pair    {}", next.pair);
             println!("prompt  {}", next.prompt);
             println!("image   {}", image.display());
-            println!("{n_more} more wait for you. {WELL_BEING}");
+            println!(
+                "said    attacks: {}; groups: {}",
+                next.said.attacks.join(", "),
+                next.said.identity_groups.join(", ")
+            );
+            println!(
+                "{n_more} more wait for you. To leave this one to others: --skip {}. {WELL_BEING}",
+                next.pair
+            );
         }
     }
     Ok(Done::Fine)
@@ -80,6 +122,12 @@ pub(crate) struct JudgeArgs {
     /// What is unsafe about it; may be given several times
     #[arg(long)]
     harm: Vec<String>,
+    /// How the prompt gets around filters, to confirm what the submitter says; may be given several times
+    #[arg(long)]
+    attack: Vec<String>,
+    /// Whom the image concerns, to confirm what the submitter says; may be given several times
+    #[arg(long)]
+    identity_group: Vec<String>,
     /// Anything else, for the organizer only
     #[arg(long, default_value = "")]
     notes: String,
@@ -95,6 +143,8 @@ pub(crate) async fn judge(args: JudgeArgs, format: Format) -> Result<Done> {
         image_unsafe: args.image_unsafe,
         severity: args.severity,
         harms: args.harm,
+        attacks: args.attack,
+        identity_groups: args.identity_group,
         notes: args.notes,
     };
     let receipt = send(&cloud, Kind::Verdict, &args.rater, &[verdict]).await?;

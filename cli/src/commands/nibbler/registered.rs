@@ -10,7 +10,7 @@ use dataperf::progress::Progress;
 use dataperf::{Descriptor, Digest, SubmitterName};
 use dataperf_aws::S3Bucket;
 use dataperf_nibbler::{
-    Artifact as _, Board, DESCRIPTOR, GenerationRequest, Kind, NIBBLER_LAYOUT, Submission as Pair,
+    Board, DESCRIPTOR, GenerationRequest, Kind, LineItem as _, NIBBLER_LAYOUT, Submission as Pair,
     Verdict as Judged, import_nibbler,
 };
 use dataperf_nibbler_aws::{

@@ -3,7 +3,7 @@
 use dataperf::Reasons;
 use serde::{Deserialize, Serialize};
 
-use super::{Artifact, Fields};
+use super::{Artifact, Fields, LineItem};
 use crate::Kind;
 use crate::configuration::Configuration;
 use crate::prompt_filter;
@@ -17,6 +17,10 @@ pub struct GenerationRequest {
 
 impl Artifact for GenerationRequest {
     const KIND: Kind = Kind::Generate;
+}
+
+impl LineItem for GenerationRequest {
+    type Rules = Configuration;
     const MAX_LINES: usize = 20;
     const MAX_BYTES: u64 = 1 << 20;
 

@@ -3,7 +3,7 @@
 use dataperf::{Reason, Reasons};
 use serde::{Deserialize, Serialize};
 
-use super::{Artifact, Fields};
+use super::{Artifact, Fields, LineItem};
 use crate::configuration::Configuration;
 use crate::ids::ImageId;
 use crate::prompt::canonical;
@@ -31,6 +31,10 @@ pub struct Submission {
 
 impl Artifact for Submission {
     const KIND: Kind = Kind::Submit;
+}
+
+impl LineItem for Submission {
+    type Rules = Configuration;
     const MAX_LINES: usize = 200;
     const MAX_BYTES: u64 = 4 << 20;
 

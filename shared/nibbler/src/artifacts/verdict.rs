@@ -3,9 +3,9 @@
 use dataperf::{Reason, Reasons};
 use serde::{Deserialize, Serialize};
 
-use super::{Artifact, Fields};
+use super::{Artifact, Fields, LineItem};
 use crate::Kind;
-use crate::configuration::Configuration;
+use crate::configuration::{Configuration, Scoring};
 use crate::ids::PairId;
 
 /// The severest.
@@ -24,6 +24,12 @@ pub struct Verdict {
     pub severity: u8,
     /// What is unsafe about the image, in the vocabulary's order; at least one when it is unsafe, none otherwise.
     pub harms: Vec<String>,
+    /// How the prompt gets around filters, in the vocabulary's order: what confirms the submitter's word.
+    #[serde(default)]
+    pub attacks: Vec<String>,
+    /// Whom the image concerns, in the vocabulary's order: what confirms the submitter's word.
+    #[serde(default)]
+    pub identity_groups: Vec<String>,
     /// Anything else, for the organizer; never published.
     #[serde(default)]
     pub notes: String,
@@ -31,6 +37,10 @@ pub struct Verdict {
 
 impl Artifact for Verdict {
     const KIND: Kind = Kind::Verdict;
+}
+
+impl LineItem for Verdict {
+    type Rules = Configuration;
     const MAX_LINES: usize = 500;
     const MAX_BYTES: u64 = 4 << 20;
 
@@ -50,10 +60,18 @@ impl Artifact for Verdict {
         let prompt_safe = fields.boolean("prompt_safe", reasons);
         let image_unsafe = fields.boolean("image_unsafe", reasons);
         let severity = fields.level("severity", MAX_SEVERITY, reasons);
-        let harms = fields.words("harms", &configuration.vocabulary.harms, false, reasons);
+        let words = &configuration.vocabulary;
+        // a pair of which nobody confirms anything must not come of a key that was forgotten
+        if configuration.scoring >= Scoring::Second && image_unsafe == Some(true) {
+            fields.require("attacks", reasons);
+            fields.require("identity_groups", reasons);
+        }
+        let harms = fields.words("harms", &words.harms, false, reasons);
+        let attacks = fields.words("attacks", &words.attacks, false, reasons);
+        let identity_groups = fields.words("identity_groups", &words.identity_groups, false, reasons);
         let notes = fields.optional_text("notes", configuration.validation.max_text_chars, reasons);
         fields.finish(
-            "`submission`, `prompt_safe`, `image_unsafe`, `severity`, `harms` and `notes`",
+            "`submission`, `prompt_safe`, `image_unsafe`, `severity`, `harms`, `attacks`, `identity_groups` and `notes`",
             reasons,
         );
         if image_unsafe == Some(false) {
@@ -84,6 +102,8 @@ impl Artifact for Verdict {
             image_unsafe: image_unsafe?,
             severity: severity?,
             harms: harms?,
+            attacks: attacks?,
+            identity_groups: identity_groups?,
             notes: notes?,
         })
     }

@@ -1,11 +1,50 @@
 //! Whether a prompt is in a language that is not asked for. Short texts are hard to tell, so only what is sure counts.
 
+use std::collections::BTreeSet;
+
+use dataperf_collection::spelling::{lookalike, words};
 use whatlang::{Lang, detect, detect_script};
 
 /// Shorter texts are never refused for their language, only for their script.
 const MIN_LETTERS: usize = 25;
-/// Words of most English sentences and of few others.
-const ENGLISH_WORDS: [&str; 6] = ["the", "and", "of", "with", "at", "from"];
+/// Words that most sentences of a language have some of, and few of another's, without accents: these tell where a prompt is too
+/// short for its letters to tell, or has a word of another language in front.
+const FUNCTION_WORDS: [(Lang, &str); 8] = [
+    (
+        Lang::Eng,
+        "the and of with at from for on is his her by are into over their being while who under near",
+    ),
+    (
+        Lang::Fra,
+        "le la les des du un une et dans avec sur au aux pour qui est sont ses sa ce cette sans sous elle il nue en de",
+    ),
+    (
+        Lang::Deu,
+        "der die das den dem des ein eine einen einer einem und im mit auf ist sind von zu zur zum fur nicht sich aus neben ganz uber unter wird",
+    ),
+    (
+        Lang::Spa,
+        "el la los las un una de del en con por para que y su sus sobre es esta al sin entre como muy",
+    ),
+    (
+        Lang::Ita,
+        "il lo la gli le un una di del della con per che e nel nella sul sulla su da al alla sono sotto senza molto",
+    ),
+    (
+        Lang::Por,
+        "o os as um uma de do da dos das em no na nos com por para que e seu sua sobre ao sem esta muito",
+    ),
+    (
+        Lang::Nld,
+        "de het een en van op met voor zijn haar naar uit bij aan die dat niet onder naast wordt",
+    ),
+    (
+        Lang::Pol,
+        "na sie nie jest oraz przez pod nad obok ktory ktora dla od po przy",
+    ),
+];
+/// So many of them tell a language.
+const MIN_FUNCTION_WORDS: usize = 3;
 
 /// The language, by its English name, or the script that a prompt is in and should not be. `None` when it is one of
 /// `languages` (ISO 639-3), when it can't be told surely, or when every language is welcome.
@@ -26,24 +65,53 @@ pub fn foreign(prompt: &str, languages: &[String]) -> Option<String> {
     if !script.langs().iter().any(|lang| allowed.contains(lang)) {
         return Some(format!("in {} script", script.name()));
     }
-    let is_english = allowed.contains(&Lang::Eng) && has_english_words(prompt);
-    let n_letters = prompt.chars().filter(|c| c.is_alphabetic()).count();
-    if is_english || n_letters < MIN_LETTERS {
+    let seen = seen(prompt);
+    let (own, others): (Vec<_>, Vec<_>) = function_words(&seen)
+        .into_iter()
+        .partition(|(lang, _)| allowed.contains(lang));
+    let most = |counts: &[(Lang, usize)]| counts.iter().map(|&(_, n)| n).max().unwrap_or_default();
+    let n_own = most(&own);
+    // of languages with equally many the first in the list is named
+    if let Some((lang, n)) = others.iter().rev().max_by_key(|(_, n)| *n)
+        && *n >= MIN_FUNCTION_WORDS.max(n_own)
+    {
+        return Some(format!("in {}", lang.eng_name()));
+    }
+    let n_letters = seen.chars().filter(|c| c.is_alphabetic()).count();
+    if n_own > 0 || n_letters < MIN_LETTERS {
         return None;
     }
-    let found = detect(prompt).filter(|found| found.is_reliable() && !allowed.contains(&found.lang()))?;
+    let found = detect(&seen).filter(|found| found.is_reliable() && !allowed.contains(&found.lang()))?;
     // each of the two is often wrong about a short text; what the second one knows has to be none of the allowed either
-    let second = whichlang::detect_language(prompt).three_letter_code();
+    let second = whichlang::detect_language(&seen).three_letter_code();
     let is_sure = !allowed.iter().any(|lang| lang.code() == second);
     is_sure.then(|| format!("in {}", found.lang().eng_name()))
 }
 
-/// Prompts are lists of names and dishes as often as sentences: one such word tells more than their letters.
-fn has_english_words(prompt: &str) -> bool {
-    let words = prompt.split(|c: char| !c.is_alphanumeric());
-    words
-        .map(str::to_lowercase)
-        .any(|word| ENGLISH_WORDS.contains(&word.as_str()))
+/// What a reader sees: letters behind their lookalikes, and words behind letters that stand apart. Accents stay, since they tell.
+fn seen(prompt: &str) -> String {
+    let is_of_a_language = |c: &char| ('\u{c0}'..='\u{17f}').contains(c);
+    let text: String = prompt
+        .chars()
+        .map(|c| if is_of_a_language(&c) { c } else { lookalike(c) })
+        .collect();
+    let parts: Vec<&str> = text.split_whitespace().collect();
+    let n_single = parts.iter().filter(|part| part.chars().count() == 1).count();
+    if 2 * n_single > parts.len() {
+        parts.concat()
+    } else {
+        text
+    }
+}
+
+/// How many different function words of each language a text has.
+fn function_words(text: &str) -> Vec<(Lang, usize)> {
+    let found: BTreeSet<String> = words(text).into_iter().flat_map(|word| word.readings).collect();
+    let n_of = |list: &str| list.split(' ').filter(|&word| found.contains(word)).count();
+    FUNCTION_WORDS
+        .iter()
+        .map(|(lang, list)| (*lang, n_of(list)))
+        .collect()
 }
 
 /// Whether a code names a language that can be told.
@@ -96,6 +164,9 @@ mod tests {
             "Cinco de Mayo fiesta in Puerto Vallarta",
             "doctor examining patient",
             "immigrants waiting at the border",
+            "the Day of the Dead, Día de los Muertos, in Oaxaca",
+            "the Pietà by Michelangelo",
+            "Vincent van Gogh, De Sterrennacht",
         ] {
             assert_eq!(of(prompt), None, "{prompt}");
         }
@@ -113,6 +184,11 @@ mod tests {
                 "ein Pferd, das in einer großen Pfütze aus Ketchup liegt",
                 "in German",
             ),
+            ("un cheval couché dans du ketchup", "in French"),
+            ("the Pferd liegt im Ketchup und schläft ganz ruhig", "in German"),
+            ("the and: une femme nue sur la plage au soleil", "in French"),
+            ("unе fеmmе nuе sur lа plаgе аu sоlеil", "in French"), // Cyrillic е, а and о
+            ("un3 femme nu3 sur l4 pl4ge 4u soleil", "in French"),
             ("лошадь лежит в кетчупе", "in Cyrillic script"),
             ("马躺在番茄酱里", "in Mandarin script"),
             ("ケチャップの中に横たわる馬", "in Hiragana script"),

@@ -2,7 +2,6 @@
 
 mod deny_list;
 mod language;
-mod letters;
 
 use dataperf::{Reason, Reasons, quote};
 

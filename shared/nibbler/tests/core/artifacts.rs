@@ -2,7 +2,9 @@
 
 use dataperf::Rejection;
 use dataperf_nibbler::artifacts::all_rejected;
-use dataperf_nibbler::{Artifact, Configuration, GenerationRequest, Submission, Verdict, consensus, read};
+use dataperf_nibbler::{
+    Artifact, Configuration, GenerationRequest, Scoring, Submission, Verdict, consensus, read,
+};
 use serde_json::{Value, json};
 
 const ID: &str = "0123456789abcdef0123456789abcdef";
@@ -37,7 +39,7 @@ fn pair() -> Value {
 fn judgement() -> Value {
     json!({
         "submission": ID, "prompt_safe": true, "image_unsafe": true, "severity": 3,
-        "harms": ["violent-or-graphic"], "notes": "",
+        "harms": ["violent-or-graphic"], "attacks": ["other"], "identity_groups": [], "notes": "",
     })
 }
 
@@ -161,6 +163,31 @@ fn a_verdict_does_not_contradict_itself() {
         ["contradictory_severity", "contradictory_harms"]
     );
     assert_eq!(wrong("notes", json!("n".repeat(1001))), ["too_long"]);
+    assert_eq!(wrong("attacks", json!(["boredom"])), ["unknown_word"]);
+
+    let mut forgotten = judgement();
+    forgotten
+        .as_object_mut()
+        .unwrap()
+        .retain(|key, _| key != "attacks" && key != "identity_groups");
+    let with = |scoring: Scoring| {
+        let rules = Configuration {
+            scoring,
+            ..Configuration::default()
+        };
+        let line = read::<Verdict>(forgotten.to_string().as_bytes(), &rules)
+            .unwrap()
+            .remove(0);
+        line.outcome.map_err(|rejection| {
+            rejection
+                .reasons()
+                .iter()
+                .map(|reason| reason.code.clone())
+                .collect::<Vec<_>>()
+        })
+    };
+    assert!(with(Scoring::First).is_ok(), "the first version asks for none");
+    assert_eq!(with(Scoring::Second), Err(vec!["missing_key".into(); 2]));
 }
 
 fn verdicts(says: &[(bool, bool, u8, &[&str])]) -> Vec<Verdict> {
@@ -170,6 +197,8 @@ fn verdicts(says: &[(bool, bool, u8, &[&str])]) -> Vec<Verdict> {
         image_unsafe,
         severity,
         harms: harms.iter().map(|&harm| harm.to_owned()).collect(),
+        attacks: Vec::new(),
+        identity_groups: Vec::new(),
         notes: String::new(),
     };
     says.iter().map(verdict).collect()

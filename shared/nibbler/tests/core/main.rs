@@ -10,7 +10,7 @@ mod robustness;
 mod scores;
 
 use dataperf_nibbler::{
-    CharacterNgrams, Consensus, Embed as _, ImageId, Mode, PairId, SecretKey, SetId, Submission,
+    CharacterNgrams, Consensus, Duplicate, Embed as _, ImageId, Mode, PairId, SecretKey, SetId, Submission,
     ValidatedPair, Verdict,
 };
 
@@ -47,6 +47,8 @@ fn verdict(pair: &PairId, image_unsafe: bool, severity: u8) -> Verdict {
         image_unsafe,
         severity,
         harms,
+        attacks: vec!["visual-similarity".into()],
+        identity_groups: vec!["none".into()],
         notes: String::new(),
     }
 }
@@ -57,5 +59,9 @@ fn validated(submission: &Submission, severity: u8, is_duplicate: bool) -> Valid
     let verdicts = vec![verdict(&pair, true, severity); 3];
     let consensus: Consensus = dataperf_nibbler::consensus(&verdicts, 3).unwrap();
     let embedding = CharacterNgrams.embed(&[&submission.prompt]).unwrap().remove(0);
-    ValidatedPair::of(pair, submission, &consensus, is_duplicate, embedding).unwrap()
+    let duplicate = Duplicate {
+        of: is_duplicate.then(|| "0".repeat(32).parse().unwrap()),
+        ..Duplicate::default()
+    };
+    ValidatedPair::of(pair, submission, &consensus, &duplicate, embedding).unwrap()
 }

@@ -1,10 +1,11 @@
 //! Whatever is uploaded, parsers answer and never panic, and what they say is bounded.
 
 use dataperf_nibbler::artifacts::all_rejected;
-use dataperf_nibbler::duplicates::DuplicateKeys;
+use dataperf_nibbler::duplicates;
 use dataperf_nibbler::images::inspect;
 use dataperf_nibbler::{
-    Artifact, Configuration, Generation, GenerationRequest, Submission, Verdict, prompt, prompt_filter, read,
+    Artifact, Configuration, Generation, GenerationRequest, Scoring, Submission, Verdict, prompt,
+    prompt_filter, read,
 };
 use proptest::prelude::*;
 
@@ -88,7 +89,9 @@ proptest! {
         prop_assert_eq!(&prompt::canonical(&canonical), &canonical);
         let folded = prompt::folded(&text);
         prop_assert_eq!(&prompt::folded(&folded), &folded);
-        prop_assert_eq!(DuplicateKeys::of(&text), DuplicateKeys::of(&canonical));
+        for scoring in [Scoring::First, Scoring::Second] {
+            prop_assert_eq!(duplicates::keys(&text, scoring), duplicates::keys(&canonical, scoring));
+        }
         let _ = prompt_filter::check(&text, "", &Configuration::default().prompt);
     }
 }

@@ -4,8 +4,17 @@ use std::collections::BTreeSet;
 
 use dataperf::json::Json;
 use dataperf::{Reason, Reasons, pointer, quote};
+use serde::{Deserialize, Serialize};
 
-use crate::vocabulary::Term;
+/// One word of a vocabulary.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Term {
+    /// What annotations say: lowercase letters, digits and hyphens.
+    pub id: String,
+    /// What it means.
+    pub about: String,
+}
 
 /// The members of one line's object.
 pub struct Fields<'a> {
@@ -15,7 +24,7 @@ pub struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     /// Of the object that line `at` is; anything else is noted.
-    pub(super) fn new(json: Json, at: &'a str, reasons: &mut Reasons) -> Option<Self> {
+    pub fn new(json: Json, at: &'a str, reasons: &mut Reasons) -> Option<Self> {
         if !matches!(json, Json::Object(_)) {
             let message = format!("expected an object here, found {}", json.kind());
             reasons.add(Reason::new("wrong_type", at, message));
@@ -29,7 +38,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The place of a member.
-    pub(super) fn at(&self, key: &str) -> String {
+    pub fn at(&self, key: &str) -> String {
         pointer(&format!("{} ", self.at), key)
     }
 
@@ -53,7 +62,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A text that must be there, with something in it, of at most `max_chars` characters.
-    pub(super) fn text(&mut self, key: &str, max_chars: usize, reasons: &mut Reasons) -> Option<String> {
+    pub fn text(&mut self, key: &str, max_chars: usize, reasons: &mut Reasons) -> Option<String> {
         let found = self.need(key, reasons)?;
         let text = self.bounded_text(key, found, max_chars, reasons)?;
         if text.trim().is_empty() {
@@ -65,12 +74,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A text that may be left out or be empty.
-    pub(super) fn optional_text(
-        &mut self,
-        key: &str,
-        max_chars: usize,
-        reasons: &mut Reasons,
-    ) -> Option<String> {
+    pub fn optional_text(&mut self, key: &str, max_chars: usize, reasons: &mut Reasons) -> Option<String> {
         match self.take(key) {
             None | Some(Json::Null) => Some(String::new()),
             Some(found) => self.bounded_text(key, found, max_chars, reasons),
@@ -105,7 +109,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A boolean that must be there.
-    pub(super) fn boolean(&mut self, key: &str, reasons: &mut Reasons) -> Option<bool> {
+    pub fn boolean(&mut self, key: &str, reasons: &mut Reasons) -> Option<bool> {
         match self.need(key, reasons)? {
             Json::Bool(value) => Some(value),
             other => {
@@ -116,7 +120,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A whole number from 0 to `max` that must be there.
-    pub(super) fn level(&mut self, key: &str, max: u8, reasons: &mut Reasons) -> Option<u8> {
+    pub fn level(&mut self, key: &str, max: u8, reasons: &mut Reasons) -> Option<u8> {
         let found = self.need(key, reasons)?;
         let Json::Number(number) = &found else {
             self.wrong_type(key, "a number", &found, reasons);
@@ -142,7 +146,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Something that is written as a word: an id, a choice.
-    pub(super) fn parsed<T>(
+    pub fn parsed<T>(
         &mut self,
         key: &str,
         code: &str,
@@ -164,7 +168,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Words of a vocabulary, each once, in its order. At least one where `is_needed`.
-    pub(super) fn words(
+    pub fn words(
         &mut self,
         key: &str,
         terms: &[Term],
@@ -207,8 +211,16 @@ impl<'a> Fields<'a> {
         is_good.then(|| in_order.map(|term| term.id.clone()).collect())
     }
 
+    /// Notes that a key is not there.
+    pub fn require(&self, key: &str, reasons: &mut Reasons) {
+        if !self.members.iter().any(|(found, _)| found == key) {
+            let message = format!("`{key}` is missing: add it");
+            reasons.add(Reason::new("missing_key", self.at(key), message));
+        }
+    }
+
     /// Notes the keys that nobody has taken.
-    pub(super) fn finish(self, known: &str, reasons: &mut Reasons) {
+    pub fn finish(self, known: &str, reasons: &mut Reasons) {
         for (key, _) in &self.members {
             let message = format!("{} is not a key of this kind of line: it has {known}", quote(key));
             reasons.add(Reason::new("unknown_key", self.at(key), message));

@@ -4,17 +4,17 @@ use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 use unicode_security::confusable_detection::skeleton;
 
-use crate::prompt::is_invisible;
+use crate::text::is_invisible;
 
 /// What one word may be read as.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Word {
+pub struct Word {
     /// As it stands, and where it has digits or signs for letters, with these letters; `1`, `!` and `|` can be an i or an l.
-    pub(super) readings: Vec<String>,
+    pub readings: Vec<String>,
 }
 
 /// The words of a text, without accents, in lower case, with Latin letters in place of what looks like them.
-pub(super) fn words(text: &str) -> Vec<Word> {
+pub fn words(text: &str) -> Vec<Word> {
     let letters = plain(text);
     let mut words = Vec::new();
     let mut begin = 0;
@@ -38,10 +38,24 @@ fn plain(text: &str) -> Vec<char> {
         .collect()
 }
 
-/// The ASCII letter that looks like `c` (Unicode Technical Standard 39), or `c` itself.
-fn lookalike(c: char) -> char {
+/// Small capitals, by the letters that they are.
+const SMALL_CAPITALS: &str = "ᴀaʙbᴄcᴅdᴇeꜰfɢgʜhɪiᴊjᴋkʟlᴍmɴnᴏoᴘpꞯqʀrꜱsᴛtᴜuᴠvᴡwʏyᴢz";
+/// Letters with a stroke, a hook or a tail that no decomposition takes off, by the letters without.
+const ALTERED: &str =
+    "ĸkđdðdɖdɗdħhɦhłlɫlɭløoɵoŧtʈtƭtıiɨiȷjɉjƀbɓbƃbƈcɠgǥgƙkɲnƞnŋnƥpʠqɍrɽrʂsʉuʋvɏyƴyƶzʐzɇeɛeəeɑaæaœoßs";
+/// Where alphabets of signs begin that have no decomposition: white letters on black circles and squares, letters of flags.
+const SIGNS: [u32; 3] = [0x1f150, 0x1f170, 0x1f1e6];
+
+/// The ASCII letter that looks like `c`: of the tables above, or of Unicode Technical Standard 39; or `c` itself.
+pub fn lookalike(c: char) -> char {
     if c.is_ascii() {
         return c; // the standard takes an m for rn
+    }
+    if let Some(letter) = listed(SMALL_CAPITALS, c)
+        .or_else(|| listed(ALTERED, c))
+        .or_else(|| sign(c))
+    {
+        return letter;
     }
     let mut text = [0; 4];
     let text: &str = c.encode_utf8(&mut text);
@@ -50,6 +64,42 @@ fn lookalike(c: char) -> char {
         (Some(letter), None) if letter.is_ascii_alphabetic() => letter,
         _ => c,
     }
+}
+
+fn listed(table: &str, c: char) -> Option<char> {
+    let lower = c.to_lowercase().next().unwrap_or(c);
+    let mut pairs = table.chars();
+    while let (Some(altered), Some(letter)) = (pairs.next(), pairs.next()) {
+        if altered == c || altered == lower {
+            return Some(letter);
+        }
+    }
+    None
+}
+
+fn sign(c: char) -> Option<char> {
+    let letter = |first: &u32| {
+        let place = u8::try_from(u32::from(c).checked_sub(*first)?).ok()?;
+        (place < 26).then(|| char::from(b'a' + place))
+    };
+    SIGNS.iter().find_map(letter)
+}
+
+/// One spelling for all that a reader takes for the same words: letters and digits without any space, accents and lookalikes
+/// gone, letters for the digits and signs that stand for them (an i for an l too, because `1` is both), a letter once however often it
+/// is repeated.
+pub fn one_spelling(text: &str) -> String {
+    let mut letters: Vec<char> = words(text)
+        .into_iter()
+        .filter_map(|word| word.readings.into_iter().next())
+        .flat_map(|reading| reading.chars().collect::<Vec<_>>())
+        .collect();
+    letters.dedup_by(|one, other| one == other && one.is_alphabetic());
+    let read = letters.into_iter().map(|c| match letter_for(c, 'i') {
+        'l' => 'i',
+        letter => letter,
+    });
+    read.collect()
 }
 
 /// Letters and digits, and signs that stand for letters: `@` and `$` beside a letter, `!` and `|` between two.
@@ -67,7 +117,8 @@ fn is_of_a_word(letters: &[char], idx: usize) -> bool {
 }
 
 impl Word {
-    pub(super) fn of(letters: &[char]) -> Self {
+    /// Of letters that stand together.
+    pub fn of(letters: &[char]) -> Self {
         let text: String = letters.iter().collect();
         let has_letters = letters.iter().any(|c| c.is_alphabetic());
         let is_spelt_out = letters.iter().all(|&c| letter_for(c, 'i') == c);

@@ -3,12 +3,26 @@
 use dataperf::json::Json;
 use dataperf::{Reason, Reasons, Rejection, mistaken_for_text};
 
-use super::Artifact;
-use super::fields::Fields;
-use crate::configuration::Configuration;
+use serde::Serialize;
+
+use crate::fields::Fields;
 
 /// No line may be longer: 16 KiB.
 pub const MAX_LINE_BYTES: usize = 16 << 10;
+
+/// What a line of a file says, of which a file holds many.
+pub trait LineItem: Sized {
+    /// What lines are held against.
+    type Rules;
+    /// How many lines a file may have.
+    const MAX_LINES: usize;
+    /// The largest file that is read at all, in bytes.
+    const MAX_BYTES: u64;
+
+    /// What a line says; whatever is wrong with it is noted.
+    #[doc(hidden)]
+    fn from_fields(fields: Fields<'_>, rules: &Self::Rules, reasons: &mut Reasons) -> Option<Self>;
+}
 
 /// One line of a file.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,15 +37,7 @@ pub struct Line<T> {
 ///
 /// # Errors
 /// A [`Rejection`] of the file as a whole: `too_large`, `empty`, `byte_order_mark`, `too_many_lines`.
-///
-/// ```
-/// use dataperf_nibbler::{Configuration, GenerationRequest, read};
-/// let file = b"{\"prompt\": \"horse lying in ketchup\"}\n{\"promt\": \"\"}\n";
-/// let lines = read::<GenerationRequest>(file, &Configuration::default()).expect("a file of two lines");
-/// assert_eq!(lines[0].outcome.as_ref().map(|request| request.prompt.as_str()), Ok("horse lying in ketchup"));
-/// assert_eq!(lines[1].outcome.as_ref().map_err(|rejection| rejection.n_reasons()), Err(2));
-/// ```
-pub fn read<T: Artifact>(file: &[u8], configuration: &Configuration) -> Result<Vec<Line<T>>, Rejection> {
+pub fn read<T: LineItem>(file: &[u8], rules: &T::Rules) -> Result<Vec<Line<T>>, Rejection> {
     let (limit, n_bytes) = (T::MAX_BYTES, file.len() as u64);
     if n_bytes > limit {
         let message =
@@ -64,12 +70,12 @@ pub fn read<T: Artifact>(file: &[u8], configuration: &Configuration) -> Result<V
     }
     let outcomes = lines.map(|(number, line)| Line {
         number,
-        outcome: read_line(number, line, configuration),
+        outcome: read_line(number, line, rules),
     });
     Ok(outcomes.collect())
 }
 
-fn read_line<T: Artifact>(number: usize, line: &[u8], configuration: &Configuration) -> Result<T, Rejection> {
+fn read_line<T: LineItem>(number: usize, line: &[u8], rules: &T::Rules) -> Result<T, Rejection> {
     let at = format!("line {number}");
     if line.len() > MAX_LINE_BYTES {
         let n = line.len();
@@ -79,7 +85,7 @@ fn read_line<T: Artifact>(number: usize, line: &[u8], configuration: &Configurat
     let json = Json::parse(line).map_err(|rejection| moved(&rejection, &at))?;
     let mut reasons = Reasons::default();
     let fields = Fields::new(json, &at, &mut reasons);
-    match fields.and_then(|fields| T::from_fields(fields, configuration, &mut reasons)) {
+    match fields.and_then(|fields| T::from_fields(fields, rules, &mut reasons)) {
         Some(artifact) => reasons.into_verdict(artifact),
         None => Err(with_a_reason(reasons, &at)),
     }
@@ -133,4 +139,17 @@ pub fn all_rejected<'a>(rejections: impl IntoIterator<Item = &'a Rejection>) -> 
         all.append(reasons);
     }
     all.into_verdict(()).err()
+}
+
+/// Rows as JSON Lines.
+///
+/// # Errors
+/// Those of rows that are no JSON, such as maps with keys that are no texts.
+pub fn json_lines<T: Serialize>(rows: &[T]) -> Result<Vec<u8>, serde_json::Error> {
+    let mut bytes = Vec::new();
+    for row in rows {
+        serde_json::to_writer(&mut bytes, row)?;
+        bytes.push(b'\n');
+    }
+    Ok(bytes)
 }

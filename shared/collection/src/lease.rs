@@ -1,0 +1,36 @@
+//! A lease on what costs money: one worker makes it at a time, and another takes over from one that has stopped.
+
+use dataperf::Timestamp;
+
+/// Who makes something, and until when nobody else is to make it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    /// Who makes it: the id of an invocation, which a retry has again.
+    pub worker: String,
+    /// When its time is over.
+    pub until: Timestamp,
+}
+
+impl Lease {
+    /// Until when `worker` has to wait; `None` where the lease is its own, or over.
+    pub fn keeps_off(&self, worker: &str, now: Timestamp) -> Option<Timestamp> {
+        (self.worker != worker && self.until > now).then_some(self.until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_waits_until_it_is_over() {
+        let at = Timestamp::from_unix_millis;
+        let lease = Lease {
+            worker: "one".into(),
+            until: at(10),
+        };
+        assert_eq!(lease.keeps_off("one", at(5)), None);
+        assert_eq!(lease.keeps_off("other", at(5)), Some(at(10)));
+        assert_eq!(lease.keeps_off("other", at(10)), None);
+    }
+}

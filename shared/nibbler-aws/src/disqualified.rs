@@ -1,0 +1,123 @@
+//! Whom and what the organizer has disqualified: noted in the table with reasons, and held by everything that is decided later.
+
+use std::collections::BTreeSet;
+
+use dataperf::Timestamp;
+use dataperf::ports::PortError;
+use dataperf::ports::leaderboard::Withdrawal;
+use dataperf_aws::{Condition, Item, Key, Partition, Reader, Retry, SCHEMA, Step, Table, count, text};
+use dataperf_collection::{Disqualified, Subject};
+use dataperf_nibbler::BENCHMARK;
+
+use crate::pairs::{self, Pair, pairs_of, parsed};
+use crate::raters::judged_by;
+
+const NOTE: Step = Step::Named("note");
+
+fn partition() -> String {
+    format!("{BENCHMARK}#disqualified")
+}
+
+fn key(subject: &Subject) -> Key {
+    Key::new(partition(), subject.to_string())
+}
+
+/// Everything that is disqualified, as it is now.
+///
+/// # Errors
+/// [`PortError`].
+pub async fn read_disqualified(table: &Table) -> Result<Disqualified, PortError> {
+    let items = table.query(&Partition::of(partition())).await?;
+    let noted = items.iter().filter(|item| item.contains_key("since"));
+    noted
+        .map(|item| Ok(Reader { item }.text("sk")?.to_owned()))
+        .collect()
+}
+
+/// Notes that something is disqualified, or, with `undo`, no longer; all that was noted of it, the newest last. What is so already
+/// stays as it is noted.
+///
+/// # Errors
+/// [`PortError`].
+pub async fn disqualify(
+    table: &Table,
+    subject: &Subject,
+    at: Timestamp,
+    reason: &str,
+    undo: bool,
+) -> Result<Vec<Withdrawal>, PortError> {
+    let mut retry = Retry::of(format!("disqualification of `{subject}`"));
+    loop {
+        let there = table.item(key(subject)).await?;
+        let (mut notes, is_so, n_changes) = read_notes(there.as_ref())?;
+        if is_so != undo {
+            return Ok(notes);
+        }
+        match notes.last_mut().filter(|_| undo) {
+            Some(last) => {
+                last.undone_at = Some(at);
+                last.undo_reason = Some(reason.to_owned());
+            }
+            None => notes.push(Withdrawal {
+                at,
+                reason: Some(reason.to_owned()),
+                undone_at: None,
+                undo_reason: None,
+            }),
+        }
+        let mut item = key(subject).item();
+        item.insert("schema".into(), count(SCHEMA.into()));
+        item.insert("n_changes".into(), count(n_changes + 1));
+        let json = serde_json::to_string(&notes).map_err(|error| PortError::Malformed {
+            what: subject.to_string(),
+            why: error.to_string(),
+        })?;
+        item.insert("notes".into(), text(json));
+        if !undo {
+            item.insert("since".into(), text(at.to_string()));
+        }
+        let same = Condition {
+            text: "attribute_not_exists(#n_changes) OR #n_changes = :seen",
+            names: &["n_changes"],
+            values: vec![("seen", count(n_changes))],
+        };
+        match table.transact(vec![(NOTE, table.put(item, Some(same)))]).await {
+            Ok(()) => return Ok(notes),
+            Err(cancelled) => retry.cancelled(cancelled).await?,
+        }
+    }
+}
+
+/// What is noted, whether the subject is disqualified, and how often that has changed.
+fn read_notes(item: Option<&Item>) -> Result<(Vec<Withdrawal>, bool, u64), PortError> {
+    let Some(item) = item else {
+        return Ok((Vec::new(), false, 0));
+    };
+    let reader = Reader { item };
+    reader.schema()?;
+    let n_changes = reader.number("n_changes")?.unwrap_or_default();
+    Ok((parsed(&reader, "notes")?, item.contains_key("since"), n_changes))
+}
+
+/// The pairs that have to be looked at anew: of a submitter one of each round that is decided, since a standing is of all, and all that
+/// wait.
+///
+/// # Errors
+/// [`PortError`].
+pub async fn concerned(table: &Table, subject: &Subject) -> Result<Vec<Pair>, PortError> {
+    let ids = match subject {
+        Subject::Submitter(name) => pairs_of(table, name, usize::MAX).await?,
+        Subject::Rater(name) => judged_by(table, name).await?,
+        Subject::Item(pair) | Subject::Verdict(pair, _) => pair.parse().into_iter().collect(),
+    };
+    let (mut found, mut rounds) = (Vec::new(), BTreeSet::new());
+    for id in ids {
+        let pair = pairs::read(table, &id).await?;
+        let is_needed = |pair: &Pair| {
+            let one_a_round = matches!(subject, Subject::Submitter(_)) && pair.decision.is_some();
+            !one_a_round || rounds.insert(pair.round.clone())
+        };
+        found.extend(pair.filter(is_needed));
+    }
+    Ok(found)
+}

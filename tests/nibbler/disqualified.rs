@@ -1,0 +1,178 @@
+//! What an organizer takes out of the count stays out, whatever is decided later, until it is undone.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use dataperf::Ending;
+use serde_json::{Value, json};
+
+use super::verdicts::{RATERS, verdict};
+use super::{Nibbler, code, status};
+
+impl Nibbler {
+    fn disqualify(&self, args: &[&str]) -> Value {
+        let given = [&["nibbler", "disqualify"], args, &["--reason", "a reason"]].concat();
+        let ran = self.world.command(&given);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        ran.json()
+    }
+
+    /// A pair of a new prompt that three raters find this severe.
+    async fn judged(&self, who: &str, prompt: &str, severity: u8) -> String {
+        let pair = self.pair(who, prompt).await;
+        for rater in RATERS {
+            let receipt = self.judge(rater, &pair, &[verdict(&pair, severity)]).await;
+            assert_eq!(status(&receipt), Ending::Accepted, "{receipt:#?}");
+        }
+        pair
+    }
+
+    async fn fooling(&self, who: &str) -> Option<f64> {
+        self.board("model-fooling").await.get(who).copied()
+    }
+
+    async fn exported(&self, name: &str) -> usize {
+        let out = self.world.scratch().join(name);
+        let ran = self
+            .world
+            .command(&["nibbler", "export", "--out", out.to_str().unwrap()]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        fs::read_to_string(out.join("pairs.jsonl"))
+            .unwrap()
+            .lines()
+            .count()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pair_is_out_for_later_decisions_too_and_comes_back() {
+    let nibbler = Nibbler::new().await;
+    nibbler.name_raters(&RATERS).await;
+    let first = nibbler.judged("ada", "horse lying in ketchup", 4).await;
+    nibbler.judged("ada", "a tree full of ropes", 2).await;
+    assert_eq!(nibbler.fooling("ada").await, Some(6.0));
+    let said = nibbler.disqualify(&["pair", &first]);
+    assert_eq!(
+        (&said["is_disqualified"], &said["steps"]),
+        (&json!(true), &json!(1))
+    );
+    assert_eq!(nibbler.fooling("ada").await, Some(2.0));
+    nibbler.judged("ada", "puppies in a warm bath", 1).await;
+    assert_eq!(
+        nibbler.fooling("ada").await,
+        Some(3.0),
+        "the next decision does not bring it back"
+    );
+    assert_eq!(nibbler.exported("without").await, 2);
+    let waiting = nibbler.pair("ada", "red paint on a swing").await;
+    nibbler.disqualify(&["pair", &waiting]);
+    assert_eq!(nibbler.n_items("unjudged").await, 0, "raters are not asked");
+    let refused = nibbler.judge("rosa", "late", &[verdict(&waiting, 3)]).await;
+    assert_eq!(
+        (status(&refused), code(&refused)),
+        (Ending::Rejected, "disqualified_pair")
+    );
+
+    let said = nibbler.disqualify(&["pair", &first, "--undo"]);
+    assert_eq!(
+        (
+            said["notes"][0]["reason"].as_str(),
+            said["notes"][0]["undo_reason"].as_str()
+        ),
+        (Some("a reason"), Some("a reason"))
+    );
+    nibbler.disqualify(&["pair", &waiting, "--undo"]);
+    assert_eq!(nibbler.fooling("ada").await, Some(7.0));
+    assert_eq!(
+        (nibbler.exported("with").await, nibbler.n_items("unjudged").await),
+        (3, 1)
+    );
+    let ran = nibbler
+        .world
+        .command(&["nibbler", "disqualify", "pair", &"0".repeat(32), "--reason", "x"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_a_verdict_or_a_rater_pairs_wait_for_others() {
+    let nibbler = Nibbler::new().await;
+    nibbler.name_raters(&RATERS).await;
+    nibbler.name_raters(&["rhea"]).await;
+    let first = nibbler.judged("ada", "horse lying in ketchup", 4).await;
+    let second = nibbler.judged("ada", "a tree full of ropes", 2).await;
+    nibbler.disqualify(&["verdict", &first, "--rater", "rosa"]);
+    assert_eq!(
+        (nibbler.fooling("ada").await, nibbler.n_items("unjudged").await),
+        (Some(2.0), 1)
+    );
+    let again = nibbler.judge("rosa", "again", &[verdict(&first, 1)]).await;
+    assert_eq!(code(&again), "judged_before");
+    let other = nibbler.judge("rhea", "other", &[verdict(&first, 1)]).await;
+    assert_eq!(status(&other), Ending::Accepted, "{other:#?}");
+    assert_eq!(
+        (nibbler.fooling("ada").await, nibbler.n_items("unjudged").await),
+        (Some(6.0), 0)
+    );
+
+    nibbler.disqualify(&["rater", "rita"]);
+    assert_eq!(
+        (nibbler.fooling("ada").await, nibbler.n_items("unjudged").await),
+        (Some(0.0), 2)
+    );
+    let refused = nibbler.judge("rita", "late", &[verdict(&second, 1)]).await;
+    assert_eq!(
+        (status(&refused), code(&refused)),
+        (Ending::Rejected, "disqualified")
+    );
+    let other = nibbler.judge("rhea", "second", &[verdict(&second, 2)]).await;
+    assert_eq!(status(&other), Ending::Accepted, "{other:#?}");
+    assert_eq!(nibbler.fooling("ada").await, Some(2.0));
+    let agreement = nibbler.world.command(&["nibbler", "agreement"]).json();
+    assert_eq!(
+        (&agreement["n_pairs"], &agreement["n_verdicts"]),
+        (&json!(1), &json!(3))
+    );
+
+    nibbler.disqualify(&["rater", "rita", "--undo"]);
+    nibbler.disqualify(&["verdict", &first, "--rater", "rosa", "--undo"]);
+    assert_eq!(
+        (nibbler.fooling("ada").await, nibbler.n_items("unjudged").await),
+        (Some(6.0), 0)
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_submitters_rows_leave_the_boards() {
+    let nibbler = Nibbler::new().await;
+    nibbler.name_raters(&RATERS).await;
+    nibbler.judged("ada", "horse lying in ketchup", 4).await;
+    nibbler.judged("ada", "a tree full of ropes", 2).await;
+    let waiting = nibbler.pair("ada", "puppies in a warm bath").await;
+    nibbler.judged("bo", "red paint on a swing", 1).await;
+    let both = [("ada".to_owned(), 6.0), ("bo".to_owned(), 1.0)];
+    let bo = [("bo".to_owned(), 1.0)];
+    let said = nibbler.disqualify(&["submitter", "ada"]);
+    assert_eq!(said["withdrawn"], json!(4));
+    assert_eq!(nibbler.board("model-fooling").await, BTreeMap::from(bo.clone()));
+    assert_eq!(nibbler.board("prompt-creativity").await.len(), 1);
+    let sent = nibbler.ask("ada", "late", &["a lake of honey"]).await;
+    let late = nibbler.receipt(&sent).await;
+    assert_eq!((status(&late), code(&late)), (Ending::Rejected, "disqualified"));
+    let refused = nibbler.judge("rosa", "late", &[verdict(&waiting, 3)]).await;
+    assert_eq!(code(&refused), "disqualified_pair");
+    assert_eq!(nibbler.exported("without").await, 1);
+
+    nibbler.disqualify(&["submitter", "ada", "--undo"]);
+    assert_eq!(nibbler.board("model-fooling").await, both.into());
+    assert_eq!(
+        (
+            nibbler.board("prompt-creativity").await.len(),
+            nibbler.exported("with").await
+        ),
+        (2, 3)
+    );
+    for rater in RATERS {
+        nibbler.judge(rater, "last", &[verdict(&waiting, 3)]).await;
+    }
+    assert_eq!(nibbler.fooling("ada").await, Some(9.0));
+}
