@@ -121,7 +121,9 @@ pub(crate) fn print_rows(
             for row in rows {
                 let cells = columns.iter().map(|column| match &row[*column] {
                     Value::Null => String::new(),
-                    Value::String(text) => csv_cell(text).into_owned(),
+                    Value::String(text) => {
+                        csv_cell(&text.chars().map(visible).collect::<String>()).into_owned()
+                    }
                     other => other.to_string(),
                 });
                 writer.write_record(cells)?;
@@ -132,6 +134,23 @@ pub(crate) fn print_rows(
         (Format::Json, _) => print_json(&rows),
         (Format::Text, _) => text(),
     }
+}
+
+/// Characters of a line that somebody else has chosen, such as a file's name.
+const MAX_SHOWN_CHARS: usize = 120;
+
+/// Text that somebody else has chosen, as one line: what a terminal would obey, or show in another order, is a replacement character.
+pub(crate) fn line_of(text: &str) -> String {
+    let mut line: String = text.chars().take(MAX_SHOWN_CHARS).map(visible).collect();
+    if text.chars().nth(MAX_SHOWN_CHARS).is_some() {
+        line.push('…');
+    }
+    line
+}
+
+fn visible(c: char) -> char {
+    let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if c.is_control() || turns { '\u{fffd}' } else { c }
 }
 
 /// Prints `value` as one JSON document.

@@ -12,6 +12,7 @@ use dataperf::closed::{ClosedTask, DataFile, closed_task};
 use dataperf::dataset::{Dataset, DatasetError, Integrity};
 use dataperf::evaluate::{check, evaluate};
 use dataperf::frozen::FrozenError;
+use dataperf::programs::Programs;
 use dataperf::{Digest, Rejection, Verdict};
 use dataperf_benchmarks::IDS;
 use dataperf_closed::{ENGINE, Failure, Job, Limits, Run, Runner};
@@ -74,7 +75,7 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     log: bool,
     /// The fuel that the program has, where the organizer has announced another limit
-    #[arg(long, value_name = "UNITS", default_value_t = DEFAULTS.max_fuel, value_parser = clap::value_parser!(u64).range(1..=1 << 50))]
+    #[arg(long, value_name = "UNITS", default_value_t = DEFAULTS.max_fuel, value_parser = clap::value_parser!(u64).range(1..=Programs::MOST_FUEL))]
     max_fuel: u64,
     /// The interpreter for a program in Python; the program has what is installed for it, such as NumPy in a virtual environment
     #[arg(long, value_name = "FILE", default_value = "python3")]

@@ -486,8 +486,12 @@ pub(crate) fn print(shown: &Shown) {
         println!("{}", shaken(report));
     }
     if let Some(comparison) = &shown.comparison {
-        let n_ranked = top.iter().filter(|ranked| ranked.shown_rank().is_some()).count();
-        println!("{}", in_words(&comparison.summary, n_ranked, *digits));
+        println!("{}", in_words(&comparison.summary, *digits));
+        let leads = top.iter().find(|ranked| ranked.shown_rank() == Some(1));
+        let leads = leads.and_then(|leads| shown.line(leads));
+        if leads.is_some_and(|line| line.is_above_baselines == Some(false)) {
+            println!("the first is not surely better than the best baseline");
+        }
     }
     if let Some(dataset) = dataset.filter(|_| top.iter().any(|ranked| ranked.is_of_other_dataset)) {
         println!(
@@ -533,24 +537,27 @@ fn ranks_in_words((first, last): (u32, u32)) -> String {
 }
 
 /// What the ranks of a board are worth, in a sentence.
-fn in_words(summary: &Summary, n_ranked: usize, digits: Option<u8>) -> String {
+fn in_words(summary: &Summary, digits: Option<u8>) -> String {
     if let Some(why) = &summary.why_none {
         return format!("no intervals: {why}");
     }
     let best = match summary.n_best {
-        1 => "one submission is surely the best".to_owned(),
-        n if n == n_ranked => {
+        _ if summary.n_ranked < 2 => {
+            return "fewer than two ranked submissions: nothing to compare yet".to_owned();
+        }
+        1 => "one submission is surely the best of the ranked ones".to_owned(),
+        n if n == summary.n_ranked => {
             format!("no submission is surely better than another: any of the {n} may be the best")
         }
         n => format!("any of {n} submissions may be the best"),
     };
     let resolution = summary.resolution.map_or_else(String::new, |resolution| {
         format!(
-            "; this eval set tells neighbours apart that differ by {} or more",
+            "; this eval set tells neighbours apart that differ by {} or more, with power 0.8",
             shown_score(resolution, digits)
         )
     });
-    format!("{best}{resolution} (95 % confidence)")
+    format!("{best} (95 % confidence){resolution}")
 }
 
 /// A row's rank, or why it has none.

@@ -21,7 +21,9 @@ use super::withdraw::in_words;
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
 use crate::known;
-use crate::output::{Format, RowFormat, align_right, print_json, print_rows, print_verdict, score, table};
+use crate::output::{
+    Format, RowFormat, align_right, line_of, print_json, print_rows, print_verdict, score, table,
+};
 
 /// Submissions that are looked up at once.
 const AT_ONCE: usize = 16;
@@ -158,7 +160,7 @@ pub(crate) fn print_whole(receipt: &Receipt, afterwards: &[String], ranks: &BTre
         "{} by {}, received {}, finished {}",
         receipt.submission, receipt.submitter, receipt.received_at, receipt.finished_at
     );
-    println!("file {}", receipt.key);
+    println!("file {}", line_of(&receipt.key));
     for line in afterwards {
         println!("{line}");
     }
@@ -296,9 +298,9 @@ fn print_text(lines: &[Line]) {
             },
             entry.score.map(score).unwrap_or_default(),
             line.rank.map(|rank| rank.to_string()).unwrap_or_default(),
-            line.file().unwrap_or_default(),
+            line_of(&line.file().unwrap_or_default()),
             entry.id.to_string(),
-            line.why().unwrap_or_default(),
+            line_of(&line.why().unwrap_or_default()),
         ]);
     }
     align_right(&mut table, 6);
@@ -350,8 +352,8 @@ async fn misplaced(cloud: &Cloud, format: RowFormat) -> Result<Done> {
         for note in notes.values() {
             table.add_row([
                 note.received_at.to_string(),
-                note.key.clone(),
-                note.nearest.clone(),
+                line_of(&note.key),
+                line_of(&note.nearest),
             ]);
         }
         println!("{table}");

@@ -8,7 +8,7 @@ use aws_sdk_s3::primitives::ByteStream;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use dataperf::ports::bucket::{Bucket, Got};
-use dataperf::ports::leaderboard::Board;
+use dataperf::ports::leaderboard::{Board, OPEN_ROUND};
 use dataperf::upload::receipt_key;
 use dataperf::{Digest, Feedback, Receipt, SubmissionId, SubmitterName, UploadKey};
 use dataperf_benchmarks::IDS;
@@ -115,10 +115,11 @@ pub(crate) async fn run(args: SubmitArgs, format: Format) -> Result<Done> {
                         "the score is what the round's Ladder has released; the submission's own is shown when the round closes"
                     );
                 }
-                println!(
-                    "the receipt shows the feedback `{}`; the rest is shown when the round closes",
-                    level.as_str()
-                );
+                let rest = match receipt.round.as_str() {
+                    OPEN_ROUND => "the rest is the organizer's",
+                    _ => "the rest is shown when the round closes",
+                };
+                println!("the receipt shows the feedback `{}`; {rest}", level.as_str());
             }
         }
     }

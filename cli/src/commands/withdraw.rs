@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::Done;
 use crate::cloud::{CloudArgs, now};
 use crate::known;
-use crate::output::{Format, print_json};
+use crate::output::{Format, line_of, print_json};
 use crate::registry::descriptor;
 
 #[derive(Debug, Args)]
@@ -95,7 +95,7 @@ pub(crate) fn in_words(submission: &Submission) -> Vec<String> {
     let because = |reason: &Option<String>| {
         reason
             .as_ref()
-            .map_or_else(String::new, |reason| format!(": {reason}"))
+            .map_or_else(String::new, |reason| format!(": {}", line_of(reason)))
     };
     let mut lines = Vec::new();
     for Withdrawal {

@@ -201,7 +201,7 @@ test("a board says what its ranks are worth, and keeps scores of another data se
     assert.equal(await page.locator(".standings tr[data-best]").count(), 2, "the best group is marked");
     assert.equal(await page.locator(".standings .whisker").count(), 3);
     const said = await page.locator(".worth").innerText();
-    assert.match(said, /^Any of the 2 marked submissions may be the best\. This eval set tells neighbours apart that differ by 0\.0123 or more\./);
+    assert.match(said, /^Any of the 2 marked submissions may be the best\. This eval set tells neighbours apart that differ by 0\.0123 or more, with power 0\.8\./);
     await page.getByRole("button", { name: "Score" }).click();
     await page.getByRole("button", { name: "Score" }).click();
     assert.match((await texts())[3], apart, "they stay apart, however the table is sorted");
