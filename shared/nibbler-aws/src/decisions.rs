@@ -4,19 +4,21 @@
 use std::collections::BTreeMap;
 
 use dataperf::ports::PortError;
-use dataperf::{Digest, Timestamp};
+use dataperf::{Digest, Scorecard, Timestamp};
 use dataperf_aws::{
     Change, Condition, Item, Key, Operation, Partition, Reader, Retry, SCHEMA, Step as Part, Table, count,
     now, text,
 };
 use dataperf_collection::Disqualified;
 use dataperf_nibbler::{
-    BENCHMARK, Board, Configuration, Consensus, PairId, Standing, ValidatedPair, Verdict, consensus,
+    BENCHMARK, Board, Configuration, Consensus, PairId, Scoring, Standing, ValidatedPair, Verdict, consensus,
 };
+use serde_json::json;
 
 use crate::disqualified::read_disqualified;
 use crate::pairs::{self, Decision, JUDGED, Pair, Score, UNJUDGED, parsed};
 use crate::rules::Rules;
+use crate::scoring::scoring_of;
 use crate::standings::{Standings, Stands, edition_key, standing_partition, step_key};
 use crate::verdicts::verdicts_on;
 
@@ -92,9 +94,12 @@ pub async fn decide(
             .filter(|named| !disqualified.has_verdict(id.as_str(), &named.rater));
         let verdicts: Vec<Verdict> = counted.map(|named| named.verdict).collect();
         let consensus = consensus(&verdicts, usize::try_from(pair.n_raters).unwrap_or(usize::MAX));
+        let scoring = scoring_of(table, &pair.round, rules.configuration.scoring).await?;
         let duplicate = match &consensus {
             // earlier pairs may have come since it was submitted
-            Some(_) => pairs::duplicate(table, &pair, &rules.configuration).await?,
+            Some(_) => {
+                pairs::duplicate(table, &pair, rules.configuration.near_duplicate_from, scoring).await?
+            }
             None => pair.duplicate.clone(),
         };
         let pair = Pair { duplicate, ..pair };
@@ -113,8 +118,13 @@ pub async fn decide(
         };
         let changes = consensus.is_some() || pair.decision.is_some();
         if changes {
-            next.scores =
-                scores(stands, id, validated.as_ref(), rules, &disqualified, &pair).map_err(malformed)?;
+            let scored = Scored {
+                stands,
+                disqualified: &disqualified,
+                pair: &pair,
+                validated: validated.as_ref(),
+            };
+            next.scores = scored.scores(&rules.configuration, scoring).map_err(malformed)?;
         }
         let now = Now {
             consensus,
@@ -148,46 +158,51 @@ struct Now<'a> {
     is_disqualified: bool,
 }
 
-/// The scores of all validated pairs that are not disqualified, with the one that is decided.
-fn scores(
-    stands: &Stands,
-    id: &PairId,
-    validated: Option<&ValidatedPair>,
-    rules: &Rules,
-    disqualified: &Disqualified,
-    pair: &Pair,
-) -> Result<Vec<Score>, String> {
-    if disqualified.has_submitter(&pair.submitter) {
-        return Ok(Vec::new()); // its rows are taken off the boards
+/// What scores are made of.
+struct Scored<'a> {
+    stands: &'a Stands,
+    disqualified: &'a Disqualified,
+    /// The pair that is decided.
+    pair: &'a Pair,
+    validated: Option<&'a ValidatedPair>,
+}
+
+impl Scored<'_> {
+    /// The scores of all validated pairs that are not disqualified, with the one that is decided.
+    fn scores(&self, configuration: &Configuration, scoring: Scoring) -> Result<Vec<Score>, String> {
+        let (disqualified, submitter) = (self.disqualified, self.pair.submitter.as_str());
+        if disqualified.has_submitter(submitter) {
+            return Ok(Vec::new()); // its rows are taken off the boards
+        }
+        let known = self.stands.validated.values();
+        let others = known.filter(|other| other.pair != self.pair.id);
+        let all = others
+            .chain(self.validated)
+            .filter(|one| !disqualified.has_item(one.pair.as_str(), submitter));
+        let standing =
+            Standing::of(configuration.embedding, scoring, all).map_err(|error| error.to_string())?;
+        // who had a score and has no pair any more has none of it
+        let had_one = !self.stands.validated.is_empty() || self.validated.is_some();
+        let nothing = had_one.then(|| Scorecard {
+            score: 0.0,
+            metrics: BTreeMap::from([("n_validated".to_owned(), json!(0))]),
+        });
+        let cards = [
+            (Board::ModelFooling, standing.model_fooling()),
+            (
+                Board::PromptCreativity,
+                standing.prompt_creativity(&configuration.vocabulary),
+            ),
+        ];
+        let score = |(board, card): (Board, Option<Scorecard>)| {
+            card.or_else(|| nothing.clone()).map(|card| Score {
+                board: board.as_str().into(),
+                score: card.score,
+                metrics: card.metrics,
+            })
+        };
+        Ok(cards.into_iter().filter_map(score).collect())
     }
-    let Configuration {
-        vocabulary,
-        embedding,
-        scoring,
-        ..
-    } = &rules.configuration;
-    let others = stands.validated.values().filter(|other| other.pair != *id);
-    let all = others
-        .chain(validated)
-        .filter(|one| !disqualified.has_item(one.pair.as_str(), &pair.submitter));
-    let standing = Standing::of(*embedding, *scoring, all).map_err(|error| error.to_string())?;
-    // who had a score and has no pair any more has none of it
-    let nothing = (!stands.validated.is_empty() || validated.is_some()).then(|| dataperf::Scorecard {
-        score: 0.0,
-        metrics: BTreeMap::from([("n_validated".to_owned(), serde_json::json!(0))]),
-    });
-    let cards = [
-        (Board::ModelFooling, standing.model_fooling()),
-        (Board::PromptCreativity, standing.prompt_creativity(vocabulary)),
-    ];
-    let score = |(board, card): (Board, Option<dataperf::Scorecard>)| {
-        card.or_else(|| nothing.clone()).map(|card| Score {
-            board: board.as_str().into(),
-            score: card.score,
-            metrics: card.metrics,
-        })
-    };
-    Ok(cards.into_iter().filter_map(score).collect())
 }
 
 /// Everything that follows, in one transaction. Only the edition changes where nothing else does, so that nobody decides by what was
@@ -208,7 +223,7 @@ fn operations(
     let n_disqualified = now.n_verdicts - now.verdicts.len() as u64;
     let mut set = vec![
         ("n_disqualified".to_owned(), count(n_disqualified)),
-        ("duplicate".to_owned(), text(json(pair, &pair.duplicate)?)),
+        ("duplicate".to_owned(), text(as_json(pair, &pair.duplicate)?)),
     ];
     let mut remove = Vec::new();
     if let Some(consensus) = &now.consensus {
@@ -219,7 +234,7 @@ fn operations(
             dataset: next.dataset,
         };
         set.push(("status".into(), text(JUDGED)));
-        set.push(("decision".into(), text(json(pair, &decision)?)));
+        set.push(("decision".into(), text(as_json(pair, &decision)?)));
     } else {
         set.push(("status".into(), text(UNJUDGED)));
         remove.push("decision");
@@ -243,7 +258,10 @@ fn operations(
     let agreement = Key::new(agreement_partition(&pair.round), pair.id.as_str());
     if now.consensus.is_some() {
         let mut of_round = agreement.item();
-        of_round.insert("verdicts".into(), text(json(pair, &without_notes(now.verdicts))?));
+        of_round.insert(
+            "verdicts".into(),
+            text(as_json(pair, &without_notes(now.verdicts))?),
+        );
         put(table, &mut operations, of_round);
     } else {
         operations.push((OTHER, table.delete(agreement, None)));
@@ -254,9 +272,9 @@ fn operations(
         item.insert("edition".into(), count(next.edition));
         item.insert("decided_at".into(), text(next.at.to_string()));
         item.insert("dataset".into(), text(next.dataset.to_string()));
-        item.insert("scores".into(), text(json(pair, &next.scores)?));
+        item.insert("scores".into(), text(as_json(pair, &next.scores)?));
         if let Some(validated) = now.validated {
-            item.insert("validated".into(), text(json(pair, validated)?));
+            item.insert("validated".into(), text(as_json(pair, validated)?));
         }
         put(table, &mut operations, item);
     }
@@ -313,7 +331,7 @@ fn without_notes(verdicts: &[Verdict]) -> Vec<Verdict> {
     verdicts.iter().map(without).collect()
 }
 
-fn json<T: serde::Serialize>(pair: &Pair, value: &T) -> Result<String, PortError> {
+fn as_json<T: serde::Serialize>(pair: &Pair, value: &T) -> Result<String, PortError> {
     serde_json::to_string(value).map_err(|error| PortError::Malformed {
         what: format!("pair `{}`", pair.id),
         why: error.to_string(),

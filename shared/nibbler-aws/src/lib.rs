@@ -11,6 +11,7 @@ mod provider;
 mod raters;
 mod rules;
 mod scores;
+mod scoring;
 mod secrets;
 mod sets;
 mod standings;

@@ -11,9 +11,7 @@ use dataperf_aws::{
     Cancelled, Condition, Item, Key, Operation, Partition, Reader, Retry, SCHEMA, Step, Table, count, text,
 };
 use dataperf_nibbler::duplicates::{self, Earlier};
-use dataperf_nibbler::{
-    BENCHMARK, Configuration, Consensus, Duplicate, Embedding, PairId, Scoring, Submission,
-};
+use dataperf_nibbler::{BENCHMARK, Consensus, Duplicate, Embedding, PairId, Scoring, Submission};
 use futures_util::future::try_join_all;
 use serde::{Deserialize, Serialize};
 
@@ -163,9 +161,9 @@ pub(crate) async fn index(table: &Table, pair: &Pair, scoring: Scoring) -> Resul
 pub(crate) async fn duplicate(
     table: &Table,
     pair: &Pair,
-    configuration: &Configuration,
+    from: f64,
+    scoring: Scoring,
 ) -> Result<Duplicate, PortError> {
-    let scoring = configuration.scoring;
     let partitions = prompt_partitions(&pair.said.prompt, scoring);
     let partitions: Vec<Partition> = partitions.into_iter().map(Partition::of).collect();
     let queries = partitions
@@ -184,7 +182,6 @@ pub(crate) async fn duplicate(
             earlier.insert(at.to_owned(), found);
         }
     }
-    let from = configuration.near_duplicate_from;
     let earlier: Vec<Earlier> = earlier.into_values().collect();
     Ok(duplicates::repeated(&pair.said.prompt, &earlier, from, scoring))
 }

@@ -17,6 +17,7 @@ use crate::embedder::{Embedder, LoadModel};
 use crate::files::{Case, Common, Judged, LineFunction, Notes, settle_lines};
 use crate::pairs::{self, Filed, Pair, pair_image_key};
 use crate::raters::is_rater;
+use crate::scoring::scoring_of;
 use crate::sets;
 
 /// No image that was stored is larger: encoded anew, it may have grown.
@@ -141,9 +142,11 @@ impl Submit {
             pairs::filed(there, &pair)
         } else {
             let configuration = &case.rules.configuration;
-            pairs::index(table, &pair, configuration.scoring).await?;
+            let scoring = scoring_of(table, &pair.round, configuration.scoring).await?;
+            pairs::index(table, &pair, scoring).await?;
             // as far as one knows: of pairs that are uploaded at once the earlier one may come later, so it is asked again when raters decide
-            pair.duplicate = pairs::duplicate(table, &pair, configuration).await?;
+            pair.duplicate =
+                pairs::duplicate(table, &pair, configuration.near_duplicate_from, scoring).await?;
             if !self.show_raters(&known.key, &pair.id).await? {
                 let message = format!(
                     "the image {} was made for you and is not there any more: the fault is not yours. Submit another one of the set, and tell \

@@ -63,8 +63,8 @@ impl Parameters {
     }
 }
 
-/// Which version of the scores a data set's boards have. It is part of the data set, so that scores of two versions are scores of two
-/// data sets and are never ranked together.
+/// Which version of the scores boards have. A round keeps the version with which it began, so that scores of two are never ranked
+/// together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "u8", into = "u8")]
 pub enum Scoring {
