@@ -144,11 +144,11 @@ async function retirement(benchmark, parts, name) {
 }
 
 /** What the ranks of a board are worth, in words. */
-function worth({ comparison, digits, rows }) {
+function worth({ comparison, digits, rows, next }) {
   if (!comparison) return null;
   if (comparison.why_none) return h("p", { class: "note worth" }, `No intervals: ${comparison.why_none}.`);
-  if (rows.filter((row) => row.rank !== null).length < 2) return h("p", { class: "note worth" }, "Fewer than two ranks: nothing to compare yet.");
-  const best = comparison.n_best === 1 ? "One submission is surely the best of the ranked ones." : comparison.n_best === rows.filter((row) => row.rank !== null).length ? `No submission is surely better than another: any of the ${plain(comparison.n_best)} may be the best.` : `Any of the ${plain(comparison.n_best)} marked submissions may be the best.`;
+  if (!next && rows.filter((row) => row.rank !== null).length < 2) return h("p", { class: "note worth" }, "Fewer than two ranks: nothing to compare yet.");
+  const best = comparison.n_best === 1 ? "One submission is surely the best of the ranked ones." : !next && comparison.n_best === rows.filter((row) => row.rank !== null).length ? `No submission is surely better than another: any of the ${plain(comparison.n_best)} may be the best.` : `Any of the ${plain(comparison.n_best)} marked submissions may be the best.`;
   const resolution = comparison.resolution === null ? "" : ` This eval set tells neighbours apart that differ by ${score(comparison.resolution, digits)} or more, with power 0.8.`;
   const missing = comparison.n_missing > 0 ? ` ${some(comparison.n_missing, "submission")} ${comparison.n_missing === 1 ? "has" : "have"} not been compared and may have any rank.` : "";
   const newer = rows.some((row) => row.interval === null && !row.is_of_other_dataset) ? " Rows without an interval have not been compared yet." : "";

@@ -44,6 +44,20 @@ fn in_force(world: &World) -> Value {
 async fn the_document_that_is_shown_publishes_the_same_challenge() {
     let world = World::new().await;
     let said = publish(&world, &document("Spring: \"x\"", &rounds()));
+    let told = dataperf([
+        "leaderboard",
+        BENCHMARK,
+        "--s3-endpoint",
+        world.cloud.s3_endpoint(),
+        "--dynamodb-endpoint",
+        world.cloud.dynamodb_endpoint(),
+    ]);
+    let announced =
+        "announced 2026-02-04T05:06:07.089Z: # newer\nno\nannounced 2026-02-03T00:00:00Z: older: yes\n";
+    assert!(
+        told.stdout.contains(announced) && !told.stdout.contains("to come"),
+        "{told:?}"
+    );
     let dates: Vec<&str> = said["dates"]
         .as_array()
         .unwrap()

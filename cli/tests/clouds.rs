@@ -120,6 +120,10 @@ fn a_cloud_that_there_is_not_is_named_with_the_nearest() {
         text(&ran.stderr)
     };
     assert!(said("locale").contains("did you mean `local`"));
+    assert!(
+        said("autumn").contains("\n\nautumn:\n  url: http://127.0.0.1:8080\n"),
+        "the lines to write"
+    );
     std::fs::write(&file, "spring: {table: spring}\n").unwrap();
     assert!(said("sprig").contains("did you mean `spring`"));
     assert!(said("http://127.0.0.1:1").contains("does not say where the cloud is"));

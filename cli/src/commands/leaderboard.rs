@@ -2,6 +2,7 @@
 
 mod across;
 mod retirement;
+mod words;
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write as _};
@@ -12,7 +13,7 @@ use anyhow::{Context, Result};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use dataperf::challenge::{Announcement, Challenge};
-use dataperf::comparison::{CONFIDENCE, Line, Read as Comparison, Summary};
+use dataperf::comparison::{CONFIDENCE, Line, Read as Comparison};
 use dataperf::dataset::DatasetError;
 use dataperf::finishing::FinalReport;
 use dataperf::in_force::InForce;
@@ -26,8 +27,9 @@ use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
 use crate::in_force::{BoardInForce, Boards};
 use crate::known::Known;
-use crate::output::{RowFormat, align_right, print_json, score, table};
+use crate::output::{RowFormat, align_right, print_json, table};
 use crate::registry::descriptor;
+use words::{in_words, interval_in_words, place, ranks_in_words, shaken, shown_score};
 
 /// More rows than any board has.
 const ALL: usize = u32::MAX as usize;
@@ -136,10 +138,12 @@ fn print_boards(
             print_json(&documents)?;
         }
         RowFormat::Csv => print!("{}", csv(boards)?),
-        RowFormat::Text if boards.is_empty() => println!("{benchmark}: no leaderboard has a score yet"),
         RowFormat::Text => {
             for Announcement { date, text } in told {
                 println!("announced {date}: {text}");
+            }
+            if boards.is_empty() {
+                println!("{benchmark}: no leaderboard has a score yet");
             }
             boards.iter().for_each(print);
         }
@@ -500,78 +504,4 @@ pub(crate) fn print(shown: &Shown) {
             board.benchmark, board.leaderboard
         );
     }
-}
-
-/// How a final board differs from the public one, in a sentence.
-fn shaken(report: &FinalReport) -> String {
-    let shake_up = report.shake_up.map_or_else(
-        || "there are too few submissions for a shake-up".to_owned(),
-        |shake_up| {
-            format!(
-                "shake-up {shake_up:.3}: the mean change of rank, as a share of {} submissions",
-                report.n_ranked
-            )
-        },
-    );
-    let state = match report.finished_at {
-        Some(at) => format!("finished {at}"),
-        None => "not all are scored yet".to_owned(),
-    };
-    let rejected = match report.n_rejected {
-        0 => String::new(),
-        n => format!("; {n} are against the rules of the final data set"),
-    };
-    format!("{shake_up}; {state}{rejected}")
-}
-
-fn interval_in_words((low, high): (f64, f64), digits: Option<u8>) -> String {
-    format!("{} to {}", shown_score(low, digits), shown_score(high, digits))
-}
-
-fn ranks_in_words((first, last): (u32, u32)) -> String {
-    if first == last {
-        first.to_string()
-    } else {
-        format!("{first} to {last}")
-    }
-}
-
-/// What the ranks of a board are worth, in a sentence.
-fn in_words(summary: &Summary, digits: Option<u8>) -> String {
-    if let Some(why) = &summary.why_none {
-        return format!("no intervals: {why}");
-    }
-    let best = match summary.n_best {
-        _ if summary.n_ranked < 2 => {
-            return "fewer than two ranked submissions: nothing to compare yet".to_owned();
-        }
-        1 => "one submission is surely the best of the ranked ones".to_owned(),
-        n if n == summary.n_ranked => {
-            format!("no submission is surely better than another: any of the {n} may be the best")
-        }
-        n => format!("any of {n} submissions may be the best"),
-    };
-    let resolution = summary.resolution.map_or_else(String::new, |resolution| {
-        format!(
-            "; this eval set tells neighbours apart that differ by {} or more, with power 0.8",
-            shown_score(resolution, digits)
-        )
-    });
-    format!("{best} (95 % confidence){resolution}")
-}
-
-/// A row's rank, or why it has none.
-fn place(ranked: &Ranked) -> String {
-    match ranked.shown_rank() {
-        Some(rank) => rank.to_string(),
-        None if ranked.entry.is_baseline => "baseline".into(),
-        None => "other data set".into(),
-    }
-}
-
-fn shown_score(value: f64, digits: Option<u8>) -> String {
-    digits.map_or_else(
-        || score(value),
-        |digits| format!("{value:.*}", usize::from(digits)),
-    )
 }

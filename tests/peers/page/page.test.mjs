@@ -609,6 +609,21 @@ test("a file that is dropped on a board is rejected with every reason beside its
   });
 });
 
+test("reasons about a file in an archive stand beside its lines", async () => {
+  await on("light", "", async (page) => {
+    const bytes = [...readFileSync(`${demo}/vision-selection/submissions/open/coin-flip/random_120.zip`)];
+    const found = await page.evaluate(async (bytes) => {
+      const { described } = await import("/archive.js");
+      const notes = [{ message: "of no pool", code: "unknown_image", at: "5.csv line 3" }, { message: "missing", code: "missing_concept", at: "" }];
+      const { nodes, elsewhere } = await described(new Uint8Array(bytes), notes);
+      const about = nodes.flatMap((node) => [...node.querySelectorAll(".about")]);
+      return { file: nodes[0].textContent, lines: about.map((line) => line.value), said: about[0].textContent, elsewhere: elsewhere.map(({ code }) => code) };
+    }, bytes);
+    assert.deepEqual([found.file, found.lines, found.elsewhere], ["5.csv", [3], ["missing_concept"]]);
+    assert.match(found.said, /of no pool/);
+  });
+});
+
 test("whoever can't upload is told what to do", async () => {
   await on("light", SUBMIT, async (page) => {
     await page.getByRole("button", { name: "Sign in to upload" }).click();

@@ -1,0 +1,123 @@
+//! What a board says in words.
+
+use dataperf::comparison::Summary;
+use dataperf::finishing::FinalReport;
+use dataperf::ports::leaderboard::Ranked;
+
+use crate::output::score;
+
+/// How a final board differs from the public one, in a sentence.
+pub(super) fn shaken(report: &FinalReport) -> String {
+    let shake_up = report.shake_up.map_or_else(
+        || "there are too few submissions for a shake-up".to_owned(),
+        |shake_up| {
+            format!(
+                "shake-up {shake_up:.3}: the mean change of rank, as a share of {} submissions",
+                report.n_ranked
+            )
+        },
+    );
+    let state = match report.finished_at {
+        Some(at) => format!("finished {at}"),
+        None => "not all are scored yet".to_owned(),
+    };
+    let rejected = match report.n_rejected {
+        0 => String::new(),
+        n => format!("; {n} are against the rules of the final data set"),
+    };
+    format!("{shake_up}; {state}{rejected}")
+}
+
+pub(super) fn interval_in_words((low, high): (f64, f64), digits: Option<u8>) -> String {
+    format!("{} to {}", shown_score(low, digits), shown_score(high, digits))
+}
+
+pub(super) fn ranks_in_words((first, last): (u32, u32)) -> String {
+    if first == last {
+        first.to_string()
+    } else {
+        format!("{first} to {last}")
+    }
+}
+
+/// What the ranks of a board are worth, in a sentence.
+pub(super) fn in_words(summary: &Summary, digits: Option<u8>) -> String {
+    if let Some(why) = &summary.why_none {
+        return format!("no intervals: {why}");
+    }
+    let best = match summary.n_best {
+        _ if summary.n_ranked < 2 => {
+            return "fewer than two ranked submissions: nothing to compare yet".to_owned();
+        }
+        1 => "one submission is surely the best of the ranked ones".to_owned(),
+        n if n == summary.n_ranked => {
+            format!("no submission is surely better than another: any of the {n} may be the best")
+        }
+        n => format!("any of {n} submissions may be the best"),
+    };
+    let resolution = summary.resolution.map_or_else(String::new, |resolution| {
+        format!(
+            "; this eval set tells neighbours apart that differ by {} or more, with power 0.8",
+            shown_score(resolution, digits)
+        )
+    });
+    format!("{best} (95 % confidence){resolution}")
+}
+
+/// A row's rank, or why it has none.
+pub(super) fn place(ranked: &Ranked) -> String {
+    match ranked.shown_rank() {
+        Some(rank) => rank.to_string(),
+        None if ranked.entry.is_baseline => "baseline".into(),
+        None => "other data set".into(),
+    }
+}
+
+pub(super) fn shown_score(value: f64, digits: Option<u8>) -> String {
+    digits.map_or_else(
+        || score(value),
+        |digits| format!("{value:.*}", usize::from(digits)),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use dataperf::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn a_board_of_one_group_says_so() {
+        let said = |n_best| {
+            let summary = Summary {
+                schema: 1,
+                compared_at: Timestamp::from_unix_millis(0),
+                dataset: None,
+                n_rows: 4,
+                n_ranked: 3,
+                n_missing: 0,
+                n_best,
+                resolution: Some(0.25),
+                is_clustered: false,
+                why_none: None,
+            };
+            in_words(&summary, Some(2))
+        };
+        assert!(
+            said(1).starts_with("one submission is surely the best of the ranked ones (95 % confidence); "),
+            "{}",
+            said(1)
+        );
+        assert!(
+            said(2).starts_with("any of 2 submissions may be the best (95 % confidence); "),
+            "{}",
+            said(2)
+        );
+        assert!(
+            said(3).starts_with("no submission is surely better than another: "),
+            "{}",
+            said(3)
+        );
+        assert!(said(3).contains("differ by 0.25 or more"), "{}", said(3));
+    }
+}
