@@ -27,18 +27,22 @@ fn answer(stdin: &mut impl Read, stdout: &mut impl Write) -> io::Result<()> {
     let request: Request = protocol::read(stdin)?;
     let n_bytes = request.n_module_bytes + request.files.iter().map(|(_, n_bytes)| n_bytes).sum::<u64>();
     let engine = engine::new(request.limits);
-    let limited = match request.is_held_by(Layer::Limits) {
-        true => sandbox::limit(request.limits, n_bytes),
-        false => Ok(()),
+    let limited = if request.is_held_by(Layer::Limits) {
+        sandbox::limit(request.limits, n_bytes)
+    } else {
+        Ok(())
     };
     let engine = match engine.and_then(|engine| limited.map(|()| engine)) {
         Ok(engine) => engine,
         Err(why) => return refuse(stdout, &why),
     };
     let is_filtered = request.is_held_by(Layer::Filters);
-    let filter = |phase| match is_filtered {
-        true => sandbox::filter(phase),
-        false => Ok(()),
+    let filter = |phase| {
+        if is_filtered {
+            sandbox::filter(phase)
+        } else {
+            Ok(())
+        }
     };
     let module = protocol::exactly(stdin, request.n_module_bytes)?;
     let files = request.files.into_iter();

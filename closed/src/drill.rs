@@ -21,7 +21,9 @@ pub(crate) fn link(linker: &mut Linker<(Host, Limiter)>) -> wasmtime::Result<()>
         memory.map_or(0, |memory| memory.data_ptr(&program) as i64)
     })?;
     // those that the process was started with
-    linker.func_wrap(MODULE, "n_variables", || std::env::vars_os().count() as i64)?;
+    linker.func_wrap(MODULE, "n_variables", || {
+        std::env::vars_os().count().cast_signed() as i64
+    })?;
     Ok(())
 }
 

@@ -25,6 +25,8 @@ mod sandbox;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod wasi;
 
+#[cfg(all(feature = "python", target_os = "linux", target_arch = "x86_64"))]
+use std::io::Write as _;
 use std::process::ExitCode;
 
 pub use failure::{Code, Failure};
@@ -84,7 +86,7 @@ pub fn child() -> Option<ExitCode> {
     #[cfg(all(feature = "python", target_os = "linux", target_arch = "x86_64"))]
     if first == PYTHON_CHILD {
         let why = python::child(arguments);
-        eprintln!("{why}");
+        let _ = writeln!(std::io::stderr(), "{why}");
         return Some(ExitCode::FAILURE);
     }
     if first != CHILD || arguments.next().is_some() {

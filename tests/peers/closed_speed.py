@@ -12,6 +12,7 @@ import statistics
 import subprocess
 import tempfile
 import time
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -79,7 +80,7 @@ def main() -> None:
             dataperf("dataset", "publish", "--stage", scratch / "hidden")
             dataperf("challenge", "publish", scratch / "closed.yaml")
             for module in ("selection-c.wasm", "selection-rust.wasm"):
-                seconds = []
+                seconds, evaluated = [], []
                 for n in range(n_uploads + 1):
                     began = time.monotonic()
                     words = ["submit", "selection", "--leaderboard", "large", "--submitter", "ada", modules / module]
@@ -87,10 +88,13 @@ def main() -> None:
                     seconds.append(time.monotonic() - began)
                     if receipt["status"] != "scored":
                         raise SystemExit(f"{module}: {receipt}")
-                cold, *warm = seconds
-                print(
-                    f"{module}: {statistics.median(warm):.2f} s from upload to receipt, {min(warm):.2f} to {max(warm):.2f} of {n_uploads}; the first {cold:.2f} s"
-                )
+                    received, finished = (datetime.fromisoformat(receipt[name]) for name in ("received_at", "finished_at"))
+                    evaluated.append((finished - received).total_seconds())
+                for name, (cold, *warm) in (("until `dataperf submit` has the receipt", seconds), ("from storing to verdict, by the receipt", evaluated)):
+                    print(
+                        f"{module}, {name}: {statistics.median(warm):.3f} s, {min(warm):.3f} to {max(warm):.3f} of {n_uploads},"
+                        f" standard deviation {statistics.stdev(warm):.3f}; the first {cold:.3f} s"
+                    )
 
 
 if __name__ == "__main__":

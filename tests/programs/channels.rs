@@ -47,7 +47,8 @@ fn artifact(pool: &str, from: usize) -> String {
 }
 
 fn escaped(text: &str) -> String {
-    text.bytes().map(|byte| format!("\\{byte:02x}")).collect()
+    let bytes: Vec<String> = text.bytes().map(|byte| format!("\\{byte:02x}")).collect();
+    bytes.concat()
 }
 
 /// A program that writes one artifact on public data, and on other data does something else: `$say` writes so many bytes of one of the texts,
@@ -62,7 +63,14 @@ fn two_faced(
     let mut data = String::new();
     let mut end = 16384;
     for text in [public].iter().chain(texts) {
-        data += &format!("(data (i32.const {end}) \"{}\")\n", escaped(text));
+        data += &[
+            "(data (i32.const ",
+            &end.to_string(),
+            ") \"",
+            &escaped(text),
+            "\")",
+        ]
+        .concat();
         places.push((end, text.len()));
         end += text.len();
     }
@@ -163,24 +171,16 @@ async fn seen(reading: &Reading, sent: &Sent) -> String {
     seen.to_string()
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_program_says_of_hidden_data_is_a_score_or_one_code() {
-    let world = World::with(with_programs).await;
-    let (directory, hidden) = staged(&world);
-    let mut round = closed_round(digest(frozen()), hidden, &json!({}));
-    round[0]["daily_limit"] = json!(1000);
-    let ran = publish(&world, &round);
-    assert_eq!(ran.code, 0, "{ran:?}");
-    let (public_pool, hidden_pool) = (
-        pool(&world, frozen(), "public"),
-        pool(&world, &directory, "hidden"),
-    );
-    assert_ne!(public_pool[..N_TOLD_APART], hidden_pool[..N_TOLD_APART]);
-    let public = artifact(&public_pool, 0);
-    let good = artifact(&hidden_pool, 0);
+/// What a program does on hidden data, where so many texts are at these places and have so many bytes.
+type Body<'a> = &'a dyn Fn(&[(usize, usize)]) -> String;
+
+/// Programs that know the hidden data, and those together whose author is to be told the same.
+fn groups(public_pool: &str, hidden_pool: &str) -> Vec<(&'static str, Vec<Vec<u8>>)> {
+    let public = artifact(public_pool, 0);
+    let good = artifact(hidden_pool, 0);
     // the same artifact in other bytes
     let spaced = format!("  {}\n\n", good.replace(',', " , "));
-    let other = artifact(&hidden_pool, 3);
+    let other = artifact(hidden_pool, 3);
     // one id that there is not, several, and ids beside another broken rule
     let unknown = good.replacen("[\"", "[\"secret-1\",\"", 1);
     let many_unknown = good.replace("[\"", "[\"secret-2\",\"");
@@ -191,13 +191,13 @@ async fn what_a_program_says_of_hidden_data_is_a_score_or_one_code() {
         document.to_string()
     };
     let texts = [&good, &spaced, &other, &unknown, &many_unknown, &twice].map(String::as_str);
-    let program = |body: &dyn Fn(&[(usize, usize)]) -> String| two_faced(&public_pool, &public, &texts, body);
+    let program = |body: Body| two_faced(public_pool, &public, &texts, body);
     let burn = |n: i64| {
         format!(
             "(local.set $n (i32.const {n})) (loop $burn (local.set $n (i32.sub (local.get $n) (i32.const 1))) (br_if $burn (local.get $n)))"
         )
     };
-    let groups: Vec<(&str, Vec<Vec<u8>>)> = vec![
+    vec![
         (
             "an artifact, whatever fuel, log and form it comes with",
             vec![
@@ -247,7 +247,23 @@ async fn what_a_program_says_of_hidden_data_is_a_score_or_one_code() {
                 program(&|at| say(1, (at[4].0, 20))),
             ],
         ),
-    ];
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_program_says_of_hidden_data_is_a_score_or_one_code() {
+    let world = World::with(with_programs).await;
+    let (directory, hidden) = staged(&world);
+    let mut round = closed_round(digest(frozen()), hidden, &json!({}));
+    round[0]["daily_limit"] = json!(1000);
+    let ran = publish(&world, &round);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let (public_pool, hidden_pool) = (
+        pool(&world, frozen(), "public"),
+        pool(&world, &directory, "hidden"),
+    );
+    assert_ne!(public_pool[..N_TOLD_APART], hidden_pool[..N_TOLD_APART]);
+    let groups = groups(&public_pool, &hidden_pool);
     let mut sent = Vec::new();
     for (name, programs) in &groups {
         for program in programs {

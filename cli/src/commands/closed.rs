@@ -77,7 +77,7 @@ pub(crate) struct RunArgs {
     /// The fuel that the program has, where the organizer has announced another limit
     #[arg(long, value_name = "UNITS", default_value_t = DEFAULTS.max_fuel, value_parser = clap::value_parser!(u64).range(1..=Programs::MOST_FUEL))]
     max_fuel: u64,
-    /// The interpreter for a program in Python; the program has what is installed for it, such as NumPy in a virtual environment
+    /// The interpreter for a program in Python, such as a virtual environment's; the program has the packages that are installed for it
     #[arg(long, value_name = "FILE", default_value = "python3")]
     python: OsString,
     /// The seconds that a program in Python has

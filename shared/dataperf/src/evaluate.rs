@@ -60,9 +60,12 @@ pub async fn evaluate_to_compare<B: Benchmark>(
     let kept = evaluated.zip(verdict.score).map(|(evaluated, score)| {
         let replicates = info_span!("replicates").in_scope(|| Replicates::of(&evaluated, score));
         let evidence = evaluated.evidence.to_bytes(&evaluated.provenance);
-        let replicates = replicates.map(|replicates| match is_rounded {
-            true => replicates.withheld(OF_PROGRAMS),
-            false => replicates,
+        let replicates = replicates.map(|replicates| {
+            if is_rounded {
+                replicates.withheld(OF_PROGRAMS)
+            } else {
+                replicates
+            }
         });
         replicates.and_then(|replicates| replicates.to_bytes(&evidence?))
     });
