@@ -339,7 +339,7 @@ async fn the_last_verdict_killed_at_any_moment_still_decides() {
     )
     .await;
     nibbler.name_raters(&["rosa"]).await;
-    let mut pairs = nibbler.many_pairs("ada", 140).await.into_iter();
+    let mut pairs = nibbler.many_pairs("ada", 160).await.into_iter();
     let mut n_decided = 0;
     'moments: for n in 1.. {
         for moment in [Moment::Before(n), Moment::After(n)] {
