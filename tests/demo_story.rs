@@ -171,7 +171,8 @@ fn the_printed_commands_work_as_they_stand() {
     let mut said = String::new();
     for line in lines {
         let line = line.unwrap();
-        said += &format!("{line}\n");
+        said.push_str(&line);
+        said.push('\n');
         if line.starts_with("Stop with") {
             break;
         }

@@ -288,7 +288,7 @@ mod tests {
         for folder in ["docs", "docs/decisions"] {
             let entries = fs::read_dir(root.join(folder)).unwrap();
             let files = entries.map(|entry| entry.unwrap().path());
-            documents.extend(files.filter(|path| path.is_file()));
+            documents.extend(files.filter(|path| path.extension().is_some_and(|ending| ending == "md")));
         }
         let mut n_commands = 0;
         for document in documents {

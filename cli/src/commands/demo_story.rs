@@ -1,5 +1,6 @@
 //! `dataperf demo`: five boards that each show one thing, and what to type next.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -307,7 +308,7 @@ fn surprises(outcomes: &[Outcome], rejected: &Outcome, shown: &[Shown]) -> Resul
                 } else {
                     (of(better), of(worse))
                 };
-                if !(high > low) {
+                if high.partial_cmp(&low) != Some(Ordering::Greater) {
                     found.push(format!(
                         "{} {}: `{better}` is not above `{worse}`",
                         scene.benchmark, scene.leaderboard
@@ -401,21 +402,20 @@ fn commands(args: &DemoArgs, data: &Path, local: &LocalCloud) -> [Command; 3] {
             "score ada's file with it offline: the score on the board, digit for digit",
             format!("score selection --leaderboard {TWENTY} --dataset {free} {file}"),
         ),
-        match &args.data_dir {
-            Some(kept) => of(
+        if let Some(kept) = &args.data_dir {
+            of(
                 "run this demo's cloud again, with its page, until Ctrl-C",
                 format!("local --data-dir {}", in_shell(kept)),
-            ),
-            None => {
-                let data = args
-                    .data
-                    .as_deref()
-                    .map(|data| format!(" --data {}", in_shell(data)));
-                of(
-                    "the same once more, and the cloud and its page stay up until Ctrl-C",
-                    format!("demo --keep-running{}", data.unwrap_or_default()),
-                )
-            }
+            )
+        } else {
+            let data = args
+                .data
+                .as_deref()
+                .map(|data| format!(" --data {}", in_shell(data)));
+            of(
+                "the same once more, and the cloud and its page stay up until Ctrl-C",
+                format!("demo --keep-running{}", data.unwrap_or_default()),
+            )
         },
     ]
 }
