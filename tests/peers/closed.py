@@ -60,8 +60,18 @@ def by_chance(dataperf, benchmark: str, board: str, frozen: Path, scratch: Path)
     return sum(scores) / len(scores)
 
 
+def has_bubblewrap() -> bool:
+    try:
+        return subprocess.run(["bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"], capture_output=True).returncode == 0
+    except FileNotFoundError:
+        return False
+
+
 def in_python(checks, dataperf, args, frozen: dict, scratch: Path) -> None:
     """The selectors in Python: valid, better than chance, and what the modules choose."""
+    if not has_bubblewrap():
+        print("         programs in Python are NOT tried: bubblewrap is missing, or the kernel gives it no namespaces")
+        return
     for stem, (benchmark, board, _) in EXAMPLES.items():
         program = args.root / "examples" / "closed" / f"{stem}.py"
         run = dataperf("closed", "run", program, "--python", sys.executable, "--leaderboard", board, "--dataset", frozen[benchmark])
@@ -87,6 +97,9 @@ def documented(checks, args, scratch: Path, has_target: bool) -> None:
     with local_cloud(args.bin / "dataperf", scratch / "cloud") as cloud:
         env = dict(os.environ, PATH=f"{args.bin}:{Path(sys.executable).parent}:{os.environ['PATH']}", DATAPERF_CLOUD=cloud["page"])
         for block in blocks:
+            if ".py" in block and not has_bubblewrap():
+                print(f"         not run, without bubblewrap: {block.strip()}")
+                continue
             if "rustc" in block and not has_target:
                 print("         not run, wasm32-wasip1 is not installed: " + block.splitlines()[-1])
                 continue

@@ -14,13 +14,19 @@ const INTERPRETER: &str = "python3";
 
 /// Runs programs in Python, where that can be tried.
 fn python() -> Option<Python> {
-    match Python::of(env!("CARGO_BIN_EXE_dataperf").into(), INTERPRETER.as_ref()) {
-        Ok(python) => Some(python),
-        Err(why) => {
-            eprintln!("programs in Python were NOT tried: {why}");
-            None
+    let made = Command::new("bwrap")
+        .args(["--unshare-all", "--ro-bind", "/", "/", "true"])
+        .output();
+    let why = match made {
+        Ok(made) if made.status.success() => {
+            let python = Python::of(env!("CARGO_BIN_EXE_dataperf").into(), INTERPRETER.as_ref());
+            return Some(python.unwrap());
         }
-    }
+        Ok(made) => String::from_utf8_lossy(&made.stderr).into_owned(),
+        Err(why) => why.to_string(),
+    };
+    eprintln!("programs in Python were NOT tried: {why}");
+    None
 }
 
 fn run(python: &Python, source: &str, limits: Limits) -> Run {
