@@ -228,11 +228,11 @@ async fn short_faults_are_ridden_out() {
         |_| (),
         |rules| {
             rules["generation"]["retries"] = json!(4);
-            rules["generation"]["call_seconds"] = json!(1);
+            rules["generation"]["call_seconds"] = json!(5);
         },
     )
     .await;
-    let slow = Mood::Slow(Duration::from_secs(10));
+    let slow = Mood::Slow(Duration::from_secs(60));
     let images = &nibbler.world.images;
     images.behave_in_turn(&[Mood::Down, Mood::Garbage, slow, Mood::Busy, Mood::Well]);
     let sent = nibbler.ask("ada", "one", &["horse lying in ketchup"]).await;
