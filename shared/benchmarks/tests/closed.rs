@@ -397,3 +397,47 @@ fn what_is_no_artifact_stays_for_the_ordinary_rules() {
     assert_eq!(places, ["/ids/1", "/ids/2", "/ids/4"]);
     assert!(task.artifact(b"").is_err());
 }
+
+/// No file that a program is given has a row of an eval set that is hidden from participants.
+fn has_no_hidden_row<B: Import>(leaderboard: &str) {
+    let (_scratch, dataset) = demo::<B>();
+    let task = given(&dataset, leaderboard);
+    let sets = B::labelled(dataset.manifest()).unwrap();
+    let hidden: BTreeSet<(String, &str)> = sets
+        .into_iter()
+        .filter(|set| !set.rows.file.starts_with("public/"))
+        .map(|set| (set.rows.file, set.rows.tensor))
+        .collect();
+    let mut n_searched = 0;
+    for (file, tensor) in hidden {
+        let bytes = if tensor.is_empty() {
+            pollster::block_on(dataset.files().whole(&file)).unwrap()
+        } else {
+            pollster::block_on(dataset.files().tensor(&file, tensor)).unwrap()
+        };
+        let known = &dataset.manifest().files[&file];
+        let all: Vec<&[u8]> = match known.tensors.get(tensor) {
+            Some(tensor) => bytes.chunks_exact(tensor.row_bytes().unwrap() as usize).collect(),
+            None => rows(&bytes),
+        };
+        for row in all.iter().step_by(all.len().div_ceil(16)) {
+            n_searched += 1;
+            for given in &task.files {
+                let is_there = given.bytes.windows(row.len()).any(|window| window == *row);
+                assert!(!is_there, "{}: {} has a row of {file}", B::ID, given.name);
+            }
+        }
+    }
+    assert!(n_searched >= 16, "{}: {n_searched} rows were looked for", B::ID);
+}
+
+#[test]
+fn no_program_is_given_a_hidden_row() {
+    has_no_hidden_row::<SpeechSelection>("en-25");
+    has_no_hidden_row::<VisionSelection>("open");
+    has_no_hidden_row::<VisionDebugging>("open");
+    has_no_hidden_row::<DataAcquisition>("open");
+    has_no_hidden_row::<Selection>("digits-20");
+    has_no_hidden_row::<Debugging>("tissue");
+    has_no_hidden_row::<Acquisition>("clinics");
+}
