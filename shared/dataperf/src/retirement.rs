@@ -81,13 +81,14 @@ impl Retirement<'_> {
         if run.ended_at.is_some() {
             return Ok(complete); // by a call beside this one, meanwhile
         }
-        let mut done = table.revisions(&self.board, &run.id).await?;
         let hosted = evaluator.hosted();
         let challenge = self.with.challenge.map_or_else(Ranking::default, |challenge| {
             challenge.ranking(&self.board.leaderboard)
         });
         let ranking = hosted.ranking(challenge);
+        // in this order: what a call beside this one scores between the two reads is in what was done, with its score before
         let series = table.series(&self.board).await?;
+        let mut done = table.revisions(&self.board, &run.id).await?;
         // a call that broke off behind a transaction has not written the receipt of it
         done.sort_by(|a, b| order(&a.submitter, &a.id).cmp(&order(&b.submitter, &b.id)));
         for last in done.iter().rev().take(LAST_RECEIPTS) {
