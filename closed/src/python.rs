@@ -216,7 +216,11 @@ impl Python {
             say(&[s("--ro-bind-try"), s(file), s(file)]);
         }
         for library in &self.libraries {
-            say(&[s("--ro-bind"), library.as_os_str(), library.as_os_str()]);
+            // of a virtual environment in a folder with other files nothing else is shown
+            for part in ["bin", "lib", "lib64", "include", "pyvenv.cfg"] {
+                let part = library.join(part);
+                say(&[s("--ro-bind-try"), part.as_os_str(), part.as_os_str()]);
+            }
         }
         for device in ["/dev/null", "/dev/zero", "/dev/urandom"] {
             say(&[s("--dev-bind"), s(device), s(device)]);

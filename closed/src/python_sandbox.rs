@@ -24,6 +24,7 @@ const X32: i64 = 0x4000_0000;
 /// kernel that no selector needs.
 const REFUSED: &[i64] = &[
     libc::SYS_socket,
+    libc::SYS_socketpair,
     libc::SYS_fork,
     libc::SYS_vfork,
     libc::SYS_clone3, // C libraries then use `clone`, whose flags can be looked at

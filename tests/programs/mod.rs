@@ -238,6 +238,24 @@ fn stays_unseen(reading: &Reading, public: Digest, hidden: Digest, directory: &P
         assert_eq!(ran.code, 2, "{ran:?}");
         assert_eq!(ran.json()["reasons"][0]["code"], "takes_artifacts");
     }
+    let mut at_once = closed_round(public, hidden, &json!({}));
+    let mut other = at_once[0].clone();
+    other.as_object_mut().unwrap().remove("programs");
+    other["id"] = json!("open-to-all");
+    other["leaderboards"] = json!(["en-60"]);
+    at_once[0]["leaderboards"] = json!(["en-25"]);
+    at_once.as_array_mut().unwrap().push(other);
+    let ran = publish(world, &at_once);
+    assert_eq!(
+        (ran.code, &ran.json()["reasons"][0]["code"]),
+        (2, &json!("takes_artifacts")),
+        "{ran:?}"
+    );
+    let mut put_off = closed_round(public, hidden, &json!({}));
+    put_off[0]["opens"] = json!("2998-01-01");
+    assert_eq!(publish(world, &put_off).code, 2, "and a document after that");
+    let ran = world.command(&["challenge", "remove", BENCHMARK]);
+    assert!(ran.code == 1 && ran.stderr.contains("unseen"), "{ran:?}");
     let ran = world.command(&["dataset", "publish", "--replace", directory.to_str().unwrap()]);
     assert!(ran.code == 1 && ran.stderr.contains("unseen"), "{ran:?}");
 

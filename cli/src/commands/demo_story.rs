@@ -58,7 +58,7 @@ const SCENES: &[Scene] = &[
             "harbour-speech",
         ],
         says: "Selection: 60 clips, of 175 of which a third are faulty, train a keyword spotter. Clips that are typical of their \
-               word beat the paper's baselines; clips by chance come below them; the most unusual clips are worse than chance.",
+               word beat the paper's two methods; clips by chance come below these; the most unusual clips are worse than chance.",
         order: &[
             &["plain-and-simple"],
             &["baseline-cleanlab", "baseline-nested-cross-fold"],

@@ -404,7 +404,7 @@ impl Challenge {
     }
 
     /// Rounds that have opened `at` a time and have not closed.
-    pub fn open_rounds(&self, at: Timestamp) -> impl Iterator<Item = &Round> {
+    pub fn open_rounds(&self, at: Timestamp) -> impl Iterator<Item = &Round> + Clone {
         let is_open =
             move |round: &&Round| round.opens <= at && round.closes.is_none_or(|closes| closes > at);
         self.rounds.iter().filter(is_open)
@@ -420,7 +420,8 @@ impl Challenge {
             others.map(move |other| (round, other))
         }) {
             let (idx, other) = other;
-            let takes_hidden = other.dataset.is_some() && other.dataset == hidden.dataset;
+            let begins_before = hidden.closes.is_none_or(|closes| other.opens < closes);
+            let takes_hidden = other.dataset.is_some() && other.dataset == hidden.dataset && begins_before;
             if other.programs.is_none() && (other.id == hidden.id || takes_hidden) {
                 let message = format!(
                     "programs of the published round {} meet its data set unseen until it closes, and this round takes artifacts: give it `programs`, \
@@ -430,14 +431,28 @@ impl Challenge {
                 return Some(Reason::new("takes_artifacts", format!("/rounds/{idx}"), message));
             }
         }
-        let is_gone = |round: &&Round| by.is_none_or(|by| by.rounds.iter().all(|other| other.id != round.id));
-        let hides = |round: &&Round| round.board == BoardVisibility::Hidden;
-        let mut gone = self.open_rounds(at).filter(hides).filter(is_gone);
-        let Round { id, closes, .. } = gone.next()?;
+        // one that is put off is as good as gone for a document after that
+        let is_gone = |round: &&Round| {
+            let is_there = |other: &Round| other.id == round.id && other.opens <= at;
+            by.is_none_or(|by| !by.rounds.iter().any(is_there))
+        };
+        let put_off = |round: &Round| by.is_some_and(|by| by.rounds.iter().any(|other| other.id == round.id));
+        let mut gone = self.open_rounds(at).filter(is_gone);
+        if let Some(round) = gone
+            .clone()
+            .find(|round| round.programs.is_some() && (by.is_none() || put_off(round)))
+        {
+            let message = format!(
+                "programs of the published round {} meet its data set unseen until it closes: close it first, or keep it as it is",
+                quote(&round.id)
+            );
+            return Some(Reason::new("hidden_round_missing", "/rounds", message));
+        }
+        let Round { id, closes, .. } = gone.find(|round| round.board == BoardVisibility::Hidden)?;
         let until = closes.map(|closes| closes.to_string()).unwrap_or_default();
         let message = format!(
             "the published round {} hides its boards until {until}, and without it they are open to everybody at once: keep the round, or publish \
-             it with `board: open` first if that is meant",
+             it with `board: shown` first if that is meant",
             quote(id)
         );
         Some(Reason::new("hidden_round_missing", "/rounds", message))

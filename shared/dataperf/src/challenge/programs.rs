@@ -7,7 +7,7 @@ use super::{Challenge, Round};
 use crate::Digest;
 use crate::descriptor::Descriptor;
 use crate::programs::Programs;
-use crate::rejection::{Reason, pointer};
+use crate::rejection::{Reason, pointer, quote};
 
 /// The division of rounds that take programs.
 const CLOSED: &str = "closed";
@@ -87,7 +87,7 @@ impl Reader {
                     let message = "programs are tried on this data set with everything shown: name another one than the round's `dataset`";
                     self.wrong("not_hidden", &pointer(at, "programs/public"), message);
                 }
-                Some(_) => {}
+                Some(dataset) => self.keeps_unseen(dataset, (at, round), rounds),
             }
             for (key, is_there) in [
                 ("final", round.final_dataset.is_some()),
@@ -100,6 +100,31 @@ impl Reader {
                     );
                     self.wrong("not_with_programs", &pointer(at, key), message);
                 }
+            }
+        }
+    }
+
+    /// No other round of the document has artifacts scored with the data set that programs of this one meet unseen, or shows it.
+    fn keeps_unseen(&mut self, dataset: Digest, (own, round): (&str, &Round), rounds: &[(String, Round)]) {
+        for (at, other) in rounds.iter().filter(|(at, _)| at != own) {
+            let begins_before = round.closes.is_none_or(|closes| other.opens < closes);
+            if !begins_before {
+                continue;
+            }
+            let unseen = format!(
+                "programs of the round {} meet this data set unseen until it closes",
+                quote(&round.id)
+            );
+            match other.programs {
+                None if other.dataset == Some(dataset) => {
+                    let message = format!("{unseen}: take another one, or open this round afterwards");
+                    self.wrong("takes_artifacts", &pointer(at, "dataset"), message);
+                }
+                Some(programs) if programs.public == dataset => {
+                    let message = format!("{unseen}, and what is public is shown: name another one");
+                    self.wrong("not_hidden", &pointer(at, "programs/public"), message);
+                }
+                _ => {}
             }
         }
     }
