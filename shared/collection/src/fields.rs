@@ -16,9 +16,11 @@ pub struct Term {
     pub about: String,
 }
 
-/// The members of one line's object.
+/// The members of one line's object, or of an object within it.
 pub struct Fields<'a> {
-    at: &'a str,
+    line: &'a str,
+    /// What the keys' places begin with.
+    place: String,
     members: Vec<(String, Json)>,
 }
 
@@ -32,14 +34,38 @@ impl<'a> Fields<'a> {
         }
         let place = format!("{at} ");
         Some(Self {
-            at,
+            line: at,
             members: json.into_members(&place, reasons),
+            place,
+        })
+    }
+
+    /// Of the object that the member `key` is, where it stands here: nothing where the member is left out or `null`.
+    pub fn within(&mut self, key: &str, reasons: &mut Reasons) -> Option<Self> {
+        let json = match self.take(key)? {
+            Json::Null => return None,
+            json @ Json::Object(_) => json,
+            other => {
+                self.wrong_type(key, "an object", &other, reasons);
+                return None;
+            }
+        };
+        let place = self.at(key);
+        Some(Self {
+            line: self.line,
+            members: json.into_members(&place, reasons),
+            place,
         })
     }
 
     /// The place of a member.
     pub fn at(&self, key: &str) -> String {
-        pointer(&format!("{} ", self.at), key)
+        pointer(&self.place, key)
+    }
+
+    /// Whether a member that nobody has taken yet stands here, be it `null`.
+    pub fn has(&self, key: &str) -> bool {
+        self.members.iter().any(|(found, _)| found == key)
     }
 
     fn take(&mut self, key: &str) -> Option<Json> {
@@ -145,6 +171,19 @@ impl<'a> Fields<'a> {
         level
     }
 
+    /// A whole number that must be there.
+    pub fn count(&mut self, key: &str, reasons: &mut Reasons) -> Option<usize> {
+        let found = self.need(key, reasons)?;
+        let number = match &found {
+            Json::Number(number) => number.as_u64(),
+            _ => None,
+        };
+        if number.is_none() {
+            self.wrong_type(key, "a whole number from 0 on", &found, reasons);
+        }
+        number.and_then(|number| usize::try_from(number).ok())
+    }
+
     /// Something that is written as a word: an id, a choice.
     pub fn parsed<T>(
         &mut self,
@@ -213,7 +252,7 @@ impl<'a> Fields<'a> {
 
     /// Notes that a key is not there.
     pub fn require(&self, key: &str, reasons: &mut Reasons) {
-        if !self.members.iter().any(|(found, _)| found == key) {
+        if !self.has(key) {
             let message = format!("`{key}` is missing: add it");
             reasons.add(Reason::new("missing_key", self.at(key), message));
         }

@@ -10,6 +10,7 @@ pub mod consensus;
 mod disqualified;
 mod duplicates;
 mod fields;
+pub mod filter;
 mod ids;
 mod lease;
 mod lines;

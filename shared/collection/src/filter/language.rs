@@ -1,13 +1,13 @@
-//! Whether a prompt is in a language that is not asked for. Short texts are hard to tell, so only what is sure counts.
+//! Whether a text is in a language that is not asked for. Short texts are hard to tell, so only what is sure counts.
 
 use std::collections::BTreeSet;
 
-use dataperf_collection::spelling::{lookalike, words};
+use crate::spelling::{lookalike, words};
 use whatlang::{Lang, detect, detect_script};
 
 /// Shorter texts are never refused for their language, only for their script.
 const MIN_LETTERS: usize = 25;
-/// Words that most sentences of a language have some of, and few of another's, without accents: these tell where a prompt is too
+/// Words that most sentences of a language have some of, and few of another's, without accents: these tell where a text is too
 /// short for its letters to tell, or has a word of another language in front.
 const FUNCTION_WORDS: [(Lang, &str); 8] = [
     (
@@ -46,26 +46,26 @@ const FUNCTION_WORDS: [(Lang, &str); 8] = [
 /// So many of them tell a language.
 const MIN_FUNCTION_WORDS: usize = 3;
 
-/// The language, by its English name, or the script that a prompt is in and should not be. `None` when it is one of
+/// The language, by its English name, or the script that a text is in and should not be. `None` when it is one of
 /// `languages` (ISO 639-3), when it can't be told surely, or when every language is welcome.
 ///
 /// ```
-/// use dataperf_nibbler::prompt_filter::foreign;
+/// use dataperf_collection::filter::foreign;
 /// let english = ["eng".to_owned()];
 /// assert_eq!(foreign("ein Pferd liegt im Ketchup und schläft ganz ruhig", &english).as_deref(), Some("in German"));
 /// assert_eq!(foreign("horse lying in ketchup", &english), None);
 /// assert_eq!(foreign("ein Pferd liegt im Ketchup und schläft ganz ruhig", &[]), None);
 /// ```
-pub fn foreign(prompt: &str, languages: &[String]) -> Option<String> {
+pub fn foreign(text: &str, languages: &[String]) -> Option<String> {
     let allowed: Vec<Lang> = languages.iter().filter_map(Lang::from_code).collect();
     if allowed.is_empty() {
         return None;
     }
-    let script = detect_script(prompt)?;
+    let script = detect_script(text)?;
     if !script.langs().iter().any(|lang| allowed.contains(lang)) {
         return Some(format!("in {} script", script.name()));
     }
-    let seen = seen(prompt);
+    let seen = seen(text);
     let (own, others): (Vec<_>, Vec<_>) = function_words(&seen)
         .into_iter()
         .partition(|(lang, _)| allowed.contains(lang));
@@ -89,9 +89,9 @@ pub fn foreign(prompt: &str, languages: &[String]) -> Option<String> {
 }
 
 /// What a reader sees: letters behind their lookalikes, and words behind letters that stand apart. Accents stay, since they tell.
-fn seen(prompt: &str) -> String {
+fn seen(text: &str) -> String {
     let is_of_a_language = |c: &char| ('\u{c0}'..='\u{17f}').contains(c);
-    let text: String = prompt
+    let text: String = text
         .chars()
         .map(|c| if is_of_a_language(&c) { c } else { lookalike(c) })
         .collect();

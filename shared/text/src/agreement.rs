@@ -1,0 +1,67 @@
+//! How far validators agree beyond chance.
+
+use std::collections::BTreeMap;
+
+use dataperf_collection::agreement::{Level, alpha};
+use serde::{Deserialize, Serialize};
+
+use crate::answers::Gold;
+use crate::lines::Said;
+use crate::squad::normalised;
+
+/// The agreement of a round's validators about the examples of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Agreement {
+    /// Examples with verdicts.
+    pub n_examples: usize,
+    /// Verdicts.
+    pub n_verdicts: usize,
+    /// Krippendorff's alpha, nominal, of what is right: correct, incorrect with each label or answer apart, flagged. `None` where nothing
+    /// can be compared.
+    pub alpha: Option<f64>,
+}
+
+/// The agreement of verdicts, listed by example. Answers in a context are compared within their example only: the author's, the first other
+/// one, the second other one.
+pub fn agreement(examples: &[Vec<Said>]) -> Agreement {
+    let units: Vec<Vec<u8>> = examples.iter().map(|verdicts| values(verdicts)).collect();
+    Agreement {
+        n_examples: units.iter().filter(|values| !values.is_empty()).count(),
+        n_verdicts: units.iter().map(Vec::len).sum(),
+        alpha: alpha(&units, Level::Nominal),
+    }
+}
+
+/// A number for what each verdict says, the same for those that say the same. Labels have the same number in all examples.
+fn values(verdicts: &[Said]) -> Vec<u8> {
+    const LABELS: [&str; 7] = [
+        "entailment",
+        "neutral",
+        "contradiction",
+        "positive",
+        "negative",
+        "hateful",
+        "not-hateful",
+    ];
+    const FIRST_SPAN: usize = 16;
+    let mut spans: BTreeMap<String, usize> = BTreeMap::new();
+    let mut value = |said: &Said| match said {
+        Said::Correct => 0,
+        Said::Flagged(_) => 1,
+        Said::Incorrect(None) => 2,
+        Said::Incorrect(Some(Gold::Label(label))) => {
+            3 + LABELS
+                .iter()
+                .position(|known| known == label)
+                .unwrap_or(LABELS.len())
+        }
+        Said::Incorrect(Some(Gold::Span(span))) => {
+            let next = FIRST_SPAN + spans.len();
+            *spans.entry(normalised(&span.text)).or_insert(next)
+        }
+    };
+    verdicts
+        .iter()
+        .map(|said| u8::try_from(value(said)).unwrap_or(u8::MAX))
+        .collect()
+}

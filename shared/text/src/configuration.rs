@@ -1,0 +1,206 @@
+//! What an organizer decides: the file `configuration.json` of the frozen data set, which participants don't see.
+
+mod check;
+mod public;
+mod read;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::task::Task;
+
+pub use public::{Parameters, PublicTask};
+
+/// The configuration's path in the data set. It is not below `public/`: it names the target models' files and the deny list.
+pub const CONFIGURATION_FILE: &str = "configuration.json";
+/// What of it participants may see, in the data set's part for them and in its manifest.
+pub const PUBLIC_FILE: &str = "public/rules.json";
+/// The contexts for which texts are written: one JSON object on a line.
+pub const CONTEXTS_FILE: &str = "public/contexts.jsonl";
+/// Below this the data set has the target models' files.
+pub const MODEL_DIRECTORY: &str = "models/";
+
+/// Everything an organizer decides.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Configuration {
+    /// The tasks that are offered.
+    pub tasks: BTreeMap<Task, TaskRules>,
+    /// The models that are to be fooled, by their names.
+    pub targets: BTreeMap<String, Target>,
+    /// How examples are validated.
+    pub validation: Validation,
+    /// Examples that somebody may submit on a day, in UTC.
+    pub examples_a_day: u32,
+    /// From which similarity on two texts are near duplicates: the share of three-letter sequences that they have in common.
+    pub near_duplicate_from: f64,
+    /// Characters that a text must have.
+    pub min_chars: usize,
+    /// Characters that a text may have.
+    pub max_chars: usize,
+    /// The languages a text may be in, as ISO 639-3 codes such as `eng`; all of them when empty. A task may have others.
+    pub languages: Vec<String>,
+    /// Words and phrases that no text may have. A task may have others. They match whole words in any spelling that looks alike; a `*`
+    /// at the end matches any ending.
+    pub deny: Vec<String>,
+}
+
+/// How a task is played.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TaskRules {
+    /// The names of the models that are asked. A text fools them where it fools more than half of them.
+    pub targets: Vec<String>,
+    /// Whether a text is written for one of the contexts. Where it is not said, inference and questions need one and the other tasks
+    /// have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs_context: Option<bool>,
+    /// The languages of this task, in place of everybody's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub languages: Option<Vec<String>>,
+    /// What is denied in this task, in place of everybody's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deny: Option<Vec<String>>,
+}
+
+/// A model that is to be fooled.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Target {
+    /// Hashed sequences of words and characters with a logistic regression, or a scorer of spans: built in, trained by
+    /// `dataperf dynamic train`.
+    Linear {
+        /// Its file in the data set.
+        file: String,
+    },
+    /// The sentence transformer all-MiniLM-L6-v2 with a linear head; its weights are in the data set, too.
+    Encoder {
+        /// The head's file in the data set.
+        file: String,
+    },
+    /// A service that is asked by `POST`.
+    Http {
+        /// Its address.
+        url: String,
+        /// The member of the deployment's secret that is its key, where it wants one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        secret: Option<String>,
+        /// Seconds that one call may take.
+        #[serde(default = "default_timeout")]
+        timeout_seconds: u64,
+        /// Examples that it is asked for in one call.
+        #[serde(default = "default_batch")]
+        batch: usize,
+    },
+    /// A WebAssembly program of the closed division.
+    Program {
+        /// Its file in the data set.
+        file: String,
+        /// Fuel that it may use for the examples of one call.
+        #[serde(default = "default_fuel")]
+        max_fuel: u64,
+    },
+}
+
+fn default_timeout() -> u64 {
+    10
+}
+
+fn default_batch() -> usize {
+    16
+}
+
+fn default_fuel() -> u64 {
+    2_000_000_000
+}
+
+impl Target {
+    /// Its file in the data set; none of a service.
+    pub fn file(&self) -> Option<&str> {
+        match self {
+            Self::Linear { file } | Self::Encoder { file } | Self::Program { file, .. } => Some(file),
+            Self::Http { .. } => None,
+        }
+    }
+
+    /// The word for its kind.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Linear { .. } => "linear",
+            Self::Encoder { .. } => "encoder",
+            Self::Http { .. } => "http",
+            Self::Program { .. } => "program",
+        }
+    }
+}
+
+/// How examples are validated.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Validation {
+    /// So many equal verdicts decide.
+    pub equal: usize,
+    /// After so many without that an example is refused.
+    pub most: usize,
+    /// The share of the examples that fooled nobody which validators get, too.
+    pub share_of_others: f64,
+    /// Verdicts that a validator may give on a day, in UTC.
+    pub verdicts_a_day: u32,
+}
+
+impl Default for Validation {
+    fn default() -> Self {
+        Self {
+            equal: 3,
+            most: 5,
+            share_of_others: 0.1,
+            verdicts_a_day: 200,
+        }
+    }
+}
+
+/// One task alone has no models: every document names its own.
+impl Default for Configuration {
+    fn default() -> Self {
+        Self {
+            tasks: BTreeMap::new(),
+            targets: BTreeMap::new(),
+            validation: Validation::default(),
+            examples_a_day: 100,
+            near_duplicate_from: 0.9,
+            min_chars: 3,
+            max_chars: 1_000,
+            languages: vec!["eng".into()],
+            deny: Vec::new(),
+        }
+    }
+}
+
+impl Configuration {
+    /// Whether a text of the task is written for a context.
+    pub fn needs_context(&self, task: Task) -> bool {
+        let said = self.tasks.get(&task).and_then(|rules| rules.needs_context);
+        said.unwrap_or(task.always_needs_context())
+    }
+
+    /// The languages that a text of the task may be in.
+    pub fn languages(&self, task: Task) -> &[String] {
+        let own = self.tasks.get(&task).and_then(|rules| rules.languages.as_ref());
+        own.unwrap_or(&self.languages)
+    }
+
+    /// What no text of the task may have. What is collected as hate speech is not denied because it is hateful: that task has only
+    /// what its own list says.
+    pub fn denied(&self, task: Task) -> &[String] {
+        let own = self.tasks.get(&task).and_then(|rules| rules.deny.as_deref());
+        own.unwrap_or(if task.is_harmful() { &[] } else { &self.deny })
+    }
+
+    /// The names of the models that a text of the task is to fool.
+    pub fn targets_of(&self, task: Task) -> &[String] {
+        self.tasks
+            .get(&task)
+            .map_or(&[], |rules| rules.targets.as_slice())
+    }
+}

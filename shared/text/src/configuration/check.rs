@@ -1,0 +1,193 @@
+//! What is needed to run with a configuration.
+
+use std::collections::BTreeSet;
+
+use dataperf::{Reason, Reasons, offer, pointer, quote};
+use dataperf_collection::filter::is_language;
+
+use super::{Configuration, MODEL_DIRECTORY, Target};
+
+/// No document may allow longer texts: a line with its explanation has to fit into what is read of a line.
+const MOST_CHARS: usize = 2_000;
+/// Models that one task may have, because all of them are asked while somebody waits.
+const MOST_TARGETS: usize = 7;
+/// A call has to end while the function that makes it has time left.
+const MOST_SECONDS: u64 = 60;
+const MOST_BATCH: usize = 256;
+/// Verdicts that an example may wait for.
+const MOST_VERDICTS: usize = 25;
+
+impl Configuration {
+    /// Notes everything that is wrong with it.
+    pub fn check(&self, reasons: &mut Reasons) {
+        self.check_tasks(reasons);
+        for (name, target) in &self.targets {
+            check_target(name, target, reasons);
+        }
+        self.check_validation(reasons);
+        if !(self.near_duplicate_from > 0.0 && self.near_duplicate_from <= 1.0) {
+            let message = "a similarity lies above 0 and is at most 1";
+            reasons.add(Reason::new("out_of_range", "/near_duplicate_from", message));
+        }
+        if self.examples_a_day == 0 {
+            let message = "nobody could submit an example: it must be above 0";
+            reasons.add(Reason::new("out_of_range", "/examples_a_day", message));
+        }
+        let (min, max) = (self.min_chars, self.max_chars);
+        if min == 0 || min > max || max > MOST_CHARS {
+            let message = format!(
+                "from {min} to {max} characters: at least 1 and at most {MOST_CHARS}, the first not above the second"
+            );
+            reasons.add(Reason::new("out_of_range", "/max_chars", message));
+        }
+        check_languages(&self.languages, "/languages", reasons);
+    }
+
+    fn check_tasks(&self, reasons: &mut Reasons) {
+        if self.tasks.is_empty() {
+            let message =
+                "there is no task: offer at least one of `nli`, `qa`, `sentiment` and `hate-speech`";
+            reasons.add(Reason::new("no_tasks", "/tasks", message));
+        }
+        for (task, rules) in &self.tasks {
+            let at = pointer("/tasks", task.as_str());
+            let at_targets = format!("{at}/targets");
+            let (n, mut seen) = (rules.targets.len(), BTreeSet::new());
+            if !(1..=MOST_TARGETS).contains(&n) {
+                let message = format!("a task has 1 to {MOST_TARGETS} models to fool, `{task}` has {n}");
+                reasons.add(Reason::over(
+                    "out_of_range",
+                    &at_targets,
+                    MOST_TARGETS as u64,
+                    n as u64,
+                    message,
+                ));
+            }
+            for (idx, name) in rules.targets.iter().enumerate() {
+                let at = format!("{at_targets}/{idx}");
+                if !self.targets.contains_key(name) {
+                    let known = offer(name, self.targets.keys());
+                    let message = format!("there is no model {} below `targets`: {known}", quote(name));
+                    reasons.add(Reason::new("unknown_target", at, message));
+                } else if !seen.insert(name) {
+                    let message = format!("{} stands here more than once: keep one", quote(name));
+                    reasons.add(Reason::new("duplicate_target", at, message));
+                }
+            }
+            if task.always_needs_context() && rules.needs_context == Some(false) {
+                let message = format!("a text of `{task}` is nothing without a context: leave this out");
+                reasons.add(Reason::new(
+                    "needs_context",
+                    format!("{at}/needs_context"),
+                    message,
+                ));
+            }
+            if let Some(languages) = &rules.languages {
+                check_languages(languages, &format!("{at}/languages"), reasons);
+            }
+        }
+    }
+
+    fn check_validation(&self, reasons: &mut Reasons) {
+        let of = &self.validation;
+        let (equal, most) = (of.equal, of.most);
+        if equal == 0 || equal > most || most > MOST_VERDICTS {
+            let message = format!(
+                "{equal} equal verdicts of at most {most}: at least 1 and at most {MOST_VERDICTS}, the first not above the second"
+            );
+            reasons.add(Reason::new("out_of_range", "/validation/equal", message));
+        } else if 2 * equal <= most {
+            let message = format!(
+                "{equal} equal verdicts of {most} can be found for two answers at once: ask for more than half"
+            );
+            reasons.add(Reason::new("two_decisions", "/validation/equal", message));
+        }
+        if !(0.0..=1.0).contains(&of.share_of_others) {
+            let message = "a share lies from 0 to 1";
+            reasons.add(Reason::new(
+                "out_of_range",
+                "/validation/share_of_others",
+                message,
+            ));
+        }
+        if of.verdicts_a_day == 0 {
+            let message = "nobody could judge an example: it must be above 0";
+            reasons.add(Reason::new("out_of_range", "/validation/verdicts_a_day", message));
+        }
+    }
+}
+
+fn check_languages(languages: &[String], at: &str, reasons: &mut Reasons) {
+    for (idx, code) in languages
+        .iter()
+        .enumerate()
+        .filter(|(_, code)| !is_language(code))
+    {
+        let message = format!(
+            "{} is no language that can be told: use its ISO 639-3 code, such as `eng`",
+            quote(code)
+        );
+        reasons.add(Reason::new("unknown_language", format!("{at}/{idx}"), message));
+    }
+}
+
+fn check_target(name: &str, target: &Target, reasons: &mut Reasons) {
+    let at = pointer("/targets", name);
+    let is_named = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if !(1..=64).contains(&name.len()) || !name.chars().all(is_named) {
+        let message = format!(
+            "{} is no name of a model: 1 to 64 letters, digits, `-`, `_` and `.`",
+            quote(name)
+        );
+        reasons.add(Reason::new("bad_name", &at, message));
+    }
+    if let Some(file) = target.file() {
+        let is_plain = |part: &str| !part.is_empty() && part != "." && part != ".." && !part.contains('\\');
+        let inside = file.strip_prefix(MODEL_DIRECTORY);
+        if !inside.is_some_and(|rest| rest.split('/').all(is_plain)) {
+            let message = format!(
+                "{} is no file below `{MODEL_DIRECTORY}`: put the model there",
+                quote(file)
+            );
+            reasons.add(Reason::new("bad_file", format!("{at}/file"), message));
+        }
+    }
+    match target {
+        Target::Http {
+            url,
+            secret,
+            timeout_seconds,
+            batch,
+        } => {
+            if !["http://", "https://"]
+                .iter()
+                .any(|scheme| url.starts_with(scheme))
+            {
+                let message = format!("{} is no address: it begins with `https://`", quote(url));
+                reasons.add(Reason::new("bad_url", format!("{at}/url"), message));
+            }
+            if secret.as_deref() == Some("") {
+                let message =
+                    "the key's name is empty: name a member of the deployment's secret, or leave it out";
+                reasons.add(Reason::new("bad_secret", format!("{at}/secret"), message));
+            }
+            range(&at, "timeout_seconds", *timeout_seconds, MOST_SECONDS, reasons);
+            range(&at, "batch", *batch as u64, MOST_BATCH as u64, reasons);
+        }
+        Target::Program { max_fuel, .. } => range(&at, "max_fuel", *max_fuel, u64::MAX, reasons),
+        Target::Linear { .. } | Target::Encoder { .. } => {}
+    }
+}
+
+fn range(at: &str, key: &str, number: u64, most: u64, reasons: &mut Reasons) {
+    if !(1..=most).contains(&number) {
+        let message = format!("`{key}` is {number}: choose from 1 to {most}");
+        reasons.add(Reason::over(
+            "out_of_range",
+            format!("{at}/{key}"),
+            most,
+            number,
+            message,
+        ));
+    }
+}

@@ -1,0 +1,137 @@
+//! What validators decide about an example.
+
+use serde::{Deserialize, Serialize};
+
+use crate::answers::Gold;
+use crate::configuration::Validation;
+use crate::lines::Said;
+
+/// What is decided about an example, by its validators or by the organizer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// Its author is right.
+    Correct,
+    /// Something else is right, or of a question nothing.
+    Incorrect(Option<Gold>),
+    /// It is no example of the task.
+    Flagged,
+    /// Its validators don't agree.
+    NoAgreement,
+}
+
+impl Decision {
+    /// The word in receipts and exports.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Correct => "correct",
+            Self::Incorrect(_) => "incorrect",
+            Self::Flagged => "flagged",
+            Self::NoAgreement => "no_agreement",
+        }
+    }
+}
+
+impl From<Said> for Decision {
+    fn from(said: Said) -> Self {
+        match said {
+            Said::Correct => Self::Correct,
+            Said::Incorrect(right) => Self::Incorrect(right),
+            Said::Flagged(_) => Self::Flagged,
+        }
+    }
+}
+
+/// What the verdicts on an example decide, listed from the first on, each another validator's: what the first of `validation.equal` equal
+/// ones say, or that there is no agreement after `validation.most`. `None` while more are needed. Verdicts that come after a decision
+/// change nothing.
+///
+/// ```
+/// use dataperf_text::{Decision, Said, Validation, decide};
+/// let validation = Validation::default();
+/// assert_eq!(decide(&[Said::Correct, Said::Correct], &validation), None);
+/// assert_eq!(decide(&[Said::Correct, Said::Correct, Said::Correct], &validation), Some(Decision::Correct));
+/// ```
+pub fn decide(verdicts: &[Said], validation: &Validation) -> Option<Decision> {
+    let counted = verdicts.get(..validation.most).unwrap_or(verdicts);
+    for (idx, said) in counted.iter().enumerate() {
+        let n_equal = counted[..=idx]
+            .iter()
+            .filter(|other| said.says_the_same(other))
+            .count();
+        if n_equal >= validation.equal {
+            // answers with the same words may stand at several places: the first one stands for them
+            let first = counted.iter().find(|other| said.says_the_same(other));
+            return Some(first.unwrap_or(said).clone().into());
+        }
+    }
+    (counted.len() >= validation.most).then_some(Decision::NoAgreement)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answers::Span;
+
+    fn wrong(label: &str) -> Said {
+        Said::Incorrect(Some(Gold::Label(label.into())))
+    }
+
+    #[test]
+    fn so_many_equal_verdicts_decide_and_later_ones_change_nothing() {
+        let of = |verdicts: &[Said]| decide(verdicts, &Validation::default());
+        let (yes, flag) = (Said::Correct, |why: &str| Said::Flagged(why.into()));
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[yes.clone(), wrong("neutral"), yes.clone()]), None);
+        let three = [yes.clone(), wrong("neutral"), yes.clone(), yes.clone()];
+        assert_eq!(of(&three), Some(Decision::Correct));
+        let more = [&three[..], &[wrong("neutral"), wrong("neutral")]].concat();
+        assert_eq!(of(&more), Some(Decision::Correct));
+        let neutral = Gold::Label("neutral".into());
+        assert_eq!(
+            of(&[wrong("neutral"), wrong("neutral"), wrong("neutral")]),
+            Some(Decision::Incorrect(Some(neutral)))
+        );
+        // other labels are other verdicts
+        let split = [
+            wrong("neutral"),
+            wrong("contradiction"),
+            wrong("neutral"),
+            wrong("contradiction"),
+        ];
+        assert_eq!(of(&split), None);
+        let split = [&split[..], std::slice::from_ref(&yes)].concat();
+        assert_eq!(of(&split), Some(Decision::NoAgreement));
+        let late = [&split[..], &[wrong("neutral")]].concat();
+        assert_eq!(of(&late), Some(Decision::NoAgreement));
+        assert_eq!(
+            of(&[flag("spam"), yes, flag("a name"), flag("?")]),
+            Some(Decision::Flagged)
+        );
+    }
+
+    #[test]
+    fn answers_are_compared_by_their_words_and_no_answer_is_one() {
+        let answer = |start, text: &str| {
+            Said::Incorrect(Some(Gold::Span(Span {
+                start,
+                text: text.into(),
+            })))
+        };
+        let none = Said::Incorrect(None);
+        let same = [answer(3, "The door"), answer(30, "door"), answer(4, "door")];
+        assert_eq!(
+            decide(&same, &Validation::default()),
+            Some(same[0].clone().into())
+        );
+        let two = Validation {
+            equal: 2,
+            most: 3,
+            ..Validation::default()
+        };
+        assert_eq!(
+            decide(&[none.clone(), answer(3, "door"), none], &two),
+            Some(Decision::Incorrect(None))
+        );
+    }
+}

@@ -1,0 +1,156 @@
+//! What Adversarial Text says of itself to the platform.
+
+use std::fmt;
+use std::str::FromStr;
+
+use dataperf::benchmark::PUBLIC;
+use dataperf::challenge::Ranking;
+use dataperf::scorecard::Metric;
+use dataperf::{Descriptor, Direction, Feedback, Fixed};
+use dataperf_collection::LineItem;
+
+use crate::configuration::Parameters;
+use crate::lines::Example;
+
+/// The benchmark's id: the first part of every key and of every partition.
+pub const BENCHMARK: &str = "adversarial-text";
+/// One line about it.
+pub const ABOUT: &str = "Adversarial Text: examples that fool the round's models, validated by people";
+
+/// What stands on the boards, in a challenge or outside of any: a score is of all of an annotator's examples so far.
+pub const RANKING: Ranking = Ranking::Latest;
+
+/// What its scores are made of, and what its receipts note. It follows from models' answers and validators' verdicts, and not from a
+/// hidden data set: all of it is shown.
+pub const METRICS: &[Metric] = &[
+    Metric::value("n_submitted", "examples", Feedback::Score),
+    Metric::value("n_fooling", "fooling", Feedback::Score),
+    Metric::value("n_pending", "pending", Feedback::Score),
+    Metric::value("n_validated", "validated", Feedback::Score),
+    Metric::value("n_refused", "refused", Feedback::Score),
+    Metric::value("n_flagged", "flagged", Feedback::Score),
+    Metric::value("n_duplicates", "duplicates", Feedback::Score),
+    Metric::value("vmer_low", "validated error rate", Feedback::Score),
+    Metric::value("vmer_high", "with all pending", Feedback::Score),
+    Metric::value("vmer_low_from", "95 % from", Feedback::Score),
+    Metric::value("vmer_high_to", "95 % to", Feedback::Score),
+    Metric::value("examples_used", "examples today", Feedback::Score),
+    Metric::value("examples_a_day", "examples a day", Feedback::Score),
+    Metric::value("examples_reset_at", "counted anew from", Feedback::Score),
+    Metric::value("verdicts_used", "verdicts today", Feedback::Score),
+    Metric::value("verdicts_a_day", "verdicts a day", Feedback::Score),
+    Metric::value("verdicts_reset_at", "counted anew from", Feedback::Score),
+    Metric::value("well_being", "well-being", Feedback::Score),
+];
+
+/// What Adversarial Text says of itself. It collects texts and scores people, so it is no [`Benchmark`](dataperf::Benchmark). Its boards are
+/// those of the tasks that its data set offers.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    id: BENCHMARK,
+    about: ABOUT,
+    direction: Direction::HigherIsBetter,
+    score_range: [0.0, f64::MAX], // a number of examples has no end
+    max_artifact_bytes: <Example as LineItem>::MAX_BYTES,
+    forms: &["jsonl"],
+    metrics: METRICS,
+    has_hidden_data: false,
+    counted_rejections: &[],
+    takes_programs: false,
+    kinds: &["submit", "verdict"],
+    leaderboards: |manifest| Ok(manifest.parameters::<Parameters>()?.leaderboards),
+    is_public: |path| path.starts_with(PUBLIC),
+    evaluations: |manifest| {
+        let boards = manifest.parameters::<Parameters>()?.leaderboards;
+        Ok(boards
+            .into_iter()
+            .map(|board| (board.name.clone(), board.name))
+            .collect())
+    },
+    function: |part| match part {
+        // a step of a score follows from a verdict
+        "verdict" | "nli" | "qa" | "sentiment" | "hate-speech" => "adversarial-text-verdict",
+        // one of the functions has to refuse what is for none of them
+        _ => "adversarial-text-submit",
+    },
+    fixed: Some(Fixed {
+        ranking: RANKING,
+        why_ranking: "an annotator's score is of all examples so far, so that the latest stands: leave `ranking` out",
+        leaderboards: &["nli", "qa", "sentiment", "hate-speech"],
+        all_leaderboards: "all four leaderboards",
+        without: &[
+            ("daily_limit", EXAMPLES_A_DAY),
+            ("total_limit", EXAMPLES_A_DAY),
+            ("baselines", "a baseline is who is called `baseline-…`"),
+        ],
+        why_private: "uploads are private here, since they say who wrote what: publish the round's data set with \
+                      `dataperf dynamic export`",
+    }),
+};
+const EXAMPLES_A_DAY: &str =
+    "what is limited are the examples, by `examples_a_day` in the data set's configuration";
+
+/// The two kinds of artifact: the second part of an upload's key, where other benchmarks have the leaderboard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Examples.
+    Submit,
+    /// Validators' verdicts on examples.
+    Verdict,
+}
+
+impl Kind {
+    /// Both of them.
+    pub const ALL: [Self; 2] = [Self::Submit, Self::Verdict];
+
+    /// The word in keys.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Submit => "submit",
+            Self::Verdict => "verdict",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A word that names no kind of artifact.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{} is no kind of artifact: expected `submit` or `verdict`", dataperf::quote(.0))]
+pub struct UnknownKind(String);
+
+impl FromStr for Kind {
+    type Err = UnknownKind;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.into_iter().find(|kind| kind.as_str() == word);
+        found.ok_or_else(|| UnknownKind(word.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::task::Task;
+
+    #[test]
+    fn the_descriptor_names_kinds_boards_and_functions_as_their_types_do() {
+        assert_eq!(DESCRIPTOR.kinds, Kind::ALL.map(Kind::as_str));
+        let boards = DESCRIPTOR.fixed.map(|fixed| fixed.leaderboards.to_vec());
+        assert_eq!(boards, Some(Task::ALL.map(Task::as_str).to_vec()));
+        for kind in Kind::ALL {
+            let key = format!("{BENCHMARK}/{kind}/ada/x.jsonl");
+            assert_eq!(DESCRIPTOR.function_of(&key), format!("{BENCHMARK}-{kind}"));
+        }
+        for task in Task::ALL {
+            let key = format!("{BENCHMARK}/{task}/ada/x");
+            assert_eq!(DESCRIPTOR.function_of(&key), format!("{BENCHMARK}-verdict"));
+        }
+        for key in [BENCHMARK, "adversarial-text/other/ada/x", ""] {
+            assert_eq!(DESCRIPTOR.function_of(key), format!("{BENCHMARK}-submit"));
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The two kinds of artifact: JSON Lines, an outcome for each line, so that the good ones are kept when others fail.
+
+mod example;
+mod verdict;
+
+use dataperf::{Reason, Reasons};
+use dataperf_collection::Fields;
+
+use crate::answers::{Gold, Span};
+use crate::configuration::Configuration;
+use crate::contexts::Contexts;
+use crate::task::Task;
+
+pub use example::Example;
+pub use verdict::{Found, Said, Verdict};
+
+/// Characters that an annotator's explanation or a validator's reason may have.
+pub const MAX_WHY_CHARS: usize = 1_000;
+/// Characters that an answer may have.
+const MAX_ANSWER_CHARS: usize = 1_000;
+
+/// What lines are held against.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Rules {
+    /// What the organizer has decided.
+    pub configuration: Configuration,
+    /// The contexts for which texts are written.
+    pub contexts: Contexts,
+}
+
+/// A label, which has to be one of the task's where the task is known.
+fn label(fields: &mut Fields<'_>, task: Option<Task>, reasons: &mut Reasons) -> Option<Gold> {
+    let known: Vec<&str> = match task {
+        Some(task) => task.labels().to_vec(),
+        None => Task::ALL.iter().flat_map(|task| task.labels()).copied().collect(),
+    };
+    let expected = format!("a label here: choose from `{}`", known.join("`, `"));
+    let is_known = |word: &str| known.contains(&word).then(|| Gold::Label(word.to_owned()));
+    fields.parsed("label", "unknown_label", &expected, is_known, reasons)
+}
+
+/// A span, which has to stand in the context where the context is known.
+fn span(fields: &mut Fields<'_>, context: Option<&str>, reasons: &mut Reasons) -> Option<Gold> {
+    let at = fields.at("answer");
+    let mut answer = fields.within("answer", reasons)?;
+    let start = answer.count("start", reasons);
+    let text = answer.text("text", MAX_ANSWER_CHARS, reasons);
+    answer.finish("`start` and `text`", reasons);
+    let span = Span {
+        start: start?,
+        text: text?,
+    };
+    if let Some(reason) = context.and_then(|context| misplaced(&span, context, &at)) {
+        reasons.add(reason);
+        return None;
+    }
+    Some(Gold::Span(span))
+}
+
+/// Why a span is none of the context.
+fn misplaced(span: &Span, context: &str, at: &str) -> Option<Reason> {
+    if span.is_in(context) {
+        return None;
+    }
+    let (start, n_chars) = (span.start as u64, context.chars().count() as u64);
+    let end = start.saturating_add(span.text.chars().count() as u64);
+    if end > n_chars {
+        let message = format!(
+            "the answer ends at character {end}, the context has {n_chars}: `start` counts the characters before it"
+        );
+        return Some(Reason::over("outside_context", at, n_chars, end, message));
+    }
+    let hint = Span::find(context, &span.text).map_or_else(
+        || "copy words of the context, letter by letter".to_owned(),
+        |found| format!("it stands at {}", found.start),
+    );
+    let message = format!("the context has another text at character {start}: {hint}");
+    Some(Reason::new("not_in_context", at, message))
+}
+
+/// Notes why `gold` can't be what is right about a text of the task.
+fn check_gold(task: Task, gold: &Gold, context: Option<&str>, at: &str, reasons: &mut Reasons) {
+    match gold {
+        Gold::Label(label) if !task.labels().contains(&label.as_str()) => {
+            let message = if task.has_spans() {
+                format!("a question of `{task}` has no label: give an `answer`, or null where there is none")
+            } else {
+                let known = task.labels().join("`, `");
+                format!(
+                    "{} is no label of `{task}`: choose from `{known}`",
+                    dataperf::quote(label)
+                )
+            };
+            reasons.add(Reason::new("unknown_label", at, message));
+        }
+        Gold::Span(_) if !task.has_spans() => {
+            let known = task.labels().join("`, `");
+            let message = format!("`{task}` has no answers: give a `label` of `{known}`");
+            reasons.add(Reason::new("no_answers", at, message));
+        }
+        Gold::Span(span) => {
+            if let Some(reason) = context.and_then(|context| misplaced(span, context, at)) {
+                reasons.add(reason);
+            }
+        }
+        Gold::Label(_) => {}
+    }
+}

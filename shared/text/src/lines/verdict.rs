@@ -1,0 +1,136 @@
+//! A validator's verdict on an example.
+
+use dataperf::{Reason, Reasons, Rejection};
+use dataperf_collection::text::canonical;
+use dataperf_collection::{Fields, LineItem};
+use serde::{Deserialize, Serialize};
+
+use super::{Example, MAX_WHY_CHARS, Rules, check_gold, label, span};
+use crate::answers::{Gold, is_wrong};
+use crate::ids::ExampleId;
+
+/// What one validator finds about one example, without having seen what its author says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// The example.
+    pub example: ExampleId,
+    /// What is found.
+    pub found: Found,
+}
+
+/// What a validator finds in a text: what is right about it, or that it should not be there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Found {
+    /// This is right: a label, or words of the context; of a question that the context does not answer nothing.
+    Right(Option<Gold>),
+    /// It is no example of the task: nonsense, private, or against the rules; with the reason.
+    Flagged(String),
+}
+
+/// What a validator's finding means for an example: whether its author is right.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Said {
+    /// The author is right.
+    Correct,
+    /// Something else is right: another label or answer, or of a question none.
+    Incorrect(Option<Gold>),
+    /// It is no example of the task, with the validator's reason.
+    Flagged(String),
+}
+
+impl Said {
+    /// Whether two validators say the same: what is wrong is only the same where the same is right. Reasons of flags don't have to be.
+    pub fn says_the_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Correct, Self::Correct) | (Self::Flagged(_), Self::Flagged(_)) => true,
+            (Self::Incorrect(one), Self::Incorrect(other)) => match (one, other) {
+                (Some(one), Some(other)) => one.says_the_same(other),
+                (one, other) => one.is_none() && other.is_none(),
+            },
+            _ => false,
+        }
+    }
+
+    /// The word for it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Correct => "correct",
+            Self::Incorrect(_) => "incorrect",
+            Self::Flagged(_) => "flagged",
+        }
+    }
+}
+
+impl Found {
+    /// What the finding means for `example`, whose context is `context`: the author is right where a model with the validator's answer
+    /// would not be fooled. `at` is the place of the line.
+    ///
+    /// # Errors
+    /// A [`Rejection`] where it is no finding about a text of the example's task. It tells nothing of what the author says.
+    pub fn about(&self, example: &Example, context: Option<&str>, at: &str) -> Result<Said, Rejection> {
+        let (task, mut reasons) = (example.task, Reasons::default());
+        let said = match self {
+            Self::Flagged(why) => Said::Flagged(why.clone()),
+            Self::Right(None) => {
+                if !task.has_spans() {
+                    let known = task.labels().join("`, `");
+                    let message = format!("a text of `{task}` has a label: give a `label` of `{known}`");
+                    reasons.add(Reason::new("missing_key", at, message));
+                }
+                Said::Incorrect(None)
+            }
+            Self::Right(Some(right)) => {
+                check_gold(task, right, context, at, &mut reasons);
+                if is_wrong(task, &example.gold, right) {
+                    Said::Incorrect(Some(right.clone()))
+                } else {
+                    Said::Correct
+                }
+            }
+        };
+        reasons.into_verdict(said)
+    }
+}
+
+impl LineItem for Verdict {
+    type Rules = Rules;
+    const MAX_LINES: usize = 500;
+    const MAX_BYTES: u64 = 4 << 20;
+
+    fn from_fields(mut fields: Fields<'_>, _rules: &Rules, reasons: &mut Reasons) -> Option<Self> {
+        let example = fields.parsed(
+            "example",
+            "bad_example",
+            "the id of an example: copy the 32 hexadecimal digits that the queue shows",
+            |text| text.parse().ok(),
+            reasons,
+        );
+        let (found, known) = if fields.has("flagged") {
+            let why = fields.text("flagged", MAX_WHY_CHARS, reasons);
+            let found = why.map(|why| Found::Flagged(canonical(&why)));
+            (found, "`example` and `flagged`")
+        } else if fields.has("answer") {
+            (answer(&mut fields, reasons), "`example` and `answer`")
+        } else {
+            let right = label(&mut fields, None, reasons);
+            let known = "`example`, and `label`, `answer` or `flagged`";
+            (right.map(|right| Found::Right(Some(right))), known)
+        };
+        fields.finish(known, reasons);
+        Some(Self {
+            example: example?,
+            found: found?,
+        })
+    }
+}
+
+/// Words of the context, or `null` where nothing in it answers the question.
+fn answer(fields: &mut Fields<'_>, reasons: &mut Reasons) -> Option<Found> {
+    let mut noted = Reasons::default();
+    let right = span(fields, None, &mut noted);
+    let is_good = noted.is_empty();
+    reasons.append(noted);
+    is_good.then_some(Found::Right(right))
+}
