@@ -85,16 +85,6 @@ export async function save(parts, name) {
 /** The bytes of a file. */
 export const content = async (parts) => new Uint8Array(await (await answer(parts)).arrayBuffer());
 
-/** The text of a file; null where it is no text. */
-export async function text(parts) {
-  const bytes = await content(parts);
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    return null;
-  }
-}
-
 /** The address of an image of one's own, for as long as the page is open. */
 export const picture = async (parts) => URL.createObjectURL(await (await answer(parts)).blob());
 

@@ -9,7 +9,7 @@ const main = document.getElementById("main");
 let shownFor = 0;
 
 /** What a board is shown by, fetched side by side: the list of all needs none of it. */
-const ofBoard = async () => (await Promise.all(["./board.js", "./announcements.js", "./charts.js", "./drop.js", "./markdown.js"].map((part) => import(part))))[0];
+const ofBoard = async () => (await Promise.all(["./board.js", "./announcements.js", "./brackets.js", "./charts.js", "./drop.js", "./markdown.js"].map((part) => import(part))))[0];
 
 /** A view. Those that few begin with are fetched when they are asked for; `all` are the benchmarks, on their way. */
 async function view(all) {
@@ -17,6 +17,7 @@ async function view(all) {
   const [of, what, first, second, third] = words;
   if (!of) return home(await all);
   if (of === "mine") return (await import("./submitter.js")).mine(await all);
+  if (of === "audit") return (await import("./audit.js")).audit();
   if (of === "boards") return (await import("./boards.js")).boards(await all, words.slice(1));
   if (!what) return (await import("./boards.js")).benchmark(await all, of);
   if (what === "board" && first) return (await ofBoard()).board(of, first, second ?? "open", third);
@@ -51,7 +52,8 @@ async function show() {
   let benchmarks = [];
   let made;
   try {
-    const all = ask(["benchmarks"]).then((answer) => answer.benchmarks);
+    const isList = /^#?\/?$/.test(location.hash); // which says who leads each board
+    const all = ask(["benchmarks"], { include: isList ? "leaders" : null }).then((answer) => answer.benchmarks);
     [benchmarks, made] = await Promise.all([all, view(all)]);
   } catch (reason) {
     made = failed(reason);

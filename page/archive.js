@@ -56,19 +56,37 @@ function entries(bytes) {
   return found;
 }
 
+const isArchive = (bytes) => bytes[0] === 0x50 && bytes[1] === 0x4b;
+
+/** What a file of an archive unpacks to as text; null where that is too much, or it is none. */
+async function unpacked({ method, packed }) {
+  const whole = method === STORED ? packed : method === DEFLATED ? await inflated(packed) : null;
+  return whole && asText(whole);
+}
+
+/** The texts of a file: its own, or of an archive those of its files with their names; null where one of them is no text or too large. */
+export async function texts(bytes) {
+  if (!isArchive(bytes)) {
+    const text = asText(bytes);
+    return text === null ? null : [{ name: "", text }];
+  }
+  const found = await Promise.all(entries(bytes).map(async (entry) => ({ name: entry.name, text: await unpacked(entry) })));
+  return found.length === 0 || found.some(({ text }) => text === null) ? null : found;
+}
+
 /** `notes` as of `annotated`; of an archive each is beside its line in the file that its `at` begins with. */
 export async function described(bytes, notes) {
-  if (bytes[0] !== 0x50 || bytes[1] !== 0x4b) {
+  if (!isArchive(bytes)) {
     const text = asText(bytes);
     return text === null ? { nodes: null, elsewhere: notes } : annotated(text, notes);
   }
   const nodes = [];
   let elsewhere = notes;
-  for (const { name, method, packed } of entries(bytes)) {
+  for (const entry of entries(bytes)) {
+    const { name } = entry;
     const isOwn = ({ at }) => at?.startsWith(`${name} `);
     if (!elsewhere.some(isOwn)) continue;
-    const whole = method === STORED ? packed : method === DEFLATED ? await inflated(packed) : null;
-    const text = whole && asText(whole);
+    const text = await unpacked(entry);
     const shown = text ? annotated(text, elsewhere.filter(isOwn)) : { nodes: null };
     if (!shown.nodes) continue;
     nodes.push(h("h3", {}, h("code", {}, name)), shown.nodes);

@@ -3,7 +3,8 @@
 import { announcements, hidden } from "./announcements.js";
 import { address, ask, pages, whoami } from "./api.js";
 import { bestOverTime, intervalScale, scale, strip, whisker } from "./charts.js";
-import { boardName, capital, command, countdown, counted, crumbs, h, href, plain, prose, say, score, share, size, some, submittingTo, titled, when, whenExactly } from "./dom.js";
+import { brackets } from "./brackets.js";
+import { boardName, capital, command, countdown, counted, crumbs, h, href, plain, prose, ranks, say, score, share, size, some, submittingTo, titled, when, whenExactly, whichCloud } from "./dom.js";
 import { keep, takesDrops } from "./drop.js";
 import { markdown } from "./markdown.js";
 
@@ -29,13 +30,12 @@ function standings(benchmark, parts, query, page, who) {
   const more = h("button", { type: "button", class: "quiet" }, "Show more");
 
   const unranked = (row) => h("span", { class: "tag" }, row.is_of_other_dataset ? "earlier data set" : "baseline");
-  const ranks = ([first, last]) => (first === last ? `rank ${first}` : `ranks ${first} to ${last}`);
   const tries = (n) => (n > 1 ? h("span", { class: "tries" }, ` ${plain(n)} tries`) : null);
-  const line = (row, range, intervals) =>
+  const line = (row, range, intervals, lanes) =>
     h(
       "tr",
       { "data-best": row.rank !== null && row.rank_interval?.[0] === 1 ? true : null, class: [row.submitter === who?.submitter ? "mine" : "", row.is_of_other_dataset ? "earlier" : row.is_baseline ? "baseline" : row.rank === 1 ? "leading" : ""].join(" ").trim() || null },
-      h("td", { class: "n rank" }, row.rank ?? unranked(row), row.public_rank === null ? null : h("span", { class: "ranks" }, `public ${row.public_rank}`), row.rank !== null && row.rank_interval ? h("span", { class: "ranks" }, ranks(row.rank_interval)) : null),
+      h("td", { class: "n rank" }, lanes, row.rank ?? unranked(row), row.public_rank === null ? null : h("span", { class: "ranks" }, `public ${row.public_rank}`), row.rank !== null && row.rank_interval ? h("span", { class: "ranks" }, ranks(row.rank_interval)) : null),
       h("th", { scope: "row" }, h("a", { href: href(benchmark.id, "submitter", row.submitter) }, row.submitter), row.submitter === who?.submitter ? h("span", { class: "tag you" }, "you") : null, tries(row.n_submissions), row.is_above_baselines === false ? h("span", { class: "tries" }, " not surely better than the best baseline") : null),
       h(
         "td",
@@ -59,10 +59,13 @@ function standings(benchmark, parts, query, page, who) {
     const earlier = shown.filter((row) => row.is_of_other_dataset);
     const range = scale(rows);
     const intervals = intervalScale(rows);
-    const drawn = (row) => line(row, range, intervals);
+    // groups of neighbours are seen in the order of ranks only
+    const joined = column === COLUMNS[0] && direction === 1 ? brackets(current) : new Map();
+    const drawn = (row) => line(row, range, intervals, joined.get(row.submission));
     body.replaceChildren(...current.map(drawn), ...(earlier.length > 0 ? [apart] : []), ...earlier.map(drawn));
     if (shown.length === 0) body.append(h("tr", {}, h("td", { colspan: COLUMNS.length, class: "empty" }, rows.length ? "Nobody of that name." : "No submission has a score yet.")));
-    count.textContent = wanted ? `${shown.length} of ${rows.length}${next ? " shown so far" : ""}` : counted(rows, next);
+    const partly = next && column !== COLUMNS[0] ? `; sorted are the first ${plain(rows.length)} by rank` : "";
+    count.textContent = (wanted ? `${shown.length} of ${rows.length}${next ? " shown so far" : ""}` : counted(rows, next)) + partly;
     more.hidden = !next;
   };
 
@@ -144,7 +147,8 @@ async function retirement(benchmark, parts, name) {
 }
 
 /** What the ranks of a board are worth, in words. */
-function worth({ comparison, digits, rows, next }) {
+function worth({ comparison, digits, rows, next }, isOfPeople) {
+  if (isOfPeople) return h("p", { class: "note worth" }, "No intervals: scores here follow from what people decide, and there is no eval set to draw anew.");
   if (!comparison) return null;
   if (comparison.why_none) return h("p", { class: "note worth" }, `No intervals: ${comparison.why_none}.`);
   if (!next && rows.filter((row) => row.rank !== null).length < 2) return h("p", { class: "note worth" }, "Fewer than two ranks: nothing to compare yet.");
@@ -152,7 +156,9 @@ function worth({ comparison, digits, rows, next }) {
   const resolution = comparison.resolution === null ? "" : ` This eval set tells neighbours apart that differ by ${score(comparison.resolution, digits)} or more, with power 0.8.`;
   const missing = comparison.n_missing > 0 ? ` ${some(comparison.n_missing, "submission")} ${comparison.n_missing === 1 ? "has" : "have"} not been compared and may have any rank.` : "";
   const newer = rows.some((row) => row.interval === null && !row.is_of_other_dataset) ? " Rows without an interval have not been compared yet." : "";
-  return h("p", { class: "note worth" }, `${best}${resolution}${missing} Ranks and score intervals hold with 95 % confidence for other eval sets of this kind and size.${newer}`);
+  const clusters = comparison.is_clustered ? " Whole clusters of the eval set, such as all items of one speaker, are drawn together." : "";
+  const legend = brackets(rows).size > 0 ? " A bar marks those that may be the best; a bracket joins neighbours that are not told apart." : "";
+  return h("p", { class: "note worth" }, `${best}${resolution}${missing} Ranks and score intervals hold with 95 % confidence for other eval sets of this kind and size.${clusters}${newer}${legend}`);
 }
 
 const SHOWN = { score: "the score and the reasons", metrics: "also numbers of each part, without curves", full: "everything" };
@@ -211,11 +217,6 @@ function rules(benchmark, board, of) {
       fact("Artifacts", round.artifacts_are_public ? "public, when they have a score" : "their submitters' own"),
     ),
   );
-}
-
-/** What commands need in addition to reach a cloud on one machine. */
-function whichCloud({ s3_endpoint: s3 }) {
-  return s3 ? { aws: ` --endpoint-url ${s3}`, dataperf: ` --cloud ${location.origin}` } : { aws: "", dataperf: "" };
 }
 
 function howToSubmit(benchmark, board, unit, kit) {
@@ -294,9 +295,10 @@ function told(benchmark, parts, page) {
 }
 
 /** How many stand on the board and when it changed last. */
-function summary(page) {
-  const last = page.rows.map(({ received_at: at }) => at).sort().at(-1);
-  return h("p", { class: "note" }, page.next ? "More than " : "", some(page.rows.length, "entry", "entries"), last ? ["; the newest of ", when(last)] : "", ".");
+function summary(page, { lines, more }) {
+  const last = [...page.rows, ...(more ? [] : lines)].map(({ received_at: at }) => at).sort().at(-1);
+  const newest = page.next && more ? "; the newest of these of " : "; the newest of ";
+  return h("p", { class: "note" }, page.next ? "More than " : "", some(page.rows.length, "entry", "entries"), last ? [newest, when(last)] : "", ".");
 }
 
 /** Lines to put the board into another page. */
@@ -308,10 +310,11 @@ function embedding(benchmark, name, round) {
 
 async function standingsTab(benchmark, parts, query, page, who, series) {
   const isHigherBetter = benchmark.direction === "higher_is_better";
-  const chart = overTime(await series, parts, query.round, (a, b) => (isHigherBetter ? a > b : a < b), page.digits);
+  const points = await series;
+  const chart = overTime(points, parts, query.round, (a, b) => (isHigherBetter ? a > b : a < b), page.digits);
   const report = await retirement(benchmark, parts, query.round);
   return [
-    h("section", { class: "panel wide-panel", "aria-labelledby": "standings" }, h("div", { class: "bar" }, h("h2", { id: "standings" }, "Standings"), h("a", { href: address(parts, { ...query, limit: 200, format: "csv" }), download: `${page.leaderboard}.csv` }, "CSV")), summary(page), hidden(page), shaken(page), worth(page), standings(benchmark, parts, query, page, who)),
+    h("section", { class: "panel wide-panel", "aria-labelledby": "standings" }, h("div", { class: "bar" }, h("h2", { id: "standings" }, "Standings"), h("a", { href: address(parts, { ...query, limit: 200, format: "csv" }), download: `${page.leaderboard}.csv` }, "CSV")), summary(page, points), hidden(page), shaken(page), worth(page, benchmark.submitting.kinds.length > 0), standings(benchmark, parts, query, page, who)),
     retired(report, page.digits),
     chart,
     h("div", { class: "actions" }, share(), h("a", { href: href(benchmark.id) }, "All boards of the benchmark, side by side")),

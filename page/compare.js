@@ -1,7 +1,8 @@
 // Two submissions beside each other: what differs in their scores, in what their scores are made of, and in their files.
 
-import { ask, standing, text } from "./api.js";
-import { capital, crumbs, h, href, part, pill, plain, score, titled, wide, words } from "./dom.js";
+import { ask, content, standing } from "./api.js";
+import { texts } from "./archive.js";
+import { capital, command, crumbs, h, href, part, pill, plain, score, titled, wide, words } from "./dom.js";
 import { readCsv } from "./places.js";
 
 const LISTED = 20; // differences of files that are listed
@@ -20,8 +21,10 @@ export function paired(first, second) {
   return { n, mean, low: mean - half, high: mean + half };
 }
 
-/** What a file is made of, as a set of texts: the values of JSON with the place of their array or object, the lines of a CSV. */
-function elements(of) {
+/** What a file is made of, as a set of texts: the values of JSON with the place of their array or object, the lines of a CSV; of an archive those of its files. */
+const elements = (files) => new Set(files.flatMap(({ name, text }) => [...elementsOf(text)].map((element) => (name ? `${name}: ${element}` : element))));
+
+function elementsOf(of) {
   const found = new Set();
   const walk = (value, at) => {
     if (Array.isArray(value)) value.forEach((item) => walk(item, at));
@@ -38,13 +41,13 @@ function elements(of) {
 
 const common = (first, second) => [...first].filter((element) => second.has(element)).length;
 
-function files(one, other, texts) {
+function files(one, other, both) {
   const heading = h("h2", { id: "files" }, "Files");
   const panel = (...nodes) => h("section", { class: "panel wide-panel", "aria-labelledby": "files" }, heading, nodes);
-  if (texts.some((of) => of === undefined)) return panel(h("p", {}, "Artifacts are their submitters' own on this board, so that these can't be compared."));
-  if (texts.some((of) => of === null)) return panel(h("p", {}, "One of the files is an archive, of which no lines can be compared."));
+  if (both.some((of) => of === undefined)) return panel(h("p", {}, "Artifacts are their submitters' own on this board, so that these can't be compared."));
+  if (both.some((of) => of === null)) return panel(h("p", {}, "One of the files has parts that are no text, or too large: their lines can't be compared here."));
   if (one.artifact === other.artifact) return panel(h("p", {}, "Both are the same file, byte for byte."));
-  const [first, second] = texts.map(elements);
+  const [first, second] = both.map(elements);
   const only = (from, without) => [...from].filter((element) => !without.has(element));
   if ([...first].every((element) => second.has(element)) && first.size === second.size) return panel(h("p", {}, `Both have the same ${plain(first.size)} elements, in another order.`));
   const list = (name, lines) => h("div", {}, h("h3", {}, `Only in ${name}: ${plain(lines.length)}`), h("ul", {}, lines.slice(0, LISTED).map((line) => h("li", {}, h("code", {}, line)))), lines.length > LISTED ? h("p", { class: "note" }, `The first ${LISTED} are listed.`) : null);
@@ -68,12 +71,13 @@ function differences(one, other, figures, digits) {
     const found = same && paired(trial, same);
     return found ? [{ name: part(trial.of) || "score", over: trial.over, ...found }] : [];
   });
-  if (lines.length === 0) return null;
+  const heading = h("h2", { id: "paired" }, "Paired difference");
+  if (lines.length === 0) return h("section", { class: "panel wide-panel", "aria-labelledby": "paired" }, heading, h("p", {}, "Scores of this board are of one run, without seeds or trials to pair. Whether the two are told apart on this eval set is what their ranks with 95 % say, above; the organizer has the paired interval by "), command(`dataperf leaderboard compare ${one.submission} ${other.submission}`, "the command that compares"));
   const line = ({ name, n, mean, low, high }) => h("tr", {}, h("th", { scope: "row" }, capital(name)), h("td", { class: "n" }, score(mean, digits)), h("td", { class: "n" }, `${score(low, digits)} to ${score(high, digits)}`), h("td", { class: "n" }, plain(n)));
   return h(
     "section",
     { class: "panel wide-panel", "aria-labelledby": "paired" },
-    h("h2", { id: "paired" }, "Paired difference"),
+    heading,
     h("p", {}, `${one.submitter} less ${other.submitter}, ${lines[0].over} by ${lines[0].over}, with 95 % confidence for further ${lines[0].over}s on the same eval set.`),
     wide("Table of paired differences", h("table", { class: "numbers" }, h("thead", {}, h("tr", {}, ["Part", "Mean difference", "95 %", "Pairs"].map((name, idx) => h("th", { scope: "col", class: idx > 0 ? "n" : null }, name)))), h("tbody", {}, lines.map(line)))),
   );
@@ -98,10 +102,10 @@ export async function compare(benchmarkId, ids) {
   const digits = benchmark.leaderboards.find(({ name }) => name === one.leaderboard)?.digits;
   const isSameBoard = one.leaderboard === other.leaderboard && one.round === other.round && one.dataset === other.dataset;
   const isShown = isSameBoard && both.every((of) => isOver(benchmark, of));
-  const [standings, figures, texts] = await Promise.all([
+  const [standings, figures, artifacts] = await Promise.all([
     Promise.all(both.map((of) => standing(benchmarkId, of.leaderboard, of.round).catch(() => null))),
     isShown ? Promise.all(parts.map((of) => ask([...of, "figures"]))) : null,
-    Promise.all(both.map((of, idx) => (isReadable(benchmark, of) ? text([...parts[idx], "artifact"]).catch(() => undefined) : undefined))),
+    Promise.all(both.map((of, idx) => (isReadable(benchmark, of) ? content([...parts[idx], "artifact"]).then(texts, () => undefined) : undefined))),
   ]);
   const range = (interval, write) => (interval ? interval.map(write).join(" to ") : "–");
   const facts = [
@@ -124,7 +128,7 @@ export async function compare(benchmarkId, ids) {
       h("h1", {}, `${one.submitter} and ${other.submitter}`),
       h("section", { class: "panel wide-panel", "aria-label": "Both" }, wide("Table of both", h("table", { class: "files both" }, h("caption", { class: "unseen" }, "Both submissions"), h("thead", {}, h("tr", {}, ["", "First", "Second"].map((name) => h("th", { scope: "col" }, name || h("span", { class: "unseen" }, "of"))))), h("tbody", {}, facts.map(line)))), gap ? h("p", {}, gap) : null, why ? h("p", { class: "note" }, why) : null),
       figures ? [differences(one, other, figures, digits), tables(figures, digits)] : null,
-      files(one, other, texts),
+      files(one, other, artifacts),
     ],
   };
 }

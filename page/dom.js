@@ -107,6 +107,12 @@ export function countdown(time, text) {
   return node;
 }
 
+/** What commands need in addition to reach a cloud on one machine. */
+export const whichCloud = ({ s3_endpoint: s3 }) => (s3 ? { aws: ` --endpoint-url ${s3}`, dataperf: ` --cloud ${location.origin}` } : { aws: "", dataperf: "" });
+
+/** The ranks that a row may have, with 95 % confidence. */
+export const ranks = ([first, last]) => (first === last ? `rank ${plain(first)}` : `ranks ${plain(first)} to ${plain(last)}`);
+
 /** What became of a submission. */
 export const pill = (status) => h("span", { class: `pill ${status}` }, status);
 
@@ -125,7 +131,11 @@ function copying(text, label, name) {
 /** How many people and baselines there are in `rows`: "5 submitters, 2 baselines". */
 export function counted(rows, more) {
   const n_baselines = rows.filter((row) => row.is_baseline).length;
-  const n = rows.length - n_baselines;
+  return counts(rows.length - n_baselines, n_baselines, more);
+}
+
+/** The same of numbers. */
+export function counts(n, n_baselines, more) {
   const people = more ? `more than ${some(n, "submitter")}` : some(n, "submitter");
   return n_baselines > 0 ? `${people}, ${some(n_baselines, "baseline")}` : people;
 }

@@ -1,13 +1,11 @@
 // All benchmarks and their boards.
 
-import { ask, whoami } from "./api.js";
-import { boardName, capital, counted, h, href, prose, score, titled } from "./dom.js";
+import { whoami } from "./api.js";
+import { boardName, capital, counts, h, href, prose, score, titled } from "./dom.js";
 
-const COUNTED = 50; // of larger boards a card says that there are more
-
-async function card(benchmark, board) {
-  const { rows, next, hidden_until: hidden } = await ask(["benchmarks", benchmark.id, "leaderboards", board.name], { limit: COUNTED, round: board.round });
-  const leader = rows.find((row) => row.rank !== null) ?? rows.find((row) => !row.is_of_other_dataset);
+function card(benchmark, board) {
+  const { leader, n_submitters: n, n_baselines: nBaselines, has_more: more, hidden_until: hidden } = board.leaders;
+  const nRows = n + nBaselines;
   const round = board.round === "open" ? null : h("span", { class: "round" }, board.round);
   return h(
     "li",
@@ -19,15 +17,15 @@ async function card(benchmark, board) {
       h("span", { class: "about" }, prose(board.about || "a board of an earlier data set")),
       leader
         ? h("span", { class: "leader" }, h("b", {}, score(leader.score, board.digits)), h("span", { class: "who" }, leader.submitter))
-        : h("span", { class: "leader none" }, hidden ? "hidden until the round closes" : rows.length > 0 ? "scored with an earlier data set" : "no score yet"),
-      rows.length > 0 ? h("span", { class: "count" }, counted(rows, next)) : null,
+        : h("span", { class: "leader none" }, hidden ? "hidden until the round closes" : nRows > 0 ? "scored with an earlier data set" : "no score yet"),
+      nRows > 0 ? h("span", { class: "count" }, counts(n, nBaselines, more)) : null,
     ),
   );
 }
 
 export async function home(benchmarks) {
-  const sections = benchmarks.map(async (benchmark) => {
-    const cards = await Promise.all(benchmark.leaderboards.map((board) => card(benchmark, board)));
+  const sections = benchmarks.map((benchmark) => {
+    const cards = benchmark.leaderboards.map((board) => card(benchmark, board));
     return h(
       "section",
       { "aria-labelledby": `of-${benchmark.id}` },
@@ -39,6 +37,6 @@ export async function home(benchmarks) {
   const waiting = (await whoami())?.role === "organizer" ? await (await import("./organizer.js")).forOrganizer(benchmarks) : null;
   return {
     title: "Leaderboards",
-    nodes: [h("h1", {}, "Benchmarks of data"), h("p", { class: "lead wide" }, "The model is frozen. People compete on the training set. ", h("a", { href: href("boards") }, "Boards side by side")), waiting, await Promise.all(sections)],
+    nodes: [h("h1", {}, "Benchmarks of data"), h("p", { class: "lead wide" }, "The model is frozen. People compete on the training set. ", h("a", { href: href("boards") }, "Boards side by side")), waiting, sections],
   };
 }

@@ -2,7 +2,7 @@
 // may only read, so the page shows the command that has it evaluated again.
 
 import { ask, whoami } from "./api.js";
-import { command, h, href, plain, titled, when } from "./dom.js";
+import { command, h, href, plain, titled, when, whichCloud } from "./dom.js";
 
 const SHOWN = 50; // of each benchmark; the command line lists all
 
@@ -29,7 +29,6 @@ export async function forOrganizer(benchmarks) {
   if (benchmarks.length === 0 || (await whoami())?.role !== "organizer") return null;
   const all = await Promise.all(benchmarks.map(waiting));
   const { submitting } = await ask(["benchmarks", benchmarks[0].id]);
-  const isLocal = submitting.s3_endpoint !== null;
   const some = all.filter(({ lines }) => lines.length > 0);
   const nFailed = all.reduce((n, of) => n + of.nFailed, 0);
   const head = ["Benchmark", "Leaderboard", "Submitter", "", "Received", "Submission"].map((name) => h("th", { scope: "col" }, name || h("span", { class: "unseen" }, "State")));
@@ -37,12 +36,13 @@ export async function forOrganizer(benchmarks) {
     "section",
     { class: "panel wide-panel", "aria-labelledby": "waiting" },
     h("h2", { id: "waiting" }, "Failed and unfinished"),
+    h("p", { class: "note" }, "Also for organizers: ", h("a", { href: href("audit") }, "figures of an audit"), "."),
     some.length === 0
       ? h("p", { class: "empty" }, "Nothing has failed, and nothing is unfinished.")
       : [
           h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Failed and unfinished submissions" }, h("table", { class: "files" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, some.map(({ benchmark, lines }) => lines.map(line(benchmark)))))),
           some.some(({ more }) => more) ? h("p", { class: "note" }, `The first ${plain(SHOWN)} of each benchmark; `, h("code", {}, "dataperf status --failed"), " lists all.") : null,
-          nFailed > 0 ? [h("p", {}, "Once the cause is mended, this has all that failed evaluated again; with a submission's id in place of --all-failed, that one:"), command(`dataperf redrive --all-failed${isLocal ? " --local" : ""}`, "the command to evaluate again")] : null,
+          nFailed > 0 ? [h("p", {}, "Once the cause is mended, this has all that failed evaluated again; with a submission's id in place of --all-failed, that one:"), command(`dataperf redrive --all-failed${whichCloud(submitting).dataperf}`, "the command to evaluate again")] : null,
         ],
   );
 }

@@ -37,13 +37,14 @@ async function beside(of, parts) {
 }
 
 /** Where it stands on its board. */
-function placed(one, board) {
+function placed(one, board, digits) {
   const row = board?.rows.get(one.submission);
   if (!row) return board && one.status === "scored" && !one.withdrawn_at ? h("p", { class: "place" }, board.more ? `Not among the best ${plain(board.n)} of the board.` : "Not on the board: another submission of the same submitter stands there.") : null;
   if (row.rank === null) return h("p", { class: "place" }, row.is_baseline ? "A baseline: shown in its place, without a rank." : "Scored with an earlier data set: it has no rank.");
   const n = [...board.rows.values()].filter(({ rank }) => rank !== null).length;
   const sure = row.rank_interval ? (row.rank_interval[0] === row.rank_interval[1] ? ", and surely so" : `, and with 95 % confidence between ${row.rank_interval[0]} and ${row.rank_interval[1]}`) : "";
-  return h("p", { class: "place" }, h("b", {}, `Rank ${plain(row.rank)}`), ` of ${board.more ? "more than " : ""}${plain(n)}${sure}.`);
+  const interval = row.interval ? ` Its score is between ${score(row.interval[0], digits)} and ${score(row.interval[1], digits)} with 95 % confidence.` : "";
+  return h("p", { class: "place" }, h("b", {}, `Rank ${plain(row.rank)}`), ` of ${board.more ? "more than " : ""}${plain(n)}${sure}.${interval}`);
 }
 
 /** Another submission of the board to compare with. */
@@ -165,6 +166,14 @@ function withheld(one) {
   return h("section", { class: "panel wide-panel", "aria-labelledby": "withheld" }, h("h2", { id: "withheld" }, one.whole_at ? "Not shown until the close" : "Not shown on this board"), h("p", {}, what, " ", until, " They would tell what the labels are."));
 }
 
+/** When it was withdrawn, why, and whether that was undone: of one's own every time, of others' the last. */
+function withdrawn(one) {
+  const why = (reason) => (reason ? `: ${reason}` : "");
+  const all = one.private?.withdrawals ?? [];
+  if (all.length === 0) return one.withdrawn_at ? [when(one.withdrawn_at), why(one.withdrawal_reason)] : null;
+  return all.map((time, idx) => [idx > 0 ? h("br") : null, when(time.at), why(time.reason), time.undone_at ? ["; undone ", when(time.undone_at), why(time.undo_reason)] : null]);
+}
+
 function facts(one, figures) {
   const fact = (name, value) => (value === null || value === undefined ? null : h("div", {}, h("dt", {}, name), h("dd", {}, value)));
   return h(
@@ -176,7 +185,7 @@ function facts(one, figures) {
       { class: "facts" },
       fact("Received", when(one.received_at)),
       fact("Finished", one.finished_at ? when(one.finished_at) : null),
-      fact("Withdrawn", one.withdrawn_at ? when(one.withdrawn_at) : null),
+      fact("Withdrawn", withdrawn(one)),
       figures.facts.map(({ title, value }) => fact(capital(title), typeof value === "number" ? plain(value) : words(value))),
       fact("Data set", one.dataset ? h("code", {}, one.dataset) : null),
       fact("Artifact", one.artifact ? h("code", {}, one.artifact) : null),
@@ -231,7 +240,7 @@ export async function submission(benchmark, id) {
       crumbs(["Benchmarks", "#/"], [titled(benchmark), href(benchmark)], [name, isOnBoard ? href(benchmark, "board", one.leaderboard, one.round) : null], ["Submission"]),
       h("h1", {}, one.score === null ? `${titled(benchmark)} ${name}` : score(one.score, digits), " ", pill(one.status)),
       h("p", { class: "lead" }, "By ", h("a", { href: href(benchmark, "submitter", one.submitter) }, one.submitter), figures.spread ? `, ± ${figures.spread.std.toFixed(4)} over ${figures.spread.values.length} ${figures.spread.over}s` : "", "."),
-      placed(one, board),
+      placed(one, board, digits),
       one.private ? [reasons(one.private), source, lines(one.private, parts)] : null,
       withheld(one),
       trials(figures, one.score),

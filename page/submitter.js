@@ -52,7 +52,7 @@ async function history(benchmark, name, kinds, isOwn) {
       h("th", { scope: "row", title: one.private?.key }, at),
       isOwn ? h("td", { class: "wide-only" }, when(one.received_at)) : null,
       h("td", {}, kinds.includes(one.leaderboard) ? one.leaderboard : h("a", { href: href(benchmark, "board", one.leaderboard, one.round) }, one.leaderboard)),
-      h("td", {}, pill(one.status), one.withdrawn_at ? h("span", { class: "tag" }, "withdrawn") : null, isOwn ? reason(benchmark, one) : null),
+      h("td", {}, pill(one.status), one.withdrawn_at ? [h("span", { class: "tag" }, "withdrawn"), one.withdrawal_reason ? h("span", { class: "tries" }, ` ${one.withdrawal_reason}`) : null] : null, isOwn ? reason(benchmark, one) : null),
       h("td", { class: "n" }, score(one.score)),
       isOwn ? h("td", { class: "n" }, rank(row)) : null,
     );

@@ -31,6 +31,16 @@ fn ways(of_bo: &str) -> Vec<String> {
     ways
 }
 
+/// What the list of benchmarks says of the board's leaders.
+fn leaders(reading: &Reading, who: &str) -> Value {
+    let listed = reading.ask(who, "/api/v1/benchmarks?include=leaders").json();
+    let benchmarks = listed["benchmarks"].as_array().unwrap();
+    let of = benchmarks.iter().find(|of| of["id"] == BENCHMARK).unwrap();
+    let boards = of["leaderboards"].as_array().unwrap();
+    let is_it = |board: &&Value| board["name"] == "en-25" && board["round"] == "spring";
+    boards.iter().find(is_it).unwrap()["leaders"].clone()
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nobody_but_the_organizer_learns_what_stands_on_a_hidden_board() {
     let world = World::with(with_caretaker).await;
@@ -61,6 +71,7 @@ async fn nobody_but_the_organizer_learns_what_stands_on_a_hidden_board() {
         );
         assert_eq!(board["hidden_until"], "2999-01-02T00:00:00.000Z");
         assert_eq!(board["comparison"], Value::Null);
+        assert_eq!(leaders(&reading, who)["hidden_until"], board["hidden_until"]);
     }
 
     // one's own submission has its score, and no rank
@@ -112,12 +123,24 @@ async fn nobody_but_the_organizer_learns_what_stands_on_a_hidden_board() {
     );
     assert_eq!(reading.ask(ANONYMOUS, &path).json()["rows"], json!([]));
 
+    let led = leaders(&reading, ORGANIZER);
+    assert_eq!(
+        (&led["n_submitters"], &led["has_more"]),
+        (&json!(2), &json!(false))
+    );
+
     // when the round closes so does everybody
     assert_eq!(publish(&reading.world, &round("2026-02-01", "hidden")).code, 0);
     for who in [ANONYMOUS, ADA, BO] {
         let board = reading.ask(who, &path).json();
         assert_eq!(board["rows"].as_array().unwrap().len(), 2, "{who}: {board}");
         assert_eq!(board["hidden_until"], Value::Null);
+        let leader = &leaders(&reading, who)["leader"];
+        assert_eq!(leader["submission"], board["rows"][0]["submission"]);
+        assert_eq!(
+            (&leader["rank"], &leader["score"]),
+            (&json!(1), &board["rows"][0]["score"])
+        );
     }
     let top = reading.world.leaderboards().top(&own.board(), 10).await.unwrap();
     assert_eq!(top.len(), 2);

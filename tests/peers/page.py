@@ -58,6 +58,14 @@ class Demo:
         command = [self.program, "--format", "json", "token", "create", "--submitter", name, *self.cloud]
         return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["token"]
 
+    def audit(self, root: Path, scratch: Path) -> Path:
+        """What `dataperf audit` says of the demo's own data set."""
+        frozen, found = scratch / "frozen", scratch / "audit.json"
+        subprocess.run([self.program, "dataset", "import", "selection", "--from", root / "demo" / "selection", "--out", frozen], check=True, stdout=subprocess.DEVNULL)
+        with found.open("w") as out:
+            subprocess.run([self.program, "--format", "json", "audit", frozen], check=True, stdout=out)
+        return found
+
     def stop(self) -> None:
         self.process.terminate()
         self.process.wait(timeout=PATIENCE_SECONDS)
@@ -93,9 +101,9 @@ def openapi(demo: Demo, scratch: Path, size: str) -> bool:
     )
 
 
-def browser(demo: Demo, root: Path, modules: Path, chromium: str) -> bool:
+def browser(demo: Demo, root: Path, scratch: Path, modules: Path, chromium: str) -> bool:
     environment = os.environ | {"PAGE_BASE": demo.base, "PAGE_TOKEN": demo.token, "PAGE_CHROMIUM": chromium}
-    environment |= {"PAGE_SUBMITTER": demo.submitters_token("ada"), "PAGE_DEMO": str(root / "demo")}
+    environment |= {"PAGE_SUBMITTER": demo.submitters_token("ada"), "PAGE_DEMO": str(root / "demo"), "PAGE_AUDIT": str(demo.audit(root, scratch))}
     # Every test ends by itself, with a message; this limit is for all of them, and what happens in between.
     command = ["node", "--test", "--test-reporter", "spec", f"--test-timeout={ALL_SECONDS * 1000}", "--test-force-exit", "page.test.mjs"]
     return subprocess.run(command, cwd=modules, env=environment, check=False).returncode == 0
@@ -115,7 +123,7 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as scratch:
             demo.show_scores_only("vision-selection", Path(scratch))
             demo.limit("selection", "digits-20", Path(scratch))
-            passed = [openapi(demo, Path(scratch), args.size), browser(demo, args.root, args.modules, args.chromium)]
+            passed = [openapi(demo, Path(scratch), args.size), browser(demo, args.root, Path(scratch), args.modules, args.chromium)]
     finally:
         demo.stop()
     print(f"the read API {'agrees' if passed[0] else 'DIFFERS'}, the page {'works' if passed[1] else 'FAILS'}; {time.monotonic() - began:.0f} s")

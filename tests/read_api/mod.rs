@@ -174,6 +174,7 @@ async fn every_route_answers_every_role_as_it_should() {
     let organizers = [401, 403, 403, 200, 401, 401, 401];
     let table: Vec<(String, [u16; 7])> = vec![
         ("/api/v1/benchmarks".into(), public),
+        ("/api/v1/benchmarks?include=leaders".into(), public),
         (of.clone(), public),
         (format!("{of}/leaderboards/en-25?include=spread"), public),
         (format!("{of}/leaderboards/en-25/series"), public),

@@ -26,6 +26,24 @@ pub(crate) enum Include {
     Spread,
 }
 
+/// What the list of benchmarks may have in addition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum IncludeLeaders {
+    /// Who leads each board, and how many are on it.
+    Leaders,
+}
+
+/// The list of benchmarks.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ListQuery {
+    /// `leaders` adds who leads each board, and how many are on it.
+    #[param(inline)]
+    pub(crate) include: Option<IncludeLeaders>,
+}
+
 /// A board's page.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]

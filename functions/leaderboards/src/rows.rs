@@ -15,9 +15,9 @@ pub(crate) struct Row {
     /// 1 for the best; equal scores share a rank, and the one after them counts them all. `null` for a baseline, and for what was
     /// scored with another data set than the board.
     #[schema(minimum = 1)]
-    rank: Option<u64>,
+    pub(crate) rank: Option<u64>,
     /// Whether this is a baseline, shown for comparison and not ranked.
-    is_baseline: bool,
+    pub(crate) is_baseline: bool,
     /// Whose it is.
     pub(crate) submitter: String,
     /// The number that ranks.
@@ -35,7 +35,7 @@ pub(crate) struct Row {
     dataset: Option<String>,
     /// Whether that is another one than the board is scored with: the score can't be compared, and has no rank until the board is
     /// scored again.
-    is_of_other_dataset: bool,
+    pub(crate) is_of_other_dataset: bool,
     #[serde(flatten)]
     comparison: RowComparison,
     /// On the board of a final data set: the submission's rank on the public one, among those that have a rank on both.

@@ -9,7 +9,7 @@ import { after, before, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { chromium } from "playwright-core";
 
-const { PAGE_BASE: base, PAGE_TOKEN: token, PAGE_SUBMITTER: submitter, PAGE_DEMO: demo, PAGE_CHROMIUM: executablePath, PAGE_SHOTS: shots } = process.env;
+const { PAGE_BASE: base, PAGE_TOKEN: token, PAGE_SUBMITTER: submitter, PAGE_DEMO: demo, PAGE_AUDIT: audit, PAGE_CHROMIUM: executablePath, PAGE_SHOTS: shots } = process.env;
 const PATIENCE = 120_000; // for one step
 const LONGEST = 10 * PATIENCE; // for one test: even what waits for no condition ends, with a message
 // evaluated and not loaded: the page's own policy keeps other scripts out
@@ -200,11 +200,71 @@ test("a board says what its ranks are worth, and keeps scores of another data se
     assert.ok(found.slice(4).every((text) => text.startsWith("earlier data set")), found.join("\n"));
     assert.equal(await page.locator(".standings tr[data-best]").count(), 2, "the best group is marked");
     assert.equal(await page.locator(".standings .whisker").count(), 3);
+    assert.deepEqual(await page.locator(".standings .lanes span").evaluateAll((parts) => parts.map((part) => part.className).filter(Boolean)), ["begins", "ends"], "the two that are not told apart are joined");
     const said = await page.locator(".worth").innerText();
     assert.match(said, /^Any of the 2 marked submissions may be the best\. This eval set tells neighbours apart that differ by 0\.0123 or more, with power 0\.8\./);
     await page.getByRole("button", { name: "Score" }).click();
     await page.getByRole("button", { name: "Score" }).click();
     assert.match((await texts())[3], apart, "they stay apart, however the table is sorted");
+    assert.equal(await page.locator(".standings .lanes").count(), 0, "and brackets join neighbours by rank only");
+    await go(page, "#/speech-selection", "Speech selection");
+    const beside = page.locator(".columns > section", { hasText: "en-25" }).locator("tbody tr");
+    assert.match((await beside.first().innerText()).replace(/\s+/g, " "), /^1 ranks 1 to 2 /, "no rank stands bare where boards are side by side");
+  });
+});
+
+test("the organizer sees what failed, with the command for this cloud", async () => {
+  await on("light", signedIn(""), async (page) => {
+    const one = { submission: "0123456789abcdef0123456789abcdef", leaderboard: "en-25", round: "open", submitter: "ada", received_at: "2026-03-01T00:00:00.000Z", status: "failed", score: null };
+    await page.route(/\/speech-selection\/failed\?/, (route) => route.fulfill({ json: { benchmark: "speech-selection", submissions: [one], next: null } }));
+    await page.reload();
+    await page.waitForSelector("#waiting");
+    assert.match(await page.locator("section[aria-labelledby=waiting] tbody").innerText(), /Speech selection\s+en-25\s+ada\s+failed/);
+    assert.equal(await page.locator("section[aria-labelledby=waiting] .command code").innerText(), `dataperf redrive --all-failed --cloud ${base}`);
+    await page.evaluate(AXE);
+    const { violations } = await page.evaluate(() => globalThis.axe.run());
+    assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`), []);
+  });
+});
+
+test("a withdrawal says why", async () => {
+  await on("light", asAda, async (page) => {
+    await page.route(/\/speech-selection\/submissions\/[0-9a-f]{32}$/, async (route) => {
+      const one = await (await route.fetch()).json();
+      const withdrawals = [{ at: "2026-03-01T00:00:00.000Z", reason: "the wrong file", undone_at: "2026-03-02T00:00:00.000Z", undo_reason: "it was right" }];
+      await route.fulfill({ json: { ...one, private: { reasons: [], n_reasons: 0, cause: null, lines: [], key: null, version: null, withdrawals } } });
+    });
+    await page.route(/\/speech-selection\/submissions\?/, async (route) => {
+      const page = await (await route.fetch()).json();
+      const submissions = page.submissions.map((line) => ({ ...line, withdrawn_at: "2026-03-01T00:00:00.000Z", withdrawal_reason: "another is better" }));
+      await route.fulfill({ json: { ...page, submissions } });
+    });
+    await go(page, `#/speech-selection/submission/${ids.scored}`, ids.names[0]);
+    assert.match(await page.locator("section[aria-labelledby=facts]").innerText(), /Withdrawn\s+1 Mar 2026, 00:00: the wrong file; undone 2 Mar 2026, 00:00: it was right/);
+    await go(page, `#/speech-selection/submitter/${ids.names[0]}`, ids.names[0]);
+    await page.waitForSelector(".history tbody tr");
+    assert.match(await page.locator(".history tbody").innerText(), /withdrawn\s*another is better/);
+  });
+});
+
+test("an audit is drawn in the browser and sent nowhere", async () => {
+  await on("light", "#/audit", async (page) => {
+    const asked = [];
+    page.on("request", (request) => asked.push(request.url()));
+    await page.setInputFiles("#audit", { name: "other.json", mimeType: "application/json", buffer: Buffer.from('{"sets": 3}') });
+    await page.waitForSelector("[role=alert]");
+    assert.match(await page.locator("[role=alert]").innerText(), /no audit.*dataperf audit frozen\/ --format json/);
+    await page.setInputFiles("#audit", audit);
+    await page.waitForSelector(".stacked");
+    const { sets } = JSON.parse(readFileSync(audit));
+    assert.equal(await page.locator("main h2[id^=set-]").count(), sets.length);
+    assert.equal(await page.locator("svg.stacked").count(), sets.reduce((n, { classes }) => n + classes.length, 0));
+    const [first] = sets;
+    assert.match(await page.locator("section[aria-labelledby=set-0] .facts").innerText(), new RegExp(`Likely errors\\s+${first.n_likely} of ${first.n_items}, .*95 %: `));
+    await page.evaluate(AXE);
+    const { violations } = await page.evaluate(() => globalThis.axe.run());
+    assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`), []);
+    assert.deepEqual(asked.filter((url) => !url.startsWith("blob:")), []);
   });
 });
 
@@ -543,6 +603,9 @@ test("what can't be uploaded is named before anything is sent", async () => {
       assert.ok(await page.getByRole("button", { name: "Upload as ada" }).isDisabled(), name);
     }
     assert.deepEqual(sent, []);
+    await page.evaluate(AXE);
+    const { violations } = await page.evaluate(() => globalThis.axe.run());
+    assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`), [], "the form, and what is wrong with a file");
     await go(page, "#/selection/board/digits-20/spring/submit", "Selection digits-20");
     await page.waitForSelector("#file");
     await page.setInputFiles("#file", { name: "rows.csv", mimeType: "text/csv", buffer: Buffer.from("id,label\n1,a\n2\n3,c\n") });
@@ -598,6 +661,9 @@ test("a file that is dropped on a board is rejected with every reason beside its
     assert.match(await line.innerText(), /unknown_clip/);
     const at = Number(await line.getAttribute("value"));
     assert.match(bad().split("\n")[at - 1], /no\/such_clip_1/, "the line that it is about");
+    await page.evaluate(AXE);
+    const { violations } = await page.evaluate(() => globalThis.axe.run());
+    assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`), [], "a rejection beside its lines");
     await page.locator(".outcome a").click();
     await page.waitForSelector("#source");
     assert.match(await page.locator("section[aria-labelledby=source] .about").first().innerText(), /unknown_clip/);
@@ -704,6 +770,12 @@ test("two submissions are compared, and no more than is shown of them", async ()
     assert.match(await page.locator("section[aria-labelledby=files]").innerText(), /elements are in both.*Only in/s);
   });
   const rows = (await api("vision-selection/leaderboards/open")).rows.filter((row) => !row.is_baseline);
+  await on("light", signedIn(""), async (page) => {
+    await go(page, `#/vision-selection/compare/${rows[0].submission}/${rows[1].submission}`, rows[0].submitter);
+    await page.waitForSelector("#files");
+    assert.match(await page.locator("section[aria-labelledby=files]").innerText(), /elements are in both.*Only in/s, "files of archives are compared by their lines");
+    assert.match(await page.locator("section[aria-labelledby=paired]").innerText(), /of one run, without seeds.*dataperf leaderboard compare/s);
+  });
   await on("light", `#/vision-selection/compare/${rows[0].submission}/${rows[1].submission}`, async (page) => {
     await page.waitForSelector(".both");
     assert.match(await page.locator("main").innerText(), /once the round has closed and everything is shown/);

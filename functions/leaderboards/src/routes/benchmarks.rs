@@ -12,16 +12,18 @@ use dataperf::challenge::Challenge;
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
 use dataperf_aws::{Table, now};
 use dataperf_hosted::HOSTED;
+use futures_util::future::try_join_all;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::leaders::{Leaders, leaders};
 use super::rounds::{ChallengeDocument, covers};
 use super::{MOUNTED_AT, UPLOADS};
 use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::catalogue::{self, Boards, Described};
-use crate::query::{NoQuery, Strict};
+use crate::query::{IncludeLeaders, ListQuery, NoQuery, Strict};
 use dataperf_http::Problem;
 
 /// A benchmark in the list.
@@ -70,6 +72,9 @@ struct LeaderboardSummary {
     dataset: Option<String>,
     #[serde(flatten)]
     presentation: Presentation,
+    /// With `include=leaders`: who leads, and how many are on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    leaders: Option<Leaders>,
 }
 
 /// What the data set says beside name and line of how a board is shown; each `null` where it says nothing.
@@ -152,7 +157,7 @@ struct Submitting {
 /// What is known of a benchmark beside its type.
 struct Known {
     summary: Summary,
-    datasets: Vec<Arc<Described>>,
+    in_force: Boards,
     challenge: Option<Challenge>,
 }
 
@@ -191,7 +196,7 @@ async fn known(app: &App, table: &Table, facts: &Descriptor) -> Result<Known, Pr
     };
     Ok(Known {
         summary,
-        datasets: in_force.datasets,
+        in_force,
         challenge,
     })
 }
@@ -220,6 +225,7 @@ fn summary(
         presentation: said
             .map(|said| Presentation::of(facts.id, said))
             .unwrap_or_default(),
+        leaders: None,
         is_post_round: board.is_post_round(),
         name: board.leaderboard,
         round: board.round,
@@ -229,6 +235,7 @@ fn summary(
 /// All benchmarks with their boards.
 #[utoipa::path(
     get, path = "/benchmarks", operation_id = "benchmarks",
+    params(ListQuery),
     responses(
         (status = 200, description = "The benchmarks", body = Benchmarks),
         (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
@@ -239,13 +246,37 @@ pub(super) async fn list(
     State(app): State<App>,
     caller: Caller,
     wishes: Wishes,
-    _: Strict<NoQuery>,
+    Strict(query): Strict<ListQuery>,
 ) -> Result<Response, Problem> {
     let table = app.table().await;
-    let mut benchmarks = Vec::new();
-    for facts in HOSTED {
-        benchmarks.push(known(&app, &table, facts).await?.summary);
-    }
+    let with_leaders = query.include == Some(IncludeLeaders::Leaders);
+    let one = async |facts| {
+        let mut known = known(&app, &table, facts).await?;
+        if with_leaders {
+            let boards = known.summary.leaderboards.iter();
+            let all = boards.map(|of| {
+                let board = Board {
+                    benchmark: facts.id.to_owned(),
+                    leaderboard: of.name.clone(),
+                    round: of.round.clone(),
+                };
+                leaders(
+                    &table,
+                    &caller,
+                    facts,
+                    &known.in_force,
+                    known.challenge.as_ref(),
+                    board,
+                )
+            });
+            let all = try_join_all(all).await?;
+            for (of, leaders) in known.summary.leaderboards.iter_mut().zip(all) {
+                of.leaders = Some(leaders);
+            }
+        }
+        Ok::<_, Problem>(known.summary)
+    };
+    let benchmarks = try_join_all(HOSTED.iter().map(one)).await?;
     Ok(wishes.json(&caller, &Benchmarks { benchmarks }))
 }
 
@@ -285,7 +316,7 @@ pub(super) async fn one(
     };
     let benchmark = OneBenchmark {
         summary: known.summary,
-        dataset_descriptions: known.datasets,
+        dataset_descriptions: known.in_force.datasets,
         challenge: known.challenge.map(ChallengeDocument::from),
         submitting,
     };

@@ -6,6 +6,7 @@ mod files;
 mod history;
 mod keys;
 mod kit;
+mod leaders;
 mod picture;
 mod quotas;
 mod retirement;

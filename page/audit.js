@@ -1,0 +1,102 @@
+// What `dataperf audit --format json` has found, as figures. The file is read in the browser: it names hidden labels, so it goes nowhere.
+
+import { capital, command, crumbs, h, href, plain, s, say, score, some, titled, wide } from "./dom.js";
+import { takesDrops } from "./drop.js";
+
+const LISTED = 50; // labels in doubt
+const Z = 1.959964; // of 95 %
+
+/** Wilson's 95 % interval of a share. */
+export function wilson(n, of) {
+  if (of === 0) return [0, 1];
+  const [share, square] = [n / of, Z ** 2 / of];
+  const half = (Z / (1 + square)) * Math.sqrt((share * (1 - share)) / of + Z ** 2 / (4 * of ** 2));
+  const middle = (share + square / 2) / (1 + square);
+  return [Math.max(0, middle - half), Math.min(1, middle + half)];
+}
+
+const percent = (share) => `${(100 * share).toFixed(share > 0 && share < 0.0995 ? 1 : 0)} %`;
+
+function figure(name, n, of) {
+  const [low, high] = wilson(n, of);
+  return h("div", {}, h("dt", {}, name), h("dd", {}, h("span", { class: "n" }, `${plain(n)} of ${plain(of)}, ${percent(n / of)}`), h("span", { class: "tries" }, ` 95 %: ${percent(low)} to ${percent(high)}`)));
+}
+
+/** How many pairs of rows are there twice: exactly, and nearly where that was looked for. */
+const twice = ({ exact, near, is_near_searched: isSearched }) => `${some(exact.length, "pair")} exactly, ${isSearched ? `${plain(near.length)} nearly` : "nearly was not looked for"}`;
+
+/** A bar for each class: its items, and of them those in doubt. */
+function classes(of, doubts) {
+  const most = Math.max(...of.map(({ n_items: n }) => n), 1);
+  const bar = ({ class: name, n_items: n }) => {
+    const [inDoubt, likely] = [doubts.filter(({ given }) => given === name), doubts.filter(({ given, is_likely: is }) => is && given === name)];
+    let at = 0;
+    const part = (look, share) => {
+      const [x, width] = [at, (100 * share) / most];
+      at += width;
+      return s("rect", { class: look, x, width, height: 10 });
+    };
+    return h("tr", {}, h("th", { scope: "row" }, name), h("td", { class: "n" }, plain(n)), h("td", { class: "n" }, plain(inDoubt.length)), h("td", { class: "n" }, plain(likely.length)), h("td", {}, s("svg", { class: "stacked", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, part("likely", likely.length), part("doubtful", inDoubt.length - likely.length), part("rest", n - inDoubt.length))));
+  };
+  const head = ["Class", "Items", "In doubt", "Likely errors"].map((name, idx) => h("th", { scope: "col", class: idx > 0 ? "n" : null }, name));
+  return wide("Table of classes", h("table", { class: "numbers audited" }, h("caption", { class: "unseen" }, "Classes"), h("thead", {}, h("tr", {}, head, h("td", {}))), h("tbody", {}, of.map(bar))));
+}
+
+function doubtful(doubts) {
+  if (doubts.length === 0) return null;
+  const sorted = [...doubts].sort((a, b) => Number(b.is_likely) - Number(a.is_likely) || b.margin - a.margin);
+  const line = (of) => h("tr", {}, h("th", { scope: "row" }, of.id ?? plain(of.row)), h("td", {}, of.given), h("td", {}, of.suggested), h("td", { class: "n" }, score(of.margin, 3)), h("td", {}, of.flagged_by.join(", ").replaceAll("_", " ")), h("td", {}, of.is_likely ? "likely error" : "in doubt"));
+  const head = ["Item", "Given", "Suggested", "Margin", "Flagged by", ""].map((name, idx) => h("th", { scope: "col", class: idx === 3 ? "n" : null }, name || h("span", { class: "unseen" }, "How likely")));
+  return h("details", {}, h("summary", {}, some(doubts.length, "label in doubt", "labels in doubt")), wide("Table of labels in doubt", h("table", { class: "numbers" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, sorted.slice(0, LISTED).map(line)))), sorted.length > LISTED ? h("p", { class: "note" }, `The first ${LISTED}, likely errors first; `, h("code", {}, "--work-list FILE.csv"), " has all.") : null);
+}
+
+function set(of, idx) {
+  const id = `set-${idx}`;
+  const none = of.why_no_doubts;
+  return h(
+    "section",
+    { class: "panel wide-panel", "aria-labelledby": id },
+    h("h2", { id }, capital(of.set)),
+    h(
+      "dl",
+      { class: "facts" },
+      none ? h("div", {}, h("dt", {}, "Labels"), h("dd", {}, `not audited: ${none}`)) : [figure("Likely errors", of.n_likely, of.n_items), figure("In doubt", of.doubts.length, of.n_items)],
+      h("div", {}, h("dt", {}, "Twice in it"), h("dd", {}, twice(of.duplicates))),
+      of.leaks.map(({ file, pairs }) => h("div", {}, h("dt", {}, "Also in"), h("dd", {}, h("code", {}, file), `: ${twice(pairs)}`))),
+    ),
+    classes(of.classes, of.doubts),
+    doubtful(of.doubts),
+  );
+}
+
+/** Everything that is wrong with a document, as a sentence; null where it is an audit's. */
+function wrong(document) {
+  const isPairs = (of) => Array.isArray(of?.exact) && Array.isArray(of?.near);
+  const isSet = (of) => typeof of?.set === "string" && Number.isInteger(of.n_items) && Array.isArray(of.doubts) && Array.isArray(of.classes) && Array.isArray(of.leaks) && isPairs(of.duplicates);
+  return Array.isArray(document?.sets) && document.sets.every(isSet) ? null : "This is no audit: choose the output of `dataperf audit frozen/ --format json`.";
+}
+
+/** The view: a file is chosen, and its figures are drawn below. */
+export function audit() {
+  const input = h("input", { type: "file", id: "audit", accept: ".json,application/json" });
+  const shown = h("div", { "aria-live": "polite" });
+  const take = async (file) => {
+    let document = null;
+    try {
+      document = JSON.parse(await file.text());
+    } catch {
+      // said below
+    }
+    const why = wrong(document);
+    if (why) return void shown.replaceChildren(h("p", { class: "problem", role: "alert" }, why));
+    shown.replaceChildren(h("h2", {}, `${titled(String(document.benchmark))}, `, h("code", {}, String(document.dataset).slice(0, 19))), ...document.sets.map(set));
+    return say(`${some(document.sets.length, "eval set")}.`);
+  };
+  input.addEventListener("change", () => input.files[0] && take(input.files[0]));
+  const panel = h("section", { class: "panel wide-panel", "aria-labelledby": "choose" }, h("h2", { id: "choose" }, "The audit's file"), command("dataperf audit frozen/ --format json > audit.json", "the audit's command"), h("p", {}, h("label", { for: "audit" }, "Choose the file or drop it here."), " It names hidden labels. It is read in this window only and sent nowhere."), h("div", { class: "drop" }, input));
+  takesDrops(panel, take);
+  return {
+    title: "Audit of an eval set",
+    nodes: [crumbs(["Benchmarks", "#/"], ["Audit"]), h("h1", {}, "Audit of an eval set"), h("p", { class: "lead" }, "Labels that two learners contradict, rows that are there twice, and classes that are small, of every eval set of a data set. ", h("a", { href: href() }, "All benchmarks")), panel, shown],
+  };
+}
