@@ -12,10 +12,16 @@ mod configuration;
 mod contexts;
 mod decision;
 pub mod duplicates;
+pub mod export;
+#[cfg(feature = "import")]
+mod export_files;
 pub mod filter;
 mod hosted;
 mod ids;
+#[cfg(feature = "import")]
+mod import;
 mod lines;
+pub mod matrix;
 pub mod models;
 pub mod squad;
 mod standing;
@@ -31,8 +37,12 @@ pub use contexts::{Context, Contexts, MAX_CONTEXT_CHARS, MAX_CONTEXTS, MAX_CONTE
 pub use dataperf_collection::{InvalidId, Line, LineItem, SecretKey, WeakKey, all_rejected, read};
 pub use decision::{Decision, decide};
 pub use duplicates::Duplicate;
+#[cfg(feature = "import")]
+pub use export_files::{PROVENANCE, write_text_export};
 pub use hosted::{ABOUT, BENCHMARK, DESCRIPTOR, Kind, METRICS, RANKING, UnknownKind};
 pub use ids::{ExampleId, is_validated_by_chance};
+#[cfg(feature = "import")]
+pub use import::{TEXT_LAYOUT, import_text};
 pub use lines::{Example, Found, MAX_WHY_CHARS, Rules, Said, Verdict};
 pub use standing::{ErrorRate, Standing, State};
 pub use task::{Task, UnknownTask};

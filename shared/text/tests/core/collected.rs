@@ -1,0 +1,215 @@
+//! What a round leaves behind, and what models make of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dataperf_text::export::{About, Export, JudgedExample, Row, Split, datasheet, json_lines};
+use dataperf_text::matrix::Matrix;
+use dataperf_text::models::{ModelError, TargetModel};
+use dataperf_text::{Answer, Decision, Example, ExampleId, Gold, Input, Said, Task, Validation, duplicates};
+
+use crate::{key, rules};
+
+fn label(label: &str) -> Gold {
+    Gold::Label(label.into())
+}
+
+/// The `n`-th example of somebody.
+fn judged(annotator: &str, n: usize, is_fooling: bool, decision: Option<Decision>) -> JudgedExample {
+    let verdicts = decision.iter().flat_map(|_| {
+        ["vera", "vito", "viola"].map(|name| (name.to_owned(), Said::Flagged("seen by vera".into())))
+    });
+    let answer = Answer {
+        gold: label("neutral"),
+        probabilities: BTreeMap::from([("neutral".to_owned(), 0.75)]),
+    };
+    JudgedExample {
+        id: ExampleId::of(annotator, n),
+        annotator: annotator.into(),
+        example: Example {
+            task: Task::Nli,
+            context_id: Some("barn".into()),
+            text: format!("There are {n} animals in it"),
+            gold: label("entailment"),
+            why: String::new(),
+        },
+        is_duplicate: false,
+        is_fooling,
+        answers: BTreeMap::from([("one".to_owned(), answer)]),
+        fooled: BTreeMap::from([("one".to_owned(), is_fooling)]),
+        verdicts: verdicts.collect(),
+        decision,
+    }
+}
+
+/// Ten annotators, each with four validated examples and one of each other kind.
+fn round() -> Vec<JudgedExample> {
+    let names = [
+        "ada", "bob", "cleo", "dan", "eve", "finn", "gus", "hal", "ida", "jo",
+    ];
+    let of = |name: &&str| {
+        let mut examples: Vec<JudgedExample> = (0..4)
+            .map(|n| judged(name, n, true, Some(Decision::Correct)))
+            .collect();
+        examples.push(judged(name, 4, false, None));
+        examples.push(judged(name, 5, false, Some(Decision::Correct)));
+        examples.push(judged(
+            name,
+            6,
+            true,
+            Some(Decision::Incorrect(Some(label("neutral")))),
+        ));
+        examples.push(judged(name, 7, true, None));
+        examples.push(judged(name, 8, true, Some(Decision::Flagged)));
+        examples.push(judged(name, 9, false, Some(Decision::NoAgreement)));
+        examples.push(JudgedExample {
+            is_duplicate: true,
+            ..judged(name, 10, true, Some(Decision::Correct))
+        });
+        examples
+    };
+    names.iter().flat_map(of).collect()
+}
+
+fn export() -> Export {
+    Export::of(round(), "spring", &rules().contexts, &key(), &BTreeMap::new())
+}
+
+fn about() -> About {
+    About {
+        title: "Text".into(),
+        exported_at: "2026-01-02T03:04:05Z".parse().unwrap(),
+        dataset: "sha256:0".into(),
+        targets: BTreeMap::from([("one".to_owned(), "linear".to_owned())]),
+        validation: Validation::default(),
+        licence: "CC0".into(),
+        simulated: None,
+    }
+}
+
+#[test]
+fn annotators_are_in_one_part_each_and_only_verified_fooling_examples_test() {
+    let export = export();
+    let annotators =
+        |split| -> BTreeSet<&str> { export.part(split).map(|row| row.annotator.as_str()).collect() };
+    let (train, dev, test) = (
+        annotators(Split::Train),
+        annotators(Split::Dev),
+        annotators(Split::Test),
+    );
+    assert_eq!((train.len(), dev.len(), test.len()), (8, 1, 1));
+    assert!(train.is_disjoint(&dev) && train.is_disjoint(&test) && dev.is_disjoint(&test));
+    assert_eq!(
+        (
+            export.part(Split::Train).count(),
+            export.part(Split::Test).count()
+        ),
+        (48, 4)
+    );
+    assert!(
+        export
+            .part(Split::Test)
+            .all(|row| row.is_fooling && row.is_verified)
+    );
+    let n = export.counts[&Task::Nli];
+    assert_eq!(
+        (n.n_submitted, n.n_duplicates, n.n_pending, n.n_flagged),
+        (110, 10, 10, 10)
+    );
+    assert_eq!((n.n_refused, n.n_easy), (20, 4));
+    let n_left_out = n.n_duplicates + n.n_pending + n.n_flagged + n.n_refused + n.n_easy;
+    assert_eq!(export.rows.len() + n_left_out, n.n_submitted);
+    // who was in the test set stays there
+    let parts: BTreeMap<String, Split> = export
+        .rows
+        .iter()
+        .map(|row| (row.annotator.clone(), row.split))
+        .collect();
+    let again = Export::of(round(), "summer", &rules().contexts, &key(), &parts);
+    assert!(again.rows.iter().all(|row| parts[&row.annotator] == row.split));
+}
+
+#[test]
+fn nothing_that_is_exported_names_anybody() {
+    let export = export();
+    let lines = String::from_utf8(json_lines(&export.rows).unwrap()).unwrap();
+    let text = format!("{lines}\n{}", datasheet(&export, &about()));
+    let names = ["ada", "bob", "cleo", "gus", "vera", "vito", "viola", "seen by"];
+    let words: BTreeSet<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
+    for name in names {
+        assert!(!words.contains(name), "{name}");
+    }
+    let first: Row = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+    assert_eq!(first, export.rows[0]);
+    assert!(
+        first.annotator.starts_with("annotator-")
+            && first.verdicts.iter().all(|one| one.verdict == "flagged")
+    );
+    assert_eq!(first.context.as_deref(), Some("A horse stands in the red barn."));
+    // the order says nothing about time or people, and the same examples give the same bytes
+    let mut turned = round();
+    turned.reverse();
+    let again = Export::of(turned, "spring", &rules().contexts, &key(), &BTreeMap::new());
+    assert_eq!(again, export);
+}
+
+/// Says the same label to everything.
+struct Says(&'static str);
+
+impl TargetModel for Says {
+    fn answers(&self, task: Task, inputs: &[Input]) -> Result<Vec<Answer>, ModelError> {
+        if task != Task::Nli {
+            return Err(ModelError::OtherTask(task));
+        }
+        let answer = Answer {
+            gold: label(self.0),
+            probabilities: BTreeMap::new(),
+        };
+        Ok(vec![answer; inputs.len()])
+    }
+}
+
+#[test]
+fn the_matrix_has_each_model_on_each_rounds_test_set() {
+    let export = export();
+    let (right, wrong) = (Says("entailment"), Says("neutral"));
+    let models: [(String, &dyn TargetModel); 2] =
+        [("right".to_owned(), &right), ("wrong".to_owned(), &wrong)];
+    let rounds = [
+        ("spring".to_owned(), &export.rows[..]),
+        ("empty".to_owned(), &[][..]),
+    ];
+    let matrix = Matrix::of(&models, &rounds).unwrap();
+    assert_eq!(matrix.cells.len(), 2, "{matrix:?}");
+    let cell = matrix.cell(Task::Nli, "wrong", "spring").unwrap();
+    assert_eq!((cell.n, cell.n_wrong), (4, 4));
+    assert_eq!(matrix.cell(Task::Nli, "right", "spring").unwrap().n_wrong, 0);
+    assert_eq!(
+        matrix.to_markdown(),
+        "| nli | spring (4) | empty (0) |\n|---|---|---|\n\
+        | right | 0.0 (0.0–49.0) | – |\n| wrong | 100.0 (51.0–100.0) | – |\n"
+    );
+    assert!(matrix.to_csv().contains("\nnli,wrong,spring,4,4,1,0.5"));
+}
+
+#[test]
+fn the_same_text_about_the_same_context_is_a_duplicate_in_any_spelling() {
+    let example = |text: &str, context: &str| Example {
+        text: text.into(),
+        context_id: Some(context.into()),
+        ..judged("ada", 0, true, None).example
+    };
+    let one = example("There is a horse indoors.", "barn");
+    let same = example("Thеre is a h0rse ind oors", "barn"); // with a Cyrillic е
+    assert_eq!(duplicates::keys(&one).exact, duplicates::keys(&same).exact);
+    let elsewhere = example("There is a horse indoors.", "mill");
+    assert_ne!(duplicates::keys(&one).exact, duplicates::keys(&elsewhere).exact);
+    let earlier = [duplicates::Earlier {
+        item: ExampleId::of("b", 1),
+        text: duplicates::comparable(&one.text),
+        is_own: false,
+    }];
+    assert!(duplicates::repeated(&same, &earlier, 0.9).is_exact);
+    let near = example("There is a horse indoors now", "barn");
+    assert!(!duplicates::repeated(&near, &earlier, 0.95).is_one());
+    assert!(duplicates::repeated(&near, &earlier, 0.7).is_one());
+}

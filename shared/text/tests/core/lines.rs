@@ -1,0 +1,286 @@
+//! What lines may say: each has its outcome, and a wrong one all of its reasons.
+
+use dataperf_collection::text::canonical;
+use dataperf_text::{Example, Found, Gold, LineItem, Said, Span, Task, Verdict, read};
+
+use crate::rules;
+
+fn outcomes<T: LineItem<Rules = dataperf_text::Rules>>(file: &str) -> Vec<Result<T, Vec<(String, String)>>> {
+    let lines = read::<T>(file.as_bytes(), &rules()).unwrap();
+    let outcome = |outcome: Result<T, dataperf::Rejection>| {
+        outcome.map_err(|rejection| {
+            let said = rejection
+                .reasons()
+                .iter()
+                .map(|reason| (reason.code.clone(), reason.at.clone()));
+            said.collect()
+        })
+    };
+    lines.into_iter().map(|line| outcome(line.outcome)).collect()
+}
+
+/// The codes and places for which the only line is refused.
+fn refused<T: LineItem<Rules = dataperf_text::Rules>>(line: &str) -> Vec<(String, String)> {
+    let mut found = outcomes::<T>(line);
+    assert_eq!(found.len(), 1, "{line}");
+    found.remove(0).err().unwrap_or_default()
+}
+
+fn example(line: &str) -> Example {
+    outcomes::<Example>(line).remove(0).unwrap()
+}
+
+#[test]
+fn examples_of_each_task_are_read() {
+    let nli = example(
+        r#"{"task":"nli","context_id":"barn","text":" An animal  is\tindoors. ","label":"entailment"}"#,
+    );
+    assert_eq!(
+        (nli.task, nli.text.as_str()),
+        (Task::Nli, "An animal is indoors.")
+    );
+    assert_eq!(
+        nli.input(&rules().contexts).context.as_deref(),
+        Some("A horse stands in the red barn.")
+    );
+    let question = "Where does the road lead?";
+    let qa = example(&format!(
+        r#"{{"task":"qa","context_id":"road","text":"{question}","answer":{{"start":49,"text":"green mill"}},"why":"a place"}}"#
+    ));
+    assert_eq!(
+        qa.gold,
+        Gold::Span(Span {
+            start: 49,
+            text: "green mill".into()
+        })
+    );
+    let sentiment =
+        example(r#"{"task":"sentiment","text":"I would not say that it was bad","label":"positive"}"#);
+    assert_eq!((sentiment.context_id, sentiment.why.as_str()), (None, ""));
+    // what is kept is what was uploaded
+    let line = serde_json::to_string(&qa).unwrap();
+    assert_eq!(example(&line), qa);
+    assert_eq!(serde_json::from_str::<Example>(&line).unwrap(), qa);
+}
+
+#[test]
+fn each_wrong_line_has_its_own_reasons_and_the_others_are_kept() {
+    let file = [
+        r#"{"task":"nli","context_id":"barn","text":"An animal is indoors","label":"entailment"}"#,
+        r#"{"task":"poetry","text":"An animal is indoors","label":"entailment"}"#,
+        r#"{"task":"nli","context_id":"stable","text":"An animal is indoors","label":"true"}"#,
+        r#"{"task":"nli","context_id":"road","text":"An animal is indoors","label":"neutral"}"#,
+        r#"{"task":"nli","text":"An animal is indoors","label":"neutral","answer":{"start":0,"text":"A"}}"#,
+        r#"{"task":"sentiment","context_id":"barn","text":"It is fine with me","label":"neutral"}"#,
+        "null",
+        "{",
+        r#"{"task":"hate-speech","text":"What a day","label":"not-hateful","why":7}"#,
+    ]
+    .join("\n");
+    let found: Vec<Vec<(String, String)>> = outcomes::<Example>(&file)
+        .into_iter()
+        .map(|outcome| outcome.err().unwrap_or_default())
+        .collect();
+    let expected: [&[(&str, &str)]; 9] = [
+        &[],
+        &[("unknown_task", "line 2 /task")],
+        &[
+            ("unknown_context", "line 3 /context_id"),
+            ("unknown_label", "line 3 /label"),
+        ],
+        &[("other_task", "line 4 /context_id")],
+        &[
+            ("missing_key", "line 5 /context_id"),
+            ("unknown_key", "line 5 /answer"),
+        ],
+        &[("unknown_key", "line 6 /context_id")],
+        &[("wrong_type", "line 7")],
+        &[("not_json", "line 8 column 1")],
+        &[("wrong_type", "line 9 /why")],
+    ];
+    for (found, expected) in found.iter().zip(expected) {
+        let found: Vec<(&str, &str)> = found
+            .iter()
+            .map(|(code, at)| (code.as_str(), at.as_str()))
+            .collect();
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn a_span_stands_in_its_context_letter_by_letter() {
+    let of = |answer: &str| {
+        refused::<Example>(&format!(
+            r#"{{"task":"qa","context_id":"road","text":"When did it begin?","answer":{answer}}}"#
+        ))
+    };
+    let is = |code: &str, at: &str| vec![(code.to_owned(), format!("line 1 {at}"))];
+    assert!(
+        of(r#"{"start":17,"text":"1821"}"#).is_empty(),
+        "`Ä` is one character"
+    );
+    assert_eq!(
+        of(r#"{"start":18,"text":"1821"}"#),
+        is("not_in_context", "/answer")
+    );
+    assert_eq!(
+        of(r#"{"start":17,"text":"1822"}"#),
+        is("not_in_context", "/answer")
+    );
+    assert_eq!(
+        of(r#"{"start":58,"text":"1821"}"#),
+        is("outside_context", "/answer")
+    );
+    let far = format!(r#"{{"start":{},"text":"1821"}}"#, u64::MAX);
+    assert_eq!(of(&far), is("outside_context", "/answer"));
+    assert_eq!(
+        of(r#"{"start":-1,"text":"1821"}"#),
+        is("wrong_type", "/answer/start")
+    );
+    assert_eq!(of(r#"{"start":17,"text":""}"#), is("empty_text", "/answer/text"));
+    assert_eq!(
+        of(r#"{"start":17,"text":"1821","end":21}"#),
+        is("unknown_key", "/answer/end")
+    );
+    assert_eq!(of("null"), is("missing_key", "/answer"));
+    assert_eq!(of("\"1821\""), is("wrong_type", "/answer"));
+}
+
+#[test]
+fn what_is_denied_or_in_another_language_is_refused_task_by_task() {
+    let of = |task: &str, label: &str, text: &str| {
+        let line = serde_json::json!({"task": task, "text": text, "label": label}).to_string();
+        refused::<Example>(&line)
+            .into_iter()
+            .map(|(code, _)| code)
+            .collect::<Vec<_>>()
+    };
+    let nli = serde_json::json!({"task": "nli", "context_id": "barn", "text": "There are d0gs\u{200b} indoors", "label": "neutral"});
+    assert_eq!(
+        refused::<Example>(&nli.to_string())[0].0,
+        "denied_term",
+        "in any spelling"
+    );
+    // the first task's own list is empty, the second has none unless it says so
+    assert!(of("sentiment", "positive", "I like dogs indoors").is_empty());
+    assert!(of("hate-speech", "not-hateful", "I like dogs indoors").is_empty());
+    assert_eq!(
+        of(
+            "sentiment",
+            "positive",
+            "das ist wirklich ein ganz und gar schöner Tag"
+        ),
+        ["foreign_language"]
+    );
+    assert_eq!(of("sentiment", "positive", "ok"), ["text_too_short"]);
+    // nothing is left of characters that can't be seen
+    assert_eq!(
+        of(
+            "sentiment",
+            "positive",
+            "\u{202e}\u{200b}\u{2066}\u{200d}\u{feff}x"
+        ),
+        ["text_too_short"]
+    );
+    assert_eq!(
+        example(r#"{"task":"sentiment","text":"so\u200b \u202egood","label":"positive"}"#).text,
+        "so good"
+    );
+    assert_eq!(canonical("so\u{200b} \u{202e}good"), "so good");
+}
+
+#[test]
+fn long_texts_are_refused_by_their_length_and_never_read_further() {
+    let long = "very ".repeat(300) + "good";
+    let line = serde_json::json!({"task": "sentiment", "text": long, "label": "positive"}).to_string();
+    assert_eq!(
+        refused::<Example>(&line),
+        [("too_long".to_owned(), "line 1 /text".to_owned())]
+    );
+    let megabyte = "a".repeat(1 << 20);
+    let line = serde_json::json!({"task": "sentiment", "text": megabyte, "label": "positive"}).to_string();
+    let file = format!(
+        "{line}\n{}",
+        r#"{"task":"sentiment","text":"so good","label":"positive"}"#
+    );
+    let found = outcomes::<Example>(&file);
+    assert_eq!(
+        found[0].as_ref().unwrap_err(),
+        &[("line_too_long".to_owned(), "line 1".to_owned())]
+    );
+    assert!(found[1].is_ok());
+}
+
+#[test]
+fn a_verdict_says_what_is_right_and_the_platform_whether_the_author_does() {
+    let id = "0123456789abcdef0123456789abcdef";
+    let found = |rest: &str| {
+        outcomes::<Verdict>(&format!(r#"{{"example":"{id}",{rest}}}"#))
+            .remove(0)
+            .unwrap()
+            .found
+    };
+    let nli =
+        example(r#"{"task":"nli","context_id":"barn","text":"An animal is indoors","label":"entailment"}"#);
+    let of = |found: &Found, example: &Example| {
+        let said = found.about(
+            example,
+            example.input(&rules().contexts).context.as_deref(),
+            "line 1",
+        );
+        said.map_err(|rejection| rejection.reasons()[0].code.clone())
+    };
+    let label = |label: &str| Gold::Label(label.into());
+    assert_eq!(of(&found(r#""label":"entailment""#), &nli), Ok(Said::Correct));
+    assert_eq!(
+        of(&found(r#""label":"neutral""#), &nli),
+        Ok(Said::Incorrect(Some(label("neutral"))))
+    );
+    assert_eq!(
+        of(&found(r#""label":"positive""#), &nli),
+        Err("unknown_label".into())
+    );
+    assert_eq!(of(&found(r#""answer":null"#), &nli), Err("missing_key".into()));
+    assert_eq!(
+        of(&found(r#""answer":{"start":0,"text":"A"}"#), &nli),
+        Err("no_answers".into())
+    );
+    assert_eq!(
+        of(&found(r#""flagged":" a  name ""#), &nli),
+        Ok(Said::Flagged("a name".into()))
+    );
+    let qa = example(
+        r#"{"task":"qa","context_id":"road","text":"Where does the road lead?","answer":{"start":49,"text":"green mill"}}"#,
+    );
+    let mill = found(r#""answer":{"start":45,"text":"the green mill"}"#);
+    assert_eq!(of(&mill, &qa), Ok(Said::Correct));
+    let year = found(r#""answer":{"start":17,"text":"1821"}"#);
+    assert!(matches!(of(&year, &qa), Ok(Said::Incorrect(Some(_)))));
+    assert_eq!(of(&found(r#""answer":null"#), &qa), Ok(Said::Incorrect(None)));
+    assert_eq!(
+        of(&found(r#""answer":{"start":0,"text":"1821"}"#), &qa),
+        Err("not_in_context".into())
+    );
+    assert_eq!(
+        of(&found(r#""label":"neutral""#), &qa),
+        Err("unknown_label".into())
+    );
+    for (line, codes) in [
+        (r#"{"example":"7","label":"neutral"}"#, &["bad_example"][..]),
+        (r#"{"label":"maybe"}"#, &["missing_key", "unknown_label"]),
+        (
+            r#"{"example":"0123456789abcdef0123456789abcdef","verdict":"correct"}"#,
+            &["missing_key", "unknown_key"],
+        ),
+        (
+            r#"{"example":"0123456789abcdef0123456789abcdef","flagged":"","label":"neutral"}"#,
+            &["empty_text", "unknown_key"],
+        ),
+    ] {
+        let found: Vec<String> = refused::<Verdict>(line)
+            .into_iter()
+            .map(|(code, _)| code)
+            .collect();
+        assert_eq!(found, codes, "{line}");
+    }
+}
