@@ -252,8 +252,8 @@ test("an audit is drawn in the browser and sent nowhere", async () => {
     const asked = [];
     page.on("request", (request) => asked.push(request.url()));
     await page.setInputFiles("#audit", { name: "other.json", mimeType: "application/json", buffer: Buffer.from('{"sets": 3}') });
-    await page.waitForSelector("[role=alert]");
-    assert.match(await page.locator("[role=alert]").innerText(), /no audit.*dataperf audit frozen\/ --format json/);
+    await page.waitForSelector("main [role=alert]");
+    assert.match(await page.locator("main [role=alert]").innerText(), /no audit.*dataperf audit frozen\/ --format json/);
     await page.setInputFiles("#audit", audit);
     await page.waitForSelector(".stacked");
     const { sets } = JSON.parse(readFileSync(audit));
