@@ -36,6 +36,15 @@ impl MiniLm {
         })
     }
 
+    /// The vectors of texts, each of length 1; a text gets the same one whatever it is embedded with.
+    ///
+    /// # Errors
+    /// [`EmbedError`] when the model's numbers make no vector.
+    pub fn vectors(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let embedded = texts.iter().map(|text| self.vector(text));
+        embedded.map(|vector| Ok(vector?.as_slice().to_vec())).collect()
+    }
+
     fn vector(&self, prompt: &str) -> Result<Embedding, EmbedError> {
         let tokens = self.tokenizer.encode(prompt, self.most_tokens);
         let mean = tokens.and_then(|tokens| self.model.mean_state(&tokens));

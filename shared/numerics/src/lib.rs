@@ -15,3 +15,14 @@ pub mod network;
 pub mod numbers;
 pub mod ranks;
 mod simd;
+pub mod sparse;
+pub mod text;
+
+/// e to the power `x`, within 1 unit in the last place, the same bits on every processor.
+///
+/// ```
+/// assert_eq!(dataperf_numerics::exp(0.0), 1.0);
+/// ```
+pub fn exp(x: f64) -> f64 {
+    simd::exp(x)
+}

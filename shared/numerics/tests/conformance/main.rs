@@ -10,6 +10,7 @@ mod learner;
 mod metrics;
 mod mt19937;
 mod soft_voting;
+mod text;
 
 use serde::de::DeserializeOwned;
 

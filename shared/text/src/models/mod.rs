@@ -1,4 +1,22 @@
 //! Target models: what an example has to fool.
+//!
+//! Two kinds are built in. A [linear](read_linear) one counts hashed n-grams and weighs them by a logistic regression; of questions it
+//! weighs the spans of the context that could be the answer. An [encoder](read_encoder) has a linear head on a sentence transformer's vectors.
+//! Both are trained [here](train_linear), by the same bytes each time.
+
+mod encoder;
+mod features;
+mod file;
+mod linear;
+mod spans;
+mod train;
+
+pub use encoder::{Embed, EncoderSettings, read_encoder, train_encoder};
+pub use features::Words;
+pub use file::MAX_MODEL_BYTES;
+pub use linear::{LinearSettings, read_linear};
+pub use spans::SpanSettings;
+pub use train::{Labelled, TrainError, train_linear};
 
 use crate::answers::{Answer, Input};
 use crate::task::Task;

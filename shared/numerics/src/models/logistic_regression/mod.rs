@@ -4,6 +4,9 @@
 //! `|w|^2 / 2C`, the intercept goes free, and the fit stops where L-BFGS stops there.
 
 mod objective;
+mod sparse;
+
+pub use sparse::SparseLogistic;
 
 use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Serialize};

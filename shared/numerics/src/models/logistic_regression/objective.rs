@@ -226,7 +226,7 @@ impl Chunk<'_> {
 
 /// The log loss of one row of two classes with the score `z`, without a branch.
 #[inline(always)]
-fn binary_loss(z: f64, target: f64) -> f64 {
+pub(super) fn binary_loss(z: f64, target: f64) -> f64 {
     let e = exp(-z.abs());
     // log(1 + e) is e itself where the library treats it so
     let log_term = if z <= -37.0 || z > 18.0 { e } else { log1p(e) };
@@ -239,7 +239,7 @@ fn binary_loss(z: f64, target: f64) -> f64 {
 
 /// The derivative of [`binary_loss`] by the score, without a branch.
 #[inline(always)]
-fn binary_slope(z: f64, target: f64) -> f64 {
+pub(super) fn binary_slope(z: f64, target: f64) -> f64 {
     let e = exp(-z.abs());
     let (of_one, of_e) = if z <= 0.0 {
         (-target, 1.0 - target)
@@ -278,7 +278,7 @@ fn log1p(e: f64) -> f64 {
 
 /// The log loss of one row of more classes; replaces the scores by the gradient.
 #[inline(always)]
-fn multinomial_loss(scores: &mut [f64], target: usize) -> f64 {
+pub(super) fn multinomial_loss(scores: &mut [f64], target: usize) -> f64 {
     let largest = scores.iter().fold(f64::NEG_INFINITY, |a, b| a.max(*b));
     let target_score = scores[target];
     let mut sum = 0.0;
