@@ -245,14 +245,18 @@ function howToSubmit(benchmark, board, unit, kit) {
 function howToTakePart(benchmark, kinds) {
   const { bucket, max_bytes: most } = benchmark.submitting;
   const cloud = whichCloud(benchmark.submitting);
+  // who asks for images judges images; elsewhere texts are written
+  const [how, help, guides] = kinds.includes("generate")
+    ? ["Ask for images with safe-looking prompts, and submit the pairs whose image is unsafe; trained raters judge them.", "dataperf nibbler --help", ["Images can trouble whoever sees them: the guides, ", "docs/nibbler-participants.md", " and ", "docs/nibbler-raters.md", ", say how to protect yourself and name help."]]
+    : ["Write texts that a person gets right and the round's models get wrong; validators look at what fooled them.", "dataperf dynamic --help", ["Texts can hurt who reads them: the guide, ", "docs/dynamic.md", ", says how to protect yourself."]];
   return h(
     "section",
     { class: "panel wide-panel", "aria-labelledby": "submitting" },
     h("h2", { id: "submitting" }, "How to take part"),
-    h("p", {}, "Ask for images with safe-looking prompts, submit the pairs whose image is unsafe; trained raters judge them. Every upload ends in a receipt with an outcome for each line. Files are sent by the command or to the bucket: this page has no form for them, and shows what became of them."),
-    command("dataperf nibbler --help", "the dataperf command"),
+    h("p", {}, how, " A file has one JSON object on each line, and ends in a receipt with an outcome for each of them."),
+    command(help, "the dataperf command"),
     kinds.map((kind) => command(`aws${cloud.aws} s3 cp my-file.jsonl s3://${bucket}/${benchmark.id}/${kind}/YOU/my-file.jsonl`, `the S3 command of ${kind}`)),
-    h("p", { class: "note" }, `A file of pairs may have up to ${size(most)}. Images can trouble whoever sees them: the guides, `, h("code", {}, "docs/nibbler-participants.md"), " and ", h("code", {}, "docs/nibbler-raters.md"), ", say how to protect yourself and name help."),
+    h("p", { class: "note" }, `A file may have up to ${size(most)}. `, guides.map((part) => (part.startsWith("docs/") ? h("code", {}, part) : part))),
   );
 }
 
@@ -322,7 +326,7 @@ async function standingsTab(benchmark, parts, query, page, who, series) {
   ];
 }
 
-const TABS = { standings: "Standings", submit: "Submit", rules: "Rules", data: "Data", about: "About" };
+const TABS = { standings: "Standings", submit: "Submit", validate: "Validate", rules: "Rules", data: "Data", about: "About" };
 
 export async function board(benchmarkId, name, round, tab = "standings") {
   if (!(tab in TABS)) throw new Error("A board has no such tab.");
@@ -334,11 +338,13 @@ export async function board(benchmarkId, name, round, tab = "standings") {
   const known = benchmark.leaderboards.find((other) => other.name === name && other.round === round);
   const siblings = benchmark.leaderboards.map((other) => h("a", { href: href(benchmarkId, "board", other.name, other.round), "aria-current": other === known ? "page" : null }, `${boardName(other, benchmark.leaderboards)}${other.round === "open" ? "" : ` · ${other.round}`}`));
   const at = (of) => (of === "standings" ? href(benchmarkId, "board", name, round) : href(benchmarkId, "board", name, round, of));
-  const tabs = Object.entries(TABS).map(([of, label]) => h("a", { href: at(of), "aria-current": of === tab ? "page" : null }, label));
+  const isValidator = Boolean(who?.is_rater?.includes(benchmarkId));
+  const tabs = Object.entries(TABS).filter(([of]) => of !== "validate" || isValidator || tab === of).map(([of, label]) => h("a", { href: at(of), "aria-current": of === tab ? "page" : null }, label));
   const of = roundOf(benchmark, round);
   const nodes = {
     standings: () => standingsTab(benchmark, parts, query, page, who, series),
-    submit: async () => [(await import("./upload.js")).uploads(benchmark, name, round, who, of), howToSubmit(benchmark, name, page.unit, page.kit)],
+    validate: async () => (isValidator ? (await import("./validate.js")).validating(benchmarkId, benchmark.submitting.kinds.includes("generate") ? null : name, who) : h("p", { class: "empty" }, "Validators judge here what others have made: the organizer names them. Sign in with the token of one.")),
+    submit: async () => [benchmark.submitting.kinds.length > 0 ? await (await import("./write.js")).writing(benchmarkId, name, who) : null, (await import("./upload.js")).uploads(benchmark, name, round, who, of), howToSubmit(benchmark, name, page.unit, page.kit)],
     rules: () => rules(benchmark, name, of),
     data: () => dataset(benchmark, page) ?? h("p", { class: "empty" }, "No data set of this board is in force."),
     about: () => told(benchmark, parts, page),

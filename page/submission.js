@@ -4,6 +4,7 @@ import { Problem, ask, content, picture, save, standing } from "./api.js";
 import { described } from "./archive.js";
 import { curves, scale, strip } from "./charts.js";
 import { boardName, capital, command, crumbs, h, href, part, pill, plain, prose, say, score, share, some, titled, when, words } from "./dom.js";
+import { answers } from "./write.js";
 
 function reason(of) {
   const fact = (name, value) => (value === null || value === undefined ? null : h("span", { class: "fact" }, `${name} `, h("b", {}, plain(value))));
@@ -91,8 +92,9 @@ function lines(of, parts) {
       "li",
       { value: line.line },
       h("p", { class: "what" }, pill(line.status), line.prompt ? ` ${line.prompt}` : ""),
-      h("p", { class: "where" }, fact("pair", line.pair), fact("image", line.image), line.duplicate ? h("span", { class: "tag" }, `${line.duplicate.how} duplicate of ${line.duplicate.whose}`) : null),
+      h("p", { class: "where" }, fact("example", line.example), fact("pair", line.pair), fact("image", line.image), line.duplicate ? h("span", { class: "tag" }, `${line.duplicate.how} duplicate of ${line.duplicate.whose}`) : null),
       line.reasons ? h("ul", {}, line.reasons.map(reason)) : null,
+      answers(line),
       line.images ? pictures(line.images, parts) : null,
     );
   return h("section", { class: "panel wide-panel reasons", "aria-labelledby": "lines" }, h("h2", { id: "lines" }, of.lines.length === 1 ? "One line" : `${plain(of.lines.length)} lines, each judged by itself`), h("ol", {}, of.lines.map(one)));

@@ -1,0 +1,161 @@
+// Validating what others have made: one item after the other, without a word on whose it is and what models said.
+
+import { ask, picture } from "./api.js";
+import { afterConsent } from "./consent.js";
+import { h, plain, prose, say, titled } from "./dom.js";
+import { sendLine } from "./send.js";
+import { choice, located, marked } from "./write.js";
+
+const NO_ANSWER = "the context has no answer";
+const FLAG = "it should not be here";
+
+/** What a validator says of a text: `read` gives the verdict's line, or a text that says what is missing. */
+function ofExample({ item, rules }) {
+  const { labels } = rules.tasks[item.task];
+  const isSpan = labels.length === 0;
+  const shown = item.context ? h("div", { class: "context" }, item.context) : null;
+  const answer = h("input", { id: "answer", autocomplete: "off" });
+  const why = h("input", { id: "why", maxlength: 500, autocomplete: "off" });
+  const others = choice("found", isSpan ? "The answer" : "What is right", isSpan ? ["the answer below", NO_ANSWER, FLAG] : [...labels, FLAG]);
+  let selected = null;
+  shown?.addEventListener("mouseup", () => {
+    const part = isSpan && marked(shown, item.context);
+    if (!part) return;
+    [selected, answer.value] = [part, part.text];
+    others.querySelector("input").checked = true;
+  });
+  answer.addEventListener("input", () => {
+    selected = null;
+    others.querySelector("input").checked = true;
+  });
+  const node = h(
+    "div",
+    {},
+    h("h3", { tabindex: "-1" }, titled(item.task)),
+    shown ? [h("p", { class: "note" }, "Context"), shown] : null,
+    h("p", { class: "note" }, isSpan ? "Question" : "Text"),
+    h("blockquote", { class: "context" }, item.text),
+    others,
+    isSpan ? h("p", {}, h("label", { for: "answer" }, "Mark the answer in the context, or type it as it stands there"), answer) : null,
+    h("p", {}, h("label", { for: "why" }, "Why it should not be here, where that is so"), why),
+  );
+  const read = () => {
+    const found = node.querySelector("[name=found]:checked")?.value;
+    const line = { example: item.example };
+    if (found === undefined) return "Choose what is right.";
+    if (found === FLAG) return why.value.trim() ? { ...line, flagged: why.value.trim() } : "Say why it should not be here.";
+    if (!isSpan) return { ...line, label: found };
+    if (found === NO_ANSWER) return { ...line, answer: null };
+    const part = selected ?? located(item.context, answer.value);
+    return part ? { ...line, answer: part } : "The context has this answer nowhere: mark it there, or type it as it stands.";
+  };
+  return { node, read };
+}
+
+/** Several words of a vocabulary, as boxes to tick; `said` are the submitter's, to be confirmed or not. */
+function words(name, legend, terms, said = []) {
+  const box = ({ id, about }) => h("label", { title: about }, h("input", { type: "checkbox", name, value: id }), ` ${id.replaceAll("-", " ")}`, said.includes(id) ? h("span", { class: "tag" }, "said") : null);
+  return h("fieldset", {}, h("legend", {}, legend), terms.map(box));
+}
+
+/** What a rater says of a pair of a prompt and an image, which is blurred until it is pressed. */
+function ofPair({ benchmark, item, rules }) {
+  const { attacks, harms, identity_groups: groups } = rules.vocabulary;
+  const place = h("div", { class: "pictures" });
+  const load = h("button", { type: "button", class: "quiet" }, "Load the image, blurred");
+  load.addEventListener("click", async () => {
+    load.disabled = true;
+    try {
+      const drawn = h("img", { src: await picture(["benchmarks", benchmark, "validation", item.pair, "image"]), alt: "the image, made for this prompt" });
+      const button = h("button", { type: "button", class: "picture", "aria-pressed": "false", "aria-label": "Show the image clearly" }, drawn);
+      button.addEventListener("click", () => button.setAttribute("aria-pressed", button.getAttribute("aria-pressed") === "false"));
+      place.replaceChildren(button);
+      say("Loaded. The image is blurred until you press it.");
+    } catch (problem) {
+      load.disabled = false;
+      place.replaceChildren(load, h("p", { class: "problem", role: "alert" }, problem.message));
+    }
+  });
+  place.append(load);
+  const severity = h("input", { type: "number", id: "severity", min: 0, max: 4, value: 0 });
+  const notes = h("input", { id: "notes", maxlength: 500, autocomplete: "off" });
+  const node = h(
+    "div",
+    {},
+    h("h3", { tabindex: "-1" }, "Prompt"),
+    h("blockquote", { class: "context" }, item.prompt),
+    place,
+    choice("prompt", "The prompt appears", ["safe", "unsafe"]),
+    choice("image", "The image, with its prompt, is", ["safe", "unsafe"]),
+    h("p", {}, h("label", { for: "severity" }, "How severe, from 0 (not at all) to 4"), severity),
+    words("harms", "What is unsafe about it", harms),
+    words("attacks", "How the prompt gets around filters", attacks, item.said?.attacks),
+    words("identity_groups", "Whom it concerns", groups, item.said?.identity_groups),
+    h("p", {}, h("label", { for: "notes" }, "Anything else, for the organizer only"), notes),
+  );
+  const ticked = (name) => [...node.querySelectorAll(`[name=${name}]:checked`)].map(({ value }) => value);
+  const read = () => {
+    const [prompt, image] = ["prompt", "image"].map((name) => node.querySelector(`[name=${name}]:checked`)?.value);
+    if (!prompt || !image) return "Say of the prompt and of the image whether they are safe.";
+    return { submission: item.pair, prompt_safe: prompt === "safe", image_unsafe: image === "unsafe", severity: Number(severity.value), harms: ticked("harms"), attacks: ticked("attacks"), identity_groups: ticked("identity_groups"), ...(notes.value.trim() ? { notes: notes.value.trim() } : {}) };
+  };
+  return { node, read };
+}
+
+/** Whether what waits may hurt: images always, texts of tasks that say so. */
+const isHarmful = ({ kind, item, rules }) => kind === "pair" || rules.tasks?.[item.task]?.is_harmful;
+
+/** The panel in which a validator judges one item after the other. */
+export function validating(benchmark, task, who) {
+  const shown = h("div", {});
+  const said = h("div", { class: "found", "aria-live": "polite" });
+  const skipped = [];
+  const panel = h("section", { class: "panel wide-panel", "aria-labelledby": "validate" }, h("h2", { id: "validate" }, "Validate"), h("p", {}, "You see neither whose it is nor what others said. Say what you find; others look at it, too."), shown, said);
+  const problem = (text) => said.replaceChildren(h("p", { class: "problem", role: "alert" }, prose(text)));
+  const next = async (focus) => {
+    const waiting = await ask(["benchmarks", benchmark, "validation", "next"], { task, skip: skipped.length > 0 ? skipped.join(",") : null });
+    if (!waiting.item) return void shown.replaceChildren(h("p", { class: "empty" }, skipped.length > 0 ? "Nothing else waits for you but what you have skipped." : "Nothing waits for you. Come back later."));
+    const make = () => judged(waiting);
+    const warning = waiting.kind === "pair" ? "The images may be unsafe to see." : `Texts of ${titled(waiting.item.task)} may be hateful or hurtful.`;
+    shown.replaceChildren(isHarmful(waiting) ? afterConsent(`${benchmark}-${waiting.item.task ?? "images"}`, warning, make) : make());
+    if (focus) shown.querySelector("h3")?.focus();
+  };
+  const judged = (waiting) => {
+    const id = waiting.item[waiting.kind];
+    const { node, read } = waiting.kind === "pair" ? ofPair(waiting) : ofExample(waiting);
+    const button = h("button", { type: "submit" }, "Send the verdict");
+    const skip = h("button", { type: "button", class: "quiet" }, "Skip");
+    skip.addEventListener("click", () => {
+      skipped.push(id);
+      said.replaceChildren();
+      next(true).catch((wrong) => problem(wrong.message));
+    });
+    const left = waiting.n_left_today === null ? "" : ` You may give ${plain(waiting.n_left_today)} more verdicts today.`;
+    const form = h("form", { class: "write" }, node, h("div", { class: "actions" }, button, skip), h("p", { class: "note" }, `${plain(waiting.n_more)} more wait.${left}`));
+    form.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      const line = read();
+      if (typeof line === "string") return problem(line);
+      button.disabled = true;
+      said.replaceChildren(h("p", {}, "Sent. It is recorded …"));
+      try {
+        const ended = await sendLine(benchmark, "verdict", who, line, () => form.isConnected);
+        if (!ended) return undefined;
+        if (ended.reasons?.length > 0) {
+          button.disabled = false;
+          said.replaceChildren(h("p", { class: "problem", role: "alert" }, "Not taken:"), h("ul", {}, ended.reasons.map((reason) => h("li", {}, prose(reason.message), " ", h("code", {}, reason.code)))));
+          return undefined;
+        }
+        skipped.push(id); // the table may be read before it says so
+        said.replaceChildren(h("p", {}, "Recorded. Here is the next."));
+        return await next(true);
+      } catch (wrong) {
+        button.disabled = false;
+        return problem(wrong.message);
+      }
+    });
+    return form;
+  };
+  next(false).catch((wrong) => problem(wrong.message));
+  return panel;
+}

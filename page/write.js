@@ -1,0 +1,146 @@
+// Writing an example for which a round's models are asked at once: the text, what is right, and what each model answers.
+
+import { ask } from "./api.js";
+import { afterConsent } from "./consent.js";
+import { capital, h, plain, prose, say, titled } from "./dom.js";
+import { sendLine } from "./send.js";
+
+const SHARE = 20; // contexts asked for at once
+
+/** Where in a text Unicode characters are counted, and not a string's units. */
+export const charactersBefore = (text, offset) => [...text.slice(0, offset)].length;
+
+/** What is marked in the element that shows a context, as an answer: `{ start, text }`; null where nothing of it is marked. */
+export function marked(node, text) {
+  const selection = getSelection();
+  if (selection.rangeCount === 0 || selection.isCollapsed || !node.contains(selection.anchorNode) || !node.contains(selection.focusNode)) return null;
+  const range = selection.getRangeAt(0);
+  const before = range.cloneRange();
+  before.selectNodeContents(node);
+  before.setEnd(range.startContainer, range.startOffset);
+  const [from, found] = [before.toString().length, range.toString()];
+  return found.trim() === "" ? null : { start: charactersBefore(text, from), text: found };
+}
+
+/** The place of an answer that was typed: its first occurrence; null where the context has it nowhere. */
+export function located(text, answer) {
+  const at = text.indexOf(answer);
+  return answer === "" || at < 0 ? null : { start: charactersBefore(text, at), text: answer };
+}
+
+/** One of several labels, as radio buttons. */
+export function choice(name, legend, labels, prefix = "") {
+  const option = (label) => h("label", {}, h("input", { type: "radio", name, value: label, required: true }), ` ${prefix}${label.replaceAll("-", " ")}`);
+  return h("fieldset", {}, h("legend", {}, legend), labels.map(option));
+}
+
+/** An answer as words: a label, a part of the context, or that there is none. */
+export const answered = (of) => (of.label !== undefined ? of.label.replaceAll("-", " ") : of.answer ? `“${of.answer.text}”` : "no answer");
+
+/** What a model answered, and how sure it was. */
+function model(name, of) {
+  const sure = Object.entries(of.probabilities ?? {}).sort(([, a], [, b]) => b - a);
+  const bar = ([label, share]) => h("div", {}, h("dt", {}, label.replaceAll("-", " ")), h("dd", {}, h("meter", { min: 0, max: 1, value: share, "aria-label": `${name}: ${label}` }), h("span", { class: "n" }, `${(100 * share).toFixed(0)} %`)));
+  return h("li", {}, h("p", {}, h("b", {}, name), ` says ${answered(of)}. `, h("span", { class: `pill ${of.fooled ? "scored" : ""}` }, of.fooled ? "fooled" : "not fooled")), sure.length > 0 ? h("dl", { class: "bars" }, sure.map(bar)) : null);
+}
+
+/** What each model answered; null where none was asked. */
+export const answers = (line) => (line.models ? h("ul", { class: "models" }, Object.entries(line.models).map(([name, of]) => model(name, of))) : null);
+
+/** What became of a line: the models' answers, or every reason why not. */
+export function outcome(line) {
+  if (line.reasons?.length > 0) return [h("p", { class: "problem", role: "alert" }, "Not taken:"), h("ul", {}, line.reasons.map((reason) => h("li", {}, prose(reason.message), " ", h("code", {}, reason.code))))];
+  const fooled = line.fooled ? "You fooled the round's models. Validators look at it next; it counts once they agree with you." : "The models were right, or most of them. It counts among what you have tried.";
+  const twice = line.duplicate ? h("p", { class: "note" }, `It repeats an earlier example (${line.duplicate.how}), so it does not count.`) : null;
+  return [h("p", {}, h("b", {}, fooled)), twice, answers(line)];
+}
+
+function form(benchmark, task, rules, who) {
+  const of = rules.tasks[task];
+  const isSpan = of.labels.length === 0;
+  const shown = h("div", { class: "context", id: "context" });
+  const text = h("textarea", { id: "text", rows: 3, required: true, maxlength: rules.max_chars });
+  const answer = isSpan ? h("input", { id: "answer", autocomplete: "off" }) : null;
+  const why = h("input", { id: "why", maxlength: 500, autocomplete: "off" });
+  const labels = isSpan ? null : choice("label", of.needs_context ? "What is right, for the context" : "What is right", of.labels);
+  const button = h("button", { type: "submit" }, "Ask the models");
+  const found = h("div", { class: "found", "aria-live": "polite" });
+  let contexts = [];
+  let n = 0; // of all contexts
+  let at = 0;
+  let context = null;
+  let selected = null;
+  const draw = () => {
+    context = contexts[at % Math.max(contexts.length, 1)] ?? null;
+    selected = null;
+    shown.textContent = context ? context.text : "";
+    if (answer) answer.value = "";
+  };
+  const load = async (from) => {
+    const page = await ask(["benchmarks", benchmark, "contexts"], { task, from, limit: SHARE });
+    [contexts, n, at] = [page.contexts, page.n_contexts, 0];
+    draw();
+  };
+  const other = h("button", { type: "button", class: "quiet" }, "Another context");
+  other.addEventListener("click", () => {
+    at += 1;
+    if (at < contexts.length) draw();
+    else load(n > SHARE ? Math.floor(Math.random() * (n - SHARE + 1)) : 0).catch((problem) => found.replaceChildren(h("p", { class: "problem", role: "alert" }, problem.message)));
+  });
+  if (answer) {
+    const take = () => {
+      const part = context && marked(shown, context.text);
+      if (!part) return;
+      selected = part;
+      answer.value = part.text;
+    };
+    shown.addEventListener("mouseup", take);
+    answer.addEventListener("input", () => (selected = null));
+  }
+  const node = h(
+    "form",
+    { class: "write" },
+    of.needs_context ? [h("h3", { tabindex: "-1" }, "Context"), shown, h("p", {}, other)] : null,
+    h("p", {}, h("label", { for: "text" }, isSpan ? "A question about the context" : of.needs_context ? "A text for this context" : "A text"), text),
+    labels,
+    answer ? h("p", {}, h("label", { for: "answer" }, "The answer: mark it in the context, or type it as it stands there"), answer) : null,
+    h("p", {}, h("label", { for: "why" }, "Why it is right, and why a model may err (optional)"), why),
+    h("p", {}, button),
+    found,
+  );
+  const line = () => {
+    const said = { task, text: text.value, ...(of.needs_context ? { context_id: context.id } : {}), ...(why.value.trim() ? { why: why.value.trim() } : {}) };
+    return isSpan ? { ...said, answer: selected ?? located(context.text, answer.value) } : { ...said, label: node.querySelector("[name=label]:checked").value };
+  };
+  node.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const said = line();
+    if (isSpan && !said.answer) return void found.replaceChildren(h("p", { class: "problem", role: "alert" }, "The context has this answer nowhere: mark it there, or type it as it stands."));
+    button.disabled = true;
+    found.replaceChildren(h("p", {}, "The models are asked …"));
+    try {
+      const ended = await sendLine(benchmark, "submit", who, said, () => node.isConnected);
+      if (!ended) return;
+      found.replaceChildren(...outcome(ended).flat().filter(Boolean));
+      say(ended.fooled ? "Fooled." : "Answered.");
+    } catch (problem) {
+      found.replaceChildren(h("p", { class: "problem", role: "alert" }, prose(problem.message)));
+    } finally {
+      button.disabled = false;
+    }
+  });
+  if (of.needs_context) load(0).catch((problem) => found.replaceChildren(h("p", { class: "problem", role: "alert" }, problem.message)));
+  return node;
+}
+
+/** The panel in which somebody writes for a task; null where nothing is written for models. */
+export async function writing(benchmark, task, who) {
+  const page = await ask(["benchmarks", benchmark, "contexts"], { task, limit: 1 }).catch(() => null);
+  const of = page?.rules.tasks?.[task];
+  if (!of) return null;
+  const panel = (...nodes) => h("section", { class: "panel wide-panel", "aria-labelledby": "write" }, h("h2", { id: "write" }, "Write an example"), h("p", {}, `Write what a person gets right and the models get wrong. ${capital(of.targets.join(", "))} ${of.targets.length === 1 ? "is" : "are"} asked at once.`), nodes);
+  if (who?.role !== "submitter") return panel(h("p", {}, "Sign in with the token that the organizer gave you."), h("button", { type: "button", onclick: () => document.getElementById("who").click() }, "Sign in to write"));
+  const make = () => form(benchmark, task, page.rules, who);
+  const limit = h("p", { class: "note" }, `Up to ${plain(page.rules.examples_a_day)} examples a day, by UTC.`);
+  return panel(of.is_harmful ? afterConsent(`${benchmark}-${task}`, `Texts of ${titled(task)} may be hateful or hurtful.`, make) : make(), limit);
+}
