@@ -94,6 +94,9 @@ enum Command {
     /// Adversarial Nibbler: ask for images, submit pairs, judge them
     #[command(subcommand)]
     Nibbler(commands::nibbler::NibblerCommand),
+    /// Adversarial Text: train models on rounds, ask them, compare them
+    #[command(subcommand)]
+    Dynamic(commands::dynamic::DynamicCommand),
     #[cfg(feature = "local")]
     /// Run the whole cloud on this machine: S3, DynamoDB and the functions
     Local(commands::local::LocalArgs),
@@ -207,6 +210,7 @@ async fn run(cli: Cli) -> anyhow::Result<Done> {
             commands::dataset::list(args, rows).await
         }
         Command::Baseline(args) => commands::baseline::run(args, rows).await,
+        Command::Dynamic(command) => commands::dynamic::run(command, rows),
         Command::Redrive(args) => commands::redrive::run(args, rows).await,
 
         #[cfg(feature = "local")]

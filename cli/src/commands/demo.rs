@@ -19,7 +19,7 @@ use super::dataset::{ImportSource, Switch, leaderboards, open, publish};
 use super::leaderboard::{Shown, boards};
 use super::local::{organizer_token, with_token};
 use super::submit::{receipt, upload};
-use super::{demo_all, demo_closed, demo_integrity, demo_story};
+use super::{demo_all, demo_closed, demo_dynamic, demo_integrity, demo_story};
 use crate::Done;
 use crate::cloud::{Cloud, now};
 use crate::output::Format;
@@ -39,12 +39,14 @@ const POLL: Duration = Duration::from_millis(250);
     `dataperf demo closed` opens a round that takes programs: it uploads the examples in Rust and C, one that never ends, and a file that is no \
     program, and runs them on data that none has seen.\n\n\
     `dataperf demo integrity` makes a twentieth of an eval set's labels wrong, has twelve submissions scored with them, audits the \
-    eval set, puts right what the audit doubts, and shows whose rank changes."
+    eval set, puts right what the audit doubts, and shows whose rank changes.\n\n\
+    `dataperf demo dynamic` plays three rounds of Adversarial Text with programs for annotators and validators and texts made by a grammar, \
+    each round against a model that is trained on the rounds before. It starts no cloud."
 )]
 pub(crate) struct DemoArgs {
-    /// Another demo: `all` that ships, `curation` of images of Roman numerals, `closed`, of programs that run on hidden data, or
-    /// `integrity`, on wrong labels in an eval set
-    #[arg(value_parser = [demo_all::NAME, Curation::ID, demo_closed::NAME, demo_integrity::NAME])]
+    /// Another demo: `all` that ships, `curation` of images of Roman numerals, `closed`, of programs that run on hidden data,
+    /// `integrity`, on wrong labels in an eval set, or `dynamic`, of rounds of texts against models
+    #[arg(value_parser = [demo_all::NAME, Curation::ID, demo_closed::NAME, demo_integrity::NAME, demo_dynamic::NAME])]
     pub(super) of: Option<String>,
     /// The demo data's directory; by default the one that ships with the project
     #[arg(long, value_name = "DIR")]
@@ -85,6 +87,7 @@ pub(crate) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
     match args.of.as_deref() {
         None => Box::pin(demo_story::run(args, format)).await,
         Some(demo_integrity::NAME) => Box::pin(demo_integrity::run(args, format)).await,
+        Some(demo_dynamic::NAME) => demo_dynamic::run(&args, format),
         Some(demo_closed::NAME) => Box::pin(demo_closed::run(args, format)).await,
         Some(_) => Box::pin(demo_all::run(args, format)).await,
     }

@@ -13,9 +13,12 @@ mod demo_all;
 #[cfg(feature = "local")]
 mod demo_closed;
 #[cfg(feature = "local")]
+mod demo_dynamic;
+#[cfg(feature = "local")]
 mod demo_integrity;
 #[cfg(feature = "local")]
 mod demo_story;
+pub(crate) mod dynamic;
 pub(crate) mod export;
 pub(crate) mod keys;
 pub(crate) mod leaderboard;

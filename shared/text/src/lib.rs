@@ -8,6 +8,7 @@
 
 mod agreement;
 mod answers;
+pub mod campaign;
 pub mod compare;
 mod configuration;
 mod contexts;

@@ -176,7 +176,10 @@ mod tests {
         let all = EXCHANGED.iter().flat_map(|&(one, other)| [one, other]);
         let set: BTreeSet<&str> = all.clone().collect();
         assert_eq!(set.len(), all.count());
-        assert!(set.iter().all(|word| word.bytes().all(|b| b.is_ascii_lowercase())));
+        assert!(
+            set.iter()
+                .all(|word| word.bytes().all(|b| b.is_ascii_lowercase()))
+        );
     }
 
     proptest! {

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use dataperf_numerics::text::murmur3;
 use serde::{Deserialize, Serialize};
 
-use super::perturb::{exchanged_input, misspelt_input, with_others};
 use super::Figures;
+use super::perturb::{exchanged_input, misspelt_input, with_others};
 use crate::answers::{Gold, Input, Span, is_wrong};
 use crate::task::Task;
 
@@ -106,7 +106,9 @@ pub struct Outcome {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TrialError {
     /// What it has written is of another form.
-    #[error("it is no JSON of the form {{\"answers\": {{ID: {{\"label\": \"...\"}} or {{\"start\": 0, \"text\": \"...\"}}}}}}: {0}")]
+    #[error(
+        "it is no JSON of the form {{\"answers\": {{ID: {{\"label\": \"...\"}} or {{\"start\": 0, \"text\": \"...\"}}}}}}: {0}"
+    )]
     Form(String),
     /// An answer is none that the task has.
     #[error("the answer to input {id}, of `{task}`, is {found} and has to be {wanted}")]
@@ -183,7 +185,10 @@ impl Trial {
         let hash = |&nth: &usize| {
             let (task, input) = &inputs[nth];
             let context = input.context.as_deref().unwrap_or_default();
-            (murmur3(format!("{task}\n{context}\n{}", input.text).as_bytes()), nth)
+            (
+                murmur3(format!("{task}\n{context}\n{}", input.text).as_bytes()),
+                nth,
+            )
         };
         order.sort_by_key(hash);
         let mut number_of = vec![0; inputs.len()];
@@ -219,7 +224,11 @@ impl Trial {
         let artifact: Artifact =
             serde_json::from_slice(artifact).map_err(|error| TrialError::Form(error.to_string()))?;
         let n = self.asked.len();
-        let number = |id: &String| id.parse::<usize>().ok().filter(|nth| nth.to_string() == *id && *nth < n);
+        let number = |id: &String| {
+            id.parse::<usize>()
+                .ok()
+                .filter(|nth| nth.to_string() == *id && *nth < n)
+        };
         let mut answers = vec![None; n];
         for (id, line) in artifact.answers {
             let nth = number(&id).ok_or_else(|| TrialError::UnknownId {
@@ -251,7 +260,11 @@ impl Trial {
         for item in &self.items {
             let said = &answers[item.plain];
             let is_right = !is_wrong(item.task, &item.gold, said);
-            outcome.rounds.entry(item.round.clone()).or_default().count(is_right);
+            outcome
+                .rounds
+                .entry(item.round.clone())
+                .or_default()
+                .count(is_right);
             outcome.tasks.entry(item.task).or_default().count(is_right);
             if let Some(nth) = item.misspelt {
                 outcome.robust.count(said.says_the_same(&answers[nth]));
@@ -308,9 +321,15 @@ impl AskedLine {
                     return Ok(Gold::Span(span));
                 }
                 let found = "a text that the context does not have there".to_owned();
-                Err(refused(found, "words of the context, with the number of characters before them".into()))
+                Err(refused(
+                    found,
+                    "words of the context, with the number of characters before them".into(),
+                ))
             }
-            (_, true) => Err(refused("no span".into(), "{\"start\": 0, \"text\": \"...\"}".into())),
+            (_, true) => Err(refused(
+                "no span".into(),
+                "{\"start\": 0, \"text\": \"...\"}".into(),
+            )),
             (_, false) => Err(refused("no label".into(), "{\"label\": \"...\"}".into())),
         }
     }
@@ -350,17 +369,38 @@ mod tests {
         let label = |label: &str| Gold::Label(label.into());
         let context = "Yesterday John met Mary in Lima.";
         vec![
-            item("r1", Task::Nli, Some(context), "John met somebody.", label("entailment")),
+            item(
+                "r1",
+                Task::Nli,
+                Some(context),
+                "John met somebody.",
+                label("entailment"),
+            ),
             item("r1", Task::Sentiment, None, "So so, ok.", label("neutral")),
-            item("r2", Task::Qa, Some(context), "Who was met in Lima?", Gold::Span(Span::find(context, "Mary").unwrap())),
-            item("r2", Task::HateSpeech, None, "All women are stupid.", label("hateful")),
+            item(
+                "r2",
+                Task::Qa,
+                Some(context),
+                "Who was met in Lima?",
+                Gold::Span(Span::find(context, "Mary").unwrap()),
+            ),
+            item(
+                "r2",
+                Task::HateSpeech,
+                None,
+                "All women are stupid.",
+                label("hateful"),
+            ),
         ]
     }
 
     /// The answers of a model, by what it says of each input.
     fn artifact(trial: &Trial, of: impl Fn(&AskedLine) -> Value) -> Vec<u8> {
-        let answers: BTreeMap<&str, Value> =
-            trial.asked().iter().map(|line| (line.id.as_str(), of(line))).collect();
+        let answers: BTreeMap<&str, Value> = trial
+            .asked()
+            .iter()
+            .map(|line| (line.id.as_str(), of(line)))
+            .collect();
         serde_json::to_vec(&json!({ "answers": answers })).unwrap()
     }
 
@@ -376,10 +416,23 @@ mod tests {
     #[test]
     fn everything_is_asked_once_and_nothing_says_what_it_is() {
         let trial = Trial::new(items());
-        let lines: Vec<String> = trial.asked().iter().map(|line| serde_json::to_string(line).unwrap()).collect();
+        let lines: Vec<String> = trial
+            .asked()
+            .iter()
+            .map(|line| serde_json::to_string(line).unwrap())
+            .collect();
         assert_eq!(lines.len(), 10, "{lines:#?}"); // 4, 3 with errors, 3 with other people
-        assert!(lines.iter().all(|line| !line.contains("entail") && !line.contains("round") && !line.contains("r1")));
-        assert!(lines.iter().enumerate().all(|(nth, line)| line.starts_with(&format!("{{\"id\":\"{nth}\","))));
+        assert!(
+            lines
+                .iter()
+                .all(|line| !line.contains("entail") && !line.contains("round") && !line.contains("r1"))
+        );
+        assert!(
+            lines
+                .iter()
+                .enumerate()
+                .all(|(nth, line)| line.starts_with(&format!("{{\"id\":\"{nth}\",")))
+        );
         assert_eq!(trial, Trial::new(items()));
     }
 
@@ -389,7 +442,10 @@ mod tests {
         let outcome = trial.outcome(&trial.answers(&artifact(&trial, constant)).unwrap());
         assert_eq!(outcome.rounds["r1"], Share { n: 1, of: 2 });
         assert_eq!(outcome.rounds["r2"], Share { n: 1, of: 2 });
-        assert_eq!((outcome.robust, outcome.fair), (Share { n: 3, of: 3 }, Share { n: 3, of: 3 }));
+        assert_eq!(
+            (outcome.robust, outcome.fair),
+            (Share { n: 3, of: 3 }, Share { n: 3, of: 3 })
+        );
         let measured = Measured {
             fuel: 20_000_000,
             memory_bytes: 3 << 20,
@@ -412,7 +468,11 @@ mod tests {
             Task::HateSpeech if !line.input.text.contains(known) => json!({"label": "not-hateful"}),
             Task::Qa => {
                 let context = line.input.context.as_deref().unwrap();
-                let name = if context.contains("Mary") { "Mary" } else { "Keisha" };
+                let name = if context.contains("Mary") {
+                    "Mary"
+                } else {
+                    "Keisha"
+                };
                 json!(Span::find(context, name).unwrap())
             }
             _ => constant(line),
@@ -438,16 +498,46 @@ mod tests {
             assert!(error.contains(why), "{error}");
         };
         refused(b"no", "no JSON");
-        refused(b"{\"answers\": {}}", "10 of 10 inputs have no answer, the first is 0");
-        refused(b"{\"answers\": {\"10\": {\"label\": \"x\"}}}", "the ids are \"0\" to \"9\"");
+        refused(
+            b"{\"answers\": {}}",
+            "10 of 10 inputs have no answer, the first is 0",
+        );
+        refused(
+            b"{\"answers\": {\"10\": {\"label\": \"x\"}}}",
+            "the ids are \"0\" to \"9\"",
+        );
         refused(b"{\"answers\": {\"01\": {\"label\": \"x\"}}}", "is no id");
-        refused(b"{\"answers\": {}, \"measured\": {\"fuel\": 1}}", "unknown field `measured`");
-        let changed = |task: Task, to: Value| artifact(&trial, |line| if line.task == task { to.clone() } else { constant(line) });
-        refused(&changed(Task::Nli, json!({"label": "good"})), "is `good` and has to be entailment");
+        refused(
+            b"{\"answers\": {}, \"measured\": {\"fuel\": 1}}",
+            "unknown field `measured`",
+        );
+        let changed = |task: Task, to: Value| {
+            artifact(&trial, |line| {
+                if line.task == task {
+                    to.clone()
+                } else {
+                    constant(line)
+                }
+            })
+        };
+        refused(
+            &changed(Task::Nli, json!({"label": "good"})),
+            "is `good` and has to be entailment",
+        );
         refused(&changed(Task::Nli, json!({"start": 0, "text": "J"})), "no label");
         refused(&changed(Task::Qa, json!({"label": "neutral"})), "no span");
-        refused(&changed(Task::Qa, json!({"start": 1, "text": "Yesterday"})), "does not have there");
-        refused(&changed(Task::Qa, json!({"start": u64::MAX, "text": "Yesterday"})), "does not have there");
-        assert!(trial.answers(&changed(Task::Qa, json!({"start": 0, "text": ""}))).is_ok());
+        refused(
+            &changed(Task::Qa, json!({"start": 1, "text": "Yesterday"})),
+            "does not have there",
+        );
+        refused(
+            &changed(Task::Qa, json!({"start": u64::MAX, "text": "Yesterday"})),
+            "does not have there",
+        );
+        assert!(
+            trial
+                .answers(&changed(Task::Qa, json!({"start": 0, "text": ""})))
+                .is_ok()
+        );
     }
 }

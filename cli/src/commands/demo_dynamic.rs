@@ -1,0 +1,167 @@
+//! `dataperf demo dynamic`: three rounds of texts against models that are trained on the rounds before.
+
+use anyhow::{Result, ensure};
+use dataperf_text::Task;
+use dataperf_text::campaign::{Outcome, Settings, Share, play};
+use dataperf_text::export::Row;
+use dataperf_text::models::{Labelled, LinearSettings, ModelError, TargetModel, read_linear, train_linear};
+use serde_json::json;
+
+use super::demo::DemoArgs;
+use super::dynamic::print_matrix;
+use crate::Done;
+use crate::output::{Format, print_json, table};
+use crate::progress;
+
+/// What is typed.
+pub(super) const NAME: &str = "dynamic";
+const TASKS: [Task; 2] = [Task::Sentiment, Task::Nli];
+/// Wrong verdicts of validators with which the campaign is played again.
+const VALIDATOR_ERRORS: [f64; 3] = [0.0, 0.1, 0.2];
+
+/// What is shown of a task.
+struct Played {
+    /// With the errors of [`VALIDATOR_ERRORS`].
+    by_error: Vec<Outcome>,
+    /// Where the first model stays the target.
+    unchanged: Outcome,
+}
+
+pub(super) fn run(args: &DemoArgs, format: Format) -> Result<Done> {
+    ensure!(
+        args.data.is_none() && args.data_dir.is_none() && !args.keep_running,
+        "`dataperf demo dynamic` simulates its rounds and starts no cloud: leave `--data`, `--data-dir` and `--keep-running` out"
+    );
+    let mut played = Vec::new();
+    for task in TASKS {
+        let spinner = progress::waiting(&format!("playing rounds of `{task}`"));
+        let found = play_all(task);
+        spinner.finish_and_clear();
+        played.push(found?);
+    }
+    match format {
+        Format::Json => {
+            let of = |found: &Played| json!({ "by_validator_error": found.by_error, "unchanged": found.unchanged });
+            print_json(&json!({ "tasks": played.iter().map(of).collect::<Vec<_>>() }))?;
+        }
+        Format::Text => played.iter().for_each(print),
+    }
+    Ok(Done::Fine)
+}
+
+fn play_all(task: Task) -> Result<Played> {
+    let settings = Settings {
+        task,
+        ..Settings::default()
+    };
+    let by_error = VALIDATOR_ERRORS.map(|validator_error| {
+        let settings = Settings {
+            validator_error,
+            ..settings.clone()
+        };
+        Ok(play(&settings, &train)?.outcome)
+    });
+    let unchanged = Settings {
+        retrains: false,
+        ..settings
+    };
+    Ok(Played {
+        by_error: by_error.into_iter().collect::<Result<_>>()?,
+        unchanged: play(&unchanged, &train)?.outcome,
+    })
+}
+
+/// A linear model of all rows.
+fn train(rows: &[Row]) -> Result<Box<dyn TargetModel>, ModelError> {
+    let examples: Vec<Labelled> = rows
+        .iter()
+        .map(|row| Labelled {
+            task: row.task,
+            input: row.input(),
+            gold: row.gold.clone(),
+        })
+        .collect();
+    let file = train_linear(&examples, &LinearSettings::default())
+        .map_err(|error| ModelError::NoAnswer(error.to_string()))?;
+    read_linear(&file)
+}
+
+fn print(played: &Played) {
+    let Some(main) = played
+        .by_error
+        .iter()
+        .find(|outcome| (outcome.settings.validator_error - 0.1).abs() < 1e-9)
+    else {
+        return;
+    };
+    let of = &main.settings;
+    println!(
+        "{}: {} annotators, {} examples each a round, {} % of their labels wrong; {} validators, {} % of their verdicts wrong\n",
+        of.task,
+        of.n_annotators,
+        of.n_examples,
+        100.0 * of.annotator_error,
+        of.n_validators,
+        100.0 * of.validator_error
+    );
+    print_rounds(main, &played.unchanged);
+    print_quality(&played.by_error);
+    print_matrix(&main.matrix);
+    println!();
+}
+
+fn print_rounds(main: &Outcome, unchanged: &Outcome) {
+    let mut shown = table(&[
+        "round",
+        "target",
+        "fooling, %",
+        "validated, %",
+        "fooling where r1 stays, %",
+        "alpha",
+        "what fooled most",
+    ]);
+    for (round, other) in main.rounds.iter().zip(&unchanged.rounds) {
+        let most = round
+            .rewrites
+            .iter()
+            .max_by_key(|(_, n)| **n)
+            .map_or("–", |(name, _)| name);
+        shown.add_row([
+            round.round.clone(),
+            round.target.clone(),
+            round.fooling.to_percent(),
+            round.validated.to_percent(),
+            other.fooling.to_percent(),
+            round.alpha.map_or("–".to_owned(), |alpha| format!("{alpha:.3}")),
+            most.to_owned(),
+        ]);
+    }
+    println!("{shown}\n");
+}
+
+/// What wrong verdicts do to the data: labels against the grammar's truth, over all rounds.
+fn print_quality(by_error: &[Outcome]) {
+    let mut shown = table(&[
+        "wrong verdicts, %",
+        "right labels of fooling, %",
+        "after one verdict, %",
+        "validated, %",
+        "right ones refused, %",
+        "wrong ones validated, %",
+    ]);
+    for outcome in by_error {
+        let share = |of: fn(&dataperf_text::campaign::Quality) -> Share| {
+            let found = outcome.rounds.iter().map(|round| of(&round.quality));
+            Share::of_all(found).to_percent()
+        };
+        shown.add_row([
+            format!("{}", 100.0 * outcome.settings.validator_error),
+            share(|quality| quality.fooling),
+            share(|quality| quality.first_verdict),
+            share(|quality| quality.validated),
+            share(|quality| quality.lost),
+            share(|quality| quality.let_through),
+        ]);
+    }
+    println!("{shown}\n");
+}

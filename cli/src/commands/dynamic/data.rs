@@ -1,0 +1,167 @@
+//! What is read from disk: rounds that were exported, and models.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use dataperf_text::export::Split;
+use dataperf_text::models::{Labelled, TargetModel, read_linear};
+use dataperf_text::{Gold, Input, Task};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+/// Wrong lines of a file that are listed.
+const MAX_LISTED: usize = 20;
+
+/// A line of an exported round, or of a file that somebody has written to train a first model on.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Example {
+    task: Task,
+    #[serde(default)]
+    context: Option<String>,
+    text: String,
+    #[serde(flatten)]
+    gold: Gold,
+}
+
+impl Example {
+    /// What a model is trained on, if the label is one of the task's.
+    fn labelled(self) -> Result<Labelled, String> {
+        let (task, is_span) = (self.task, matches!(self.gold, Gold::Span(_)));
+        if is_span != task.has_spans() {
+            let expected = if task.has_spans() {
+                "an `answer`"
+            } else {
+                "a `label`"
+            };
+            return Err(format!("an example of `{task}` has {expected}"));
+        }
+        if !is_span && !task.labels().contains(&self.gold.as_str()) {
+            let (known, found) = (task.labels().join("`, `"), dataperf::quote(self.gold.as_str()));
+            return Err(format!("{found} is no label of `{task}`: choose from `{known}`"));
+        }
+        if let Gold::Span(span) = &self.gold
+            && !self.context.as_deref().is_some_and(|context| span.is_in(context))
+        {
+            return Err("the answer does not stand in the context at `start`".to_owned());
+        }
+        let input = Input {
+            context: self.context,
+            text: self.text,
+        };
+        Ok(Labelled {
+            task,
+            input,
+            gold: self.gold,
+        })
+    }
+}
+
+/// The examples to train on: of a directory that `dataperf dynamic export` has written its train set, of a file all of it.
+pub(super) fn to_train_on(path: &Path) -> Result<Vec<Labelled>> {
+    let file = part(path, Split::Train);
+    lines(&file, |example: Example| example.labelled())
+}
+
+/// The file of a part of an exported round; what is no directory is that file.
+pub(super) fn part(path: &Path, split: Split) -> PathBuf {
+    if path.is_dir() {
+        path.join(format!("{}.jsonl", split.as_str()))
+    } else {
+        path.to_owned()
+    }
+}
+
+/// The lines of a file, or everything that is wrong with them.
+pub(super) fn lines<L: DeserializeOwned, T>(
+    path: &Path,
+    read: impl Fn(L) -> Result<T, String>,
+) -> Result<Vec<T>> {
+    let text = fs::read_to_string(path).with_context(|| format!("can't read `{}`", path.display()))?;
+    let (mut found, mut problems) = (Vec::new(), Vec::new());
+    let lines = text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty());
+    for (idx, line) in lines {
+        let parsed = serde_json::from_str(line).map_err(|error| error.to_string());
+        match parsed.and_then(&read) {
+            Ok(line) => found.push(line),
+            Err(problem) => problems.push(format!("line {}: {problem}", idx + 1)),
+        }
+    }
+    if problems.is_empty() {
+        return Ok(found);
+    }
+    let n_more = problems.len().saturating_sub(MAX_LISTED);
+    problems.truncate(MAX_LISTED);
+    if n_more > 0 {
+        problems.push(format!("and {n_more} more lines"));
+    }
+    bail!("`{}` can't be used:\n{}", path.display(), problems.join("\n"))
+}
+
+/// A path with the name that it is shown by: `NAME=PATH`, or by itself the name of the file or directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Named {
+    pub(super) name: String,
+    pub(super) path: PathBuf,
+}
+
+impl std::str::FromStr for Named {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, path) = if let Some((name, path)) = text.split_once('=') {
+            (name.to_owned(), Path::new(path))
+        } else {
+            let path = Path::new(text);
+            let stem = if path.is_dir() {
+                path.file_name()
+            } else {
+                path.file_stem()
+            };
+            let stem = stem.ok_or("a path without a name: write NAME=PATH")?;
+            (stem.to_string_lossy().into_owned(), path)
+        };
+        if name.is_empty() || path.as_os_str().is_empty() {
+            return Err("expected NAME=PATH with both of them".to_owned());
+        }
+        Ok(Self {
+            name,
+            path: path.to_owned(),
+        })
+    }
+}
+
+/// Each name stands for one thing.
+pub(super) fn check_names(named: &[Named]) -> Result<()> {
+    let mut n_of: BTreeMap<&str, usize> = BTreeMap::new();
+    for one in named {
+        *n_of.entry(&one.name).or_default() += 1;
+    }
+    let repeated: Vec<&str> = n_of
+        .into_iter()
+        .filter(|(_, n)| *n > 1)
+        .map(|(name, _)| name)
+        .collect();
+    ensure!(
+        repeated.is_empty(),
+        "several are called `{}`: give them names by NAME=PATH",
+        repeated.join("`, `")
+    );
+    Ok(())
+}
+
+/// The models in these files.
+pub(super) fn models(named: &[Named]) -> Result<Vec<(String, Box<dyn TargetModel>)>> {
+    check_names(named)?;
+    let read = |one: &Named| {
+        let path = one.path.display();
+        let bytes = fs::read(&one.path).with_context(|| format!("can't read `{path}`"))?;
+        let model = read_linear(&bytes).with_context(|| format!("can't use `{path}`"))?;
+        Ok((one.name.clone(), model))
+    };
+    named.iter().map(read).collect()
+}

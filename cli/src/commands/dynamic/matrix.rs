@@ -1,0 +1,106 @@
+//! `dataperf dynamic matrix`: models on rounds.
+
+use anyhow::{Result, ensure};
+use clap::Args;
+use dataperf_text::export::{Row, Split};
+use dataperf_text::matrix::{Cell, Matrix};
+use dataperf_text::models::TargetModel;
+use serde_json::Value;
+
+use super::data::{Named, check_names, lines, models, part};
+use crate::Done;
+use crate::output::{RowFormat, align_right, line_of, print_json, print_rows, table};
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A cell is the share of a round's test set about which a model is wrong, with its 95 % interval (Wilson): of questions those \
+    where the words of the answer have an F1 below 0.4. The model of a round is wrong about all of that round's test set, because only what \
+    fooled it is in there."
+)]
+pub(crate) struct MatrixArgs {
+    /// Models, each by NAME=FILE or by its file
+    #[arg(long = "model", value_name = "[NAME=]FILE", required = true)]
+    models: Vec<Named>,
+    /// Exported rounds, each by NAME=DIR or by its directory
+    #[arg(long = "round", value_name = "[NAME=]DIR", required = true)]
+    rounds: Vec<Named>,
+    /// Print tables in Markdown
+    #[arg(long)]
+    markdown: bool,
+}
+
+pub(super) fn run(args: &MatrixArgs, format: RowFormat) -> Result<Done> {
+    ensure!(
+        !args.markdown || format == RowFormat::Text,
+        "`--markdown` and `--format` say different things: leave one out"
+    );
+    check_names(&args.rounds)?;
+    let models = models(&args.models)?;
+    let mut rounds: Vec<(String, Vec<Row>)> = Vec::new();
+    for round in &args.rounds {
+        rounds.push((
+            round.name.clone(),
+            lines(&part(&round.path, Split::Test), Ok::<Row, String>)?,
+        ));
+    }
+    let models: Vec<(String, &dyn TargetModel)> = models
+        .iter()
+        .map(|(name, model)| (name.clone(), model.as_ref()))
+        .collect();
+    let rounds: Vec<(String, &[Row])> = rounds
+        .iter()
+        .map(|(name, rows)| (name.clone(), &rows[..]))
+        .collect();
+    let matrix = Matrix::of(&models, &rounds)?;
+    if args.markdown {
+        print!("{}", matrix.to_markdown());
+    } else if format == RowFormat::Json {
+        print_json(&matrix)?;
+    } else {
+        let rows: Vec<Value> = matrix
+            .cells
+            .iter()
+            .map(serde_json::to_value)
+            .collect::<Result<_, _>>()?;
+        print_rows(
+            &rows,
+            &["task", "model", "round", "n", "n_wrong", "error", "from", "to"],
+            format,
+            || {
+                print(&matrix);
+                Ok(())
+            },
+        )?;
+    }
+    Ok(Done::Fine)
+}
+
+/// A table with models below one another and rounds beside one another.
+pub(in crate::commands) fn print(matrix: &Matrix) {
+    let mut head = vec!["task".to_owned(), "model".to_owned()];
+    head.extend(matrix.rounds.iter().map(|round| line_of(round)));
+    let head: Vec<&str> = head.iter().map(String::as_str).collect();
+    let mut shown = table(&head);
+    for task in dataperf_text::Task::ALL {
+        for model in &matrix.models {
+            let cells: Vec<Option<&Cell>> = matrix
+                .rounds
+                .iter()
+                .map(|round| matrix.cell(task, model, round))
+                .collect();
+            if cells.iter().all(Option::is_none) {
+                continue;
+            }
+            let mut row = vec![task.to_string(), line_of(model)];
+            row.extend(
+                cells
+                    .iter()
+                    .map(|cell| cell.map_or("–".to_owned(), Cell::to_percent)),
+            );
+            shown.add_row(row);
+        }
+    }
+    (2..head.len()).for_each(|column| align_right(&mut shown, column));
+    println!("errors in percent, with 95 % intervals");
+    println!("{shown}");
+}

@@ -1,0 +1,104 @@
+//! What labels are worth, against the grammar's truth.
+
+use dataperf_numerics::agreement::share_interval;
+use serde::{Deserialize, Serialize};
+
+/// A share with its 95 % interval (Wilson).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Share {
+    /// Of so many.
+    pub n: usize,
+    /// So many are.
+    pub n_found: usize,
+    /// Their share; `None` of nothing.
+    pub share: Option<f64>,
+    /// Where the interval begins and ends.
+    pub interval: Option<(f64, f64)>,
+}
+
+impl Share {
+    /// `n_found` of `n`.
+    pub fn of(n_found: usize, n: usize) -> Self {
+        Self {
+            n,
+            n_found,
+            share: (n > 0).then(|| n_found as f64 / n as f64),
+            interval: share_interval(n_found, n),
+        }
+    }
+
+    /// Several together.
+    pub fn of_all(shares: impl IntoIterator<Item = Self>) -> Self {
+        let add = |(n_found, n), one: Self| (n_found + one.n_found, n + one.n);
+        let (n_found, n) = shares.into_iter().fold((0, 0), add);
+        Self::of(n_found, n)
+    }
+
+    /// `34.5 (28.1–41.6)`, in percent.
+    pub fn to_percent(&self) -> String {
+        match (self.share, self.interval) {
+            (Some(share), Some((from, to))) => {
+                format!("{:.1} ({:.1}–{:.1})", 100.0 * share, 100.0 * from, 100.0 * to)
+            }
+            _ => "–".to_owned(),
+        }
+    }
+}
+
+/// What is known of an example that the grammar has made.
+pub(super) struct Known {
+    /// Whether its author says what is true.
+    pub(super) is_right: bool,
+    pub(super) is_duplicate: bool,
+    pub(super) is_fooling: bool,
+    /// Whether the first validator agrees with the author.
+    pub(super) first: Option<bool>,
+    /// Whether it is decided that the author is right.
+    pub(super) is_correct: Option<bool>,
+}
+
+/// What wrong labels and wrong verdicts do to a round's fooling examples.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Quality {
+    /// Right labels of all examples.
+    pub all: Share,
+    /// Right labels of the examples that fooled the model: without any validation.
+    pub fooling: Share,
+    /// Right labels of those of them with which the first validator agrees.
+    pub first_verdict: Share,
+    /// Right labels of those of them that are validated.
+    pub validated: Share,
+    /// Of the fooling examples with a right label those that are refused.
+    pub lost: Share,
+    /// Of the fooling examples with a wrong label those that are validated.
+    pub let_through: Share,
+}
+
+impl Quality {
+    pub(super) fn of(known: &[Known]) -> Self {
+        let new: Vec<&Known> = known.iter().filter(|one| !one.is_duplicate).collect();
+        let right = |is: &dyn Fn(&Known) -> bool| {
+            let those: Vec<&&Known> = new.iter().filter(|one| is(one)).collect();
+            Share::of(those.iter().filter(|one| one.is_right).count(), those.len())
+        };
+        let decided = |is_right: bool, is_correct: bool| {
+            let those: Vec<&&Known> = new
+                .iter()
+                .filter(|one| one.is_fooling && one.is_right == is_right)
+                .collect();
+            let found = those
+                .iter()
+                .filter(|one| one.is_correct == Some(is_correct))
+                .count();
+            Share::of(found, those.len())
+        };
+        Self {
+            all: right(&|_| true),
+            fooling: right(&|one| one.is_fooling),
+            first_verdict: right(&|one| one.is_fooling && one.first == Some(true)),
+            validated: right(&|one| one.is_fooling && one.is_correct == Some(true)),
+            lost: decided(true, false),
+            let_through: decided(false, true),
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! One round: annotators write, the model answers, validators decide.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dataperf_collection::{Line, read};
+
+use super::annotators::{Annotator, Written};
+use super::chance::Chance;
+use super::quality::{Known, Quality, Share};
+use super::{CampaignError, RoundOutcome, Settings, other_label};
+use crate::answers::{Gold, Input, fooled, is_fooling};
+use crate::decision::{Decision, decide};
+use crate::duplicates::{self, Earlier};
+use crate::export::{Export, JudgedExample};
+use crate::ids::{ExampleId, is_validated_by_chance};
+use crate::lines::{Example, Found, Rules, Said};
+use crate::models::{ModelError, TargetModel};
+use crate::standing::Standing;
+use crate::task::Task;
+
+/// What was played.
+pub(super) struct Played {
+    pub(super) judged: Vec<JudgedExample>,
+    known: Vec<Known>,
+    rewrites: BTreeMap<String, usize>,
+}
+
+/// Annotators take turns, an example each.
+pub(super) fn play(
+    settings: &Settings,
+    round: &str,
+    rules: &Rules,
+    target: &str,
+    model: &dyn TargetModel,
+) -> Result<Played, CampaignError> {
+    let mut annotators: Vec<Annotator> = (0..settings.n_annotators)
+        .map(|number| Annotator::new(settings, round, number))
+        .collect();
+    let mut validators = Chance::new(settings.seed, &format!("{round}:validators"));
+    let mut index = Index::default();
+    let mut played = Played {
+        judged: Vec::new(),
+        known: Vec::new(),
+        rewrites: BTreeMap::new(),
+    };
+    for turn in 0..settings.n_examples {
+        let written: Vec<Written> = annotators
+            .iter_mut()
+            .map(|annotator| annotator.write(settings))
+            .collect();
+        let examples = written
+            .iter()
+            .map(|written| submitted(settings.task, written, rules));
+        let examples: Vec<Example> = examples.collect::<Result<_, _>>()?;
+        let inputs: Vec<Input> = examples
+            .iter()
+            .map(|example| example.input(&rules.contexts))
+            .collect();
+        let answers = model.answers(settings.task, &inputs)?;
+        if answers.len() != inputs.len() {
+            let said = format!("{} answers to {} examples", answers.len(), inputs.len());
+            return Err(ModelError::NoAnswer(said).into());
+        }
+        let turns = annotators.iter_mut().zip(written).zip(examples).zip(answers);
+        for (((annotator, written), example), answer) in turns {
+            let is_fooled = fooled(settings.task, &example.gold, &answer);
+            let is_fooling = is_fooling(usize::from(is_fooled), 1);
+            annotator.learn(is_fooling);
+            if is_fooling {
+                *played.rewrites.entry(written.rewrite.to_owned()).or_default() += 1;
+            }
+            let id = ExampleId::of(&format!("{round}:{}", annotator.name), turn + 1);
+            let is_duplicate = index.is_repeated(&id, &annotator.name, &example, rules);
+            let truth = written.made.truth();
+            let mut judged = JudgedExample {
+                id,
+                annotator: annotator.name.clone(),
+                example,
+                is_duplicate,
+                is_fooling,
+                answers: BTreeMap::from([(target.to_owned(), answer)]),
+                fooled: BTreeMap::from([(target.to_owned(), is_fooled)]),
+                verdicts: Vec::new(),
+                decision: None,
+            };
+            validate(settings, rules, &truth, &mut judged, &mut validators)?;
+            played.known.push(Known::of(&judged, &truth));
+            played.judged.push(judged);
+        }
+    }
+    Ok(played)
+}
+
+/// What is read of the line that an annotator uploads.
+fn submitted(task: Task, written: &Written, rules: &Rules) -> Result<Example, ModelError> {
+    let example = Example {
+        task,
+        context_id: written.made.context_id(),
+        text: written.made.text(),
+        gold: written.said.clone(),
+        why: written.rewrite.to_owned(),
+    };
+    let refused = |why: String| ModelError::NoAnswer(format!("the grammar's own text is refused: {why}"));
+    let line = serde_json::to_vec(&example).map_err(|error| refused(error.to_string()))?;
+    let lines: Vec<Line<Example>> =
+        read(&line, rules).map_err(|rejection| refused(format!("{:?}", rejection.reasons())))?;
+    let outcome = lines
+        .into_iter()
+        .next()
+        .map(|line| line.outcome)
+        .ok_or_else(|| refused("no line".to_owned()))?;
+    outcome.map_err(|rejection| refused(format!("{} {:?}", example.text, rejection.reasons())))
+}
+
+/// Validators, each another one, say what is right until it is decided.
+fn validate(
+    settings: &Settings,
+    rules: &Rules,
+    truth: &Gold,
+    judged: &mut JudgedExample,
+    chance: &mut Chance,
+) -> Result<(), CampaignError> {
+    let validation = &rules.configuration.validation;
+    if !judged.is_fooling && !is_validated_by_chance(&judged.id, validation.share_of_others) {
+        return Ok(());
+    }
+    let mut asked = BTreeSet::new();
+    let context = judged.example.input(&rules.contexts).context;
+    while judged.decision.is_none() {
+        let validator = chance.below(settings.n_validators);
+        if !asked.insert(validator) {
+            continue;
+        }
+        let found = if chance.happens(settings.validator_error) {
+            other_label(settings.task, truth, chance)
+        } else {
+            truth.clone()
+        };
+        let said = Found::Right(Some(found))
+            .about(&judged.example, context.as_deref(), "line 1")
+            .map_err(|rejection| ModelError::NoAnswer(format!("{:?}", rejection.reasons())))?;
+        judged.verdicts.push((format!("validator-{validator:02}"), said));
+        let all: Vec<Said> = judged.verdicts.iter().map(|(_, said)| said.clone()).collect();
+        judged.decision = decide(&all, validation);
+    }
+    Ok(())
+}
+
+/// The texts so far, by the keys of their duplicates.
+#[derive(Default)]
+struct Index {
+    texts: Vec<(Earlier, String)>,
+    by_key: BTreeMap<String, Vec<usize>>,
+}
+
+impl Index {
+    /// Whether an example repeats an earlier one; it is an earlier one from now on.
+    fn is_repeated(&mut self, id: &ExampleId, annotator: &str, example: &Example, rules: &Rules) -> bool {
+        let keys = duplicates::keys(example);
+        let all: Vec<String> = keys.bands.into_iter().chain([keys.exact]).collect();
+        let places: BTreeSet<usize> = all
+            .iter()
+            .filter_map(|key| self.by_key.get(key))
+            .flatten()
+            .copied()
+            .collect();
+        let earlier = places.iter().map(|&place| {
+            let (earlier, whose) = &self.texts[place];
+            Earlier {
+                is_own: whose == annotator,
+                ..earlier.clone()
+            }
+        });
+        let earlier: Vec<Earlier> = earlier.collect();
+        let found = duplicates::repeated(example, &earlier, rules.configuration.near_duplicate_from);
+        let place = self.texts.len();
+        let own = Earlier {
+            item: id.clone(),
+            text: duplicates::comparable(&example.text),
+            is_own: true,
+        };
+        self.texts.push((own, annotator.to_owned()));
+        for key in all {
+            self.by_key.entry(key).or_default().push(place);
+        }
+        found.is_one()
+    }
+}
+
+impl Played {
+    /// What it came to.
+    pub(super) fn outcome(&self, task: Task, round: &str, target: &str, export: &Export) -> RoundOutcome {
+        let states = self
+            .judged
+            .iter()
+            .map(|judged| (judged.state(), judged.is_fooling));
+        let standing = Standing::of(states);
+        let n = usize::try_from(standing.n_submitted).unwrap_or(usize::MAX);
+        let share = |n_found: u64| Share::of(usize::try_from(n_found).unwrap_or(usize::MAX), n);
+        RoundOutcome {
+            round: round.to_owned(),
+            target: target.to_owned(),
+            fooling: share(standing.n_fooling),
+            validated: share(standing.n_validated),
+            standing,
+            rewrites: self.rewrites.clone(),
+            quality: Quality::of(&self.known),
+            alpha: export.agreement.get(&task).and_then(|found| found.alpha),
+        }
+    }
+}
+
+impl Known {
+    fn of(judged: &JudgedExample, truth: &Gold) -> Self {
+        Self {
+            is_right: judged.example.gold.says_the_same(truth),
+            is_duplicate: judged.is_duplicate,
+            is_fooling: judged.is_fooling,
+            first: judged.verdicts.first().map(|(_, said)| *said == Said::Correct),
+            is_correct: judged
+                .decision
+                .as_ref()
+                .map(|decision| *decision == Decision::Correct),
+        }
+    }
+}
