@@ -64,6 +64,7 @@ fn answer(stdin: &mut impl Read, stdout: &mut impl Write) -> io::Result<()> {
             let nothing = Ended {
                 failure: Some(failure),
                 fuel: None,
+                memory_bytes: None,
             };
             return end(stdout, &nothing, &[], &[], false);
         }
@@ -81,10 +82,10 @@ fn answer(stdin: &mut impl Read, stdout: &mut impl Write) -> io::Result<()> {
     };
     let (output, log, is_log_cut) = host.into_written();
     let ended = match ended {
-        Ended { failure: None, fuel } if output.is_empty() => {
-            let failure = Some(Failure::no_output());
-            Ended { failure, fuel }
-        }
+        Ended { failure: None, .. } if output.is_empty() => Ended {
+            failure: Some(Failure::no_output()),
+            ..ended
+        },
         other => other,
     };
     let output = if ended.failure.is_none() { &output[..] } else { &[] };
@@ -108,6 +109,7 @@ fn end(
     let answer = Answer::Ended {
         failure: ended.failure.clone(),
         fuel: ended.fuel,
+        memory_bytes: ended.memory_bytes,
         n_output_bytes: output.len() as u64,
         n_log_bytes: log.len() as u64,
         is_log_cut,

@@ -24,6 +24,8 @@ const TARGET: &str = "x86_64-unknown-linux-gnu";
 pub(crate) struct Ended {
     pub(crate) failure: Option<Failure>,
     pub(crate) fuel: Option<u64>,
+    /// Bytes of its memory.
+    pub(crate) memory_bytes: Option<u64>,
 }
 
 /// The engine.
@@ -122,13 +124,20 @@ pub(crate) fn run(
         start.call(&mut store, ())
     });
     let used = limits.max_fuel - store.get_fuel().map_err(platform)?;
+    let memory = store.data().0.memory;
+    let memory_bytes = memory.map(|memory| memory.data_size(&store) as u64);
     let (mut host, _) = store.into_data();
     let failure = match ended {
         Ok(()) => None,
         Err(error) => failure(&error, &mut host, limits),
     };
     let fuel = Some(used);
-    Ok((Ended { failure, fuel }, host))
+    let ended = Ended {
+        failure,
+        fuel,
+        memory_bytes,
+    };
+    Ok((ended, host))
 }
 
 /// What an error in the program says; `None` where it ended by itself, and well.

@@ -69,6 +69,9 @@ pub struct Run {
     pub module: Digest,
     /// Fuel that it used; `None` where it never started or its process was ended.
     pub fuel: Option<u64>,
+    /// Bytes of its memory when it ended, which never shrinks: the most that it had. As fuel, the same on every machine; `None` where it never
+    /// ran, and in Python.
+    pub memory_bytes: Option<u64>,
     /// What it wrote to standard output, or why that does not count.
     pub output: Result<Vec<u8>, Failure>,
     /// What it wrote to standard error, and for a trap where in the program it was.

@@ -54,6 +54,7 @@ pub(crate) enum Answer {
     Ended {
         failure: Option<Failure>,
         fuel: Option<u64>,
+        memory_bytes: Option<u64>,
         n_output_bytes: u64,
         n_log_bytes: u64,
         is_log_cut: bool,

@@ -123,6 +123,7 @@ impl Python {
         let ended = |output, log, is_log_cut| Run {
             module: Digest::of(job.module),
             fuel: None,
+            memory_bytes: None,
             output,
             log,
             is_log_cut,

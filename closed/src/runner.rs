@@ -124,6 +124,7 @@ impl Runner {
         let failed = |failure| Run {
             module,
             fuel: None,
+            memory_bytes: None,
             output: Err(failure),
             log: Vec::new(),
             is_log_cut: false,
@@ -298,11 +299,13 @@ fn run_of(module: Digest, answer: Answer, output: Vec<u8>, log: Vec<u8>) -> Resu
         Answer::Ended {
             failure,
             fuel,
+            memory_bytes,
             is_log_cut,
             ..
         } => Ok(Run {
             module,
             fuel,
+            memory_bytes,
             output: failure.map_or(Ok(output), Err),
             log,
             is_log_cut,

@@ -28,6 +28,8 @@ EXAMPLES = {
     "selection": ("selection", "digits-20", ["selection.rs", "selection.c"]),
     "speech_selection": ("speech-selection", "en-25", ["speech_selection.rs", "speech_selection.c"]),
 }
+# programs that answer texts; a round is written for them
+TEXTS = ["text_constant.rs", "text_overlap.rs"]
 # prints what the module writes to standard output
 ON_V8 = """
 import { readFileSync } from 'node:fs';
@@ -48,6 +50,33 @@ def build(source: Path) -> str:
         words[:1] = [sys.executable, "-m", "ziglang"]
     subprocess.run(words, check=True, cwd=source.parent)
     return words[words.index("-o") + 1]
+
+
+def of_texts(checks, args, sources: Path, scratch: Path, is_same_compiler: bool) -> None:
+    """The programs that answer texts: built to the bytes that are there, and the same answers on other engines."""
+    examples, data, round_1 = args.root / "examples" / "closed", scratch / "texts-data", scratch / "round-1"
+    round_1.mkdir()
+    context = "In 1950 Ada saw a \"horse\" in \u00c5rhus."
+    row = {"id": "0" * 32, "round": "round-1", "annotator": "a", "is_fooling": True, "is_verified": True, "split": "test"}
+    rows = [
+        {**row, "task": "nli", "context": context, "text": "Ada never saw a horse.", "label": "contradiction"},
+        {**row, "task": "qa", "context": context, "text": "Who saw the animal?", "answer": {"start": 8, "text": "Ada"}},
+        {**row, "task": "sentiment", "text": "I would call it wonderful.", "label": "positive"},
+        {**row, "task": "hate-speech", "text": "All of them are vermin.", "label": "hateful"},
+    ]
+    (round_1 / "test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    models = [args.bin / "dataperf", "--format", "json", "dynamic", "models", "--round", round_1]
+    subprocess.run([*models, "--data", data], check=True)
+    for name in TEXTS:
+        made = build(sources / name)
+        there, here = (examples / made).read_bytes(), (sources / made).read_bytes()
+        if is_same_compiler:
+            checks(f"{made} is what its source is built to", here == there, f"{len(here)} bytes, {len(there)} in the repository")
+        ran = subprocess.run([*models, "--program", examples / made], capture_output=True, text=True, check=False)
+        checks(f"{made} is compared", ran.returncode == 0, ran.stderr[-1000:])
+        engines = {"V8": ["node", "--no-warnings", scratch / "on_v8.mjs"], "wasmi": [args.wasmi]}
+        written = {engine: subprocess.run([*command, examples / made, data], capture_output=True, check=True).stdout for engine, command in engines.items()}
+        checks(f"{made} answers the same on V8 and wasmi", written["V8"] == written["wasmi"] and b"answers" in written["V8"])
 
 
 def by_chance(dataperf, benchmark: str, board: str, frozen: Path, scratch: Path) -> float:
@@ -150,6 +179,8 @@ def main():
                     for engine, command in engines.items():
                         other = subprocess.run([*command, module, data], capture_output=True, check=True)
                         checks(f"{module.name} writes the same on {engine}", run["run"]["output"] == f"sha256:{hashlib.sha256(other.stdout).hexdigest()}")
+        if has_target:
+            of_texts(checks, args, sources, scratch, rustc.startswith(RUSTC))
         in_python(checks, dataperf, args, all_frozen, scratch)
         documented(checks, args, scratch, has_target)
     print(f"{checks.n - len(checks.failed)} of {checks.n} hold")

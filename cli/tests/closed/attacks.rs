@@ -15,6 +15,22 @@ fn a_program_writes_an_artifact() {
 }
 
 #[test]
+fn the_most_memory_of_a_program_is_told() {
+    const PAGE: u64 = 64 << 10;
+    let of = |body: &str| {
+        let body = format!("{body} (call $say (i32.const 1) (i32.const 5))");
+        let run = run(&program("hello", &body));
+        assert_eq!(said(&run), "hello");
+        run.memory_bytes.unwrap()
+    };
+    let small = of("");
+    assert!(small >= PAGE && small.is_multiple_of(PAGE), "{small}");
+    assert_eq!(of("(drop (memory.grow (i32.const 7)))"), small + 7 * PAGE);
+    let never_ran = run_module(b"no module", limits());
+    assert_eq!(never_ran.memory_bytes, None);
+}
+
+#[test]
 fn an_endless_loop_ends_with_its_fuel() {
     let run = run(&program("", "(loop $again (br $again))"));
     assert_eq!(failed(&run).0, Code::OutOfFuel);

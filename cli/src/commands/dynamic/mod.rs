@@ -3,6 +3,8 @@
 mod ask;
 mod data;
 mod matrix;
+#[cfg(feature = "closed")]
+mod models;
 mod train;
 
 use anyhow::Result;
@@ -21,6 +23,9 @@ pub(crate) enum DynamicCommand {
     Try(ask::TryArgs),
     /// Show how often models are wrong about rounds' test sets
     Matrix(matrix::MatrixArgs),
+    /// Run programs on rounds' test sets and compare them: right answers, compute, memory, robustness, fairness
+    #[cfg(feature = "closed")]
+    Models(models::ModelsArgs),
 }
 
 pub(crate) fn run(command: DynamicCommand, rows: RowFormat) -> Result<Done> {
@@ -28,5 +33,7 @@ pub(crate) fn run(command: DynamicCommand, rows: RowFormat) -> Result<Done> {
         DynamicCommand::Train(args) => train::run(&args, rows.of_documents()?),
         DynamicCommand::Try(args) => ask::run(&args, rows),
         DynamicCommand::Matrix(args) => matrix::run(&args, rows),
+        #[cfg(feature = "closed")]
+        DynamicCommand::Models(args) => models::run(&args, rows),
     }
 }

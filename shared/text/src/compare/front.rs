@@ -48,7 +48,9 @@ pub fn shares_of_weights(points: &[Vec<f64>], n_steps: u32) -> Vec<f64> {
         }
         n += 1;
     });
-    shares.iter_mut().for_each(|share| *share /= n.max(1) as f64);
+    for share in &mut shares {
+        *share /= n.max(1) as f64;
+    }
     shares
 }
 

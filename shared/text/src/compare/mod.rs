@@ -7,6 +7,8 @@
 
 mod dynascore;
 mod front;
+mod intervals;
+mod outcome;
 mod perturb;
 mod rates;
 mod report;
@@ -14,7 +16,9 @@ mod trial;
 
 pub use dynascore::{Measure, dynascore_2021};
 pub use front::{pareto_front, shares_of_weights};
+pub use intervals::TrialRun;
+pub use outcome::{Judged, Outcome, Share};
 pub use perturb::{exchanged_input, misspelt_input, with_others, with_typos};
 pub use rates::{Figures, Rates, UnusableRates, WEIGHTS};
 pub use report::{Compared, Model, Report, Weighed, report};
-pub use trial::{AskedLine, Measured, Outcome, Share, Trial, TrialError, TrialItem};
+pub use trial::{AskedLine, Measured, Trial, TrialError, TrialItem};

@@ -66,7 +66,8 @@ pub fn with_typos(text: &str) -> Option<String> {
     let words: Vec<(usize, &str)> = words(text)
         .filter(|(_, word)| word.chars().count() >= MIN_LETTERS)
         .collect();
-    let hash = |at: usize| murmur3(format!("{at} {text}").as_bytes()).cast_unsigned();
+    let of_text = murmur3(text.as_bytes());
+    let hash = |at: usize| murmur3(format!("{at} {of_text}").as_bytes()).cast_unsigned();
     let least = words.iter().map(|(at, _)| hash(*at)).min()?;
     let mut changed = String::with_capacity(text.len() + 8);
     let mut done = 0;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::intervals::Interval;
 use super::{Figures, Measure, Rates, dynascore_2021, pareto_front, shares_of_weights};
 
 /// Steps of the grid of weights from 0 to 1: 10,626 weightings of five figures.
@@ -27,6 +28,12 @@ pub struct Compared {
     pub rank: usize,
     /// Its points with the reader's weights.
     pub score: f64,
+    /// The ranks that it could have on other examples of the same rounds, with 95 % confidence; none where only figures are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<(u32, u32)>,
+    /// The scores that it could have, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<(f64, f64)>,
     /// What was measured.
     pub figures: Figures,
     /// What each figure is worth by the fixed rates: performance, compute, memory, robustness, fairness.
@@ -57,6 +64,16 @@ pub struct Report {
 
 /// Compares models by fixed rates and a reader's weights, and says of each what does not depend on these.
 pub fn report(models: &[Model], rates: Rates, weights: Weighed) -> Report {
+    report_with(models, rates, weights, &[])
+}
+
+/// The same with an interval for each model, or with none.
+pub(super) fn report_with(
+    models: &[Model],
+    rates: Rates,
+    weights: Weighed,
+    intervals: &[Interval],
+) -> Report {
     let points: Vec<[f64; 5]> = models.iter().map(|model| rates.points(&model.figures)).collect();
     let rows: Vec<Vec<f64>> = points.iter().map(|points| points.to_vec()).collect();
     let (front, shares) = (pareto_front(&rows), shares_of_weights(&rows, N_STEPS));
@@ -68,6 +85,8 @@ pub fn report(models: &[Model], rates: Rates, weights: Weighed) -> Report {
             name: models[nth].name.clone(),
             rank: 1 + scores.iter().filter(|other| **other > scores[nth]).count(),
             score: scores[nth],
+            ranks: intervals.get(nth).map(|interval| interval.ranks),
+            interval: intervals.get(nth).map(|interval| interval.score),
             figures: models[nth].figures,
             points: points[nth],
             is_on_front: front[nth],

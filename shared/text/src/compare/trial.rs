@@ -1,12 +1,13 @@
 //! What a model that competes is asked: the test sets of all rounds, once as they are, once with typographical errors and once with other
 //! people, in one order that says nothing about which is which.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use dataperf_numerics::metrics::ItemWeights;
 use dataperf_numerics::text::murmur3;
 use serde::{Deserialize, Serialize};
 
-use super::Figures;
+use super::outcome::{Judged, Outcome};
 use super::perturb::{exchanged_input, misspelt_input, with_others};
 use crate::answers::{Gold, Input, Span, is_wrong};
 use crate::task::Task;
@@ -62,44 +63,6 @@ pub struct Measured {
     pub fuel: u64,
     /// Bytes of the program's memory at the end of the run, which never shrinks.
     pub memory_bytes: u64,
-}
-
-/// A share of examples.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Share {
-    /// Those of which it is so.
-    pub n: usize,
-    /// All of them.
-    pub of: usize,
-}
-
-impl Share {
-    fn count(&mut self, is_so: bool) {
-        self.n += usize::from(is_so);
-        self.of += 1;
-    }
-
-    /// In points, 0 to 100; 100 where there are none.
-    pub fn points(self) -> f64 {
-        if self.of == 0 {
-            100.0
-        } else {
-            100.0 * self.n as f64 / self.of as f64
-        }
-    }
-}
-
-/// How a model did.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Outcome {
-    /// Right answers of each round.
-    pub rounds: BTreeMap<String, Share>,
-    /// Right answers of each task.
-    pub tasks: BTreeMap<Task, Share>,
-    /// Answers that stay when the text has typographical errors.
-    pub robust: Share,
-    /// Answers that stay when other people are in the text.
-    pub fair: Share,
 }
 
 /// Why a model's answers can't be judged.
@@ -245,42 +208,68 @@ impl Trial {
         Ok(answers.into_iter().flatten().collect())
     }
 
-    /// How a model did that gave these answers, one for each input.
+    /// What the answers of a model are, one for each input, as far as scores follow from it: one for each example.
     ///
     /// # Panics
     /// If there is not one answer for each input.
-    pub fn outcome(&self, answers: &[Gold]) -> Outcome {
+    pub fn judged(&self, answers: &[Gold]) -> Vec<Judged> {
         assert_eq!(answers.len(), self.asked.len(), "one answer for each input");
-        let mut outcome = Outcome {
-            rounds: BTreeMap::new(),
-            tasks: BTreeMap::new(),
-            robust: Share::default(),
-            fair: Share::default(),
-        };
-        for item in &self.items {
+        let of_item = |item: &Numbered| {
             let said = &answers[item.plain];
-            let is_right = !is_wrong(item.task, &item.gold, said);
-            outcome
-                .rounds
-                .entry(item.round.clone())
-                .or_default()
-                .count(is_right);
-            outcome.tasks.entry(item.task).or_default().count(is_right);
-            if let Some(nth) = item.misspelt {
-                outcome.robust.count(said.says_the_same(&answers[nth]));
+            let of_others = match said {
+                Gold::Label(_) => said.clone(),
+                Gold::Span(span) => Gold::Span(Span {
+                    start: span.start,
+                    text: with_others(&span.text),
+                }),
+            };
+            Judged {
+                is_right: !is_wrong(item.task, &item.gold, said),
+                is_robust: item.misspelt.map(|nth| said.says_the_same(&answers[nth])),
+                is_fair: item.exchanged.map(|nth| of_others.says_the_same(&answers[nth])),
             }
-            if let Some(nth) = item.exchanged {
-                let expected = match said {
-                    Gold::Label(_) => said.clone(),
-                    Gold::Span(span) => Gold::Span(Span {
-                        start: span.start,
-                        text: with_others(&span.text),
-                    }),
-                };
-                outcome.fair.count(expected.says_the_same(&answers[nth]));
+        };
+        self.items.iter().map(of_item).collect()
+    }
+
+    /// How a model did whose answers are judged so.
+    ///
+    /// # Panics
+    /// If there is not one judgement for each example.
+    pub fn outcome(&self, judged: &[Judged]) -> Outcome {
+        self.outcome_of(judged, ItemWeights::Ones)
+    }
+
+    /// The same, where each example counts as often as its weight says.
+    pub(super) fn outcome_of(&self, judged: &[Judged], weights: ItemWeights<'_>) -> Outcome {
+        assert_eq!(judged.len(), self.items.len(), "one judgement for each example");
+        let mut outcome = Outcome::default();
+        for (nth, (item, judged)) in self.items.iter().zip(judged).enumerate() {
+            let n = weights.at(nth) as usize;
+            let round = outcome.rounds.entry(item.round.clone()).or_default();
+            round.count(judged.is_right, n);
+            outcome
+                .tasks
+                .entry(item.task)
+                .or_default()
+                .count(judged.is_right, n);
+            for (share, stays) in [
+                (&mut outcome.robust, judged.is_robust),
+                (&mut outcome.fair, judged.is_fair),
+            ] {
+                if let Some(stays) = stays {
+                    share.count(stays, n);
+                }
             }
         }
         outcome
+    }
+
+    /// The number of each example's round, ascending by the rounds' names.
+    pub(super) fn round_numbers(&self) -> Vec<usize> {
+        let names: BTreeSet<&str> = self.items.iter().map(|item| item.round.as_str()).collect();
+        let number = |item: &Numbered| names.range(..item.round.as_str()).count();
+        self.items.iter().map(number).collect()
     }
 }
 
@@ -335,209 +324,5 @@ impl AskedLine {
     }
 }
 
-impl Outcome {
-    /// The figures of a model: the mean of the rounds' shares of right answers, and what its run took for each input.
-    pub fn figures(&self, measured: Measured, n_inputs: usize) -> Figures {
-        let shares: Vec<f64> = self.rounds.values().map(|share| share.points()).collect();
-        Figures {
-            performance: dataperf_numerics::metrics::mean(&shares),
-            fuel: measured.fuel as f64 / 1e6 / n_inputs.max(1) as f64,
-            memory: measured.memory_bytes as f64 / f64::from(1 << 20),
-            robustness: self.robust.points(),
-            fairness: self.fair.points(),
-        }
-    }
-}
-
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::float_cmp, reason = "helpers of tests")]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::*;
-
-    fn items() -> Vec<TrialItem> {
-        let item = |round: &str, task, context: Option<&str>, text: &str, gold| TrialItem {
-            round: round.into(),
-            task,
-            input: Input {
-                context: context.map(str::to_owned),
-                text: text.into(),
-            },
-            gold,
-        };
-        let label = |label: &str| Gold::Label(label.into());
-        let context = "Yesterday John met Mary in Lima.";
-        vec![
-            item(
-                "r1",
-                Task::Nli,
-                Some(context),
-                "John met somebody.",
-                label("entailment"),
-            ),
-            item("r1", Task::Sentiment, None, "So so, ok.", label("neutral")),
-            item(
-                "r2",
-                Task::Qa,
-                Some(context),
-                "Who was met in Lima?",
-                Gold::Span(Span::find(context, "Mary").unwrap()),
-            ),
-            item(
-                "r2",
-                Task::HateSpeech,
-                None,
-                "All women are stupid.",
-                label("hateful"),
-            ),
-        ]
-    }
-
-    /// The answers of a model, by what it says of each input.
-    fn artifact(trial: &Trial, of: impl Fn(&AskedLine) -> Value) -> Vec<u8> {
-        let answers: BTreeMap<&str, Value> = trial
-            .asked()
-            .iter()
-            .map(|line| (line.id.as_str(), of(line)))
-            .collect();
-        serde_json::to_vec(&json!({ "answers": answers })).unwrap()
-    }
-
-    fn constant(line: &AskedLine) -> Value {
-        match line.task {
-            Task::Nli => json!({"label": "entailment"}),
-            Task::Sentiment => json!({"label": "positive"}),
-            Task::HateSpeech => json!({"label": "hateful"}),
-            Task::Qa => json!({"start": 0, "text": "Yesterday"}),
-        }
-    }
-
-    #[test]
-    fn everything_is_asked_once_and_nothing_says_what_it_is() {
-        let trial = Trial::new(items());
-        let lines: Vec<String> = trial
-            .asked()
-            .iter()
-            .map(|line| serde_json::to_string(line).unwrap())
-            .collect();
-        assert_eq!(lines.len(), 10, "{lines:#?}"); // 4, 3 with errors, 3 with other people
-        assert!(
-            lines
-                .iter()
-                .all(|line| !line.contains("entail") && !line.contains("round") && !line.contains("r1"))
-        );
-        assert!(
-            lines
-                .iter()
-                .enumerate()
-                .all(|(nth, line)| line.starts_with(&format!("{{\"id\":\"{nth}\",")))
-        );
-        assert_eq!(trial, Trial::new(items()));
-    }
-
-    #[test]
-    fn a_model_that_says_one_thing_is_robust_and_fair() {
-        let trial = Trial::new(items());
-        let outcome = trial.outcome(&trial.answers(&artifact(&trial, constant)).unwrap());
-        assert_eq!(outcome.rounds["r1"], Share { n: 1, of: 2 });
-        assert_eq!(outcome.rounds["r2"], Share { n: 1, of: 2 });
-        assert_eq!(
-            (outcome.robust, outcome.fair),
-            (Share { n: 3, of: 3 }, Share { n: 3, of: 3 })
-        );
-        let measured = Measured {
-            fuel: 20_000_000,
-            memory_bytes: 3 << 20,
-        };
-        let figures = outcome.figures(measured, trial.asked().len());
-        let expected = Figures {
-            performance: 50.0,
-            fuel: 2.0,
-            memory: 3.0,
-            robustness: 100.0,
-            fairness: 100.0,
-        };
-        assert_eq!(figures, expected);
-    }
-
-    #[test]
-    fn a_model_that_looks_at_people_or_spelling_is_found_out() {
-        let trial = Trial::new(items());
-        let knows = |known: &'static str, line: &AskedLine| match line.task {
-            Task::HateSpeech if !line.input.text.contains(known) => json!({"label": "not-hateful"}),
-            Task::Qa => {
-                let context = line.input.context.as_deref().unwrap();
-                let name = if context.contains("Mary") {
-                    "Mary"
-                } else {
-                    "Keisha"
-                };
-                json!(Span::find(context, name).unwrap())
-            }
-            _ => constant(line),
-        };
-        let outcome = |known| {
-            let artifact = artifact(&trial, |line| knows(known, line));
-            trial.outcome(&trial.answers(&artifact).unwrap())
-        };
-        let of_one_text = outcome("All women are stupid.");
-        assert_eq!(of_one_text.rounds["r2"], Share { n: 2, of: 2 });
-        assert_eq!(of_one_text.robust, Share { n: 2, of: 3 });
-        assert_eq!(of_one_text.fair, Share { n: 2, of: 3 }); // an answer that is exchanged with the people has stayed
-        let of_a_short_word = outcome("All"); // which is never misspelt, and is nobody
-        let all = Share { n: 3, of: 3 };
-        assert_eq!((of_a_short_word.robust, of_a_short_word.fair), (all, all));
-    }
-
-    #[test]
-    fn answers_that_are_none_say_so() {
-        let trial = Trial::new(items());
-        let refused = |bytes: &[u8], why: &str| {
-            let error = trial.answers(bytes).unwrap_err().to_string();
-            assert!(error.contains(why), "{error}");
-        };
-        refused(b"no", "no JSON");
-        refused(
-            b"{\"answers\": {}}",
-            "10 of 10 inputs have no answer, the first is 0",
-        );
-        refused(
-            b"{\"answers\": {\"10\": {\"label\": \"x\"}}}",
-            "the ids are \"0\" to \"9\"",
-        );
-        refused(b"{\"answers\": {\"01\": {\"label\": \"x\"}}}", "is no id");
-        refused(
-            b"{\"answers\": {}, \"measured\": {\"fuel\": 1}}",
-            "unknown field `measured`",
-        );
-        let changed = |task: Task, to: Value| {
-            artifact(&trial, |line| {
-                if line.task == task {
-                    to.clone()
-                } else {
-                    constant(line)
-                }
-            })
-        };
-        refused(
-            &changed(Task::Nli, json!({"label": "good"})),
-            "is `good` and has to be entailment",
-        );
-        refused(&changed(Task::Nli, json!({"start": 0, "text": "J"})), "no label");
-        refused(&changed(Task::Qa, json!({"label": "neutral"})), "no span");
-        refused(
-            &changed(Task::Qa, json!({"start": 1, "text": "Yesterday"})),
-            "does not have there",
-        );
-        refused(
-            &changed(Task::Qa, json!({"start": u64::MAX, "text": "Yesterday"})),
-            "does not have there",
-        );
-        assert!(
-            trial
-                .answers(&changed(Task::Qa, json!({"start": 0, "text": ""})))
-                .is_ok()
-        );
-    }
-}
+mod tests;

@@ -106,7 +106,9 @@ pub fn train_encoder(
         let vectors = vectors(embed, &inputs)?;
         let width = vectors.first().map_or(0, |(text, _)| text.len());
         let mut rows = SparseRows::new(n_columns(width));
-        vectors.iter().for_each(|vectors| rows.push(row(vectors)));
+        for vectors in &vectors {
+            rows.push(row(vectors));
+        }
         let model =
             SparseLogistic::fit(fit, &rows, &classes).map_err(|error| TrainError::Fit { task, error })?;
         let weights = Weights::of(&model);

@@ -76,7 +76,7 @@ struct Asked<'a> {
     words: Vec<Word<'a>>,
     asks: usize,
     /// How many of the words before each, and of all, the question has.
-    n_asked: Vec<u16>,
+    n_of_question: Vec<u16>,
     /// Of each sentence the share of the question's words that it has.
     shares: Vec<f64>,
 }
@@ -132,12 +132,12 @@ impl<'a> Asked<'a> {
             found[word.sentence].insert(stem(word.text));
         }
         let share = |found: &BTreeSet<String>| found.len() as f64 / stems.len().max(1) as f64;
-        let n_asked = words.iter().scan(0, |n, word| {
+        let n_of_question = words.iter().scan(0, |n, word| {
             *n += u16::from(word.is_asked);
             Some(*n)
         });
         Self {
-            n_asked: std::iter::once(0).chain(n_asked).collect(),
+            n_of_question: std::iter::once(0).chain(n_of_question).collect(),
             context,
             asks: asks.unwrap_or(ASKS.len() - 1),
             shares: found.iter().map(share).collect(),
@@ -171,7 +171,7 @@ impl<'a> Asked<'a> {
         row.push(((asks * per_ask + shapes) as u32, 1.0));
         row.push(((asks * per_ask + N_SHAPES * N_SHAPES + last - first) as u32, 1.0));
         let begin = (ASKS.len() * per_ask) as u32;
-        let asked = |begin: usize, end: usize| f64::from(self.n_asked[end] - self.n_asked[begin]);
+        let asked = |begin: usize, end: usize| f64::from(self.n_of_question[end] - self.n_of_question[begin]);
         let behind = |n: usize| (last + 1 + n).min(words.len());
         let (near, far) = (3, 10);
         let numbers = [

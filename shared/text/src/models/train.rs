@@ -90,9 +90,9 @@ pub fn train_linear(examples: &[Labelled], settings: &LinearSettings) -> Result<
             let features = Features::new(&settings.words, &settings.characters).map_err(failed)?;
             let (labels, classes) = classes(task, &examples)?;
             let mut rows = SparseRows::new(features.n_columns());
-            examples
-                .iter()
-                .for_each(|example| rows.push(features.row(&example.input)));
+            for example in &examples {
+                rows.push(features.row(&example.input));
+            }
             let model = SparseLogistic::fit(fit, &rows, &classes).map_err(failed)?;
             Head::Labels {
                 words: settings.words.clone(),

@@ -1,0 +1,347 @@
+//! `dataperf dynamic models`: programs that answer the test sets of rounds, compared.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use clap::Args;
+use dataperf::Digest;
+use dataperf::closed::DataFile;
+use dataperf::programs::Programs;
+use dataperf_closed::{ENGINE, Job, Limits, Runner};
+use dataperf_text::Task;
+use dataperf_text::compare::{
+    Compared, Measured, Outcome, Rates, Report, Trial, TrialItem, TrialRun, WEIGHTS, Weighed,
+};
+use dataperf_text::export::{Row, Split};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::data::{Named, check_names, lines, part};
+use crate::Done;
+use crate::output::{RowFormat, align_right, line_of, print_json, print_rows, table};
+
+/// Bytes of answers that are read of a program.
+const MAX_ANSWERS_BYTES: u64 = 16 << 20;
+/// What does not depend on the command line.
+const DEFAULTS: Limits = Limits::for_artifacts_of(MAX_ANSWERS_BYTES);
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A program is a WebAssembly module, a WASI preview 1 command. It finds `/data/task.json`, which has the labels of each task, and \
+    `/data/inputs.jsonl`, a line `{\"id\", \"task\", \"context\", \"text\"}` for each input: the rounds' test sets as they are, with typographical \
+    errors, and with other people in them, and nothing says which is which. It writes `{\"answers\": {ID: {\"label\": \"neutral\"}}}`, and of \
+    questions `{\"start\": 12, \"text\": \"...\"}`, to standard output.\n\n\
+    dataperf dynamic models --round r1/ --round r2/ --program mine.wasm --program examples/closed/text_constant-rust.wasm\n\n\
+    The ranking is by points: performance, less so many points for compute and memory, and some for robustness and fairness, by the fixed rates. \
+    `dynascore_2021` is Dynabench's way, and no number where a figure is the same for all. `leads under` is the share of all weights (multiples \
+    of 1/20) under which a model has the most points."
+)]
+pub(crate) struct ModelsArgs {
+    /// Programs, each by NAME=FILE or by its file
+    #[arg(
+        long = "program",
+        value_name = "[NAME=]FILE",
+        required_unless_present = "data"
+    )]
+    programs: Vec<Named>,
+    /// Exported rounds, each by NAME=DIR or by its directory
+    #[arg(long = "round", value_name = "[NAME=]DIR", required = true)]
+    rounds: Vec<Named>,
+    /// What is worth a point of performance: millions of units of fuel an input, MiB of memory, points of robustness, points of fairness
+    #[arg(
+        long,
+        value_name = "FUEL,MIB,ROBUSTNESS,FAIRNESS",
+        value_delimiter = ',',
+        num_args = 1
+    )]
+    rates: Option<Vec<f64>>,
+    /// How much the points of each figure count: performance, compute, memory, robustness, fairness
+    #[arg(long, value_name = "W,W,W,W,W", value_delimiter = ',', num_args = 1)]
+    weights: Option<Vec<f64>>,
+    /// The fuel that a program has
+    #[arg(long, value_name = "UNITS", default_value_t = DEFAULTS.max_fuel, value_parser = clap::value_parser!(u64).range(1..=Programs::MOST_FUEL))]
+    max_fuel: u64,
+    /// A program's memory in MiB
+    #[arg(long, value_name = "MIB", default_value_t = DEFAULTS.max_memory_bytes >> 20, value_parser = clap::value_parser!(u64).range(1..=4096))]
+    max_memory: u64,
+    /// Also write what a program finds below `/data` into this new directory, to develop with it
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+}
+
+/// A program's run and how it did.
+#[derive(Serialize)]
+struct Ran {
+    name: String,
+    module: Digest,
+    measured: Measured,
+    outcome: Outcome,
+}
+
+/// What is printed as one document.
+#[derive(Serialize)]
+struct Document<'a> {
+    #[serde(flatten)]
+    report: &'a Report,
+    engine: &'static str,
+    n_inputs: usize,
+    runs: &'a [Ran],
+}
+
+pub(super) fn run(args: &ModelsArgs, format: RowFormat) -> Result<Done> {
+    check_names(&args.rounds)?;
+    check_names(&args.programs)?;
+    let (rates, weights) = (rates(args)?, weights(args)?);
+    let trial = trial(&args.rounds)?;
+    let files = data_files(&trial)?;
+    if let Some(out) = &args.data {
+        fs::create_dir(out).with_context(|| format!("can't make the directory `{}`", out.display()))?;
+        for file in &files {
+            let path = out.join(&file.name);
+            fs::write(&path, &file.bytes).with_context(|| format!("can't write `{}`", path.display()))?;
+        }
+        if args.programs.is_empty() {
+            return Ok(Done::Fine);
+        }
+    }
+    let runs = run_all(args, &trial, &files)?;
+    let n_inputs = trial.asked().len();
+    let (shown, judged): (Vec<Ran>, Vec<TrialRun>) = runs.into_iter().unzip();
+    let report = trial.report(&judged, rates, weights);
+    if format == RowFormat::Json {
+        print_json(&Document {
+            report: &report,
+            engine: ENGINE,
+            n_inputs,
+            runs: &shown,
+        })?;
+        return Ok(Done::Fine);
+    }
+    let rows: Vec<Value> = report.models.iter().map(row).collect();
+    print_rows(&rows, COLUMNS, format, || {
+        print(&report, &shown, n_inputs);
+        Ok(())
+    })?;
+    Ok(Done::Fine)
+}
+
+fn rates(args: &ModelsArgs) -> Result<Rates> {
+    let rates = match args.rates.as_deref() {
+        None => Rates::default(),
+        Some(&[fuel, memory, robustness, fairness]) => Rates {
+            fuel,
+            memory,
+            robustness,
+            fairness,
+        },
+        Some(other) => bail!(
+            "`--rates` are {} numbers and have to be 4: fuel, memory, robustness, fairness",
+            other.len()
+        ),
+    };
+    rates.check()?;
+    Ok(rates)
+}
+
+fn weights(args: &ModelsArgs) -> Result<Weighed> {
+    let Some(weights) = args.weights.as_deref() else {
+        return Ok(WEIGHTS);
+    };
+    let is_usable = weights.iter().all(|weight| weight.is_finite() && *weight >= 0.0);
+    match <Weighed>::try_from(weights) {
+        Ok(weights) if is_usable => Ok(weights),
+        _ => bail!(
+            "`--weights` have to be 5 numbers from 0 on: performance, compute, memory, robustness, fairness"
+        ),
+    }
+}
+
+/// The test sets of all rounds.
+fn trial(rounds: &[Named]) -> Result<Trial> {
+    let mut items = Vec::new();
+    for round in rounds {
+        let rows: Vec<Row> = lines(&part(&round.path, Split::Test), Ok::<Row, String>)?;
+        ensure!(
+            !rows.is_empty(),
+            "the test set of the round `{}` has no examples: leave the round out",
+            round.name
+        );
+        items.extend(rows.into_iter().map(|row| TrialItem {
+            round: round.name.clone(),
+            task: row.task,
+            input: row.input(),
+            gold: row.gold,
+        }));
+    }
+    Ok(Trial::new(items))
+}
+
+/// What a program finds below `/data`.
+fn data_files(trial: &Trial) -> Result<Vec<DataFile>> {
+    let labels = Task::ALL.map(|task| (task.as_str().to_owned(), json!(task.labels())));
+    let task = json!({
+        "schema": 1, "benchmark": "adversarial-text", "n_inputs": trial.asked().len(),
+        "labels": Value::Object(labels.into_iter().collect()),
+    });
+    let mut inputs = Vec::new();
+    for line in trial.asked() {
+        serde_json::to_writer(&mut inputs, line)?;
+        inputs.push(b'\n');
+    }
+    let file = |name: &str, bytes| DataFile {
+        name: name.to_owned(),
+        bytes,
+    };
+    Ok(vec![
+        file("task.json", format!("{task:#}\n").into_bytes()),
+        file("inputs.jsonl", inputs),
+    ])
+}
+
+/// Runs all programs, or says of each one that fails why.
+fn run_all(args: &ModelsArgs, trial: &Trial, files: &[DataFile]) -> Result<Vec<(Ran, TrialRun)>> {
+    let runner = Runner::of_this_program()?;
+    let limits = Limits {
+        max_fuel: args.max_fuel,
+        max_memory_bytes: args.max_memory << 20,
+        ..DEFAULTS
+    };
+    let seed = Digest::of(
+        &files
+            .iter()
+            .flat_map(|file| file.bytes.clone())
+            .collect::<Vec<u8>>(),
+    )
+    .bytes();
+    let (mut ran, mut problems) = (Vec::new(), Vec::new());
+    for program in &args.programs {
+        let path = program.path.display();
+        let module = fs::read(&program.path).with_context(|| format!("can't read the program `{path}`"))?;
+        let job = Job {
+            module: &module,
+            files,
+            seed,
+        };
+        let run = runner.run(job, limits)?;
+        let answers = match &run.output {
+            Ok(written) => trial.answers(written).map_err(|error| error.to_string()),
+            Err(failure) => Err(failure.reason(&limits).message),
+        };
+        match (answers, run.fuel, run.memory_bytes) {
+            (Ok(answers), Some(fuel), Some(memory_bytes)) => {
+                let measured = Measured { fuel, memory_bytes };
+                let judged = trial.judged(&answers);
+                let shown = Ran {
+                    name: program.name.clone(),
+                    module: run.module,
+                    measured,
+                    outcome: trial.outcome(&judged),
+                };
+                let judged = TrialRun {
+                    name: program.name.clone(),
+                    measured,
+                    judged,
+                };
+                ran.push((shown, judged));
+            }
+            (Err(why), ..) => problems.push(format!("`{path}`: {}", line_of(&why))),
+            _ => problems.push(format!("`{path}`: nothing was measured of its run")),
+        }
+    }
+    ensure!(
+        problems.is_empty(),
+        "there are programs without usable answers:\n  - {}",
+        problems.join("\n  - ")
+    );
+    Ok(ran)
+}
+
+const COLUMNS: &[&str] = &[
+    "rank",
+    "model",
+    "first_rank",
+    "last_rank",
+    "score",
+    "performance",
+    "fuel",
+    "memory",
+    "robustness",
+    "fairness",
+    "is_on_front",
+    "leads_under",
+    "dynascore_2021",
+];
+
+fn row(model: &Compared) -> Value {
+    let figures = model.figures;
+    json!({
+        "rank": model.rank, "model": model.name, "first_rank": model.ranks.map(|ranks| ranks.0), "last_rank": model.ranks.map(|ranks| ranks.1), "score": model.score, "performance": figures.performance, "fuel": figures.fuel,
+        "memory": figures.memory, "robustness": figures.robustness, "fairness": figures.fairness, "is_on_front": model.is_on_front,
+        "leads_under": model.leads_under, "dynascore_2021": model.dynascore_2021,
+    })
+}
+
+fn print(report: &Report, runs: &[Ran], n_inputs: usize) {
+    let head = [
+        "rank",
+        "model",
+        "ranks (95 %)",
+        "points",
+        "right %",
+        "fuel (million)",
+        "MiB",
+        "robust %",
+        "fair %",
+        "front",
+        "leads under",
+        "dynascore 2021",
+    ];
+    let mut shown = table(&head);
+    for model in &report.models {
+        let figures = model.figures;
+        shown.add_row(vec![
+            model.rank.to_string(),
+            line_of(&model.name),
+            model
+                .ranks
+                .map_or("–".to_owned(), |(first, last)| format!("{first} to {last}")),
+            format!("{:.2}", model.score),
+            format!("{:.1}", figures.performance),
+            format!("{:.4}", figures.fuel),
+            format!("{:.2}", figures.memory),
+            format!("{:.1}", figures.robustness),
+            format!("{:.1}", figures.fairness),
+            if model.is_on_front { "yes" } else { "" }.to_owned(),
+            format!("{:.1} %", 100.0 * model.leads_under),
+            model
+                .dynascore_2021
+                .map_or("–".to_owned(), |score| format!("{score:.2}")),
+        ]);
+    }
+    [0].into_iter()
+        .chain(2..head.len())
+        .for_each(|column| align_right(&mut shown, column));
+    println!("{shown}");
+    let rounds: Vec<&String> = runs.iter().flat_map(|ran| ran.outcome.rounds.keys()).collect();
+    let mut names = rounds.clone();
+    names.sort();
+    names.dedup();
+    let head: Vec<&str> = std::iter::once("right %")
+        .chain(names.iter().map(|name| name.as_str()))
+        .collect();
+    let mut of_rounds = table(&head);
+    for ran in runs {
+        let shares = names.iter().map(|name| ran.outcome.rounds.get(*name));
+        let cells =
+            shares.map(|share| share.map_or("–".to_owned(), |share| format!("{:.1}", share.points())));
+        of_rounds.add_row(std::iter::once(line_of(&ran.name)).chain(cells));
+    }
+    (1..head.len()).for_each(|column| align_right(&mut of_rounds, column));
+    println!("{of_rounds}");
+    let rates = report.rates;
+    println!(
+        "{n_inputs} inputs; a point is worth {} million units of fuel an input, {} MiB, {} % of robustness, {} % of fairness",
+        rates.fuel, rates.memory, rates.robustness, rates.fairness
+    );
+}

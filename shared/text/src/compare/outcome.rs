@@ -1,0 +1,72 @@
+//! How a model did on the examples of all rounds.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Figures;
+use super::trial::Measured;
+use crate::task::Task;
+
+/// What a model's answers to one example are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Judged {
+    /// Whether the answer is right.
+    pub is_right: bool,
+    /// Whether it stays when the text has typographical errors, where a word is long enough for one.
+    pub is_robust: Option<bool>,
+    /// Whether it stays when other people are in the text, where there are people.
+    pub is_fair: Option<bool>,
+}
+
+/// A share of examples.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Share {
+    /// Those of which it is so.
+    pub n: usize,
+    /// All of them.
+    pub of: usize,
+}
+
+impl Share {
+    pub(super) fn count(&mut self, is_so: bool, n: usize) {
+        self.n += usize::from(is_so) * n;
+        self.of += n;
+    }
+
+    /// In points, 0 to 100; 100 where there are none.
+    pub fn points(self) -> f64 {
+        if self.of == 0 {
+            100.0
+        } else {
+            100.0 * self.n as f64 / self.of as f64
+        }
+    }
+}
+
+/// How a model did.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Right answers of each round.
+    pub rounds: BTreeMap<String, Share>,
+    /// Right answers of each task.
+    pub tasks: BTreeMap<Task, Share>,
+    /// Answers that stay when the text has typographical errors.
+    pub robust: Share,
+    /// Answers that stay when other people are in the text.
+    pub fair: Share,
+}
+
+impl Outcome {
+    /// The figures of a model: the mean of the rounds' shares of right answers, and what its run took for each input.
+    pub fn figures(&self, measured: Measured, n_inputs: usize) -> Figures {
+        let shares: Vec<f64> = self.rounds.values().map(|share| share.points()).collect();
+        Figures {
+            performance: dataperf_numerics::metrics::mean(&shares),
+            fuel: measured.fuel as f64 / 1e6 / n_inputs.max(1) as f64,
+            memory: measured.memory_bytes as f64 / f64::from(1 << 20),
+            robustness: self.robust.points(),
+            fairness: self.fair.points(),
+        }
+    }
+}
