@@ -9,6 +9,7 @@ mod drills;
 mod files;
 mod process;
 mod python;
+mod texts;
 
 use dataperf::closed::DataFile;
 use dataperf_closed::{Code, Job, Limits, Run, Runner};
