@@ -2,8 +2,9 @@
 
 use dataperf::Ending;
 use dataperf::ports::leaderboard::Leaderboards as _;
+use dataperf_collection_aws::{Kept, Occasion, Standings, decide, read};
 use dataperf_local::Storm;
-use dataperf_nibbler_aws::{Kept, Occasion, Standings, decide, pair};
+use dataperf_nibbler_aws::Pairs;
 use serde_json::{Value, json};
 
 use super::verdicts::{RATERS, line, verdict};
@@ -201,9 +202,15 @@ async fn the_order_of_processing_decides_no_duplicate() {
         [("ada".to_owned(), 2.0), ("bo".to_owned(), 0.0)].into()
     );
     let table = nibbler.world.leaderboards();
-    let found = pair(&table, &later.parse().unwrap()).await.unwrap().unwrap();
+    let found = read::<Pairs>(&table, &later.parse().unwrap())
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(found.duplicate.of, Some(first.parse().unwrap()));
-    let found = pair(&table, &first.parse().unwrap()).await.unwrap().unwrap();
+    let found = read::<Pairs>(&table, &first.parse().unwrap())
+        .await
+        .unwrap()
+        .unwrap();
     assert!(!found.duplicate.is_one());
 }
 
@@ -216,11 +223,11 @@ async fn each_step_is_read_once() {
     let lines: Vec<Value> = pairs.iter().map(|pair| verdict(pair, 2)).collect();
     nibbler.judge("rosa", "ten", &lines[..10]).await;
     let table = nibbler.world.leaderboards();
-    let rules = Kept::default()
+    let rules = Kept::<Pairs>::default()
         .rules(nibbler.world.bucket("datasets"), None)
         .await
         .unwrap();
-    let mut standings = Standings::default();
+    let mut standings = Standings::<Pairs>::default();
     for pair in &pairs[..10] {
         let again = Occasion::Disqualification;
         let id = pair.parse().unwrap();

@@ -104,7 +104,9 @@ impl Nibbler {
         for name in names {
             let at = dataperf::Timestamp::from_unix_millis(0);
             let table = self.world.leaderboards();
-            dataperf_nibbler_aws::name_rater(&table, name, at).await.unwrap();
+            dataperf_collection_aws::name_rater::<dataperf_nibbler_aws::Pairs>(&table, name, at)
+                .await
+                .unwrap();
         }
     }
 

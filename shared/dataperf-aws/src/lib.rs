@@ -73,7 +73,7 @@ pub use pages::{Cursor, Page, PageError, history_place};
 pub use port_error::port_error;
 pub use query::Partition;
 pub use reader::Reader;
-pub use resources::Resources;
+pub use resources::{Resources, programs_beside};
 pub use retry::Retry;
 pub use row_spread::{BoardRow, RowSpread, Spread};
 pub use runtime::{now, variable};

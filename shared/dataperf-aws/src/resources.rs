@@ -108,12 +108,11 @@ impl Resources {
     /// # Errors
     /// [`WorkflowError`] when Lambda does not take the event.
     pub async fn ask_for_run(&self, upload: &Upload, request: &ProgramRequest) -> Result<(), WorkflowError> {
-        let own = variable("AWS_LAMBDA_FUNCTION_NAME");
-        let own = own.map_err(|error| WorkflowError::judge(FaultKind::Organizer, error.to_string()))?;
-        // functions of a deployment begin with the same prefix
-        let prefix = own.strip_suffix(&request.benchmark).unwrap_or_default();
+        let programs = programs_beside(&request.benchmark);
+        let programs =
+            programs.map_err(|error| WorkflowError::judge(FaultKind::Organizer, error.to_string()))?;
         let lambda = self.clients().await.lambda(None);
-        Ok(ask_for_run(&lambda, &format!("{prefix}{PROGRAMS}"), upload, request).await?)
+        Ok(ask_for_run(&lambda, &programs, upload, request).await?)
     }
 
     /// Settles an upload by evaluating its artifact.
@@ -143,4 +142,15 @@ impl Resources {
         // Boxed, because a future that holds all others in itself is nested deeper than the compiler follows.
         Box::pin(settle(upload, judge, ports)).await
     }
+}
+
+/// The name of the function that runs programs, in the deployment of this function, which is called `own` there.
+///
+/// # Errors
+/// When the environment does not say what this function is called.
+pub fn programs_beside(own: &str) -> Result<String, lambda_runtime::Error> {
+    let name = variable("AWS_LAMBDA_FUNCTION_NAME")?;
+    // functions of a deployment begin with the same prefix
+    let prefix = name.strip_suffix(own).unwrap_or_default();
+    Ok(format!("{prefix}{PROGRAMS}"))
 }

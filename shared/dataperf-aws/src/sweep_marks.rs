@@ -169,7 +169,9 @@ impl Sweep<'_> {
         let benchmark = hosted.id;
         let reason = Cause::Unfinished.reason(self.request_id);
         tracing::warn!(request_id = self.request_id, benchmark, submission = %entry.id, "given up by the sweep");
-        (self.release)(&self.table, benchmark, upload).await?;
+        if !hosted.kinds.is_empty() {
+            (self.release)(&self.table, benchmark, upload).await?; // as the caretaker does with what it is handed
+        }
         match give_up(hosted, upload, reason, &self.table, self.results, &self.signer).await {
             Ok(_) => Ok(()),
             Err(WorkflowError::Port(error)) => Err(error),

@@ -5,12 +5,11 @@ use std::sync::Arc;
 use dataperf::Digest;
 use dataperf::failure::FaultKind;
 use dataperf::workflow::WorkflowError;
+use dataperf_collection_aws::Rules;
 use dataperf_nibbler::{
-    CharacterNgrams, Embed, EmbedError, Embedding, EmbeddingKind, MODEL_DIRECTORY, MODEL_FILES,
+    CharacterNgrams, Configuration, Embed, EmbedError, Embedding, EmbeddingKind, MODEL_DIRECTORY, MODEL_FILES,
 };
 use tokio::sync::Mutex;
-
-use crate::rules::Rules;
 
 /// Something that embeds prompts, for any thread.
 pub type Model = Box<dyn Embed + Send + Sync>;
@@ -34,7 +33,11 @@ impl Embedder {
     ///
     /// # Errors
     /// The organizer's fault, when the data set's weights can't be used; what reading them came to.
-    pub(crate) async fn embed(&self, rules: &Rules, prompt: &str) -> Result<Embedding, WorkflowError> {
+    pub(crate) async fn embed(
+        &self,
+        rules: &Rules<Configuration>,
+        prompt: &str,
+    ) -> Result<Embedding, WorkflowError> {
         let embedded = match rules.configuration.embedding {
             EmbeddingKind::CharacterNgrams => CharacterNgrams.embed(&[prompt]),
             EmbeddingKind::MiniLm => self.model(rules).await?.embed(&[prompt]),
@@ -45,7 +48,7 @@ impl Embedder {
             .ok_or_else(|| WorkflowError::judge(FaultKind::Organizer, "an embedding gave nothing"))
     }
 
-    async fn model(&self, rules: &Rules) -> Result<Arc<Model>, WorkflowError> {
+    async fn model(&self, rules: &Rules<Configuration>) -> Result<Arc<Model>, WorkflowError> {
         let mut kept = self.kept.lock().await;
         if let Some((_, model)) = kept.as_ref().filter(|(dataset, _)| *dataset == rules.dataset) {
             return Ok(model.clone());

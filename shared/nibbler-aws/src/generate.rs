@@ -5,30 +5,36 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use dataperf::challenge::Terms;
 use dataperf::failure::FaultKind;
 use dataperf::ports::bucket::Bucket;
 use dataperf::workflow::{Settled, WorkflowError};
 use dataperf::{Digest, LineOutcome, Reason, SubmissionId, Timestamp, Upload};
 use dataperf_aws::{Fault, Function, Resources, now, variable};
+use dataperf_collection::Disqualified;
+use dataperf_collection_aws::{
+    Case, Common, Judged, LineFunction, Notes, RESERVE, Secrets, Taken, Taking, settle_lines,
+};
 use dataperf_nibbler::images::inspect;
-use dataperf_nibbler::{BENCHMARK, Generation, GenerationRequest, ImageId, Line, Provider, SetId};
+use dataperf_nibbler::{
+    BENCHMARK, Configuration, Generation, GenerationRequest, ImageId, Line, Provider, SetId,
+};
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, join_all};
 use lambda_runtime::Context;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-use crate::allowance::{Taken, Taking};
-use crate::files::{Case, Common, Judged, LineFunction, Notes, RESERVE, settle_lines};
+use crate::pairs::Pairs;
 use crate::provider::{Given, NotGiven, Services};
-use crate::secrets::Secrets;
 use crate::sets::{self, Image, MadeSet, Making, Origin, image_key};
+use crate::{IMAGE_IDS, refusals};
 
 /// How often one looks whether another's set is made.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 struct Generate {
-    common: Common,
+    common: Common<Pairs>,
     secret: String,
     secrets: Mutex<Option<std::sync::Arc<Secrets>>>,
     services: Services,
@@ -69,7 +75,7 @@ impl Function for Generate {
 
 /// What a line asks for.
 struct ImageRequest<'a> {
-    case: &'a Case<'a>,
+    case: &'a Case<'a, Pairs>,
     prompt: &'a str,
     set: SetId,
 }
@@ -88,15 +94,38 @@ enum Outcome {
 }
 
 impl LineFunction for Generate {
+    type Collection = Pairs;
     type Line = GenerationRequest;
+    const KIND: &'static str = "generate";
 
-    fn common(&self) -> &Common {
+    fn common(&self) -> &Common<Pairs> {
         &self.common
+    }
+
+    fn held_against(configuration: &Configuration) -> &Configuration {
+        configuration
+    }
+
+    fn refused(&self, disqualified: &Disqualified, name: &str) -> Option<Reason> {
+        refusals::disqualified(disqualified.has_submitter(name), name, "requests and pairs")
+    }
+
+    /// Images cost money, and after the close nothing is scored that they could be for.
+    fn refused_at(&self, terms: &Terms, at: Timestamp) -> Option<Reason> {
+        let closed = terms.closes.filter(|closes| *closes <= at)?;
+        let message = format!(
+            "the round has closed at {closed}: no more images are made. Pairs of the images that you have are taken still, and count for no round"
+        );
+        Some(Reason::new("round_closed", "", message))
+    }
+
+    fn notes(&self) -> Notes {
+        refusals::notes()
     }
 
     async fn judge(
         &self,
-        case: &Case<'_>,
+        case: &Case<'_, Pairs>,
         lines: Vec<Line<GenerationRequest>>,
     ) -> Result<Judged, WorkflowError> {
         let mut outcomes = Vec::with_capacity(lines.len());
@@ -146,7 +175,7 @@ impl Generate {
     /// One prompt's set: the stored one, or a new one that counts.
     async fn one(
         &self,
-        case: &Case<'_>,
+        case: &Case<'_, Pairs>,
         line: usize,
         prompt: &str,
         n_new: &mut usize,
@@ -210,10 +239,10 @@ impl Generate {
     ) -> Result<Option<MadeSet>, WorkflowError> {
         let generation = &request.case.rules.configuration.generation;
         let secrets = self.secrets().await?;
-        let key = secrets.image_ids()?;
+        let key = secrets.key(IMAGE_IDS)?;
         let deadline = Instant::now() + patience;
         let asked = generation.providers.iter().map(|provider| {
-            let secret = secrets.of_provider(provider);
+            let secret = secrets.member(&provider.secret);
             async move {
                 let key = secret?;
                 let ask = self

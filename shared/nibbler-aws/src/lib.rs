@@ -1,42 +1,41 @@
-//! Adversarial Nibbler's three functions, their items in the table, and the services that make images.
+//! Adversarial Nibbler's three functions, what the table keeps of pairs, and the services that make images. What is general of it is
+//! `dataperf-collection-aws`.
 
-mod allowance;
-mod decisions;
-mod disqualified;
 mod embedder;
-mod files;
 mod generate;
 mod pairs;
 mod provider;
-mod raters;
-mod rules;
-mod scores;
-mod scoring;
-mod secrets;
+mod refusals;
 mod sets;
-mod standings;
 mod submit;
 mod verdict;
-mod verdicts;
 
-pub use allowance::release;
-pub use dataperf_collection::{Disqualified, Subject};
-pub use decisions::{Occasion, Step, decide, decided_in};
-pub use disqualified::{concerned, disqualify, read_disqualified};
+use dataperf::workflow::WorkflowError;
+use dataperf_aws::Clients;
+use dataperf_collection_aws::Secrets;
+use dataperf_nibbler::SecretKey;
+
 pub use embedder::{LoadModel, Model};
 pub use generate::run_generate;
-pub use pairs::{
-    Decision, PAIR_IMAGES, Pair, Said, Score, Unjudged, pair_image_key, pairs_of, read as pair, unjudged,
-};
-pub use raters::{is_participant, is_rater, judged_by, name_rater, rater_partition, unjudged_partition};
-pub use rules::{Kept, Rules};
-pub use scores::publish;
-pub use secrets::pseudonym_key;
+pub use pairs::{PAIR_IMAGES, Pair, PairMore, Pairs, Said, Unjudged, pair_image_key, unjudged};
 pub use sets::{Image, MadeSet, image_key};
-pub use standings::Standings;
 pub use submit::run_submit;
 pub use verdict::run_verdict;
-pub use verdicts::{Named, verdicts_on};
 
 /// Where whoever is troubled by what they have seen finds help; in every receipt, and in the guides.
 pub const WELL_BEING: &str = "docs/nibbler-participants.md#well-being";
+
+/// The member of the secret that images' ids and pseudonyms are made with.
+const IMAGE_IDS: &str = "image-ids";
+
+/// The key that pseudonyms are made with, for whoever may read the secret `name`.
+///
+/// # Errors
+/// [`WorkflowError`] when it can't be read, or has no such key.
+pub async fn pseudonym_key(
+    clients: &Clients,
+    endpoint: Option<&str>,
+    name: &str,
+) -> Result<SecretKey, WorkflowError> {
+    Secrets::read(clients, endpoint, name).await?.key(IMAGE_IDS)
+}

@@ -4,10 +4,9 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use dataperf::ports::PortError;
 use dataperf::{Digest, SubmissionId, Timestamp};
 use dataperf_aws::{Cancelled, Item, Key, Operation, Reader, Retry, SCHEMA, Step, Table, count, text};
+use dataperf_collection_aws::Allowance;
 use dataperf_nibbler::{BENCHMARK, ImageId, SetId};
 use serde::{Deserialize, Serialize};
-
-use crate::allowance::Allowance;
 
 const IMAGE: Step = Step::Named("image");
 

@@ -7,24 +7,26 @@ use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::workflow::{Settled, WorkflowError};
 use dataperf::{LineOutcome, Reason, Rejection, Upload, quote};
 use dataperf_aws::{Fault, Function, Resources};
-use dataperf_nibbler::{BENCHMARK, Duplicate, Line, PairId, Submission};
+use dataperf_collection::Disqualified;
+use dataperf_collection_aws::{
+    Case, Collection as _, Common, Filed, Judged, LineFunction, Notes, duplicate, file, filed, index,
+    is_rater, read, settle_lines,
+};
+use dataperf_nibbler::{BENCHMARK, Configuration, Duplicate, Line, PairId, Submission};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use lambda_runtime::Context;
 use serde_json::{Value, json};
 
 use crate::embedder::{Embedder, LoadModel};
-use crate::files::{Case, Common, Judged, LineFunction, Notes, settle_lines};
-use crate::pairs::{self, Filed, Pair, pair_image_key};
-use crate::raters::is_rater;
-use crate::scoring::scoring_of;
-use crate::sets;
+use crate::pairs::{Pair, PairMore, Pairs, pair_image_key};
+use crate::{refusals, sets};
 
 /// No image that was stored is larger: encoded anew, it may have grown.
 const MAX_IMAGE_BYTES: u64 = 256 << 20;
 
 struct Submit {
-    common: Common,
+    common: Common<Pairs>,
     embedder: Embedder,
 }
 
@@ -61,15 +63,33 @@ impl Function for Submit {
 }
 
 impl LineFunction for Submit {
+    type Collection = Pairs;
     type Line = Submission;
+    const KIND: &'static str = "submit";
 
-    fn common(&self) -> &Common {
+    fn common(&self) -> &Common<Pairs> {
         &self.common
     }
 
-    async fn judge(&self, case: &Case<'_>, lines: Vec<Line<Submission>>) -> Result<Judged, WorkflowError> {
+    fn held_against(configuration: &Configuration) -> &Configuration {
+        configuration
+    }
+
+    fn refused(&self, disqualified: &Disqualified, name: &str) -> Option<Reason> {
+        refusals::disqualified(disqualified.has_submitter(name), name, "requests and pairs")
+    }
+
+    fn notes(&self) -> Notes {
+        refusals::notes()
+    }
+
+    async fn judge(
+        &self,
+        case: &Case<'_, Pairs>,
+        lines: Vec<Line<Submission>>,
+    ) -> Result<Judged, WorkflowError> {
         let name = &case.submission.submitter;
-        if is_rater(case.table, name).await? {
+        if is_rater::<Pairs>(case.table, name).await? {
             let message = format!(
                 "{} is a rater's name: who judges pairs submits none. Submit under another name, of somebody who is no rater",
                 quote(name)
@@ -100,7 +120,7 @@ impl LineFunction for Submit {
 impl Submit {
     async fn one(
         &self,
-        case: &Case<'_>,
+        case: &Case<'_, Pairs>,
         line: usize,
         said: Submission,
         n_new: &mut usize,
@@ -133,20 +153,21 @@ impl Submit {
             round: case.round.clone(),
             said,
             duplicate: Duplicate::default(),
-            embedding,
             n_raters: case.rules.configuration.validation.raters as u64,
-            origin: (known.provider, known.model),
+            more: PairMore {
+                embedding,
+                origin: (known.provider, known.model),
+            },
             decision: None,
         };
-        let filed = if let Some(there) = pairs::read(table, &pair.id).await? {
-            pairs::filed(there, &pair)
+        let filed = if let Some(there) = read::<Pairs>(table, &pair.id).await? {
+            filed(there, &pair)
         } else {
             let configuration = &case.rules.configuration;
-            let scoring = scoring_of(table, &pair.round, configuration.scoring).await?;
-            pairs::index(table, &pair, scoring).await?;
+            let scoring = Pairs::version(table, &pair.round, configuration).await?;
+            index(table, &pair, scoring).await?;
             // as far as one knows: of pairs that are uploaded at once the earlier one may come later, so it is asked again when raters decide
-            pair.duplicate =
-                pairs::duplicate(table, &pair, configuration.near_duplicate_from, scoring).await?;
+            pair.duplicate = duplicate(table, &pair, configuration.near_duplicate_from, scoring).await?;
             if !self.show_raters(&known.key, &pair.id).await? {
                 let message = format!(
                     "the image {} was made for you and is not there any more: the fault is not yours. Submit another one of the set, and tell \
@@ -156,7 +177,7 @@ impl Submit {
                 return Ok(Err(Reason::new("lost_image", at("image"), message).into()));
             }
             *n_new += 1;
-            pairs::file(table, &pair).await?
+            file(table, &pair).await?
         };
         Ok(match filed {
             Filed::Here(pair) => Ok(*pair),

@@ -4,30 +4,29 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use dataperf::failure::FaultKind;
 use dataperf::ports::leaderboard::Submission as Filed;
 use dataperf::workflow::{Ports, Settled, WorkflowError};
-use dataperf::{LineOutcome, Reason, Rejection, Upload, UploadKey, quote};
-use dataperf_aws::{Fault, Function, Resources, now};
-use dataperf_nibbler::{BENCHMARK, Board, Line, PairId, Verdict};
+use dataperf::{LineOutcome, Reason, Rejection, Upload, quote};
+use dataperf_aws::{Fault, Function, KmsKey, Resources, S3Bucket, Table, now};
+use dataperf_collection::Disqualified;
+use dataperf_collection_aws::{
+    Case, Common, Given, Judged, LineFunction, Notes, Occasion, Standings, decide, give, is_participant,
+    is_rater, publish, publish_again, settle_lines, step_of_a_score,
+};
+use dataperf_nibbler::{BENCHMARK, Board, Configuration, Line, Verdict};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use lambda_runtime::Context;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-use crate::decisions::{self, Occasion, Step, decide};
-use crate::files::{Case, Common, Judged, LineFunction, Notes, settle_lines};
-use crate::pairs;
-use crate::raters::{is_participant, is_rater};
-use crate::scores;
-use crate::standings::Standings;
-use crate::verdicts::{self, Given};
+use crate::pairs::Pairs;
+use crate::refusals;
 
 struct JudgeFunction {
-    common: Common,
+    common: Common<Pairs>,
     /// How submitters stand, as far as this process has read it.
-    standings: Mutex<Standings>,
+    standings: Mutex<Standings<Pairs>>,
 }
 
 /// Runs the function until the host ends it.
@@ -56,8 +55,12 @@ impl Function for JudgeFunction {
         context: &'a Context,
     ) -> LocalBoxFuture<'a, Result<Option<Settled>, Fault>> {
         async move {
-            if let Some((pair, edition)) = step_of_a_score(upload) {
-                return Ok(Some(Box::pin(self.publish_again(upload, &pair, edition)).await?));
+            if let Some(step) = step_of_a_score::<Pairs>(upload, &Board::ALL.map(Board::as_str)) {
+                let resources = &self.common.resources;
+                let table = resources.leaderboards().await;
+                let (results, signer) = (resources.results().await, resources.signer().await);
+                let ports = ports(&table, &results, &signer);
+                return Ok(Some(publish_again::<Pairs>(&table, upload, step, ports).await?));
             }
             settle_lines(self, upload, context).await
         }
@@ -65,30 +68,36 @@ impl Function for JudgeFunction {
     }
 }
 
-/// The pair and the number of what was filed as a step of a score and not completed: no upload, but swept like one. What was filed
-/// before steps had numbers has none.
-fn step_of_a_score(upload: &Upload) -> Option<(PairId, Option<u64>)> {
-    let key = UploadKey::parse(BENCHMARK, &upload.key).ok()?;
-    let is_board = Board::ALL.iter().any(|board| board.as_str() == key.leaderboard);
-    let name = upload.key.rsplit('/').next().filter(|_| is_board)?;
-    match name.split_once('-') {
-        Some((pair, edition)) => Some((pair.parse().ok()?, Some(edition.parse().ok()?))),
-        None => Some((name.parse().ok()?, None)),
-    }
-}
-
 impl LineFunction for JudgeFunction {
+    type Collection = Pairs;
     type Line = Verdict;
+    const KIND: &'static str = "verdict";
 
-    fn common(&self) -> &Common {
+    fn common(&self) -> &Common<Pairs> {
         &self.common
     }
 
-    async fn judge(&self, case: &Case<'_>, lines: Vec<Line<Verdict>>) -> Result<Judged, WorkflowError> {
+    fn held_against(configuration: &Configuration) -> &Configuration {
+        configuration
+    }
+
+    fn refused(&self, disqualified: &Disqualified, name: &str) -> Option<Reason> {
+        refusals::disqualified(disqualified.has_rater(name), name, "verdicts")
+    }
+
+    fn notes(&self) -> Notes {
+        refusals::notes()
+    }
+
+    async fn judge(
+        &self,
+        case: &Case<'_, Pairs>,
+        lines: Vec<Line<Verdict>>,
+    ) -> Result<Judged, WorkflowError> {
         let (table, rater) = (case.table, &case.submission.submitter);
         if let Some(refused) = refused(
-            is_rater(table, rater).await?,
-            is_participant(table, rater).await?,
+            is_rater::<Pairs>(table, rater).await?,
+            is_participant::<Pairs>(table, rater).await?,
             rater,
         ) {
             return Ok(Judged::Rejected(refused));
@@ -125,7 +134,7 @@ impl LineFunction for JudgeFunction {
 impl JudgeFunction {
     async fn one(
         &self,
-        case: &Case<'_>,
+        case: &Case<'_, Pairs>,
         line: usize,
         verdict: &Verdict,
         n_new: &mut usize,
@@ -137,9 +146,9 @@ impl JudgeFunction {
         let at = format!("line {line} /submission");
         let refuse = |code: &str, message: String| Ok(Err(Reason::new(code, at.as_str(), message).into()));
         let pair = quote(verdict.submission.as_str());
-        let given = verdicts::give(table, verdict, rater, (id, line as u64), &case.disqualified).await?;
+        let given = give::<Pairs>(table, verdict, rater, (id, line as u64), &case.disqualified).await?;
         match given {
-            Given::NoSuchPair => {
+            Given::NoSuchItem => {
                 let message = format!("there is no pair {pair}: copy its id from `dataperf nibbler next`");
                 return refuse("unknown_pair", message);
             }
@@ -153,20 +162,26 @@ impl JudgeFunction {
                 );
                 return refuse("enough_verdicts", message);
             }
-            Given::Disqualified => {
+            Given::Disqualified | Given::Own => {
                 let message = format!(
                     "the pair {pair} does not count any more: leave it out, nothing is wrong with your verdict"
                 );
                 return refuse("disqualified_pair", message);
             }
-            Given::Counted { is_last, is_new } => {
+            Given::Counted {
+                n_counted,
+                n_raters,
+                is_new,
+            } => {
                 *n_new += usize::from(is_new);
-                if is_last {
+                if n_counted >= n_raters {
                     let standings = &mut *self.standings.lock().await;
                     let occasion = Occasion::Verdict;
                     let step = decide(table, &verdict.submission, &case.rules, standings, occasion).await?;
                     if let Some(step) = step {
-                        self.publish(&step).await?;
+                        let resources = &self.common.resources;
+                        let (results, signer) = (resources.results().await, resources.signer().await);
+                        publish(&step, ports(table, &results, &signer)).await?;
                     }
                 }
             }
@@ -174,40 +189,14 @@ impl JudgeFunction {
         // What the others say is not told: the next rater could hear of it.
         Ok(Ok(BTreeMap::from([("pair".into(), json!(verdict.submission))])))
     }
+}
 
-    /// Writes the scores that follow from a decision, as far as they are not written.
-    async fn publish(&self, step: &Step) -> Result<Option<Settled>, WorkflowError> {
-        let resources = &self.common.resources;
-        let ports = Ports {
-            leaderboards: &resources.leaderboards().await,
-            results: &resources.results().await,
-            signer: &resources.signer().await,
-            now: &now,
-        };
-        scores::publish(step, ports).await
-    }
-
-    /// Writes the scores that an earlier run has begun to write.
-    async fn publish_again(
-        &self,
-        upload: &Upload,
-        id: &PairId,
-        edition: Option<u64>,
-    ) -> Result<Settled, WorkflowError> {
-        let table = self.common.resources.leaderboards().await;
-        let mut published = None;
-        if let Some(pair) = pairs::read(&table, id).await? {
-            let decided = pair.decision.as_ref().map(|decision| decision.edition);
-            if let Some(edition) = edition.or(decided)
-                && let Some(step) = decisions::step(&table, &pair, edition).await?
-            {
-                published = self.publish(&step).await?;
-            }
-        }
-        published.ok_or_else(|| {
-            let message = format!("`{}` is a step of no score", upload.key);
-            WorkflowError::judge(FaultKind::Organizer, message)
-        })
+fn ports<'a>(leaderboards: &'a Table, results: &'a S3Bucket, signer: &'a KmsKey) -> Ports<'a> {
+    Ports {
+        leaderboards,
+        results,
+        signer,
+        now: &now,
     }
 }
 

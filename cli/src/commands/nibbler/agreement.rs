@@ -3,9 +3,10 @@
 use anyhow::Result;
 use clap::Args;
 use dataperf::challenge::Challenge;
+use dataperf_collection_aws::decided_in;
 use dataperf_nibbler::BENCHMARK;
 use dataperf_nibbler::agreement::agreement;
-use dataperf_nibbler_aws::decided_in;
+use dataperf_nibbler_aws::Pairs;
 
 use super::round_or_latest;
 use crate::Done;
@@ -25,7 +26,7 @@ pub(crate) async fn run(args: AgreementArgs, format: Format) -> Result<Done> {
     let cloud = args.cloud.connect().await;
     let challenge = Challenge::published(&cloud.datasets(), BENCHMARK).await?;
     let round = round_or_latest(args.round.as_deref(), challenge.as_ref())?;
-    let decided = decided_in(&cloud.leaderboards(), &round).await?;
+    let decided = decided_in::<Pairs>(&cloud.leaderboards(), &round).await?;
     let verdicts: Vec<_> = decided.into_iter().map(|(_, verdicts)| verdicts).collect();
     let found = agreement(&verdicts);
     match format {

@@ -7,9 +7,10 @@ use anyhow::{Context, Result};
 use dataperf::ports::async_trait;
 use dataperf::progress::Silent;
 use dataperf::{Ending, Receipt};
+use dataperf_collection_aws::name_rater;
 use dataperf_local::LocalCloud;
 use dataperf_nibbler::{BENCHMARK, Kind};
-use dataperf_nibbler_aws::name_rater;
+use dataperf_nibbler_aws::Pairs;
 use serde_json::{Value, json};
 
 use super::participant::{ask, images_of};
@@ -127,7 +128,7 @@ async fn play(cloud: &Cloud) -> Result<Vec<Receipt>> {
     }
     let leaderboards = cloud.leaderboards();
     for (n, rater) in RATERS.into_iter().enumerate() {
-        name_rater(&leaderboards, rater, now()).await?;
+        name_rater::<Pairs>(&leaderboards, rater, now()).await?;
         let verdicts: Vec<Value> = pairs
             .iter()
             .map(|(pair, scene)| verdict(pair, scene, n))

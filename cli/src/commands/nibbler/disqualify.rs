@@ -7,8 +7,10 @@ use dataperf::ports::leaderboard::{Leaderboards, Withdrawal};
 use dataperf::ports::maintenance::{Maintenance, Order};
 use dataperf::workflow::Ports;
 use dataperf::{Ending, SubmitterName};
+use dataperf_collection::Subject;
+use dataperf_collection_aws::{Kept, Occasion, Standings, concerned, decide, disqualify, publish};
 use dataperf_nibbler::{BENCHMARK, Board, DESCRIPTOR, PairId, RANKING};
-use dataperf_nibbler_aws::{Kept, Occasion, Standings, Subject, concerned, decide, disqualify, publish};
+use dataperf_nibbler_aws::Pairs;
 use serde_json::json;
 
 use crate::Done;
@@ -98,16 +100,16 @@ pub(crate) async fn run(args: DisqualifyArgs, format: Format) -> Result<Done> {
     );
     let cloud = cloud.connect().await;
     let table = cloud.leaderboards();
-    let pairs = concerned(&table, &subject).await?;
+    let pairs = concerned::<Pairs>(&table, &subject).await?;
     let is_known = !pairs.is_empty() || matches!(subject, Subject::Submitter(_) | Subject::Rater(_));
     ensure!(is_known, "there is no such pair: check the id");
-    let notes = disqualify(&table, &subject, now(), &reason, undo).await?;
+    let notes = disqualify::<Pairs>(&table, &subject, now(), &reason, undo).await?;
     ensure!(
         !undo || !notes.is_empty(),
         "it is not disqualified: there is nothing to undo"
     );
     // what was submitted or judged meanwhile is concerned, too
-    let pairs = concerned(&table, &subject).await?;
+    let pairs = concerned::<Pairs>(&table, &subject).await?;
     let challenge = Challenge::published(&cloud.datasets(), BENCHMARK).await?;
     let (results, signer) = (cloud.results(), cloud.signer());
     let ports = Ports {
@@ -116,7 +118,7 @@ pub(crate) async fn run(args: DisqualifyArgs, format: Format) -> Result<Done> {
         signer: &signer,
         now: &now,
     };
-    let (rules, mut standings, mut n_steps) = (Kept::default(), Standings::default(), 0);
+    let (rules, mut standings, mut n_steps) = (Kept::<Pairs>::default(), Standings::<Pairs>::default(), 0);
     for pair in &pairs {
         let round = challenge
             .as_ref()

@@ -6,12 +6,11 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use dataperf::challenge::Challenge;
 use dataperf::ports::bucket::{Bucket, Got};
+use dataperf_collection_aws::{Collection as _, Kept, decided_in, read, read_disqualified, verdicts_on};
 use dataperf_nibbler::BENCHMARK;
 use dataperf_nibbler::export::{About, Export, JudgedPair, Origin};
 use dataperf_nibbler::write_nibbler_export;
-use dataperf_nibbler_aws::{
-    Kept, decided_in, pair, pair_image_key, pseudonym_key, read_disqualified, verdicts_on,
-};
+use dataperf_nibbler_aws::{Pairs, pair_image_key, pseudonym_key};
 use serde_json::json;
 
 use super::images::MAX_IMAGE_BYTES;
@@ -57,7 +56,7 @@ pub(crate) async fn run(args: ExportArgs, format: Format) -> Result<Done> {
     let endpoint = cloud.lambda_endpoint();
     let key = pseudonym_key(&cloud.clients, endpoint.as_deref(), &args.secret).await?;
     let export = Export::of(judged, &key, is_over);
-    let rules = Kept::default()
+    let rules = Kept::<Pairs>::default()
         .rules(cloud.datasets(), round.and_then(|round| round.dataset))
         .await?;
     let about = About {
@@ -94,16 +93,16 @@ pub(crate) async fn run(args: ExportArgs, format: Format) -> Result<Done> {
 async fn judged_in(cloud: &Cloud, round: &str) -> Result<Vec<JudgedPair>> {
     let leaderboards = cloud.leaderboards();
     let table = &leaderboards;
-    let disqualified = read_disqualified(table).await?;
+    let disqualified = read_disqualified(table, Pairs::SPACE).await?;
     let mut judged = Vec::new();
-    for (id, _) in decided_in(table, round).await? {
-        let found = pair(table, &id).await?;
+    for (id, _) in decided_in::<Pairs>(table, round).await? {
+        let found = read::<Pairs>(table, &id).await?;
         let found = found.with_context(|| format!("the pair `{id}` is decided and not in the table"))?;
         let Some(decision) = found.decision else { continue };
         if disqualified.has_item(id.as_str(), &found.submitter) {
             continue;
         }
-        let mut named = verdicts_on(table, &id).await?;
+        let mut named = verdicts_on::<Pairs>(table, &id).await?;
         named.retain(|named| !disqualified.has_verdict(id.as_str(), &named.rater));
         judged.push(JudgedPair {
             pair: id,
@@ -111,8 +110,8 @@ async fn judged_in(cloud: &Cloud, round: &str) -> Result<Vec<JudgedPair>> {
             submission: found.said,
             is_duplicate: found.duplicate.is_one(),
             origin: Origin {
-                provider: found.origin.0,
-                model: found.origin.1,
+                provider: found.more.origin.0,
+                model: found.more.origin.1,
             },
             verdicts: named
                 .into_iter()

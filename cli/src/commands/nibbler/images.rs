@@ -1,17 +1,17 @@
 //! Images on disk: blurred, unless somebody asks for them as they are.
 
-use std::fs::OpenOptions;
-use std::io::{Cursor, IsTerminal as _, Write as _};
+use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::Args;
 use dataperf::SubmitterName;
 use dataperf::ports::bucket::{Bucket, Got};
 use image::{ImageFormat, ImageReader, Limits};
 
 use super::WELL_BEING;
-use crate::cloud::{Cloud, now};
+use crate::cloud::Cloud;
+use crate::commands::collection::Consent;
 
 /// No image that was stored is larger.
 pub(super) const MAX_IMAGE_BYTES: u64 = 256 << 20;
@@ -40,54 +40,13 @@ impl ImageArgs {
 
     /// Holds that a person has agreed to see images, before the first one is asked for.
     pub(super) fn ask_consent(&self, who: &SubmitterName) -> Result<()> {
-        let path = self.note("consent.txt");
-        let noted = std::fs::read_to_string(&path).unwrap_or_default();
-        if noted
-            .lines()
-            .any(|line| line.split(' ').next() == Some(who.as_str()))
-        {
-            return Ok(());
-        }
-        if !self.consent && !says_yes()? {
-            bail!(
-                "nothing was asked for: no image is shown before you agree to it. {WELL_BEING} To agree, say `--consent`"
-            );
-        }
-        add_line(
-            &path,
-            &format!(
-                "{who} has agreed to be shown images that may be disturbing, {}",
-                now()
-            ),
-        )
+        let consent = Consent {
+            path: &self.note("consent.txt"),
+            to: "be shown images that may be disturbing",
+            well_being: WELL_BEING,
+        };
+        consent.ask(who, self.consent)
     }
-}
-
-/// Asks at a terminal; nobody else is asked.
-fn says_yes() -> Result<bool> {
-    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
-        return Ok(false);
-    }
-    eprint!("{WELL_BEING}\nDo you agree to be shown them? Type `yes`: ");
-    let mut answer = String::new();
-    std::io::stdin()
-        .read_line(&mut answer)
-        .context("can't read your answer")?;
-    Ok(answer.trim().eq_ignore_ascii_case("yes"))
-}
-
-/// Adds a line to a file, which is made where it is not there.
-pub(super) fn add_line(path: &Path, line: &str) -> Result<()> {
-    let about = || format!("can't write `{}`", path.display());
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).with_context(about)?;
-    }
-    let mut file = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(path)
-        .with_context(about)?;
-    file.write_all(format!("{line}\n").as_bytes()).with_context(about)
 }
 
 /// Saves an image of the results bucket; where. `None` where it is not there, or may not be read.

@@ -14,19 +14,16 @@ mod registered;
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use clap::Subcommand;
-use dataperf::challenge::Challenge;
-use dataperf::ports::leaderboard::OPEN_ROUND;
-use dataperf::{Ending, Receipt, SubmitterName};
+use dataperf::{Receipt, SubmitterName};
 use dataperf_nibbler::{BENCHMARK, Kind};
 use serde::Serialize;
 
-use super::submit::{receipt, upload};
+use super::collection::{self, round_or_latest, show};
 use crate::Done;
-use crate::cloud::{Cloud, now};
-use crate::output::{Format, print_json, print_verdict};
-use crate::progress;
+use crate::cloud::Cloud;
+use crate::output::Format;
 
 pub(crate) use registered::Nibbler;
 
@@ -65,56 +62,12 @@ pub(crate) async fn run(command: NibblerCommand, format: Format) -> Result<Done>
     }
 }
 
-/// The round that is meant where none is named: the one that has begun last by the challenge in force, or the one outside of any.
-fn round_or_latest(named: Option<&str>, challenge: Option<&Challenge>) -> Result<String> {
-    if let Some(round) = named {
-        return Ok(round.to_owned());
-    }
-    let Some(challenge) = challenge else {
-        return Ok(OPEN_ROUND.into());
-    };
-    let begun = challenge
-        .rounds
-        .iter()
-        .filter(|round| round.opens <= now())
-        .max_by_key(|round| round.opens);
-    let round = begun.context("no round of the challenge has begun: name one by `--round`")?;
-    Ok(round.id.clone())
-}
-
 /// Uploads lines as one file, and waits for its receipt.
 async fn send<T: Serialize>(cloud: &Cloud, kind: Kind, who: &SubmitterName, lines: &[T]) -> Result<Receipt> {
-    let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
-    let path = scratch.path().join(format!("{kind}.jsonl"));
-    let lines: Vec<String> = lines
-        .iter()
-        .map(serde_json::to_string)
-        .collect::<Result<_, _>>()?;
-    std::fs::write(&path, lines.join("\n") + "\n").context("can't write a temporary file")?;
-    send_file(cloud, kind, who, &path).await
+    collection::send(cloud, BENCHMARK, kind.as_str(), who, lines).await
 }
 
 /// The same with a file that is there.
 async fn send_file(cloud: &Cloud, kind: Kind, who: &SubmitterName, path: &Path) -> Result<Receipt> {
-    let submitted = upload(cloud, BENCHMARK, kind.as_str(), who, path).await?;
-    let spinner = progress::waiting(&format!("waiting for the receipt of {}", submitted.id));
-    let receipt = receipt(cloud, &submitted).await;
-    spinner.finish_and_clear();
-    receipt
-}
-
-/// Prints a receipt; what it means for the exit code.
-fn show(receipt: &Receipt, format: Format) -> Result<Done> {
-    match format {
-        Format::Json => print_json(receipt)?,
-        Format::Text => {
-            println!("submission {}", receipt.submission);
-            print_verdict(&receipt.verdict);
-        }
-    }
-    match receipt.verdict.status {
-        Ending::Failed => bail!("the platform failed: it does not count against you, and can be tried again"),
-        Ending::Rejected => Ok(Done::Rejected),
-        Ending::Accepted | Ending::Scored => Ok(Done::Fine),
-    }
+    collection::send_file(cloud, BENCHMARK, kind.as_str(), who, path).await
 }

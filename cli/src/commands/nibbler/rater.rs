@@ -6,14 +6,16 @@ use anyhow::Result;
 use clap::Args;
 use clap::builder::ArgAction;
 use dataperf::SubmitterName;
+use dataperf_collection_aws::judged_by;
 use dataperf_nibbler::{Kind, PairId, Verdict};
-use dataperf_nibbler_aws::{judged_by, unjudged};
+use dataperf_nibbler_aws::{Pairs, unjudged};
 use serde_json::json;
 
-use super::images::{ImageArgs, add_line, save};
+use super::images::{ImageArgs, save};
 use super::{WELL_BEING, send, show};
 use crate::Done;
 use crate::cloud::CloudArgs;
+use crate::commands::collection::add_line;
 use crate::output::{Format, print_json};
 
 #[derive(Debug, Args)]
@@ -51,7 +53,7 @@ pub(crate) async fn next(args: NextArgs, format: Format) -> Result<Done> {
     let skipped = args.skipped()?;
     let cloud = args.cloud.connect().await;
     let leaderboards = cloud.leaderboards();
-    let judged = judged_by(&leaderboards, args.rater.as_str()).await?;
+    let judged = judged_by::<Pairs>(&leaderboards, args.rater.as_str()).await?;
     let waiting = unjudged(&leaderboards).await?;
     let mut left = waiting
         .into_iter()

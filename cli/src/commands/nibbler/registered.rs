@@ -9,13 +9,12 @@ use dataperf::ports::async_trait;
 use dataperf::progress::Progress;
 use dataperf::{Descriptor, Digest, SubmitterName};
 use dataperf_aws::S3Bucket;
+use dataperf_collection_aws::{Collection as _, Kept, is_participant, name_rater};
 use dataperf_nibbler::{
     Board, DESCRIPTOR, GenerationRequest, Kind, LineItem as _, NIBBLER_LAYOUT, Submission as Pair,
     Verdict as Judged, import_nibbler,
 };
-use dataperf_nibbler_aws::{
-    Kept, PAIR_IMAGES, is_participant, name_rater, rater_partition, unjudged_partition,
-};
+use dataperf_nibbler_aws::{PAIR_IMAGES, Pairs};
 
 use crate::cloud::{Cloud, now};
 use crate::extension::{Extension, Uploads};
@@ -43,7 +42,7 @@ impl Extension for Nibbler {
         datasets: S3Bucket,
         pinned: Option<Digest>,
     ) -> Result<BTreeMap<String, String>, DatasetError> {
-        Kept::default().rules(datasets, pinned).await?;
+        Kept::<Pairs>::default().rules(datasets, pinned).await?;
         let boards = Board::ALL.map(|board| (board.as_str().to_owned(), board.as_str().to_owned()));
         Ok(BTreeMap::from(boards))
     }
@@ -58,7 +57,10 @@ impl Extension for Nibbler {
                 max_bytes: Judged::MAX_BYTES,
                 receipts_of: Vec::new(),
                 folders: &[PAIR_IMAGES],
-                partitions: vec![unjudged_partition(), rater_partition(name.as_str())],
+                partitions: vec![
+                    Pairs::SPACE.queue_partition(),
+                    Pairs::SPACE.rater_partition(name.as_str()),
+                ],
             };
         }
         Uploads {
@@ -71,10 +73,10 @@ impl Extension for Nibbler {
 
     async fn name_rater(&self, cloud: &Cloud, name: &SubmitterName) -> Result<()> {
         let table = cloud.leaderboards();
-        if is_participant(&table, name.as_str()).await? {
+        if is_participant::<Pairs>(&table, name.as_str()).await? {
             bail!("`{name}` has submitted pairs: who takes part judges nobody's");
         }
-        Ok(name_rater(&table, name.as_str(), now()).await?)
+        Ok(name_rater::<Pairs>(&table, name.as_str(), now()).await?)
     }
 
     #[cfg(feature = "local")]
@@ -87,12 +89,12 @@ impl Extension for Nibbler {
     }
 
     #[cfg(feature = "local")]
-    fn outside(&self, port: u16) -> dataperf_local::OutsideService {
-        super::local::images(port)
+    fn outside(&self, port: u16) -> Option<dataperf_local::OutsideService> {
+        Some(super::local::images(port))
     }
 
     #[cfg(feature = "local")]
-    fn demo(&self) -> &dyn crate::extension::ExtensionDemo {
-        &super::demo::Scenes
+    fn demo(&self) -> Option<&dyn crate::extension::ExtensionDemo> {
+        Some(&super::demo::Scenes)
     }
 }

@@ -11,11 +11,12 @@ use dataperf_aws::{
     text,
 };
 use dataperf_collection::Lease;
-use dataperf_nibbler::BENCHMARK;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 
-const N_TAKEN: &str = "n_taken";
+use crate::reservation::{LINES, Reservation};
+
+pub(crate) const N_TAKEN: &str = "n_taken";
 /// While it is being made.
 const MAKING: &str = "making";
 /// Once it is there.
@@ -24,53 +25,54 @@ const COUNT: Step = Step::Named("count");
 const THING: Step = Step::Named("thing");
 const MARK: Step = Step::Named("mark");
 
-/// Gives back what an upload has taken of an allowance and not got: before the caretaker gives the upload up.
+/// Gives back what an upload has taken of an allowance and not got: before the caretaker gives the upload up. For benchmarks that
+/// collect something; others take nothing of an allowance.
 pub fn release<'a>(
     table: &'a Table,
     benchmark: &'a str,
     upload: &'a Upload,
 ) -> LocalBoxFuture<'a, Result<(), PortError>> {
     async move {
-        if benchmark == BENCHMARK {
-            let allowance = Allowance { table, benchmark };
-            allowance.give_back(&upload.id(), None).await?;
-        }
-        Ok(())
+        let submission = upload.id();
+        Allowance { table, benchmark }
+            .give_back(&submission, None)
+            .await?;
+        Reservation { table, benchmark }.give_back(&submission).await
     }
     .boxed_local()
 }
 
 /// One submitter's allowance of a benchmark.
 #[derive(Debug, Clone)]
-pub(crate) struct Allowance<'a> {
+pub struct Allowance<'a> {
     /// The table.
-    pub(crate) table: &'a Table,
+    pub table: &'a Table,
     /// The benchmark's id.
-    pub(crate) benchmark: &'a str,
+    pub benchmark: &'a str,
 }
 
 /// What somebody wants to have made.
 #[derive(Debug, Clone)]
-pub(crate) struct Taking<'a> {
+pub struct Taking<'a> {
     /// Whose allowance it comes from.
-    pub(crate) submitter: &'a str,
+    pub submitter: &'a str,
     /// For which submission.
-    pub(crate) submission: &'a SubmissionId,
+    pub submission: &'a SubmissionId,
     /// When that was uploaded: its day counts.
-    pub(crate) at: Timestamp,
+    pub at: Timestamp,
     /// The name of what is made.
-    pub(crate) thing: &'a str,
+    pub thing: &'a str,
     /// How many a day there are.
-    pub(crate) limit: u64,
+    pub limit: u64,
     /// Who makes it: the id of the invocation.
-    pub(crate) worker: &'a str,
+    pub worker: &'a str,
     /// Until when nobody else is to make it.
-    pub(crate) until: Timestamp,
+    pub until: Timestamp,
 }
 
 /// What came of taking.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Taken {
+pub enum Taken {
     /// The caller is to make it; `taken_by` is the submission whose allowance it came from.
     Make {
         /// That submission.
@@ -103,7 +105,7 @@ impl Allowance<'_> {
     }
 
     /// Where what is made has its item.
-    pub(crate) fn thing(&self, thing: &str) -> Key {
+    pub fn thing(&self, thing: &str) -> Key {
         Key::new(format!("{}#set#{thing}", self.benchmark), "set")
     }
 
@@ -111,7 +113,7 @@ impl Allowance<'_> {
     ///
     /// # Errors
     /// [`PortError`].
-    pub(crate) async fn n_taken(&self, submitter: &str, at: Timestamp) -> Result<u64, PortError> {
+    pub async fn n_taken(&self, submitter: &str, at: Timestamp) -> Result<u64, PortError> {
         let item = self.table.item(self.day(submitter, &at.day())).await?;
         let n_taken = item
             .map(|item| Reader { item: &item }.number(N_TAKEN))
@@ -123,7 +125,7 @@ impl Allowance<'_> {
     ///
     /// # Errors
     /// [`PortError`].
-    pub(crate) async fn take(&self, taking: &Taking<'_>, now: Timestamp) -> Result<Taken, PortError> {
+    pub async fn take(&self, taking: &Taking<'_>, now: Timestamp) -> Result<Taken, PortError> {
         let mut retry = Retry::of(format!("set `{}`", taking.thing));
         loop {
             if let Some(item) = self.table.item(self.thing(taking.thing)).await? {
@@ -225,7 +227,7 @@ impl Allowance<'_> {
 
     /// The operations that end the making: the thing gets the attributes of `made`, and the mark goes. Together with them
     /// whatever else belongs to it may be written. Their conditions do not hold when it was given back meanwhile.
-    pub(crate) fn made(
+    pub fn made(
         &self,
         thing: &str,
         taken_by: &SubmissionId,
@@ -255,16 +257,15 @@ impl Allowance<'_> {
     ///
     /// # Errors
     /// [`PortError`].
-    pub(crate) async fn give_back(
-        &self,
-        submission: &SubmissionId,
-        only: Option<&str>,
-    ) -> Result<usize, PortError> {
+    pub async fn give_back(&self, submission: &SubmissionId, only: Option<&str>) -> Result<usize, PortError> {
         let mut n_given_back = 0;
         let marks = Partition::of(self.marks(submission));
         for mark in self.table.query(&marks).await? {
             let reader = Reader { item: &mark };
             let thing = reader.text("sk")?;
+            if thing == LINES {
+                continue; // a reservation's
+            }
             if only.is_none_or(|only| only == thing) && self.give_one_back(submission, thing, &mark).await? {
                 n_given_back += 1;
             }

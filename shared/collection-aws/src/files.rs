@@ -1,4 +1,4 @@
-//! What the three functions do alike: they read the rules and the file, and have each line judged.
+//! What functions do alike that take files of lines: they read the rules and the file, and have each line judged.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,23 +12,28 @@ use dataperf::upload::FiledUnder;
 use dataperf::workflow::{Settled, WorkflowError};
 use dataperf::{Descriptor, Digest, LineOutcome, Reason, Rejection, Timestamp, Upload, Verdict};
 use dataperf_aws::{Fault, Resources, Table};
-use dataperf_collection::Disqualified;
-use dataperf_nibbler::{Artifact, BENCHMARK, Board, DESCRIPTOR, Kind, Line, LineItem as _, RANKING, read};
+use dataperf_collection::{Disqualified, Line, LineItem, read};
 use lambda_runtime::Context;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::WELL_BEING;
+use crate::collection::Collection;
 use crate::disqualified::read_disqualified;
 use crate::rules::{Kept, Rules};
 
-/// What a function keeps between invocations, whichever of the three it is.
-pub(crate) struct Common {
-    pub(crate) resources: Resources,
-    kept: Kept,
+/// What a function keeps between invocations.
+pub struct Common<C: Collection> {
+    /// The cloud.
+    pub resources: Resources,
+    /// The rules that were read last.
+    pub kept: Kept<C>,
 }
 
-impl Common {
-    pub(crate) fn from_environment() -> Result<Self, lambda_runtime::Error> {
+impl<C: Collection> Common<C> {
+    /// By the function's environment.
+    ///
+    /// # Errors
+    /// When it lacks a variable.
+    pub fn from_environment() -> Result<Self, lambda_runtime::Error> {
         Ok(Self {
             resources: Resources::from_environment()?,
             kept: Kept::default(),
@@ -36,36 +41,65 @@ impl Common {
     }
 }
 
-/// One of the three functions: it judges the lines of its kind of file.
-pub(crate) trait LineFunction {
+/// A function that judges the lines of one kind of file.
+pub trait LineFunction {
+    /// What its benchmark collects.
+    type Collection: Collection;
     /// A line of its kind of file.
-    type Line: Artifact;
+    type Line: LineItem;
+    /// Under which part of the keys its files are uploaded.
+    const KIND: &'static str;
 
     /// What it keeps.
-    fn common(&self) -> &Common;
+    fn common(&self) -> &Common<Self::Collection>;
+
+    /// What lines are held against.
+    fn held_against(configuration: &Configuration<Self>) -> &<Self::Line as LineItem>::Rules;
+
+    /// Why nothing of somebody is taken who is disqualified.
+    fn refused(&self, disqualified: &Disqualified, name: &str) -> Option<Reason>;
+
+    /// Why nothing is taken that was uploaded then.
+    fn refused_at(&self, _terms: &Terms, _at: Timestamp) -> Option<Reason> {
+        None
+    }
+
+    /// What every receipt says beside its lines.
+    fn notes(&self) -> Notes;
 
     /// What becomes of the lines of a file. A file without lines, or of another kind, is rejected before.
-    async fn judge(&self, case: &Case<'_>, lines: Vec<Line<Self::Line>>) -> Result<Judged, WorkflowError>;
+    fn judge(
+        &self,
+        case: &Case<'_, Self::Collection>,
+        lines: Vec<Line<Self::Line>>,
+    ) -> impl Future<Output = Result<Judged, WorkflowError>>;
 }
 
+/// What the organizer of a function's benchmark has decided.
+pub type Configuration<F> = <<F as LineFunction>::Collection as Collection>::Configuration;
+
 /// One upload that is being judged.
-pub(crate) struct Case<'a> {
-    pub(crate) rules: Arc<Rules>,
+pub struct Case<'a, C: Collection> {
+    /// What the organizer has decided.
+    pub rules: Arc<Rules<C::Configuration>>,
     /// The round it counts in.
-    pub(crate) round: String,
-    pub(crate) table: &'a Table,
-    pub(crate) submission: &'a Submission,
-    pub(crate) context: &'a Context,
+    pub round: String,
+    /// The table.
+    pub table: &'a Table,
+    /// The upload, as the table knows it.
+    pub submission: &'a Submission,
+    /// The invocation.
+    pub context: &'a Context,
     /// What was disqualified when the run began.
-    pub(crate) disqualified: Disqualified,
+    pub disqualified: Disqualified,
 }
 
 /// A run that has less time left begins no further line: what it has begun needs the bucket and the table.
-pub(crate) const RESERVE: Duration = Duration::from_secs(15);
+pub const RESERVE: Duration = Duration::from_secs(15);
 
-impl Case<'_> {
+impl<C: Collection> Case<'_, C> {
     /// How much of the run's time is left.
-    pub(crate) fn time_left(&self) -> Duration {
+    pub fn time_left(&self) -> Duration {
         let deadline = self.context.deadline();
         deadline.duration_since(SystemTime::now()).unwrap_or_default()
     }
@@ -76,7 +110,7 @@ impl Case<'_> {
     ///
     /// # Errors
     /// [`WorkflowError::GoesOn`] when it has not.
-    pub(crate) fn has_time(&self, line: Duration, n_new: usize) -> Result<(), WorkflowError> {
+    pub fn has_time(&self, line: Duration, n_new: usize) -> Result<(), WorkflowError> {
         if n_new == 0 || self.time_left() >= line + RESERVE {
             return Ok(());
         }
@@ -85,10 +119,10 @@ impl Case<'_> {
 }
 
 /// What is worth saying of an upload beside its lines.
-pub(crate) type Notes = BTreeMap<String, Value>;
+pub type Notes = BTreeMap<String, Value>;
 
 /// What a function says of a file.
-pub(crate) enum Judged {
+pub enum Judged {
     /// It is rejected as a whole.
     Rejected(Rejection),
     /// Each line has its outcome.
@@ -96,7 +130,10 @@ pub(crate) enum Judged {
 }
 
 /// Settles an upload by what `function` says of its lines.
-pub(crate) async fn settle_lines<F: LineFunction>(
+///
+/// # Errors
+/// [`Fault`].
+pub async fn settle_lines<F: LineFunction>(
     function: &F,
     upload: &Upload,
     context: &Context,
@@ -120,23 +157,22 @@ struct LineEvaluator<'a, F> {
 
 impl<F: LineFunction> Evaluator for LineEvaluator<'_, F> {
     fn hosted(&self) -> &'static Descriptor {
-        &DESCRIPTOR
+        F::Collection::DESCRIPTOR
     }
 
     fn max_artifact_bytes(&self) -> u64 {
         F::Line::MAX_BYTES
     }
 
-    /// The round that counts is that of the first board: both are of one challenge. Nothing is counted against its limits,
+    /// The round that counts is that of the first board: all are of one challenge. Nothing is counted against its limits,
     /// which are about scores.
     fn terms(&self, challenge: Option<&Challenge>, key: &FiledUnder, at: Timestamp) -> Terms {
-        let board = Board::ALL[0].as_str();
-        let terms = Terms::of(challenge, board, &key.submitter, at);
+        let terms = Terms::of(challenge, F::Collection::BOARD, &key.submitter, at);
         Terms {
             limits: None,
-            ranking: RANKING,
-            refusal: wrong_kind::<F::Line>(&key.leaderboard)
-                .or_else(|| after_the_close::<F::Line>(&terms, at))
+            ranking: F::Collection::RANKING,
+            refusal: wrong_kind::<F>(&key.leaderboard)
+                .or_else(|| self.function.refused_at(&terms, at))
                 .or(terms.refusal),
             ..terms
         }
@@ -150,19 +186,19 @@ impl<F: LineFunction> Evaluator for LineEvaluator<'_, F> {
         _admission: &Admission<'_>, // nothing is counted against limits
     ) -> Result<Verdict, WorkflowError> {
         let Common { resources, kept } = self.function.common();
-        let kind = &submission.board.leaderboard;
+        let (benchmark, kind) = (F::Collection::DESCRIPTOR.id, &submission.board.leaderboard);
         let digest = Digest::of(artifact);
         let rejected =
-            |rejection: &Rejection| Verdict::rejected(BENCHMARK, kind, None, Some(digest), rejection);
+            |rejection: &Rejection| Verdict::rejected(benchmark, kind, None, Some(digest), rejection);
         let rules = kept.rules(resources.datasets().await, terms.dataset).await?;
-        let lines = match read::<F::Line>(artifact, &rules.configuration) {
+        let lines = match read::<F::Line>(artifact, F::held_against(&rules.configuration)) {
             Ok(lines) => lines,
             Err(rejection) => return Ok(rejected(&rejection)),
         };
         let dataset = rules.dataset;
         let table = &resources.leaderboards().await;
-        let disqualified = read_disqualified(table).await?;
-        if let Some(reason) = refused::<F::Line>(&disqualified, &submission.submitter) {
+        let disqualified = read_disqualified(table, F::Collection::SPACE).await?;
+        if let Some(reason) = self.function.refused(&disqualified, &submission.submitter) {
             return Ok(rejected(&reason.into()));
         }
         let case = Case {
@@ -176,46 +212,21 @@ impl<F: LineFunction> Evaluator for LineEvaluator<'_, F> {
         Ok(match Box::pin(self.function.judge(&case, lines)).await? {
             Judged::Rejected(rejection) => rejected(&rejection),
             Judged::Lines(lines, mut notes) => {
-                notes.insert("well_being".into(), json!(WELL_BEING));
-                Verdict::of_lines(BENCHMARK, kind, dataset, digest, lines, notes)
+                notes.extend(self.function.notes());
+                Verdict::of_lines(benchmark, kind, dataset, digest, lines, notes)
             }
         })
     }
 }
 
-/// Nothing is taken of who is disqualified in that role.
-fn refused<T: Artifact>(disqualified: &Disqualified, name: &str) -> Option<Reason> {
-    let (is_refused, whose) = match T::KIND {
-        Kind::Verdict => (disqualified.has_rater(name), "verdicts"),
-        Kind::Generate | Kind::Submit => (disqualified.has_submitter(name), "requests and pairs"),
-    };
-    is_refused.then(|| {
-        let name = dataperf::quote(name);
-        let message = format!("{name} is disqualified, no more {whose} are taken: ask the organizer why");
-        Reason::new("disqualified", "", message)
-    })
-}
-
-/// Images cost money, and after the close nothing is scored that they could be for.
-fn after_the_close<T: Artifact>(terms: &Terms, at: Timestamp) -> Option<Reason> {
-    let closed = terms
-        .closes
-        .filter(|closes| T::KIND == Kind::Generate && *closes <= at)?;
-    let message = format!(
-        "the round has closed at {closed}: no more images are made. Pairs of the images that you have are taken still, and count for no round"
-    );
-    Some(Reason::new("round_closed", "", message))
-}
-
-fn wrong_kind<T: Artifact>(kind: &str) -> Option<Reason> {
-    if kind == T::KIND.as_str() {
+fn wrong_kind<F: LineFunction>(kind: &str) -> Option<Reason> {
+    if kind == F::KIND {
         return None;
     }
-    let kinds: Vec<&str> = Kind::ALL.iter().map(|kind| kind.as_str()).collect();
     let message = format!(
         "there is nothing called {}: upload to one of `{}`",
         dataperf::quote(kind),
-        kinds.join("`, `")
+        F::Collection::DESCRIPTOR.kinds.join("`, `")
     );
     Some(Reason::new("unknown_kind", "", message))
 }

@@ -3,27 +3,29 @@
 
 use dataperf::ports::PortError;
 use dataperf_aws::{Cancelled, Condition, Key, Reader, Retry, SCHEMA, Step, Table, count};
-use dataperf_nibbler::{BENCHMARK, Scoring};
 
 const SCORING: &str = "scoring";
 
-fn key(round: &str) -> Key {
-    Key::new(format!("{BENCHMARK}#{SCORING}"), round)
-}
-
 /// The version of a round, which is `of_rules` from now on where it has none yet.
-pub(crate) async fn scoring_of(table: &Table, round: &str, of_rules: Scoring) -> Result<Scoring, PortError> {
+///
+/// # Errors
+/// [`PortError`].
+pub async fn version_of<T>(table: &Table, benchmark: &str, round: &str, of_rules: T) -> Result<T, PortError>
+where
+    T: Copy + Into<u8> + TryFrom<u8, Error = String>,
+{
+    let key = Key::new(format!("{benchmark}#{SCORING}"), round);
     let mut retry = Retry::of(format!("scoring version of round `{round}`"));
     loop {
-        if let Some(item) = table.item(key(round)).await? {
+        if let Some(item) = table.item(key.clone()).await? {
             let reader = Reader { item: &item };
             reader.schema()?;
             let number: u8 = reader.number(SCORING)?.unwrap_or_default();
             return number.try_into().map_err(|why| reader.malformed(why));
         }
-        let mut item = key(round).item();
+        let mut item = key.clone().item();
         item.insert("schema".into(), count(SCHEMA.into()));
-        item.insert(SCORING.into(), count(u8::from(of_rules).into()));
+        item.insert(SCORING.into(), count(of_rules.into().into()));
         let put = table.put(item, Some(Condition::new_item()));
         match table.transact(vec![(Step::Named(SCORING), put)]).await {
             Ok(()) => return Ok(of_rules),

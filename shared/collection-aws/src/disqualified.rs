@@ -7,27 +7,27 @@ use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::Withdrawal;
 use dataperf_aws::{Condition, Item, Key, Partition, Reader, Retry, SCHEMA, Step, Table, count, text};
 use dataperf_collection::{Disqualified, Subject};
-use dataperf_nibbler::BENCHMARK;
 
-use crate::pairs::{self, Pair, pairs_of, parsed};
+use crate::collection::Collection;
+use crate::items::{Collected, items_of, read};
+use crate::json::{as_json, parsed};
 use crate::raters::judged_by;
+use crate::space::Space;
 
 const NOTE: Step = Step::Named("note");
 
-fn partition() -> String {
-    format!("{BENCHMARK}#disqualified")
-}
-
-fn key(subject: &Subject) -> Key {
-    Key::new(partition(), subject.to_string())
+fn key<C: Collection>(subject: &Subject) -> Key {
+    Key::new(C::SPACE.disqualified_partition(), subject.to_string())
 }
 
 /// Everything that is disqualified, as it is now.
 ///
 /// # Errors
 /// [`PortError`].
-pub async fn read_disqualified(table: &Table) -> Result<Disqualified, PortError> {
-    let items = table.query(&Partition::of(partition())).await?;
+pub async fn read_disqualified(table: &Table, space: Space) -> Result<Disqualified, PortError> {
+    let items = table
+        .query(&Partition::of(space.disqualified_partition()))
+        .await?;
     let noted = items.iter().filter(|item| item.contains_key("since"));
     noted
         .map(|item| Ok(Reader { item }.text("sk")?.to_owned()))
@@ -39,7 +39,7 @@ pub async fn read_disqualified(table: &Table) -> Result<Disqualified, PortError>
 ///
 /// # Errors
 /// [`PortError`].
-pub async fn disqualify(
+pub async fn disqualify<C: Collection>(
     table: &Table,
     subject: &Subject,
     at: Timestamp,
@@ -48,7 +48,7 @@ pub async fn disqualify(
 ) -> Result<Vec<Withdrawal>, PortError> {
     let mut retry = Retry::of(format!("disqualification of `{subject}`"));
     loop {
-        let there = table.item(key(subject)).await?;
+        let there = table.item(key::<C>(subject)).await?;
         let (mut notes, is_so, n_changes) = read_notes(there.as_ref())?;
         if is_so != undo {
             return Ok(notes);
@@ -65,13 +65,10 @@ pub async fn disqualify(
                 undo_reason: None,
             }),
         }
-        let mut item = key(subject).item();
+        let mut item = key::<C>(subject).item();
         item.insert("schema".into(), count(SCHEMA.into()));
         item.insert("n_changes".into(), count(n_changes + 1));
-        let json = serde_json::to_string(&notes).map_err(|error| PortError::Malformed {
-            what: subject.to_string(),
-            why: error.to_string(),
-        })?;
+        let json = as_json(&subject.to_string(), &notes)?;
         item.insert("notes".into(), text(json));
         if !undo {
             item.insert("since".into(), text(at.to_string()));
@@ -99,25 +96,29 @@ fn read_notes(item: Option<&Item>) -> Result<(Vec<Withdrawal>, bool, u64), PortE
     Ok((parsed(&reader, "notes")?, item.contains_key("since"), n_changes))
 }
 
-/// The pairs that have to be looked at anew: of a submitter one of each round that is decided, since a standing is of all, and all that
+/// The items that have to be looked at anew: of a submitter one of each group that is decided, since a standing is of all, and all that
 /// wait.
 ///
 /// # Errors
 /// [`PortError`].
-pub async fn concerned(table: &Table, subject: &Subject) -> Result<Vec<Pair>, PortError> {
+pub async fn concerned<C: Collection>(
+    table: &Table,
+    subject: &Subject,
+) -> Result<Vec<Collected<C>>, PortError> {
     let ids = match subject {
-        Subject::Submitter(name) => pairs_of(table, name, usize::MAX).await?,
-        Subject::Rater(name) => judged_by(table, name).await?,
-        Subject::Item(pair) | Subject::Verdict(pair, _) => pair.parse().into_iter().collect(),
+        Subject::Submitter(name) => items_of::<C>(table, name, usize::MAX).await?,
+        Subject::Rater(name) => judged_by::<C>(table, name).await?,
+        Subject::Item(item) | Subject::Verdict(item, _) => item.parse().into_iter().collect(),
     };
-    let (mut found, mut rounds) = (Vec::new(), BTreeSet::new());
+    let (mut found, mut groups) = (Vec::new(), BTreeSet::new());
     for id in ids {
-        let pair = pairs::read(table, &id).await?;
-        let is_needed = |pair: &Pair| {
-            let one_a_round = matches!(subject, Subject::Submitter(_)) && pair.decision.is_some();
-            !one_a_round || rounds.insert(pair.round.clone())
+        let item = read::<C>(table, &id).await?;
+        let is_needed = |item: &Collected<C>| {
+            let waits = item.decision.is_none() && C::is_judged(item);
+            let one_a_group = matches!(subject, Subject::Submitter(_)) && !waits;
+            !one_a_group || groups.insert(C::group(item))
         };
-        found.extend(pair.filter(is_needed));
+        found.extend(item.filter(is_needed));
     }
     Ok(found)
 }

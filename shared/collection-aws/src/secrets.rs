@@ -1,5 +1,5 @@
-//! The providers' keys and the one that makes images' ids: one secret, a JSON object of strings, read when it is first
-//! needed. It is never in the environment and never in a log.
+//! A benchmark's keys: those of services, and the one that ids and pseudonyms are made with. One secret, a JSON object of strings, read
+//! when it is first needed. It is never in the environment and never in a log.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,12 +7,9 @@ use std::fmt;
 use dataperf::failure::FaultKind;
 use dataperf::workflow::WorkflowError;
 use dataperf_aws::{Clients, Post, port_error};
-use dataperf_nibbler::{Provider, SecretKey};
+use dataperf_collection::SecretKey;
 use serde::Deserialize;
 use serde_json::json;
-
-/// The member of the secret that images' ids and pseudonyms are made with.
-const IMAGE_IDS: &str = "image-ids";
 
 /// What Secrets Manager answers.
 #[derive(Deserialize)]
@@ -22,7 +19,7 @@ struct Answer {
 }
 
 /// What the secret holds.
-pub(crate) struct Secrets {
+pub struct Secrets {
     name: String,
     members: BTreeMap<String, String>,
 }
@@ -35,11 +32,10 @@ impl fmt::Debug for Secrets {
 
 impl Secrets {
     /// Asks Secrets Manager, at `endpoint` or where the environment says.
-    pub(crate) async fn read(
-        clients: &Clients,
-        endpoint: Option<&str>,
-        name: &str,
-    ) -> Result<Self, WorkflowError> {
+    ///
+    /// # Errors
+    /// [`WorkflowError`] when it can't be read, or is of another form.
+    pub async fn read(clients: &Clients, endpoint: Option<&str>, name: &str) -> Result<Self, WorkflowError> {
         let request = Post {
             operation: "GetSecretValue",
             path: "/".into(),
@@ -57,7 +53,7 @@ impl Secrets {
             .and_then(|text| serde_json::from_str(&text).ok());
         let wrong = || {
             let what = format!(
-                "the secret `{name}` is no JSON object of strings: store the providers' keys and `{IMAGE_IDS}` in it"
+                "the secret `{name}` is no JSON object of strings: store the keys of services and what pseudonyms are made with in it"
             );
             organizer(what)
         };
@@ -67,34 +63,23 @@ impl Secrets {
         })
     }
 
-    fn member(&self, member: &str) -> Result<&str, WorkflowError> {
+    /// One of its members.
+    ///
+    /// # Errors
+    /// [`WorkflowError`] when there is none of this name.
+    pub fn member(&self, member: &str) -> Result<&str, WorkflowError> {
         let found = self.members.get(member).map(String::as_str);
         found.ok_or_else(|| organizer(format!("the secret `{}` has no `{member}`", self.name)))
     }
 
-    /// The key that a provider wants to see.
-    pub(crate) fn of_provider(&self, provider: &Provider) -> Result<&str, WorkflowError> {
-        self.member(&provider.secret)
+    /// The key of a member that ids and pseudonyms are made with.
+    ///
+    /// # Errors
+    /// [`WorkflowError`] when there is none of this name, or it is too short.
+    pub fn key(&self, member: &str) -> Result<SecretKey, WorkflowError> {
+        let key = SecretKey::new(self.member(member)?.as_bytes());
+        key.map_err(|weak| organizer(format!("`{member}` in the secret `{}`: {weak}", self.name)))
     }
-
-    /// The key that images' ids are made with.
-    pub(crate) fn image_ids(&self) -> Result<SecretKey, WorkflowError> {
-        let key = SecretKey::new(self.member(IMAGE_IDS)?.as_bytes());
-        key.map_err(|weak| organizer(format!("`{IMAGE_IDS}` in the secret `{}`: {weak}", self.name)))
-    }
-}
-
-/// The key that pseudonyms are made with, for whoever may read the secret `name`.
-///
-/// # Errors
-/// [`WorkflowError`] when it can't be read, or has no such key.
-pub async fn pseudonym_key(
-    clients: &Clients,
-    endpoint: Option<&str>,
-    name: &str,
-) -> Result<SecretKey, WorkflowError> {
-    let secrets = Secrets::read(clients, endpoint, name).await?;
-    secrets.image_ids()
 }
 
 fn organizer(message: String) -> WorkflowError {

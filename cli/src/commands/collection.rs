@@ -1,0 +1,141 @@
+//! What the commands share of benchmarks in which people make examples and others validate them.
+
+use std::fs::OpenOptions;
+use std::io::{IsTerminal as _, Write as _};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use dataperf::challenge::Challenge;
+use dataperf::ports::leaderboard::OPEN_ROUND;
+use dataperf::{Ending, Receipt, SubmitterName};
+use serde::Serialize;
+
+use super::submit::{receipt, upload};
+use crate::Done;
+use crate::cloud::{Cloud, now};
+use crate::output::{Format, print_json, print_verdict};
+use crate::progress;
+
+/// Somebody's consent to be shown what may be disturbing: once for each person and folder.
+pub(crate) struct Consent<'a> {
+    /// The file in which it is noted.
+    pub(crate) path: &'a Path,
+    /// To what, such as `be shown images that may be disturbing`.
+    pub(crate) to: &'a str,
+    /// Where help is.
+    pub(crate) well_being: &'a str,
+}
+
+impl Consent<'_> {
+    /// Holds that a person has agreed, or agrees now: `is_given` by an option, or at a terminal.
+    pub(crate) fn ask(&self, who: &SubmitterName, is_given: bool) -> Result<()> {
+        let noted = std::fs::read_to_string(self.path).unwrap_or_default();
+        if noted
+            .lines()
+            .any(|line| line.split(' ').next() == Some(who.as_str()))
+        {
+            return Ok(());
+        }
+        let well_being = self.well_being;
+        if !is_given && !says_yes(well_being)? {
+            bail!(
+                "nothing was asked for: nothing is shown before you agree to it. {well_being} To agree, say `--consent`"
+            );
+        }
+        let line = format!("{who} has agreed to {}, {}", self.to, now());
+        add_line(self.path, &line)
+    }
+}
+
+/// Asks at a terminal; nobody else is asked.
+fn says_yes(well_being: &str) -> Result<bool> {
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return Ok(false);
+    }
+    eprint!("{well_being}\nDo you agree to be shown them? Type `yes`: ");
+    let mut answer = String::new();
+    std::io::stdin()
+        .read_line(&mut answer)
+        .context("can't read your answer")?;
+    Ok(answer.trim().eq_ignore_ascii_case("yes"))
+}
+
+/// Adds a line to a file, which is made where it is not there.
+pub(crate) fn add_line(path: &Path, line: &str) -> Result<()> {
+    let about = || format!("can't write `{}`", path.display());
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).with_context(about)?;
+    }
+    let mut file = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(path)
+        .with_context(about)?;
+    file.write_all(format!("{line}\n").as_bytes()).with_context(about)
+}
+
+/// The round that is meant where none is named: the one that has begun last by the challenge in force, or the one outside of any.
+pub(crate) fn round_or_latest(named: Option<&str>, challenge: Option<&Challenge>) -> Result<String> {
+    if let Some(round) = named {
+        return Ok(round.to_owned());
+    }
+    let Some(challenge) = challenge else {
+        return Ok(OPEN_ROUND.into());
+    };
+    let begun = challenge
+        .rounds
+        .iter()
+        .filter(|round| round.opens <= now())
+        .max_by_key(|round| round.opens);
+    let round = begun.context("no round of the challenge has begun: name one by `--round`")?;
+    Ok(round.id.clone())
+}
+
+/// Uploads lines as one file, and waits for its receipt.
+pub(crate) async fn send<T: Serialize>(
+    cloud: &Cloud,
+    benchmark: &str,
+    kind: &str,
+    who: &SubmitterName,
+    lines: &[T],
+) -> Result<Receipt> {
+    let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
+    let path = scratch.path().join(format!("{kind}.jsonl"));
+    let lines: Vec<String> = lines
+        .iter()
+        .map(serde_json::to_string)
+        .collect::<Result<_, _>>()?;
+    std::fs::write(&path, lines.join("\n") + "\n").context("can't write a temporary file")?;
+    send_file(cloud, benchmark, kind, who, &path).await
+}
+
+/// The same with a file that is there.
+pub(crate) async fn send_file(
+    cloud: &Cloud,
+    benchmark: &str,
+    kind: &str,
+    who: &SubmitterName,
+    path: &Path,
+) -> Result<Receipt> {
+    let submitted = upload(cloud, benchmark, kind, who, path).await?;
+    let spinner = progress::waiting(&format!("waiting for the receipt of {}", submitted.id));
+    let receipt = receipt(cloud, &submitted).await;
+    spinner.finish_and_clear();
+    receipt
+}
+
+/// Prints a receipt; what it means for the exit code.
+pub(crate) fn show(receipt: &Receipt, format: Format) -> Result<Done> {
+    match format {
+        Format::Json => print_json(receipt)?,
+        Format::Text => {
+            println!("submission {}", receipt.submission);
+            print_verdict(&receipt.verdict);
+        }
+    }
+    match receipt.verdict.status {
+        Ending::Failed => bail!("the platform failed: it does not count against you, and can be tried again"),
+        Ending::Rejected => Ok(Done::Rejected),
+        Ending::Accepted | Ending::Scored => Ok(Done::Fine),
+    }
+}

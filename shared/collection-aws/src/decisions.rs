@@ -1,0 +1,390 @@
+//! What follows from an item's last verdict, in one transaction: the decision, the item's end in the queue, and the
+//! next edition of how its submitter stands. The same again when something is disqualified, or no longer.
+
+use dataperf::ports::PortError;
+use dataperf::{Digest, SubmissionId, Timestamp};
+use dataperf_aws::{
+    Change, Condition, Item, Key, Operation, Partition, Reader, Retry, SCHEMA, Step as Part, Table, count,
+    now, text,
+};
+use dataperf_collection::Disqualified;
+
+use crate::collection::Collection;
+use crate::disqualified::read_disqualified;
+use crate::items::{self, Collected, Decision, JUDGED, Score, UNJUDGED};
+use crate::json::{as_json, parsed};
+use crate::rules::Rules;
+use crate::standings::{CHANGES, Changes, Standings, Stands, edition_key, standing_partition, step_key};
+use crate::verdicts::{Beside, beside};
+
+const ITEM: Part = Part::Named("item");
+const EDITION: Part = Part::Named("edition");
+const OTHER: Part = Part::Named("other");
+
+/// One step of how a submitter stands: what a decision has changed, and the scores that follow.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step<C: Collection> {
+    /// The item that it was about, or the first of several.
+    pub item: C::Id,
+    /// Whose item that is.
+    pub submitter: String,
+    /// The round.
+    pub round: String,
+    /// Its number among the submitter's in the round, from 1.
+    pub edition: u64,
+    /// When; later for each edition.
+    pub at: Timestamp,
+    /// The data set whose rules the scores follow.
+    pub dataset: Digest,
+    /// The scores; none where there is none yet, or the submitter is disqualified.
+    pub scores: Vec<Score>,
+}
+
+/// Why an item is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Occasion {
+    /// A verdict has come.
+    Verdict,
+    /// Something was disqualified, or no longer is, or the organizer has decided.
+    Disqualification,
+}
+
+/// Decides an item of which the verdicts say something, unless it is decided; the step that follows, or followed. When something was
+/// disqualified it is decided anew, of the verdicts that count, or waits for more of them.
+///
+/// # Errors
+/// [`PortError`].
+pub async fn decide<C: Collection>(
+    table: &Table,
+    id: &C::Id,
+    rules: &Rules<C::Configuration>,
+    standings: &mut Standings<C>,
+    occasion: Occasion,
+) -> Result<Option<Step<C>>, PortError> {
+    let what = C::SPACE.what(&id.to_string());
+    let malformed = |why: String| PortError::Malformed {
+        what: what.clone(),
+        why,
+    };
+    let mut retry = Retry::of(what.clone());
+    loop {
+        let item = items::read::<C>(table, id).await?;
+        let item = item.ok_or_else(|| malformed("it was there and is gone".into()))?;
+        if let Some(decision) = item.decision.as_ref().filter(|_| occasion == Occasion::Verdict) {
+            return step(table, &item, decision.edition).await;
+        }
+        // First the edition, then what is disqualified: who disqualifies something changes the edition afterwards, so that whatever is
+        // decided without knowing of it fails.
+        let stands = standings.of(table, &item).await?;
+        let disqualified = read_disqualified(table, C::SPACE).await?;
+        let Beside { verdicts, ruling } = beside::<C>(table, id).await?;
+        let n_verdicts = verdicts.len() as u64;
+        let counted = verdicts
+            .into_iter()
+            .filter(|named| !disqualified.has_verdict(&id.to_string(), &named.rater));
+        let verdicts: Vec<C::Verdict> = counted.map(|named| named.verdict).collect();
+        let all_count = verdicts.len() as u64 == n_verdicts;
+        let consensus = ruling.or_else(|| C::consensus(&item, &verdicts, &rules.configuration));
+        if consensus.is_none() && all_count && occasion == Occasion::Verdict {
+            return Ok(None); // it waits for more, as the queue says
+        }
+        let version = C::version(table, &item.round, &rules.configuration).await?;
+        let duplicate = match &consensus {
+            // earlier items may have come since it was submitted
+            Some(_) => {
+                let from = C::near_duplicate_from(&rules.configuration);
+                items::duplicate(table, &item, from, version).await?
+            }
+            None => item.duplicate.clone(),
+        };
+        let item = Collected { duplicate, ..item };
+        let state = C::state(&item, consensus.as_ref());
+        let mut next = first_of(&item, stands, rules.dataset);
+        let changes = consensus.is_some()
+            || item.decision.is_some()
+            || (C::COUNTS_UNDECIDED && occasion == Occasion::Disqualification);
+        let changed = vec![(id.clone(), state.clone())];
+        if changes {
+            next.scores =
+                scores(&item, stands, &changed, &disqualified, rules, version).map_err(malformed)?;
+        }
+        let now = Now {
+            consensus,
+            state: state.as_ref(),
+            verdicts: &verdicts,
+            n_verdicts,
+            is_disqualified: disqualified.has_item(&id.to_string(), &item.submitter),
+        };
+        match table
+            .transact(operations(table, &item, &next, &now, changes)?)
+            .await
+        {
+            Ok(()) => {
+                let changed = if changes { changed } else { Vec::new() };
+                standings.follow(&item, (next.edition, next.at), changed);
+                return Ok(changes.then_some(next));
+            }
+            // Among others when another item of the same submitter was decided meanwhile, or this one.
+            Err(cancelled) => retry.cancelled(cancelled).await?,
+        }
+    }
+}
+
+/// Has the items of an upload count before they are decided, once; the step that follows, or followed. They are of one group.
+///
+/// # Errors
+/// [`PortError`].
+pub async fn count_submitted<C: Collection>(
+    table: &Table,
+    items: &[Collected<C>],
+    submission: &SubmissionId,
+    rules: &Rules<C::Configuration>,
+    standings: &mut Standings<C>,
+) -> Result<Option<Step<C>>, PortError> {
+    let Some(first) = items.first() else {
+        return Ok(None);
+    };
+    let what = first.what();
+    let malformed = |why: String| PortError::Malformed {
+        what: what.clone(),
+        why,
+    };
+    let mark = Key::new(standing_partition(first), format!("counted#{submission}"));
+    let mut retry = Retry::of(what.clone());
+    loop {
+        if let Some(item) = table.item(mark.clone()).await? {
+            let edition = Reader { item: &item }.number("edition")?;
+            return match edition {
+                Some(edition) => step(table, first, edition).await,
+                None => Err(malformed(
+                    "what was counted of its upload has no `edition`".into(),
+                )),
+            };
+        }
+        let stands = standings.of(table, first).await?;
+        let fresh = items
+            .iter()
+            .filter(|item| !stands.validated.contains_key(&item.id));
+        let changed: Changes<C> = fresh
+            .filter_map(|item| Some((item.id.clone(), Some(C::state(item, None)?))))
+            .collect();
+        let disqualified = read_disqualified(table, C::SPACE).await?;
+        let version = C::version(table, &first.round, &rules.configuration).await?;
+        let mut next = first_of(first, stands, rules.dataset);
+        next.scores = scores(first, stands, &changed, &disqualified, rules, version).map_err(malformed)?;
+        let (mut written, mut marked) = (written(first, &next)?, mark.clone().item());
+        written.insert(CHANGES.into(), text(as_json(&what, &changed)?));
+        marked.insert("edition".into(), count(next.edition));
+        let mut operations = vec![(EDITION, table.update(edition_key(first), edition(&next)))];
+        put(table, &mut operations, written);
+        put(table, &mut operations, marked);
+        match table.transact(operations).await {
+            Ok(()) => {
+                standings.follow(first, (next.edition, next.at), changed);
+                return Ok(Some(next));
+            }
+            Err(cancelled) => retry.cancelled(cancelled).await?,
+        }
+    }
+}
+
+/// The step that is next about an item's group, without scores.
+fn first_of<C: Collection>(item: &Collected<C>, stands: &Stands<C>, dataset: Digest) -> Step<C> {
+    Step {
+        item: item.id.clone(),
+        submitter: item.submitter.clone(),
+        round: item.round.clone(),
+        edition: stands.edition + 1,
+        at: stands.next_at(now()),
+        dataset,
+        scores: Vec::new(),
+    }
+}
+
+/// What is known of an item when it is looked at.
+struct Now<'a, C: Collection> {
+    consensus: Option<C::Consensus>,
+    state: Option<&'a C::State>,
+    /// Those that count.
+    verdicts: &'a [C::Verdict],
+    /// With those that don't.
+    n_verdicts: u64,
+    is_disqualified: bool,
+}
+
+/// The scores of all items that count and are not disqualified, after a change of some.
+fn scores<C: Collection>(
+    item: &Collected<C>,
+    stands: &Stands<C>,
+    changed: &Changes<C>,
+    disqualified: &Disqualified,
+    rules: &Rules<C::Configuration>,
+    version: C::Version,
+) -> Result<Vec<Score>, String> {
+    let submitter = item.submitter.as_str();
+    if disqualified.has_submitter(submitter) {
+        return Ok(Vec::new()); // its rows are taken off the boards
+    }
+    let others = stands
+        .validated
+        .iter()
+        .filter(|(other, _)| changed.iter().all(|(id, _)| id != *other));
+    let new = changed
+        .iter()
+        .filter_map(|(id, state)| Some((id, state.as_ref()?)));
+    let states: Vec<&C::State> = others
+        .chain(new.clone())
+        .filter(|(id, _)| !disqualified.has_item(&id.to_string(), submitter))
+        .map(|(_, state)| state)
+        .collect();
+    // who had a score and has no item any more has none of it
+    let had_one = !stands.validated.is_empty() || new.count() > 0;
+    C::scores(item, &states, had_one, &rules.configuration, version)
+}
+
+/// Everything that follows, in one transaction. Only the edition changes where nothing else does, so that nobody decides by what was
+/// read before.
+fn operations<C: Collection>(
+    table: &Table,
+    item: &Collected<C>,
+    next: &Step<C>,
+    now: &Now<'_, C>,
+    changes: bool,
+) -> Result<Vec<Operation>, PortError> {
+    let (id, what) = (item.id.to_string(), item.what());
+    let status = if item.decision.is_some() { JUDGED } else { UNJUDGED };
+    let same = Condition {
+        text: "#status = :status AND #n_verdicts = :n_verdicts",
+        names: &["status", "n_verdicts"],
+        values: vec![("status", text(status)), ("n_verdicts", count(now.n_verdicts))],
+    };
+    let n_disqualified = now.n_verdicts - now.verdicts.len() as u64;
+    let mut set = vec![
+        ("n_disqualified".to_owned(), count(n_disqualified)),
+        ("duplicate".to_owned(), text(as_json(&what, &item.duplicate)?)),
+    ];
+    let mut remove = Vec::new();
+    if let Some(consensus) = &now.consensus {
+        let decision = Decision {
+            consensus: consensus.clone(),
+            edition: next.edition,
+            at: next.at,
+            dataset: next.dataset,
+        };
+        set.push(("status".into(), text(JUDGED)));
+        set.push(("decision".into(), text(as_json(&what, &decision)?)));
+    } else {
+        set.push(("status".into(), text(UNJUDGED)));
+        remove.push("decision");
+    }
+    let change = Change {
+        set,
+        remove,
+        condition: Some(same),
+        ..Change::default()
+    };
+    let mut operations = vec![
+        (ITEM, table.update(item.key(), change)),
+        (EDITION, table.update(edition_key(item), edition(next))),
+    ];
+    let is_waiting = now.consensus.is_none() && !now.is_disqualified && C::is_judged(item);
+    if is_waiting {
+        operations.push((OTHER, table.put(items::queued(item)?, None)));
+    } else {
+        operations.push((OTHER, table.delete(item.queue_key(), None)));
+    }
+    let agreement = Key::new(C::SPACE.agreement_partition(&item.round), id.as_str());
+    if now.consensus.is_some() {
+        let mut of_round = agreement.item();
+        let verdicts: Vec<C::Verdict> = now.verdicts.iter().map(C::without_notes).collect();
+        of_round.insert("verdicts".into(), text(as_json(&what, &verdicts)?));
+        put(table, &mut operations, of_round);
+    } else {
+        operations.push((OTHER, table.delete(agreement, None)));
+    }
+    if changes {
+        let mut written = written(item, next)?;
+        if let Some(state) = now.state {
+            written.insert(C::SPACE.state.into(), text(as_json(&what, state)?));
+        }
+        put(table, &mut operations, written);
+    }
+    Ok(operations)
+}
+
+/// A step in the table.
+fn written<C: Collection>(item: &Collected<C>, step: &Step<C>) -> Result<Item, PortError> {
+    let mut written = Key::new(standing_partition(item), step_key(step.edition)).item();
+    written.insert(C::SPACE.item.into(), text(item.id.to_string()));
+    written.insert("edition".into(), count(step.edition));
+    written.insert("decided_at".into(), text(step.at.to_string()));
+    written.insert("dataset".into(), text(step.dataset.to_string()));
+    written.insert("scores".into(), text(as_json(&item.what(), &step.scores)?));
+    Ok(written)
+}
+
+fn edition<C: Collection>(next: &Step<C>) -> Change {
+    let same = Condition {
+        text: "attribute_not_exists(#edition) OR #edition = :seen",
+        names: &["edition"],
+        values: vec![("seen", count(next.edition - 1))],
+    };
+    Change {
+        set: vec![
+            ("schema".into(), count(SCHEMA.into())),
+            ("edition".into(), count(next.edition)),
+            ("decided_at".into(), text(next.at.to_string())),
+        ],
+        condition: Some(same),
+        ..Change::default()
+    }
+}
+
+/// A step as it was recorded; `None` where there is none of this number.
+///
+/// # Errors
+/// [`PortError`].
+pub async fn step<C: Collection>(
+    table: &Table,
+    item: &Collected<C>,
+    edition: u64,
+) -> Result<Option<Step<C>>, PortError> {
+    let key = Key::new(standing_partition(item), step_key(edition));
+    let Some(found) = table.item(key).await? else {
+        return Ok(None);
+    };
+    let reader = Reader { item: &found };
+    reader.schema()?;
+    Ok(Some(Step {
+        item: reader.parsed(C::SPACE.item)?,
+        submitter: item.submitter.clone(),
+        round: item.round.clone(),
+        edition,
+        at: reader.parsed("decided_at")?,
+        dataset: reader.parsed("dataset")?,
+        scores: parsed(&reader, "scores")?,
+    }))
+}
+
+fn put(table: &Table, operations: &mut Vec<Operation>, mut item: Item) {
+    item.insert("schema".into(), count(SCHEMA.into()));
+    operations.push((OTHER, table.put(item, None)));
+}
+
+/// The verdicts on each decided item of a round: what agreement is worked out from, and what is exported.
+///
+/// # Errors
+/// [`PortError`].
+pub async fn decided_in<C: Collection>(
+    table: &Table,
+    round: &str,
+) -> Result<Vec<(C::Id, Vec<C::Verdict>)>, PortError> {
+    let partition = Partition::of(C::SPACE.agreement_partition(round));
+    let items = table.query(&partition).await?;
+    let one = |item: &Item| {
+        let reader = Reader { item };
+        reader.schema()?;
+        Ok((reader.parsed("sk")?, parsed(&reader, "verdicts")?))
+    };
+    items.iter().map(one).collect()
+}

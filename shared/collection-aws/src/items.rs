@@ -1,0 +1,305 @@
+//! Items in the table: each with what was said of it, the keys by which others find that they repeat it, and its place in the
+//! validators' queue, which says nothing of whose it is.
+
+use std::collections::BTreeMap;
+
+use dataperf::ports::PortError;
+use dataperf::{Digest, SubmissionId, Timestamp};
+use dataperf_aws::{
+    Cancelled, Condition, Item, Key, Operation, Partition, Reader, Retry, SCHEMA, Step, Table, count, text,
+};
+use dataperf_collection::{Duplicate, Earlier};
+use futures_util::future::try_join_all;
+use serde::{Deserialize, Serialize};
+
+use crate::collection::Collection;
+use crate::json::{as_json, parsed};
+
+const ITEM: Step = Step::Named("item");
+const INDEX: Step = Step::Named("index");
+/// Whoever has more in common than so many is a duplicate of one of the first anyway.
+const MOST_COMPARED: usize = 200;
+/// While validators have not decided.
+pub const UNJUDGED: &str = "unjudged";
+/// Once they have.
+pub const JUDGED: &str = "judged";
+
+/// An item as it was submitted, and what has become of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Collected<C: Collection> {
+    /// Its id.
+    pub id: C::Id,
+    /// Whose it is.
+    pub submitter: String,
+    /// The upload that brought it.
+    pub submission: SubmissionId,
+    /// The line of that upload.
+    pub line: u64,
+    /// When that was uploaded.
+    pub received_at: Timestamp,
+    /// The round it counts in.
+    pub round: String,
+    /// What its line says.
+    pub said: C::Said,
+    /// Whether it repeats an earlier one.
+    pub duplicate: Duplicate<C::Id>,
+    /// How many validators judge it at most.
+    pub n_raters: u64,
+    /// What is known of it beside what its line says.
+    pub more: C::More,
+    /// What was found of it, once it is decided.
+    pub decision: Option<Decision<C::Consensus>>,
+}
+
+/// What was found of an item.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Decision<T> {
+    /// What the validators say together, or the organizer alone.
+    pub consensus: T,
+    /// The 1-based number of this decision among those about the submitter's items in the round.
+    pub edition: u64,
+    /// When; later for each edition.
+    pub at: Timestamp,
+    /// The data set whose rules it follows.
+    pub dataset: Digest,
+}
+
+/// A score of a submitter after a decision.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Score {
+    /// The board.
+    pub board: String,
+    /// The score.
+    pub score: f64,
+    /// Its parts.
+    pub metrics: BTreeMap<String, serde_json::Value>,
+}
+
+impl<C: Collection> Collected<C> {
+    /// Time, then id.
+    pub fn place(&self) -> String {
+        format!("{}#{}", self.received_at, self.id)
+    }
+
+    /// How it is called in errors.
+    pub fn what(&self) -> String {
+        C::SPACE.what(&self.id.to_string())
+    }
+
+    /// Where it is.
+    pub fn key(&self) -> Key {
+        C::SPACE.item_key(&self.id.to_string())
+    }
+
+    /// Its place in the validators' queue.
+    pub fn queue_key(&self) -> Key {
+        Key::new(C::SPACE.queue_partition(), self.place())
+    }
+}
+
+fn text_partitions<C: Collection>(said: &C::Said, version: C::Version) -> Vec<String> {
+    let keys = C::keys(said, version);
+    keys.iter().map(|key| C::SPACE.text_partition(key)).collect()
+}
+
+/// Files the text under its keys, so that every later item finds it. Before anything is decided: of two at once at least
+/// the later one sees the other.
+///
+/// # Errors
+/// [`PortError`].
+pub async fn index<C: Collection>(
+    table: &Table,
+    item: &Collected<C>,
+    version: C::Version,
+) -> Result<(), PortError> {
+    let put = |partition: String| {
+        let mut indexed = Key::new(partition, item.place()).item();
+        indexed.insert("schema".into(), count(SCHEMA.into()));
+        indexed.insert(C::SPACE.item.into(), text(item.id.to_string()));
+        indexed.insert("submitter".into(), text(&item.submitter));
+        indexed.insert(C::SPACE.text.into(), text(C::text(&item.said)));
+        (INDEX, table.put(indexed, None))
+    };
+    let operations: Vec<Operation> = text_partitions::<C>(&item.said, version)
+        .into_iter()
+        .map(put)
+        .collect();
+    let mut retry = Retry::of(item.what());
+    loop {
+        match table.transact(operations.clone()).await {
+            Ok(()) => return Ok(()),
+            Err(cancelled) => retry.cancelled(cancelled).await?,
+        }
+    }
+}
+
+/// What an item repeats of those that were uploaded before it, whichever were processed first.
+///
+/// # Errors
+/// [`PortError`].
+pub async fn duplicate<C: Collection>(
+    table: &Table,
+    item: &Collected<C>,
+    from: f64,
+    version: C::Version,
+) -> Result<Duplicate<C::Id>, PortError> {
+    let partitions = text_partitions::<C>(&item.said, version);
+    let partitions: Vec<Partition> = partitions.into_iter().map(Partition::of).collect();
+    let queries = partitions
+        .iter()
+        .map(|partition| table.query_first(partition, MOST_COMPARED));
+    let (mut earlier, place, id) = (BTreeMap::new(), item.place(), item.id.to_string());
+    for found in try_join_all(queries).await?.concat() {
+        let reader = Reader { item: &found };
+        let at = reader.text("sk")?;
+        if at < place.as_str() && reader.text(C::SPACE.item)? != id {
+            let found = Earlier {
+                item: reader.parsed(C::SPACE.item)?,
+                text: C::comparable(reader.text(C::SPACE.text)?, version),
+                is_own: reader.text("submitter")? == item.submitter,
+            };
+            earlier.insert(at.to_owned(), found);
+        }
+    }
+    let earlier: Vec<Earlier<C::Id>> = earlier.into_values().collect();
+    Ok(C::repeated(&item.said, &earlier, from, version))
+}
+
+/// What came of filing an item.
+#[derive(Debug, PartialEq)]
+pub enum Filed<C: Collection> {
+    /// It is there, by this upload and line.
+    Here(Box<Collected<C>>),
+    /// Another upload or line was before.
+    Before(Box<Collected<C>>),
+}
+
+/// Files an item, and puts it into the validators' queue if they are to judge it, unless it is there.
+///
+/// # Errors
+/// [`PortError`].
+pub async fn file<C: Collection>(table: &Table, item: &Collected<C>) -> Result<Filed<C>, PortError> {
+    let mut own = Key::new(C::SPACE.own_partition(&item.submitter), item.place()).item();
+    own.insert("schema".into(), count(SCHEMA.into()));
+    own.insert(C::SPACE.item.into(), text(item.id.to_string()));
+    let queued = C::is_judged(item).then(|| queued(item)).transpose()?;
+    let written = written(item)?;
+    let mut retry = Retry::of(item.what());
+    loop {
+        let mut operations = vec![
+            (ITEM, table.put(written.clone(), Some(Condition::new_item()))),
+            (INDEX, table.put(own.clone(), None)),
+        ];
+        let beside = queued.clone().into_iter().chain(C::filed_beside(item));
+        operations.extend(beside.map(|item| (INDEX, table.put(item, None))));
+        match table.transact(operations).await {
+            Ok(()) => return Ok(Filed::Here(Box::new(item.clone()))),
+            Err(Cancelled::Condition(_)) => match read::<C>(table, &item.id).await? {
+                Some(there) => return Ok(filed(there, item)),
+                None => retry.changed().await?,
+            },
+            Err(cancelled) => retry.cancelled(cancelled).await?,
+        }
+    }
+}
+
+/// An item's place in the queue: what validators may know before they judge.
+///
+/// # Errors
+/// [`PortError`].
+pub(crate) fn queued<C: Collection>(item: &Collected<C>) -> Result<Item, PortError> {
+    let mut queued = item.queue_key().item();
+    queued.insert("schema".into(), count(SCHEMA.into()));
+    queued.insert(C::SPACE.item.into(), text(item.id.to_string()));
+    let shown = C::queued(item)?.into_iter();
+    queued.extend(shown.map(|(name, value)| (name.to_owned(), value)));
+    Ok(queued)
+}
+
+/// Whether the item that is there is the one that was to be filed.
+pub fn filed<C: Collection>(there: Collected<C>, item: &Collected<C>) -> Filed<C> {
+    if (&there.submission, there.line) == (&item.submission, item.line) {
+        Filed::Here(Box::new(there))
+    } else {
+        Filed::Before(Box::new(there))
+    }
+}
+
+fn written<C: Collection>(item: &Collected<C>) -> Result<Item, PortError> {
+    let (mut written, what) = (item.key().item(), item.what());
+    written.insert("schema".into(), count(SCHEMA.into()));
+    let id = item.id.to_string();
+    let attributes = [
+        ("status", UNJUDGED),
+        ("submitter", &item.submitter),
+        ("submission", item.submission.as_str()),
+        ("round", &item.round),
+        (C::SPACE.item, &id),
+    ];
+    written.extend(attributes.map(|(name, value)| (name.to_owned(), text(value))));
+    written.insert("received_at".into(), text(item.received_at.to_string()));
+    written.insert("said".into(), text(as_json(&what, &item.said)?));
+    written.insert("duplicate".into(), text(as_json(&what, &item.duplicate)?));
+    written.insert("line".into(), count(item.line));
+    written.insert("n_raters".into(), count(item.n_raters));
+    written.insert("n_verdicts".into(), count(0));
+    C::write(&item.more, &mut written)?;
+    Ok(written)
+}
+
+/// An item as it is; `None` when there is none of this id.
+///
+/// # Errors
+/// [`PortError`].
+pub async fn read<C: Collection>(table: &Table, id: &C::Id) -> Result<Option<Collected<C>>, PortError> {
+    let item = table.item(C::SPACE.item_key(&id.to_string())).await?;
+    item.as_ref().map(of_item).transpose()
+}
+
+fn of_item<C: Collection>(item: &Item) -> Result<Collected<C>, PortError> {
+    let reader = Reader { item };
+    reader.schema()?;
+    let number = |name| {
+        let number: Option<u64> = reader.number(name)?;
+        number.ok_or_else(|| reader.malformed(format!("it has no number `{name}`")))
+    };
+    let is_judged = reader.text("status")? == JUDGED;
+    Ok(Collected {
+        id: reader.parsed(C::SPACE.item)?,
+        submitter: reader.text("submitter")?.into(),
+        submission: reader.parsed("submission")?,
+        line: number("line")?,
+        received_at: reader.parsed("received_at")?,
+        round: reader.text("round")?.into(),
+        said: parsed(&reader, "said")?,
+        duplicate: parsed(&reader, "duplicate")?,
+        n_raters: number("n_raters")?,
+        more: C::read(&reader)?,
+        decision: is_judged.then(|| parsed(&reader, "decision")).transpose()?,
+    })
+}
+
+/// The ids of a submitter's items, oldest first; at most `n`.
+///
+/// # Errors
+/// [`PortError`].
+pub async fn items_of<C: Collection>(
+    table: &Table,
+    submitter: &str,
+    n: usize,
+) -> Result<Vec<C::Id>, PortError> {
+    let partition = Partition::of(C::SPACE.own_partition(submitter));
+    let items = table.query_first(&partition, n).await?;
+    items
+        .iter()
+        .map(|item| Reader { item }.parsed(C::SPACE.item))
+        .collect()
+}
+
+/// The validators' queue, oldest first: its items.
+///
+/// # Errors
+/// [`PortError`].
+pub async fn queue<C: Collection>(table: &Table) -> Result<Vec<Item>, PortError> {
+    table.query(&Partition::of(C::SPACE.queue_partition())).await
+}

@@ -1,0 +1,40 @@
+//! What the functions share of benchmarks that collect people's examples and have others validate them: how files of lines are settled
+//! line by line, the rules that are kept, validators, daily allowances, the queue, verdicts, the index of duplicates, disqualifications,
+//! decisions, how submitters stand, and secrets. A benchmark brings its [`Collection`]: what its items are called in the table, and what
+//! follows from its lines.
+
+mod allowance;
+mod collection;
+mod decisions;
+mod disqualified;
+mod files;
+mod items;
+mod json;
+mod raters;
+mod reservation;
+mod rules;
+mod scores;
+mod secrets;
+mod space;
+mod standings;
+mod verdicts;
+mod versions;
+
+pub use allowance::{Allowance, Taken, Taking, release};
+pub use collection::Collection;
+pub use decisions::{Occasion, Step, count_submitted, decide, decided_in, step};
+pub use disqualified::{concerned, disqualify, read_disqualified};
+pub use files::{Case, Common, Configuration, Judged, LineFunction, Notes, RESERVE, settle_lines};
+pub use items::{
+    Collected, Decision, Filed, JUDGED, Score, UNJUDGED, duplicate, file, filed, index, items_of, queue, read,
+};
+pub use json::{as_json, parsed};
+pub use raters::{is_participant, is_rater, judged_by, name_rater};
+pub use reservation::{Reservation, Reserved, Reserving};
+pub use rules::{Kept, Rules, broken};
+pub use scores::{publish, publish_again, step_of_a_score};
+pub use secrets::Secrets;
+pub use space::Space;
+pub use standings::{Standings, Stands};
+pub use verdicts::{Given, Named, give, rule, verdicts_on};
+pub use versions::version_of;

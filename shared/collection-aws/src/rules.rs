@@ -1,0 +1,69 @@
+//! The data set in force, which has what the organizer has decided.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use dataperf::dataset::{DatasetError, FrozenFiles, Integrity, dataset_prefix};
+use dataperf::frozen::FrozenError;
+use dataperf::in_force::InForce;
+use dataperf::{Digest, Rejection};
+use dataperf_aws::S3Bucket;
+
+use crate::collection::Collection;
+
+/// What uploads are judged by.
+pub struct Rules<T> {
+    /// What the organizer has decided.
+    pub configuration: T,
+    /// The data set that says so.
+    pub dataset: Digest,
+    /// Its files.
+    pub files: FrozenFiles,
+}
+
+/// The rules that were read last; read anew when others are in force.
+pub struct Kept<C: Collection>(Mutex<Option<Arc<Rules<C::Configuration>>>>);
+
+impl<C: Collection> Default for Kept<C> {
+    fn default() -> Self {
+        Self(Mutex::new(None))
+    }
+}
+
+impl<C: Collection> Kept<C> {
+    /// The rules of the data set `pinned`, or of the one in force.
+    ///
+    /// # Errors
+    /// [`DatasetError`] when there is none, or its configuration can't be used.
+    pub async fn rules(
+        &self,
+        datasets: S3Bucket,
+        pinned: Option<Digest>,
+    ) -> Result<Arc<Rules<C::Configuration>>, DatasetError> {
+        let benchmark = C::SPACE.benchmark;
+        let dataset = match pinned {
+            Some(dataset) => dataset,
+            None => InForce::read(&datasets, benchmark).await?.only(benchmark)?,
+        };
+        let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(rules) = kept().as_ref().filter(|rules| rules.dataset == dataset) {
+            return Ok(rules.clone());
+        }
+        let prefix = dataset_prefix(benchmark, dataset);
+        let files = FrozenFiles::open(datasets, benchmark, prefix, Some(dataset), Integrity::Digests).await?;
+        let rules = Arc::new(Rules {
+            configuration: C::configuration(&files).await?,
+            dataset,
+            files,
+        });
+        *kept() = Some(rules.clone());
+        Ok(rules)
+    }
+}
+
+/// The complaint that a file of the data set breaks rules, with the first of them.
+pub fn broken(file: &str, rejection: &Rejection) -> DatasetError {
+    let first = rejection.reasons().first();
+    let first = first.map_or_else(String::new, |reason| format!("{} {}", reason.at, reason.message));
+    let why = format!("{} rules are broken, first: {first}", rejection.n_reasons());
+    FrozenError::damaged(file, why).into()
+}

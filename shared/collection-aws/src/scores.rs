@@ -1,0 +1,124 @@
+//! A step of a score: received and recorded as a submission is, so that boards, histories and best-over-time need nothing new.
+
+use dataperf::challenge::Terms;
+use dataperf::failure::FaultKind;
+use dataperf::ports::leaderboard::Submission;
+use dataperf::upload::FiledUnder;
+use dataperf::workflow::{Judge, Ports, Settled, WorkflowError, settle};
+use dataperf::{Descriptor, Digest, Scorecard, Timestamp, Upload, UploadKey, Verdict};
+use dataperf_aws::Table;
+
+use crate::collection::Collection;
+use crate::decisions::{Step, step};
+use crate::items::{self, Score};
+
+/// The bucket of the uploads that steps of scores are received as; there is no such bucket.
+const NO_BUCKET: &str = "scores";
+
+/// Judges a step of a score, which follows from the decision on an item.
+struct ScoreJudge<'a, C: Collection> {
+    step: &'a Step<C>,
+    score: &'a Score,
+}
+
+impl<C: Collection> Judge for ScoreJudge<'_, C> {
+    fn hosted(&self) -> &'static Descriptor {
+        C::DESCRIPTOR
+    }
+
+    fn terms(&self, key: &FiledUnder, _at: Timestamp) -> Terms {
+        Terms {
+            round: self.step.round.clone(),
+            ranking: C::RANKING,
+            ..Terms::outside_any_challenge(&key.submitter)
+        }
+    }
+
+    async fn judge(self, _submission: &Submission, _terms: &Terms) -> Result<Verdict, WorkflowError> {
+        let Score {
+            board,
+            score,
+            metrics,
+        } = self.score;
+        let card = Scorecard {
+            score: *score,
+            metrics: metrics.clone(),
+        };
+        let artifact = Digest::of(self.step.item.to_string().as_bytes()); // what was judged last
+        let dataset = self.step.dataset;
+        Ok(Verdict::scored(
+            C::SPACE.benchmark,
+            board,
+            dataset,
+            artifact,
+            card,
+        ))
+    }
+}
+
+/// The item and the number of what was filed as a step of a score and not completed: no upload, but swept like one. What was filed
+/// before steps had numbers has none.
+pub fn step_of_a_score<C: Collection>(upload: &Upload, boards: &[&str]) -> Option<(C::Id, Option<u64>)> {
+    let key = UploadKey::parse(C::SPACE.benchmark, &upload.key).ok()?;
+    let is_board = boards.contains(&key.leaderboard.as_str());
+    let name = upload.key.rsplit('/').next().filter(|_| is_board)?;
+    match name.split_once('-') {
+        Some((item, edition)) => Some((item.parse().ok()?, Some(edition.parse().ok()?))),
+        None => Some((name.parse().ok()?, None)),
+    }
+}
+
+/// Writes the scores that an earlier run has begun to write: those of a step, or where it has no number, of the item's decision.
+///
+/// # Errors
+/// [`WorkflowError`]; the organizer's fault where there is no such step.
+pub async fn publish_again<C: Collection>(
+    table: &Table,
+    upload: &Upload,
+    (id, edition): (C::Id, Option<u64>),
+    ports: Ports<'_>,
+) -> Result<Settled, WorkflowError> {
+    let mut published = None;
+    if let Some(item) = items::read::<C>(table, &id).await? {
+        let decided = item.decision.as_ref().map(|decision| decision.edition);
+        if let Some(edition) = edition.or(decided)
+            && let Some(step) = step(table, &item, edition).await?
+        {
+            published = publish(&step, ports).await?;
+        }
+    }
+    published.ok_or_else(|| {
+        let message = format!("`{}` is a step of no score", upload.key);
+        WorkflowError::judge(FaultKind::Organizer, message)
+    })
+}
+
+/// Writes the scores of a step, as far as they are not written. Their time is the step's, so that of a submitter's scores
+/// those of the latest step stand, in whatever order they are written.
+///
+/// # Errors
+/// [`WorkflowError`].
+pub async fn publish<C: Collection>(
+    step: &Step<C>,
+    ports: Ports<'_>,
+) -> Result<Option<Settled>, WorkflowError> {
+    let mut last = None;
+    for score in &step.scores {
+        let upload = Upload {
+            bucket: NO_BUCKET.into(),
+            key: format!(
+                "{}/{}/{}/{}-{}",
+                C::SPACE.benchmark,
+                score.board,
+                step.submitter,
+                step.item,
+                step.edition
+            ),
+            version: None,
+            e_tag: None,
+            received_at: step.at,
+        };
+        last = Some(settle(&upload, ScoreJudge { step, score }, ports).await?);
+    }
+    Ok(last)
+}

@@ -1,0 +1,68 @@
+//! What a benchmark's items are called in the table.
+
+use dataperf_aws::Key;
+
+/// The words of which the keys of a benchmark's items are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Space {
+    /// The benchmark's id, with which every partition begins.
+    pub benchmark: &'static str,
+    /// What one collected item is called, such as `pair`.
+    pub item: &'static str,
+    /// What an item's text is called by which duplicates are found, such as `prompt`.
+    pub text: &'static str,
+    /// The attribute of a step that has what a standing keeps of an item.
+    pub state: &'static str,
+}
+
+impl Space {
+    /// Where an item is, with its verdicts.
+    pub fn item_partition(&self, id: &str) -> String {
+        format!("{}#{}#{id}", self.benchmark, self.item)
+    }
+
+    /// An item.
+    pub fn item_key(&self, id: &str) -> Key {
+        Key::new(self.item_partition(id), self.item)
+    }
+
+    /// The list of a submitter's items.
+    pub fn own_partition(&self, submitter: &str) -> String {
+        format!("{}#{}s#{submitter}", self.benchmark, self.item)
+    }
+
+    /// Where texts are that have a key of duplicates in common.
+    pub fn text_partition(&self, key: &str) -> String {
+        format!("{}#{}#{key}", self.benchmark, self.text)
+    }
+
+    /// The validators' queue.
+    pub fn queue_partition(&self) -> String {
+        format!("{}#unjudged", self.benchmark)
+    }
+
+    /// Where what concerns a rater is: its role, and a mark for each item that it has judged.
+    pub fn rater_partition(&self, rater: &str) -> String {
+        format!("{}#rater#{rater}", self.benchmark)
+    }
+
+    /// How somebody stands: the log of steps of a group of items.
+    pub fn standing_partition(&self, group: &str) -> String {
+        format!("{}#standing#{group}", self.benchmark)
+    }
+
+    /// The verdicts of a round that its agreement is worked out from.
+    pub fn agreement_partition(&self, round: &str) -> String {
+        format!("{}#agreement#{round}", self.benchmark)
+    }
+
+    /// What is disqualified.
+    pub fn disqualified_partition(&self) -> String {
+        format!("{}#disqualified", self.benchmark)
+    }
+
+    /// How an item is called in errors.
+    pub fn what(&self, id: &str) -> String {
+        format!("{} `{id}`", self.item)
+    }
+}

@@ -1,0 +1,215 @@
+//! Verdicts in the table: beside their item, one of each rater's, and no more than the item needs.
+
+use dataperf::ports::PortError;
+use dataperf::{SubmissionId, Timestamp};
+use dataperf_aws::{Change, Condition, Key, Partition, Reader, Retry, SCHEMA, Step, Table, count, text};
+use dataperf_collection::Disqualified;
+
+use crate::collection::Collection;
+use crate::items::UNJUDGED;
+use crate::json::{as_json, parsed};
+use crate::raters;
+
+const VERDICT: Step = Step::Named("verdict");
+const ITEM: Step = Step::Named("item");
+const MARK: Step = Step::Named("mark");
+const PREFIX: &str = "verdict#";
+
+/// The sort key of what the organizer has decided of an item.
+pub(crate) const RULING: &str = "ruling";
+
+/// What came of a verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Given {
+    /// It counts.
+    Counted {
+        /// How many verdicts of the item count with it.
+        n_counted: u64,
+        /// How many the item has at most.
+        n_raters: u64,
+        /// Whether it counts since this call, and not since an earlier run.
+        is_new: bool,
+    },
+    /// This rater has judged the item in another upload or line.
+    Before,
+    /// The item is decided, or has as many as it may have.
+    Enough {
+        /// How many that are.
+        n_raters: u64,
+    },
+    /// The organizer has disqualified the item, or its submitter.
+    Disqualified,
+    /// The item is the rater's own.
+    Own,
+    /// There is no such item, or it is none that is judged.
+    NoSuchItem,
+}
+
+/// Records a verdict, once, if the item needs one more.
+///
+/// # Errors
+/// [`PortError`].
+pub async fn give<C: Collection>(
+    table: &Table,
+    verdict: &C::Verdict,
+    rater: &str,
+    (submission, line): (&SubmissionId, u64),
+    disqualified: &Disqualified,
+) -> Result<Given, PortError> {
+    let id = C::judged(verdict).to_string();
+    let what = format!("verdict on {}", C::SPACE.what(&id));
+    let key = Key::new(C::SPACE.item_partition(&id), format!("{PREFIX}{rater}"));
+    let json = as_json(&what, verdict)?;
+    let mut retry = Retry::of(what);
+    loop {
+        let Some(found) = table.item(C::SPACE.item_key(&id)).await? else {
+            return Ok(Given::NoSuchItem);
+        };
+        let reader = Reader { item: &found };
+        let number = |name| reader.number::<u64>(name).map(Option::unwrap_or_default);
+        let (n_raters, n_verdicts) = (number("n_raters")?, number("n_verdicts")?);
+        let n_counted = n_verdicts.saturating_sub(number("n_disqualified")?);
+        if let Some(there) = table.item(key.clone()).await? {
+            let there = Reader { item: &there };
+            let is_this =
+                there.text("submission")? == submission.as_str() && there.number("line")? == Some(line);
+            return Ok(if is_this {
+                Given::Counted {
+                    n_counted,
+                    n_raters,
+                    is_new: false,
+                }
+            } else {
+                Given::Before
+            });
+        }
+        if n_raters == 0 {
+            return Ok(Given::NoSuchItem); // nobody has been shown it
+        }
+        let submitter = reader.text("submitter")?;
+        if submitter == rater {
+            return Ok(Given::Own);
+        }
+        if disqualified.has_item(&id, submitter) {
+            return Ok(Given::Disqualified);
+        }
+        if n_counted >= n_raters || reader.text("status")? != UNJUDGED {
+            return Ok(Given::Enough { n_raters });
+        }
+        let mut item = key.clone().item();
+        let mut mark = raters::mark::<C>(rater, &id).item();
+        for item in [&mut item, &mut mark] {
+            item.insert("schema".into(), count(SCHEMA.into()));
+            item.insert("submission".into(), text(submission.as_str()));
+            item.insert(C::SPACE.item.into(), text(&id));
+        }
+        item.insert("line".into(), count(line));
+        item.insert("rater".into(), text(rater));
+        item.insert("verdict".into(), text(&json));
+        item.insert("place".into(), count(n_verdicts));
+        let one_more = Change {
+            set: vec![("n_verdicts".into(), count(n_verdicts + 1))],
+            condition: Some(Condition {
+                text: "#status = :unjudged AND #n_verdicts = :seen",
+                names: &["status", "n_verdicts"],
+                values: vec![("unjudged", text(UNJUDGED)), ("seen", count(n_verdicts))],
+            }),
+            ..Change::default()
+        };
+        let operations = vec![
+            (VERDICT, table.put(item, Some(Condition::new_item()))),
+            (ITEM, table.update(C::SPACE.item_key(&id), one_more)),
+            (MARK, table.put(mark, None)),
+        ];
+        match table.transact(operations).await {
+            Ok(()) => {
+                return Ok(Given::Counted {
+                    n_counted: n_counted + 1,
+                    n_raters,
+                    is_new: true,
+                });
+            }
+            Err(cancelled) => retry.cancelled(cancelled).await?,
+        }
+    }
+}
+
+/// A verdict with the rater's name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named<V> {
+    /// Whose it is: never published.
+    pub rater: String,
+    /// What it says.
+    pub verdict: V,
+}
+
+/// What is beside an item.
+#[derive(Debug)]
+pub(crate) struct Beside<C: Collection> {
+    /// The verdicts, in the order in which they came.
+    pub(crate) verdicts: Vec<Named<C::Verdict>>,
+    /// What the organizer has decided.
+    pub(crate) ruling: Option<C::Consensus>,
+}
+
+/// What is beside an item.
+pub(crate) async fn beside<C: Collection>(table: &Table, id: &C::Id) -> Result<Beside<C>, PortError> {
+    let partition = C::SPACE.item_partition(&id.to_string());
+    let (mut found, mut ruling) = (Vec::new(), None);
+    for item in table.query(&Partition::of(partition)).await? {
+        let reader = Reader { item: &item };
+        let place = reader.text("sk")?;
+        if place == RULING {
+            reader.schema()?;
+            ruling = Some(parsed(&reader, RULING)?);
+        } else if place.starts_with(PREFIX) {
+            reader.schema()?;
+            let named = Named {
+                rater: reader.text("rater")?.into(),
+                verdict: parsed(&reader, "verdict")?,
+            };
+            found.push((reader.number::<u64>("place")?, named));
+        }
+    }
+    found.sort_by_key(|(place, _)| *place);
+    let verdicts = found.into_iter().map(|(_, named)| named).collect();
+    Ok(Beside { verdicts, ruling })
+}
+
+/// The verdicts on an item, in the order in which they came.
+///
+/// # Errors
+/// [`PortError`].
+pub async fn verdicts_on<C: Collection>(
+    table: &Table,
+    id: &C::Id,
+) -> Result<Vec<Named<C::Verdict>>, PortError> {
+    Ok(beside::<C>(table, id).await?.verdicts)
+}
+
+/// Notes what the organizer decides of an item, whatever validators say of it, and why. Whoever notes it has the item decided anew.
+///
+/// # Errors
+/// [`PortError`].
+pub async fn rule<C: Collection>(
+    table: &Table,
+    id: &C::Id,
+    ruling: &C::Consensus,
+    at: Timestamp,
+    reason: &str,
+) -> Result<(), PortError> {
+    let what = format!("ruling on {}", C::SPACE.what(&id.to_string()));
+    let mut item = Key::new(C::SPACE.item_partition(&id.to_string()), RULING).item();
+    item.insert("schema".into(), count(SCHEMA.into()));
+    item.insert(RULING.into(), text(as_json(&what, ruling)?));
+    item.insert("at".into(), text(at.to_string()));
+    item.insert("reason".into(), text(reason));
+    let mut retry = Retry::of(what);
+    loop {
+        let put = table.put(item.clone(), None);
+        match table.transact(vec![(Step::Named(RULING), put)]).await {
+            Ok(()) => return Ok(()),
+            Err(cancelled) => retry.cancelled(cancelled).await?,
+        }
+    }
+}
