@@ -10,8 +10,8 @@ from pathlib import Path
 
 from transform import load
 
-# A benchmark with a function for each kind of upload: its own prefix, and rights that infra/nibbler.yaml gives by the kind.
-NIBBLER = "adversarial-nibbler"
+# Benchmarks with a function for each kind of upload: its own prefix, and rights that a template gives by the kind.
+BY_KIND = {"adversarial-nibbler": "infra/nibbler.yaml", "adversarial-text": "infra/text.yaml"}
 # Functions that are no benchmark's.
 SERVANTS = {"caretaker", "closed", "leaderboards", "uploads"}
 # What the caretaker needs of each benchmark in the table.
@@ -24,18 +24,27 @@ def pascal_case(benchmark):
     return "".join(part.capitalize() for part in benchmark.split("-"))
 
 
-def prefix(benchmark):
+def parts(function):
+    """The benchmark of a function, and the kind of upload that it takes, if it takes one kind."""
+    for benchmark in BY_KIND:
+        kind = function.removeprefix(f"{benchmark}-")
+        if kind != function:
+            return benchmark, kind
+    return function, None
+
+
+def prefix(function):
     """What the keys of a function's uploads begin with."""
-    kind = benchmark.removeprefix(f"{NIBBLER}-")
-    return f"{benchmark}/" if kind == benchmark else f"{NIBBLER}/{kind}/"
+    benchmark, kind = parts(function)
+    return f"{benchmark}/" if kind is None else f"{benchmark}/{kind}/"
 
 
-def wanted_access(benchmark):
+def wanted_access(function):
     """The template that makes a function's role, and the parameters that say whose it is."""
-    kind = benchmark.removeprefix(f"{NIBBLER}-")
-    if kind == benchmark:
+    benchmark, kind = parts(function)
+    if kind is None:
         return "infra/evaluator.yaml", {"Benchmark": benchmark}
-    return "infra/nibbler.yaml", {"Benchmark": NIBBLER, "Kind": kind}
+    return BY_KIND[benchmark], {"Benchmark": benchmark, "Kind": kind}
 
 
 def broken_block(benchmark, resources):

@@ -37,12 +37,12 @@ READING = WILDCARD_RESOURCES.keys() | WHOLE_BUCKET_ACTIONS | {
 }
 # And of data sets what describes them and what is for participants (kits lie directly below a digest), never the data.
 DESCRIPTIONS = (f"/*/{'?' * 64}/kit.zip", "/*/challenge.json", "/*/current.json", "/*/manifest.json", "/*/public/*", "/keys.json")
-# All that the role may do beside which submitted programs run: read them and what participants may have of data sets, and write what
-# programs have written, where no submitter may write. Nothing of the table, of receipts, of keys.
+# All that the role may do beside which submitted programs run: read them, what participants may have of data sets and target models that
+# are programs, and write what programs have written, where no submitter may write. Nothing of the table, of receipts, of keys.
 RUNNING = {
     "logs:CreateLogStream": {"log-group:/aws/lambda/NAME-closed"},
     "logs:PutLogEvents": {"log-group:/aws/lambda/NAME-closed"},
-    "s3:GetObject": {"submissions/*/*/*/*", "datasets/*/manifest.json", "datasets/*/public/*", "datasets/speech-selection/*/train*"},
+    "s3:GetObject": {"submissions/*/*/*/*", "datasets/*/manifest.json", "datasets/*/public/*", "datasets/speech-selection/*/train*", "datasets/adversarial-text/*/models/*.wasm"},
     "s3:GetObjectVersion": {"submissions/*/*/*/*"},
     "s3:ListBucket": {"submissions", "datasets"},
     "s3:ListBucketVersions": {"submissions", "datasets"},
@@ -75,7 +75,7 @@ EXPIRES = "expires_seconds"
 CARETAKER_KINDS = {"submission#*", "submitter#*", "unfinished*", "failed*", "count#*", "compare", "sweep", "quota#*", "taken#*", "set#*"}
 # Where the size of the largest artifact of each benchmark is written.
 ARTIFACT_LIMIT = re.compile(r"const MAX(?:_ARTIFACT)?_BYTES: u64 = (\d+) << (\d+);")
-ARTIFACT_LIMIT_FILES = ("shared/benchmarks/*/mod.rs", "shared/benchmarks/own_data/*/mod.rs", "shared/nibbler/src/artifacts/*.rs")
+ARTIFACT_LIMIT_FILES = ("shared/benchmarks/*/mod.rs", "shared/benchmarks/own_data/*/mod.rs", "shared/nibbler/src/artifacts/*.rs", "shared/text/src/lines/*.rs")
 
 
 def broken_by_statement(benchmark, statement, existing_arns):

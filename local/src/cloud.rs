@@ -19,7 +19,7 @@ use crate::database::{Database, locked};
 use crate::error::{DatabaseError, InvokeError, StartError, WaitError};
 use crate::exposure::Service;
 use crate::faults::{Faults, Gate};
-use crate::host::{self, Host, HostContext};
+use crate::host::{self, Host, HostContext, Waiting};
 use crate::http_function;
 use crate::kms::SigningKeys;
 use crate::on_failure::OnFailureRecord;
@@ -115,11 +115,9 @@ impl LocalCloud {
                 &stop_servers,
             ),
         ];
-        let lambda = crate::lambda::router(Arc::clone(&queue), guard.clone()).merge(crate::targets::router(
-            config.secrets,
-            signing_keys,
-            guard,
-        ));
+        let waiting = Waiting::default();
+        let lambda = crate::lambda::router(Arc::clone(&queue), waiting.clone(), guard.clone())
+            .merge(crate::targets::router(config.secrets, signing_keys, guard));
         let lambda_endpoint = ports.lambda.endpoint.clone();
         servers.push(spawn(
             ports.lambda,
@@ -159,7 +157,7 @@ impl LocalCloud {
             throttling,
             #[cfg(feature = "faults")]
             faults,
-            host: Host::start(context, config.functions, config.schedules),
+            host: Host::start(context, config.functions, config.schedules, &waiting),
             shutdown_grace: config.shutdown_grace,
             stop_servers,
             servers: Mutex::new(servers),

@@ -1,4 +1,4 @@
-//! Lambda's Invoke: takes an event for a function and answers before it runs, as S3 and the caretaker use it.
+//! Lambda's Invoke: takes an event for a function and answers before it runs, as S3 and the caretaker use it, or with what it answers.
 
 use std::sync::Arc;
 
@@ -6,24 +6,26 @@ use axum::Router;
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
+use bytes::Bytes;
 use http::StatusCode;
 use serde_json::json;
 
 use crate::access::Guard;
-use crate::queue::Queue;
+use crate::host::Waiting;
+use crate::queue::{FunctionError, Queue};
 
 /// The largest event of an asynchronous invocation, as in AWS.
 const MAX_EVENT_BYTES: usize = 1 << 20;
 
 /// The service.
-pub(crate) fn router(queue: Arc<Queue>, guard: Guard) -> Router {
+pub(crate) fn router(queue: Arc<Queue>, waiting: Waiting, guard: Guard) -> Router {
     Router::new()
         .route("/2015-03-31/functions/{function}/invocations", post(invoke))
-        .with_state((queue, guard))
+        .with_state((queue, waiting, guard))
 }
 
 async fn invoke(
-    State((queue, guard)): State<(Arc<Queue>, Guard)>,
+    State((queue, waiting, guard)): State<(Arc<Queue>, Waiting, Guard)>,
     Path(function): Path<String>,
     request: Request,
 ) -> Response {
@@ -49,10 +51,14 @@ async fn invoke(
         .headers
         .get("x-amz-invocation-type")
         .and_then(|kind| kind.to_str().ok());
-    if kind != Some("Event") {
-        let message = "the local cloud takes asynchronous invocations only: `--invocation-type Event`";
-        return refusal(StatusCode::BAD_REQUEST, "InvalidParameterValueException", message);
-    }
+    let waits = match kind {
+        Some("Event") => false,
+        None | Some("RequestResponse") => true,
+        Some(_) => {
+            let message = "the local cloud knows the invocation types `Event` and `RequestResponse`";
+            return refusal(StatusCode::BAD_REQUEST, "InvalidParameterValueException", message);
+        }
+    };
     let Some(event) = String::from_utf8(event.to_vec())
         .ok()
         .filter(|event| serde_json::from_str::<serde::de::IgnoredAny>(event).is_ok())
@@ -63,6 +69,9 @@ async fn invoke(
             "the event is not JSON",
         );
     };
+    if waits {
+        return answered(waiting.invoke(&function, event).await);
+    }
     match queue.invoke(function, event).await {
         Ok(request_id) => (StatusCode::ACCEPTED, [("x-amzn-requestid", request_id)]).into_response(),
         Err(error) => refusal(
@@ -70,6 +79,18 @@ async fn invoke(
             "ServiceException",
             &error.to_string(),
         ),
+    }
+}
+
+/// What a function answers to a caller that waits, or its error, as Lambda hands it on.
+fn answered(outcome: Result<Bytes, FunctionError>) -> Response {
+    let json = ("content-type", "application/json");
+    match outcome {
+        Ok(answer) => (StatusCode::OK, [json], answer).into_response(),
+        Err(error) => {
+            let headers = [json, ("x-amz-function-error", "Unhandled")];
+            (StatusCode::OK, headers, error.payload.to_string()).into_response()
+        }
     }
 }
 

@@ -1,11 +1,13 @@
-//! The Lambda function that runs submitted programs: for one submission, first on public data and then on the round's hidden data. What
-//! comes of it is an object that the benchmark's function goes on with.
+//! The Lambda function that runs programs. Submitted ones for one submission, first on public data and then on the round's hidden data:
+//! what comes of it is an object that the benchmark's function goes on with. And target models of Adversarial Text that are programs, whose
+//! caller waits for what they write.
 
+mod model;
 mod run;
 
 use std::process::ExitCode;
 
-use dataperf::programs::ProgramRequest;
+use dataperf::programs::{ModelRun, ProgramRequest};
 use dataperf::{Benchmark, Upload};
 use dataperf_aws::{Clients, Fault, S3Bucket, program_request, uploads, variable};
 use dataperf_closed::Runner;
@@ -49,6 +51,10 @@ async fn serve() -> Result<(), lambda_runtime::Error> {
 
 impl Function {
     async fn handle(&self, event: &LambdaEvent<Value>) -> Result<Value, Fault> {
+        if let Some(request) = event.payload.get(ModelRun::EVENT) {
+            let datasets = S3Bucket::new(self.clients.s3.clone(), &self.datasets);
+            return model::run(&self.runner, datasets, request, &event.context.request_id).await;
+        }
         let request = program_request(&event.payload)?;
         let uploads = uploads(&event.payload)?;
         let (Some(request), [upload]) = (request, &uploads[..]) else {

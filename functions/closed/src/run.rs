@@ -179,7 +179,7 @@ fn unusable(error: DatasetError) -> Fault {
 }
 
 /// Why a program was not run, which is never its fault.
-fn not_run(error: &RunError) -> Fault {
+pub(crate) fn not_run(error: &RunError) -> Fault {
     let kind = match error {
         RunError::Refused { .. } => FaultKind::Organizer,
         RunError::Start(_) | RunError::Busy { .. } | RunError::Lost { .. } => FaultKind::Transient,

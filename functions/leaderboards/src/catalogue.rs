@@ -13,6 +13,7 @@ use dataperf::{Descriptor, Digest, Receipt, Shown, Timestamp};
 use dataperf_aws::Table;
 use dataperf_hosted::{IDS, hosted};
 use serde::Serialize;
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::app::App;
@@ -187,6 +188,28 @@ pub(crate) async fn boards(
     }
     boards.in_force = in_force;
     Ok(boards)
+}
+
+/// What a data set says to participants: the one that is `pinned`, or the first that is in force.
+pub(crate) async fn parameters(
+    app: &App,
+    facts: &Descriptor,
+    pinned: Option<Digest>,
+) -> Result<Value, DatasetError> {
+    let datasets = app.datasets().await;
+    let dataset = match pinned {
+        Some(dataset) => Some(dataset),
+        None => InForce::read(&datasets, facts.id)
+            .await?
+            .datasets()
+            .into_iter()
+            .next(),
+    };
+    let Some(dataset) = dataset else {
+        return Ok(Value::Null);
+    };
+    let manifest = published_manifest(&datasets, facts.id, dataset).await?;
+    Ok(manifest.parameters::<Value>()?)
 }
 
 async fn described(app: &App, facts: &Descriptor, dataset: Digest) -> Result<Arc<Described>, DatasetError> {

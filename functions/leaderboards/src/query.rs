@@ -160,6 +160,37 @@ pub(crate) struct RoundQuery {
     pub(crate) round: Option<String>,
 }
 
+/// Which of what waits for validators.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct NextQuery {
+    /// Only of this task, where there are tasks.
+    #[param(max_length = 128)]
+    pub(crate) task: Option<String>,
+    /// The ids of items that the validator leaves to others, with commas between them.
+    #[param(max_length = 8192)]
+    pub(crate) skip: Option<String>,
+}
+
+/// Which contexts.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ContextsQuery {
+    /// Only of this task.
+    #[param(max_length = 128)]
+    pub(crate) task: Option<String>,
+    /// The round; what is in force outside any challenge, unless told.
+    #[param(max_length = 128)]
+    pub(crate) round: Option<String>,
+    /// How many to leave out first.
+    pub(crate) from: Option<u32>,
+    /// The most to answer with, 20 unless told.
+    #[param(minimum = 1, maximum = 200)]
+    pub(crate) limit: Option<u32>,
+}
+
 /// Nothing may be asked for.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

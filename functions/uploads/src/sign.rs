@@ -59,6 +59,7 @@ async fn sign(
     let submitter = submitter(&headers, &table).await?;
     let asked = request(body)?;
     let facts = benchmark(&asked.benchmark)?;
+    must_be_a_kind(&asked, facts)?;
     must_be_own(&asked, &submitter)?;
     let at = now();
     let key = key(&asked, &submitter, at)?;
@@ -114,25 +115,36 @@ fn request(body: Result<Bytes, BytesRejection>) -> Result<UploadRequest, Problem
     })
 }
 
-/// What takes files of one kind; where there are several kinds, who may send which is not said by a submitter's token.
 fn benchmark(id: &str) -> Result<&'static Descriptor, Problem> {
-    let known = || {
-        let ids = HOSTED.iter().filter(|facts| facts.kinds.is_empty());
-        ids.map(|facts| facts.id).collect::<Vec<_>>().join("`, `")
-    };
-    let facts = hosted(id).ok_or_else(|| {
-        let detail = format!("there is no such benchmark: choose one of `{}`", known());
+    hosted(id).ok_or_else(|| {
+        let known: Vec<&str> = HOSTED.iter().map(|facts| facts.id).collect();
+        let detail = format!(
+            "there is no such benchmark: choose one of `{}`",
+            known.join("`, `")
+        );
         Problem::not_found("unknown_benchmark", "benchmark", detail)
-    })?;
-    if facts.kinds.is_empty() {
-        return Ok(facts);
+    })
+}
+
+/// Where files are of several kinds, one of them stands for the leaderboard. Who may send which, such as validators their verdicts, is
+/// for the function that judges the file.
+fn must_be_a_kind(asked: &UploadRequest, facts: &Descriptor) -> Result<(), Problem> {
+    if facts.kinds.is_empty() || facts.kinds.contains(&asked.leaderboard.as_str()) {
+        return Ok(());
     }
     let detail = format!(
-        "files of `{id}` are of several kinds and are uploaded to S3 with the access that `dataperf submitter add` gives; forms \
-         are for `{}`",
-        known()
+        "files of `{}` are of several kinds: choose one of `{}`",
+        facts.id,
+        facts.kinds.join("`, `")
     );
-    Err(Problem::not_found("no_form", "benchmark", detail))
+    Err(Problem::not_found("unknown_kind", "leaderboard", detail))
+}
+
+/// The board whose round counts: where files are of several kinds, all boards are of one round.
+fn board_of<'a>(asked: &'a UploadRequest, facts: &Descriptor) -> &'a str {
+    let fixed = facts.fixed.as_ref().filter(|_| !facts.kinds.is_empty());
+    let first = fixed.and_then(|fixed| fixed.leaderboards.first().copied());
+    first.unwrap_or(&asked.leaderboard)
 }
 
 fn must_be_own(asked: &UploadRequest, submitter: &SubmitterName) -> Result<(), Problem> {
@@ -214,9 +226,11 @@ async fn terms(
     let datasets = app.resources().datasets().await;
     let in_force = InForce::read(&datasets, facts.id).await?;
     let challenge = Challenge::current(&datasets, table, facts.id).await?;
+    let has_kinds = !facts.kinds.is_empty();
     let mut open = challenge.iter().flat_map(|challenge| challenge.open_rounds(at));
-    let is_pinned =
-        open.any(|round| round.dataset.is_some() && round.evaluations.contains_key(&asked.leaderboard));
+    let is_pinned = open.any(|round| {
+        round.dataset.is_some() && (has_kinds || round.evaluations.contains_key(&asked.leaderboard))
+    });
     if in_force.is_empty() && !is_pinned {
         let detail = format!(
             "no data set of `{}` is in force: ask the organizer when there will be one",
@@ -224,7 +238,7 @@ async fn terms(
         );
         return Err(Problem::not_found("no_dataset", "benchmark", detail));
     }
-    if in_force.dataset_of(&asked.leaderboard).is_none() && !is_pinned {
+    if in_force.dataset_of(&asked.leaderboard).is_none() && !is_pinned && !has_kinds {
         let boards: Vec<&str> = in_force.boards().keys().map(String::as_str).collect();
         let detail = format!(
             "there is no such leaderboard: choose one of `{}`",
@@ -232,7 +246,8 @@ async fn terms(
         );
         return Err(Problem::not_found("unknown_leaderboard", "leaderboard", detail));
     }
-    let terms = Terms::of(challenge.as_ref(), &asked.leaderboard, submitter.as_str(), at);
+    let board = board_of(asked, facts);
+    let terms = Terms::of(challenge.as_ref(), board, submitter.as_str(), at);
     if let Some(refusal) = &terms.refusal {
         return Err(conflict("not_open", "the round is not open", &refusal.message));
     }
@@ -254,6 +269,9 @@ async fn terms(
             "this round takes no upload now",
             &detail,
         ));
+    }
+    if has_kinds {
+        return Ok(terms); // what is counted of a day is counted by the function that judges the file
     }
     let board = Board {
         benchmark: facts.id.into(),

@@ -25,7 +25,7 @@ use crate::schedule;
 use crate::status::Status;
 
 pub(crate) use self::leftovers::clear_leftovers;
-pub(crate) use self::synchronous::Synchronous;
+pub(crate) use self::synchronous::{Synchronous, Waiting};
 
 /// What all functions share.
 #[derive(Clone)]
@@ -60,7 +60,9 @@ impl Host {
         context: HostContext,
         functions: Vec<FunctionSpec>,
         schedules: Vec<Schedule>,
+        waiting: &Waiting,
     ) -> Self {
+        waiting.begin(&context, &functions);
         for schedule in schedules {
             let queue = Arc::clone(&context.queue);
             context

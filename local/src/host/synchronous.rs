@@ -1,6 +1,7 @@
 //! Invocations whose caller waits for the answer: neither queued nor retried.
 
-use std::sync::{Arc, Mutex};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -106,5 +107,39 @@ impl Synchronous {
             let message = format!("cannot start `{}`: {error}", self.spec.binary.display());
             FunctionError::new("Runtime.InvalidEntrypoint", &message)
         })
+    }
+}
+
+/// All functions, for callers that wait. A function has processes for them beside those that take events from the queue.
+#[derive(Clone, Default)]
+pub(crate) struct Waiting(Arc<OnceLock<BTreeMap<String, Starting>>>);
+
+/// A function that starts when the first caller waits for it.
+struct Starting {
+    context: HostContext,
+    spec: FunctionSpec,
+    started: OnceLock<Synchronous>,
+}
+
+impl Waiting {
+    /// The functions are there from now on.
+    pub(super) fn begin(&self, context: &HostContext, functions: &[FunctionSpec]) {
+        let starting = |spec: &FunctionSpec| Starting {
+            context: context.clone(),
+            spec: spec.clone(),
+            started: OnceLock::new(),
+        };
+        let by_name = functions.iter().map(|spec| (spec.name.clone(), starting(spec)));
+        drop(self.0.set(by_name.collect())); // a host starts once
+    }
+
+    /// What a function answers.
+    pub(crate) async fn invoke(&self, function: &str, payload: String) -> Result<Bytes, FunctionError> {
+        let found = self.0.get().and_then(|functions| functions.get(function));
+        let Some(found) = found else {
+            return Err(FunctionError::new("Runtime.Unknown", "the cloud has not started"));
+        };
+        let start = || Synchronous::new(found.context.clone(), found.spec.clone());
+        found.started.get_or_init(start).invoke(payload).await
     }
 }

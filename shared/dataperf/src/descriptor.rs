@@ -35,6 +35,8 @@ pub struct Descriptor {
     /// The kinds of artifacts: in keys they stand where others have the leaderboard. Empty where artifacts are of one kind and
     /// are uploaded to a leaderboard.
     pub kinds: &'static [&'static str],
+    /// What an item is called in the table that its participants submit and its validators judge, where there are such.
+    pub collects: Option<&'static str>,
     /// The leaderboards of a data set.
     pub leaderboards: fn(&Manifest) -> Result<Vec<Leaderboard>, FrozenError>,
     /// Whether participants may have the file of a data set with this path.
@@ -86,6 +88,7 @@ impl Descriptor {
             counted_rejections: B::COUNTED_REJECTIONS,
             takes_programs: B::TAKES_PROGRAMS,
             kinds: &[],
+            collects: None,
             leaderboards: B::leaderboards,
             is_public: B::is_public,
             evaluations: evaluations::<B>,

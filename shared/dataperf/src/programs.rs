@@ -46,6 +46,41 @@ impl Programs {
     pub const MOST_MEMORY_MIB: u64 = 2048;
 }
 
+/// A program of a data set that is to be run while its caller waits: a model that answers what it reads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelRun {
+    /// Whose data set it is.
+    pub benchmark: String,
+    /// The data set that has the program.
+    pub dataset: Digest,
+    /// Its file there.
+    pub file: String,
+    /// Fuel that it may use.
+    pub max_fuel: u64,
+    /// What it reads: the file [`Self::INPUTS`], with a JSON object on each line.
+    pub inputs: String,
+}
+
+impl ModelRun {
+    /// The member of an event that has the request.
+    pub const EVENT: &str = "model_run";
+    /// The name of the file that the program reads.
+    pub const INPUTS: &str = "inputs.jsonl";
+    /// Bytes that it may write.
+    pub const MAX_OUTPUT_BYTES: u64 = 4 << 20;
+}
+
+/// What came of a [`ModelRun`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelRunAnswer {
+    /// What the program has written.
+    Written(String),
+    /// Why that does not count, which is the program's fault: a code.
+    Failed(String),
+}
+
 /// What the function that runs programs is asked to do with an upload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramRequest {

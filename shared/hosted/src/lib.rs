@@ -7,9 +7,9 @@ use dataperf::{Benchmark, Descriptor};
 macro_rules! hosted {
     ($($benchmark:ty,)*) => {
         /// What is hosted.
-        pub static HOSTED: &[Descriptor] = &[$(Descriptor::of::<$benchmark>(),)* dataperf_nibbler::DESCRIPTOR];
+        pub static HOSTED: &[Descriptor] = &[$(Descriptor::of::<$benchmark>(),)* dataperf_nibbler::DESCRIPTOR, dataperf_text::DESCRIPTOR];
         /// The ids of what is hosted.
-        pub const IDS: &[&str] = &[$(<$benchmark as Benchmark>::ID,)* dataperf_nibbler::BENCHMARK];
+        pub const IDS: &[&str] = &[$(<$benchmark as Benchmark>::ID,)* dataperf_nibbler::BENCHMARK, dataperf_text::BENCHMARK];
     };
 }
 dataperf_benchmarks::for_each_benchmark!(hosted);

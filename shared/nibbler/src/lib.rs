@@ -91,6 +91,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     counted_rejections: &[],
     takes_programs: false,
     kinds: &["generate", "submit", "verdict"],
+    collects: Some("pair"),
     leaderboards: |_| {
         let board = |board: Board| Leaderboard::new(board.as_str(), board.about());
         Ok(Board::ALL.map(board).into())

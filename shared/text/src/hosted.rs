@@ -57,6 +57,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     counted_rejections: &[],
     takes_programs: false,
     kinds: &["submit", "verdict"],
+    collects: Some("example"),
     leaderboards: |manifest| Ok(manifest.parameters::<Parameters>()?.leaderboards),
     is_public: |path| path.starts_with(PUBLIC),
     evaluations: |manifest| {

@@ -2,6 +2,7 @@
 
 mod benchmarks;
 mod board;
+mod contexts;
 mod files;
 mod history;
 mod keys;
@@ -16,6 +17,7 @@ mod submission;
 mod token;
 mod unfinished;
 mod uploads;
+mod validation;
 
 use axum::Router;
 use axum::extract::State;
@@ -89,6 +91,9 @@ pub(crate) fn router(app: App) -> Router {
                 .routes(routes!(unfinished::unfinished))
                 .routes(routes!(token::token))
                 .routes(routes!(unfinished::failed))
+                .routes(routes!(contexts::contexts))
+                .routes(routes!(validation::next))
+                .routes(routes!(validation::image))
                 .routes(routes!(keys::keys)),
         )
         .split_for_parts();

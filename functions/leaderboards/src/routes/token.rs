@@ -4,10 +4,12 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use dataperf_aws::Holder;
+use dataperf_hosted::HOSTED;
 use dataperf_http::{Problem, token as sent};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::validation;
 use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
@@ -20,6 +22,8 @@ struct OneToken {
     role: &'static str,
     /// Whose it is; `null` for the organizer's.
     submitter: Option<String>,
+    /// What its holder validates: ids of benchmarks.
+    is_rater: Vec<String>,
     /// From when on it is not valid any more.
     #[schema(format = DateTime)]
     expires_at: String,
@@ -43,7 +47,16 @@ pub(super) async fn token(
     let issued = sent(&headers, &app.table().await).await?.ok_or_else(|| {
         Problem::no_token("this says whose token is sent: send `Authorization: Bearer TOKEN`")
     })?;
+    let mut is_rater = Vec::new();
+    if let Holder::Submitter(name) = &issued.holder {
+        for facts in HOSTED.iter().filter(|facts| facts.collects.is_some()) {
+            if validation::is_rater(&app.table().await, facts.id, name.as_str()).await? {
+                is_rater.push(facts.id.to_owned());
+            }
+        }
+    }
     let document = OneToken {
+        is_rater,
         role: issued.holder.role(),
         submitter: match &issued.holder {
             Holder::Organizer => None,

@@ -29,6 +29,7 @@ pub(super) const HOSTED: Descriptor = Descriptor {
     counted_rejections: &[COUNTED],
     takes_programs: false,
     kinds: &[],
+    collects: None,
     leaderboards: |_| Ok(Vec::new()),
     is_public: |_| false,
     evaluations: |_| Ok(BTreeMap::new()),

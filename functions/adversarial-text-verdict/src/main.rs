@@ -1,0 +1,6 @@
+//! The Lambda function of Adversarial Text: verdict.
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), lambda_runtime::Error> {
+    dataperf_text_aws::run_verdict().await
+}

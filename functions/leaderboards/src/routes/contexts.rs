@@ -1,0 +1,107 @@
+//! The contexts for which participants write, and what they have to know to do so: public, as the files of the data set that say it.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use dataperf::dataset::dataset_prefix;
+use dataperf::in_force::InForce;
+use dataperf::ports::bucket::{Bucket, Got};
+use dataperf_aws::now;
+use dataperf_http::Problem;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::answer::Wishes;
+use crate::app::App;
+use crate::caller::Caller;
+use crate::catalogue;
+use crate::query::{ContextsQuery, Strict, within};
+
+/// The public file of a data set that has its contexts.
+const FILE: &str = "public/contexts.jsonl";
+const MAX_FILE_BYTES: u64 = 64 << 20;
+
+/// Some contexts of a data set, and its public rules.
+#[derive(Serialize, ToSchema)]
+struct ContextsPage {
+    /// The benchmark's id.
+    benchmark: String,
+    /// Contexts, in the data set's order.
+    contexts: Vec<OneContext>,
+    /// How many contexts of the task there are.
+    n_contexts: usize,
+    /// What the data set says to participants: its tasks with their labels, its limits.
+    #[schema(value_type = Object)]
+    rules: Value,
+}
+
+/// A text for which participants write theirs.
+#[derive(Serialize, Deserialize, ToSchema)]
+struct OneContext {
+    /// What lines call it.
+    id: String,
+    /// The task that it is for.
+    task: String,
+    /// The text.
+    text: String,
+}
+
+/// The contexts for which participants write in a round, from the `from`-th on, and the rules for them.
+#[utoipa::path(
+    get, path = "/benchmarks/{benchmark}/contexts", operation_id = "contexts",
+    params(
+        ("benchmark" = String, Path, description = "The benchmark's id", example = "adversarial-text"),
+        ContextsQuery,
+    ),
+    responses(
+        (status = 200, description = "Contexts and rules", body = ContextsPage),
+        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
+    ),
+    security((), ("token" = []))
+)]
+pub(super) async fn contexts(
+    State(app): State<App>,
+    Path(benchmark): Path<String>,
+    caller: Caller,
+    wishes: Wishes,
+    Strict(query): Strict<ContextsQuery>,
+) -> Result<Response, Problem> {
+    let facts = catalogue::benchmark(&benchmark)?;
+    let limit = within(query.limit, 20, 200)?;
+    let challenge = catalogue::challenge(&app, &benchmark).await?;
+    let round = query
+        .round
+        .as_deref()
+        .and_then(|name| challenge.as_ref()?.round(name));
+    let datasets = app.datasets().await;
+    let dataset = match round.and_then(|round| round.dataset_at(now())) {
+        Some(pinned) => Some(pinned),
+        None => InForce::read(&datasets, facts.id)
+            .await?
+            .datasets()
+            .into_iter()
+            .next(),
+    };
+    let none = |detail: &str| Problem::not_found("no_contexts", "benchmark", detail);
+    let dataset = dataset.ok_or_else(|| none("no data set is in force"))?;
+    let key = format!("{}{FILE}", dataset_prefix(facts.id, dataset));
+    let file = match datasets.get(&key, None, MAX_FILE_BYTES).await? {
+        Got::Object(object) => object.bytes,
+        Got::TooLarge { .. } => return Err(none("the data set's contexts are larger than is read")),
+        Got::Missing => return Err(none("the data set has no contexts")),
+    };
+    let lines = file.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+    let all = lines.filter_map(|line| serde_json::from_slice(line).ok());
+    let of_task: Vec<OneContext> = all
+        .filter(|context: &OneContext| query.task.as_ref().is_none_or(|task| *task == context.task))
+        .collect();
+    let n_contexts = of_task.len();
+    let from = query.from.unwrap_or_default() as usize;
+    let document = ContextsPage {
+        benchmark,
+        contexts: of_task.into_iter().skip(from).take(limit).collect(),
+        n_contexts,
+        rules: catalogue::parameters(&app, facts, Some(dataset)).await?,
+    };
+    Ok(wishes.json(&caller, &document))
+}

@@ -1,0 +1,239 @@
+//! What waits for validators: for them only, and nothing of it that could sway them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use dataperf::benchmark::PictureForm;
+use dataperf::challenge::Challenge;
+use dataperf::ports::bucket::{Bucket, Got};
+use dataperf::{Descriptor, SubmitterName};
+use dataperf_aws::{Holder, Item, Key, Partition, Reader, Table, now};
+use dataperf_http::Problem;
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::answer::Wishes;
+use crate::app::App;
+use crate::caller::Caller;
+use crate::catalogue;
+use crate::query::{NextQuery, NoQuery, Strict};
+
+/// Places of the queue that are looked at for one answer.
+const MOST_LOOKED_AT: usize = 1_000;
+/// Attributes of a place in the queue that are no part of what is shown.
+const OF_THE_TABLE: [&str; 3] = ["pk", "sk", "schema"];
+/// What fits into an answer of a function's six megabytes when it is in base64.
+const MAX_IMAGE_BYTES: u64 = 4 << 20;
+
+/// What waits for a validator.
+#[derive(Serialize, ToSchema)]
+struct Next {
+    /// The benchmark's id.
+    benchmark: String,
+    /// What one item is called, such as `pair`: the member of `item` with its id.
+    kind: String,
+    /// What validators may know of the first item that waits for this one; `null` where none does.
+    #[schema(value_type = Option<Object>)]
+    item: Option<BTreeMap<String, Value>>,
+    /// How many more wait for this validator; of a queue of more than a thousand, among the first thousand.
+    n_more: usize,
+    /// How many verdicts the validator may still give today; `null` where that is not limited.
+    n_left_today: Option<u64>,
+    /// What the data set says to participants: its tasks, its words.
+    #[schema(value_type = Object)]
+    rules: Value,
+}
+
+/// Whether the caller is a validator, by its name.
+pub(super) async fn is_rater(table: &Table, benchmark: &str, name: &str) -> Result<bool, Problem> {
+    let role = Key::new(format!("{benchmark}#rater#{name}"), "role");
+    Ok(table.item(role).await?.is_some())
+}
+
+/// The validator who asks, and what items are called.
+async fn validator(
+    app: &App,
+    facts: &Descriptor,
+    caller: &Caller,
+) -> Result<(SubmitterName, &'static str), Problem> {
+    let kind = facts.collects.ok_or_else(|| {
+        let detail = format!("nothing of `{}` waits for validators", facts.id);
+        Problem::not_found("no_validation", "benchmark", detail)
+    })?;
+    let name = match caller {
+        Caller::Anonymous => {
+            return Err(Problem::no_token(
+                "what waits is for validators: send `Authorization: Bearer TOKEN` with a token of theirs",
+            ));
+        }
+        Caller::Known(Holder::Submitter(name)) => name,
+        Caller::Known(Holder::Organizer) => {
+            return Err(Problem::not_yours(
+                "what waits is for validators: use the token of one",
+            ));
+        }
+    };
+    if !is_rater(&app.table().await, facts.id, name.as_str()).await? {
+        return Err(Problem::not_yours(format!(
+            "`{name}` is no validator of `{}`: the organizer names validators with `dataperf submitter add NAME {} --rater`",
+            facts.id, facts.id
+        )));
+    }
+    Ok((name.clone(), kind))
+}
+
+/// The next item that waits for a validator's verdict: not judged by this one, not its own, not among those that it skips. For
+/// validators.
+#[utoipa::path(
+    get, path = "/benchmarks/{benchmark}/validation/next", operation_id = "next_to_validate",
+    params(
+        ("benchmark" = String, Path, description = "The benchmark's id", example = "adversarial-text"),
+        NextQuery,
+    ),
+    responses(
+        (status = 200, description = "The item, if one waits", body = Next),
+        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
+    ),
+    security(("token" = []))
+)]
+pub(super) async fn next(
+    State(app): State<App>,
+    Path(benchmark): Path<String>,
+    caller: Caller,
+    wishes: Wishes,
+    Strict(query): Strict<NextQuery>,
+) -> Result<Response, Problem> {
+    let facts = catalogue::benchmark(&benchmark)?;
+    let (name, kind) = validator(&app, facts, &caller).await?;
+    let table = app.table().await;
+    let skipped = query.skip.as_deref().unwrap_or_default();
+    let mut passed: BTreeSet<String> = skipped.split(',').map(str::to_owned).collect();
+    let partition = Partition::of(format!("{benchmark}#rater#{name}"));
+    for mark in table.query(&partition).await? {
+        if mark.contains_key(kind) {
+            passed.insert(Reader { item: &mark }.text(kind)?.to_owned());
+        }
+    }
+    let partition = Partition::of(format!("{benchmark}#unjudged"));
+    let (mut found, mut n_more) = (None, 0);
+    for place in table.query_first(&partition, MOST_LOOKED_AT).await? {
+        let reader = Reader { item: &place };
+        let id = reader.text(kind)?;
+        let is_asked_for = query
+            .task
+            .as_ref()
+            .is_none_or(|task| reader.text("task").ok() == Some(task.as_str()));
+        if passed.contains(id) || !is_asked_for {
+            continue;
+        }
+        if found.is_some() {
+            n_more += 1;
+        } else if !is_own(&table, facts.id, kind, id, name.as_str()).await? {
+            found = Some(place);
+        }
+    }
+    let challenge = catalogue::challenge(&app, &benchmark).await?;
+    let rules = rules(&app, facts, challenge.as_ref(), found.as_ref()).await?;
+    let at = now();
+    let limit = rules
+        .pointer("/validation/verdicts_a_day")
+        .and_then(Value::as_u64);
+    let day = Key::new(
+        format!("{benchmark}#quota#{name}"),
+        format!("verdicts#{}", at.day()),
+    );
+    let taken = table.item(day).await?;
+    let n_taken: Option<u64> = taken
+        .map(|item| Reader { item: &item }.number("n_taken"))
+        .transpose()?
+        .flatten();
+    let document = Next {
+        benchmark,
+        kind: kind.into(),
+        item: found.as_ref().map(shown),
+        n_more,
+        n_left_today: limit.map(|limit| limit.saturating_sub(n_taken.unwrap_or_default())),
+        rules,
+    };
+    Ok(wishes.json(&caller, &document))
+}
+
+/// Whether an item is of the one who would judge it. The place in the queue does not say whose it is.
+async fn is_own(table: &Table, benchmark: &str, kind: &str, id: &str, name: &str) -> Result<bool, Problem> {
+    let item = table
+        .item(Key::new(format!("{benchmark}#{kind}#{id}"), kind))
+        .await?;
+    let submitter = item.as_ref().and_then(|item| item.get("submitter")?.as_s().ok());
+    Ok(submitter.is_none_or(|submitter| submitter == name))
+}
+
+/// A place in the queue without what is the table's: all that is left is for validators to know.
+fn shown(place: &Item) -> BTreeMap<String, Value> {
+    let own = place
+        .iter()
+        .filter(|(name, _)| !OF_THE_TABLE.contains(&name.as_str()));
+    own.filter_map(|(name, value)| {
+        let text = value.as_s().ok()?;
+        let json = serde_json::from_str(text)
+            .ok()
+            .filter(|value: &Value| value.is_object());
+        Some((name.clone(), json.unwrap_or_else(|| Value::String(text.clone()))))
+    })
+    .collect()
+}
+
+/// What the data set of an item's round says to participants, or the one that is in force.
+async fn rules(
+    app: &App,
+    facts: &Descriptor,
+    challenge: Option<&Challenge>,
+    place: Option<&Item>,
+) -> Result<Value, Problem> {
+    let round = place.and_then(|place| place.get("round")?.as_s().ok());
+    let round = round.and_then(|round| challenge?.round(round));
+    let pinned = round.and_then(|round| round.dataset_at(now()));
+    Ok(catalogue::parameters(app, facts, pinned).await?)
+}
+
+/// The image of an item that waits for validators, where its items have images. For validators.
+#[utoipa::path(
+    get, path = "/benchmarks/{benchmark}/validation/{item}/image", operation_id = "image_to_validate",
+    params(
+        ("benchmark" = String, Path, description = "The benchmark's id", example = "adversarial-nibbler"),
+        ("item" = String, Path, description = "The item's id", pattern = "^[0-9a-f]{32}$"),
+    ),
+    responses(
+        (status = 200, description = "The image", content_type = "image/png"),
+        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
+    ),
+    security(("token" = []))
+)]
+pub(super) async fn image(
+    State(app): State<App>,
+    Path((benchmark, id)): Path<(String, String)>,
+    caller: Caller,
+    wishes: Wishes,
+    _: Strict<NoQuery>,
+) -> Result<Response, Problem> {
+    let facts = catalogue::benchmark(&benchmark)?;
+    let (_, kind) = validator(&app, facts, &caller).await?;
+    let missing = |detail: &str| Problem::not_found("unknown_image", "item", detail);
+    let partition = Partition::of(format!("{benchmark}#unjudged"));
+    let places = app.table().await.query_first(&partition, MOST_LOOKED_AT).await?;
+    // Only what the queue names: an id never becomes a key by itself.
+    let place = places.iter().find(|place| {
+        let of = place.get(kind).and_then(|value| value.as_s().ok());
+        of == Some(&id)
+    });
+    let key = place.and_then(|place| place.get("image")?.as_s().ok());
+    let key = key.ok_or_else(|| missing("nothing with this id and an image waits for validators"))?;
+    match app.results().await.get(key, None, MAX_IMAGE_BYTES).await? {
+        Got::Object(object) => Ok(wishes.picture(&caller, PictureForm::Png, object.bytes.to_vec())),
+        Got::TooLarge { n_bytes } => Err(missing(&format!(
+            "the image has {n_bytes} bytes, more than an answer may have: take it from S3"
+        ))),
+        Got::Missing => Err(missing("the image has been deleted since it was made")),
+    }
+}

@@ -1,0 +1,50 @@
+//! What is said to whom nothing is taken of, and in every receipt.
+
+use dataperf::{Reason, Timestamp, quote};
+use dataperf_collection_aws::{Notes, Reserved};
+use serde_json::json;
+
+use crate::WELL_BEING;
+
+/// Nothing is taken of who is disqualified in that role.
+pub(crate) fn disqualified(is_disqualified: bool, name: &str, whose: &str) -> Option<Reason> {
+    is_disqualified.then(|| {
+        let message = format!(
+            "{} is disqualified, no more {whose} are taken: ask the organizer why",
+            quote(name)
+        );
+        Reason::new("disqualified", "", message)
+    })
+}
+
+/// What every receipt says.
+pub(crate) fn notes() -> Notes {
+    Notes::from([("well_being".into(), json!(WELL_BEING))])
+}
+
+/// What a receipt says of a day's count of `what`.
+pub(crate) fn counted(what: &str, n_taken: u64, limit: u64, at: Timestamp) -> Notes {
+    Notes::from([
+        (format!("{what}_used"), json!(n_taken)),
+        (format!("{what}_a_day"), json!(limit)),
+        (format!("{what}_reset_at"), json!(at.next_day())),
+    ])
+}
+
+/// A line for which nothing of the day's count is left.
+pub(crate) fn used_up(what: &str, line: usize, limit: u64, reserved: Reserved, at: Timestamp) -> Reason {
+    let n_taken = reserved.n_taken;
+    let message = format!(
+        "{n_taken} {what} of yours were taken on {}, and {limit} a day is the limit: upload this line again from {} on. What the \
+         platform fails to take does not count",
+        at.day(),
+        at.next_day()
+    );
+    Reason::over(
+        &format!("daily_{what}"),
+        format!("line {line}"),
+        limit,
+        n_taken.saturating_add(1),
+        message,
+    )
+}

@@ -1,0 +1,372 @@
+//! The function that takes examples: the round's models are asked at once, and what fools them goes to the validators.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use dataperf::workflow::{Ports, Settled, WorkflowError};
+use dataperf::{LineOutcome, Reason, Rejection, Upload};
+use dataperf_aws::{Fault, Function, Resources, now, programs_beside, variable};
+use dataperf_collection::Disqualified;
+use dataperf_collection_aws::{
+    Case, Common, Judged, LineFunction, Notes, RESERVE, Reservation, Reserved, Reserving, Standings,
+    count_submitted, duplicate, file, index, publish, read, settle_lines,
+};
+use dataperf_text::{
+    Answer, BENCHMARK, Example, ExampleId, Input, Line, Rules, Task, fooled, is_fooling,
+    is_validated_by_chance,
+};
+use futures_util::FutureExt;
+use futures_util::future::{LocalBoxFuture, try_join_all};
+use lambda_runtime::Context;
+use serde_json::{Value, json};
+use tokio::sync::Mutex;
+
+use crate::examples::{Asked, Examples, FiledExample, ModelSaid};
+use crate::refusals;
+use crate::targets::{Builtin, NotAnswered, Targets};
+
+/// What is counted of a day.
+const EXAMPLES: &str = "examples";
+/// The time that models have in one run, if the run has as much.
+const PATIENCE: Duration = Duration::from_mins(2);
+/// Examples that are written to the table side by side.
+const AT_ONCE: usize = 8;
+
+struct Submit {
+    common: Common<Examples>,
+    targets: Targets,
+    /// How annotators stand, as far as this process has read it.
+    standings: Mutex<Standings<Examples>>,
+}
+
+/// Runs the function until the host ends it. `builtin` makes the models that are built in.
+///
+/// # Errors
+/// When the environment lacks a variable, or the runtime's host is gone.
+pub async fn run_submit(builtin: Builtin) -> Result<(), lambda_runtime::Error> {
+    dataperf_aws::log_as_json();
+    let common = Common::from_environment()?;
+    let secret = variable("DATAPERF_SECRET")?;
+    let programs = programs_beside("adversarial-text-submit")?;
+    dataperf_aws::serve(Submit {
+        common,
+        targets: Targets::new(builtin, secret, programs),
+        standings: Mutex::default(),
+    })
+    .await
+}
+
+impl Function for Submit {
+    fn benchmark(&self) -> &'static str {
+        BENCHMARK
+    }
+
+    fn resources(&self) -> &Resources {
+        &self.common.resources
+    }
+
+    fn settle<'a>(
+        &'a self,
+        upload: &'a Upload,
+        context: &'a Context,
+    ) -> LocalBoxFuture<'a, Result<Option<Settled>, Fault>> {
+        settle_lines(self, upload, context).boxed_local()
+    }
+}
+
+/// What has become of a line.
+enum Taken {
+    /// It is filed.
+    Filed(Box<FiledExample>),
+    /// It is rejected.
+    Rejected(Rejection),
+    /// The models have not answered in this run's time.
+    Unanswered,
+}
+
+impl LineFunction for Submit {
+    type Collection = Examples;
+    type Line = Example;
+    const KIND: &'static str = "submit";
+
+    fn common(&self) -> &Common<Examples> {
+        &self.common
+    }
+
+    fn held_against(rules: &Rules) -> &Rules {
+        rules
+    }
+
+    fn refused(&self, disqualified: &Disqualified, name: &str) -> Option<Reason> {
+        refusals::disqualified(disqualified.has_submitter(name), name, "examples")
+    }
+
+    fn notes(&self) -> Notes {
+        refusals::notes()
+    }
+
+    async fn judge(
+        &self,
+        case: &Case<'_, Examples>,
+        lines: Vec<Line<Example>>,
+    ) -> Result<Judged, WorkflowError> {
+        let submission = case.submission;
+        let limit = case.rules.configuration.configuration.examples_a_day.into();
+        let reserving = Reserving {
+            what: EXAMPLES,
+            submitter: &submission.submitter,
+            submission: &submission.id,
+            at: submission.received_at,
+            limit,
+        };
+        let reservation = Reservation {
+            table: case.table,
+            benchmark: BENCHMARK,
+        };
+        let n_good = lines.iter().filter(|line| line.outcome.is_ok()).count() as u64;
+        let reserved = reservation.reserve(&reserving, n_good).await?;
+        let mut taken = BTreeMap::new();
+        let mut examples = Vec::new();
+        for line in lines {
+            match line.outcome {
+                Err(rejection) => drop(taken.insert(line.number, Taken::Rejected(rejection))),
+                Ok(_) if examples.len() as u64 >= reserved.n_granted => {
+                    let reason =
+                        refusals::used_up(EXAMPLES, line.number, limit, reserved, submission.received_at);
+                    taken.insert(line.number, Taken::Rejected(reason.into()));
+                }
+                Ok(example) => examples.push((line.number, example)),
+            }
+        }
+        taken.extend(self.take(case, examples).await?);
+        self.count(case, &taken).await?;
+        let n_filed = taken
+            .values()
+            .filter(|taken| matches!(taken, Taken::Filed(_)))
+            .count() as u64;
+        let n_unused = reserved.n_granted.saturating_sub(n_filed);
+        reservation.give_back_unused(&reserving, n_unused).await?;
+        let n_taken = used(reserved, n_unused);
+        let notes = refusals::counted(EXAMPLES, n_taken, limit, submission.received_at);
+        Ok(Judged::Lines(
+            taken
+                .into_iter()
+                .map(|(line, taken)| outcome(line, taken))
+                .collect(),
+            notes,
+        ))
+    }
+}
+
+fn used(reserved: Reserved, n_unused: u64) -> u64 {
+    reserved.n_taken.saturating_sub(n_unused)
+}
+
+impl Submit {
+    /// Asks the models about the examples that are not filed yet, and files them.
+    async fn take(
+        &self,
+        case: &Case<'_, Examples>,
+        examples: Vec<(usize, Example)>,
+    ) -> Result<Vec<(usize, Taken)>, WorkflowError> {
+        let (table, submission) = (case.table, &case.submission.id);
+        let id = |line: usize| ExampleId::of(submission.as_str(), line);
+        let mut taken = Vec::with_capacity(examples.len());
+        let mut fresh: BTreeMap<Task, Vec<(usize, Example)>> = BTreeMap::new();
+        for some in chunks(examples) {
+            let found = some.iter().map(|(line, _)| {
+                let id = id(*line);
+                async move { read::<Examples>(table, &id).await }
+            });
+            for ((line, example), found) in some.iter().zip(try_join_all(found).await?) {
+                match found {
+                    Some(there) => taken.push((*line, Taken::Filed(Box::new(there)))),
+                    None => fresh
+                        .entry(example.task)
+                        .or_default()
+                        .push((*line, example.clone())),
+                }
+            }
+        }
+        let patience = case.time_left().saturating_sub(RESERVE).min(PATIENCE);
+        let deadline = Instant::now() + patience;
+        let (mut answered, mut fault) = (Vec::new(), None);
+        for (task, examples) in fresh {
+            let contexts = &case.rules.configuration.contexts;
+            let inputs: Vec<Input> = examples
+                .iter()
+                .map(|(_, example)| example.input(contexts))
+                .collect();
+            let clients = self.common.resources.clients().await;
+            let answers = self
+                .targets
+                .ask(&case.rules, clients, task, &inputs, deadline)
+                .await?;
+            for (((line, example), input), said) in examples.into_iter().zip(inputs).zip(answers) {
+                match said {
+                    Ok(said) => {
+                        answered.push((line, example_of(case, id(line), line, example, input, said)));
+                    }
+                    Err(not) => {
+                        tracing::error!(line, error = %not, "a model has not answered, the file's other lines may be taken");
+                        fault = fault.or(Some(not));
+                        taken.push((line, Taken::Unanswered));
+                    }
+                }
+            }
+        }
+        if let Some(fault) = fault {
+            if matches!(fault, NotAnswered::Organizer(_)) {
+                self.targets.forget().await;
+            }
+            // a file without any answer is tried again as a whole
+            let has_one =
+                !answered.is_empty() || taken.iter().any(|(_, taken)| matches!(taken, Taken::Filed(_)));
+            if !has_one {
+                return Err(fault.into());
+            }
+        }
+        taken.extend(file_all(case, answered).await?);
+        Ok(taken)
+    }
+
+    /// Has the file's examples count in how their author stands, and writes the scores that follow.
+    async fn count(
+        &self,
+        case: &Case<'_, Examples>,
+        taken: &BTreeMap<usize, Taken>,
+    ) -> Result<(), WorkflowError> {
+        let filed = || {
+            taken.values().filter_map(|taken| match taken {
+                Taken::Filed(example) => Some(example.as_ref()),
+                _ => None,
+            })
+        };
+        let tasks: BTreeSet<Task> = filed().map(|example| example.said.task).collect();
+        let resources = &self.common.resources;
+        let (results, signer) = (resources.results().await, resources.signer().await);
+        let ports = Ports {
+            leaderboards: case.table,
+            results: &results,
+            signer: &signer,
+            now: &now,
+        };
+        for task in tasks {
+            let examples: Vec<FiledExample> = filed()
+                .filter(|example| example.said.task == task)
+                .cloned()
+                .collect();
+            let standings = &mut *self.standings.lock().await;
+            let submission = &case.submission.id;
+            let step = count_submitted(case.table, &examples, submission, &case.rules, standings).await?;
+            if let Some(step) = step {
+                publish(&step, ports).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is filed of an example.
+fn example_of(
+    case: &Case<'_, Examples>,
+    id: ExampleId,
+    line: usize,
+    example: Example,
+    input: Input,
+    said: BTreeMap<String, Answer>,
+) -> FiledExample {
+    let submission = case.submission;
+    let validation = &case.rules.configuration.configuration.validation;
+    let models: BTreeMap<String, ModelSaid> = said
+        .into_iter()
+        .map(|(name, answer)| {
+            let fooled = fooled(example.task, &example.gold, &answer);
+            (name, ModelSaid { answer, fooled })
+        })
+        .collect();
+    let n_fooled = models.values().filter(|said| said.fooled).count();
+    let is_fooling = is_fooling(n_fooled, models.len());
+    let is_judged = is_fooling || is_validated_by_chance(&id, validation.share_of_others);
+    FiledExample {
+        id,
+        submitter: submission.submitter.clone(),
+        submission: submission.id.clone(),
+        line: line as u64,
+        received_at: submission.received_at,
+        round: case.round.clone(),
+        said: example,
+        duplicate: dataperf_text::Duplicate::default(),
+        n_raters: if is_judged { validation.most as u64 } else { 0 },
+        more: Asked {
+            models,
+            is_fooling,
+            context: input.context,
+        },
+        decision: None,
+    }
+}
+
+/// Files examples: first the keys of all of them, so that each finds the others that it may repeat.
+async fn file_all(
+    case: &Case<'_, Examples>,
+    answered: Vec<(usize, FiledExample)>,
+) -> Result<Vec<(usize, Taken)>, WorkflowError> {
+    let table = case.table;
+    for some in answered.chunks(AT_ONCE) {
+        try_join_all(some.iter().map(|(_, example)| index(table, example, ()))).await?;
+    }
+    let from = case.rules.configuration.configuration.near_duplicate_from;
+    let mut taken = Vec::with_capacity(answered.len());
+    for some in chunks(answered) {
+        let filed = some.into_iter().map(|(line, mut example)| async move {
+            // as far as one knows: it is asked again when validators decide
+            example.duplicate = duplicate(table, &example, from, ()).await?;
+            file(table, &example).await?;
+            Ok::<_, WorkflowError>((line, Taken::Filed(Box::new(example))))
+        });
+        taken.extend(try_join_all(filed).await?);
+    }
+    Ok(taken)
+}
+
+fn chunks<T>(all: Vec<T>) -> impl Iterator<Item = Vec<T>> {
+    let mut all = all.into_iter();
+    std::iter::from_fn(move || {
+        let some: Vec<T> = all.by_ref().take(AT_ONCE).collect();
+        (!some.is_empty()).then_some(some)
+    })
+}
+
+fn outcome(line: usize, taken: Taken) -> LineOutcome {
+    match taken {
+        Taken::Filed(example) => LineOutcome::accepted(line, details(&example)),
+        Taken::Rejected(rejection) => LineOutcome::rejected(line, &rejection),
+        Taken::Unanswered => {
+            let message = "the round's models have not answered: the fault is not yours, and the example does not count. Upload this \
+                           line again later";
+            let reason = Reason::new("no_answer", format!("line {line}"), message);
+            LineOutcome::rejected(line, &reason.into())
+        }
+    }
+}
+
+fn details(example: &FiledExample) -> BTreeMap<String, Value> {
+    let duplicate = example.duplicate.is_one().then(|| {
+        let duplicate = &example.duplicate;
+        let whose = if duplicate.is_own { "own" } else { "another's" };
+        let how = if duplicate.is_exact { "exact" } else { "near" };
+        // whose example of another's it is stays unsaid
+        let of = duplicate.of.as_ref().filter(|_| duplicate.is_own);
+        json!({ "how": how, "whose": whose, "example": of })
+    });
+    BTreeMap::from([
+        ("example".to_owned(), json!(example.id)),
+        ("task".to_owned(), json!(example.said.task)),
+        ("models".to_owned(), json!(example.more.models)),
+        ("fooled".to_owned(), json!(example.more.is_fooling)),
+    ])
+    .into_iter()
+    .chain(duplicate.map(|duplicate| ("duplicate".to_owned(), duplicate)))
+    .collect()
+}

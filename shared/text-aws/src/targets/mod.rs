@@ -1,0 +1,287 @@
+//! The round's target models behind one port: built-in ones, services, and programs.
+
+mod answers;
+mod breaker;
+mod http;
+mod program;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use dataperf::Digest;
+use dataperf::failure::FaultKind;
+use dataperf::programs::ModelRun;
+use dataperf::workflow::WorkflowError;
+use dataperf_aws::Clients;
+use dataperf_collection_aws::{Rules as Kept, Secrets};
+use dataperf_text::models::{ModelError, TargetModel};
+use dataperf_text::{Answer, BENCHMARK, Input, Rules, Target, Task};
+use futures_util::future::join_all;
+use tokio::sync::Mutex;
+
+pub use answers::{MAX_ANSWER_BYTES, checked, inputs_file, request};
+pub use breaker::Breaker;
+pub use http::{Called, Service};
+
+/// A model, or why its files make none.
+pub type Made = Result<Box<dyn TargetModel>, ModelError>;
+
+/// How the built-in models are made of their files. They are handed in by the `main` of the one function that asks them, so that no
+/// other has to build them.
+#[derive(Debug, Clone, Copy)]
+pub struct Builtin {
+    /// A model of hashed n-grams, or a scorer of spans.
+    pub linear: fn(&[u8]) -> Made,
+    /// A head for the sentence transformer, and the bytes of [`WEIGHTS`] in their order.
+    pub encoder: fn(&[u8], [&[u8]; 3]) -> Made,
+}
+
+/// The files of the sentence transformer, beside an encoder's head in the data set.
+pub const WEIGHTS: [&str; 3] = [
+    "models/minilm/config.json",
+    "models/minilm/tokenizer.json",
+    "models/minilm/model.safetensors",
+];
+
+/// Why a model has not answered.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotAnswered {
+    /// It may the next time.
+    #[error("{0}")]
+    Transient(String),
+    /// It will not before the organizer mends something.
+    #[error("{0}")]
+    Organizer(String),
+}
+
+impl NotAnswered {
+    /// About the model of this name.
+    fn about(self, name: &str) -> Self {
+        let about = |what: String| format!("the target model `{name}` {what}");
+        match self {
+            Self::Transient(what) => Self::Transient(about(what)),
+            Self::Organizer(what) => Self::Organizer(about(what)),
+        }
+    }
+}
+
+impl From<NotAnswered> for WorkflowError {
+    fn from(not: NotAnswered) -> Self {
+        let kind = match not {
+            NotAnswered::Transient(_) => FaultKind::Provider,
+            NotAnswered::Organizer(_) => FaultKind::Organizer,
+        };
+        Self::judge(kind, not.to_string())
+    }
+}
+
+/// One target model, ready to be asked.
+enum Ready {
+    Builtin(Box<dyn TargetModel>),
+    Service(Box<Service>),
+    Program { file: String, max_fuel: u64 },
+}
+
+/// The models of one data set.
+struct Loaded {
+    dataset: Digest,
+    models: BTreeMap<String, Ready>,
+}
+
+/// The target models that a function has read, and the state of the services that it asks.
+pub struct Targets {
+    builtin: Builtin,
+    secret: String,
+    /// The function that runs programs.
+    programs: String,
+    loaded: Mutex<Option<Arc<Loaded>>>,
+}
+
+/// What models say of some examples of a task: for each example the answers by the models' names, or why one of them has none.
+pub type Answers = Vec<Result<BTreeMap<String, Answer>, NotAnswered>>;
+
+impl Targets {
+    /// With the secret that has services' keys, and the name of the function that runs programs.
+    pub fn new(builtin: Builtin, secret: String, programs: String) -> Self {
+        Self {
+            builtin,
+            secret,
+            programs,
+            loaded: Mutex::new(None),
+        }
+    }
+
+    /// What the round's models say of examples of a task, until `deadline`.
+    ///
+    /// # Errors
+    /// [`WorkflowError`] when a model can't be read, which is the organizer's fault.
+    pub async fn ask(
+        &self,
+        rules: &Kept<Rules>,
+        clients: &Clients,
+        task: Task,
+        inputs: &[Input],
+        deadline: Instant,
+    ) -> Result<Answers, WorkflowError> {
+        let loaded = self.loaded(rules, clients).await?;
+        let names = rules.configuration.configuration.targets_of(task);
+        let asked = names.iter().map(|name| {
+            let model = loaded.models.get(name);
+            let asking = Asking {
+                clients,
+                programs: &self.programs,
+                dataset: loaded.dataset,
+                task,
+                deadline,
+            };
+            async move {
+                let said = match model {
+                    Some(model) => asking.ask(model, inputs).await,
+                    None => vec![Err(NotAnswered::Organizer("is not configured".into())); inputs.len()],
+                };
+                (name, said)
+            }
+        });
+        let mut answers: Answers = inputs.iter().map(|_| Ok(BTreeMap::new())).collect();
+        for (name, said) in join_all(asked).await {
+            for (answer, said) in answers.iter_mut().zip(said) {
+                match said {
+                    Err(not) => *answer = Err(not.about(name)),
+                    Ok(said) => {
+                        if let Ok(known) = answer {
+                            known.insert(name.clone(), said);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(answers)
+    }
+
+    /// A key that was refused may have been replaced: the next try reads it anew.
+    pub async fn forget(&self) {
+        *self.loaded.lock().await = None;
+    }
+
+    async fn loaded(&self, rules: &Kept<Rules>, clients: &Clients) -> Result<Arc<Loaded>, WorkflowError> {
+        let mut kept = self.loaded.lock().await;
+        if let Some(loaded) = kept.as_ref().filter(|loaded| loaded.dataset == rules.dataset) {
+            return Ok(loaded.clone());
+        }
+        *kept = None; // two of them may not fit
+        let mut models = BTreeMap::new();
+        let mut secrets = None;
+        for (name, target) in &rules.configuration.configuration.targets {
+            let ready = match target {
+                Target::Linear { file } => {
+                    let bytes = rules.files.file(file).await?;
+                    Ready::Builtin((self.builtin.linear)(&bytes).map_err(|error| unusable(name, &error))?)
+                }
+                Target::Encoder { file } => Ready::Builtin(self.encoder(rules, name, file).await?),
+                Target::Program { file, max_fuel } => Ready::Program {
+                    file: file.clone(),
+                    max_fuel: *max_fuel,
+                },
+                Target::Http {
+                    url,
+                    secret,
+                    timeout_seconds,
+                    batch,
+                } => {
+                    if secret.is_some() && secrets.is_none() {
+                        secrets = Some(Secrets::read(clients, None, &self.secret).await?);
+                    }
+                    let key = match (secret, &secrets) {
+                        (Some(member), Some(secrets)) => Some(secrets.member(member)?.to_owned()),
+                        _ => None,
+                    };
+                    let timeout = Duration::from_secs(*timeout_seconds);
+                    let service = Service::new(url.clone(), key, timeout, *batch);
+                    let service = service.map_err(|error| {
+                        WorkflowError::judge(FaultKind::Transient, format!("no connections: {error}"))
+                    })?;
+                    Ready::Service(Box::new(service))
+                }
+            };
+            models.insert(name.clone(), ready);
+        }
+        let loaded = Loaded {
+            dataset: rules.dataset,
+            models,
+        };
+        Ok(kept.insert(Arc::new(loaded)).clone())
+    }
+
+    async fn encoder(
+        &self,
+        rules: &Kept<Rules>,
+        name: &str,
+        file: &str,
+    ) -> Result<Box<dyn TargetModel>, WorkflowError> {
+        let head = rules.files.file(file).await?;
+        let mut weights = Vec::with_capacity(WEIGHTS.len());
+        for path in WEIGHTS {
+            weights.push(rules.files.file(path).await?);
+        }
+        let weights: [&[u8]; 3] = std::array::from_fn(|idx| &*weights[idx]);
+        (self.builtin.encoder)(&head, weights).map_err(|error| unusable(name, &error))
+    }
+}
+
+fn unusable(name: &str, error: &ModelError) -> WorkflowError {
+    WorkflowError::judge(
+        FaultKind::Organizer,
+        format!("the target model `{name}`: {error}"),
+    )
+}
+
+/// What asking one model needs.
+struct Asking<'a> {
+    clients: &'a Clients,
+    programs: &'a str,
+    dataset: Digest,
+    task: Task,
+    deadline: Instant,
+}
+
+impl Asking<'_> {
+    /// As many outcomes as inputs.
+    async fn ask(&self, model: &Ready, inputs: &[Input]) -> Vec<Result<Answer, NotAnswered>> {
+        match model {
+            Ready::Builtin(model) => {
+                let said = model.answers(self.task, inputs);
+                let said = said.map_err(|error| NotAnswered::Organizer(error.to_string()));
+                spread(said, inputs.len())
+            }
+            Ready::Service(service) => service.ask(self.task, inputs, self.deadline).await,
+            Ready::Program { file, max_fuel } => {
+                let run = ModelRun {
+                    benchmark: BENCHMARK.into(),
+                    dataset: self.dataset,
+                    file: file.clone(),
+                    max_fuel: *max_fuel,
+                    inputs: inputs_file(self.task, inputs),
+                };
+                let said = program::run(self.clients, self.programs, &run, self.deadline).await;
+                let said = said.and_then(|written| {
+                    checked(written.lines().map(str::as_bytes), self.task, inputs)
+                        .map_err(|why| NotAnswered::Organizer(format!("writes no answers: {why}")))
+                });
+                spread(said, inputs.len())
+            }
+        }
+    }
+}
+
+/// One outcome for all, as one for each.
+fn spread(said: Result<Vec<Answer>, NotAnswered>, n: usize) -> Vec<Result<Answer, NotAnswered>> {
+    match said {
+        Ok(answers) if answers.len() == n => answers.into_iter().map(Ok).collect(),
+        Ok(answers) => {
+            let what = format!("gave {} answers to {n} texts", answers.len());
+            vec![Err(NotAnswered::Organizer(what)); n]
+        }
+        Err(not) => vec![Err(not); n],
+    }
+}

@@ -1,0 +1,36 @@
+//! A model that is a WebAssembly program of the data set: the function that runs submitted programs runs it, too, and is waited for.
+
+use std::time::Instant;
+
+use dataperf::programs::{ModelRun, ModelRunAnswer};
+use dataperf_aws::{Clients, Post};
+use serde_json::json;
+
+use super::NotAnswered;
+
+/// Has a program run, and gives what it has written.
+pub(super) async fn run(
+    clients: &Clients,
+    function: &str,
+    run: &ModelRun,
+    deadline: Instant,
+) -> Result<String, NotAnswered> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    let event = json!({ (ModelRun::EVENT): run }).to_string();
+    let request = Post {
+        operation: "Invoke",
+        path: format!("/2015-03-31/functions/{function}/invocations"),
+        headers: vec![("x-amz-invocation-type", "RequestResponse")],
+        body: event,
+    };
+    let invoked = clients.lambda(None);
+    let answer = tokio::time::timeout(left, invoked.post(request)).await;
+    let late = |_| NotAnswered::Transient(format!("gave no answer in {:.1} s", left.as_secs_f64()));
+    let answer = answer.map_err(late)?;
+    let answer = answer.map_err(|_| NotAnswered::Transient("could not be run".into()))?;
+    match serde_json::from_slice(&answer) {
+        Ok(ModelRunAnswer::Written(written)) => Ok(written),
+        Ok(ModelRunAnswer::Failed(why)) => Err(NotAnswered::Organizer(format!("failed: {why}"))),
+        Err(_) => Err(NotAnswered::Transient("could not be run".into())),
+    }
+}

@@ -1,0 +1,259 @@
+//! The function that takes validators' verdicts: when enough of them say the same, the example is decided, and its author's score
+//! follows.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use dataperf::workflow::{Ports, Settled, WorkflowError};
+use dataperf::{LineOutcome, Reason, Rejection, Upload, quote};
+use dataperf_aws::{Fault, Function, KmsKey, Resources, S3Bucket, Table, now};
+use dataperf_collection::Disqualified;
+use dataperf_collection_aws::{
+    Case, Common, Given, Judged as Outcome, LineFunction, Notes, Occasion, Reservation, Reserving, Standings,
+    decide, give, is_rater, publish, publish_again, read, settle_lines, step_of_a_score,
+};
+use dataperf_text::{BENCHMARK, Line, Rules, Task, Verdict};
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use lambda_runtime::Context;
+use serde_json::{Value, json};
+use tokio::sync::Mutex;
+
+use crate::examples::{Examples, Judged};
+use crate::refusals;
+
+/// What is counted of a day.
+const VERDICTS: &str = "verdicts";
+
+struct JudgeFunction {
+    common: Common<Examples>,
+    /// How annotators stand, as far as this process has read it.
+    standings: Mutex<Standings<Examples>>,
+}
+
+/// Runs the function until the host ends it.
+///
+/// # Errors
+/// When the environment lacks a variable, or the runtime's host is gone.
+pub async fn run_verdict() -> Result<(), lambda_runtime::Error> {
+    dataperf_aws::log_as_json();
+    let common = Common::from_environment()?;
+    let standings = Mutex::default();
+    dataperf_aws::serve(JudgeFunction { common, standings }).await
+}
+
+impl Function for JudgeFunction {
+    fn benchmark(&self) -> &'static str {
+        BENCHMARK
+    }
+
+    fn resources(&self) -> &Resources {
+        &self.common.resources
+    }
+
+    fn settle<'a>(
+        &'a self,
+        upload: &'a Upload,
+        context: &'a Context,
+    ) -> LocalBoxFuture<'a, Result<Option<Settled>, Fault>> {
+        async move {
+            if let Some(step) = step_of_a_score::<Examples>(upload, &Task::ALL.map(Task::as_str)) {
+                let resources = &self.common.resources;
+                let table = resources.leaderboards().await;
+                let (results, signer) = (resources.results().await, resources.signer().await);
+                let ports = ports(&table, &results, &signer);
+                return Ok(Some(
+                    publish_again::<Examples>(&table, upload, step, ports).await?,
+                ));
+            }
+            settle_lines(self, upload, context).await
+        }
+        .boxed_local()
+    }
+}
+
+fn ports<'a>(leaderboards: &'a Table, results: &'a S3Bucket, signer: &'a KmsKey) -> Ports<'a> {
+    Ports {
+        leaderboards,
+        results,
+        signer,
+        now: &now,
+    }
+}
+
+impl LineFunction for JudgeFunction {
+    type Collection = Examples;
+    type Line = Verdict;
+    const KIND: &'static str = "verdict";
+
+    fn common(&self) -> &Common<Examples> {
+        &self.common
+    }
+
+    fn held_against(rules: &Rules) -> &Rules {
+        rules
+    }
+
+    fn refused(&self, disqualified: &Disqualified, name: &str) -> Option<Reason> {
+        refusals::disqualified(disqualified.has_rater(name), name, "verdicts")
+    }
+
+    fn notes(&self) -> Notes {
+        refusals::notes()
+    }
+
+    async fn judge(
+        &self,
+        case: &Case<'_, Examples>,
+        lines: Vec<Line<Verdict>>,
+    ) -> Result<Outcome, WorkflowError> {
+        let (table, submission) = (case.table, case.submission);
+        if !is_rater::<Examples>(table, &submission.submitter).await? {
+            let message = format!(
+                "{} is no validator: verdicts come from people whom the organizer names with `dataperf submitter add NAME \
+                 {BENCHMARK} --rater`",
+                quote(&submission.submitter)
+            );
+            return Ok(Outcome::Rejected(Reason::new("not_a_rater", "", message).into()));
+        }
+        let limit = case
+            .rules
+            .configuration
+            .configuration
+            .validation
+            .verdicts_a_day
+            .into();
+        let reserving = Reserving {
+            what: VERDICTS,
+            submitter: &submission.submitter,
+            submission: &submission.id,
+            at: submission.received_at,
+            limit,
+        };
+        let reservation = Reservation {
+            table,
+            benchmark: BENCHMARK,
+        };
+        let n_good = lines.iter().filter(|line| line.outcome.is_ok()).count() as u64;
+        let reserved = reservation.reserve(&reserving, n_good).await?;
+        let mut outcomes = Vec::with_capacity(lines.len());
+        let (mut n_new, mut n_seen, mut n_taken, mut fault) = (0, 0, 0, None);
+        for line in lines {
+            case.has_time(Duration::ZERO, n_new)?;
+            let judged = match line.outcome {
+                Err(rejection) => Err(rejection),
+                Ok(_) if n_seen >= reserved.n_granted => {
+                    let at = submission.received_at;
+                    Err(refusals::used_up(VERDICTS, line.number, limit, reserved, at).into())
+                }
+                Ok(verdict) => {
+                    n_seen += 1;
+                    match self.one(case, line.number, &verdict, &mut n_new).await {
+                        Ok(judged) => judged,
+                        // one example that can't be decided does not keep the others from it
+                        Err(WorkflowError::Port(error)) if !error.is_transient() => {
+                            tracing::error!(line = line.number, %error, "an example can't be decided, the file's others can");
+                            fault = fault.or(Some(WorkflowError::Port(error)));
+                            continue;
+                        }
+                        Err(error) => return Err(error),
+                    }
+                }
+            };
+            outcomes.push(match judged {
+                Err(rejection) => LineOutcome::rejected(line.number, &rejection),
+                Ok(details) => {
+                    n_taken += 1;
+                    LineOutcome::accepted(line.number, details)
+                }
+            });
+        }
+        if let Some(fault) = fault {
+            return Err(fault); // its verdicts are counted, and whoever mends it has the file judged again
+        }
+        let n_unused = reserved.n_granted.saturating_sub(n_taken);
+        reservation.give_back_unused(&reserving, n_unused).await?;
+        let n_used = reserved.n_taken.saturating_sub(n_unused);
+        let notes = refusals::counted(VERDICTS, n_used, limit, submission.received_at);
+        Ok(Outcome::Lines(outcomes, notes))
+    }
+}
+
+impl JudgeFunction {
+    async fn one(
+        &self,
+        case: &Case<'_, Examples>,
+        line: usize,
+        verdict: &Verdict,
+        n_new: &mut usize,
+    ) -> Result<Result<BTreeMap<String, Value>, Rejection>, WorkflowError> {
+        let (table, submission) = (case.table, case.submission);
+        let at = format!("line {line} /example");
+        let refuse = |code: &str, message: String| Ok(Err(Reason::new(code, at.as_str(), message).into()));
+        let id = quote(verdict.example.as_str());
+        let example = read::<Examples>(table, &verdict.example).await?;
+        // what is for no validator is as good as not there: nobody learns which examples there are
+        let Some(example) = example.filter(|example| example.n_raters > 0) else {
+            let message = format!("there is no example {id}: copy its id from `dataperf dynamic next`");
+            return refuse("unknown_example", message);
+        };
+        if example.submitter == submission.submitter {
+            return refuse(
+                "own_example",
+                format!("the example {id} is your own: others judge it"),
+            );
+        }
+        let context = example.more.context.as_deref();
+        let said = match verdict
+            .found
+            .about(&example.said, context, &format!("line {line}"))
+        {
+            Ok(said) => said,
+            Err(rejection) => return Ok(Err(rejection)),
+        };
+        let judged = Judged {
+            example: verdict.example.clone(),
+            found: verdict.found.clone(),
+            said,
+        };
+        let (who, place) = (&submission.submitter, (&submission.id, line as u64));
+        match give::<Examples>(table, &judged, who, place, &case.disqualified).await? {
+            Given::NoSuchItem => return refuse("unknown_example", format!("there is no example {id}")),
+            Given::Own => return refuse("own_example", format!("the example {id} is your own")),
+            Given::Before => {
+                let message = format!("you have judged the example {id} before, and that verdict stands");
+                return refuse("judged_before", message);
+            }
+            Given::Enough { .. } => {
+                let message = format!(
+                    "the example {id} is decided: nothing is wrong with your verdict, others were faster"
+                );
+                return refuse("enough_verdicts", message);
+            }
+            Given::Disqualified => {
+                let message = format!(
+                    "the example {id} does not count any more: leave it out, nothing is wrong with your verdict"
+                );
+                return refuse("disqualified_example", message);
+            }
+            Given::Counted {
+                n_counted, is_new, ..
+            } => {
+                *n_new += usize::from(is_new);
+                let equal = case.rules.configuration.configuration.validation.equal as u64;
+                if n_counted >= equal {
+                    let standings = &mut *self.standings.lock().await;
+                    let occasion = Occasion::Verdict;
+                    let step = decide(table, &verdict.example, &case.rules, standings, occasion).await?;
+                    if let Some(step) = step {
+                        let resources = &self.common.resources;
+                        let (results, signer) = (resources.results().await, resources.signer().await);
+                        publish(&step, ports(table, &results, &signer)).await?;
+                    }
+                }
+            }
+        }
+        // What the others say is not told, and neither is what the author says: the next validator could hear of it.
+        Ok(Ok(BTreeMap::from([("example".into(), json!(verdict.example))])))
+    }
+}
