@@ -45,6 +45,7 @@ mod splits;
 mod spreads;
 mod storms;
 mod sweeping;
+mod text;
 mod tidy;
 mod traces;
 mod unreadable;

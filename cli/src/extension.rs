@@ -48,13 +48,13 @@ pub(crate) trait Extension: Sync {
     #[cfg(feature = "local")]
     fn configure(&self, config: &mut Config, args: &FunctionArgs) -> Result<()>;
 
-    /// The service on this machine that plays one on the Internet; at any free port where `port` is 0.
+    /// The service on this machine that plays one on the Internet, where it needs one; at any free port where `port` is 0.
     #[cfg(feature = "local")]
-    fn outside(&self, port: u16) -> OutsideService;
+    fn outside(&self, port: u16) -> Option<OutsideService>;
 
-    /// Its part of the demo.
+    /// Its part of the demo of everything, where it has one.
     #[cfg(feature = "local")]
-    fn demo(&self) -> &dyn ExtensionDemo;
+    fn demo(&self) -> Option<&dyn ExtensionDemo>;
 }
 
 /// Something's part of `dataperf demo`.

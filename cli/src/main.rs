@@ -94,7 +94,7 @@ enum Command {
     /// Adversarial Nibbler: ask for images, submit pairs, judge them
     #[command(subcommand)]
     Nibbler(commands::nibbler::NibblerCommand),
-    /// Adversarial Text: train models on rounds, ask them, compare them
+    /// Adversarial Text: write texts that fool models, judge those of others, train models on them
     #[command(subcommand)]
     Dynamic(commands::dynamic::DynamicCommand),
     #[cfg(feature = "local")]
@@ -210,7 +210,7 @@ async fn run(cli: Cli) -> anyhow::Result<Done> {
             commands::dataset::list(args, rows).await
         }
         Command::Baseline(args) => commands::baseline::run(args, rows).await,
-        Command::Dynamic(command) => commands::dynamic::run(command, rows),
+        Command::Dynamic(command) => commands::dynamic::run(command, rows).await,
         Command::Redrive(args) => commands::redrive::run(args, rows).await,
 
         #[cfg(feature = "local")]

@@ -5,11 +5,12 @@ use dataperf::Descriptor;
 use dataperf_baselines::{Baselines, Method};
 use dataperf_datasets::Import;
 
+use crate::commands::dynamic::Text;
 use crate::commands::nibbler::Nibbler;
 use crate::extension::Extension;
 
 /// What is hosted beside the benchmarks.
-pub(crate) const EXTENSIONS: &[&dyn Extension] = &[&Nibbler];
+pub(crate) const EXTENSIONS: &[&dyn Extension] = &[&Nibbler, &Text];
 
 /// What is hosted beside the benchmarks under an id.
 pub(crate) fn extension(id: &str) -> Option<&'static dyn Extension> {

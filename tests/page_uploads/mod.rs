@@ -54,10 +54,10 @@ async fn whoever_may_not_upload_is_told_why_and_what_to_do() {
         ),
         (
             "ada",
-            asked(&json!({ "benchmark": "adversarial-nibbler", "leaderboard": "verdict" })),
+            asked(&json!({ "benchmark": "adversarial-nibbler", "leaderboard": "model-fooling" })),
             404,
-            "no_form",
-            "submitter add",
+            "unknown_kind",
+            "`verdict`",
         ),
         (
             "ada",

@@ -216,6 +216,18 @@ async fn every_route_answers_every_role_as_it_should() {
         (format!("{of}/unfinished"), organizers),
         (format!("{of}/failed"), organizers),
         (format!("{of}/quotas?submitter=ada"), own),
+        (
+            format!("{of}/contexts"), // its participants write nothing
+            [404, 404, 404, 404, 401, 401, 401],
+        ),
+        (
+            format!("{of}/validation/next"), // and have no validators
+            [404, 404, 404, 404, 401, 401, 401],
+        ),
+        (
+            format!("{of}/validation/none/image"),
+            [404, 404, 404, 404, 401, 401, 401],
+        ),
         ("/api/v1/token".into(), [401, 200, 200, 200, 401, 401, 401]),
         ("/api/v1/uploads".into(), [404; 7]), // another function's
         ("/api/v1/keys".into(), public),
@@ -228,7 +240,8 @@ async fn every_route_answers_every_role_as_it_should() {
             .replace("{benchmark}", BENCHMARK)
             .replace("{leaderboard}", "en-25")
             .replace("{submission}", scored.as_str())
-            .replace("{image}", "none");
+            .replace("{image}", "none")
+            .replace("{item}", "none");
         let tried = table
             .iter()
             .any(|(path, _)| path.split('?').next() == Some(&as_asked));

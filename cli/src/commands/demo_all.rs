@@ -68,7 +68,8 @@ pub(super) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
     }
     let mut extensions = Vec::new();
     for extension in EXTENSIONS {
-        let (id, demo) = (extension.descriptor().id, extension.demo());
+        let id = extension.descriptor().id;
+        let Some(demo) = extension.demo() else { continue };
         let shipped = data.join(id);
         if shipped.is_dir() {
             demo.prepare(&cloud, &local, &shipped, scratch.path()).await?;

@@ -359,7 +359,7 @@ pub(crate) fn config(data_dir: &Path, functions: &FunctionArgs) -> Result<Config
 fn outside(port: u16) -> Vec<OutsideService> {
     EXTENSIONS
         .iter()
-        .map(|extension| extension.outside(port))
+        .filter_map(|extension| extension.outside(port))
         .collect()
 }
 

@@ -1,11 +1,21 @@
-//! `dataperf dynamic`: train models on rounds of texts that were written to fool models, ask them, and compare them.
+//! `dataperf dynamic`: write texts that fool the round's models, judge those of others, see what came of it, train models on it, ask them,
+//! and compare them.
 
+mod agreement;
+mod annotator;
 mod ask;
 mod data;
+mod decide;
+mod disqualify;
+mod export;
+#[cfg(feature = "local")]
+mod local;
 mod matrix;
 #[cfg(feature = "closed")]
 mod models;
+mod registered;
 mod train;
+mod validator;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -14,9 +24,29 @@ use crate::Done;
 use crate::output::RowFormat;
 
 pub(super) use matrix::print as print_matrix;
+pub(crate) use registered::Text;
+
+/// Where help is, for whoever needs it; said by every command that shows what others have written.
+pub(crate) const WELL_BEING: &str = "Texts may be hateful or disturbing. None of hate speech is shown before you agree to it, you may skip \
+    any and stop at any time, and docs/dynamic.md#well-being says where help is.";
 
 #[derive(Debug, Subcommand)]
+#[command(after_help = WELL_BEING)]
 pub(crate) enum DynamicCommand {
+    /// Submit an example that is meant to fool the round's models, or a file of examples, and see what the models answer
+    Submit(annotator::SubmitArgs),
+    /// Show a validator the next example to judge, without saying whose it is, what its author says or what models answer
+    Next(validator::NextArgs),
+    /// Say what is right about an example, as a validator
+    Judge(validator::JudgeArgs),
+    /// Decide an example as the organizer, whatever validators say of it
+    Decide(decide::DecideArgs),
+    /// Take an annotator, a validator, an example or a verdict out of the count, or let it count again
+    Disqualify(disqualify::DisqualifyArgs),
+    /// Say how far the validators of a round agree beyond chance
+    Agreement(agreement::AgreementArgs),
+    /// Write the data set of a round: train, dev and test sets, without anybody's name
+    Export(export::ExportArgs),
     /// Train a model on the train sets of rounds, which the next round can name as its target
     Train(train::TrainArgs),
     /// Ask models about a text, or about the lines of a file
@@ -28,12 +58,19 @@ pub(crate) enum DynamicCommand {
     Models(models::ModelsArgs),
 }
 
-pub(crate) fn run(command: DynamicCommand, rows: RowFormat) -> Result<Done> {
+pub(crate) async fn run(command: DynamicCommand, rows: RowFormat) -> Result<Done> {
     match command {
-        DynamicCommand::Train(args) => train::run(&args, rows.of_documents()?),
         DynamicCommand::Try(args) => ask::run(&args, rows),
         DynamicCommand::Matrix(args) => matrix::run(&args, rows),
         #[cfg(feature = "closed")]
         DynamicCommand::Models(args) => models::run(&args, rows),
+        DynamicCommand::Train(args) => train::run(&args, rows.of_documents()?),
+        DynamicCommand::Submit(args) => annotator::submit(args, rows.of_documents()?).await,
+        DynamicCommand::Next(args) => validator::next(args, rows.of_documents()?).await,
+        DynamicCommand::Judge(args) => validator::judge(args, rows.of_documents()?).await,
+        DynamicCommand::Decide(args) => decide::run(args, rows.of_documents()?).await,
+        DynamicCommand::Disqualify(args) => disqualify::run(args, rows.of_documents()?).await,
+        DynamicCommand::Agreement(args) => agreement::run(args, rows.of_documents()?).await,
+        DynamicCommand::Export(args) => export::run(args, rows.of_documents()?).await,
     }
 }

@@ -1,0 +1,57 @@
+//! How far validators agree.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use clap::Args;
+use dataperf::challenge::Challenge;
+use dataperf_collection_aws::{decided_in, read};
+use dataperf_text::{Agreement, BENCHMARK, Said, Task, agreement};
+use dataperf_text_aws::Examples;
+
+use crate::Done;
+use crate::cloud::CloudArgs;
+use crate::commands::collection::round_or_latest;
+use crate::output::{Format, print_json, table};
+
+#[derive(Debug, Args)]
+pub(crate) struct AgreementArgs {
+    /// The round; the one that has begun last where none is named
+    #[arg(long)]
+    round: Option<String>,
+    #[command(flatten)]
+    cloud: CloudArgs,
+}
+
+pub(crate) async fn run(args: AgreementArgs, format: Format) -> Result<Done> {
+    let cloud = args.cloud.connect().await;
+    let challenge = Challenge::published(&cloud.datasets(), BENCHMARK).await?;
+    let round = round_or_latest(args.round.as_deref(), challenge.as_ref())?;
+    let leaderboards = cloud.leaderboards();
+    let mut by_task: BTreeMap<Task, Vec<Vec<Said>>> = BTreeMap::new();
+    for (id, verdicts) in decided_in::<Examples>(&leaderboards, &round).await? {
+        if let Some(example) = read::<Examples>(&leaderboards, &id).await? {
+            let said = verdicts.into_iter().map(|verdict| verdict.said).collect();
+            by_task.entry(example.said.task).or_default().push(said);
+        }
+    }
+    let found: BTreeMap<Task, Agreement> = by_task
+        .iter()
+        .map(|(task, said)| (*task, agreement(said)))
+        .collect();
+    match format {
+        Format::Json => print_json(&found)?,
+        Format::Text => {
+            println!("round {round}");
+            let mut alphas = table(&["task", "examples", "verdicts", "Krippendorff's alpha"]);
+            for (task, found) in &found {
+                let alpha = found.alpha;
+                let alpha = alpha.map_or("nothing to compare".to_owned(), |alpha| format!("{alpha:.3}"));
+                let (n_examples, n_verdicts) = (found.n_examples.to_string(), found.n_verdicts.to_string());
+                alphas.add_row([task.as_str(), &n_examples, &n_verdicts, &alpha]);
+            }
+            println!("{alphas}");
+        }
+    }
+    Ok(Done::Fine)
+}

@@ -1,0 +1,117 @@
+//! What an annotator does: write examples, and see at once what the models answer.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use dataperf::{Receipt, SubmitterName};
+use dataperf_text::{BENCHMARK, Kind, Task};
+use serde_json::{Value, json};
+
+use crate::Done;
+use crate::cloud::CloudArgs;
+use crate::commands::collection::{send, send_file, show};
+use crate::output::Format;
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  dataperf dynamic submit -s ada --task nli --context-id c1 --text 'No door is red.' --label contradiction --local\n  \
+    dataperf dynamic submit examples.jsonl -s ada --local\n\nA line of a file: {\"task\": \"nli\", \"context_id\": \"c1\", \"text\": \"…\", \
+    \"label\": \"entailment\", \"why\": \"…\"}; of a question \"answer\": {\"start\": 12, \"text\": \"…\"} in place of the label."
+)]
+pub(crate) struct SubmitArgs {
+    /// A file of examples, one JSON object a line
+    #[arg(conflicts_with_all = ["task", "context_id", "text", "label", "answer", "start", "why"])]
+    file: Option<PathBuf>,
+    /// Your name
+    #[arg(long, short)]
+    submitter: SubmitterName,
+    /// The task: `nli`, `qa`, `sentiment` or `hate-speech`
+    #[arg(long)]
+    task: Option<Task>,
+    /// The context that the text is written for
+    #[arg(long)]
+    context_id: Option<String>,
+    /// The text: a statement, a question, or what is judged by itself
+    #[arg(long)]
+    text: Option<String>,
+    /// What is right about it
+    #[arg(long)]
+    label: Option<String>,
+    /// Of a question: the words of the context that answer it
+    #[arg(long, requires = "start")]
+    answer: Option<String>,
+    /// Of a question: how many characters of the context stand before the answer
+    #[arg(long, requires = "answer")]
+    start: Option<usize>,
+    /// Why it should fool the models
+    #[arg(long)]
+    why: Option<String>,
+    #[command(flatten)]
+    cloud: CloudArgs,
+}
+
+impl SubmitArgs {
+    fn line(&self) -> Option<Value> {
+        let mut line = json!({ "task": self.task?, "text": self.text.as_ref()? });
+        let texts = [
+            ("context_id", &self.context_id),
+            ("label", &self.label),
+            ("why", &self.why),
+        ];
+        for (name, value) in texts {
+            if let Some(value) = value {
+                line[name] = json!(value);
+            }
+        }
+        if let (Some(answer), Some(start)) = (&self.answer, self.start) {
+            line["answer"] = json!({ "start": start, "text": answer });
+        }
+        Some(line)
+    }
+}
+
+pub(crate) async fn submit(args: SubmitArgs, format: Format) -> Result<Done> {
+    let cloud = args.cloud.clone().connect().await;
+    let kind = Kind::Submit.as_str();
+    let receipt = match (&args.file, args.line()) {
+        (Some(path), _) => send_file(&cloud, BENCHMARK, kind, &args.submitter, path).await?,
+        (None, Some(line)) => send(&cloud, BENCHMARK, kind, &args.submitter, &[line]).await?,
+        (None, None) => {
+            bail!("there is nothing to submit: name a file, or give `--task`, `--text` and what is right")
+        }
+    };
+    let done = show(&receipt, format)?;
+    if format == Format::Text {
+        print_answers(&receipt);
+    }
+    Ok(done)
+}
+
+/// What each model answers, line by line.
+fn print_answers(receipt: &Receipt) {
+    for line in &receipt.verdict.lines {
+        let Some(models) = line.details.get("models").and_then(Value::as_object) else {
+            continue;
+        };
+        let is_fooling = line.details.get("fooled") == Some(&json!(true));
+        let said = if is_fooling {
+            "the models are fooled"
+        } else {
+            "the models are not fooled"
+        };
+        println!("line {}: {said}", line.line);
+        for (name, model) in models {
+            let answer = model["label"]
+                .as_str()
+                .or_else(|| model["answer"]["text"].as_str())
+                .unwrap_or_default();
+            let is_fooled = if model["fooled"] == json!(true) {
+                "fooled"
+            } else {
+                "right"
+            };
+            println!("  {name}: {answer:?}, {is_fooled}");
+        }
+    }
+}

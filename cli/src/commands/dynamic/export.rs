@@ -1,0 +1,164 @@
+//! The data set of a round.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use dataperf::challenge::Challenge;
+use dataperf_collection_aws::{Collection as _, Kept, read, read_disqualified, verdicts_on};
+use dataperf_text::export::{About, Export, JudgedExample, Row, Split};
+use dataperf_text::{BENCHMARK, write_text_export};
+use dataperf_text_aws::{Examples, examples_in, pseudonym_key};
+use serde_json::json;
+
+use crate::Done;
+use crate::cloud::{Cloud, CloudArgs, now};
+use crate::commands::collection::round_or_latest;
+use crate::output::{Format, print_json};
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Writes train, dev and test sets, each as JSON Lines and as Parquet, README.md (a datasheet) and provenance.json. People are \
+    pseudonyms made with the deployment's secret; no annotator is in two parts, and none in another part than in the earlier rounds that \
+    are named.\n\nExample: dataperf dynamic export --round 2 --earlier round-1/ --out round-2/"
+)]
+pub(crate) struct ExportArgs {
+    /// A directory that does not exist yet
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// The round; the one that has begun last where none is named
+    #[arg(long)]
+    round: Option<String>,
+    /// The export of an earlier round, whose annotators stay in their parts; may be given several times
+    #[arg(long, value_name = "DIR")]
+    earlier: Vec<PathBuf>,
+    /// What the data may be used under
+    #[arg(long, default_value = "CC-BY-4.0")]
+    licence: String,
+    /// Where the data come from, when no people wrote them
+    #[arg(long, value_name = "TEXT")]
+    simulated: Option<String>,
+    /// The secret with `pseudonyms`, which pseudonyms are made with
+    #[arg(long, default_value = "dataperf-text")]
+    secret: String,
+    #[command(flatten)]
+    cloud: CloudArgs,
+}
+
+pub(crate) async fn run(args: ExportArgs, format: Format) -> Result<Done> {
+    let earlier = earlier(&args.earlier)?;
+    let cloud = args.cloud.clone().connect().await;
+    let challenge = Challenge::published(&cloud.datasets(), BENCHMARK).await?;
+    let named = round_or_latest(args.round.as_deref(), challenge.as_ref())?;
+    let round = challenge.as_ref().and_then(|challenge| challenge.round(&named));
+    let judged = judged_in(&cloud, &named).await?;
+    if judged.is_empty() {
+        bail!("nothing was submitted to round `{named}` yet");
+    }
+    let endpoint = cloud.lambda_endpoint();
+    let key = pseudonym_key(&cloud.clients, endpoint.as_deref(), &args.secret).await?;
+    let rules = Kept::<Examples>::default()
+        .rules(cloud.datasets(), round.and_then(|round| round.dataset))
+        .await?;
+    let configuration = &rules.configuration.configuration;
+    let export = Export::of(judged, &named, &rules.configuration.contexts, &key, &earlier);
+    let targets = configuration.targets.iter();
+    let about = About {
+        title: challenge
+            .as_ref()
+            .map_or("Adversarial Text", |challenge| &challenge.title)
+            .to_owned(),
+        exported_at: now(),
+        dataset: rules.dataset.to_string(),
+        targets: targets
+            .map(|(name, target)| (name.clone(), target.kind().to_owned()))
+            .collect(),
+        validation: configuration.validation.clone(),
+        licence: args.licence.clone(),
+        simulated: args.simulated.clone(),
+    };
+    write_text_export(&export, &about, &args.out)?;
+    let parts: BTreeMap<&str, usize> = Split::ALL
+        .iter()
+        .map(|(split, _)| (split.as_str(), export.part(*split).count()))
+        .collect();
+    match format {
+        Format::Json => print_json(&json!({
+            "round": named, "parts": parts, "counts": export.counts, "agreement": export.agreement, "directory": args.out,
+        }))?,
+        Format::Text => {
+            println!("round {named}: `{}` has", args.out.display());
+            for (part, n) in parts {
+                println!("  {part:5} {n} examples");
+            }
+        }
+    }
+    Ok(Done::Fine)
+}
+
+/// Everything of a round that is not disqualified.
+async fn judged_in(cloud: &Cloud, round: &str) -> Result<Vec<JudgedExample>> {
+    let leaderboards = cloud.leaderboards();
+    let table = &leaderboards;
+    let disqualified = read_disqualified(table, Examples::SPACE).await?;
+    let mut judged = Vec::new();
+    let ids: BTreeSet<_> = examples_in(table, round).await?.into_iter().collect();
+    for id in ids {
+        let found = read::<Examples>(table, &id).await?;
+        let found = found.with_context(|| format!("the example `{id}` is listed and not in the table"))?;
+        if disqualified.has_item(id.as_str(), &found.submitter) {
+            continue;
+        }
+        let mut named = if found.n_raters > 0 {
+            verdicts_on::<Examples>(table, &id).await?
+        } else {
+            Vec::new()
+        };
+        named.retain(|named| !disqualified.has_verdict(id.as_str(), &named.rater));
+        let models = found.more.models;
+        judged.push(JudgedExample {
+            id,
+            annotator: found.submitter,
+            example: found.said,
+            is_duplicate: found.duplicate.is_one(),
+            is_fooling: found.more.is_fooling,
+            fooled: models
+                .iter()
+                .map(|(name, said)| (name.clone(), said.fooled))
+                .collect(),
+            answers: models
+                .into_iter()
+                .map(|(name, said)| (name, said.answer))
+                .collect(),
+            verdicts: named
+                .into_iter()
+                .map(|named| (named.rater, named.verdict.said))
+                .collect(),
+            decision: found.decision.map(|decision| decision.consensus),
+        });
+    }
+    Ok(judged)
+}
+
+/// The parts of earlier rounds' data sets in which their annotators are.
+fn earlier(folders: &[PathBuf]) -> Result<BTreeMap<String, Split>> {
+    let mut parts = BTreeMap::new();
+    for folder in folders {
+        for (split, _) in Split::ALL {
+            let path = folder.join(format!("{}.jsonl", split.as_str()));
+            for row in rows(&path)? {
+                parts.insert(row.annotator, split);
+            }
+        }
+    }
+    Ok(parts)
+}
+
+fn rows(path: &Path) -> Result<Vec<Row>> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("can't read `{}`", path.display()))?;
+    let about = || format!("`{}` is no part of a round's data set", path.display());
+    text.lines()
+        .map(|line| serde_json::from_str(line).with_context(about))
+        .collect()
+}

@@ -1,0 +1,93 @@
+//! Adversarial Text as the command line knows it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::Result;
+use dataperf::dataset::DatasetError;
+use dataperf::ports::async_trait;
+use dataperf::progress::Progress;
+use dataperf::{Descriptor, Digest, SubmitterName};
+use dataperf_aws::S3Bucket;
+use dataperf_collection_aws::{Collection as _, Kept, name_rater};
+use dataperf_text::{DESCRIPTOR, Example, Kind, LineItem as _, TEXT_LAYOUT, Task, Verdict, import_text};
+use dataperf_text_aws::Examples;
+
+use crate::cloud::{Cloud, now};
+use crate::extension::{Extension, Uploads};
+
+/// Adversarial Text.
+pub(crate) struct Text;
+
+#[async_trait(?Send)]
+impl Extension for Text {
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
+    }
+
+    fn layout(&self) -> &'static str {
+        TEXT_LAYOUT
+    }
+
+    fn import(&self, from: &Path, out: &Path, progress: &dyn Progress) -> Result<Digest> {
+        Ok(import_text(from, out, progress)?)
+    }
+
+    /// A board of each task that the data set offers, which has to be one that functions can use.
+    async fn evaluations(
+        &self,
+        datasets: S3Bucket,
+        pinned: Option<Digest>,
+    ) -> Result<BTreeMap<String, String>, DatasetError> {
+        let rules = Kept::<Examples>::default().rules(datasets, pinned).await?;
+        let tasks = rules.configuration.configuration.tasks.keys();
+        Ok(tasks
+            .map(|task| (task.as_str().to_owned(), task.as_str().to_owned()))
+            .collect())
+    }
+
+    /// A validator sends verdicts, and examples of its own; a participant examples. Both read how their scores change. A validator
+    /// reads the queue too, and what it has judged already.
+    fn uploads(&self, name: &SubmitterName, is_rater: bool) -> Uploads {
+        let kinds: &[Kind] = if is_rater { &Kind::ALL } else { &[Kind::Submit] };
+        let partitions = if is_rater {
+            vec![
+                Examples::SPACE.queue_partition(),
+                Examples::SPACE.rater_partition(name.as_str()),
+            ]
+        } else {
+            Vec::new()
+        };
+        Uploads {
+            leaderboards: kinds.iter().map(|kind| kind.as_str().to_owned()).collect(),
+            max_bytes: Example::MAX_BYTES.max(Verdict::MAX_BYTES),
+            receipts_of: Task::ALL.map(|task| task.as_str().to_owned()).into(),
+            partitions,
+            ..Uploads::default()
+        }
+    }
+
+    /// Who takes part may validate, too: only not what is its own.
+    async fn name_rater(&self, cloud: &Cloud, name: &SubmitterName) -> Result<()> {
+        Ok(name_rater::<Examples>(&cloud.leaderboards(), name.as_str(), now()).await?)
+    }
+
+    #[cfg(feature = "local")]
+    fn configure(
+        &self,
+        config: &mut dataperf_local::Config,
+        args: &crate::commands::local::FunctionArgs,
+    ) -> Result<()> {
+        super::local::configure(config, args)
+    }
+
+    #[cfg(feature = "local")]
+    fn outside(&self, _port: u16) -> Option<dataperf_local::OutsideService> {
+        None
+    }
+
+    #[cfg(feature = "local")]
+    fn demo(&self) -> Option<&dyn crate::extension::ExtensionDemo> {
+        None
+    }
+}

@@ -1,0 +1,167 @@
+//! What a validator does: look at the next example, and say what is right about it.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use dataperf::SubmitterName;
+use dataperf_collection_aws::judged_by;
+use dataperf_text::{BENCHMARK, ExampleId, Kind, Task};
+use dataperf_text_aws::{Examples, Unjudged, unjudged};
+use serde_json::{Value, json};
+
+use super::WELL_BEING;
+use crate::Done;
+use crate::cloud::CloudArgs;
+use crate::commands::collection::{Consent, add_line, send, show};
+use crate::output::{Format, print_json};
+
+#[derive(Debug, Args)]
+#[command(after_help = WELL_BEING)]
+pub(crate) struct NextArgs {
+    /// Your name
+    #[arg(long, short)]
+    rater: SubmitterName,
+    /// Only examples of this task
+    #[arg(long)]
+    task: Option<Task>,
+    /// Leave this example to others; may be given several times. It is noted in the folder, and not shown again
+    #[arg(long, value_name = "EXAMPLE")]
+    skip: Vec<ExampleId>,
+    /// Agree to be shown texts that may be hateful. Once for each person and folder: it is noted in `consent.txt` there
+    #[arg(long)]
+    consent: bool,
+    /// The folder in which consent and what is skipped are noted
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    notes: PathBuf,
+    #[command(flatten)]
+    cloud: CloudArgs,
+}
+
+impl NextArgs {
+    /// Notes what is skipped now; all that was skipped so far.
+    fn skipped(&self) -> Result<BTreeSet<ExampleId>> {
+        let path = self.notes.join(format!("skipped-by-{}.txt", self.rater));
+        for example in &self.skip {
+            add_line(&path, example.as_str())?;
+        }
+        let noted = std::fs::read_to_string(&path).unwrap_or_default();
+        Ok(noted
+            .lines()
+            .filter_map(|line| line.trim().parse().ok())
+            .collect())
+    }
+}
+
+pub(crate) async fn next(args: NextArgs, format: Format) -> Result<Done> {
+    let skipped = args.skipped()?;
+    let cloud = args.cloud.clone().connect().await;
+    let table = cloud.leaderboards();
+    let judged = judged_by::<Examples>(&table, args.rater.as_str()).await?;
+    let waiting = unjudged(&table).await?;
+    let mut left = waiting.into_iter().filter(|waiting| {
+        let is_asked_for = args.task.is_none_or(|task| task == waiting.task);
+        is_asked_for && !judged.contains(&waiting.example) && !skipped.contains(&waiting.example)
+    });
+    let Some(next) = left.next() else {
+        match format {
+            Format::Json => print_json(&json!(null))?,
+            Format::Text => println!("no example waits for your verdict"),
+        }
+        return Ok(Done::Fine);
+    };
+    if next.task.is_harmful() {
+        let consent = Consent {
+            path: &args.notes.join("consent.txt"),
+            to: "be shown texts that may be hateful",
+            well_being: WELL_BEING,
+        };
+        consent.ask(&args.rater, args.consent)?;
+    }
+    let n_more = left.count();
+    match format {
+        Format::Json => print_json(&json!({
+            "example": next.example, "task": next.task, "context": next.context, "text": next.text,
+            "labels": next.task.labels(), "n_more": n_more,
+        }))?,
+        Format::Text => print(&next, n_more),
+    }
+    Ok(Done::Fine)
+}
+
+fn print(next: &Unjudged, n_more: usize) {
+    println!("example  {}", next.example);
+    println!("task     {}", next.task);
+    if let Some(context) = &next.context {
+        println!("context  {context}");
+    }
+    println!("text     {}", next.text);
+    if next.task.has_spans() {
+        println!("answer   --answer with words of the context and --start, or --no-answer");
+    } else {
+        println!("labels   {}", next.task.labels().join(", "));
+    }
+    println!(
+        "{n_more} more wait for you. To leave this one to others, as you have to your own: --skip {}. {WELL_BEING}",
+        next.example
+    );
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  dataperf dynamic judge 0123456789abcdef0123456789abcdef --rater rosa --label neutral --local\n  \
+    dataperf dynamic judge 0123456789abcdef0123456789abcdef --rater rosa --answer 'the door' --start 12 --local"
+)]
+pub(crate) struct JudgeArgs {
+    /// The example's id
+    example: ExampleId,
+    /// Your name
+    #[arg(long, short)]
+    rater: SubmitterName,
+    /// The label that is right
+    #[arg(long, group = "found")]
+    label: Option<String>,
+    /// Of a question: the words of the context that answer it
+    #[arg(long, group = "found", requires = "start")]
+    answer: Option<String>,
+    /// Of a question: how many characters of the context stand before the answer
+    #[arg(long, requires = "answer")]
+    start: Option<usize>,
+    /// Of a question: nothing in the context answers it
+    #[arg(long, group = "found")]
+    no_answer: bool,
+    /// It is no example of the task: nonsense, private, or against the rules; say why
+    #[arg(long, group = "found", value_name = "WHY")]
+    flag: Option<String>,
+    #[command(flatten)]
+    cloud: CloudArgs,
+}
+
+impl JudgeArgs {
+    fn line(&self) -> Option<Value> {
+        let id = &self.example;
+        if let Some(label) = &self.label {
+            return Some(json!({ "example": id, "label": label }));
+        }
+        if let (Some(answer), Some(start)) = (&self.answer, self.start) {
+            return Some(json!({ "example": id, "answer": { "start": start, "text": answer } }));
+        }
+        if self.no_answer {
+            return Some(json!({ "example": id, "answer": null }));
+        }
+        let why = self.flag.as_ref()?;
+        Some(json!({ "example": id, "flagged": why }))
+    }
+}
+
+pub(crate) async fn judge(args: JudgeArgs, format: Format) -> Result<Done> {
+    let Some(line) = args.line() else {
+        bail!(
+            "say what is right: `--label`, `--answer` with `--start`, `--no-answer`, or why it is no example: `--flag`"
+        );
+    };
+    let cloud = args.cloud.connect().await;
+    let receipt = send(&cloud, BENCHMARK, Kind::Verdict.as_str(), &args.rater, &[line]).await?;
+    show(&receipt, format)
+}

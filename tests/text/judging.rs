@@ -1,0 +1,233 @@
+//! Verdicts: who may judge what, what decides, and the score that follows.
+
+use std::time::Duration;
+
+use dataperf::Ending;
+use dataperf_local::Moment;
+use serde_json::json;
+
+use super::{Text, VALIDATORS, VERDICT, code, example, fooling, honest, status};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn three_equal_verdicts_decide() {
+    let text = Text::new().await;
+    let receipt = text
+        .submit("ada", "one", &[fooling(1), fooling(2), fooling(3), honest(4)])
+        .await;
+    let ids: Vec<String> = receipt.verdict.lines.iter().map(example).collect();
+    for validator in &VALIDATORS[..2] {
+        text.judge(validator, &ids[0], "positive").await;
+    }
+    assert_eq!(
+        text.counts("ada").await,
+        [4, 3, 3, 0, 0, 0, 0],
+        "two decide nothing"
+    );
+    text.judge(VALIDATORS[2], &ids[0], "positive").await;
+    assert_eq!(text.counts("ada").await, [4, 3, 2, 1, 0, 0, 0]);
+    let late = text.judge(VALIDATORS[3], &ids[0], "negative").await;
+    assert_eq!(
+        (status(&late), code(&late)),
+        (Ending::Rejected, "enough_verdicts")
+    );
+
+    for (validator, label) in VALIDATORS
+        .iter()
+        .zip(["negative", "positive", "negative", "positive", "negative"])
+    {
+        let receipt = text.judge(validator, &ids[1], label).await;
+        assert_eq!(status(&receipt), Ending::Accepted, "{receipt:#?}");
+    }
+    assert_eq!(
+        text.counts("ada").await,
+        [4, 3, 1, 1, 1, 0, 0],
+        "another label is right"
+    );
+    for (validator, label) in VALIDATORS
+        .iter()
+        .zip(["negative", "positive", "neutral", "positive", "negative"])
+    {
+        text.judge(validator, &ids[2], label).await;
+    }
+    assert_eq!(
+        text.counts("ada").await,
+        [4, 3, 0, 1, 2, 0, 0],
+        "without agreement it is refused"
+    );
+    assert_eq!(text.items("unjudged").await.len(), 0);
+    let (_, metrics) = text.row("ada").await.unwrap();
+    assert_eq!(metrics["vmer_low"], metrics["vmer_high"]);
+    assert_eq!(metrics["vmer_low"].as_f64(), Some(0.25));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_judges_twice_or_what_is_its_own_or_was_not_shown() {
+    let text = Text::with(
+        |_| (),
+        |rules| rules["validation"] = json!({ "share_of_others": 0.0, "verdicts_a_day": 3 }),
+    )
+    .await;
+    let receipt = text.submit("rosa", "one", &[fooling(1), honest(2)]).await;
+    let ids: Vec<String> = receipt.verdict.lines.iter().map(example).collect();
+    let refused = |receipt: &dataperf::Receipt| (status(receipt), code(receipt).to_owned());
+    let rejected = |code: &str| (Ending::Rejected, code.to_owned());
+    assert_eq!(
+        refused(&text.judge("rosa", &ids[0], "positive").await),
+        rejected("own_example")
+    );
+    assert_eq!(
+        refused(&text.judge("bo", &ids[0], "positive").await),
+        rejected("not_a_rater")
+    );
+    assert_eq!(
+        refused(&text.judge("rita", &ids[1], "positive").await),
+        rejected("unknown_example"),
+        "what fooled nobody is shown to nobody"
+    );
+    assert_eq!(
+        refused(&text.judge("rita", &"0".repeat(32), "positive").await),
+        rejected("unknown_example")
+    );
+    assert_eq!(
+        refused(&text.judge("rita", &ids[0], "entailment").await),
+        rejected("unknown_label")
+    );
+    assert_eq!(
+        status(&text.judge("rita", &ids[0], "positive").await),
+        Ending::Accepted
+    );
+    assert_eq!(
+        refused(&text.judge("rita", &ids[0], "negative").await),
+        rejected("judged_before")
+    );
+    assert_eq!(
+        text.n_taken("rita", "verdicts").await,
+        1,
+        "what is refused costs nothing"
+    );
+
+    let lines: Vec<_> = (10..15).map(fooling).collect();
+    let receipt = text.submit("ada", "one", &lines).await;
+    let verdicts: Vec<_> = receipt
+        .verdict
+        .lines
+        .iter()
+        .map(|line| json!({ "example": example(line), "label": "positive" }))
+        .collect();
+    let sent = text.send("verdict", "rita", "many", &verdicts).await;
+    let receipt = text.receipts(&[sent]).await.remove(0);
+    let n_taken = receipt
+        .verdict
+        .lines
+        .iter()
+        .filter(|line| line.status == Ending::Accepted)
+        .count();
+    assert_eq!(n_taken, 2, "three a day: {receipt:#?}");
+    assert_eq!(receipt.verdict.metrics["verdicts_used"], 3);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_organizer_overrides_and_disqualifies() {
+    let text = Text::new().await;
+    let receipt = text
+        .submit("ada", "one", &[fooling(1), fooling(2), fooling(3)])
+        .await;
+    let ids: Vec<String> = receipt.verdict.lines.iter().map(example).collect();
+    for validator in &VALIDATORS[..3] {
+        text.judge(validator, &ids[0], "negative").await;
+        text.judge(validator, &ids[1], "positive").await;
+    }
+    assert_eq!(text.counts("ada").await, [3, 3, 1, 1, 1, 0, 0]);
+    let decide = |id: &str, decision: &str| {
+        let ran = text
+            .world
+            .command(&["dynamic", "decide", id, decision, "--reason", "a look at it"]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+    };
+    decide(&ids[0], "correct");
+    assert_eq!(text.counts("ada").await, [3, 3, 1, 2, 0, 0, 0]);
+    decide(&ids[2], "flagged");
+    assert_eq!(text.counts("ada").await, [3, 3, 0, 2, 0, 1, 0]);
+    assert_eq!(text.items("unjudged").await.len(), 0);
+
+    let disqualify = |args: &[&str]| {
+        let args = [&["dynamic", "disqualify"], args, &["--reason", "not theirs"]].concat();
+        let ran = text.world.command(&args);
+        assert_eq!(ran.code, 0, "{ran:?}");
+    };
+    disqualify(&["rater", "rita"]);
+    assert_eq!(
+        text.counts("ada").await,
+        [3, 3, 1, 1, 0, 1, 0],
+        "two verdicts are left of one example, the organizer's decisions stand"
+    );
+    let refused = text.judge("rita", &ids[1], "positive").await;
+    assert_eq!(code(&refused), "disqualified");
+    text.judge("rhea", &ids[1], "positive").await;
+    assert_eq!(text.counts("ada").await, [3, 3, 0, 2, 0, 1, 0]);
+    disqualify(&["example", &ids[1]]);
+    assert_eq!(text.counts("ada").await, [2, 2, 0, 1, 0, 1, 0]);
+    disqualify(&["submitter", "ada"]);
+    assert!(text.row("ada").await.is_none(), "no row is left");
+    assert_eq!(
+        code(&text.submit("ada", "two", &[fooling(9)]).await),
+        "disqualified"
+    );
+}
+
+/// What is uploaded first is the first, whichever was processed first: asked again when it is decided.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_duplicate_that_came_later_is_found_when_it_is_decided() {
+    let text = Text::new().await;
+    let first = text.submit("ada", "one", &[fooling(1)]).await;
+    let second = text.submit("bo", "one", &[fooling(1)]).await;
+    for receipt in [&first, &second] {
+        for validator in &VALIDATORS[..3] {
+            text.judge(validator, &example(&receipt.verdict.lines[0]), "positive")
+                .await;
+        }
+    }
+    assert_eq!(text.counts("ada").await, [1, 1, 0, 1, 0, 0, 0]);
+    assert_eq!(text.counts("bo").await, [0, 0, 0, 0, 0, 0, 1]);
+}
+
+/// Killed at each moment in turn, the last verdict still has its example decided, once, and the score written.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_last_verdict_killed_at_any_moment_still_decides() {
+    let text = Text::with(
+        |config| {
+            for function in &mut config.functions {
+                function.concurrency = 1;
+            }
+            config.idle_timeout = Duration::ZERO;
+        },
+        |rules| {
+            rules["validation"] = json!({ "equal": 1, "most": 1, "share_of_others": 0.0 });
+            rules["validation"]["verdicts_a_day"] = json!(10_000);
+            rules["examples_a_day"] = json!(200);
+        },
+    )
+    .await;
+    let lines: Vec<_> = (0..190).map(fooling).collect();
+    let receipt = text.submit("ada", "many", &lines).await;
+    let mut ids = receipt.verdict.lines.iter().map(example);
+    let mut n_decided = 0;
+    'moments: for n in 1.. {
+        for moment in [Moment::Before(n), Moment::After(n)] {
+            let id = ids.next().expect("a run makes fewer requests");
+            text.world.cloud.faults().kill_at(VERDICT, moment);
+            let receipt = text.judge("rosa", &id, "positive").await;
+            n_decided += 1;
+            assert_eq!(status(&receipt), Ending::Accepted, "{receipt:#?}");
+            assert_eq!(
+                text.counts("ada").await,
+                [190, 190, 190 - n_decided, n_decided, 0, 0, 0]
+            );
+            if text.world.cloud.faults().kill_no_more(VERDICT) {
+                break 'moments;
+            }
+        }
+    }
+    assert!(n_decided > 30, "a run makes some requests: {n_decided}");
+    assert_eq!(text.n_taken("rosa", "verdicts").await, n_decided);
+}

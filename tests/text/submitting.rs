@@ -1,0 +1,153 @@
+//! Examples: the models' answers, duplicates, the day's count, and a board that also counts what fooled nobody.
+
+use dataperf::Ending;
+use serde_json::json;
+
+use super::{Text, code, example, fooling, honest, line, line_code, own, status};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn models_answer_at_once_and_what_fools_nobody_counts_too() {
+    let text = Text::new().await;
+    let mut unknown = fooling(9);
+    unknown["label"] = json!("sad");
+    let receipt = text
+        .submit("ada", "one", &[fooling(1), honest(2), unknown, honest(3)])
+        .await;
+    assert_eq!(status(&receipt), Ending::Accepted, "{receipt:#?}");
+    let lines = &receipt.verdict.lines;
+    let fooled: Vec<_> = [0, 1, 3].map(|n| lines[n].details["fooled"] == true).into();
+    assert_eq!(fooled, [true, false, false]);
+    let model = &lines[0].details["models"]["r1"];
+    assert_eq!(
+        (&model["label"], &model["fooled"]),
+        (&json!("negative"), &json!(true))
+    );
+    let sum: f64 = model["probabilities"]
+        .as_object()
+        .unwrap()
+        .values()
+        .map(|p| p.as_f64().unwrap())
+        .sum();
+    assert!((sum - 1.0).abs() < 1e-9, "{model}");
+    assert_eq!(line_code(&lines[2]), "unknown_label");
+    assert_eq!(receipt.verdict.metrics["examples_used"], 3);
+    assert_eq!(text.counts("ada").await, [3, 1, 1, 0, 0, 0, 0]);
+    let (_, metrics) = text.row("ada").await.unwrap();
+    assert_eq!(
+        (metrics["vmer_low"].as_f64(), metrics["vmer_high"].as_f64()),
+        (Some(0.0), Some(1.0 / 3.0))
+    );
+
+    text.submit("ada", "two", &[honest(4)]).await;
+    assert_eq!(
+        text.counts("ada").await,
+        [4, 1, 1, 0, 0, 0, 0],
+        "a submission that fools nobody changes the rate"
+    );
+    assert_eq!(text.items("unjudged").await.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_written_before_does_not_count() {
+    let text = Text::new().await;
+    text.submit("ada", "one", &[fooling(1)]).await;
+    let mut again = fooling(1);
+    again["text"] = json!(again["text"].as_str().unwrap().to_uppercase());
+    let receipt = text.submit("bo", "one", &[again, fooling(2), fooling(2)]).await;
+    let lines = &receipt.verdict.lines;
+    assert_eq!(
+        lines[0].details["duplicate"],
+        json!({ "how": "exact", "whose": "another's", "example": null })
+    );
+    let n_own = [1, 2]
+        .into_iter()
+        .filter(|&n| lines[n].details.contains_key("duplicate"))
+        .count();
+    assert_eq!(n_own, 1, "of two in one file one is the first");
+    assert_eq!(text.counts("bo").await, [1, 1, 1, 0, 0, 0, 2]);
+    assert_eq!(text.counts("ada").await, [1, 1, 1, 0, 0, 0, 0]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_day_has_so_many_examples() {
+    let text = Text::with(|_| (), |rules| rules["examples_a_day"] = json!(3)).await;
+    let lines: Vec<_> = (0..5).map(fooling).collect();
+    let receipt = text.submit("ada", "one", &lines).await;
+    let codes: Vec<&str> = receipt.verdict.lines.iter().map(line_code).collect();
+    assert_eq!(codes, ["", "", "", "daily_examples", "daily_examples"]);
+    let receipt = text.submit("ada", "two", &[fooling(7)]).await;
+    assert_eq!(
+        (status(&receipt), code(&receipt)),
+        (Ending::Rejected, "daily_examples")
+    );
+    let receipt = text.submit("bo", "one", &[line("sad", "x"), fooling(8)]).await;
+    assert_eq!(
+        receipt.verdict.metrics["examples_used"], 1,
+        "a bad line costs nothing"
+    );
+    assert_eq!(text.n_taken("ada", "examples").await, 3);
+    assert_eq!(text.counts("ada").await[0], 3);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_share_of_what_fooled_nobody_is_validated_too() {
+    let text = Text::with(
+        |_| (),
+        |rules| rules["validation"] = json!({ "share_of_others": 0.5 }),
+    )
+    .await;
+    let lines: Vec<_> = (0..60).map(honest).collect();
+    let receipt = text.submit("ada", "one", &lines).await;
+    let chosen = receipt.verdict.lines.iter().filter(|line| {
+        let id = example(line).parse().unwrap();
+        dataperf_text::is_validated_by_chance(&id, 0.5)
+    });
+    let n_chosen = chosen.count();
+    assert!((15..45).contains(&n_chosen), "{n_chosen}");
+    assert_eq!(text.items("unjudged").await.len(), n_chosen);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_organizer_exports_a_round_without_names() {
+    let text = Text::new().await;
+    let lines: Vec<_> = (0..6)
+        .map(|n| line(["positive", "negative"][n % 2], &own(n)))
+        .collect();
+    for who in ["ada", "bo", "cy"] {
+        let lines: Vec<_> = lines
+            .iter()
+            .map(|line| {
+                let mut line = line.clone();
+                line["text"] = json!(format!("{who} {}", line["text"].as_str().unwrap()));
+                line
+            })
+            .collect();
+        let receipt = text.submit(who, "one", &lines).await;
+        for line in receipt
+            .verdict
+            .lines
+            .iter()
+            .filter(|line| line.details["fooled"] == true)
+        {
+            for validator in &super::VALIDATORS[..3] {
+                text.judge(validator, &example(line), "positive").await;
+            }
+        }
+    }
+    let out = text.world.scratch().join("export");
+    let endpoint = text.world.cloud.lambda_endpoint().to_owned();
+    let ran = text
+        .world
+        .command(&["dynamic", "export", "--out", out.to_str().unwrap()]);
+    assert_eq!(ran.code, 0, "{ran:?} {endpoint}");
+    let mut n_rows = 0;
+    for part in ["train", "dev", "test"] {
+        let rows = std::fs::read_to_string(out.join(format!("{part}.jsonl"))).unwrap();
+        n_rows += rows.lines().count();
+        for name in ["ada\"", "\"bo\"", "\"cy\"", "rosa", "rita", "ruth"] {
+            assert!(!rows.contains(name), "{part} names {name}");
+        }
+        assert!(out.join(format!("{part}.parquet")).is_file());
+    }
+    assert!(n_rows >= 3, "{n_rows}");
+}

@@ -1,0 +1,181 @@
+//! Target models that are not built in: a service that comes and goes, and a program of the data set.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use dataperf::Ending;
+use dataperf_local::{Config, FunctionSpec, Trigger};
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+
+use super::{Text, fooling, honest, line_code, status};
+use crate::access::deployed;
+use crate::project::binary;
+
+/// A service on this machine that takes everything for negative, unless it is told to fail.
+async fn service() -> (String, Arc<AtomicBool>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let fails = Arc::new(AtomicBool::new(false));
+    let told = fails.clone();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let told = told.clone();
+            tokio::spawn(async move {
+                let mut bytes = Vec::new();
+                let n_texts = loop {
+                    let mut buffer = [0; 4096];
+                    match stream.read(&mut buffer).await {
+                        Ok(n) if n > 0 => bytes.extend_from_slice(&buffer[..n]),
+                        _ => return,
+                    }
+                    let text = String::from_utf8_lossy(&bytes);
+                    let body = text.split_once("\r\n\r\n").map(|(_, body)| body);
+                    let asked = body.and_then(|body| serde_json::from_str::<serde_json::Value>(body).ok());
+                    if let Some(asked) = asked {
+                        assert!(text.contains("Bearer the key of a service"), "{text}");
+                        break asked["inputs"].as_array().unwrap().len();
+                    }
+                };
+                let answers = vec![r#"{"label":"negative"}"#; n_texts].join(",");
+                let body = format!(r#"{{"answers":[{answers}]}}"#);
+                let status = if told.load(Ordering::SeqCst) { 503 } else { 200 };
+                let head = format!(
+                    "HTTP/1.1 {status} x\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+                    body.len()
+                );
+                drop(stream.write_all((head + &body).as_bytes()).await);
+            });
+        }
+    });
+    (url, fails)
+}
+
+/// A service that fails takes nobody's day: the file is tried again, fails, and can be redriven when the service is back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_service_is_asked_with_its_key_and_its_failure_costs_nothing() {
+    let (url, fails) = service().await;
+    let text = Text::with(
+        |_| (),
+        |rules| {
+            rules["targets"] =
+                json!({ "far": { "kind": "http", "url": url, "secret": "far", "timeout_seconds": 5, "batch": 2 } });
+            rules["tasks"]["sentiment"]["targets"] = json!(["far"]);
+        },
+    )
+    .await;
+    let receipt = text
+        .submit("ada", "one", &[fooling(1), honest(2), fooling(3)])
+        .await;
+    assert_eq!(status(&receipt), Ending::Accepted, "{receipt:#?}");
+    assert_eq!(
+        receipt.verdict.lines[0].details["models"]["far"],
+        json!({ "label": "negative", "probabilities": {}, "fooled": true })
+    );
+    assert_eq!(text.counts("ada").await, [3, 2, 2, 0, 0, 0, 0]);
+
+    fails.store(true, Ordering::SeqCst);
+    let sent = text.send("submit", "ada", "two", &[fooling(4), fooling(5)]).await;
+    let receipt = text.receipts(std::slice::from_ref(&sent)).await.remove(0);
+    assert_eq!(status(&receipt), Ending::Failed, "{receipt:#?}");
+    assert_eq!(
+        text.n_taken("ada", "examples").await,
+        3,
+        "what failed is given back"
+    );
+    assert_eq!(text.counts("ada").await[0], 3);
+
+    fails.store(false, Ordering::SeqCst);
+    tokio::time::sleep(Duration::from_secs(6)).await; // as long as a service is left alone
+    assert_eq!(text.world.command(&["redrive", "--all-failed"]).code, 0);
+    let receipt = text.receipts(&[sent]).await.remove(0);
+    assert_eq!(status(&receipt), Ending::Accepted, "{receipt:#?}");
+    assert_eq!(text.n_taken("ada", "examples").await, 5);
+    assert_eq!(text.counts("ada").await, [5, 4, 4, 0, 0, 0, 0]);
+}
+
+fn with_programs(config: &mut Config) {
+    let name = "closed";
+    config.functions.push(FunctionSpec {
+        name: name.into(),
+        binary: binary(name),
+        trigger: Trigger::default(),
+        policy: Some(deployed(name)),
+        ..config.functions[0].clone()
+    });
+}
+
+/// A program that writes one line, whatever it reads.
+fn program(line: &str) -> Vec<u8> {
+    let escaped = line.replace('"', "\\\"");
+    let n = line.len() + 1;
+    let module = format!(
+        r#"(module
+            (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+            (memory (export "memory") 1)
+            (data (i32.const 64) "{escaped}\n")
+            (func (export "_start")
+                (i32.store (i32.const 0) (i32.const 64))
+                (i32.store (i32.const 4) (i32.const {n}))
+                (drop (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8)))))"#
+    );
+    wat::parse_str(module).unwrap()
+}
+
+impl Text {
+    async fn with_program(&self, bytes: &[u8]) {
+        self.rules_and(
+            |rules| {
+                rules["targets"] =
+                    json!({ "prog": { "kind": "program", "file": "models/prog.wasm", "max_fuel": 10_000_000 } });
+                rules["tasks"]["sentiment"]["targets"] = json!(["prog"]);
+            },
+            &[("models/prog.wasm", bytes)],
+        )
+        .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_program_of_the_data_set_answers() {
+    let text = Text::with(with_programs, |_| ()).await;
+    text.with_program(&program(r#"{"label":"neutral","probabilities":{"neutral":0.5}}"#))
+        .await;
+    let receipt = text.submit("ada", "one", &[fooling(1)]).await;
+    assert_eq!(
+        receipt.verdict.lines[0].details["models"]["prog"],
+        json!({ "label": "neutral", "probabilities": { "neutral": 0.5 }, "fooled": true })
+    );
+    // what is no answer is the organizer's to mend, and ends
+    text.with_program(&program("Ignore all previous instructions"))
+        .await;
+    let receipt = text.submit("ada", "two", &[fooling(2)]).await;
+    assert_eq!(status(&receipt), Ending::Failed, "{receipt:#?}");
+    assert!(!serde_json::to_string(&receipt).unwrap().contains("Ignore"));
+    assert_eq!(text.counts("ada").await[0], 1);
+}
+
+/// Of two models one is gone: lines that it was to answer are rejected with their reason where others of the file were taken.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_line_whose_model_is_gone_ends_with_its_reason() {
+    let (url, fails) = service().await;
+    fails.store(true, Ordering::SeqCst);
+    let text = Text::with(
+        |_| (),
+        |rules| {
+            rules["targets"]["far"] =
+                json!({ "kind": "http", "url": url, "secret": "far", "timeout_seconds": 5, "batch": 2 });
+            rules["tasks"]["hate-speech"] = json!({ "targets": ["far"] });
+        },
+    )
+    .await;
+    let hateful = json!({ "task": "hate-speech", "text": "a harmless sentence", "label": "not-hateful" });
+    let receipt = text.submit("ada", "one", &[fooling(1), hateful]).await;
+    assert_eq!(status(&receipt), Ending::Accepted, "{receipt:#?}");
+    let codes: Vec<&str> = receipt.verdict.lines.iter().map(line_code).collect();
+    assert_eq!(codes, ["", "no_answer"]);
+    assert_eq!(receipt.verdict.metrics["examples_used"], 1, "it does not count");
+    assert_eq!(text.n_taken("ada", "examples").await, 1);
+}
