@@ -17,6 +17,7 @@ mod contracts;
 
 mod demo;
 mod demo_story;
+mod dynamic;
 mod exports;
 mod finals;
 mod imports;

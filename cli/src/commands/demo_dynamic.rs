@@ -50,8 +50,12 @@ pub(super) fn run(args: &DemoArgs, format: Format) -> Result<Done> {
 }
 
 fn play_all(task: Task) -> Result<Played> {
+    // a quarter of the campaigns in docs/dynamic.md: some seconds
     let settings = Settings {
         task,
+        n_annotators: 10,
+        n_examples: 50,
+        n_plain: 500,
         ..Settings::default()
     };
     let by_error = VALIDATOR_ERRORS.map(|validator_error| {
