@@ -28,9 +28,10 @@ fn all(settings: &Settings, n_seeds: u64) -> Vec<Outcome> {
             seed,
             ..settings.clone()
         };
-        play(&settings, &train)
-            .map(|campaign| campaign.outcome)
-            .unwrap_or_else(|error| panic!("{error}"))
+        match play(&settings, &train) {
+            Ok(campaign) => campaign.outcome,
+            Err(error) => panic!("{error}"),
+        }
     };
     (1..=n_seeds).map(of).collect()
 }

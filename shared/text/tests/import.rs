@@ -193,3 +193,22 @@ fn a_round_is_exported_as_json_lines_and_as_parquet_all_or_nothing() {
         "nothing is written beside what is there"
     );
 }
+
+#[test]
+fn the_configuration_in_the_documents_can_be_used() {
+    let document = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/dynamic.md"));
+    let block = document
+        .split("```yaml")
+        .nth(1)
+        .unwrap()
+        .split("```")
+        .next()
+        .unwrap();
+    let said = problems(layout(&[("configuration.yaml", block)]).path());
+    // it lacks contexts of two tasks, three models and three files of weights, and nothing is wrong with it
+    assert_eq!(said.len(), 8, "{said:?}");
+    assert!(
+        said.iter().all(|problem| problem.starts_with("there is no ")),
+        "{said:?}"
+    );
+}

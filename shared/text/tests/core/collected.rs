@@ -213,3 +213,13 @@ fn the_same_text_about_the_same_context_is_a_duplicate_in_any_spelling() {
     assert!(!duplicates::repeated(&near, &earlier, 0.95).is_one());
     assert!(duplicates::repeated(&near, &earlier, 0.7).is_one());
 }
+
+#[test]
+fn a_row_is_written_as_the_documents_say() {
+    let document = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/wire-formats.md"));
+    let (_, rest) = document.split_once("A row of an exported round").unwrap();
+    let block = rest.split("```").nth(1).unwrap().trim_start_matches("json");
+    let shown: serde_json::Value = serde_json::from_str(block).unwrap();
+    let row: Row = serde_json::from_value(shown.clone()).unwrap();
+    assert_eq!(serde_json::to_value(&row).unwrap(), shown);
+}

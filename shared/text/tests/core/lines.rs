@@ -284,3 +284,16 @@ fn a_verdict_says_what_is_right_and_the_platform_whether_the_author_does() {
         assert_eq!(found, codes, "{line}");
     }
 }
+
+#[test]
+fn the_verdicts_in_the_documents_are_read() {
+    let document = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/dynamic.md"));
+    let (_, rest) = document.split_once("## For validators").unwrap();
+    let block = rest.split("```").nth(1).unwrap().trim_start_matches("json");
+    let found: Vec<Found> = outcomes::<Verdict>(block.trim())
+        .into_iter()
+        .map(|outcome| outcome.unwrap().found)
+        .collect();
+    assert_eq!(found.len(), 4);
+    assert!(found.contains(&Found::Right(None)) && matches!(found[3], Found::Flagged(_)));
+}
