@@ -107,6 +107,12 @@ fn programs_are_compared_by_what_they_answer_and_what_they_take() {
     // both have as much memory, and a figure that is equal for all makes Dynabench's score infinite
     assert_eq!(worse["figures"]["memory"], better["figures"]["memory"]);
     assert!(worse["dynascore_2021"].is_null());
+    assert!(
+        first["runs"][0]["output"]
+            .as_str()
+            .unwrap()
+            .starts_with("sha256:")
+    );
     // 80 examples, most of them also misspelt and with other people
     assert_eq!(first["n_inputs"], json!(240));
     assert_eq!(first, documents(&[]), "it is not the same again");

@@ -75,6 +75,8 @@ pub(crate) struct ModelsArgs {
 struct Ran {
     name: String,
     module: Digest,
+    /// Of what it wrote.
+    output: Digest,
     measured: Measured,
     outcome: Outcome,
 }
@@ -181,7 +183,7 @@ fn trial(rounds: &[Named]) -> Result<Trial> {
 fn data_files(trial: &Trial) -> Result<Vec<DataFile>> {
     let labels = Task::ALL.map(|task| (task.as_str().to_owned(), json!(task.labels())));
     let task = json!({
-        "schema": 1, "benchmark": "adversarial-text", "n_inputs": trial.asked().len(),
+        "schema": 1, "benchmark": dataperf_text::BENCHMARK, "n_inputs": trial.asked().len(),
         "labels": Value::Object(labels.into_iter().collect()),
     });
     let mut inputs = Vec::new();
@@ -235,6 +237,7 @@ fn run_all(args: &ModelsArgs, trial: &Trial, files: &[DataFile]) -> Result<Vec<(
                 let shown = Ran {
                     name: program.name.clone(),
                     module: run.module,
+                    output: Digest::of(run.output.as_deref().unwrap_or_default()),
                     measured,
                     outcome: trial.outcome(&judged),
                 };
