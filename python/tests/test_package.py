@@ -1,4 +1,8 @@
-"""The package against the command itself. `tests/peers/run python` runs it; by hand: `DATAPERF_COMMAND=... python -m unittest`."""
+"""The package against the command itself. `tests/peers/run python` runs it; by hand: `DATAPERF_COMMAND=... python -m unittest`.
+
+Without `DATAPERF_COMMAND` it is the installed package with its own command, which has no cloud on one machine: `DATAPERF_CLOUD_COMMAND`
+then names a `dataperf` that has.
+"""
 
 import json
 import os
@@ -9,7 +13,7 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "python" / "src"), str(ROOT / "tests" / "peers")]
+sys.path[:0] = [str(ROOT / "python" / "src")] * ("DATAPERF_COMMAND" in os.environ) + [str(ROOT / "tests" / "peers")]
 
 import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
@@ -111,14 +115,17 @@ class Package(unittest.TestCase):
         selection = self.frozen["selection"]
         path = next(path for path in artifacts("selection") if path.suffix == ".json" and "ids" in json.loads(path.read_text()))
         board, ids = path.parts[path.parts.index("submissions") + 1], json.loads(path.read_text())["ids"]
-        with local_cloud(Path(program()), Path(self.scratch.name) / "cloud") as cloud:
-            where = ["--s3-endpoint", cloud["s3"], "--dynamodb-endpoint", cloud["dynamodb"], "--lambda-endpoint", cloud["lambda"]]
-            command("dataset", "publish", selection.directory, *where)
-            receipt = submit("selection", board, ids, "ada", name="mine", cloud=where)
-            self.assertEqual((receipt["status"], receipt["score"]), ("scored", selection.score(board, ids).score))
+        with local_cloud(Path(os.environ.get("DATAPERF_CLOUD_COMMAND", program())), Path(self.scratch.name) / "cloud") as cloud:
+            addresses = ["--s3-endpoint", cloud["s3"], "--dynamodb-endpoint", cloud["dynamodb"], "--lambda-endpoint", cloud["lambda"]]
+            command("dataset", "publish", selection.directory, "--cloud", cloud["page"])
+            for number, where in enumerate([cloud["page"], addresses]):  # a name or an address, and options
+                receipt = submit("selection", board, ids, "ada", name=f"mine-{number}", cloud=where)
+                self.assertEqual((receipt["status"], receipt["score"]), ("scored", selection.score(board, ids).score))
             with self.assertRaises(Rejected) as rejected:
-                submit("selection", board, ["nobody"], "ada", cloud=where)
+                submit("selection", board, ["nobody"], "ada", cloud=cloud["page"])
             self.assertEqual(rejected.exception.document["status"], "rejected")
+            with self.assertRaisesRegex(DataperfError, "no-such-profile"):
+                submit("selection", board, ids, "ada", cloud="no-such-profile")
 
     def test_errors_are_the_commands(self):
         with self.assertRaisesRegex(DataperfError, "no frozen data set"):

@@ -10,9 +10,9 @@ import io
 import json
 import os
 from pathlib import Path
-from typing import Any, Union
+from typing import Any, Protocol, Union, runtime_checkable
 
-Artifact = Union[bytes, str, "os.PathLike[str]", list, tuple, dict, Any]
+Artifact = Union[bytes, str, "os.PathLike[str]", "list[Any]", "tuple[Any, ...]", "dict[Any, Any]", Any]
 """What can be submitted.
 
 - `bytes`: the file's content; `str` or a path: the file.
@@ -33,7 +33,7 @@ def to_file(benchmark: str, artifact: Artifact) -> tuple[bytes, str]:
     if isinstance(artifact, (str, os.PathLike)):
         path = Path(artifact)
         return path.read_bytes(), path.suffix
-    if _is_frame(artifact):
+    if isinstance(artifact, _Frame):
         if benchmark not in ("selection", "curation"):
             raise TypeError(f"`{benchmark}` takes no data frame: give a dictionary, a list, or the file")
         return artifact.to_csv(index=False).encode(), ".csv"
@@ -61,8 +61,16 @@ def _suffix(content: bytes) -> str:
     return ".json" if content.lstrip()[:1] in (b"{", b"[") else ".csv"
 
 
-def _is_frame(artifact: Any) -> bool:
-    return hasattr(artifact, "columns") and hasattr(artifact, "to_csv")
+@runtime_checkable
+class _Frame(Protocol):
+    """What is used of a data frame."""
+
+    @property
+    def columns(self) -> Any: ...
+
+    def to_csv(self, *, index: bool) -> str: ...
+
+    def to_numpy(self) -> Any: ...
 
 
 def _plain(value: Any) -> Any:
@@ -78,14 +86,14 @@ def _plain(value: Any) -> Any:
 
 def _values(table: Any) -> Any:
     """The values of a data frame; anything else as it is."""
-    return table.to_numpy() if _is_frame(table) else table
+    return table.to_numpy() if isinstance(table, _Frame) else table
 
 
 def _number(value: Any) -> str:
     return repr(int(value)) if isinstance(value, bool) else repr(value)
 
 
-def _table(labels: list, features: list) -> bytes:
+def _table(labels: Any, features: Any) -> bytes:
     if not isinstance(labels, list) or not isinstance(features, list) or not all(isinstance(row, list) for row in features):
         raise TypeError("`curation` takes (n,) labels and (n, n_features) features, in this order")
     if len(labels) != len(features):

@@ -40,12 +40,12 @@ class Dataset:
     @property
     def benchmark(self) -> str:
         """The benchmark's id, such as `selection`."""
-        return self._shown["benchmark"]
+        return str(self._shown["benchmark"])
 
     @property
     def digest(self) -> str:
         """What tells this data set from every other."""
-        return self._shown["dataset"]
+        return str(self._shown["dataset"])
 
     @property
     def leaderboards(self) -> list[str]:
@@ -86,19 +86,22 @@ def submit(
     *,
     name: str = "artifact",
     wait: bool = True,
-    cloud: Optional[Sequence[str]] = None,
+    cloud: Union[str, Sequence[str], None] = None,
 ) -> dict[str, Any]:
     """Uploads an artifact and gives its receipt, or with `wait=False` what was uploaded; raises `Rejected` with every reason.
 
-    `name` is the file's name without its end. `cloud` are the command's options that say which cloud, such as `["--local"]`; without
-    it AWS, as `AWS_REGION`, `AWS_PROFILE` and the other usual variables say.
+    `name` is the file's name without its end. `cloud` is what the command's `--cloud` takes: `"local"`, `"aws"`, the address of a local
+    cloud's page, or a profile; or a list of the command's options, such as `["--submissions-bucket", "spring-submissions"]`. Without it
+    the variable `DATAPERF_CLOUD` says which, or else AWS as `AWS_REGION`, `AWS_PROFILE` and the other usual variables say.
     """
     with tempfile.TemporaryDirectory() as scratch:
         path = _written(benchmark, artifact, Path(scratch), name)
-        options = ["--leaderboard", leaderboard, "--submitter", submitter, *(cloud or [])]
+        which = ["--cloud", cloud] if isinstance(cloud, str) else list(cloud or [])
+        options = ["--leaderboard", leaderboard, "--submitter", submitter, *which]
         if not wait:
             options.append("--no-wait")
-        return json.loads(run(["submit", benchmark, *options, str(path)]))
+        receipt: dict[str, Any] = json.loads(run(["submit", benchmark, *options, str(path)]))
+        return receipt
 
 
 def _written(benchmark: str, artifact: Artifact, directory: Path, name: str) -> Path:
