@@ -19,9 +19,9 @@ from sklearn.datasets import load_breast_cancer, load_digits
 
 SELECTION = """schema: 1
 task: selection
-title: Fifty handwritten digits
+title: Handwritten digits
 description: |
-  Choose at most 50 of 700 digits, drawn with 8 x 8 pixels, so that a *logistic regression* trained on them reads the others best.
+  Choose at most 50, or 20, of 700 digits, drawn with 8 x 8 pixels, so that a *logistic regression* trained on them reads the others best.
 unit: digits
 digits: 4
 leaderboards:
