@@ -90,6 +90,62 @@ fn assert_compared(board: &Value) {
     }
 }
 
+/// The organizer compares any two submissions, of which the board says no more than rank intervals.
+fn two_are_compared(world: &World, board: &Value) {
+    let id = |submitter| row(board, submitter)["submission"].as_str().unwrap().to_owned();
+    let [ada, cy, dan] = ["ada", "cy", "dan"].map(id);
+    let compare = |one: &str, other: &str| {
+        let ran = world.command(&["leaderboard", "compare", one, other]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        ran.json()
+    };
+    let (found, turned) = (compare(&ada, &cy), compare(&cy, &ada));
+    let score = |submitter| row(board, submitter)["score"].as_f64().unwrap();
+    let difference = found["difference"].as_f64().unwrap();
+    assert!(
+        (difference - (score("ada") - score("cy"))).abs() < 1e-12,
+        "{found}"
+    );
+    assert_eq!(turned["difference"].as_f64(), Some(-difference), "{turned}");
+    let [low, high] = [0, 1].map(|end| found["interval"][end].as_f64().unwrap());
+    assert!(low <= difference && difference <= high, "{found}");
+    // what both have in common cancels: it is narrower than the two intervals of the scores together
+    let width = |submitter| {
+        let [low, high] = [0, 1].map(|end| row(board, submitter)["interval"][end].as_f64().unwrap());
+        high - low
+    };
+    assert!(high - low < width("ada") + width("cy"), "{found}");
+    let right_oftener =
+        ["n_items_first_better", "n_items_second_better"].map(|name| found[name].as_u64().unwrap());
+    assert!(
+        right_oftener.iter().sum::<u64>() > 0,
+        "they are different files: {found}"
+    );
+    let same = compare(&cy, &dan);
+    assert_eq!(
+        (
+            &same["interval"],
+            &same["share_first_better"],
+            &same["surely_better"]
+        ),
+        (&json!([0.0, 0.0]), &json!(0.5), &Value::Null),
+        "the same file"
+    );
+    let rows = crate::tables::csv(world, &["leaderboard", "compare", &ada, &cy]);
+    assert_eq!(rows.column("first_submitter"), ["ada"]);
+    assert_eq!(rows.column("difference")[0].parse(), Ok(difference));
+
+    let misspelt = format!("{}0", &ada[..31]);
+    for (one, other, said) in [
+        (&ada, &ada, "named twice"),
+        (&ada, &misspelt, "did you mean"),
+        (&ada, &"my.json".to_owned(), "there is no submission `my.json`"),
+    ] {
+        let ran = world.command(&["leaderboard", "compare", one, other]);
+        assert!(ran.code == 1 && ran.stderr.contains(said), "{ran:?}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_board_is_compared_after_its_scores() {
     let reading = reading(|_| ()).await;
@@ -105,6 +161,7 @@ async fn a_board_is_compared_after_its_scores() {
     let board = shown(&reading);
     assert_eq!(rows(&board).len(), 4);
     assert_compared(&board);
+    two_are_compared(world, &board);
     let tries = |submitter| row(&board, submitter)["n_submissions"].as_u64().unwrap();
     assert_eq!(["ada", "bo", "cy", "dan"].map(tries), [3, 1, 1, 1]);
     let [cy, dan] = ["cy", "dan"].map(|submitter| interval(row(&board, submitter)));

@@ -46,6 +46,7 @@ mod splits;
 mod spreads;
 mod storms;
 mod sweeping;
+mod tables;
 mod text;
 mod tidy;
 mod traces;

@@ -212,6 +212,16 @@ async fn what_stands_is_scored_with_both_and_the_two_never_rank_together() {
         json!(found.gap.unwrap().value),
         "{ran:?}"
     );
+    let retirement = [
+        "leaderboard",
+        "retirement",
+        BENCHMARK,
+        "en-25",
+        "--round",
+        "spring",
+    ];
+    let rows = crate::tables::csv(world, &retirement);
+    assert_eq!(rows.column("gap").len(), 8, "{:?}", rows.rows);
     let page = reading.ask(ANONYMOUS, &of_board).json();
     let rows = page["rows"].as_array().unwrap();
     assert!(

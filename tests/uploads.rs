@@ -98,6 +98,10 @@ async fn what_can_not_be_judged_is_told_why() {
             (Ending::Rejected, expected.to_vec()),
             "`{name}`"
         );
+        if name.starts_with("en-25 /") {
+            let said = &receipt.verdict.reasons[0].message;
+            assert!(said.contains("did you mean `en-25`"), "{said}");
+        }
     }
     let alike = &receipts[&sent[7].id()];
     assert_eq!(

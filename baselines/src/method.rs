@@ -4,6 +4,7 @@ use dataperf::benchmark::Benchmark;
 use dataperf::challenge::BASELINE_PREFIX;
 use dataperf::dataset::{Dataset, DatasetError};
 use dataperf::frozen::{FrozenError, Manifest};
+use dataperf::offer;
 use dataperf::progress::Progress;
 use dataperf_numerics::models::FitError;
 use serde::Serialize;
@@ -52,14 +53,14 @@ impl Made {
 #[derive(Debug, thiserror::Error)]
 pub enum BaselineError {
     /// The benchmark has no such method.
-    #[error("`{benchmark}` has no baseline `{method}`: choose one of {names}")]
+    #[error("`{benchmark}` has no baseline `{method}`: {remedy}")]
     NoSuchMethod {
         /// The benchmark's id.
         benchmark: &'static str,
         /// What was asked for.
         method: String,
-        /// Those there are.
-        names: String,
+        /// The most similar ones, or all there are.
+        remedy: String,
     },
     /// The data set is too small for the method.
     #[error("there are {n} {what}, this method needs {n_needed}")]
@@ -121,17 +122,13 @@ pub trait Baselines: Benchmark {
 
 /// The error for a name that is none of the benchmark's.
 pub fn no_such_method<B: Baselines>(method: &str) -> BaselineError {
-    let names: Vec<String> = B::METHODS
-        .iter()
-        .map(|known| format!("`{}`", known.name))
-        .collect();
     BaselineError::NoSuchMethod {
         benchmark: B::ID,
         method: method.to_owned(),
-        names: if names.is_empty() {
-            "none, it has no baselines".into()
+        remedy: if B::METHODS.is_empty() {
+            "it has none at all".into()
         } else {
-            names.join(", ")
+            offer(method, B::METHODS.iter().map(|known| known.name))
         },
     }
 }

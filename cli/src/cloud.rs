@@ -1,16 +1,15 @@
 //! Which cloud a command talks to: AWS by the environment, or the one on this machine.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use anyhow::Result;
 use clap::Args;
-use dataperf::Timestamp;
 use dataperf::challenge::{Challenge, Ranking};
 use dataperf::ports::leaderboard::Board;
 use dataperf::ports::maintenance::Order;
 use dataperf_aws::{Clients, Evaluators, KmsKey, S3Bucket, Service, Table};
 #[cfg(feature = "local")]
 use dataperf_local::LocalCloud;
+
+pub(crate) use dataperf_aws::now;
 
 use crate::profile::{Profile, profile};
 use crate::registry::descriptor;
@@ -311,12 +310,6 @@ pub(crate) fn access_key(text: &str) -> Result<AccessKey, String> {
         }),
         _ => Err("a key is `ID:SECRET`, both of letters, digits and signs, and no `/` in the id".to_owned()),
     }
-}
-
-/// The time by this machine's clock.
-pub(crate) fn now() -> Timestamp {
-    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp::from_unix_millis(i64::try_from(since_1970.as_millis()).unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]

@@ -2,17 +2,20 @@
 
 mod cloud;
 mod commands;
+mod explain;
 mod extension;
 mod figure;
 mod groups;
 mod in_force;
 mod known;
+mod metrics;
 mod output;
 #[cfg(feature = "local")]
 mod page;
 mod profile;
 mod progress;
 mod registry;
+mod rows;
 #[cfg(feature = "local")]
 mod secret_file;
 mod stop;
@@ -24,7 +27,7 @@ use std::thread;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
-use output::RowFormat;
+use rows::RowFormat;
 
 /// Benchmarks of data: the model is frozen, the data is what competes.
 ///
@@ -70,7 +73,7 @@ enum Command {
     Closed(commands::closed::ClosedCommand),
     /// Upload an artifact and wait for its verdict
     Submit(commands::submit::SubmitArgs),
-    /// Let somebody submit
+    /// Let somebody submit, and show who does
     #[command(subcommand)]
     Submitter(commands::submitter::SubmitterCommand),
     /// Show a submission, a submitter's history, what is unfinished or has failed
@@ -190,7 +193,7 @@ async fn command() -> ExitCode {
         Ok(Done::Fine) => ExitCode::SUCCESS,
         Ok(Done::Rejected) => ExitCode::from(2),
         Err(error) => {
-            eprintln!("error: {}", one_line_each(&error));
+            eprintln!("error: {}", explain::in_lines(&error));
             ExitCode::from(1)
         }
     }
@@ -198,6 +201,9 @@ async fn command() -> ExitCode {
 
 async fn run(cli: Cli) -> anyhow::Result<Done> {
     let rows = cli.format;
+    if !matches!(cli.command, Command::Challenge(_)) {
+        rows.of_rows()?; // before anything is done
+    }
     let format = rows.of_documents();
     match cli.command {
         // these print rows, or some of their commands do
@@ -206,28 +212,25 @@ async fn run(cli: Cli) -> anyhow::Result<Done> {
         Command::Submitter(command) => commands::submitter::run(command, rows).await,
         Command::Challenge(command) => Box::pin(commands::challenge::run(command, rows)).await,
         Command::Token(command) => commands::token::run(command, rows).await,
-        Command::Dataset(commands::dataset::DatasetCommand::List(args)) => {
-            commands::dataset::list(args, rows).await
-        }
+        Command::Dataset(command) => commands::dataset::run(command, rows).await,
         Command::Baseline(args) => commands::baseline::run(args, rows).await,
         Command::Dynamic(command) => commands::dynamic::run(command, rows).await,
         Command::Redrive(args) => commands::redrive::run(args, rows).await,
+        Command::Score(args) => commands::score::score(args, rows).await,
+        Command::Validate(args) => commands::score::validate(args, rows).await,
+        Command::Verify(args) => commands::verify::run(args, rows).await,
+        Command::Audit(args) => commands::audit::run(args, rows).await,
+        Command::Submit(args) => commands::submit::run(args, rows).await,
+        Command::Keys(command) => commands::keys::run(command, rows).await,
+        Command::Rescore(args) => commands::rescore::run(args, rows).await,
+        Command::Nibbler(command) => commands::nibbler::run(command, rows).await,
+        #[cfg(feature = "closed")]
+        Command::Closed(command) => Box::pin(commands::closed::run(command, rows)).await,
 
         #[cfg(feature = "local")]
         Command::Demo(args) => commands::demo::run(args, format?).await,
-        Command::Score(args) => commands::score::score(args, format?).await,
-        Command::Validate(args) => commands::score::validate(args, format?).await,
-        Command::Verify(args) => commands::verify::run(args, format?).await,
-        Command::Dataset(command) => commands::dataset::run(command, format?).await,
-        Command::Audit(args) => commands::audit::run(args, format?).await,
         Command::Export(args) => Box::pin(commands::export::run(args, format?)).await,
-        Command::Submit(args) => commands::submit::run(args, format?).await,
-        Command::Keys(command) => commands::keys::run(command, format?).await,
-        #[cfg(feature = "closed")]
-        Command::Closed(command) => Box::pin(commands::closed::run(command, format?)).await,
         Command::Withdraw(args) => commands::withdraw::run(args, format?).await,
-        Command::Rescore(args) => commands::rescore::run(args, format?).await,
-        Command::Nibbler(command) => commands::nibbler::run(command, format?).await,
         #[cfg(feature = "local")]
         Command::Local(args) => commands::local::run(args, format?).await,
         Command::Completions { shell } => {
@@ -238,26 +241,6 @@ async fn run(cli: Cli) -> anyhow::Result<Done> {
             Ok(Done::Fine)
         }
     }
-}
-
-/// An error and its causes, without repeating what an outer message already contains.
-fn one_line_each(error: &anyhow::Error) -> String {
-    let mut lines: Vec<String> = Vec::new();
-    for cause in error.chain() {
-        let said = cause.to_string();
-        if !lines.iter().any(|line| line.contains(&said)) {
-            lines.push(said);
-        }
-    }
-    // what the SDK calls a request that got no connection
-    if lines.iter().any(|line| line.contains("dispatch failure")) {
-        lines.push(
-            "nothing answers there: for the cloud on this machine start `dataperf local` first, or say with --s3-endpoint and \
-             --dynamodb-endpoint where it is; for AWS check the network and the region"
-                .to_owned(),
-        );
-    }
-    lines.join("\n  because: ")
 }
 
 #[cfg(all(test, feature = "local"))]

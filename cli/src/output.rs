@@ -1,4 +1,4 @@
-//! What the commands print: tables for people, one JSON document for programs.
+//! What the commands print: tables for people, one JSON document for programs. Rows as CSV are in `rows.rs`.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent, presets};
 use dataperf::figures::{self, Column, Figures};
-use dataperf::{Ending, LineOutcome, Reason, Verdict, csv_cell};
+use dataperf::{Ending, LineOutcome, Reason, Verdict};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -58,84 +58,6 @@ pub(crate) enum Format {
     Json,
 }
 
-/// How results are printed that may be rows, or a document that people write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum RowFormat {
-    /// For people.
-    Text,
-    /// One JSON document.
-    Json,
-    /// Comma-separated values, of tables.
-    Csv,
-    /// The document that was published, of challenges.
-    Yaml,
-}
-
-impl RowFormat {
-    /// For results that are not rows.
-    pub(crate) fn of_documents(self) -> Result<Format> {
-        match self {
-            Self::Text => Ok(Format::Text),
-            Self::Json => Ok(Format::Json),
-            Self::Csv => {
-                anyhow::bail!(
-                    "`--format csv` is for tables, and this command prints none: choose `text` or `json`"
-                )
-            }
-            Self::Yaml => {
-                anyhow::bail!("`--format yaml` is for `dataperf challenge show`: choose `text` or `json`")
-            }
-        }
-    }
-
-    /// For rows: whether they are CSV.
-    pub(crate) fn of_rows(self) -> Result<(Format, bool)> {
-        match self {
-            Self::Csv => Ok((Format::Json, true)),
-            other => Ok((other.of_documents()?, false)),
-        }
-    }
-}
-
-impl From<Format> for RowFormat {
-    fn from(format: Format) -> Self {
-        match format {
-            Format::Text => Self::Text,
-            Format::Json => Self::Json,
-        }
-    }
-}
-
-/// Prints rows: as JSON one list of them, as CSV the columns of each, as text what `text` prints. What is a list or an object is
-/// in its cell as JSON.
-pub(crate) fn print_rows(
-    rows: &[Value],
-    columns: &[&str],
-    format: RowFormat,
-    text: impl FnOnce() -> Result<()>,
-) -> Result<()> {
-    match format.of_rows()? {
-        (_, true) => {
-            let mut writer = csv::Writer::from_writer(Vec::new());
-            writer.write_record(columns)?;
-            for row in rows {
-                let cells = columns.iter().map(|column| match &row[*column] {
-                    Value::Null => String::new(),
-                    Value::String(text) => {
-                        csv_cell(&text.chars().map(visible).collect::<String>()).into_owned()
-                    }
-                    other => other.to_string(),
-                });
-                writer.write_record(cells)?;
-            }
-            print!("{}", String::from_utf8(writer.into_inner()?)?);
-            Ok(())
-        }
-        (Format::Json, _) => print_json(&rows),
-        (Format::Text, _) => text(),
-    }
-}
-
 /// Characters of a line that somebody else has chosen, such as a file's name.
 const MAX_SHOWN_CHARS: usize = 120;
 
@@ -148,7 +70,8 @@ pub(crate) fn line_of(text: &str) -> String {
     line
 }
 
-fn visible(c: char) -> char {
+/// The character, or a replacement of one that a terminal would obey.
+pub(crate) fn visible(c: char) -> char {
     let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if c.is_control() || turns { '\u{fffd}' } else { c }
 }

@@ -1,7 +1,7 @@
 //! From a benchmark's id on the command line to its type.
 
 use anyhow::{Context, Result, bail};
-use dataperf::Descriptor;
+use dataperf::{Descriptor, offer};
 use dataperf_baselines::{Baselines, Method};
 use dataperf_datasets::Import;
 
@@ -35,7 +35,7 @@ macro_rules! dispatch {
                     return action.run::<$benchmark>().await;
                 }
             )*
-            bail!("there is no benchmark `{id}`: choose one of `{}`", dataperf_benchmarks::IDS.join("`, `"))
+            bail!("there is no benchmark `{id}`: {}", offer(id, dataperf_benchmarks::IDS))
         }
 
         /// Each benchmark's baselines.
@@ -59,7 +59,9 @@ dataperf_benchmarks::for_each_benchmark!(dispatch);
 pub(crate) fn descriptor(id: &str) -> Result<&'static Descriptor> {
     let hosted = dataperf_hosted::hosted(id);
     hosted.with_context(|| {
-        let ids = dataperf_hosted::IDS.join("`, `");
-        format!("there is no benchmark `{id}`: choose one of `{ids}`")
+        format!(
+            "there is no benchmark `{id}`: {}",
+            offer(id, dataperf_hosted::IDS)
+        )
     })
 }

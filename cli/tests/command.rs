@@ -169,6 +169,43 @@ fn a_wrong_call_ends_with_1() {
 }
 
 #[test]
+fn misspelt_names_are_answered_with_the_nearest() {
+    let scratch = tempfile::tempdir().unwrap();
+    let frozen = import(scratch.path());
+    let good = demo().join("submissions/en-25/coin-flip/random.json");
+    let out = scratch.path().join("made.json");
+    let (good, out) = (good.to_str().unwrap(), out.to_str().unwrap());
+    for (args, nearest) in [
+        (
+            &["validate", "speech-selection", "-l", "en25", "-d", &frozen, good][..],
+            "did you mean `en-25`",
+        ),
+        (
+            &["score", "speech-selection", "-l", "EN-60", "-d", &frozen, good],
+            "did you mean `en-60`",
+        ),
+        (
+            &[
+                "baseline",
+                "cleanlabs",
+                "-l",
+                "en-25",
+                "-d",
+                &frozen,
+                "--out",
+                out,
+            ],
+            "did you mean `cleanlab`",
+        ),
+        (&["audit", &frozen, "--set", "EN"], "did you mean `en`"),
+    ] {
+        let ran = run(args);
+        assert_eq!(ran.status.code(), Some(1), "{ran:?}");
+        assert!(text(&ran.stderr).contains(nearest), "{ran:?}");
+    }
+}
+
+#[test]
 fn help_says_what_there_is() {
     let help = run(&["--help"]);
     assert_eq!(help.status.code(), Some(0));

@@ -117,6 +117,11 @@ async fn from_a_prompt_to_the_public_data_set() {
     let boards = run(&["leaderboard", BENCHMARK]).json();
     assert_eq!(boards.as_array().unwrap().len(), 2, "{boards}");
     assert_eq!(run(&["nibbler", "agreement"]).json()["n_verdicts"], 3);
+    let agreement = crate::tables::csv(&nibbler.world, &["nibbler", "agreement"]);
+    assert_eq!(
+        agreement.column("question"),
+        ["prompt_safe", "image_unsafe", "severity"]
+    );
 
     let out = nibbler.world.scratch().join("public");
     let ran = run(&["nibbler", "export", "--out", out.to_str().unwrap()]);

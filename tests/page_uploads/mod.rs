@@ -71,7 +71,7 @@ async fn whoever_may_not_upload_is_told_why_and_what_to_do() {
             asked(&json!({ "leaderboard": "en25" })),
             404,
             "unknown_leaderboard",
-            "`en-25`",
+            "did you mean `en-25`",
         ),
         (
             "ada",

@@ -27,7 +27,7 @@ class Demo:
         for line in self.process.stdout:
             if found := re.search(r"(http://\S+)/#token=(\w+)", line):
                 self.base, self.token = found.groups()
-            if found := re.search(r"--s3-endpoint \S+ --dynamodb-endpoint \S+", line):
+            if found := re.search(r"--cloud \S+", line):
                 self.cloud = found.group().split()
             if line.startswith("Stop with"):
                 return

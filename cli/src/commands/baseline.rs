@@ -21,9 +21,10 @@ use super::score::open;
 use super::submit::{receipt, upload};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
-use crate::output::{Format, RowFormat, align_right, print_json, print_rows, score, table};
+use crate::output::{Format, align_right, print_json, score, table};
 use crate::progress::PhaseBars;
 use crate::registry::{Action, baselines, with_benchmark};
+use crate::rows::{RowFormat, print_rows, print_tabled};
 
 /// The methods by benchmark, for `--help`.
 fn methods() -> String {
@@ -85,7 +86,7 @@ struct MakeArgs {
     /// The leaderboard, such as `en-25`
     #[arg(long, short)]
     leaderboard: String,
-    /// What the method draws by
+    /// The seed of what the method draws at random
     #[arg(long, default_value_t = 0)]
     seed: u32,
     /// Where to write the artifact
@@ -109,7 +110,7 @@ struct SubmitArgs {
     /// Only this leaderboard; all of the data set's unless given
     #[arg(long, short)]
     leaderboard: Option<String>,
-    /// What the methods draw by
+    /// The seed of what the methods draw at random
     #[arg(long, default_value_t = 0)]
     seed: u32,
     /// Threads; all cores unless given
@@ -122,7 +123,7 @@ struct SubmitArgs {
 pub(crate) async fn run(args: BaselineArgs, format: RowFormat) -> Result<Done> {
     match (args.command, args.make) {
         (Some(BaselineCommand::List(args)), _) => list(&args, format),
-        (Some(BaselineCommand::Submit(args)), _) => submit(args, format.of_documents()?).await,
+        (Some(BaselineCommand::Submit(args)), _) => submit(args, format).await,
         (None, Some(args)) => make(args, format.of_documents()?).await,
         (None, None) => bail!("name a method: `dataperf baseline list` shows them"),
     }
@@ -298,7 +299,7 @@ pub(crate) async fn make_into(directory: &Path, benchmark: &str, task: MakeBasel
     Ok(file)
 }
 
-async fn submit(args: SubmitArgs, format: Format) -> Result<Done> {
+async fn submit(args: SubmitArgs, format: RowFormat) -> Result<Done> {
     let manifest = open_manifest(&args.dataset)?.manifest;
     let benchmark = manifest.benchmark.clone();
     let boards = leaderboards(&manifest)?;
@@ -346,25 +347,39 @@ async fn send(
     receipt(cloud, &uploaded).await
 }
 
-fn print_receipts(receipts: &[Receipt], format: Format) -> Result<Done> {
-    if format == Format::Json {
-        print_json(&receipts)?;
-    } else {
-        let mut ended = table(&["leaderboard", "submitter", "ended", "score"]);
-        align_right(&mut ended, 3);
-        for Receipt {
-            submitter, verdict, ..
-        } in receipts
-        {
-            ended.add_row([
-                verdict.leaderboard.as_str(),
-                submitter,
-                verdict.status.as_str(),
-                &verdict.score.map(score).unwrap_or_default(),
-            ]);
-        }
-        println!("{ended}");
-    }
+fn print_receipts(receipts: &[Receipt], format: RowFormat) -> Result<Done> {
+    let rows = || {
+        let row = |receipt: &Receipt| {
+            let verdict = &receipt.verdict;
+            json!({ "leaderboard": verdict.leaderboard, "submitter": receipt.submitter, "status": verdict.status,
+                    "score": verdict.score, "submission": receipt.submission })
+        };
+        receipts.iter().map(row).collect()
+    };
+    let columns = ["leaderboard", "submitter", "status", "score", "submission"];
+    print_tabled(
+        || Ok(serde_json::to_value(receipts)?),
+        &columns,
+        rows,
+        format,
+        || {
+            let mut ended = table(&["leaderboard", "submitter", "ended", "score"]);
+            align_right(&mut ended, 3);
+            for Receipt {
+                submitter, verdict, ..
+            } in receipts
+            {
+                ended.add_row([
+                    verdict.leaderboard.as_str(),
+                    submitter,
+                    verdict.status.as_str(),
+                    &verdict.score.map(score).unwrap_or_default(),
+                ]);
+            }
+            println!("{ended}");
+            Ok(())
+        },
+    )?;
     let is_scored = |receipt: &&Receipt| receipt.verdict.status != dataperf::Ending::Scored;
     let unscored: Vec<&str> = receipts
         .iter()

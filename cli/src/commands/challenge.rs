@@ -21,8 +21,9 @@ use self::against_data::AgainstData;
 use super::dataset::{Opened, open};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
-use crate::output::{Format, RowFormat, print_json, print_rows, reasons, table};
+use crate::output::{Format, print_json, reasons, table};
 use crate::registry::{descriptor, extension};
+use crate::rows::{RowFormat, print_rows, print_tabled};
 
 const MAX_CHALLENGE_BYTES: u64 = 1 << 20;
 const EXAMPLE: &str = "A document, in YAML:\n
@@ -132,17 +133,17 @@ pub(crate) struct RemoveArgs {
 pub(crate) async fn run(command: ChallengeCommand, rows: RowFormat) -> Result<Done> {
     let format = rows.of_documents();
     match command {
-        ChallengeCommand::Check(args) => check(&args, format?),
-        ChallengeCommand::Publish(args) => publish(args, format?).await,
+        ChallengeCommand::Check(args) => check(&args, rows),
+        ChallengeCommand::Publish(args) => publish(args, rows).await,
         ChallengeCommand::Show(args) => show(args, rows).await,
         ChallengeCommand::History(args) => history::show(args, rows).await,
-        ChallengeCommand::Rollback(args) => history::roll_back(args, format?).await,
+        ChallengeCommand::Rollback(args) => history::roll_back(args, rows).await,
         ChallengeCommand::Release(args) => release::run(args, format?).await,
         ChallengeCommand::Remove(args) => remove(args, format?).await,
     }
 }
 
-fn check(args: &CheckArgs, format: Format) -> Result<Done> {
+fn check(args: &CheckArgs, format: RowFormat) -> Result<Done> {
     let (mut challenges, dates) = match read(&args.file)? {
         Ok(read) => read,
         Err(rejection) => return refused(&rejection, format),
@@ -194,7 +195,11 @@ fn read(path: &Path) -> Result<Result<Read, Rejection>> {
             };
             match serde_saphyr::from_str_with_options(&text, options) {
                 Ok(document) => (document, Some(unreadable(&error))),
-                Err(_) => return Err(error).with_context(|| format!("`{}` is not YAML", path.display())),
+                Err(_) => {
+                    let innermost = std::error::Error::source(&error).map(ToString::to_string); // without a drawing of the place
+                    let why = innermost.unwrap_or_else(|| error.to_string());
+                    bail!("`{}` is not YAML: {why}", path.display())
+                }
             }
         }
     };
@@ -217,7 +222,7 @@ fn accepted(
     challenges: &BTreeMap<String, Challenge>,
     of_data: Vec<Reason>,
     dates: &[Reason],
-    format: Format,
+    format: RowFormat,
     said: &str,
 ) -> Result<Done> {
     let mut warnings = of_data;
@@ -228,13 +233,22 @@ fn accepted(
             ..warning
         }));
     }
-    match format {
-        Format::Json => {
-            print_json(
-                &json!({ "accepted": true, "benchmarks": challenges, "warnings": warnings, "dates": dates }),
-            )?;
+    let document =
+        || Ok(json!({ "accepted": true, "benchmarks": challenges, "warnings": warnings, "dates": dates }));
+    let mut rows = Vec::new();
+    for (benchmark, challenge) in challenges {
+        for mut round in rounds(challenge)? {
+            round["benchmark"] = json!(benchmark);
+            rows.push(round);
         }
-        Format::Text => {
+    }
+    let columns: Vec<&str> = std::iter::once("benchmark").chain(COLUMNS).collect();
+    print_tabled(
+        document,
+        &columns,
+        || rows,
+        format,
+        || {
             for (benchmark, challenge) in challenges {
                 print(benchmark, challenge, now());
             }
@@ -242,27 +256,30 @@ fn accepted(
                 println!("{}: {}", date.at, date.message);
             }
             println!("{said}");
-            for warning in warnings {
-                eprintln!("warning: {}: {}", warning.at, warning.message);
-            }
+            Ok(())
+        },
+    )?;
+    if format != RowFormat::Json {
+        for warning in &warnings {
+            eprintln!("warning: {}: {}", warning.at, warning.message);
         }
     }
     Ok(Done::Fine)
 }
 
-fn refused(rejection: &Rejection, format: Format) -> Result<Done> {
-    match format {
-        Format::Json => print_json(&json!({ "accepted": false, "reasons": rejection.reasons() }))?,
-        Format::Text => {
-            let n = rejection.n_reasons();
-            println!("{n} {} to change:", if n == 1 { "thing" } else { "things" });
-            println!("{}", reasons(rejection.reasons()));
-        }
-    }
+fn refused(rejection: &Rejection, format: RowFormat) -> Result<Done> {
+    let document = || Ok(json!({ "accepted": false, "reasons": rejection.reasons() }));
+    let rows = || rejection.reasons().iter().map(|reason| json!(reason)).collect();
+    print_tabled(document, &["code", "at", "message"], rows, format, || {
+        let n = rejection.n_reasons();
+        println!("{n} {} to change:", if n == 1 { "thing" } else { "things" });
+        println!("{}", reasons(rejection.reasons()));
+        Ok(())
+    })?;
     Ok(Done::Rejected)
 }
 
-async fn publish(args: PublishArgs, format: Format) -> Result<Done> {
+async fn publish(args: PublishArgs, format: RowFormat) -> Result<Done> {
     let (mut challenges, dates) = match read(&args.file)? {
         Ok(read) => read,
         Err(rejection) => return refused(&rejection, format),

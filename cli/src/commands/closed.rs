@@ -26,6 +26,7 @@ use crate::Done;
 use crate::output::{Format, check_new_files, print_json, print_verdict};
 use crate::progress::waiting;
 use crate::registry::{Action, with_benchmark};
+use crate::rows::{OF_VERDICTS, RowFormat, of_verdict, print_tabled};
 
 /// What does not depend on the benchmark.
 const DEFAULTS: Limits = Limits::for_artifacts_of(0);
@@ -101,14 +102,14 @@ pub(crate) struct DataArgs {
     out: PathBuf,
 }
 
-pub(crate) async fn run(command: ClosedCommand, format: Format) -> Result<Done> {
+pub(crate) async fn run(command: ClosedCommand, format: RowFormat) -> Result<Done> {
     match command {
         ClosedCommand::Run(args) => run_program(args, format).await,
-        ClosedCommand::Data(args) => write_data(args, format).await,
+        ClosedCommand::Data(args) => write_data(args, format.of_documents()?).await,
     }
 }
 
-async fn run_program(args: RunArgs, format: Format) -> Result<Done> {
+async fn run_program(args: RunArgs, format: RowFormat) -> Result<Done> {
     check_new_files(&[args.out.as_deref()])?;
     let benchmark = benchmark_of(&args.board)?;
     let spinner = waiting("running the program");
@@ -140,12 +141,20 @@ async fn run_program(args: RunArgs, format: Format) -> Result<Done> {
         Outcome::Judged(verdict) => done(verdict),
         Outcome::Valid { .. } => Done::Fine,
     };
-    match format {
-        Format::Json => print_json(&Report {
-            outcome: &outcome,
-            run: about,
-        })?,
-        Format::Text => {
+    let report = Report {
+        outcome: &outcome,
+        run: about,
+    };
+    let rows = || match &outcome {
+        Outcome::Judged(verdict) => of_verdict(verdict),
+        valid @ Outcome::Valid { .. } => vec![json!(valid)],
+    };
+    print_tabled(
+        || Ok(serde_json::to_value(&report)?),
+        &OF_VERDICTS,
+        rows,
+        format,
+        || {
             if args.log {
                 eprint!("{}", shown(&log));
                 if is_log_cut {
@@ -173,8 +182,9 @@ async fn run_program(args: RunArgs, format: Format) -> Result<Done> {
                     log.len()
                 );
             }
-        }
-    }
+            Ok(())
+        },
+    )?;
     Ok(done)
 }
 

@@ -13,8 +13,9 @@ use serde::Serialize;
 use super::submit::{receipt, upload};
 use crate::Done;
 use crate::cloud::{Cloud, now};
-use crate::output::{Format, print_json, print_verdict};
+use crate::output::print_verdict;
 use crate::progress;
+use crate::rows::{OF_VERDICTS, RowFormat, of_verdict, print_tabled};
 
 /// Somebody's consent to be shown what may be disturbing: once for each person and folder.
 pub(crate) struct Consent<'a> {
@@ -125,14 +126,14 @@ pub(crate) async fn send_file(
 }
 
 /// Prints a receipt; what it means for the exit code.
-pub(crate) fn show(receipt: &Receipt, format: Format) -> Result<Done> {
-    match format {
-        Format::Json => print_json(receipt)?,
-        Format::Text => {
-            println!("submission {}", receipt.submission);
-            print_verdict(&receipt.verdict);
-        }
-    }
+pub(crate) fn show(receipt: &Receipt, format: RowFormat) -> Result<Done> {
+    let document = || Ok(serde_json::to_value(receipt)?);
+    let rows = || of_verdict(&receipt.verdict);
+    print_tabled(document, &OF_VERDICTS, rows, format, || {
+        println!("submission {}", receipt.submission);
+        print_verdict(&receipt.verdict);
+        Ok(())
+    })?;
     match receipt.verdict.status {
         Ending::Failed => bail!("the platform failed: it does not count against you, and can be tried again"),
         Ending::Rejected => Ok(Done::Rejected),

@@ -17,7 +17,7 @@ use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use dataperf::benchmark::Leaderboard;
-use dataperf::frozen::{FrozenError, MANIFEST, Manifest};
+use dataperf::frozen::{FileEntry, FrozenError, MANIFEST, Manifest};
 use dataperf::{Digest, quote};
 use dataperf_datasets::Import;
 use dataperf_hosted::IDS;
@@ -29,8 +29,8 @@ use crate::Done;
 use crate::output::{Format, align_right, print_json, table};
 use crate::progress::{self, PhaseBars};
 use crate::registry::{Action, descriptor, extension, with_benchmark};
+use crate::rows::{RowFormat, print_tabled};
 
-pub(crate) use in_force::list;
 #[cfg(feature = "local")]
 pub(crate) use publish::{Switch, publish};
 
@@ -63,7 +63,7 @@ pub(crate) enum DatasetCommand {
 /// As shells have it of a program that Ctrl-C ended.
 const INTERRUPTED: i32 = 130;
 
-pub(crate) async fn run(command: DatasetCommand, format: Format) -> Result<Done> {
+pub(crate) async fn run(command: DatasetCommand, rows: RowFormat) -> Result<Done> {
     // what is being written has hidden labels, and nobody looks for a hidden directory
     tokio::spawn(async {
         if crate::stop::stopped().await.is_ok() {
@@ -71,25 +71,26 @@ pub(crate) async fn run(command: DatasetCommand, format: Format) -> Result<Done>
             std::process::exit(INTERRUPTED);
         }
     });
+    let format = rows.of_documents();
     match command {
-        DatasetCommand::Init(args) => own::init(&args, format),
-        DatasetCommand::Import(args) => import(args, format).await,
-        DatasetCommand::Check(args) => own::check(args, format).await,
-        DatasetCommand::Fetch(args) => fetch::run(&args, format),
+        DatasetCommand::Init(args) => own::init(&args, format?),
+        DatasetCommand::Import(args) => import(args, rows).await,
+        DatasetCommand::Check(args) => own::check(args, rows).await,
+        DatasetCommand::Fetch(args) => fetch::run(&args, format?),
         DatasetCommand::Show(ShowArgs {
             directory,
             public: None,
-        }) => show(&directory, format),
+        }) => show(&directory, rows),
         DatasetCommand::Show(ShowArgs {
             directory,
             public: Some(out),
-        }) => export(&directory, &out, format).await,
-        DatasetCommand::Split(args) => split::run(&args, format),
-        DatasetCommand::Verify(args) => verify(&args.directory, format),
-        DatasetCommand::Correct(args) => correct::run(&args, format).await,
-        DatasetCommand::Publish(args) => publish::run(args, format).await,
-        DatasetCommand::List(args) => in_force::list(args, format.into()).await,
-        DatasetCommand::Retire(args) => in_force::retire(args, format).await,
+        }) => export(&directory, &out, format?).await,
+        DatasetCommand::Split(args) => split::run(&args, rows),
+        DatasetCommand::Verify(args) => verify(&args.directory, format?),
+        DatasetCommand::Correct(args) => correct::run(&args, format?).await,
+        DatasetCommand::Publish(args) => publish::run(args, format?).await,
+        DatasetCommand::List(args) => in_force::list(args, rows).await,
+        DatasetCommand::Retire(args) => in_force::retire(args, format?).await,
     }
 }
 
@@ -144,7 +145,7 @@ impl Action for ImportSource<'_> {
     }
 }
 
-async fn import(args: ImportArgs, format: Format) -> Result<Done> {
+async fn import(args: ImportArgs, format: RowFormat) -> Result<Done> {
     let task = ImportSource {
         from: &args.from,
         out: &args.out,
@@ -192,17 +193,45 @@ pub(crate) fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>> {
     Ok((descriptor.leaderboards)(manifest)?)
 }
 
-fn show(directory: &Path, format: Format) -> Result<Done> {
+/// The columns of what a data set consists of.
+const PARTS: [&str; 6] = ["part", "name", "about", "n_bytes", "digest", "tensors"];
+
+fn show(directory: &Path, format: RowFormat) -> Result<Done> {
     let Opened { manifest, digest, .. } = open(directory)?;
     let boards = leaderboards(&manifest)?;
-    if format == Format::Json {
-        print_json(&json!({
+    let document = || {
+        Ok(json!({
             "dataset": digest, "benchmark": manifest.benchmark, "directory": directory,
             "leaderboards": boards, "parameters": manifest.parameters, "files": manifest.files,
             "corrected": manifest.corrected,
-        }))?;
-        return Ok(Done::Fine);
-    }
+        }))
+    };
+    let rows = || {
+        let boards = boards
+            .iter()
+            .map(|board| json!({ "part": "leaderboard", "name": board.name, "about": board.about }));
+        let files = manifest.files.iter().map(|(path, file)| {
+            json!({ "part": "file", "name": path, "n_bytes": file.n_bytes, "digest": file.digest, "tensors": tensors(file) })
+        });
+        boards.chain(files).collect()
+    };
+    print_tabled(document, &PARTS, rows, format, || {
+        print(directory, &manifest, digest, &boards);
+        Ok(())
+    })?;
+    Ok(Done::Fine)
+}
+
+/// The tensors of a file with their types and shapes.
+fn tensors(file: &FileEntry) -> String {
+    let tensors = file.tensors.iter();
+    let tensors: Vec<String> = tensors
+        .map(|(name, tensor)| format!("{name} {:?} {:?}", tensor.dtype, tensor.shape))
+        .collect();
+    tensors.join(", ")
+}
+
+fn print(directory: &Path, manifest: &Manifest, digest: Digest, boards: &[Leaderboard]) {
     println!("{} in `{}`\n{digest}", manifest.benchmark, directory.display());
     if let Some(corrected) = &manifest.corrected {
         println!(
@@ -211,22 +240,16 @@ fn show(directory: &Path, format: Format) -> Result<Done> {
         );
     }
     let mut leaderboards = table(&["leaderboard", "about"]);
-    for board in &boards {
+    for board in boards {
         leaderboards.add_row([&board.name, &board.about]);
     }
     println!("{leaderboards}");
     let mut files = table(&["file", "bytes", "tensors"]);
     for (path, file) in &manifest.files {
-        let tensors: Vec<String> = file
-            .tensors
-            .iter()
-            .map(|(name, tensor)| format!("{name} {:?} {:?}", tensor.dtype, tensor.shape))
-            .collect();
-        files.add_row([path.clone(), file.n_bytes.to_string(), tensors.join(", ")]);
+        files.add_row([path.clone(), file.n_bytes.to_string(), tensors(file)]);
     }
     align_right(&mut files, 1);
     println!("{files}");
-    Ok(Done::Fine)
 }
 
 /// Makes the participants' kit of a data set.

@@ -17,7 +17,7 @@ use serde_json::json;
 use super::baseline::{MakeBaseline, Methods, make_into};
 use super::dataset::{ImportSource, Switch, leaderboards, open, publish};
 use super::leaderboard::{Shown, boards};
-use super::local::{organizer_token, with_token};
+use super::local::{organizer_token, which_cloud, with_token};
 use super::submit::{receipt, upload};
 use super::{demo_all, demo_closed, demo_dynamic, demo_integrity, demo_story};
 use crate::Done;
@@ -44,9 +44,9 @@ const POLL: Duration = Duration::from_millis(250);
     each round against a model that is trained on the rounds before. It starts no cloud."
 )]
 pub(crate) struct DemoArgs {
-    /// Another demo: `all` that ships, `curation` of images of Roman numerals, `closed`, of programs that run on hidden data,
-    /// `integrity`, on wrong labels in an eval set, or `dynamic`, of rounds of texts against models
-    #[arg(value_parser = [demo_all::NAME, Curation::ID, demo_closed::NAME, demo_integrity::NAME, demo_dynamic::NAME])]
+    /// Another demo: `all` plays everything that ships, `curation` a contest on images of Roman numerals, `closed` programs that run
+    /// on hidden data, `integrity` wrong labels in an eval set, `dynamic` rounds of texts against models
+    #[arg(value_name = "DEMO", value_parser = [demo_all::NAME, Curation::ID, demo_closed::NAME, demo_integrity::NAME, demo_dynamic::NAME])]
     pub(super) of: Option<String>,
     /// The demo data's directory; by default the one that ships with the project
     #[arg(long, value_name = "DIR")]
@@ -300,7 +300,11 @@ pub(super) async fn print_next_steps(
             "  receipts  aws --endpoint-url {s3} s3 ls --recursive s3://results/   (key `local`, secret `local`)"
         );
         println!("  table     aws --endpoint-url {dynamodb} dynamodb scan --table-name dataperf");
-        println!("  submit    dataperf submit --s3-endpoint {s3} --dynamodb-endpoint {dynamodb} --help");
+        let which = which_cloud(local);
+        println!("  board     dataperf leaderboard BENCHMARK {which}");
+        println!(
+            "  submit    dataperf submit BENCHMARK --leaderboard LEADERBOARD --submitter YOU FILE {which}"
+        );
         println!("Stop with Ctrl-C.");
     } else {
         match kept {

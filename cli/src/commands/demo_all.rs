@@ -8,6 +8,7 @@ use dataperf::{Benchmark as _, Ending, Receipt};
 use dataperf_benchmarks::IDS;
 use dataperf_benchmarks::own_data::curation::Curation;
 use dataperf_benchmarks::own_data::curation::numerals::write_contest;
+use dataperf_benchmarks::vision_selection::VisionSelection;
 use futures_util::future::try_join_all;
 use serde_json::json;
 
@@ -15,7 +16,8 @@ use super::demo::{
     DemoArgs, Outcome, compared, drop_all, failed_for_good, failures, plan, plan_baselines, print_next_steps,
     put_in_force, shipped_data,
 };
-use super::leaderboard::{boards, document, print};
+use super::demo_story::CHANCE;
+use super::leaderboard::{Shown, boards, document, print};
 use super::local::{FunctionArgs, config, start};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
@@ -146,10 +148,47 @@ fn surprise(outcome: &Outcome) -> Option<String> {
     })
 }
 
+/// Submitters of the demo that choose without a method, on one benchmark or on all, and why they may lead.
+const WITHOUT_METHOD: [(Option<&str>, &str, &str); 3] = [
+    (
+        Some(VisionSelection::ID),
+        CHANCE,
+        "draws its images by chance and has all their labels right, which the methods have to guess: here right labels count for \
+         more than the choice of images",
+    ),
+    (
+        None,
+        CHANCE,
+        "draws its files by chance: on so small a pool and eval set luck may lead",
+    ),
+    (
+        None,
+        "mostly-no",
+        "spends more than half of its clips on nontargets, which most of the eval set consists of: in so small a pool that counts \
+         for more than which clips they are",
+    ),
+];
+
+/// What is to be said of a board on which no method leads: a reader would take the order for one of methods.
+fn led_without_method(shown: &Shown) -> Option<String> {
+    let leader = shown.top.iter().find(|row| row.shown_rank() == Some(1))?;
+    let (_, name, why) = WITHOUT_METHOD.into_iter().find(|(of, name, _)| {
+        *name == leader.entry.submitter && of.is_none_or(|of| of == shown.board.benchmark)
+    })?;
+    Some(format!(
+        "`{name}`, which leads here, {why}; `dataperf demo` shows the boards on which methods separate"
+    ))
+}
+
 async fn print_outcomes(cloud: &Cloud, shown: &[&str], outcomes: &[Outcome]) -> Result<()> {
     compared(cloud, shown).await?;
     for benchmark in shown {
-        boards(cloud, benchmark, None, 20).await?.iter().for_each(print);
+        for shown in boards(cloud, benchmark, None, 20).await? {
+            print(&shown);
+            if let Some(sentence) = led_without_method(&shown) {
+                println!("{sentence}");
+            }
+        }
     }
     let mut rejected = table(&["leaderboard", "submitter", "code", "at", "what to change"]);
     for Outcome { planned, receipt, .. } in outcomes {
@@ -190,4 +229,56 @@ async fn print_outcomes_json(
         document[demo.name()] = json!(receipts);
     }
     print_json(&document)
+}
+
+#[cfg(test)]
+mod tests {
+    use dataperf::ports::leaderboard::{Board, Entry, Ranked};
+    use dataperf::{SubmissionId, Timestamp};
+
+    use super::*;
+
+    fn led_by(names: [&str; 2]) -> Option<String> {
+        let board = Board {
+            benchmark: "b".into(),
+            leaderboard: "l".into(),
+            round: "open".into(),
+        };
+        let row = |(place, name): (usize, &&str)| Ranked {
+            entry: Entry {
+                id: SubmissionId::of("bucket", name, ""),
+                board: board.clone(),
+                submitter: (*name).into(),
+                received_at: Timestamp::from_unix_millis(0),
+                is_baseline: name.starts_with("baseline-"),
+                withdrawn_at: None,
+                withdrawals: Vec::new(),
+                ending: Some(Ending::Scored),
+                score: Some(0.5),
+                climb: None,
+                dataset: None,
+            },
+            rank: place + 1,
+            is_of_other_dataset: false,
+        };
+        led_without_method(&Shown {
+            top: names.iter().enumerate().map(row).collect(),
+            board: board.clone(),
+            dataset: None,
+            digits: None,
+            comparison: None,
+            report: None,
+        })
+    }
+
+    #[test]
+    fn a_board_that_chance_leads_says_so() {
+        let said = led_by([CHANCE, "ada"]).unwrap_or_default();
+        assert!(
+            said.contains("`coin-flip`, which leads here, draws its files by chance"),
+            "{said}"
+        );
+        assert_eq!(led_by(["ada", CHANCE]), None);
+        assert_eq!(led_by(["baseline-cleanlab", "ada"]), None);
+    }
 }

@@ -265,5 +265,6 @@ fn print_all(
         verdicts.edits.len(),
         any.n_planted - any.n_right
     );
-    print_effect(effect, format)
+    print_effect(effect);
+    Ok(())
 }

@@ -117,7 +117,7 @@ const SCENES: &[Scene] = &[
 ];
 
 /// Who draws by chance, who is as good as the first, and who uploads a broken file.
-const CHANCE: &str = "coin-flip";
+pub(super) const CHANCE: &str = "coin-flip";
 const CLEO: &str = "cleo";
 const HASTY: &str = "hasty";
 /// What their files are made with.

@@ -8,15 +8,15 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use dataperf::challenge::Challenge;
 use dataperf::ports::leaderboard::{Board, Submission};
-use dataperf::scorecard::{Form, leaves};
 use dataperf::{Descriptor, Ending, Receipt, SubmissionId, receipt_level};
 use dataperf_datasets::{Values, write_csv, write_parquet};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::leaderboard::{all_boards, columns as board_columns};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
 use crate::known::ids;
+use crate::metrics::numbers;
 use crate::output::{Format, print_json};
 use crate::progress::waiting;
 use crate::registry::descriptor;
@@ -309,55 +309,16 @@ struct Metrics {
 
 impl Metrics {
     fn add(&mut self, receipt: &Receipt, hosted: &'static Descriptor) {
-        for leaf in leaves(hosted.metrics, &receipt.verdict.metrics) {
-            if leaf
-                .metric
-                .is_some_and(|metric| matches!(metric.form, Form::Curve { .. }))
-            {
-                continue;
-            }
-            let name = leaf.name();
-            // what stands where the name has `*`: the class, concept, task or market
-            let steps = name.split('/').zip(&leaf.place);
-            let of: Vec<&str> = steps
-                .filter(|(step, _)| *step == "*")
-                .map(|(_, place)| *place)
-                .collect();
-            let of = (!of.is_empty()).then(|| of.join("/"));
-            match leaf.value {
-                Value::Number(value) => self.push(receipt, &name, of, None, value.as_f64()),
-                Value::Array(values) => {
-                    for (number, value) in (0..).zip(values) {
-                        self.push(receipt, &name, of.clone(), Some(number), value.as_f64());
-                    }
-                }
-                Value::Object(values) => {
-                    for (key, value) in values {
-                        self.push(receipt, &name, Some(key.clone()), None, value.as_f64());
-                    }
-                }
-                Value::Null | Value::Bool(_) | Value::String(_) => {}
-            }
+        for number in numbers(hosted.metrics, &receipt.verdict.metrics) {
+            self.submission.push(receipt.submission.to_string());
+            self.leaderboard.push(receipt.verdict.leaderboard.clone());
+            self.round.push(receipt.round.clone());
+            self.submitter.push(receipt.submitter.clone());
+            self.metric.push(number.metric);
+            self.of.push(number.of);
+            self.number.push(number.number);
+            self.value.push(number.value);
         }
-    }
-
-    fn push(
-        &mut self,
-        receipt: &Receipt,
-        metric: &str,
-        of: Option<String>,
-        number: Option<i64>,
-        value: Option<f64>,
-    ) {
-        let Some(value) = value else { return };
-        self.submission.push(receipt.submission.to_string());
-        self.leaderboard.push(receipt.verdict.leaderboard.clone());
-        self.round.push(receipt.round.clone());
-        self.submitter.push(receipt.submitter.clone());
-        self.metric.push(metric.to_owned());
-        self.of.push(of);
-        self.number.push(number);
-        self.value.push(value);
     }
 
     fn columns(self) -> Columns {

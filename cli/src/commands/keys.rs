@@ -6,10 +6,12 @@ use dataperf::Timestamp;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::signature::Keys;
 use dataperf_aws::KmsKey;
+use serde_json::json;
 
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
-use crate::output::{Format, print_json, table};
+use crate::output::table;
+use crate::rows::{RowFormat, print_tabled};
 
 const MAX_KEYS_BYTES: u64 = 1 << 20;
 /// For so long the key before may still sign: KMS says that an alias takes minutes to be known everywhere.
@@ -34,7 +36,7 @@ pub(crate) struct KeysArgs {
     cloud: CloudArgs,
 }
 
-pub(crate) async fn run(command: KeysCommand, format: Format) -> Result<Done> {
+pub(crate) async fn run(command: KeysCommand, format: RowFormat) -> Result<Done> {
     let keys = match command {
         KeysCommand::Publish(args) => publish(&args.cloud.connect().await).await?,
         KeysCommand::Rotate(args) => rotate(&args.cloud.connect().await).await?,
@@ -123,17 +125,24 @@ async fn write(cloud: &Cloud, keys: &Keys) -> Result<()> {
     Ok(cloud.datasets().put(Keys::OBJECT_KEY, json.into()).await?)
 }
 
-fn print(keys: &Keys, format: Format) -> Result<()> {
-    if format == Format::Json {
-        return print_json(keys);
-    }
-    let mut table = table(&["key", "algorithm", "valid from", "until"]);
-    for key in &keys.keys {
-        let until = key
-            .valid_until
-            .map_or_else(|| "in use".to_owned(), |until| until.to_string());
-        table.add_row([&key.id, &key.algorithm, &key.valid_from.to_string(), &until]);
-    }
-    println!("{table}");
-    Ok(())
+fn print(keys: &Keys, format: RowFormat) -> Result<()> {
+    let columns = ["id", "algorithm", "valid_from", "valid_until", "public_key"];
+    let rows = || keys.keys.iter().map(|key| json!(key)).collect();
+    print_tabled(
+        || Ok(serde_json::to_value(keys)?),
+        &columns,
+        rows,
+        format,
+        || {
+            let mut table = table(&["key", "algorithm", "valid from", "until"]);
+            for key in &keys.keys {
+                let until = key
+                    .valid_until
+                    .map_or_else(|| "in use".to_owned(), |until| until.to_string());
+                table.add_row([&key.id, &key.algorithm, &key.valid_from.to_string(), &until]);
+            }
+            println!("{table}");
+            Ok(())
+        },
+    )
 }

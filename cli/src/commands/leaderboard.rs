@@ -1,6 +1,7 @@
 //! `dataperf leaderboard`: who leads.
 
 mod across;
+mod compare;
 mod retirement;
 mod words;
 
@@ -27,8 +28,9 @@ use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
 use crate::in_force::{BoardInForce, Boards};
 use crate::known::Known;
-use crate::output::{RowFormat, align_right, print_json, table};
+use crate::output::{align_right, print_json, table};
 use crate::registry::descriptor;
+use crate::rows::RowFormat;
 use words::{in_words, interval_in_words, place, ranks_in_words, shaken, shown_score};
 
 /// More rows than any board has.
@@ -67,6 +69,8 @@ pub(crate) struct LeaderboardArgs {
 enum LeaderboardCommand {
     /// How far several boards agree, and what one ranking of all of them depends on
     Across(across::AcrossArgs),
+    /// How far two submissions are from each other, with an interval of their difference; for the organizer
+    Compare(compare::CompareArgs),
     /// What retiring a board's data set has shown: how far scores fell, and whether the order survives
     Retirement(retirement::RetirementArgs),
 }
@@ -74,10 +78,13 @@ enum LeaderboardCommand {
 pub(crate) async fn run(args: LeaderboardArgs, format: RowFormat) -> Result<Done> {
     match args.command {
         Some(LeaderboardCommand::Across(args)) => {
-            return Box::pin(across::run(args, format.of_documents()?)).await;
+            return Box::pin(across::run(args, format)).await;
+        }
+        Some(LeaderboardCommand::Compare(args)) => {
+            return Box::pin(compare::run(args, format)).await;
         }
         Some(LeaderboardCommand::Retirement(args)) => {
-            return Box::pin(retirement::run(args, format.of_documents()?)).await;
+            return Box::pin(retirement::run(args, format)).await;
         }
         None => {}
     }

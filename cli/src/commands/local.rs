@@ -14,11 +14,11 @@ use dataperf_local::{
 };
 use serde_json::json;
 
-use super::token::{now, random_token};
+use super::token::random_token;
 use crate::Done;
 use crate::cloud::{
     AccessKey, CloudArgs, DATASETS, DYNAMODB_PORT, LAMBDA_PORT, RESULTS, S3_PORT, SIGNING_KEY, SUBMISSIONS,
-    TABLE, access_key,
+    TABLE, access_key, now,
 };
 use crate::output::{Format, print_json};
 use crate::page;
@@ -207,14 +207,22 @@ fn print_addresses(cloud: &LocalCloud, data_dir: &Path, token: &Token) {
         "data      {} (kept; the functions' logs are in logs/)",
         data_dir.display()
     );
-    let s3 = cloud.s3_endpoint();
+    let (s3, which) = (cloud.s3_endpoint(), which_cloud(cloud));
+    println!("publish   dataperf dataset publish DIR {which}");
+    println!("upload    dataperf submit BENCHMARK --leaderboard LEADERBOARD --submitter YOU FILE {which}");
     println!(
-        "upload    aws --endpoint-url {s3} s3 cp FILE s3://{SUBMISSIONS}/BENCHMARK/LEADERBOARD/YOU/FILE"
+        "          aws --endpoint-url {s3} s3 cp FILE s3://{SUBMISSIONS}/BENCHMARK/LEADERBOARD/YOU/FILE"
     );
-    println!(
-        "          dataperf submit BENCHMARK --leaderboard LEADERBOARD --submitter YOU FILE --s3-endpoint {s3}"
-    );
+    println!("look      dataperf leaderboard BENCHMARK {which}");
     println!("Stop with Ctrl-C.");
+}
+
+/// The option with which a command speaks to this cloud, whatever its ports are.
+pub(crate) fn which_cloud(cloud: &LocalCloud) -> String {
+    let page = cloud.http_endpoint().unwrap_or_default();
+    let own_key = cloud.organizer() != &dataperf_local::AccessKey::default();
+    let key = if own_key { " --local-key ID:SECRET" } else { "" };
+    format!("--cloud {page}{key}")
 }
 
 /// Starts the cloud, the page and the read API.

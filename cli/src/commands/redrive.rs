@@ -12,8 +12,9 @@ use serde_json::{Value, json};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
 use crate::known;
-use crate::output::{RowFormat, print_rows, table};
+use crate::output::table;
 use crate::progress;
+use crate::rows::{RowFormat, print_rows};
 
 #[derive(Debug, Args)]
 #[command(

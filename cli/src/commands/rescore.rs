@@ -23,9 +23,9 @@ use indicatif::ProgressBar;
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
 use crate::known::Known;
-use crate::output::Format;
 use crate::progress;
 use crate::registry::descriptor;
+use crate::rows::RowFormat;
 
 const FIRST_POLL: Duration = Duration::from_millis(100);
 const LAST_POLL: Duration = Duration::from_secs(2);
@@ -65,7 +65,7 @@ pub(crate) struct RescoreArgs {
     cloud: CloudArgs,
 }
 
-pub(crate) async fn run(args: RescoreArgs, format: Format) -> Result<Done> {
+pub(crate) async fn run(args: RescoreArgs, format: RowFormat) -> Result<Done> {
     let cloud = args.cloud.clone().connect().await;
     let board = Board {
         benchmark: args.benchmark.clone(),

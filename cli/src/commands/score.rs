@@ -9,7 +9,8 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use dataperf::dataset::{Dataset, Integrity};
 use dataperf::evaluate::{check, evaluate, too_large};
-use dataperf::{Benchmark, Digest, Ending, Verdict};
+use dataperf::frozen::{FrozenError, MANIFEST};
+use dataperf::{Benchmark, Digest, Ending, Verdict, offer};
 use dataperf_benchmarks::IDS;
 use dataperf_datasets::{DirectoryBucket, Import};
 use serde_json::json;
@@ -17,9 +18,10 @@ use serde_json::json;
 use crate::Done;
 use crate::commands::dataset::{damages, refuse_damaged};
 use crate::figure::Figure;
-use crate::output::{Format, print_json, print_verdict};
+use crate::output::print_verdict;
 use crate::progress::waiting;
 use crate::registry::{Action, with_benchmark};
+use crate::rows::{OF_VERDICTS, RowFormat, of_verdict, print_tabled};
 
 /// A participants' kit of up to so many bytes is held against its digests each time: it has come over a network, and that takes a part of a
 /// second.
@@ -58,7 +60,7 @@ pub(crate) struct ScoreArgs {
 }
 
 /// Judges the artifact and prints the verdict.
-pub(crate) async fn score(args: ScoreArgs, format: Format) -> Result<Done> {
+pub(crate) async fn score(args: ScoreArgs, format: RowFormat) -> Result<Done> {
     let ScoreArgs { artifact: args, plot } = args;
     let ArtifactArgs {
         benchmark,
@@ -77,15 +79,12 @@ pub(crate) async fn score(args: ScoreArgs, format: Format) -> Result<Done> {
     spinner.finish_and_clear();
     let verdict = verdict?;
     let figure = Figure::of(&verdict);
-    match format {
-        Format::Json => print_json(&verdict)?,
-        Format::Text => {
-            print_verdict(&verdict);
-            if let Some(figure) = &figure {
-                println!("{}", figure.text()?);
-            }
+    print_judged(&verdict, format, || {
+        if let Some(figure) = &figure {
+            println!("{}", figure.text()?);
         }
-    }
+        Ok(())
+    })?;
     match (plot, figure) {
         (Some(path), Some(figure)) => figure.write(&path)?,
         (Some(_), None) if verdict.status == Ending::Scored => {
@@ -97,7 +96,7 @@ pub(crate) async fn score(args: ScoreArgs, format: Format) -> Result<Done> {
 }
 
 /// Checks form and rules, and prints that they hold or what breaks them.
-pub(crate) async fn validate(args: ArtifactArgs, format: Format) -> Result<Done> {
+pub(crate) async fn validate(args: ArtifactArgs, format: RowFormat) -> Result<Done> {
     let ArtifactArgs {
         benchmark,
         leaderboard,
@@ -110,21 +109,37 @@ pub(crate) async fn validate(args: ArtifactArgs, format: Format) -> Result<Done>
         artifact: &artifact,
     };
     let Some(verdict) = with_benchmark(&benchmark, check).await? else {
-        match format {
-            Format::Json => {
-                print_json(
-                    &json!({ "status": "valid", "benchmark": benchmark, "leaderboard": leaderboard }),
-                )?;
-            }
-            Format::Text => println!("{benchmark} {leaderboard}: valid"),
-        }
+        let document = json!({ "status": "valid", "benchmark": benchmark, "leaderboard": leaderboard });
+        let rows = || vec![document.clone()];
+        print_tabled(
+            || Ok(document.clone()),
+            &OF_VERDICTS,
+            rows,
+            format,
+            || {
+                println!("{benchmark} {leaderboard}: valid");
+                Ok(())
+            },
+        )?;
         return Ok(Done::Fine);
     };
-    match format {
-        Format::Json => print_json(&verdict)?,
-        Format::Text => print_verdict(&verdict),
-    }
+    print_judged(&verdict, format, || Ok(()))?;
     Ok(Done::Rejected)
+}
+
+/// Prints a verdict, and as text what `more` prints after it.
+fn print_judged(verdict: &Verdict, format: RowFormat, more: impl FnOnce() -> Result<()>) -> Result<()> {
+    let rows = || of_verdict(verdict);
+    print_tabled(
+        || Ok(serde_json::to_value(verdict)?),
+        &OF_VERDICTS,
+        rows,
+        format,
+        || {
+            print_verdict(verdict);
+            more()
+        },
+    )
 }
 
 /// What a verdict means for the exit code.
@@ -207,6 +222,10 @@ pub(crate) async fn open<B: Benchmark>(
     integrity: Integrity,
 ) -> Result<Dataset<B>> {
     let about = || format!("can't use the data set `{}`", directory.display());
+    if !directory.join(MANIFEST).is_file() {
+        let place = directory.display().to_string();
+        return Err(FrozenError::Missing { place }.into()); // where it is on disk, which a bucket does not know
+    }
     let bucket = DirectoryBucket::new(directory);
     let dataset = Dataset::<B>::open(bucket, String::new(), None, integrity)
         .await
@@ -219,10 +238,10 @@ pub(crate) async fn open<B: Benchmark>(
     }
     let boards = B::leaderboards(manifest).with_context(about)?;
     if !boards.iter().any(|board| board.name == leaderboard) {
-        let names: Vec<_> = boards.iter().map(|board| format!("`{}`", board.name)).collect();
+        let names = boards.iter().map(|board| &board.name);
         bail!(
-            "the data set has no leaderboard `{leaderboard}`: choose one of {}",
-            names.join(", ")
+            "the data set has no leaderboard `{leaderboard}`: {}",
+            offer(leaderboard, names)
         );
     }
     Ok(dataset)

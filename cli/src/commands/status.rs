@@ -21,9 +21,8 @@ use super::withdraw::in_words;
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
 use crate::known;
-use crate::output::{
-    Format, RowFormat, align_right, line_of, print_json, print_rows, print_verdict, score, table,
-};
+use crate::output::{align_right, line_of, print_verdict, score, table};
+use crate::rows::{OF_VERDICTS, RowFormat, of_verdict, print_rows, print_tabled};
 
 /// Submissions that are looked up at once.
 const AT_ONCE: usize = 16;
@@ -134,23 +133,20 @@ async fn one(cloud: &Cloud, benchmark: &str, id: &str, format: RowFormat) -> Res
     let Some(receipt) = &submission.receipt else {
         return print(cloud, vec![submission.entry()], format, "").await;
     };
-    match format.of_documents()? {
-        Format::Json => {
-            let mut document = serde_json::to_value(receipt)?;
-            if let Some(document) = document
-                .as_object_mut()
-                .filter(|_| !submission.withdrawals.is_empty() || submission.withdrawn_at.is_some())
-            {
-                document.insert("withdrawn_at".into(), json!(submission.withdrawn_at));
-                document.insert("withdrawals".into(), json!(submission.withdrawals));
-            }
-            print_json(&document)?;
+    let document = || {
+        let mut document = serde_json::to_value(receipt)?;
+        if !submission.withdrawals.is_empty() || submission.withdrawn_at.is_some() {
+            document["withdrawn_at"] = json!(submission.withdrawn_at);
+            document["withdrawals"] = json!(submission.withdrawals);
         }
-        Format::Text => {
-            let ranks = ranks(cloud, &submission.board).await?;
-            print_whole(receipt, &in_words(&submission), &ranks);
-        }
-    }
+        Ok(document)
+    };
+    let ranks = ranks(cloud, &submission.board).await?;
+    let rows = || of_verdict(&receipt.verdict);
+    print_tabled(document, &OF_VERDICTS, rows, format, || {
+        print_whole(receipt, &in_words(&submission), &ranks);
+        Ok(())
+    })?;
     Ok(done(&receipt.verdict))
 }
 

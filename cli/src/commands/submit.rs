@@ -1,5 +1,6 @@
 //! `dataperf submit`: upload an artifact and wait for the verdict.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,9 +20,9 @@ use super::score::{Artifact, Convert, done, read};
 use super::status::print_whole;
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
-use crate::output::{Format, print_json};
 use crate::progress;
 use crate::registry::with_benchmark;
+use crate::rows::{OF_VERDICTS, RowFormat, of_verdict, print_tabled};
 
 const POLL: Duration = Duration::from_millis(250);
 const MAX_RECEIPT_BYTES: u64 = 4 << 20;
@@ -62,7 +63,7 @@ pub(crate) struct Submitted {
     pub(crate) receipt_key: String,
 }
 
-pub(crate) async fn run(args: SubmitArgs, format: Format) -> Result<Done> {
+pub(crate) async fn run(args: SubmitArgs, format: RowFormat) -> Result<Done> {
     let cloud = args.cloud.connect().await;
     let submitted = upload(
         &cloud,
@@ -73,15 +74,21 @@ pub(crate) async fn run(args: SubmitArgs, format: Format) -> Result<Done> {
     )
     .await?;
     if args.no_wait {
-        match format {
-            Format::Json => print_json(
-                &json!({ "submission": submitted.id, "key": submitted.key, "receipt": submitted.receipt_key }),
-            )?,
-            Format::Text => println!(
-                "uploaded as submission {}; its receipt will be {}",
-                submitted.id, submitted.receipt_key
-            ),
-        }
+        let uploaded =
+            json!({ "submission": submitted.id, "key": submitted.key, "receipt": submitted.receipt_key });
+        print_tabled(
+            || Ok(uploaded.clone()),
+            &["submission", "key", "receipt"],
+            || vec![uploaded.clone()],
+            format,
+            || {
+                println!(
+                    "uploaded as submission {}; its receipt will be {}",
+                    submitted.id, submitted.receipt_key
+                );
+                Ok(())
+            },
+        )?;
         return Ok(Done::Fine);
     }
     let spinner = progress::waiting(&format!("waiting for the verdict on {}", submitted.id));
@@ -97,32 +104,28 @@ pub(crate) async fn run(args: SubmitArgs, format: Format) -> Result<Done> {
         );
     };
     let receipt = receipt?;
-    match format {
-        Format::Json => print_json(&receipt)?,
-        Format::Text => {
-            // a submitter's own access may write and read files, and not the table: then the rank is the page's to show
-            let board = Board {
-                benchmark: receipt.verdict.benchmark.clone(),
-                leaderboard: receipt.verdict.leaderboard.clone(),
-                round: receipt.round.clone(),
-            };
-            let ranks = ranks(&cloud, &board).await.unwrap_or_default();
+    // a submitter's own access may write and read files, and not the table: then the rank is the page's to show
+    let board = Board {
+        benchmark: receipt.verdict.benchmark.clone(),
+        leaderboard: receipt.verdict.leaderboard.clone(),
+        round: receipt.round.clone(),
+    };
+    let ranks = match format {
+        RowFormat::Text => ranks(&cloud, &board).await.unwrap_or_default(),
+        _ => BTreeMap::new(),
+    };
+    let rows = || of_verdict(&receipt.verdict);
+    print_tabled(
+        || Ok(serde_json::to_value(&receipt)?),
+        &OF_VERDICTS,
+        rows,
+        format,
+        || {
             print_whole(&receipt, &[], &ranks);
-            let level = receipt.feedback.unwrap_or(Feedback::Full);
-            if receipt.verdict.score.is_some() && level < Feedback::Full {
-                if receipt.climb().is_some() {
-                    println!(
-                        "the score is what the round's Ladder has released; the submission's own is shown when the round closes"
-                    );
-                }
-                let rest = match receipt.round.as_str() {
-                    OPEN_ROUND => "the rest is the organizer's",
-                    _ => "the rest is shown when the round closes",
-                };
-                println!("the receipt shows the feedback `{}`; {rest}", level.as_str());
-            }
-        }
-    }
+            print_level(&receipt);
+            Ok(())
+        },
+    )?;
     if receipt.verdict.status == dataperf::Ending::Failed {
         bail!(
             "the platform failed to evaluate submission {}: it does not count against you",
@@ -130,6 +133,24 @@ pub(crate) async fn run(args: SubmitArgs, format: Format) -> Result<Done> {
         );
     }
     Ok(done(&receipt.verdict))
+}
+
+/// How much of the verdict the receipt shows, where that is not all.
+fn print_level(receipt: &Receipt) {
+    let level = receipt.feedback.unwrap_or(Feedback::Full);
+    if receipt.verdict.score.is_none() || level == Feedback::Full {
+        return;
+    }
+    if receipt.climb().is_some() {
+        println!(
+            "the score is what the round's Ladder has released; the submission's own is shown when the round closes"
+        );
+    }
+    let rest = match receipt.round.as_str() {
+        OPEN_ROUND => "the rest is the organizer's",
+        _ => "the rest is shown when the round closes",
+    };
+    println!("the receipt shows the feedback `{}`; {rest}", level.as_str());
 }
 
 /// Drops a file into the submissions bucket, as any S3 client would.

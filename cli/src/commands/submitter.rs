@@ -19,8 +19,9 @@ use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
 use crate::extension::Uploads;
 use crate::in_force::Boards;
-use crate::output::{Format, RowFormat, print_json};
+use crate::output::{Format, print_json};
 use crate::registry::{EXTENSIONS, descriptor, extension};
+use crate::rows::RowFormat;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SubmitterCommand {

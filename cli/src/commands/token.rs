@@ -1,16 +1,15 @@
 //! `dataperf token`: who may read what is not public.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, Subcommand};
-use dataperf::{SubmitterName, Timestamp};
+use dataperf::{SubmitterName, offer};
 use dataperf_aws::{Holder, Issued, TOKEN_DAYS, Table, Token, days_after};
 use serde_json::{Value, json};
 
 use crate::Done;
-use crate::cloud::CloudArgs;
-use crate::output::{Format, RowFormat, print_json, print_rows, table};
+use crate::cloud::{CloudArgs, now};
+use crate::output::{Format, print_json, table};
+use crate::rows::{RowFormat, print_rows};
 
 /// A token is a secret that lies in files and mails: no challenge is longer than this without a new one.
 const MAX_TOKEN_DAYS: i64 = 366;
@@ -136,7 +135,27 @@ async fn revoke(table: &Table, id: &str, format: Format) -> Result<()> {
         .iter()
         .filter(|issued| issued.digest.as_str().starts_with(id));
     let (Some(issued), None) = (found.next(), found.next()) else {
-        bail!("`{id}` is not the id of exactly one token: `dataperf token list` shows them");
+        let ids: Vec<&str> = tokens
+            .iter()
+            .map(|issued| &issued.digest.as_str()[..ID_DIGITS])
+            .collect();
+        let of_id: Vec<&str> = ids
+            .iter()
+            .copied()
+            .filter(|known| known.starts_with(id))
+            .collect();
+        bail!(
+            "{}; `dataperf token list` says whose each is",
+            match (ids.is_empty(), of_id.is_empty()) {
+                (true, _) => format!("there is no token `{id}`, and no other either"),
+                (false, true) => format!("there is no token `{id}`: {}", offer(id, &ids)),
+                (false, false) => format!(
+                    "`{id}` begins the ids of {} tokens: give more digits of one of `{}`",
+                    of_id.len(),
+                    of_id.join("`, `")
+                ),
+            }
+        );
     };
     table.revoke(&issued.digest).await?;
     match format {
@@ -169,10 +188,4 @@ pub(crate) fn random_token() -> Result<Token> {
     let mut random = [0; 32];
     getrandom::fill(&mut random).map_err(|error| anyhow!("the system gives no random numbers: {error}"))?;
     Ok(Token::of(random))
-}
-
-/// The clock, for the token's date.
-pub(crate) fn now() -> Timestamp {
-    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp::from_unix_millis(i64::try_from(since_1970.as_millis()).unwrap_or(i64::MAX))
 }

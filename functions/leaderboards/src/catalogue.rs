@@ -9,7 +9,7 @@ use dataperf::dataset::{DatasetError, kit_key};
 use dataperf::frozen::{CORRECTIONS, FrozenError, Manifest};
 use dataperf::in_force::{InForce, published_manifest};
 use dataperf::ports::leaderboard::{Board, Entry};
-use dataperf::{Descriptor, Digest, Receipt, Shown, Timestamp};
+use dataperf::{Descriptor, Digest, Receipt, Shown, Timestamp, offer};
 use dataperf_aws::Table;
 use dataperf_hosted::{IDS, hosted};
 use serde::Serialize;
@@ -23,12 +23,8 @@ use dataperf_http::Problem;
 /// The benchmark with this id.
 pub(crate) fn benchmark(id: &str) -> Result<&'static Descriptor, Problem> {
     hosted(id).ok_or_else(|| {
-        let known = IDS.join("`, `");
-        Problem::not_found(
-            "unknown_benchmark",
-            "benchmark",
-            format!("there is no such benchmark: choose one of `{known}`"),
-        )
+        let detail = format!("there is no such benchmark: {}", offer(id, IDS));
+        Problem::not_found("unknown_benchmark", "benchmark", detail)
     })
 }
 

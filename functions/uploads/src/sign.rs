@@ -11,7 +11,7 @@ use dataperf::challenge::{Challenge, Terms};
 use dataperf::in_force::InForce;
 use dataperf::ports::leaderboard::{Board, Leaderboards};
 use dataperf::programs::Programs;
-use dataperf::{Descriptor, SubmitterName, Timestamp, UploadKey};
+use dataperf::{Descriptor, SubmitterName, Timestamp, UploadKey, offer};
 use dataperf_aws::{Holder, Table, now};
 use dataperf_hosted::{HOSTED, hosted};
 use dataperf_http::{Field, Problem, UploadAnswer, UploadRequest, token};
@@ -117,11 +117,8 @@ fn request(body: Result<Bytes, BytesRejection>) -> Result<UploadRequest, Problem
 
 fn benchmark(id: &str) -> Result<&'static Descriptor, Problem> {
     hosted(id).ok_or_else(|| {
-        let known: Vec<&str> = HOSTED.iter().map(|facts| facts.id).collect();
-        let detail = format!(
-            "there is no such benchmark: choose one of `{}`",
-            known.join("`, `")
-        );
+        let known = HOSTED.iter().map(|facts| facts.id);
+        let detail = format!("there is no such benchmark: {}", offer(id, known));
         Problem::not_found("unknown_benchmark", "benchmark", detail)
     })
 }
@@ -133,9 +130,9 @@ fn must_be_a_kind(asked: &UploadRequest, facts: &Descriptor) -> Result<(), Probl
         return Ok(());
     }
     let detail = format!(
-        "files of `{}` are of several kinds: choose one of `{}`",
+        "files of `{}` are of several kinds: {}",
         facts.id,
-        facts.kinds.join("`, `")
+        offer(&asked.leaderboard, facts.kinds)
     );
     Err(Problem::not_found("unknown_kind", "leaderboard", detail))
 }
@@ -239,10 +236,10 @@ async fn terms(
         return Err(Problem::not_found("no_dataset", "benchmark", detail));
     }
     if in_force.dataset_of(&asked.leaderboard).is_none() && !is_pinned && !has_kinds {
-        let boards: Vec<&str> = in_force.boards().keys().map(String::as_str).collect();
+        let boards = in_force.boards().keys();
         let detail = format!(
-            "there is no such leaderboard: choose one of `{}`",
-            boards.join("`, `")
+            "there is no such leaderboard: {}",
+            offer(&asked.leaderboard, boards)
         );
         return Err(Problem::not_found("unknown_leaderboard", "leaderboard", detail));
     }

@@ -12,7 +12,7 @@ use crate::files::read_manifest;
 use crate::frozen::{FrozenError, Manifest};
 use crate::ports::bucket::{Bucket, Got};
 use crate::rejection::{Reason, quote};
-use crate::{Digest, Timestamp};
+use crate::{Digest, Timestamp, offer};
 
 /// The object is no larger: some ten thousand boards.
 const MAX_BYTES: u64 = 1 << 20;
@@ -238,11 +238,10 @@ pub(crate) fn unknown_leaderboard<'a>(
     leaderboard: &str,
     known: impl IntoIterator<Item = &'a String>,
 ) -> Reason {
-    let names: Vec<String> = known.into_iter().map(|name| quote(name)).collect();
     let message = format!(
-        "there is no leaderboard {}: choose one of {}",
+        "there is no leaderboard {}: {}",
         quote(leaderboard),
-        names.join(", ")
+        offer(leaderboard, known)
     );
     Reason::new("unknown_leaderboard", "", message)
 }

@@ -32,6 +32,7 @@ pub mod json;
 pub mod ladder;
 mod leaderboard;
 pub mod misplaced;
+pub mod paired;
 pub mod pool;
 pub mod ports;
 pub mod programs;

@@ -32,9 +32,10 @@ use crate::cloud::{Cloud, CloudArgs};
 use crate::commands::dataset::{Opened, open_verified};
 use crate::commands::score::{Artifact, open as open_board, read_for};
 use crate::known::Known;
-use crate::output::{Format, check_new_files, write_new};
+use crate::output::{check_new_files, write_new};
 use crate::progress;
 use crate::registry::{Action, descriptor, with_benchmark};
+use crate::rows::RowFormat;
 
 #[derive(Debug, Args)]
 #[command(
@@ -116,7 +117,7 @@ pub(crate) struct Gathered {
     pub(crate) left_out: Vec<LeftOut>,
 }
 
-pub(super) async fn run(args: EffectArgs, format: Format) -> Result<Done> {
+pub(super) async fn run(args: EffectArgs, format: RowFormat) -> Result<Done> {
     check_new_files(&[args.report.as_deref()])?;
     let opened = (open_verified(&args.before)?, open_verified(&args.after)?);
     let found = if let Some(folder) = &args.submissions {

@@ -4,16 +4,55 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 use dataperf::effect::{Effect, Line, Standing, Turned};
+use serde_json::{Value, json};
 
 use super::effect::{ErrorRate, Gathered};
 use super::report::cell;
-use crate::output::{Format, align_right, print_json, score, table};
+use crate::output::{align_right, score, table};
+use crate::rows::{RowFormat, print_tabled};
+
+/// The columns of submissions on both versions.
+const COLUMNS: [&str; 11] = [
+    "name",
+    "submission",
+    "is_baseline",
+    "rank",
+    "rank_before",
+    "score",
+    "score_before",
+    "rank_first",
+    "rank_last",
+    "rank_first_before",
+    "rank_last_before",
+];
+
+fn row(line: &Line) -> Value {
+    let Line { before, after, .. } = line;
+    let first = |standing: &Standing| standing.rank_interval.map(|ranks| ranks.0);
+    let last = |standing: &Standing| standing.rank_interval.map(|ranks| ranks.1);
+    json!({ "name": line.name, "submission": line.submission, "is_baseline": line.is_baseline,
+            "rank": after.rank, "rank_before": before.rank, "score": after.score, "score_before": before.score,
+            "rank_first": first(after), "rank_last": last(after),
+            "rank_first_before": first(before), "rank_last_before": last(before) })
+}
 
 /// Prints the effect.
-pub(crate) fn print(of: &Gathered, format: Format) -> Result<()> {
-    if format == Format::Json {
-        return print_json(of);
-    }
+pub(crate) fn print(of: &Gathered, format: RowFormat) -> Result<()> {
+    let rows = || of.effect.lines.iter().map(row).collect();
+    print_tabled(
+        || Ok(serde_json::to_value(of)?),
+        &COLUMNS,
+        rows,
+        format,
+        || {
+            print_text(of);
+            Ok(())
+        },
+    )
+}
+
+/// The same for people.
+pub(crate) fn print_text(of: &Gathered) {
     println!(
         "{} {}: {} against {}",
         of.benchmark, of.leaderboard, of.before, of.after
@@ -28,7 +67,6 @@ pub(crate) fn print(of: &Gathered, format: Format) -> Result<()> {
     for sentence in sentences(of) {
         println!("{sentence}");
     }
-    Ok(())
 }
 
 /// Rank, score and rank interval.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use dataperf::frozen::Manifest;
-use dataperf::{Digest, csv_cell, quote};
+use dataperf::{Digest, csv_cell, offer, quote};
 use dataperf_audit::{Audit, ClassCount, Doubt, SetAudit, audit};
 use dataperf_datasets::labelled::{Labelled, LabelledAt};
 use dataperf_datasets::{Import, WORK_LIST_COLUMNS};
@@ -18,15 +18,16 @@ use serde_json::{Value, json};
 
 use crate::Done;
 use crate::commands::dataset::{open, open_verified};
-use crate::output::{Format, align_right, check_new_files, print_json, table, write_new};
+use crate::output::{align_right, check_new_files, table, write_new};
 use crate::progress::PhaseBars;
 use crate::registry::{Action, with_benchmark};
+use crate::rows::{RowFormat, print_tabled};
 
 use effect::EffectArgs;
 #[cfg(feature = "local")]
 pub(crate) use effect::{Gathered, of_cloud};
 #[cfg(feature = "local")]
-pub(crate) use effect_report::print as print_effect;
+pub(crate) use effect_report::print_text as print_effect;
 
 #[derive(Debug, Args)]
 #[command(
@@ -66,7 +67,7 @@ enum AuditCommand {
     Effect(EffectArgs),
 }
 
-pub(crate) async fn run(args: AuditArgs, format: Format) -> Result<Done> {
+pub(crate) async fn run(args: AuditArgs, format: RowFormat) -> Result<Done> {
     match args.command {
         Some(AuditCommand::Effect(args)) => return effect::run(args, format).await,
         None => {}
@@ -88,10 +89,18 @@ pub(crate) async fn run(args: AuditArgs, format: Format) -> Result<Done> {
         let document = report::markdown(&opened.manifest.benchmark, opened.digest, &audited);
         write_new(path, &document)?;
     }
-    match format {
-        Format::Json => print_json(&document(&opened.manifest.benchmark, opened.digest, &audited))?,
-        Format::Text => print(&audited, args.top, args.work_list.as_deref()),
-    }
+    let document = document(&opened.manifest.benchmark, opened.digest, &audited);
+    let rows = || doubts(&document);
+    print_tabled(
+        || Ok(document.clone()),
+        &DOUBTS,
+        rows,
+        format,
+        || {
+            print(&audited, args.top, args.work_list.as_deref());
+            Ok(())
+        },
+    )?;
     Ok(Done::Fine)
 }
 
@@ -107,17 +116,13 @@ impl Action for AuditSets<'_> {
 
     async fn run<B: Import>(self) -> Result<Audit> {
         let mut sets = there::<B>(self.manifest)?;
-        let names: Vec<String> = sets.iter().map(|set| quote(&set.name)).collect();
+        let names: Vec<String> = sets.iter().map(|set| set.name.clone()).collect();
         if let Some(only) = self.only {
             sets.retain(|set| set.name == only);
         }
         if sets.is_empty() {
             match self.only.filter(|_| !names.is_empty()) {
-                Some(only) => bail!(
-                    "there is no eval set {}: choose one of {}",
-                    quote(only),
-                    names.join(", ")
-                ),
+                Some(only) => bail!("there is no eval set {}: {}", quote(only), offer(only, &names)),
                 None => bail!(
                     "`{}` has no eval set: it is what participants get; audit the organizer's data set",
                     self.directory.display()
@@ -202,6 +207,32 @@ fn write_work_list(path: &Path, audited: &Audit) -> Result<()> {
         }
     }
     writer.flush().with_context(about)
+}
+
+/// The columns of labels in doubt.
+const DOUBTS: [&str; 8] = [
+    "set",
+    "row",
+    "id",
+    "given",
+    "suggested",
+    "margin",
+    "flagged_by",
+    "is_likely",
+];
+
+/// The labels in doubt of all eval sets, a row each.
+fn doubts(document: &Value) -> Vec<Value> {
+    let sets = document["sets"].as_array().into_iter().flatten();
+    let of = |set: &Value| {
+        let doubts = set["doubts"].as_array().cloned().unwrap_or_default();
+        let name = set["set"].clone();
+        doubts.into_iter().map(move |mut doubt| {
+            doubt["set"] = name.clone();
+            doubt
+        })
+    };
+    sets.flat_map(of).collect()
 }
 
 fn document(benchmark: &str, dataset: Digest, audited: &Audit) -> Value {

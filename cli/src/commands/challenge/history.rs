@@ -15,8 +15,9 @@ use super::against_data::AgainstData;
 use super::{MAX_CHALLENGE_BYTES, accepted, refused};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
-use crate::output::{Format, RowFormat, print_rows, table};
+use crate::output::table;
 use crate::registry::descriptor;
+use crate::rows::{RowFormat, print_rows};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Example: dataperf challenge history speech-selection --local")]
@@ -140,7 +141,7 @@ pub(super) async fn show(args: HistoryArgs, format: RowFormat) -> Result<Done> {
     Ok(Done::Fine)
 }
 
-pub(super) async fn roll_back(args: RollbackArgs, format: Format) -> Result<Done> {
+pub(super) async fn roll_back(args: RollbackArgs, format: RowFormat) -> Result<Done> {
     let (cloud, benchmark) = (args.cloud.connect().await, args.benchmark.as_str());
     let (datasets, key) = (cloud.datasets(), Challenge::key(benchmark));
     // the tag first: what is published after it does not have it

@@ -11,13 +11,14 @@ use dataperf::frozen::FrozenError;
 use dataperf::in_force::InForce;
 use dataperf::offer;
 use dataperf_aws::{S3Bucket, change_in_force};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::Done;
 use crate::cloud::{CloudArgs, now};
 use crate::in_force::Boards;
-use crate::output::{Format, RowFormat, print_json, print_rows, table};
+use crate::output::{Format, print_json, table};
 use crate::registry::descriptor;
+use crate::rows::{RowFormat, print_tabled};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Example: dataperf dataset list --local")]
@@ -60,7 +61,7 @@ async fn named(datasets: &S3Bucket, hosted: &Descriptor) -> Result<(Boards, InFo
     }
 }
 
-pub(crate) async fn list(args: ListArgs, format: RowFormat) -> Result<Done> {
+pub(super) async fn list(args: ListArgs, format: RowFormat) -> Result<Done> {
     let cloud = args.cloud.connect().await;
     let (mut rows, mut shown) = (
         Vec::new(),
@@ -85,14 +86,29 @@ pub(crate) async fn list(args: ListArgs, format: RowFormat) -> Result<Done> {
             );
         }
     }
-    print_rows(&rows, &["benchmark", "leaderboard", "dataset"], format, || {
-        if rows.is_empty() {
-            println!("no data set is in force: publish one with `dataperf dataset publish`");
-        } else {
-            println!("{shown}");
-        }
-        Ok(())
-    })?;
+    let flat = || {
+        let of = |row: &Value| {
+            let said = &row["leaderboard"];
+            json!({ "benchmark": row["benchmark"], "leaderboard": said["name"], "title": said["title"],
+                    "about": said["about"], "dataset": row["dataset"] })
+        };
+        rows.iter().map(of).collect()
+    };
+    let columns = ["benchmark", "leaderboard", "title", "about", "dataset"];
+    print_tabled(
+        || Ok(json!(rows)),
+        &columns,
+        flat,
+        format,
+        || {
+            if rows.is_empty() {
+                println!("no data set is in force: publish one with `dataperf dataset publish`");
+            } else {
+                println!("{shown}");
+            }
+            Ok(())
+        },
+    )?;
     Ok(Done::Fine)
 }
 

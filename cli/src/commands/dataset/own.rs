@@ -13,6 +13,7 @@ use super::{ImportSource, leaderboards, open};
 use crate::Done;
 use crate::output::{Format, align_right, print_json, table};
 use crate::registry::with_benchmark;
+use crate::rows::{RowFormat, print_tabled};
 
 #[derive(Debug, Args)]
 #[command(
@@ -66,7 +67,7 @@ pub(crate) struct CheckArgs {
     from: PathBuf,
 }
 
-pub(super) async fn check(args: CheckArgs, format: Format) -> Result<Done> {
+pub(super) async fn check(args: CheckArgs, format: RowFormat) -> Result<Done> {
     let scratch = tempfile::tempdir().context("can't make a temporary directory")?;
     let out = scratch.path().join("frozen");
     let task = ImportSource {
@@ -76,15 +77,18 @@ pub(super) async fn check(args: CheckArgs, format: Format) -> Result<Done> {
     with_benchmark(&args.task, task).await?;
     let manifest = open(&out)?.manifest;
     let trials = try_all(&out, &manifest).await?;
-    match format {
-        Format::Json => print_json(&json!({
+    let document = || {
+        Ok(json!({
             "task": args.task, "from": args.from, "leaderboards": leaderboards(&manifest)?, "trials": trials,
-        }))?,
-        Format::Text => {
-            println!("`{}` is a contest of `{}`", args.from.display(), args.task);
-            print_trials(&trials);
-        }
-    }
+        }))
+    };
+    let columns = ["leaderboard", "artifact_bytes", "score", "seconds", "peak_mb"];
+    let rows = || trials.iter().map(|trial| json!(trial)).collect();
+    print_tabled(document, &columns, rows, format, || {
+        println!("`{}` is a contest of `{}`", args.from.display(), args.task);
+        print_trials(&trials);
+        Ok(())
+    })?;
     Ok(Done::Fine)
 }
 

@@ -9,7 +9,8 @@ use serde_json::json;
 
 use super::{open, open_verified};
 use crate::Done;
-use crate::output::{Format, align_right, print_json, table};
+use crate::output::{align_right, table};
+use crate::rows::{RowFormat, print_tabled};
 
 #[derive(Debug, Args)]
 #[command(
@@ -34,7 +35,7 @@ pub(crate) struct SplitArgs {
     share: f64,
 }
 
-pub(super) fn run(args: &SplitArgs, format: Format) -> Result<Done> {
+pub(super) fn run(args: &SplitArgs, format: RowFormat) -> Result<Done> {
     let mut problems = Vec::new();
     if !(args.share > 0.0 && args.share < 1.0) {
         problems.push(format!(
@@ -61,28 +62,33 @@ pub(super) fn run(args: &SplitArgs, format: Format) -> Result<Done> {
     let outs = [args.public.as_path(), args.last.as_path()];
     let [public, last] = own_data::split(&args.directory, &manifest, outs, args.share)?;
     let parts = [("public", &args.public, &public), ("final", &args.last, &last)];
-    match format {
-        Format::Json => {
-            let part = |(name, out, half): &(&str, &PathBuf, &Half)| {
-                json!({ "part": name, "directory": out, "dataset": half.dataset, "items": half.n_of_class,
-                        "clusters": half.n_clusters })
-            };
-            print_json(&parts.iter().map(part).collect::<Vec<_>>())?;
+    let document = || {
+        let part = |(name, out, half): &(&str, &PathBuf, &Half)| {
+            json!({ "part": name, "directory": out, "dataset": half.dataset, "items": half.n_of_class,
+                    "clusters": half.n_clusters })
+        };
+        Ok(parts.iter().map(part).collect())
+    };
+    let rows = || {
+        let classes = public.n_of_class.iter();
+        classes
+            .map(|(class, n)| json!({ "class": class, "public": n, "final": last.n_of_class[class] }))
+            .collect()
+    };
+    print_tabled(document, &["class", "public", "final"], rows, format, || {
+        let mut shown = table(&["class", "public", "final"]);
+        for (class, n) in &public.n_of_class {
+            shown.add_row([class, &n.to_string(), &last.n_of_class[class].to_string()]);
         }
-        Format::Text => {
-            let mut shown = table(&["class", "public", "final"]);
-            for (class, n) in &public.n_of_class {
-                shown.add_row([class, &n.to_string(), &last.n_of_class[class].to_string()]);
-            }
-            if let (Some(one), Some(other)) = (public.n_clusters, last.n_clusters) {
-                shown.add_row(["(clusters)".to_owned(), one.to_string(), other.to_string()]);
-            }
-            (1..3).for_each(|column| align_right(&mut shown, column));
-            println!("{shown}");
-            for (name, out, half) in parts {
-                println!("{name}: `{}`, {}", out.display(), half.dataset);
-            }
+        if let (Some(one), Some(other)) = (public.n_clusters, last.n_clusters) {
+            shown.add_row(["(clusters)".to_owned(), one.to_string(), other.to_string()]);
         }
-    }
+        (1..3).for_each(|column| align_right(&mut shown, column));
+        println!("{shown}");
+        for (name, out, half) in parts {
+            println!("{name}: `{}`, {}", out.display(), half.dataset);
+        }
+        Ok(())
+    })?;
     Ok(Done::Fine)
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::Done;
 use crate::cloud::CloudArgs;
 use crate::commands::collection::{send, send_file, show};
-use crate::output::Format;
+use crate::rows::RowFormat;
 
 #[derive(Debug, Args)]
 #[command(
@@ -71,7 +71,7 @@ impl SubmitArgs {
     }
 }
 
-pub(crate) async fn submit(args: SubmitArgs, format: Format) -> Result<Done> {
+pub(crate) async fn submit(args: SubmitArgs, format: RowFormat) -> Result<Done> {
     let cloud = args.cloud.clone().connect().await;
     let kind = Kind::Submit.as_str();
     let receipt = match (&args.file, args.line()) {
@@ -82,7 +82,7 @@ pub(crate) async fn submit(args: SubmitArgs, format: Format) -> Result<Done> {
         }
     };
     let done = show(&receipt, format)?;
-    if format == Format::Text {
+    if format == RowFormat::Text {
         print_answers(&receipt);
     }
     Ok(done)

@@ -65,12 +65,12 @@ pub(crate) async fn run(command: DynamicCommand, rows: RowFormat) -> Result<Done
         #[cfg(feature = "closed")]
         DynamicCommand::Models(args) => models::run(&args, rows),
         DynamicCommand::Train(args) => train::run(&args, rows.of_documents()?),
-        DynamicCommand::Submit(args) => annotator::submit(args, rows.of_documents()?).await,
+        DynamicCommand::Submit(args) => annotator::submit(args, rows).await,
         DynamicCommand::Next(args) => validator::next(args, rows.of_documents()?).await,
-        DynamicCommand::Judge(args) => validator::judge(args, rows.of_documents()?).await,
+        DynamicCommand::Judge(args) => validator::judge(args, rows).await,
         DynamicCommand::Decide(args) => decide::run(args, rows.of_documents()?).await,
         DynamicCommand::Disqualify(args) => disqualify::run(args, rows.of_documents()?).await,
-        DynamicCommand::Agreement(args) => agreement::run(args, rows.of_documents()?).await,
+        DynamicCommand::Agreement(args) => agreement::run(args, rows).await,
         DynamicCommand::Export(args) => export::run(args, rows.of_documents()?).await,
     }
 }

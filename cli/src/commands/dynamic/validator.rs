@@ -16,6 +16,7 @@ use crate::Done;
 use crate::cloud::CloudArgs;
 use crate::commands::collection::{Consent, add_line, send, show};
 use crate::output::{Format, print_json};
+use crate::rows::RowFormat;
 
 #[derive(Debug, Args)]
 #[command(after_help = WELL_BEING)]
@@ -155,7 +156,7 @@ impl JudgeArgs {
     }
 }
 
-pub(crate) async fn judge(args: JudgeArgs, format: Format) -> Result<Done> {
+pub(crate) async fn judge(args: JudgeArgs, format: RowFormat) -> Result<Done> {
     let Some(line) = args.line() else {
         bail!(
             "say what is right: `--label`, `--answer` with `--start`, `--no-answer`, or why it is no example: `--flag`"

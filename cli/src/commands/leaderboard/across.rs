@@ -17,8 +17,9 @@ use dataperf_numerics::agreement::{
 use crate::Done;
 use crate::cloud::CloudArgs;
 use crate::known::Known;
-use crate::output::{Format, check_new_files, write_new};
+use crate::output::{check_new_files, write_new};
 use crate::registry::descriptor;
+use crate::rows::RowFormat;
 
 #[derive(Debug, Args)]
 #[command(
@@ -109,7 +110,7 @@ impl Across {
     }
 }
 
-pub(super) async fn run(args: AcrossArgs, format: Format) -> Result<Done> {
+pub(super) async fn run(args: AcrossArgs, format: RowFormat) -> Result<Done> {
     check_new_files(&[args.report.as_deref()])?;
     let boards = match &args.scores {
         Some(path) => of_csv(path)?,
@@ -242,7 +243,7 @@ async fn of_cloud(args: &AcrossArgs) -> Result<Vec<Scores>> {
         }
     }
     if !problems.is_empty() {
-        bail!("{}", problems.join("\n  - "));
+        bail!("{}", problems.join("\n"));
     }
     let cloud = args.cloud.clone().connect().await;
     let mut boards = Vec::new();

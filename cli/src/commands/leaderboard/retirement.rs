@@ -5,12 +5,14 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use dataperf::challenge::Challenge;
 use dataperf::ports::leaderboard::Board;
-use dataperf::retirement::{Estimate, RetirementReport, report_of};
+use dataperf::retirement::{Estimate, RetiredLine, RetirementReport, report_of};
+use serde_json::{Value, json};
 
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
 use crate::known::Known;
-use crate::output::{Format, align_right, print_json, table};
+use crate::output::{align_right, table};
+use crate::rows::{RowFormat, print_tabled};
 
 #[derive(Debug, Args)]
 #[command(
@@ -33,7 +35,7 @@ pub(crate) struct RetirementArgs {
     cloud: CloudArgs,
 }
 
-pub(super) async fn run(args: RetirementArgs, format: Format) -> Result<Done> {
+pub(super) async fn run(args: RetirementArgs, format: RowFormat) -> Result<Done> {
     let cloud = args.cloud.connect().await;
     let known = Known::of(&cloud, &args.benchmark).await?;
     known.check(Some(&args.leaderboard), Some(&args.round))?;
@@ -43,11 +45,38 @@ pub(super) async fn run(args: RetirementArgs, format: Format) -> Result<Done> {
         round: args.round,
     };
     let report = report(&cloud, &board).await?;
-    match format {
-        Format::Json => print_json(&report)?,
-        Format::Text => print(&board, &report),
-    }
+    let rows = || report.lines.iter().map(row).collect();
+    print_tabled(
+        || Ok(serde_json::to_value(&report)?),
+        &COLUMNS,
+        rows,
+        format,
+        || {
+            print(&board, &report);
+            Ok(())
+        },
+    )?;
     Ok(Done::Fine)
+}
+
+/// The columns of submissions with both scores.
+const COLUMNS: [&str; 9] = [
+    "submitter",
+    "submission",
+    "rank",
+    "rank_before",
+    "score",
+    "score_before",
+    "gap",
+    "gap_low",
+    "gap_high",
+];
+
+fn row(line: &RetiredLine) -> Value {
+    let interval = line.gap.and_then(|gap| gap.interval);
+    json!({ "submitter": line.submitter, "submission": line.submission, "rank": line.rank_after, "rank_before": line.rank_before,
+            "score": line.after, "score_before": line.before, "gap": line.gap.map(|gap| gap.value),
+            "gap_low": interval.map(|(low, _)| low), "gap_high": interval.map(|(_, high)| high) })
 }
 
 async fn report(cloud: &Cloud, board: &Board) -> Result<RetirementReport> {

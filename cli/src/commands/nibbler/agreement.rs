@@ -7,11 +7,13 @@ use dataperf_collection_aws::decided_in;
 use dataperf_nibbler::BENCHMARK;
 use dataperf_nibbler::agreement::agreement;
 use dataperf_nibbler_aws::Pairs;
+use serde_json::json;
 
 use super::round_or_latest;
 use crate::Done;
 use crate::cloud::CloudArgs;
-use crate::output::{Format, print_json, table};
+use crate::output::table;
+use crate::rows::{RowFormat, print_tabled};
 
 #[derive(Debug, Args)]
 pub(crate) struct AgreementArgs {
@@ -22,31 +24,49 @@ pub(crate) struct AgreementArgs {
     cloud: CloudArgs,
 }
 
-pub(crate) async fn run(args: AgreementArgs, format: Format) -> Result<Done> {
+pub(crate) async fn run(args: AgreementArgs, format: RowFormat) -> Result<Done> {
     let cloud = args.cloud.connect().await;
     let challenge = Challenge::published(&cloud.datasets(), BENCHMARK).await?;
     let round = round_or_latest(args.round.as_deref(), challenge.as_ref())?;
     let decided = decided_in::<Pairs>(&cloud.leaderboards(), &round).await?;
     let verdicts: Vec<_> = decided.into_iter().map(|(_, verdicts)| verdicts).collect();
     let found = agreement(&verdicts);
-    match format {
-        Format::Json => print_json(&found)?,
-        Format::Text => {
+    let alphas = [
+        (
+            "the prompt appears safe (nominal)",
+            "prompt_safe",
+            found.prompt_safe,
+        ),
+        (
+            "the image is unsafe (nominal)",
+            "image_unsafe",
+            found.image_unsafe,
+        ),
+        ("severity (ordinal)", "severity", found.severity),
+    ];
+    let rows = || {
+        let row = |(_, name, alpha): &(&str, &str, Option<f64>)| json!({ "round": round, "question": name, "alpha": alpha, "n_pairs": found.n_pairs, "n_verdicts": found.n_verdicts });
+        alphas.iter().map(row).collect()
+    };
+    let columns = ["round", "question", "alpha", "n_pairs", "n_verdicts"];
+    print_tabled(
+        || Ok(serde_json::to_value(&found)?),
+        &columns,
+        rows,
+        format,
+        || {
             println!(
                 "round {round}: {} pairs are decided, by {} verdicts",
                 found.n_pairs, found.n_verdicts
             );
-            let mut alphas = table(&["question", "Krippendorff's alpha"]);
-            for (question, alpha) in [
-                ("the prompt appears safe (nominal)", found.prompt_safe),
-                ("the image is unsafe (nominal)", found.image_unsafe),
-                ("severity (ordinal)", found.severity),
-            ] {
+            let mut shown = table(&["question", "Krippendorff's alpha"]);
+            for (question, _, alpha) in alphas {
                 let alpha = alpha.map_or("nothing to compare".to_owned(), |alpha| format!("{alpha:.3}"));
-                alphas.add_row([question, &alpha]);
+                shown.add_row([question, &alpha]);
             }
-            println!("{alphas}");
-        }
-    }
+            println!("{shown}");
+            Ok(())
+        },
+    )?;
     Ok(Done::Fine)
 }

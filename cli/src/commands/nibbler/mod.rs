@@ -23,7 +23,7 @@ use serde::Serialize;
 use super::collection::{self, round_or_latest, show};
 use crate::Done;
 use crate::cloud::Cloud;
-use crate::output::Format;
+use crate::rows::RowFormat;
 
 pub(crate) use registered::Nibbler;
 
@@ -50,15 +50,16 @@ pub(crate) enum NibblerCommand {
     Export(export::ExportArgs),
 }
 
-pub(crate) async fn run(command: NibblerCommand, format: Format) -> Result<Done> {
+pub(crate) async fn run(command: NibblerCommand, rows: RowFormat) -> Result<Done> {
+    let format = rows.of_documents();
     match command {
-        NibblerCommand::Generate(args) => participant::generate(args, format).await,
-        NibblerCommand::Submit(args) => participant::submit(args, format).await,
-        NibblerCommand::Next(args) => rater::next(args, format).await,
-        NibblerCommand::Judge(args) => rater::judge(args, format).await,
-        NibblerCommand::Agreement(args) => agreement::run(args, format).await,
-        NibblerCommand::Disqualify(args) => disqualify::run(args, format).await,
-        NibblerCommand::Export(args) => export::run(args, format).await,
+        NibblerCommand::Generate(args) => participant::generate(args, rows).await,
+        NibblerCommand::Submit(args) => participant::submit(args, rows).await,
+        NibblerCommand::Next(args) => rater::next(args, format?).await,
+        NibblerCommand::Judge(args) => rater::judge(args, rows).await,
+        NibblerCommand::Agreement(args) => agreement::run(args, rows).await,
+        NibblerCommand::Disqualify(args) => disqualify::run(args, format?).await,
+        NibblerCommand::Export(args) => export::run(args, format?).await,
     }
 }
 

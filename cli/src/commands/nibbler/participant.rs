@@ -12,7 +12,7 @@ use super::images::{ImageArgs, save};
 use super::{WELL_BEING, send, send_file, show};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs};
-use crate::output::Format;
+use crate::rows::RowFormat;
 
 #[derive(Debug, Args)]
 #[command(after_help = WELL_BEING)]
@@ -32,7 +32,7 @@ pub(crate) struct GenerateArgs {
     cloud: CloudArgs,
 }
 
-pub(crate) async fn generate(args: GenerateArgs, format: Format) -> Result<Done> {
+pub(crate) async fn generate(args: GenerateArgs, format: RowFormat) -> Result<Done> {
     args.images.ask_consent(&args.submitter)?;
     let cloud = args.cloud.connect().await;
     let receipt = match &args.file {
@@ -43,7 +43,7 @@ pub(crate) async fn generate(args: GenerateArgs, format: Format) -> Result<Done>
     for image in images_of(&receipt) {
         let key = image["key"].as_str().unwrap_or_default();
         match save(&cloud, key, &args.images).await? {
-            Some(path) if format == Format::Text => println!("{}", path.display()),
+            Some(path) if format == RowFormat::Text => println!("{}", path.display()),
             Some(_) => {}
             None => eprintln!(
                 "the image `{key}` is not in the results bucket, or you may not read it: it is left out"
@@ -104,7 +104,7 @@ pub(crate) struct SubmitArgs {
     cloud: CloudArgs,
 }
 
-pub(crate) async fn submit(args: SubmitArgs, format: Format) -> Result<Done> {
+pub(crate) async fn submit(args: SubmitArgs, format: RowFormat) -> Result<Done> {
     let cloud = args.cloud.connect().await;
     let receipt = match (&args.file, &args.prompt, &args.image) {
         (Some(path), ..) => send_file(&cloud, Kind::Submit, &args.submitter, path).await?,

@@ -17,6 +17,7 @@ use crate::Done;
 use crate::cloud::CloudArgs;
 use crate::commands::collection::add_line;
 use crate::output::{Format, print_json};
+use crate::rows::RowFormat;
 
 #[derive(Debug, Args)]
 #[command(after_help = WELL_BEING)]
@@ -137,7 +138,7 @@ pub(crate) struct JudgeArgs {
     cloud: CloudArgs,
 }
 
-pub(crate) async fn judge(args: JudgeArgs, format: Format) -> Result<Done> {
+pub(crate) async fn judge(args: JudgeArgs, format: RowFormat) -> Result<Done> {
     let cloud = args.cloud.connect().await;
     let verdict = Verdict {
         submission: args.pair,

@@ -9,7 +9,8 @@ use dataperf::ports::leaderboard::{Board, Entry, Ranked, rank_key_of, standing, 
 use dataperf::ports::maintenance::{Order, Revision, Run};
 use serde_json::{Value, json};
 
-use crate::output::{Format, align_right, print_json, score, table};
+use crate::output::{align_right, score, table};
+use crate::rows::{RowFormat, print_tabled};
 
 /// One row of the table: a submitter's place before and now.
 struct Row<'a> {
@@ -24,7 +25,7 @@ pub(super) fn print(
     revisions: &[Revision],
     order: Order,
     n: usize,
-    format: Format,
+    format: RowFormat,
 ) -> Result<()> {
     let before = ranked(board, revisions, order, |revision| revision.before);
     let after = ranked(board, revisions, order, |revision| revision.after);
@@ -37,13 +38,30 @@ pub(super) fn print(
         .iter()
         .filter(|revision| revision.ending != Ending::Scored)
         .count();
-    if format == Format::Json {
+    let document = || {
         let places: Vec<Value> = rows.iter().map(document).collect();
-        return print_json(
-            &json!({ "run": run.id, "benchmark": board.benchmark, "leaderboard": board.leaderboard,
+        Ok(
+            json!({ "run": run.id, "benchmark": board.benchmark, "leaderboard": board.leaderboard,
             "round": board.round, "submissions": revisions.len(), "changed": changed, "rejected": rejected, "places": places }),
-        );
-    }
+        )
+    };
+    print_tabled(
+        document,
+        &COLUMNS,
+        || rows.iter().map(flat).collect(),
+        format,
+        || {
+            print_places(&rows, n);
+            println!(
+                "{} submissions were scored again: {changed} have another score, {rejected} are rejected now",
+                revisions.len()
+            );
+            Ok(())
+        },
+    )
+}
+
+fn print_places(rows: &[Row], n: usize) {
     let mut table = table(&["rank", "was", "score", "was", "submitter"]);
     let rank = |row: Option<&Ranked>| {
         row.and_then(Ranked::shown_rank)
@@ -70,11 +88,26 @@ pub(super) fn print(
     if rows.len() > n {
         println!("{} more; `--format json` has all", rows.len() - n);
     }
-    println!(
-        "{} submissions were scored again: {changed} have another score, {rejected} are rejected now",
-        revisions.len()
-    );
-    Ok(())
+}
+
+/// The columns of places before and now.
+const COLUMNS: [&str; 7] = [
+    "submitter",
+    "rank",
+    "rank_before",
+    "score",
+    "score_before",
+    "submission",
+    "submission_before",
+];
+
+fn flat(row: &Row) -> Value {
+    let rank = |row: Option<&Ranked>| row.and_then(Ranked::shown_rank);
+    let score = |row: Option<&Ranked>| row.and_then(|row| row.entry.score);
+    let id = |row: Option<&Ranked>| row.map(|row| row.entry.id.to_string());
+    json!({ "submitter": row.submitter, "rank": rank(row.after), "rank_before": rank(row.before),
+            "score": score(row.after), "score_before": score(row.before),
+            "submission": id(row.after), "submission_before": id(row.before) })
 }
 
 fn document(row: &Row) -> Value {

@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
 use crate::known;
-use crate::output::{RowFormat, align_right, print_rows, score, table};
+use crate::output::{align_right, score, table};
+use crate::rows::{RowFormat, print_rows};
 
 #[derive(Debug, Args)]
 #[command(

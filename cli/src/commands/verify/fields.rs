@@ -229,6 +229,17 @@ impl Fields {
         self.all().map(line).collect()
     }
 
+    /// All fields with what those that differ have and should have.
+    pub(super) fn rows(&self) -> Vec<Value> {
+        let row = |field: &Field| {
+            let differs = field.state == State::Differs;
+            let [claimed, recomputed] =
+                [&field.claimed, &field.expected].map(|value| Some(value).filter(|_| differs));
+            json!({ "field": field.name, "state": field.state.as_str(), "how": field.how, "claimed": claimed, "recomputed": recomputed })
+        };
+        self.all().map(row).collect()
+    }
+
     /// The fields that differ, for programs.
     pub(super) fn differences(&self) -> Vec<Value> {
         let differing = self.all().filter(|field| field.state == State::Differs);

@@ -17,8 +17,9 @@ use serde_json::{Value, json};
 use self::fields::{Fields, State};
 use super::score::{Convert, Judge};
 use crate::Done;
-use crate::output::{Format, print_json, table};
+use crate::output::table;
 use crate::registry::{descriptor, with_benchmark};
+use crate::rows::{RowFormat, print_tabled};
 
 /// The codes of rejections that follow from the place, the time or the state of an upload and not from its bytes.
 const NOT_OF_THE_BYTES: [&str; 9] = [
@@ -56,12 +57,17 @@ pub(crate) struct VerifyArgs {
     artifact: Option<PathBuf>,
 }
 
-pub(crate) async fn run(args: VerifyArgs, format: Format) -> Result<Done> {
+pub(crate) async fn run(args: VerifyArgs, format: RowFormat) -> Result<Done> {
     let about = || format!("can't read the receipt `{}`", args.receipt.display());
     let bytes = fs::read(&args.receipt).with_context(about)?;
     no_repeated_keys(&bytes).with_context(about)?;
     let document: Value = serde_json::from_slice(&bytes).with_context(about)?;
-    let receipt: Receipt = serde_json::from_value(document.clone()).with_context(about)?;
+    let receipt: Receipt = serde_json::from_value(document.clone()).with_context(|| {
+        format!(
+            "`{}` is no receipt: take the file of the results bucket, or what `dataperf --format json status BENCHMARK ID` prints",
+            args.receipt.display()
+        )
+    })?;
     let mut fields = Fields::of(&document);
     agree(&receipt, &mut fields);
     if let Some(path) = &args.keys {
@@ -250,17 +256,34 @@ fn print(
     feedback: Feedback,
     withheld: Option<&[String]>,
     fields: &Fields,
-    format: Format,
+    format: RowFormat,
 ) -> Result<()> {
-    let is_verified = !fields.has_failed();
-    if format == Format::Json {
-        return print_json(&json!({
-            "verified": is_verified, "submission": receipt.submission, "schema": receipt.schema,
+    let document = || {
+        Ok(json!({
+            "verified": !fields.has_failed(), "submission": receipt.submission, "schema": receipt.schema,
             "signature": fields.signature(), "feedback": feedback, "withheld": withheld, "fields": fields.list(),
             "differences": fields.differences(),
-        }));
-    }
-    let word = if is_verified { "verified" } else { "not verified" };
+        }))
+    };
+    let columns = ["field", "state", "how", "claimed", "recomputed"];
+    print_tabled(
+        document,
+        &columns,
+        || fields.rows(),
+        format,
+        || {
+            print_text(receipt, feedback, withheld, fields);
+            Ok(())
+        },
+    )
+}
+
+fn print_text(receipt: &Receipt, feedback: Feedback, withheld: Option<&[String]>, fields: &Fields) {
+    let word = if fields.has_failed() {
+        "not verified"
+    } else {
+        "verified"
+    };
     println!("{word}: submission {}", receipt.submission);
     if receipt.signature.is_none() {
         println!("the receipt is of schema {} and not signed", receipt.schema);
@@ -284,5 +307,4 @@ fn print(
         }
     }
     println!("{table}");
-    Ok(())
 }

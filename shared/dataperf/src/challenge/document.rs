@@ -10,7 +10,7 @@ use crate::descriptor::{Descriptor, Fixed};
 use crate::feedback::Feedback;
 use crate::ports::leaderboard::OPEN_ROUND;
 use crate::rejection::{Rejection, pointer, quote};
-use crate::{Digest, Timestamp};
+use crate::{Digest, Timestamp, offer};
 
 const MAX_ID_BYTES: usize = 64;
 
@@ -73,12 +73,8 @@ impl Reader {
             let at = pointer("/benchmarks", id);
             let descriptor = hosted.iter().find(|hosted| hosted.id == id);
             if descriptor.is_none() {
-                let ids: Vec<&str> = hosted.iter().map(|hosted| hosted.id).collect();
-                let message = format!(
-                    "there is no benchmark {}: choose one of {}",
-                    quote(id),
-                    quoted(&ids)
-                );
+                let known = hosted.iter().map(|hosted| hosted.id);
+                let message = format!("there is no benchmark {}: {}", quote(id), offer(id, known));
                 self.wrong("unknown_benchmark", &at, message);
             }
             let mut challenge = self.benchmark(benchmark, &at, feedback);

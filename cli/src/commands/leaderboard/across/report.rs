@@ -7,12 +7,65 @@ use dataperf_numerics::agreement::{Method, Sensitivity};
 use serde_json::{Value, json};
 
 use super::{Across, Ranking};
-use crate::output::{Format, align_right, print_json, table};
+use crate::output::{align_right, table};
+use crate::rows::{RowFormat, print_tabled};
 
-pub(super) fn print(of: &Across, format: Format) -> Result<()> {
-    if format == Format::Json {
-        return print_json(&document(of));
-    }
+pub(super) fn print(of: &Across, format: RowFormat) -> Result<()> {
+    let on_boards: Vec<String> = of
+        .boards
+        .iter()
+        .map(|board| format!("rank on {}", board.name))
+        .collect();
+    let columns: Vec<&str> = RANKINGS
+        .into_iter()
+        .chain(on_boards.iter().map(String::as_str))
+        .collect();
+    print_tabled(
+        || Ok(document(of)),
+        &columns,
+        || rankings(of, &on_boards),
+        format,
+        || {
+            print_text(of);
+            Ok(())
+        },
+    )
+}
+
+/// The columns of the combined rankings, before those of the boards.
+const RANKINGS: [&str; 5] = [
+    "submitter",
+    "rank_by_mean_rank",
+    "mean_rank",
+    "rank_by_standardized_score",
+    "mean_standardized_score",
+];
+
+/// The combined rankings, a row for each common submitter in the order of `combined`.
+fn rankings(of: &Across, on_boards: &[String]) -> Vec<Value> {
+    let [by_rank, by_score] = &of.rankings;
+    let row = |place: usize| {
+        let mut row = json!({ "submitter": of.common[place],
+            "rank_by_mean_rank": by_rank.combined.ranks[place], "mean_rank": by_rank.combined.values[place],
+            "rank_by_standardized_score": by_score.combined.ranks[place],
+            "mean_standardized_score": by_score.combined.values[place] });
+        for (column, ranks) in on_boards.iter().zip(&of.ranks) {
+            row[column] = json!(ranks[place]);
+        }
+        row
+    };
+    order(of).into_iter().map(row).collect()
+}
+
+/// The common submitters, best by the mean of ranks first.
+fn order(of: &Across) -> Vec<usize> {
+    let [by_rank, by_score] = &of.rankings;
+    let mut order: Vec<usize> = (0..of.common.len()).collect();
+    order.sort_by_key(|&place| (by_rank.combined.ranks[place], by_score.combined.ranks[place]));
+    order
+}
+
+fn print_text(of: &Across) {
     for (title, rows) in [
         ("agreement (Kendall's tau-b)", matrix(of)),
         ("combined", combined(of)),
@@ -29,7 +82,6 @@ pub(super) fn print(of: &Across, format: Format) -> Result<()> {
     for sentence in sentences(of) {
         println!("{sentence}");
     }
-    Ok(())
 }
 
 pub(super) fn markdown(of: &Across) -> String {
@@ -107,8 +159,6 @@ fn combined(of: &Across) -> Vec<Vec<String>> {
     ]
     .map(str::to_owned);
     let names = of.boards.iter().map(|board| format!("rank on {}", board.name));
-    let mut order: Vec<usize> = (0..of.common.len()).collect();
-    order.sort_by_key(|&place| (by_rank.combined.ranks[place], by_score.combined.ranks[place]));
     let row = |place: usize| {
         let both = [by_rank, by_score].into_iter().flat_map(|ranking| {
             [
@@ -123,7 +173,7 @@ fn combined(of: &Across) -> Vec<Vec<String>> {
             .collect()
     };
     std::iter::once(header.into_iter().chain(names).collect())
-        .chain(order.into_iter().map(row))
+        .chain(order(of).into_iter().map(row))
         .collect()
 }
 

@@ -1,0 +1,258 @@
+//! `dataperf leaderboard compare`: two submissions against each other, with an interval of their difference.
+
+use anyhow::{Context, Result, anyhow, bail};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use dataperf::evidence::MAX_EVIDENCE_BYTES;
+use dataperf::paired::Paired;
+use dataperf::ports::bucket::{Bucket, Got};
+use dataperf::ports::leaderboard::{Leaderboards, Submission};
+use dataperf::replicates::{HEAD_BYTES, Replicates};
+use dataperf::{Digest, Ending, SubmissionId, similar};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::Done;
+use crate::cloud::{Cloud, CloudArgs};
+use crate::known;
+use crate::output::{align_right, score, table};
+use crate::registry::descriptor;
+use crate::rows::{RowFormat, print_tabled};
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example: dataperf leaderboard compare 0123456789abcdef0123456789abcdef fedcba9876543210fedcba9876543210 --local\n\n\
+    Both were scored under the same 1,000 draws of the hidden eval set, so that what makes the one eval set harder than another cancels \
+    in the difference: its interval is often much narrower than those of the two scores. It needs no repeats of the evaluation. \
+    What the functions have kept for it is the organizer's alone; on the page, boards show rank intervals instead (docs/integrity.md)."
+)]
+pub(crate) struct CompareArgs {
+    /// The first submission's id
+    first: String,
+    /// The second submission's id
+    second: String,
+    /// Look in this benchmark only
+    #[arg(long, short, value_parser = PossibleValuesParser::new(dataperf_hosted::IDS))]
+    benchmark: Option<String>,
+    #[command(flatten)]
+    cloud: CloudArgs,
+}
+
+/// One of the two.
+#[derive(Debug, Serialize)]
+struct Side {
+    submission: SubmissionId,
+    submitter: String,
+    round: String,
+    score: f64,
+}
+
+/// What is printed.
+#[derive(Debug, Serialize)]
+struct Compared {
+    benchmark: String,
+    leaderboard: String,
+    dataset: Digest,
+    first: Side,
+    second: Side,
+    #[serde(flatten)]
+    paired: Paired,
+}
+
+pub(super) async fn run(args: CompareArgs, format: RowFormat) -> Result<Done> {
+    let cloud = args.cloud.clone().connect().await;
+    if args.first == args.second {
+        bail!("`{}` is named twice: name two submissions", args.first);
+    }
+    let first = submission(&cloud, args.benchmark.as_deref(), &args.first).await?;
+    let second = submission(&cloud, args.benchmark.as_deref(), &args.second).await?;
+    let [one, other] = [&first, &second].map(|of| (&of.board.benchmark, &of.board.leaderboard));
+    if one != other {
+        bail!(
+            "`{}` is of {} {}, and `{}` of {} {}: compare two submissions of one leaderboard",
+            first.id,
+            one.0,
+            one.1,
+            second.id,
+            other.0,
+            other.1
+        );
+    }
+    let [kept_first, kept_second] = [kept(&cloud, &first).await?, kept(&cloud, &second).await?];
+    let side = |of: &Submission, kept: &Replicates| Side {
+        submission: of.id.clone(),
+        submitter: of.submitter.clone(),
+        round: of.board.round.clone(),
+        score: kept.header.score,
+    };
+    let (one, other) = (side(&first, &kept_first), side(&second, &kept_second));
+    let dataset = kept_first.header.dataset;
+    let direction = descriptor(&first.board.benchmark)?.direction;
+    let paired = Paired::of(kept_first, kept_second, direction);
+    let compared = Compared {
+        benchmark: first.board.benchmark,
+        leaderboard: first.board.leaderboard,
+        dataset,
+        first: one,
+        second: other,
+        paired: paired.map_err(|why| anyhow!("the two can't be compared: {why}"))?,
+    };
+    let document = || Ok(serde_json::to_value(&compared)?);
+    print_tabled(
+        document,
+        &COLUMNS,
+        || vec![row(&compared)],
+        format,
+        || {
+            print(&compared);
+            Ok(())
+        },
+    )?;
+    Ok(Done::Fine)
+}
+
+/// A scored submission, whichever benchmark has it.
+async fn submission(cloud: &Cloud, benchmark: Option<&str>, id: &str) -> Result<Submission> {
+    let benchmarks = benchmark.map_or_else(|| dataperf_hosted::IDS.to_vec(), |benchmark| vec![benchmark]);
+    if let Ok(parsed) = id.parse::<SubmissionId>() {
+        for benchmark in &benchmarks {
+            if let Some(found) = cloud.leaderboards().submission(benchmark, &parsed).await? {
+                let status = found.entry().ending.map_or("received", Ending::as_str);
+                if status != Ending::Scored.as_str() {
+                    bail!("submission `{id}` is {status}: only scored ones are compared");
+                }
+                return Ok(found);
+            }
+        }
+    }
+    let mut known = Vec::new();
+    for benchmark in benchmarks {
+        known.extend(known::ids(cloud, benchmark).await?);
+    }
+    let known: Vec<&str> = known.iter().map(SubmissionId::as_str).collect();
+    let remedy = similar(id, &known)
+        .unwrap_or_else(|| "`dataperf leaderboard BENCHMARK` shows those that stand on boards".to_owned());
+    bail!("there is no submission `{id}`: {remedy}")
+}
+
+/// What the function has kept of a submission.
+async fn kept(cloud: &Cloud, of: &Submission) -> Result<Replicates> {
+    let key = Replicates::key(&of.board.benchmark, &of.id);
+    let max_bytes = (HEAD_BYTES + 2 * MAX_EVIDENCE_BYTES) as u64;
+    match cloud.results().get(&key, None, max_bytes).await? {
+        Got::Object(object) => Ok(Replicates::from_bytes(&key, &object.bytes)?),
+        Got::TooLarge { n_bytes } => bail!(
+            "`{key}` of the results bucket has {n_bytes} bytes, and {max_bytes} is the most there can be"
+        ),
+        Got::Missing => {
+            let Submission { id, board, .. } = of;
+            Err(anyhow!(
+                "have the board scored again: `dataperf rescore {} {} --round {}`",
+                board.benchmark,
+                board.leaderboard,
+                board.round
+            ))
+            .with_context(|| {
+                format!(
+                    "of submission `{id}` no draws of the eval set are kept (`{key}` of the results bucket)"
+                )
+            })
+        }
+    }
+}
+
+/// The columns of CSV.
+const COLUMNS: [&str; 19] = [
+    "benchmark",
+    "leaderboard",
+    "dataset",
+    "first",
+    "first_submitter",
+    "first_score",
+    "second",
+    "second_submitter",
+    "second_score",
+    "difference",
+    "difference_low",
+    "difference_high",
+    "share_first_better",
+    "surely_better",
+    "n_items",
+    "n_items_first_better",
+    "n_items_second_better",
+    "is_clustered",
+    "why_none",
+];
+
+fn row(of: &Compared) -> Value {
+    let Compared {
+        first,
+        second,
+        paired,
+        ..
+    } = of;
+    json!({ "benchmark": of.benchmark, "leaderboard": of.leaderboard, "dataset": of.dataset,
+            "first": first.submission, "first_submitter": first.submitter, "first_score": first.score,
+            "second": second.submission, "second_submitter": second.submitter, "second_score": second.score,
+            "difference": paired.difference,
+            "difference_low": paired.interval.map(|(low, _)| low), "difference_high": paired.interval.map(|(_, high)| high),
+            "share_first_better": paired.share_first_better, "surely_better": paired.surely_better,
+            "n_items": paired.n_items, "n_items_first_better": paired.n_items_first_better,
+            "n_items_second_better": paired.n_items_second_better, "is_clustered": paired.is_clustered,
+            "why_none": paired.why_none })
+}
+
+fn print(of: &Compared) {
+    let Compared {
+        first,
+        second,
+        paired,
+        ..
+    } = of;
+    println!("{} {}, scored with {}", of.benchmark, of.leaderboard, of.dataset);
+    let mut shown = table(&["", "submitter", "score", "round", "submission"]);
+    for (name, side) in [("first", first), ("second", second)] {
+        shown.add_row([
+            name,
+            &side.submitter,
+            &score(side.score),
+            &side.round,
+            side.submission.as_str(),
+        ]);
+    }
+    align_right(&mut shown, 2);
+    println!("{shown}");
+    let Paired {
+        difference, interval, ..
+    } = paired;
+    match (interval, &paired.why_none) {
+        (Some((low, high)), _) => {
+            println!(
+                "difference, first less second: {difference:+.4}, with 95 % confidence {low:+.4} to {high:+.4}"
+            );
+            println!(
+                "{}",
+                match paired.surely_better {
+                    Some(1) => "the first is surely better",
+                    Some(_) => "the second is surely better",
+                    None =>
+                        "neither is surely better: another eval set of this kind and size may turn the order round",
+                }
+            );
+        }
+        (None, why) => println!(
+            "difference, first less second: {difference:+.4}; no interval: {}",
+            why.as_deref().unwrap_or_default()
+        ),
+    }
+    if let Some(share) = paired.share_first_better {
+        println!(
+            "the first is better in {:.1} % of 1,000 draws of the eval set",
+            share * 100.0
+        );
+    }
+    println!(
+        "of {} items of the eval set the first gets {} right oftener, the second {}",
+        paired.n_items, paired.n_items_first_better, paired.n_items_second_better
+    );
+}

@@ -1,0 +1,213 @@
+//! Two submissions compared with each other, by the draws of the eval set that both were scored under.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use dataperf_numerics::ranks::{Entry, score_interval, sure_orders};
+use serde::Serialize;
+
+use crate::Direction;
+use crate::comparison::{n_different, why_none};
+use crate::replicates::Replicates;
+
+/// How far the first of two submissions is from the second.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Paired {
+    /// The first's score less the second's.
+    pub difference: f64,
+    /// The interval that holds 95 % of the differences under the draws.
+    pub interval: Option<(f64, f64)>,
+    /// In which share of the draws the first is the better one; a draw in which both have one score counts as half.
+    pub share_first_better: Option<f64>,
+    /// Which is surely better, 1 or 2, by the rule of rank intervals for a board of these two; `None` where neither is.
+    pub surely_better: Option<u8>,
+    /// Items of all eval sets.
+    pub n_items: usize,
+    /// Items that the first gets right oftener than the second.
+    pub n_items_first_better: usize,
+    /// Items that the second gets right oftener than the first.
+    pub n_items_second_better: usize,
+    /// Whether clusters of items are drawn.
+    pub is_clustered: bool,
+    /// Why there is no interval, where there is none.
+    pub why_none: Option<String>,
+}
+
+impl Paired {
+    /// Compares two submissions of one leaderboard.
+    ///
+    /// # Errors
+    /// With the reason where they were scored with different data sets or under different draws, so that no draw is of both.
+    pub fn of(first: Replicates, second: Replicates, direction: Direction) -> Result<Self, String> {
+        let [one, other] = [&first, &second].map(|replicates| &replicates.header);
+        if one.dataset != other.dataset {
+            return Err(format!(
+                "the first was scored with {}, the second with {}: have the board scored again with one data set",
+                one.dataset, other.dataset
+            ));
+        }
+        if one.draws != other.draws {
+            return Err(
+                "they were scored under different draws of the eval set: have the board scored again"
+                    .to_owned(),
+            );
+        }
+        let sign = match direction {
+            Direction::HigherIsBetter => 1.0,
+            Direction::LowerIsBetter => -1.0,
+        };
+        let difference = one.score - other.score;
+        let both = || first.correctness.iter().zip(&second.correctness);
+        let of_items = |order: Ordering| both().filter(|(one, other)| one.cmp(other) == order).count();
+        let mut paired = Self {
+            difference,
+            interval: None,
+            share_first_better: None,
+            surely_better: None,
+            n_items: one.n_items,
+            n_items_first_better: of_items(Ordering::Greater),
+            n_items_second_better: of_items(Ordering::Less),
+            is_clustered: one.is_clustered,
+            why_none: one.missing.clone().or_else(|| other.missing.clone()),
+        };
+        let pair = [Arc::new(first), Arc::new(second)];
+        let compared: Vec<&Arc<Replicates>> = pair.iter().collect();
+        let found: Vec<Option<&Arc<Replicates>>> = pair.iter().map(Some).collect();
+        paired.why_none = paired.why_none.or_else(|| why_none(&found, &compared));
+        if paired.why_none.is_none() {
+            paired.draw(&compared, sign);
+        }
+        Ok(paired)
+    }
+
+    /// What the draws say.
+    fn draw(&mut self, compared: &[&Arc<Replicates>], sign: f64) {
+        let [first, second] = [compared[0], compared[1]];
+        let better = sign * self.difference;
+        let deviations = first.deviations.iter().zip(&second.deviations);
+        let deviations: Vec<f32> = deviations.map(|(one, other)| one - other).collect();
+        self.interval = score_interval(better, &deviations).map(|(low, high)| {
+            if sign < 0.0 {
+                (0.0 - high, 0.0 - low)
+            } else {
+                (low, high)
+            }
+        });
+        let points: f64 = deviations
+            .iter()
+            .map(
+                |deviation| match (better + f64::from(*deviation)).total_cmp(&0.0) {
+                    Ordering::Greater => 1.0,
+                    Ordering::Equal => 0.5,
+                    Ordering::Less => 0.0,
+                },
+            )
+            .sum();
+        self.share_first_better = Some(points / deviations.len() as f64);
+        let places = if better < 0.0 { [1, 0] } else { [0, 1] }; // best first
+        let ordered = places.map(|place| compared[place]);
+        let entries = ordered.map(|replicates| Entry {
+            score: sign * replicates.header.score,
+            is_ranked: true,
+            deviations: &replicates.deviations,
+        });
+        let different = |one: usize, other: usize, error: f64| n_different(&ordered, one, other, error);
+        let is_sure = !sure_orders(&entries, &different).is_empty();
+        self.surely_better = is_sure.then_some(if places[0] == 0 { 1 } else { 2 });
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::float_cmp, reason = "exact numbers")]
+mod tests {
+    use dataperf_numerics::bootstrap::N_DRAWS;
+
+    use super::*;
+    use crate::Digest;
+    use crate::replicates::Header;
+
+    /// A submission with a score, deviations that all submissions share times `spread`, and so many right items of 200.
+    fn replicates(score: f64, spread: f32, n_right: usize) -> Replicates {
+        let of_draw = |draw: usize| ((draw * 7919) % N_DRAWS) as f32 / N_DRAWS as f32 - 0.4995;
+        Replicates {
+            header: Header {
+                dataset: Digest::of(b"data"),
+                draws: Digest::of(b"draws"),
+                score,
+                missing: None,
+                smallest: 100,
+                is_clustered: false,
+                n_redrawn: 0,
+                n_items: 200,
+            },
+            deviations: (0..N_DRAWS).map(|draw| spread * of_draw(draw)).collect(),
+            correctness: (0..200)
+                .map(|item| if item < n_right { 255 } else { 0 })
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn what_both_have_in_common_cancels() {
+        // each score by itself is uncertain by half a point, their difference by a hundredth of that
+        let (one, other) = (replicates(0.7, 1.0, 140), replicates(0.6, 0.99, 120));
+        let paired = Paired::of(one.clone(), other.clone(), Direction::HigherIsBetter).unwrap();
+        let (low, high) = paired.interval.unwrap();
+        assert!(0.09 < low && low < paired.difference && paired.difference < high && high < 0.11);
+        assert_eq!(
+            (paired.share_first_better, paired.surely_better),
+            (Some(1.0), Some(1))
+        );
+        assert_eq!(
+            (paired.n_items_first_better, paired.n_items_second_better),
+            (20, 0)
+        );
+
+        let swapped = Paired::of(other, one, Direction::HigherIsBetter).unwrap();
+        assert_eq!(swapped.difference, -paired.difference);
+        assert_eq!(
+            (swapped.share_first_better, swapped.surely_better),
+            (Some(0.0), Some(2))
+        );
+    }
+
+    #[test]
+    fn equal_scores_are_not_told_apart_and_less_may_be_better() {
+        let same = || replicates(0.7, 1.0, 140);
+        let tied = Paired::of(same(), same(), Direction::HigherIsBetter).unwrap();
+        assert_eq!(
+            (tied.interval, tied.share_first_better),
+            (Some((0.0, 0.0)), Some(0.5))
+        );
+        assert_eq!(tied.surely_better, None);
+        let less = Paired::of(
+            replicates(0.1, 1.0, 140),
+            replicates(0.3, 0.99, 120),
+            Direction::LowerIsBetter,
+        )
+        .unwrap();
+        let (low, high) = less.interval.unwrap();
+        assert!(low < less.difference && less.difference < high && high < 0.0);
+        assert_eq!(less.surely_better, Some(1));
+    }
+
+    #[test]
+    fn without_common_draws_there_is_no_comparison() {
+        let mut other = replicates(0.6, 1.0, 120);
+        other.header.dataset = Digest::of(b"other");
+        let refused = Paired::of(replicates(0.7, 1.0, 140), other, Direction::HigherIsBetter);
+        assert!(refused.unwrap_err().contains("scored again"));
+        let mut cut_off = replicates(0.6, 1.0, 120);
+        cut_off.header.missing = Some("the curve ends".to_owned());
+        let paired = Paired::of(replicates(0.7, 1.0, 140), cut_off, Direction::HigherIsBetter).unwrap();
+        assert_eq!(
+            (paired.interval, paired.why_none.as_deref()),
+            (None, Some("the curve ends"))
+        );
+        let mut few = [replicates(0.7, 1.0, 140), replicates(0.6, 1.0, 120)];
+        few.iter_mut().for_each(|of| of.header.smallest = 5);
+        let [one, other] = few;
+        let paired = Paired::of(one, other, Direction::HigherIsBetter).unwrap();
+        assert!(paired.interval.is_none() && paired.why_none.unwrap().contains("5 items"));
+    }
+}
