@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use dataperf::ports::bucket::{Bucket, Got};
+
 use crate::nothing_lost::key;
 use crate::project::{BENCHMARK, Ran, dataperf, frozen, good, root};
 use crate::world::World;
@@ -24,15 +26,15 @@ impl Printed {
 
 /// What a command prints with `--format csv`.
 pub(crate) fn csv(world: &World, args: &[&str]) -> Printed {
-    read(args, world.command(&[args, &["--format", "csv"]].concat()), 0)
+    read(args, &world.command(&[args, &["--format", "csv"]].concat()), 0)
 }
 
 /// The same of a command that asks no cloud.
 fn offline(args: &[&str], code: i32) -> Printed {
-    read(args, dataperf([args, &["--format", "csv"]].concat()), code)
+    read(args, &dataperf([args, &["--format", "csv"]].concat()), code)
 }
 
-fn read(args: &[&str], ran: Ran, code: i32) -> Printed {
+fn read(args: &[&str], ran: &Ran, code: i32) -> Printed {
     assert_eq!(ran.code, code, "{args:?}: {ran:?}");
     let mut reader = csv::Reader::from_reader(ran.stdout.as_bytes()); // refuses rows of another width than the header
     let texts = |record: &csv::StringRecord| record.iter().map(str::to_owned).collect::<Vec<_>>();
@@ -86,7 +88,11 @@ async fn every_table_of_a_cloud_is_csv() {
     assert_eq!(csv(&world, &["keys", "show"]).column("valid_until"), [""]);
     assert_eq!(csv(&world, &["keys", "publish"]).rows.len(), 1);
     let receipt = world.scratch().join("receipt.json");
-    fs::write(&receipt, world.command(&["status", BENCHMARK, &id]).stdout).unwrap();
+    let stored = format!("{BENCHMARK}/en-25/ada/{id}.json");
+    let Got::Object(stored) = world.bucket("results").get(&stored, None, 1 << 20).await.unwrap() else {
+        panic!("`{stored}` is there")
+    };
+    fs::write(&receipt, &stored.bytes).unwrap();
     let keys = world.scratch().join("keys.json");
     fs::write(&keys, world.command(&["keys", "show"]).stdout).unwrap();
     let verified = offline(&["verify", of(&receipt), "--keys", of(&keys)], 0);
@@ -205,6 +211,27 @@ fn every_table_of_files_is_csv() {
     }
     assert!(!ask(&["baseline", "list"], 0).rows.is_empty());
 
+    // and what is no table says so, before anything is done
+    let out = path("kit");
+    let ran = dataperf([
+        "--format",
+        "csv",
+        "dataset",
+        "show",
+        of(frozen()),
+        "--public",
+        of(&out),
+    ]);
+    assert!(
+        ran.code == 1 && ran.stderr.contains("result is none") && !out.exists(),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn tables_about_own_data_and_about_several_boards_are_csv() {
+    let (scratch, ask) = (tempfile::tempdir().unwrap(), offline);
+    let path = |name: &str| scratch.path().join(name);
     let selection = root().join("demo/selection");
     let trials = ask(&["dataset", "check", "selection", "--from", of(&selection)], 0);
     assert_eq!(trials.column("leaderboard"), ["digits-50", "digits-20"]);
@@ -267,20 +294,4 @@ fn every_table_of_files_is_csv() {
     fs::write(&scores, format!("benchmark,leaderboard,submitter,score\n{text}")).unwrap();
     let across = ask(&["leaderboard", "across", "--scores", of(&scores)], 0);
     assert_eq!(across.column(&format!("rank on {BENCHMARK}/pt-25")).len(), 2);
-
-    // and what is no table says so, before anything is done
-    let out = path("kit");
-    let ran = dataperf([
-        "--format",
-        "csv",
-        "dataset",
-        "show",
-        of(&whole),
-        "--public",
-        of(&out),
-    ]);
-    assert!(
-        ran.code == 1 && ran.stderr.contains("result is none") && !out.exists(),
-        "{ran:?}"
-    );
 }

@@ -193,14 +193,12 @@ fn read(path: &Path) -> Result<Result<Read, Rejection>> {
                 duplicate_keys: DuplicateKeyPolicy::LastWins,
                 non_finite_float_policy: NonFiniteFloatPolicy::AsString,
             };
-            match serde_saphyr::from_str_with_options(&text, options) {
-                Ok(document) => (document, Some(unreadable(&error))),
-                Err(_) => {
-                    let innermost = std::error::Error::source(&error).map(ToString::to_string); // without a drawing of the place
-                    let why = innermost.unwrap_or_else(|| error.to_string());
-                    bail!("`{}` is not YAML: {why}", path.display())
-                }
-            }
+            let Ok(document) = serde_saphyr::from_str_with_options(&text, options) else {
+                let innermost = std::error::Error::source(&error).map(ToString::to_string); // without a drawing of the place
+                let why = innermost.unwrap_or_else(|| error.to_string());
+                bail!("`{}` is not YAML: {why}", path.display())
+            };
+            (document, Some(unreadable(&error)))
         }
     };
     let checked = dataperf::challenge::check(&document, dataperf_hosted::HOSTED);

@@ -64,7 +64,7 @@ pub(crate) async fn run(args: VerifyArgs, format: RowFormat) -> Result<Done> {
     let document: Value = serde_json::from_slice(&bytes).with_context(about)?;
     let receipt: Receipt = serde_json::from_value(document.clone()).with_context(|| {
         format!(
-            "`{}` is no receipt: take the file of the results bucket, or what `dataperf --format json status BENCHMARK ID` prints",
+            "`{}` is no receipt: take the file `BENCHMARK/LEADERBOARD/SUBMITTER/ID.json` of the results bucket",
             args.receipt.display()
         )
     })?;
