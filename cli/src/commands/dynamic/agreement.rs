@@ -49,17 +49,23 @@ pub(crate) async fn run(args: AgreementArgs, format: RowFormat) -> Result<Done> 
         found.iter().map(row).collect()
     };
     let columns = ["round", "task", "examples", "verdicts", "alpha"];
-    print_tabled(|| Ok(serde_json::to_value(&found)?), &columns, rows, format, || {
-        println!("round {round}");
-        let mut alphas = table(&["task", "examples", "verdicts", "Krippendorff's alpha"]);
-        for (task, found) in &found {
-            let alpha = found.alpha;
-            let alpha = alpha.map_or("nothing to compare".to_owned(), |alpha| format!("{alpha:.3}"));
-            let (n_examples, n_verdicts) = (found.n_examples.to_string(), found.n_verdicts.to_string());
-            alphas.add_row([task.as_str(), &n_examples, &n_verdicts, &alpha]);
-        }
-        println!("{alphas}");
-        Ok(())
-    })?;
+    print_tabled(
+        || Ok(serde_json::to_value(&found)?),
+        &columns,
+        rows,
+        format,
+        || {
+            println!("round {round}");
+            let mut alphas = table(&["task", "examples", "verdicts", "Krippendorff's alpha"]);
+            for (task, found) in &found {
+                let alpha = found.alpha;
+                let alpha = alpha.map_or("nothing to compare".to_owned(), |alpha| format!("{alpha:.3}"));
+                let (n_examples, n_verdicts) = (found.n_examples.to_string(), found.n_verdicts.to_string());
+                alphas.add_row([task.as_str(), &n_examples, &n_verdicts, &alpha]);
+            }
+            println!("{alphas}");
+            Ok(())
+        },
+    )?;
     Ok(Done::Fine)
 }
