@@ -90,6 +90,8 @@ fn every_benchmark_is_audited_and_corrected() {
         "selection",
         "debugging",
         "acquisition",
+        "curation",
+        "speech-selection",
     ] {
         let frozen = import(benchmark, scratch.path());
         let (list, report) = (
@@ -109,6 +111,18 @@ fn every_benchmark_is_audited_and_corrected() {
             .iter()
             .map(|set| set["doubts"].as_array().unwrap().len())
             .sum();
+        for set in sets {
+            let whole = |value: &Value| value.as_u64().unwrap();
+            let classes = set["classes"].as_array().unwrap();
+            let of_classes = |name: &str| classes.iter().map(|class| whole(&class[name])).sum::<u64>();
+            for (name, share) in [("n_doubts", "doubtful"), ("n_likely", "likely")] {
+                assert_eq!(of_classes(name), whole(&set[name]), "{benchmark}");
+                let found = set[share]["share"].as_f64().unwrap();
+                let [low, high] = [0, 1].map(|end| set[share]["interval"][end].as_f64().unwrap());
+                assert!(low <= found && found <= high && low < high, "{benchmark} {set}");
+                assert!((found * whole(&set["n_items"]) as f64 - whole(&set[name]) as f64).abs() < 1e-6);
+            }
+        }
         assert_eq!(
             csv::Reader::from_path(&list).unwrap().records().count(),
             n,

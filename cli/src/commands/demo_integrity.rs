@@ -13,6 +13,7 @@ use dataperf_audit::{Audit, Found, SetAudit, found, plant};
 use dataperf_baselines::random::Random;
 use dataperf_benchmarks::own_data::selection::Selection;
 use dataperf_datasets::{Verdicts, WORK_LIST_COLUMNS, correct};
+use dataperf_numerics::agreement::share_interval;
 use serde_json::json;
 
 use super::audit::{AuditSets, Gathered, of_cloud, print_effect, work_list_line};
@@ -245,15 +246,22 @@ fn print_all(
         }));
     }
     let said = |what: &str, found: Found| {
-        let percent =
-            |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{:.0} %", share * 100.0));
+        let percent = |n: usize| {
+            let (share, interval) = (
+                100.0 * found.n_right as f64 / n as f64,
+                share_interval(found.n_right, n),
+            );
+            interval.map_or("-".to_owned(), |(low, high)| {
+                format!("{share:.0} %, 95 %: {:.0} to {:.0} %", 100.0 * low, 100.0 * high)
+            })
+        };
         println!(
-            "{what}: {} labels, {} of the {} planted errors among them (precision {}, recall {})",
+            "{what}: {} labels, {} of the {} planted errors among them (precision {}; recall {})",
             found.n_flagged,
             found.n_right,
             found.n_planted,
-            percent(found.precision()),
-            percent(found.recall())
+            percent(found.n_flagged),
+            percent(found.n_planted)
         );
     };
     println!("\nthe audit, which does not know them:");

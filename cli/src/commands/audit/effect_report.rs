@@ -54,7 +54,7 @@ pub(crate) fn print(of: &Gathered, format: RowFormat) -> Result<()> {
 /// The same for people.
 pub(crate) fn print_text(of: &Gathered) {
     println!(
-        "{} {}: {} against {}",
+        "{} {}; nothing is replaced\nbefore: {}\nafter:  {}",
         of.benchmark, of.leaderboard, of.before, of.after
     );
     let mut shown = table(&["rank", "was", "score", "was", "ranks", "were", "submitter"]);
@@ -201,7 +201,7 @@ fn sentences(of: &Gathered) -> Vec<String> {
                     format!(", with 95 % confidence {} to {}", percent(low), percent(high))
                 })
             },
-            |n| format!(" at least: people have looked at {n} of these labels, and errors among the others are not counted"),
+            |n| format!(" at least, because people have looked at {n} of these labels, and errors among the others are not counted"),
         );
         said.push(format!("{n_changed} of {n_items} labels differ: {share}{of_all}"));
     }

@@ -14,6 +14,7 @@ use dataperf::{Digest, csv_cell, offer, quote};
 use dataperf_audit::{Audit, ClassCount, Doubt, SetAudit, audit};
 use dataperf_datasets::labelled::{Labelled, LabelledAt};
 use dataperf_datasets::{Import, WORK_LIST_COLUMNS};
+use dataperf_numerics::agreement::share_interval;
 use serde_json::{Value, json};
 
 use crate::Done;
@@ -246,14 +247,29 @@ fn document(benchmark: &str, dataset: Digest, audited: &Audit) -> Value {
     };
     let set = |of: &SetAudit| {
         let doubts: Vec<Value> = of.doubts().iter().map(|one| doubt(of, one)).collect();
+        let n_items = of.set.labels.len();
+        let share = |n: usize| {
+            let share = of.doubts.is_ok().then(|| share_interval(n, n_items)).flatten();
+            json!(share.map(|interval| json!({ "share": n as f64 / n_items as f64, "interval": interval })))
+        };
+        let class = |count: &ClassCount| {
+            let of_class = || {
+                of.doubts()
+                    .iter()
+                    .filter(|doubt| of.set.at.classes[doubt.given] == count.class)
+            };
+            json!({ "class": count.class, "n_items": count.n_items, "n_doubts": of_class().count(),
+                    "n_likely": of_class().filter(|doubt| doubt.is_likely()).count() })
+        };
         json!({
-            "set": of.set.at.name, "n_items": of.set.labels.len(), "n_likely": of.n_likely(), "doubts": doubts,
+            "set": of.set.at.name, "n_items": n_items, "n_likely": of.n_likely(), "n_doubts": of.doubts().len(),
+            "likely": share(of.n_likely()), "doubtful": share(of.doubts().len()), "doubts": doubts,
             "why_no_doubts": of.doubts.as_ref().err().map(ToString::to_string),
-            "classes": of.classes, "columns": of.columns, "duplicates": of.duplicates, "leaks": of.leaks,
+            "classes": of.classes.iter().map(class).collect::<Vec<Value>>(), "columns": of.columns, "duplicates": of.duplicates, "leaks": of.leaks,
         })
     };
     let sets: Vec<Value> = audited.sets.iter().map(set).collect();
-    json!({ "benchmark": benchmark, "dataset": dataset, "sets": sets })
+    json!({ "schema": 1, "benchmark": benchmark, "dataset": dataset, "confidence": 0.95, "sets": sets })
 }
 
 /// Counts for people; `exact + near`.
@@ -337,7 +353,9 @@ fn print(audited: &Audit, n: usize, work_list: Option<&Path>) {
             path.display(),
             first.len()
         ),
-        None => println!("it names hidden labels: keep it to yourself"),
+        None => println!(
+            "`--work-list FILE.csv` writes the labels in doubt for people to look at; all of it names hidden labels: keep it to yourself"
+        ),
     }
 }
 
@@ -370,11 +388,9 @@ fn notes(of: &SetAudit) -> Vec<String> {
     }
     let columns = &of.columns;
     let listed = |columns: &[usize]| {
-        columns
-            .iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
-            .join(", ")
+        let first: Vec<String> = columns.iter().take(5).map(ToString::to_string).collect();
+        let such = if columns.len() > 5 { "such as " } else { "" };
+        format!("{such}{}", first.join(", "))
     };
     if columns.n_constant > 0 {
         notes.push(format!(

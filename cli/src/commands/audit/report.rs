@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use dataperf::Digest;
 use dataperf_audit::{Audit, Leaks, Pairs, SetAudit};
+use dataperf_numerics::agreement::share_interval;
 
 use super::{notes, work_list_line};
 
@@ -29,7 +30,9 @@ fn set(text: &mut String, of: &SetAudit) {
     let (n, n_likely, n_doubts) = (of.set.labels.len(), of.n_likely(), of.doubts().len());
     let _ = writeln!(
         text,
-        "\n## {name}\n\n{n} items, {n_likely} likely errors, {n_doubts} labels in doubt.\n"
+        "\n## {name}\n\n{n} items, {n_likely} likely errors{}, {n_doubts} labels in doubt{}.\n",
+        share(n_likely, n, of),
+        share(n_doubts, n, of)
     );
     for sentence in notes(of) {
         let _ = writeln!(text, "- {sentence}");
@@ -59,6 +62,15 @@ fn set(text: &mut String, of: &SetAudit) {
         let [_, fields @ ..] = work_list_line(of, doubt);
         let _ = writeln!(text, "| {} |", fields.map(|field| cell(&field)).join(" | "));
     }
+}
+
+/// A share of the items in percent, with its interval; nothing where labels were not looked at.
+fn share(n_found: usize, n: usize, of: &SetAudit) -> String {
+    let interval = of.doubts.is_ok().then(|| share_interval(n_found, n)).flatten();
+    interval.map_or_else(String::new, |(low, high)| {
+        let [share, low, high] = [n_found as f64 / n as f64, low, high].map(|share| 100.0 * share);
+        format!(" ({share:.1} %, 95 %: {low:.1} to {high:.1} %)")
+    })
 }
 
 fn twice(text: &mut String, title: &str, pairs: &Pairs, ids: Option<&[String]>) {
