@@ -3,7 +3,7 @@
 use aws_sdk_s3::config::Credentials;
 use aws_sdk_s3::config::retry::RetryConfig;
 use bytes::Bytes;
-use dataperf::ports::bucket::{Bucket, Got, PutIfAbsent};
+use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::contract;
 use dataperf_aws::S3Bucket;
 use dataperf_local::{ACCESS_KEY_ID, SECRET_ACCESS_KEY, Storm};
@@ -158,7 +158,7 @@ async fn of_sixteen_conditional_writers_one_wins() {
         .collect();
     let mut winners = Vec::new();
     for (n, writer) in writers.into_iter().enumerate() {
-        if writer.await.unwrap() == PutIfAbsent::Stored {
+        if writer.await.unwrap() {
             winners.push(n as u8);
         }
     }

@@ -51,5 +51,6 @@ mod tidy;
 mod traces;
 mod unreadable;
 mod uploads;
+mod way;
 mod wire_formats;
 mod world;

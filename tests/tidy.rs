@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use dataperf::Descriptor;
 use dataperf_benchmarks::IDS;
 use dataperf_hosted::HOSTED;
 
-use crate::project::root;
+use crate::project::{code, root, sources};
 
 /// Functions that are no benchmark's.
 const SERVANTS: [&str; 4] = ["caretaker", "closed", "leaderboards", "uploads"];
@@ -374,19 +374,6 @@ fn every_crate_has_the_lints() {
     }
 }
 
-/// The project's own Rust files.
-fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(directory).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if path.is_dir() && !name.starts_with('.') && name != "target" {
-            sources(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            found.push(path);
-        }
-    }
-}
-
 #[test]
 fn nothing_is_left_undone() {
     // Split, so that this file does not find itself.
@@ -406,14 +393,6 @@ fn nothing_is_left_undone() {
             assert!(!text.contains(word), "`{}` has `{word}`", path.display());
         }
     }
-}
-
-/// What a program is made of: without its tests, comments and help.
-fn code(path: &Path) -> String {
-    let text = fs::read_to_string(path).unwrap();
-    let (text, _) = text.split_once("\n#[cfg(test)]").unwrap_or((&text, ""));
-    let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
-    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Folders of programs that host whatever is registered.

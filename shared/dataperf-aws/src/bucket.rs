@@ -11,7 +11,7 @@ use aws_sdk_s3::presigning::PresigningConfig;
 use aws_sdk_s3::primitives::ByteStream;
 use bytes::{Bytes, BytesMut};
 use dataperf::Timestamp;
-use dataperf::ports::bucket::{Bucket, Got, Object, PutIfAbsent};
+use dataperf::ports::bucket::{Bucket, Got, Object};
 use dataperf::ports::{PortError, Unreadable, async_trait};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
@@ -349,7 +349,7 @@ impl Bucket for S3Bucket {
             .map_err(|error| port_error(self.what("writing", key), error))
     }
 
-    async fn put_if_absent(&self, key: &str, bytes: Bytes) -> Result<PutIfAbsent, PortError> {
+    async fn put_if_absent(&self, key: &str, bytes: Bytes) -> Result<bool, PortError> {
         let _call = self.meter.call();
         let mut retry = Retry::of(self.what("writing", key));
         loop {
@@ -359,8 +359,8 @@ impl Bucket for S3Bucket {
                 .send()
                 .await;
             match sent {
-                Ok(_) => return Ok(PutIfAbsent::Stored),
-                Err(error) if error.code() == Some("PreconditionFailed") => return Ok(PutIfAbsent::Existed),
+                Ok(_) => return Ok(true),
+                Err(error) if error.code() == Some("PreconditionFailed") => return Ok(false),
                 // Two conditional writes of one key at the same moment make S3 answer so to one of them.
                 Err(error) if error.code() == Some("ConditionalRequestConflict") => {
                     retry.busy(port_error(self.what("writing", key), error)).await?;

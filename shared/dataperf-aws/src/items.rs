@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use dataperf::ports::leaderboard::{Board, Entry, Received};
+use dataperf::ports::leaderboard::{Board, Entry};
 use dataperf::ports::maintenance::{Revision, Run};
-use dataperf::{Ending, RankKey};
+use dataperf::{Ending, RankKey, Upload};
 
 use crate::keys::{Key, ranking_partition};
 
@@ -141,14 +141,14 @@ pub(crate) fn revision_item(key: Key, revision: &Revision) -> Item {
     item
 }
 
-/// The submission's own item when it is filed.
-pub(crate) fn submission_item(entry: &Entry, received: &Received) -> Item {
+/// The submission's own item when it is received.
+pub(crate) fn submission_item(entry: &Entry, upload: &Upload) -> Item {
     let mut item = entry_item(Key::submission(&entry.board.benchmark, &entry.id), entry);
-    item.insert("bucket".into(), text(&received.upload.bucket));
-    item.insert("key".into(), text(&received.upload.key));
-    if let Some(version) = &received.upload.version {
+    item.insert("bucket".into(), text(&upload.bucket));
+    item.insert("key".into(), text(&upload.key));
+    if let Some(version) = &upload.version {
         item.insert("version".into(), text(version));
-    } else if let Some(e_tag) = &received.upload.e_tag {
+    } else if let Some(e_tag) = &upload.e_tag {
         item.insert("e_tag".into(), text(e_tag)); // what tells apart the objects of a bucket without versions
     }
     item

@@ -104,6 +104,14 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
         weights: &Weights,
     ) -> Result<Scorecard, EvidenceError>;
 
+    /// The score of a receipt: of evidence in which each item counts once.
+    ///
+    /// # Errors
+    /// As [`score`](Benchmark::score).
+    fn scorecard(frozen: &Self::Frozen, evidence: &Evidence) -> Result<Scorecard, EvidenceError> {
+        Self::score(frozen, evidence, &Weights::ones())
+    }
+
     /// The hidden items that a board is scored with and the metric of a model's answers to them, by the names of the units of its
     /// evidence.
     ///

@@ -8,7 +8,7 @@ use crate::Digest;
 use crate::admission::Admission;
 use crate::benchmark::{Benchmark, NotScored};
 use crate::dataset::{Dataset, DatasetError};
-use crate::evidence::{Evidence, Provenance, Weights};
+use crate::evidence::{Evidence, Provenance};
 use crate::in_force::unknown_leaderboard;
 use crate::programs::rounded;
 use crate::rejection::{Reason, Rejection};
@@ -99,7 +99,7 @@ async fn scored<B: Benchmark>(
             return Ok((rejected, None));
         }
     };
-    let card = B::score(&evaluated.frozen, &evaluated.evidence, &Weights::ones());
+    let card = B::scorecard(&evaluated.frozen, &evaluated.evidence);
     #[expect(
         clippy::expect_used,
         reason = "the evidence was made with this very frozen part"
@@ -123,6 +123,29 @@ pub struct Evaluated<B: Benchmark> {
     pub evidence: Evidence,
     /// What the evidence is of.
     pub provenance: Provenance,
+}
+
+impl<B: Benchmark> Evaluated<B> {
+    fn new(
+        dataset: &Dataset<B>,
+        leaderboard: &str,
+        artifact: &[u8],
+        frozen: Arc<B::Frozen>,
+        evidence: Evidence,
+    ) -> Self {
+        let provenance = Provenance {
+            benchmark: B::ID.to_owned(),
+            leaderboard: leaderboard.to_owned(),
+            dataset: dataset.digest(),
+            artifact: Digest::of(artifact),
+            evaluator: EVALUATOR.to_owned(),
+        };
+        Self {
+            frozen,
+            evidence,
+            provenance,
+        }
+    }
 }
 
 /// Everything but the score: the artifact's size, its form, the rules, then the frozen models' answers.
@@ -154,18 +177,7 @@ async fn gather_admitted<B: Benchmark>(
         return Err(refused.into());
     }
     let evidence = B::run(&checked, &frozen, &dataset.files()).await?;
-    let provenance = Provenance {
-        benchmark: B::ID.to_owned(),
-        leaderboard: leaderboard.to_owned(),
-        dataset: dataset.digest(),
-        artifact: Digest::of(artifact),
-        evaluator: EVALUATOR.to_owned(),
-    };
-    Ok(Evaluated {
-        frozen,
-        evidence,
-        provenance,
-    })
+    Ok(Evaluated::new(dataset, leaderboard, artifact, frozen, evidence))
 }
 
 /// Everything before the score: the artifact's size, its form and the rules.

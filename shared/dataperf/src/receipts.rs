@@ -7,7 +7,7 @@ use crate::challenge::{Challenge, shown};
 use crate::descriptor::Descriptor;
 use crate::feedback::Feedback;
 use crate::ports::PortError;
-use crate::ports::bucket::{Bucket, Got, PutIfAbsent};
+use crate::ports::bucket::{Bucket, Got};
 use crate::ports::signer::Signer;
 use crate::signature::signed;
 use crate::verdict::{Ending, Receipt};
@@ -45,7 +45,7 @@ pub async fn write_receipt(
     })?;
     json.push(b'\n');
     let (key, json) = (receipt.object_key(), Bytes::from(json));
-    if results.put_if_absent(&key, json.clone()).await? == PutIfAbsent::Stored {
+    if results.put_if_absent(&key, json.clone()).await? {
         return Ok(());
     }
     if let Got::Object(object) = results.get(&key, None, MAX_RECEIPT_BYTES).await?

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::contract::Outcome;
-use super::leaderboard::{Board, Known, OPEN_ROUND, Ranked, Received, Recorded, Usage, Withdrawal};
+use super::leaderboard::{Board, OPEN_ROUND, Ranked, Recorded, Submission, Usage, Withdrawal};
 use super::maintenance::{Maintenance, Order, Reinstated, Revised, Withdrawn};
 use crate::challenge::{BASELINE_PREFIX, Limits, OverLimit, Ranking, Terms, Together};
 use crate::descriptor::Descriptor;
@@ -91,13 +91,9 @@ impl<'a, T: Maintenance> Story<'a, T> {
             e_tag: None,
             received_at: Timestamp::from_unix_millis(at),
         };
-        let received = Received {
-            board: self.board.clone(),
-            submitter: submitter.into(),
-            is_baseline: submitter.starts_with(BASELINE_PREFIX),
-            upload: upload.clone(),
-        };
-        assert!(matches!(self.table.receive(&received).await?, Known::New(_)));
+        let is_baseline = submitter.starts_with(BASELINE_PREFIX);
+        let received = Submission::new(self.board.clone(), submitter, is_baseline, upload.clone());
+        assert_eq!(self.table.receive(&received).await?, received);
         Ok(Receipt {
             schema: Receipt::SCHEMA,
             signature: None,

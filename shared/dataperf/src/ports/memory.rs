@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-use super::bucket::{Bucket, Got, Object, PutIfAbsent};
+use super::bucket::{Bucket, Got, Object};
 use super::{PortError, async_trait};
 
 pub use super::memory_signer::MemorySigner;
@@ -69,12 +69,12 @@ impl Bucket for MemoryBucket {
         Ok(())
     }
 
-    async fn put_if_absent(&self, key: &str, bytes: Bytes) -> Result<PutIfAbsent, PortError> {
+    async fn put_if_absent(&self, key: &str, bytes: Bytes) -> Result<bool, PortError> {
         let mut objects = lock(&self.objects);
         if objects.contains_key(key) {
-            return Ok(PutIfAbsent::Existed);
+            return Ok(false);
         }
         objects.insert(key.to_owned(), vec![bytes]);
-        Ok(PutIfAbsent::Stored)
+        Ok(true)
     }
 }

@@ -20,6 +20,8 @@ pub mod signer;
 
 use std::error::Error;
 
+use crate::rejection::{Reason, Rejection};
+
 /// What every implementation of a port is marked with, so that its futures can be boxed.
 pub use async_trait::async_trait;
 
@@ -91,6 +93,13 @@ impl Unreadable {
                  (no `SSE-C`, no KMS key); it is encrypted where it is stored"
             }
         }
+    }
+}
+
+impl From<Unreadable> for Rejection {
+    /// Of an upload that its submitter has stored in this form.
+    fn from(why: Unreadable) -> Self {
+        Reason::new(why.code(), "", why.description()).into()
     }
 }
 
