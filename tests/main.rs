@@ -12,6 +12,7 @@ mod books;
 mod caretaking;
 mod causes;
 mod challenges;
+mod circles;
 mod comparisons;
 mod contracts;
 

@@ -17,11 +17,11 @@ use crate::fault::{Fault, with_causes};
 use crate::give_up::{Release, give_up};
 use crate::given_up::{GivenUp, given_up};
 use crate::metrics::{Unit, emit};
+use crate::notes::Notes;
 use crate::report::outcome;
 use crate::resources::Resources;
 use crate::runtime::{guarded, seconds, variable};
 use crate::sweep::{Limits, Sweep, Swept};
-use crate::sweep_misplaced::Notes;
 
 /// So much of a sweep's time is left for what it has begun.
 const RESERVE: Duration = Duration::from_secs(20);

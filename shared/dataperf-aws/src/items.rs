@@ -1,7 +1,5 @@
 //! The table's items: their attributes. docs/leaderboard-schema.md shows them.
 
-use std::collections::HashMap;
-
 use aws_sdk_dynamodb::types::AttributeValue;
 use dataperf::ports::leaderboard::{Board, Entry};
 use dataperf::ports::maintenance::{Revision, Run};
@@ -9,13 +7,8 @@ use dataperf::{Ending, RankKey, Upload};
 
 use crate::keys::{Key, ranking_partition};
 
-/// An item: its attributes by name.
-pub type Item = HashMap<String, AttributeValue>;
+pub use crate::attributes::{Item, SCHEMA, count, number, text};
 
-/// The version of the items' form.
-pub const SCHEMA: u32 = 1;
-/// The index that ranks: its partition is `board`, its sort key `rank`.
-pub(crate) const RANKING: &str = "ranking";
 pub(crate) const RECEIVED: &str = "received";
 /// 1 on the items of a baseline; other items don't have it.
 pub(crate) const BASELINE: &str = "baseline";
@@ -25,21 +18,6 @@ pub(crate) const WITHDRAWALS: &str = "withdrawals";
 pub(crate) const LADDER: &str = "ladder";
 /// The data set that a submission was judged with.
 pub(crate) const DATASET: &str = "dataset";
-
-/// A string.
-pub fn text(value: impl Into<String>) -> AttributeValue {
-    AttributeValue::S(value.into())
-}
-
-/// A whole number.
-pub fn count(value: u64) -> AttributeValue {
-    AttributeValue::N(value.to_string())
-}
-
-/// The shortest decimal that reads back as the same number.
-pub fn number(value: f64) -> AttributeValue {
-    AttributeValue::N(format!("{value}"))
-}
 
 fn status(ending: Option<Ending>) -> AttributeValue {
     text(ending.map_or(RECEIVED, Ending::as_str))

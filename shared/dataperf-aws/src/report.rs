@@ -9,30 +9,10 @@ use dataperf::{Ending, Upload};
 use serde_json::json;
 
 use crate::fault::Fault;
-use crate::meter::{Meter, Reading};
+use crate::meter::Reading;
 use crate::metrics::{Metric, Unit, emit};
 use crate::resources::Resources;
 use crate::runtime::now;
-
-/// A meter for each port.
-#[derive(Debug, Default)]
-pub(crate) struct Meters {
-    pub(crate) submissions: Meter,
-    pub(crate) datasets: Meter,
-    pub(crate) table: Meter,
-    pub(crate) results: Meter,
-}
-
-impl Meters {
-    fn each(&self) -> [&Meter; 4] {
-        [&self.submissions, &self.datasets, &self.table, &self.results]
-    }
-
-    /// All readings, in the order of the fields.
-    fn read(&self) -> [Reading; 4] {
-        self.each().map(Meter::reading)
-    }
-}
 
 /// The work on one upload.
 pub(crate) struct Work<'a> {

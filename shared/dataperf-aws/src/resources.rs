@@ -12,7 +12,7 @@ use tokio::sync::OnceCell;
 use tracing::{Instrument, info_span};
 
 use crate::evaluators::{announce, ask_for_run};
-use crate::report::Meters;
+use crate::meter::Meters;
 use crate::runtime::{now, variable};
 use crate::table::KnownBoards;
 use crate::{Clients, KmsKey, S3Bucket, Table};

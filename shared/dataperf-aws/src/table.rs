@@ -12,7 +12,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, ConditionCheck, Delete, Put, Trans
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::Board;
 
-use crate::items::Item;
+use crate::attributes::Item;
 use crate::keys::Key;
 use crate::meter::Meter;
 use crate::port_error::port_error;

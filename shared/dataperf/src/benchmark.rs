@@ -3,14 +3,14 @@
 use std::ops::RangeInclusive;
 
 use crate::closed::{ClosedTask, Seed};
-use crate::dataset::{DatasetError, Files};
+use crate::errors::DatasetError;
 use crate::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights, mean_over_units};
+use crate::files::Files;
 use crate::frozen::{FrozenError, Manifest};
 use crate::rank::Direction;
-use crate::rejection::{Reason, Rejection};
-use crate::scorecard::Metric;
-use crate::verdict::Scorecard;
+use crate::scorecard::{Metric, Scorecard};
 
+pub use crate::errors::NotScored;
 pub use crate::leaderboard::{Leaderboard, PUBLIC, PictureForm};
 
 /// A benchmark: its wire format, its rules, its frozen models and its score. The same artifact and the same data set give the same
@@ -146,47 +146,5 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
         _seed: Seed,
     ) -> impl Future<Output = Result<Option<ClosedTask>, DatasetError>> + Send {
         async { Ok(None) }
-    }
-}
-
-/// Why an artifact has no score.
-#[derive(Debug, thiserror::Error)]
-pub enum NotScored {
-    /// It breaks rules: the submitter's to mend.
-    #[error("the artifact breaks {} rules", .0.n_reasons())]
-    Rejected(Rejection),
-    /// The data set can't be read: the organizer's to mend.
-    #[error(transparent)]
-    Dataset(#[from] DatasetError),
-}
-
-impl NotScored {
-    /// The rejection, if it is one.
-    ///
-    /// # Errors
-    /// [`DatasetError`].
-    pub fn rejection(self) -> Result<Rejection, DatasetError> {
-        match self {
-            Self::Rejected(rejection) => Ok(rejection),
-            Self::Dataset(error) => Err(error),
-        }
-    }
-}
-
-impl From<Rejection> for NotScored {
-    fn from(rejection: Rejection) -> Self {
-        Self::Rejected(rejection)
-    }
-}
-
-impl From<Reason> for NotScored {
-    fn from(reason: Reason) -> Self {
-        Self::Rejected(reason.into())
-    }
-}
-
-impl From<FrozenError> for NotScored {
-    fn from(error: FrozenError) -> Self {
-        Self::Dataset(error.into())
     }
 }

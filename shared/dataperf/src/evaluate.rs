@@ -8,12 +8,13 @@ use crate::Digest;
 use crate::admission::Admission;
 use crate::benchmark::{Benchmark, NotScored};
 use crate::dataset::{Dataset, DatasetError};
-use crate::evidence::{Evidence, Provenance};
 use crate::in_force::unknown_leaderboard;
 use crate::programs::rounded;
 use crate::rejection::{Reason, Rejection};
 use crate::replicates::Replicates;
-use crate::verdict::{EVALUATOR, Verdict};
+use crate::verdict::Verdict;
+
+pub use crate::evaluated::Evaluated;
 
 /// Why rows of programs have no intervals.
 const OF_PROGRAMS: &str =
@@ -113,39 +114,6 @@ async fn scored<B: Benchmark>(
         card,
     );
     Ok((verdict, Some(evaluated)))
-}
-
-/// The evidence of a submission that obeys the rules, and what it is scored with.
-pub struct Evaluated<B: Benchmark> {
-    /// The frozen part of the leaderboard.
-    pub frozen: Arc<B::Frozen>,
-    /// What the frozen models answered.
-    pub evidence: Evidence,
-    /// What the evidence is of.
-    pub provenance: Provenance,
-}
-
-impl<B: Benchmark> Evaluated<B> {
-    fn new(
-        dataset: &Dataset<B>,
-        leaderboard: &str,
-        artifact: &[u8],
-        frozen: Arc<B::Frozen>,
-        evidence: Evidence,
-    ) -> Self {
-        let provenance = Provenance {
-            benchmark: B::ID.to_owned(),
-            leaderboard: leaderboard.to_owned(),
-            dataset: dataset.digest(),
-            artifact: Digest::of(artifact),
-            evaluator: EVALUATOR.to_owned(),
-        };
-        Self {
-            frozen,
-            evidence,
-            provenance,
-        }
-    }
 }
 
 /// Everything but the score: the artifact's size, its form, the rules, then the frozen models' answers.

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::benchmark::NotScored;
 use crate::board::Board;
 use crate::challenge::{Challenge, Terms};
-use crate::dataset::{DatasetError, dataset_prefix};
+use crate::dataset::dataset_prefix;
+use crate::errors::{DatasetError, NotScored};
 use crate::files::read_manifest;
 use crate::frozen::{FrozenError, Manifest};
 use crate::ports::bucket::{Bucket, Got};

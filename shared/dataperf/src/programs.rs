@@ -17,6 +17,8 @@ use crate::rejection::{Reason, Reasons, Rejection};
 use crate::upload::{SubmissionId, UNNAMED, Upload};
 use crate::verdict::{Ending, Verdict};
 
+pub use crate::verdict::Program;
+
 /// The folder of outputs below the benchmark's, where no submitter's name can be.
 const OUTPUTS: &str = "closed";
 /// The largest artifact of any benchmark, twice as long as JSON's text in JSON, and what is beside it.
@@ -92,15 +94,6 @@ pub struct ProgramRequest {
     pub dataset: Digest,
     /// How the round runs programs.
     pub programs: Programs,
-}
-
-/// A program that was run on hidden data, as verdicts name it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Program {
-    /// The digest of the module.
-    pub module: Digest,
-    /// The engine's version and settings.
-    pub engine: String,
 }
 
 /// What came of running a program: an object that only functions write and read.

@@ -2,8 +2,8 @@
 
 use crate::Digest;
 use crate::board::{Board, Ranking};
-use crate::ladder::Climb;
 use crate::rank::{Direction, RankKey};
+use crate::released::Climb;
 use crate::submission::Entry;
 
 /// A row of a board, with the shared rank that equal scores have.

@@ -1,7 +1,7 @@
 //! A submission, from its upload to its receipt.
 
 use crate::board::{Board, OPEN_ROUND};
-use crate::ladder::Climb;
+use crate::released::Climb;
 use crate::upload::{SubmissionId, Upload, names_of};
 use crate::verdict::{Ending, FIRST_REVISION, Receipt, Verdict};
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,8 @@
 //! Under which terms an upload is judged: its round, and what follows from it.
 
 use super::{BASELINE_PREFIX, Challenge, Ranking, Round};
+use crate::board::{Board, OPEN_ROUND, POST_ROUND, Usage};
 use crate::ladder::Ladder;
-use crate::ports::leaderboard::{Board, OPEN_ROUND, POST_ROUND, Usage};
 use crate::programs::Programs;
 use crate::rejection::{Reason, quote};
 use crate::verdict::{Receipt, Verdict};

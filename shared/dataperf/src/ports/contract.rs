@@ -4,18 +4,19 @@ use bytes::Bytes;
 
 use super::PortError;
 use super::bucket::{Bucket, Got};
-use super::contract_maintenance::HOSTED;
+use super::contract_story::HOSTED;
 use super::leaderboard::{Board, Entry, Leaderboards, OPEN_ROUND, Recorded, Reopened, Submission};
 use crate::challenge::{BASELINE_PREFIX, Terms};
 use crate::descriptor::Descriptor;
 use crate::rank::Direction;
 use crate::rejection::Reason;
-use crate::verdict::{Ending, Receipt, Scorecard, Verdict};
+use crate::scorecard::Scorecard;
+use crate::verdict::{Ending, Receipt, Verdict};
 use crate::{Digest, SubmissionId, Timestamp, Upload};
 
 pub use super::contract_maintenance::maintenance;
 
-pub(super) type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
+use super::contract_story::Outcome;
 
 /// Reads and writes of objects. `prefix` keeps several runs in one bucket apart.
 ///
@@ -61,14 +62,8 @@ pub async fn bucket(bucket: &impl Bucket, prefix: &str) -> Outcome {
     assert_eq!(object.bytes, b"strange"[..]);
 
     let fresh = format!("{prefix}/fresh");
-    assert_eq!(
-        bucket.put_if_absent(&fresh, Bytes::from_static(b"one")).await?,
-        true
-    );
-    assert_eq!(
-        bucket.put_if_absent(&fresh, Bytes::from_static(b"two")).await?,
-        false
-    );
+    assert!(bucket.put_if_absent(&fresh, Bytes::from_static(b"one")).await?);
+    assert!(!bucket.put_if_absent(&fresh, Bytes::from_static(b"two")).await?);
     let Got::Object(object) = bucket.get(&fresh, None, 100).await? else {
         panic!("the object is there")
     };

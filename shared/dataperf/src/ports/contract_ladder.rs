@@ -1,7 +1,6 @@
 //! What every table must do where the Ladder releases scores: the order in which it records decides.
 
-use super::contract::Outcome;
-use super::contract_maintenance::{HOSTED, Story};
+use super::contract_story::{HOSTED, Outcome, Story};
 use super::leaderboard::{Board, Recorded};
 use super::maintenance::{Finalized, Maintenance, Revised, Revision};
 use crate::challenge::Ranking;

@@ -1,7 +1,6 @@
 //! What every table must do with submissions that are counted before they are evaluated.
 
-use super::contract::Outcome;
-use super::contract_maintenance::Story;
+use super::contract_story::{Outcome, Story};
 use super::leaderboard::{Board, Recorded, Submission, Usage};
 use super::maintenance::Maintenance;
 use crate::Timestamp;

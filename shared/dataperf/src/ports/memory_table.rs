@@ -8,8 +8,7 @@ use super::leaderboard::{
     with_shared_ranks,
 };
 use super::maintenance::{Finalized, Maintenance, Order, Reinstated, Revised, Revision, Run, Withdrawn};
-use super::memory::lock;
-use super::{PortError, async_trait};
+use super::{PortError, async_trait, lock};
 use crate::challenge::{OverLimit, Ranking, Terms};
 use crate::descriptor::Descriptor;
 use crate::ladder::{Climb, LastReleased, Rung};
