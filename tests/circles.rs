@@ -256,10 +256,10 @@ fn a_circle_is_found() {
 const CRATES: [&str; 7] = [
     "shared/dataperf/src",
     "shared/dataperf-aws/src",
+    "shared/benchmarks",
     "shared/collection/src",
     "shared/hosted/src",
     "shared/http/src",
-    "shared/nibbler/src",
     "baselines/src",
 ];
 

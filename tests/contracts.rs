@@ -97,10 +97,10 @@ async fn s3_reads_a_large_object_in_parts() {
     );
 }
 
-/// Many ranges are read by presigned requests, which faults strike like all others of a function. What is read is right or
+/// Many ranges are read by presigned requests, into which faults are injected as into all others of a function. What is read is right or
 /// is to be tried again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn s3_reads_many_ranges_in_bad_weather() {
+async fn s3_reads_many_ranges_in_a_storm() {
     let world = World::without_dataset(|config| config.functions.clear()).await;
     // a function's requests are known by their session token
     let token = Some("some-function/1".to_owned());

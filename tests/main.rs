@@ -19,6 +19,7 @@ mod contracts;
 mod demo;
 mod demo_story;
 mod dynamic;
+mod deployment;
 mod exports;
 mod finals;
 mod imports;

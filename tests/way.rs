@@ -9,8 +9,9 @@ use crate::project::{code, root, sources};
 const MAX_TYPES: usize = 45;
 
 /// The functions that an upload of an artifact goes through in which it gets a score, in the order of ARCHITECTURE.md. What they ask other
-/// types to do (a bucket to read, a benchmark to score, the Ladder to release a score) is read where it is of interest.
-const WAY: [(&str, &[&str]); 11] = [
+/// types to do (a bucket to read, a challenge for its terms, a benchmark to score, the Ladder to release a score) is read where it is of
+/// interest.
+const WAY: [(&str, &[&str]); 10] = [
     ("functions/speech-selection/src/main.rs", &["main"]),
     (
         "shared/dataperf-aws/src/function.rs",
@@ -28,7 +29,6 @@ const WAY: [(&str, &[&str]); 11] = [
         "shared/dataperf/src/workflow.rs",
         &["settle", "record", "settled"],
     ),
-    ("shared/dataperf/src/challenge/terms.rs", &["of", "within"]),
     (
         "shared/dataperf/src/artifact_judge.rs",
         &[

@@ -47,7 +47,7 @@ pub(crate) struct RescoreArgs {
     /// The round
     #[arg(long, default_value = OPEN_ROUND)]
     round: String,
-    /// Begin anew instead of going on with a run that was broken off
+    /// Start again instead of going on with a run that was broken off
     #[arg(long)]
     anew: bool,
     /// How many rows of the table to print

@@ -196,7 +196,7 @@ impl S3Bucket {
         Ok(Some(Tagged { bytes, tag }))
     }
 
-    /// An address by which whoever has it gets one object, for so long and with nothing else: the browser saves it as `name`, which has
+    /// An address by which anybody who has it gets one object, for so long and with nothing else: the browser saves it as `name`, which has
     /// letters, digits, `-`, `_` and `.` only. With `endpoint` it is at this address of the service instead of the client's.
     ///
     /// # Errors
@@ -231,7 +231,7 @@ impl S3Bucket {
         Ok(signed.uri().to_owned())
     }
 
-    /// Stores an object where the one that is there has the entity tag `tag`, or where none is there when `tag` is none. Of
+    /// Stores an object if the stored one has the entity tag `tag`, or, without a `tag`, if there is none. Of
     /// several at once that have read the same, one stores. Says whether this call did.
     ///
     /// # Errors

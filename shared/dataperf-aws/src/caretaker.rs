@@ -189,7 +189,7 @@ async fn end(caretaker: &Caretaker, given_up_event: &GivenUp, request_id: &str) 
             continue;
         }
         if Request::is_one(benchmark, upload) {
-            // Nobody's submission: whoever asked sees what was not scored again, and asks once more.
+            // A request is no submission: the organizer sees what was not scored again, and asks once more.
             tracing::error!(
                 request_id,
                 failed_request_id = given_up_event.request_id,

@@ -25,7 +25,7 @@ pub(crate) struct Notes<'a> {
     hosted: &'static [Descriptor],
     datasets: S3Bucket,
     results: &'a S3Bucket,
-    /// Read for the first note: mostly there is none to write.
+    /// Read for the first note, because most sweeps write none.
     boards: OnceCell<Vec<Board>>,
 }
 

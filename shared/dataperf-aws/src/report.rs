@@ -1,4 +1,4 @@
-//! What a function says of each upload: one line for people, one of numbers.
+//! What a function logs of each upload: a line for people and a line of metrics.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};

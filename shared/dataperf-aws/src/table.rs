@@ -26,7 +26,7 @@ pub struct Table {
     pub(crate) boards: KnownBoards,
 }
 
-/// Boards that the table was seen to list. Nothing takes one off the list, so that whoever keeps this asks once for each.
+/// Boards that the table was seen to list. Boards are never taken off the list, so that each is asked for once.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KnownBoards(Arc<Mutex<BTreeSet<Board>>>);
 

@@ -1,4 +1,4 @@
-//! The judge of uploads that are judged by their artifact: whether the artifact is to be evaluated at all, and its evaluation.
+//! The judge of artifacts: it decides whether an artifact is evaluated at all, and has it evaluated.
 
 use std::future::Future;
 

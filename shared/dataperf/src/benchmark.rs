@@ -69,7 +69,7 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
 
     /// Reads an artifact of at most [`MAX_ARTIFACT_BYTES`](Benchmark::MAX_ARTIFACT_BYTES) and holds it against the rules.
     ///
-    /// Artifacts are hostile. Where the rules have to see rows of the data set, [`Files::rows_within`] reads them: whoever uploads decides
+    /// Artifacts are hostile. Where the rules have to see rows of the data set, [`Files::rows_within`] reads them: the submitter decides
     /// how many. Rules that need no row come first, and for an artifact that breaks them no row is read.
     ///
     /// # Errors

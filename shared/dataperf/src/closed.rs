@@ -44,7 +44,7 @@ impl ClosedTask {
 }
 
 /// Where the order of `/data` and a program's random numbers come from. It follows from the board and the data set alone, so that
-/// uploading again draws nothing anew.
+/// another upload changes neither.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seed(Digest);
 

@@ -57,7 +57,7 @@ pub struct LastReleased {
     pub score: f64,
     /// Whose score it is.
     pub submission: SubmissionId,
-    /// What it was scored with. On another data set the Ladder begins anew.
+    /// What it was scored with. With another data set the Ladder starts again.
     pub dataset: Option<Digest>,
 }
 

@@ -239,7 +239,7 @@ impl Noted {
         of_round.into_iter().any(|retired| retired.dataset == dataset)
     }
 
-    /// Why a data set is no fresh one, where it is none, in words. Scores on final boards count unless it is to be a final one again.
+    /// Why a data set is not fresh, in words; `None` if it is. Scores on final boards count, unless the data set shall be a final one again.
     pub fn is_used(&self, dataset: Digest, is_final: bool) -> Option<String> {
         let mut rounds = self
             .scores

@@ -252,7 +252,7 @@ async fn not_awaited(cloud: &Cloud, benchmark: &str, dataset: Digest) -> Result<
     let challenge = match Challenge::current(&cloud.datasets(), &cloud.leaderboards(), benchmark).await {
         Ok(challenge) => challenge,
         Err(ChallengeError::Port(error)) => return Err(error.into()),
-        Err(_) => None, // it is published anew before anything is scored
+        Err(_) => None, // it is published again before anything is scored
     };
     let now = now();
     let mut finals = rounds_of(challenge.as_ref()).filter(|round| {
@@ -292,7 +292,7 @@ async fn not_awaited(cloud: &Cloud, benchmark: &str, dataset: Digest) -> Result<
     Ok(())
 }
 
-/// An object that can't be used is an answer here: `--replace` writes it anew.
+/// An object that can't be used is an answer here: `--replace` overwrites it.
 fn usable(read: Result<InForce, DatasetError>) -> Result<Result<InForce, FrozenError>> {
     match read {
         Ok(in_force) => Ok(Ok(in_force)),
@@ -319,7 +319,7 @@ fn checked(directory: &Path, opened: &Opened, descriptor: &Descriptor) -> Result
     Ok(boards)
 }
 
-/// What is to be in force.
+/// What shall be in force.
 struct Plan<'a> {
     cloud: &'a Cloud,
     descriptor: &'static Descriptor,

@@ -61,7 +61,7 @@ pub enum PortError {
         /// What was expected.
         why: String,
     },
-    /// The object is there, but whoever stored it chose a form in which nobody else can read it.
+    /// The object exists, but is stored in a form that only its owner can read.
     #[error("{what}: {}", why.description())]
     Unreadable {
         /// The operation and the place it concerned.
