@@ -250,5 +250,5 @@ async fn nothing_is_lost_or_counted_twice_in_a_storm_with_attackers_in_it() {
         }
     }
     let _ = writeln!(std::io::stderr(), "{injected:?}: {endings:?}");
-    assert!(!injected.is_empty(), "the weather was bad");
+    assert!(!injected.is_empty(), "faults were injected");
 }

@@ -209,22 +209,23 @@ async fn what_is_unfinished_for_too_long_is_given_up() {
     })
     .await;
     // The one run that gets as far as the table leaves its submission unfinished.
-    let received = dataperf::ports::leaderboard::Received {
-        board: crate::world::board("en-25"),
-        submitter: "ada".into(),
-        is_baseline: false,
-        upload: dataperf::Upload {
+    let received = dataperf::ports::leaderboard::Submission::new(
+        crate::world::board("en-25"),
+        "ada",
+        false,
+        dataperf::Upload {
             bucket: "submissions".into(),
             key: key("ada", 0),
             version: None,
             e_tag: None,
             received_at: dataperf::Timestamp::from_unix_millis(1),
         },
-    };
+    );
     let sent = world.put(&received.upload.key, good(0)).await;
     world.settle().await;
-    let mut received = received;
-    received.upload.version = Some(sent.version.clone());
+    let mut upload = received.upload;
+    upload.version = Some(sent.version.clone());
+    let received = dataperf::ports::leaderboard::Submission::new(received.board, "ada", false, upload);
     dataperf::ports::leaderboard::Leaderboards::receive(&world.leaderboards(), &received)
         .await
         .unwrap();

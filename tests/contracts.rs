@@ -3,7 +3,7 @@
 use aws_sdk_s3::config::Credentials;
 use aws_sdk_s3::config::retry::RetryConfig;
 use bytes::Bytes;
-use dataperf::ports::bucket::{Bucket, Got, PutIfAbsent};
+use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::contract;
 use dataperf_aws::S3Bucket;
 use dataperf_local::{ACCESS_KEY_ID, SECRET_ACCESS_KEY, Storm};
@@ -97,10 +97,10 @@ async fn s3_reads_a_large_object_in_parts() {
     );
 }
 
-/// Many ranges are read by presigned requests, which faults strike like all others of a function. What is read is right or
+/// Many ranges are read by presigned requests, into which faults are injected as into all others of a function. What is read is right or
 /// is to be tried again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn s3_reads_many_ranges_in_bad_weather() {
+async fn s3_reads_many_ranges_in_a_storm() {
     let world = World::without_dataset(|config| config.functions.clear()).await;
     // a function's requests are known by their session token
     let token = Some("some-function/1".to_owned());
@@ -158,7 +158,7 @@ async fn of_sixteen_conditional_writers_one_wins() {
         .collect();
     let mut winners = Vec::new();
     for (n, writer) in writers.into_iter().enumerate() {
-        if writer.await.unwrap() == PutIfAbsent::Stored {
+        if writer.await.unwrap() {
             winners.push(n as u8);
         }
     }

@@ -101,7 +101,7 @@ async fn ride_out(world: &World, sent: &[Sent], before: BTreeMap<&'static str, u
         .filter(|receipt| receipt.verdict.status == Ending::Failed)
         .count();
     let n_faults: usize = injected.values().sum();
-    // Not captured by the test harness: how bad the weather was belongs in every log.
+    // Not captured by the test harness: what was injected belongs in every log.
     let _ = writeln!(
         std::io::stderr(),
         "{} uploads, {n_faults} faults, {n_failed} failed at first: {injected:?}",

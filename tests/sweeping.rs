@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
-use dataperf::ports::leaderboard::{Leaderboards, OPEN_ROUND, Received};
+use dataperf::ports::leaderboard::{Leaderboards, OPEN_ROUND, Submission};
 use dataperf::{SubmissionId, Timestamp, Upload};
 
 use crate::nothing_lost::key;
@@ -84,19 +84,19 @@ impl World {
     }
 }
 
-fn forgotten(n: usize, received_at: Timestamp) -> Received {
-    Received {
-        board: board("en-25"),
-        submitter: "bo".into(),
-        is_baseline: false,
-        upload: Upload {
+fn forgotten(n: usize, received_at: Timestamp) -> Submission {
+    Submission::new(
+        board("en-25"),
+        "bo",
+        false,
+        Upload {
             bucket: "submissions".into(),
             key: key("bo", n),
             version: Some("never there".into()),
             e_tag: None,
             received_at,
         },
-    }
+    )
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

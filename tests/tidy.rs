@@ -2,17 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use dataperf::Descriptor;
 use dataperf_benchmarks::IDS;
 use dataperf_hosted::HOSTED;
+use dataperf_hosted::deployment::SHARED_FUNCTIONS;
 
-use crate::project::root;
-
-/// Functions that are no benchmark's.
-const SERVANTS: [&str; 4] = ["caretaker", "closed", "leaderboards", "uploads"];
+use crate::project::{code, root, sources};
 
 /// `speech-selection` as `SpeechSelection`.
 fn pascal_case(id: &str) -> String {
@@ -61,6 +59,7 @@ fn every_benchmark_has_one_name_everywhere() {
             for file in [
                 "mod",
                 "submission",
+                "frozen",
                 "validation",
                 "model",
                 "metric",
@@ -109,7 +108,7 @@ fn all_that_is_deployed_is_what_is_hosted() {
     let read = |path: &str| fs::read_to_string(root().join(path)).unwrap();
     let (template, dashboard) = (read("template.yaml"), read("infra/observability.yaml"));
     let (caretaker, policies) = (read("infra/caretaker.yaml"), read("infra/policies.json"));
-    let mut known: Vec<String> = SERVANTS.map(str::to_owned).into();
+    let mut known: Vec<String> = SHARED_FUNCTIONS.map(str::to_owned).into();
     for hosted in HOSTED {
         for (function, prefix) in functions_of(hosted) {
             assert!(
@@ -374,19 +373,6 @@ fn every_crate_has_the_lints() {
     }
 }
 
-/// The project's own Rust files.
-fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(directory).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if path.is_dir() && !name.starts_with('.') && name != "target" {
-            sources(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            found.push(path);
-        }
-    }
-}
-
 #[test]
 fn nothing_is_left_undone() {
     // Split, so that this file does not find itself.
@@ -408,16 +394,8 @@ fn nothing_is_left_undone() {
     }
 }
 
-/// What a program is made of: without its tests, comments and help.
-fn code(path: &Path) -> String {
-    let text = fs::read_to_string(path).unwrap();
-    let (text, _) = text.split_once("\n#[cfg(test)]").unwrap_or((&text, ""));
-    let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
-    lines.collect::<Vec<_>>().join("\n")
-}
-
 /// Folders of programs that host whatever is registered.
-const HOSTS: [&str; 10] = [
+const HOSTING: [&str; 10] = [
     "shared/dataperf/src",
     "shared/dataperf-aws/src",
     "shared/numerics/src",
@@ -445,7 +423,7 @@ fn only_the_registration_knows_adversarial_nibbler() {
         "dataperf submitter add rosa adversarial-nibbler --rater",
     ];
     let mut n_files = 0;
-    for folder in HOSTS {
+    for folder in HOSTING {
         let mut files = Vec::new();
         sources(&root().join(folder), &mut files);
         n_files += files.len();
@@ -473,7 +451,7 @@ fn only_the_registration_knows_adversarial_nibbler() {
 /// The list of what is hosted stands once: a file that names two of them would be a second one.
 #[test]
 fn what_is_hosted_is_listed_once() {
-    for folder in HOSTS {
+    for folder in HOSTING {
         let mut files = Vec::new();
         sources(&root().join(folder), &mut files);
         for path in files {

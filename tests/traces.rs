@@ -79,7 +79,7 @@ async fn a_submission_is_traced_phase_by_phase() {
     );
     for name in [
         "read challenge",
-        "file",
+        "receive",
         "read artifact",
         "open data set",
         "evaluate",
@@ -90,7 +90,7 @@ async fn a_submission_is_traced_phase_by_phase() {
     let evaluation = named(&cold, "evaluate");
     assert_eq!(named(&cold, "load data set")["parent_id"], evaluation["id"]);
     assert_eq!(
-        calls_within(&cold, "file"),
+        calls_within(&cold, "receive"),
         [("TransactWriteItems".to_owned(), 1)].into()
     );
     assert_eq!(

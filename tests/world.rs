@@ -1,6 +1,5 @@
 //! A cloud of its own for each test, with the real function in it.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -10,6 +9,9 @@ use dataperf::ports::leaderboard::{Board, OPEN_ROUND};
 use dataperf::signature::Keys;
 use dataperf::{Receipt, SubmissionId, Timestamp};
 use dataperf_aws::{Clients, KmsKey, RANKING_INDEX, S3Bucket, TABLE_KEYS, Table};
+use dataperf_hosted::deployment::{
+    CURSOR_KEY, DATASETS, RESULTS, SUBMISSIONS, SWEEP_AFTER_SECONDS, TABLE, environment,
+};
 use dataperf_local::{
     ACCESS_KEY_ID, Bucket, Config, FunctionSpec, LocalCloud, OutsideService, SECRET_ACCESS_KEY, TableSpec,
     Trigger,
@@ -22,10 +24,8 @@ use crate::project::{BENCHMARK, Ran, binary, dataperf, frozen};
 
 /// How long a test waits before it fails.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(15);
-/// The function that ends what the others could not.
-pub(crate) const CARETAKER: &str = "caretaker";
-/// The alias of the key that receipts are signed with.
-pub(crate) const SIGNING_KEY: &str = "alias/dataperf-receipts";
+pub(crate) use dataperf_hosted::deployment::{CARETAKER, SIGNING_KEY};
+
 /// The bucket of the sample events in `events/`.
 pub(crate) const SAMPLE_BUCKET: &str = "dataperf-submissions-111122223333-eu-central-1";
 
@@ -58,11 +58,11 @@ impl Sent {
 
 fn config(dir: &Path) -> Config {
     let mut config = Config::new(dir.join("cloud"));
-    config.buckets = ["submissions", SAMPLE_BUCKET, "datasets", "results"]
+    config.buckets = [SUBMISSIONS, SAMPLE_BUCKET, DATASETS, RESULTS]
         .map(Bucket::versioned)
         .into();
     let ([partition, sort], [index, of_index, order]) = (TABLE_KEYS, RANKING_INDEX);
-    config.table = Some(TableSpec::new("dataperf", partition, sort).indexed(index, of_index, order));
+    config.table = Some(TableSpec::new(TABLE, partition, sort).indexed(index, of_index, order));
     config.retry_backoff = vec![Duration::from_millis(30), Duration::from_millis(60)];
     config.signing_alias = Some(SIGNING_KEY.into());
     config.http_port = Some(0);
@@ -71,20 +71,15 @@ fn config(dir: &Path) -> Config {
 }
 
 fn function(name: &str) -> FunctionSpec {
-    let environment = [
-        ("DATAPERF_TABLE", "dataperf"),
-        ("DATAPERF_DATASETS_BUCKET", "datasets"),
-        ("DATAPERF_RESULTS_BUCKET", "results"),
-        ("DATAPERF_SUBMISSIONS_BUCKET", "submissions"),
-        ("DATAPERF_SUBMISSIONS_URL", ""), // of AWS
-        ("DATAPERF_SIGNING_KEY", SIGNING_KEY),
-        ("DATAPERF_CURSOR_KEY", "of the tests"), // the read API's
-    ];
+    let mut environment = environment(name);
+    if let Some(key) = environment.get_mut(CURSOR_KEY) {
+        *key = "of the tests".into();
+    }
     FunctionSpec {
         name: name.into(),
         binary: binary(name),
         trigger: Trigger {
-            bucket: "submissions".into(),
+            bucket: SUBMISSIONS.into(),
             prefix: format!("{name}/"),
             suffix: String::new(),
         },
@@ -92,28 +87,16 @@ fn function(name: &str) -> FunctionSpec {
         policy: None,
         timeout: PATIENCE,
         concurrency: 2,
-        environment: environment
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .into_iter()
-            .collect::<BTreeMap<_, _>>(),
+        environment,
     }
 }
 
 /// Adds the caretaker: it reads the failures, and sweeps when a test lets it.
 pub(crate) fn with_caretaker(config: &mut Config) {
-    let mut spec = config.functions[0].clone();
-    spec.name = CARETAKER.into();
-    spec.binary = binary(CARETAKER);
+    let mut spec = function(CARETAKER);
     spec.trigger = Trigger::default();
     spec.concurrency = 1;
-    let own = [
-        ("DATAPERF_SUBMISSIONS_BUCKET", "submissions"),
-        ("DATAPERF_FUNCTION_PREFIX", ""),
-        ("DATAPERF_SWEEP_AFTER_SECONDS", "0"),
-        ("DATAPERF_GIVE_UP_AFTER_SECONDS", "3600"),
-    ];
-    spec.environment
-        .extend(own.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    spec.environment.insert(SWEEP_AFTER_SECONDS.into(), "0".into());
     config.functions.push(spec);
     config.on_failure = Some(CARETAKER.into());
 }
@@ -220,7 +203,7 @@ impl World {
     }
 
     pub(crate) fn leaderboards(&self) -> Table {
-        Table::new(self.clients.dynamodb.clone(), "dataperf")
+        Table::new(self.clients.dynamodb.clone(), TABLE)
     }
 
     pub(crate) fn bucket(&self, name: &str) -> S3Bucket {

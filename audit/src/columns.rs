@@ -5,7 +5,7 @@ use serde::Serialize;
 
 /// The smallest class is called small below this share of the largest one.
 const IMBALANCED: f64 = 0.1;
-/// The square of a larger number is none of 64 bits, or nearly none.
+/// The square of a larger number nearly exceeds what 64 bits hold.
 const LARGEST: f64 = 1e150;
 /// Columns that are named.
 const MAX_NAMED: usize = 20;

@@ -6,6 +6,7 @@ use dataperf::challenge::{Challenge, Ranking};
 use dataperf::ports::leaderboard::Board;
 use dataperf::ports::maintenance::Order;
 use dataperf_aws::{Clients, Evaluators, KmsKey, S3Bucket, Service, Table};
+use dataperf_hosted::deployment::{DATASETS, RESULTS, SIGNING_KEY, SUBMISSIONS, TABLE};
 #[cfg(feature = "local")]
 use dataperf_local::LocalCloud;
 
@@ -47,13 +48,6 @@ impl std::fmt::Debug for AccessKey {
 pub(crate) const S3_PORT: u16 = 9000;
 pub(crate) const DYNAMODB_PORT: u16 = 8000;
 pub(crate) const LAMBDA_PORT: u16 = 9001;
-/// The name of the table, and of the buckets, in the cloud on this machine.
-pub(crate) const TABLE: &str = "dataperf";
-pub(crate) const SUBMISSIONS: &str = "submissions";
-pub(crate) const DATASETS: &str = "datasets";
-pub(crate) const RESULTS: &str = "results";
-/// The alias of the key that receipts are signed with, as the template calls it where its `Name` is `dataperf`.
-pub(crate) const SIGNING_KEY: &str = "alias/dataperf-receipts";
 
 /// Options of every command that talks to a cloud.
 #[derive(Debug, Clone, Args)]

@@ -127,7 +127,7 @@ pub(crate) enum Done {
 }
 
 /// `println!` panics when nobody reads any more, or the disk is full. That is no defect.
-fn end_quietly_when_unheard() {
+fn exit_on_broken_pipe() {
     let otherwise = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         let said = info.payload_as_str().unwrap_or_default();
@@ -147,7 +147,7 @@ fn main() -> ExitCode {
     if let Some(ended) = dataperf_closed::child() {
         return ended;
     }
-    end_quietly_when_unheard();
+    exit_on_broken_pipe();
     let command = thread::Builder::new().stack_size(STACK_BYTES).spawn(|| {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         Ok(runtime.block_on(Box::pin(command())))

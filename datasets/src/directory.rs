@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 
 use bytes::Bytes;
-use dataperf::ports::bucket::{Bucket, Got, Object, PutIfAbsent};
+use dataperf::ports::bucket::{Bucket, Got, Object};
 use dataperf::ports::{PortError, async_trait};
 use memmap2::Mmap;
 
@@ -145,12 +145,12 @@ impl Bucket for DirectoryBucket {
             .map_err(|error| failed(&path, error.error))
     }
 
-    async fn put_if_absent(&self, key: &str, bytes: Bytes) -> Result<PutIfAbsent, PortError> {
+    async fn put_if_absent(&self, key: &str, bytes: Bytes) -> Result<bool, PortError> {
         let path = self.path(key)?;
         let staged = stage(&path, &bytes).map_err(|error| failed(&path, error))?;
         match staged.persist_noclobber(&path) {
-            Ok(_) => Ok(PutIfAbsent::Stored),
-            Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Ok(PutIfAbsent::Existed),
+            Ok(_) => Ok(true),
+            Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Ok(false),
             Err(error) => Err(failed(&path, error.error)),
         }
     }

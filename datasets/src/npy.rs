@@ -179,7 +179,7 @@ impl Header {
     /// The rows and columns of a matrix.
     ///
     /// # Errors
-    /// A sentence when it is none.
+    /// A sentence when the file is not of this form.
     pub fn matrix(&self) -> Result<(usize, usize), String> {
         let &[n_rows, n_columns] = self.shape.as_slice() else {
             return Err(format!(

@@ -196,7 +196,7 @@ impl DatasetWriter {
         Ok(())
     }
 
-    /// Writes a file that has been added anew, with other bytes and the same tensors.
+    /// Writes a file again that has been added, with other bytes and the same tensors.
     ///
     /// # Errors
     /// As [`copy`](Self::copy).

@@ -351,7 +351,7 @@ fn spawn_outside(
     endpoints
 }
 
-/// Serves what is a router to programs; `service` names it to the faults that may strike it.
+/// Serves what is a router to programs; `service` names it to the faults that may be injected there.
 fn spawn(
     port: Port,
     service: Option<Service>,

@@ -145,7 +145,7 @@ pub enum StartError {
         /// What the table engine said.
         reason: String,
     },
-    /// A bucket's name is none that S3 allows.
+    /// S3 does not allow the bucket's name.
     #[error("`{name}` is not a bucket name: 3 to 63 lower-case letters, digits, `.` and `-`")]
     BucketName {
         /// The name.

@@ -1,4 +1,4 @@
-//! Where faults may strike: what the other parts of the cloud ask, whether or not this build has the feature `faults`.
+//! Where faults may be injected: what the other parts of the cloud ask, whether or not this build has the feature `faults`.
 
 use std::time::Duration;
 

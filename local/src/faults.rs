@@ -16,8 +16,8 @@ use tokio::sync::broadcast;
 
 use crate::database::locked;
 use crate::exposure::{EventFate, Service as Which, Shortage};
-use crate::spoil::Spoil;
-use crate::storm::{Blow, Storm, Weather};
+use crate::injection::Replaceable;
+use crate::storm::{Injection, Storm, Storms};
 
 /// What tells the requests of one process from all others: the session token of its credentials, in a header, or in the
 /// query of a presigned request.
@@ -42,7 +42,7 @@ pub struct Faults {
     events_held: AtomicBool,
     kill_plans: Mutex<BTreeMap<String, KillPlan>>,
     kills: broadcast::Sender<Kill>,
-    weather: Weather,
+    storms: Storms,
     shortages: Mutex<BTreeMap<String, Shortage>>,
 }
 
@@ -67,8 +67,8 @@ enum Passage {
     RequestLost(String),
     /// The process is killed after it.
     AnswerLost(String),
-    /// A storm strikes.
-    Struck(Blow),
+    /// A storm injects a fault.
+    Injected(Injection),
 }
 
 impl Faults {
@@ -80,7 +80,7 @@ impl Faults {
             events_held: AtomicBool::new(false),
             kill_plans: Mutex::new(BTreeMap::new()),
             kills: broadcast::Sender::new(1024),
-            weather: Weather::default(),
+            storms: Storms::default(),
             shortages: Mutex::default(),
         }
     }
@@ -139,7 +139,7 @@ impl Faults {
 
     /// Lets a storm begin, or end with `None`.
     pub fn storm(&self, storm: Option<Storm>) {
-        self.weather.set(storm);
+        self.storms.set(storm);
     }
 
     /// Makes memory or disk short for the processes of `function` that start from now on.
@@ -148,18 +148,18 @@ impl Faults {
     }
 
     pub(crate) fn shortage_of(&self, function: &str) -> Shortage {
-        let drawn = self.weather.shortage();
+        let drawn = self.storms.shortage();
         drawn.unwrap_or_else(|| locked(&self.shortages).get(function).copied().unwrap_or_default())
     }
 
     /// How many faults of each kind storms have injected.
     pub fn injected(&self) -> BTreeMap<&'static str, usize> {
-        self.weather.injected()
+        self.storms.injected()
     }
 
     /// What becomes of the next event of a new object.
     pub(crate) fn event_fate(&self) -> EventFate {
-        self.weather.fate().unwrap_or_else(|| EventFate {
+        self.storms.fate().unwrap_or_else(|| EventFate {
             deliveries: vec![self.event_delay(); self.n_deliveries()],
             skew_ms: 0,
         })
@@ -207,10 +207,10 @@ impl Faults {
         let Some((function, process)) = token.and_then(|token| token.split_once('/')) else {
             return Passage::Free;
         };
-        match self.weather.strike(which) {
-            Some(Blow::KillBefore) => return Passage::RequestLost(process.to_owned()),
-            Some(Blow::KillAfter) => return Passage::AnswerLost(process.to_owned()),
-            Some(blow) => return Passage::Struck(blow),
+        match self.storms.injection(which) {
+            Some(Injection::KillBefore) => return Passage::RequestLost(process.to_owned()),
+            Some(Injection::KillAfter) => return Passage::AnswerLost(process.to_owned()),
+            Some(injection) => return Passage::Injected(injection),
             None => {}
         }
         let mut plans = locked(&self.kill_plans);
@@ -270,7 +270,7 @@ impl<S, B> Service<Request<B>> for Gate<S>
 where
     S: Service<Request<B>>,
     S::Future: Send + 'static,
-    S::Response: Spoil + Send,
+    S::Response: Replaceable + Send,
     S::Error: Send,
 {
     type Response = S::Response;
@@ -285,7 +285,9 @@ where
         Box::pin(async move {
             let killed = match passage {
                 Passage::Free => return answer.await,
-                Passage::Struck(blow) => return crate::spoil::strike(blow, which, answer).await,
+                Passage::Injected(injection) => {
+                    return crate::injection::inject(injection, which, answer).await;
+                }
                 Passage::RequestLost(process) => process,
                 Passage::AnswerLost(process) => {
                     let _ = answer.await;

@@ -1,7 +1,7 @@
 //! Commits that wait for the disk at the same time share one flush.
 //!
 //! A flush takes longer than the work before it, and one makes everything durable that is in the file by then. So `SQLite` commits
-//! to its `-wal` file without a flush (`synchronous = NORMAL`: the file stays whole whatever happens), and whoever has to know that
+//! to its `-wal` file without a flush (`synchronous = NORMAL`: the file stays whole whatever happens), and a caller that has to know that
 //! a commit is on the disk waits here.
 
 use std::fs::File;
@@ -48,8 +48,8 @@ impl Flush {
         if *n_flushed >= mine {
             return Ok(());
         }
-        std::thread::yield_now(); // whoever is about to commit shares the flush
-        let all = self.n_commits.load(Ordering::SeqCst); // these are in the file, whoever made them
+        std::thread::yield_now(); // another commit that is about to come shares the flush
+        let all = self.n_commits.load(Ordering::SeqCst); // all commits so far are in the file
         self.wal.sync_data()?;
         self.n_flushes.fetch_add(1, Ordering::Relaxed);
         *n_flushed = all;

@@ -45,6 +45,8 @@ mod flush;
 mod host;
 mod http_function;
 mod ids;
+#[cfg(feature = "faults")]
+mod injection;
 mod kms;
 mod lambda;
 mod on_failure;
@@ -54,8 +56,6 @@ mod s3;
 mod schedule;
 mod secrets;
 mod serve;
-#[cfg(feature = "faults")]
-mod spoil;
 mod sqlite_file;
 mod status;
 #[cfg(feature = "faults")]

@@ -1,4 +1,4 @@
-//! What stands in the place of faults in a build without the feature `faults`: nothing strikes.
+//! What stands in the place of faults in a build without the feature `faults`: nothing is injected.
 
 use std::future::{Future, pending};
 use std::sync::Arc;

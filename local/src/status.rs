@@ -153,7 +153,7 @@ impl Status {
 }
 
 impl FunctionSnapshot {
-    /// Adds the metrics of a line of the log, if it is one in the embedded metric format.
+    /// Adds the metrics of a line of the log that is in the embedded metric format.
     pub(crate) fn add_line(&mut self, line: &str) {
         let Ok(line) = serde_json::from_str::<Value>(line) else {
             return;

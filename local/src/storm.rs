@@ -1,4 +1,4 @@
-//! Bad weather: faults drawn at random from a seed, a request or an event at a time.
+//! Storms: faults drawn at random from a seed, a request or an event at a time.
 //!
 //! What happens to the `n`-th request, event or process depends on the seed and `n` alone, not on time, so that every run
 //! meets as many faults of each kind.
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::database::locked;
 use crate::exposure::{EventFate, Service, Shortage};
 
-/// How many of a thousand requests, events or processes meet which fault; all 0 is fine weather.
+/// How many of a thousand requests, events or processes meet which fault; all 0 injects nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Storm {
     /// Where the draws begin.
@@ -58,7 +58,7 @@ pub struct Storm {
 
 /// What a storm does to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Blow {
+pub(crate) enum Injection {
     KillBefore,
     KillAfter,
     /// 503 from S3, throttling from the table.
@@ -75,7 +75,7 @@ pub(crate) enum Blow {
 
 /// A storm that goes on, with counters.
 #[derive(Debug, Default)]
-pub(crate) struct Weather {
+pub(crate) struct Storms {
     storm: Mutex<Option<Storm>>,
     n_draws: AtomicU64,
     injected: Mutex<BTreeMap<&'static str, usize>>,
@@ -83,7 +83,7 @@ pub(crate) struct Weather {
     last_due: Mutex<Option<Instant>>,
 }
 
-impl Weather {
+impl Storms {
     pub(crate) fn set(&self, storm: Option<Storm>) {
         *locked(&self.storm) = storm;
     }
@@ -98,40 +98,44 @@ impl Weather {
     }
 
     /// What happens to the next request of a function.
-    pub(crate) fn strike(&self, service: Service) -> Option<Blow> {
+    pub(crate) fn injection(&self, service: Service) -> Option<Injection> {
         let storm = locked(&self.storm).clone()?;
         let mut left = self.draw(&storm) % 1000;
         let s3 = |rate: u32| if service == Service::S3 { rate } else { 0 };
         let table = |rate: u32| if service == Service::Table { rate } else { 0 };
         let lambda = |rate: u32| if service == Service::Lambda { rate } else { 0 };
-        let blows = [
+        let injections = [
             (
                 storm.kills_before,
-                Blow::KillBefore,
+                Injection::KillBefore,
                 "function killed before a request",
             ),
             (
                 storm.kills_after,
-                Blow::KillAfter,
+                Injection::KillAfter,
                 "function killed after a request",
             ),
-            (s3(storm.s3_unavailable), Blow::Refuse, "S3 503"),
-            (s3(storm.s3_skewed), Blow::Skew, "S3 403 for clock skew"),
-            (s3(storm.s3_slow), Blow::Slow, "S3 slow"),
-            (s3(storm.s3_cut), Blow::Cut, "S3 body cut off"),
-            (table(storm.table_throttled), Blow::Refuse, "DynamoDB throttled"),
-            (table(storm.table_errors), Blow::Fail, "DynamoDB 500"),
+            (s3(storm.s3_unavailable), Injection::Refuse, "S3 503"),
+            (s3(storm.s3_skewed), Injection::Skew, "S3 403 for clock skew"),
+            (s3(storm.s3_slow), Injection::Slow, "S3 slow"),
+            (s3(storm.s3_cut), Injection::Cut, "S3 body cut off"),
+            (
+                table(storm.table_throttled),
+                Injection::Refuse,
+                "DynamoDB throttled",
+            ),
+            (table(storm.table_errors), Injection::Fail, "DynamoDB 500"),
             (
                 table(storm.table_lost_answers),
-                Blow::LoseAnswer,
+                Injection::LoseAnswer,
                 "DynamoDB 500 after the effect",
             ),
-            (lambda(storm.lambda_errors), Blow::Fail, "Lambda or KMS 500"),
+            (lambda(storm.lambda_errors), Injection::Fail, "Lambda or KMS 500"),
         ];
-        for (rate, blow, kind) in blows {
+        for (rate, injection, kind) in injections {
             if left < u64::from(rate) {
                 self.count(kind);
-                return Some(blow);
+                return Some(injection);
             }
             left -= u64::from(rate);
         }
@@ -228,40 +232,40 @@ impl Weather {
 mod tests {
     use super::*;
 
-    fn blows(seed: u64) -> Vec<Option<Blow>> {
-        let weather = Weather::default();
-        weather.set(Some(Storm {
+    fn injections(seed: u64) -> Vec<Option<Injection>> {
+        let storms = Storms::default();
+        storms.set(Some(Storm {
             seed,
             kills_before: 100,
             table_throttled: 100,
             ..Storm::default()
         }));
-        (0..1000).map(|_| weather.strike(Service::Table)).collect()
+        (0..1000).map(|_| storms.injection(Service::Table)).collect()
     }
 
     #[test]
     fn a_seed_gives_the_same_storm_each_time() {
-        assert_eq!(blows(1), blows(1));
-        assert_ne!(blows(1), blows(2));
-        let n_kills = blows(1)
+        assert_eq!(injections(1), injections(1));
+        assert_ne!(injections(1), injections(2));
+        let n_kills = injections(1)
             .iter()
-            .filter(|blow| **blow == Some(Blow::KillBefore))
+            .filter(|injection| **injection == Some(Injection::KillBefore))
             .count();
         assert!((50..200).contains(&n_kills), "about a tenth: {n_kills}");
-        assert!(!blows(1).contains(&Some(Blow::Cut)));
+        assert!(!injections(1).contains(&Some(Injection::Cut)));
     }
 
     #[test]
     fn processes_run_short_of_one_thing_or_the_other() {
-        let weather = Weather::default();
-        weather.set(Some(Storm {
+        let storms = Storms::default();
+        storms.set(Some(Storm {
             memory_short: 250,
             short_memory_bytes: 7,
             disk_full: 250,
             ..Storm::default()
         }));
-        let drawn: Vec<Shortage> = (0..1000).filter_map(|_| weather.shortage()).collect();
-        let injected = weather.injected();
+        let drawn: Vec<Shortage> = (0..1000).filter_map(|_| storms.shortage()).collect();
+        let injected = storms.injected();
         assert_eq!(injected.values().sum::<usize>(), drawn.len());
         assert!(injected.values().all(|n| (200..300).contains(n)), "{injected:?}");
         assert!(
@@ -274,23 +278,23 @@ mod tests {
 
     #[test]
     fn events_that_overtake_are_counted() {
-        let weather = Weather::default();
+        let storms = Storms::default();
         for (delay, n_overtaken) in [(0, 0), (60, 0), (0, 1), (120, 1), (60, 2)] {
-            weather.note_order(Duration::from_mins(delay));
-            let injected = weather.injected();
+            storms.note_order(Duration::from_mins(delay));
+            let injected = storms.injected();
             assert_eq!(injected.values().sum::<usize>(), n_overtaken, "{delay}");
         }
     }
 
     #[test]
     fn in_fine_weather_nothing_happens() {
-        let weather = Weather::default();
-        assert_eq!((weather.strike(Service::S3), weather.fate()), (None, None));
-        assert_eq!(weather.shortage(), None);
-        weather.set(Some(Storm::default()));
-        assert_eq!(weather.strike(Service::S3), None);
-        let fate = weather.fate().map(|fate| (fate.deliveries, fate.skew_ms));
+        let storms = Storms::default();
+        assert_eq!((storms.injection(Service::S3), storms.fate()), (None, None));
+        assert_eq!(storms.shortage(), None);
+        storms.set(Some(Storm::default()));
+        assert_eq!(storms.injection(Service::S3), None);
+        let fate = storms.fate().map(|fate| (fate.deliveries, fate.skew_ms));
         assert_eq!(fate, Some((vec![Duration::ZERO], 0)));
-        assert!(weather.injected().is_empty());
+        assert!(storms.injected().is_empty());
     }
 }

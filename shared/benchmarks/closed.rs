@@ -108,7 +108,7 @@ impl Ids {
         Self { file, of_numbers }
     }
 
-    /// What a program's id stands for; one that is none is noted and stays what it is.
+    /// What a program's id stands for; an unknown id is noted and left as it is.
     fn named(&self, written: String, at: &str, reasons: &mut Reasons) -> String {
         let number = written.parse::<usize>().ok();
         let number = number.filter(|number| number.to_string() == written); // neither `007` nor `+7`

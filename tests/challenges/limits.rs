@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use dataperf::challenge::{Challenge, Terms};
-use dataperf::ports::leaderboard::{Board, Known, Leaderboards, Received};
+use dataperf::ports::leaderboard::{Board, Leaderboards, Submission};
 use dataperf::{Ending, Timestamp, Upload};
 use serde_json::json;
 
@@ -249,24 +249,20 @@ async fn a_place_is_kept_while_its_upload_is_evaluated_and_given_back_when_that_
     let challenge = challenge.unwrap().unwrap();
     let at = Timestamp::from_unix_millis(dataperf_aws::now().unix_millis() - 60_000);
     let terms = Terms::of(Some(&challenge), "en-25", "ada", at);
-    let killed = Received {
-        board: Board {
-            round: terms.round.clone(),
-            ..board("en-25")
-        },
-        submitter: "ada".into(),
-        is_baseline: false,
-        upload: Upload {
-            bucket: "submissions".into(),
-            key: key("ada", 1),
-            version: Some("of one that was killed".into()),
-            e_tag: None,
-            received_at: at,
-        },
+    let round = Board {
+        round: terms.round.clone(),
+        ..board("en-25")
     };
-    let Known::New(submission) = table.receive(&killed).await.unwrap() else {
-        panic!("nobody has received it")
+    let upload = Upload {
+        bucket: "submissions".into(),
+        key: key("ada", 1),
+        version: Some("of one that was killed".into()),
+        e_tag: None,
+        received_at: at,
     };
+    let killed = Submission::new(round, "ada", false, upload);
+    let submission = table.receive(&killed).await.unwrap();
+    assert_eq!(submission, killed, "nobody has received it");
     assert_eq!(table.reserve(&submission, &terms).await.unwrap(), None);
 
     let refused = world.put(&key("ada", 2), good(2)).await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use dataperf::Ending;
 use dataperf_local::Moment;
-use dataperf_nibbler_drawer::Mood;
+use dataperf_nibbler_drawer::Behaviour;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
@@ -193,30 +193,40 @@ async fn an_event_that_comes_three_times_is_one_set() {
 async fn what_the_platform_fails_to_make_does_not_count_and_can_be_made_later() {
     let nibbler = Nibbler::new().await;
     let images = &nibbler.world.images;
-    for (n, mood) in [Mood::Down, Mood::Busy, Mood::Garbage, Mood::NoImages, Mood::Half]
-        .into_iter()
-        .enumerate()
+    for (n, behaviour) in [
+        Behaviour::Down,
+        Behaviour::Busy,
+        Behaviour::Garbage,
+        Behaviour::NoImages,
+        Behaviour::Half,
+    ]
+    .into_iter()
+    .enumerate()
     {
-        images.behave(mood);
+        images.behave(behaviour);
         let prompt = format!("a horse on day {n}");
         let sent = nibbler.ask("ada", &n.to_string(), &[&prompt]).await;
         let failed = nibbler.receipt(&sent).await;
         assert_eq!(
             (status(&failed), code(&failed)),
             (Ending::Failed, "provider_unavailable"),
-            "{mood:?}"
+            "{behaviour:?}"
         );
         assert!(!failed.verdict.reasons[0].message.contains(PROVIDER));
-        assert_eq!(nibbler.n_taken("ada").await, n as u64, "{mood:?} costs nothing");
+        assert_eq!(
+            nibbler.n_taken("ada").await,
+            n as u64,
+            "{behaviour:?} costs nothing"
+        );
         assert_eq!(nibbler.n_items("taken#").await, 0);
 
-        images.behave(Mood::Well);
+        images.behave(Behaviour::Normal);
         let ran = nibbler.world.command(&["redrive", sent.id().as_str()]);
         assert_eq!(ran.code, 0, "{ran:?}");
         assert_eq!(
             status(&nibbler.receipt(&sent).await),
             Ending::Accepted,
-            "{mood:?}"
+            "{behaviour:?}"
         );
         assert_eq!(nibbler.n_taken("ada").await, n as u64 + 1);
     }
@@ -232,9 +242,15 @@ async fn short_faults_are_ridden_out() {
         },
     )
     .await;
-    let slow = Mood::Slow(Duration::from_secs(60));
+    let slow = Behaviour::Slow(Duration::from_secs(60));
     let images = &nibbler.world.images;
-    images.behave_in_turn(&[Mood::Down, Mood::Garbage, slow, Mood::Busy, Mood::Well]);
+    images.behave_in_turn(&[
+        Behaviour::Down,
+        Behaviour::Garbage,
+        slow,
+        Behaviour::Busy,
+        Behaviour::Normal,
+    ]);
     let sent = nibbler.ask("ada", "one", &["horse lying in ketchup"]).await;
     assert_eq!(status(&nibbler.receipt(&sent).await), Ending::Accepted);
     assert_eq!((images.n_requests(), nibbler.n_taken("ada").await), (5, 1));
@@ -248,12 +264,12 @@ async fn short_faults_are_ridden_out() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn part_of_a_set_suffices_and_one_provider_stands_in_for_another() {
     let nibbler = Nibbler::with(|_| (), |rules| rules["generation"]["min_images"] = json!(1)).await;
-    nibbler.world.images.behave(Mood::Half);
+    nibbler.world.images.behave(Behaviour::Half);
     let sent = nibbler.ask("ada", "half", &["horse lying in ketchup"]).await;
     let receipt = nibbler.receipt(&sent).await;
     assert_eq!(images(&receipt.verdict.lines[0]).len(), 1);
 
-    nibbler.world.images.behave(Mood::Well);
+    nibbler.world.images.behave(Behaviour::Normal);
     nibbler.rules(|rules| {
         let mut gone = rules["generation"]["providers"][0].clone();
         gone["name"] = json!("gone");
@@ -271,9 +287,14 @@ async fn part_of_a_set_suffices_and_one_provider_stands_in_for_another() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_provider_blocks_counts_and_is_said() {
     let nibbler = Nibbler::new().await;
-    let moods = [Mood::Black, Mood::Refuses, Mood::InvalidPrompt, Mood::Forbids];
-    for (n, mood) in moods.into_iter().enumerate() {
-        nibbler.world.images.behave(mood);
+    let behaviours = [
+        Behaviour::Black,
+        Behaviour::Refuses,
+        Behaviour::InvalidPrompt,
+        Behaviour::Forbids,
+    ];
+    for (n, behaviour) in behaviours.into_iter().enumerate() {
+        nibbler.world.images.behave(behaviour);
         let prompt = format!("a horse in the night {n}");
         let sent = nibbler.ask("ada", &n.to_string(), &[&prompt]).await;
         let receipt = nibbler.receipt(&sent).await;
@@ -289,7 +310,7 @@ async fn what_a_provider_blocks_counts_and_is_said() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn refused_prompts_are_outcomes_of_their_lines() {
     let nibbler = Nibbler::with(|_| (), |rules| rules["generation"]["retries"] = json!(3)).await;
-    nibbler.world.images.behave(Mood::InvalidPrompt);
+    nibbler.world.images.behave(Behaviour::InvalidPrompt);
     let prompts: Vec<String> = (0..20).map(|n| format!("a horse with {n} legs")).collect();
     let prompts: Vec<&str> = prompts.iter().map(String::as_str).collect();
     let sent = nibbler.ask("ada", "one", &prompts).await;
@@ -309,12 +330,12 @@ async fn refused_prompts_are_outcomes_of_their_lines() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn services_answer_with_addresses_and_know_no_response_format() {
     let nibbler = Nibbler::new().await;
-    nibbler.world.images.behave(Mood::Addresses);
+    nibbler.world.images.behave(Behaviour::Addresses);
     let sent = nibbler.ask("ada", "one", &["a quiet lake"]).await;
     let receipt = nibbler.receipt(&sent).await;
     assert_eq!(images(&receipt.verdict.lines[0]).len(), 3, "{receipt:?}");
 
-    nibbler.world.images.behave(Mood::Strict);
+    nibbler.world.images.behave(Behaviour::Strict);
     nibbler.rules(|rules| rules["generation"]["providers"][0]["response_format"] = json!("none"));
     let sent = nibbler.ask("ada", "two", &["a loud lake"]).await;
     let receipt = nibbler.receipt(&sent).await;
@@ -326,7 +347,7 @@ async fn services_answer_with_addresses_and_know_no_response_format() {
 async fn a_line_that_fails_does_not_fail_the_file() {
     let nibbler = Nibbler::new().await;
     let service = &nibbler.world.images;
-    service.behave_in_turn(&[Mood::Well, Mood::Down, Mood::Well]);
+    service.behave_in_turn(&[Behaviour::Normal, Behaviour::Down, Behaviour::Normal]);
     let prompts = ["a quiet lake", "a loud lake", "a green lake"];
     let sent = nibbler.ask("ada", "one", &prompts).await;
     let receipt = nibbler.receipt(&sent).await;

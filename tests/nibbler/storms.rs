@@ -37,7 +37,7 @@ fn severity(n: usize) -> u8 {
     n as u8 % 4 + 1
 }
 
-/// The weather of one step of the loop.
+/// The faults of one step of the loop.
 fn storm(seed: u64) -> Storm {
     Storm {
         seed,
@@ -147,7 +147,7 @@ async fn the_whole_loop_in_a_storm() {
 
     let n_faults: usize = injected.values().sum();
     let n_sent = n_prompts * UPLOADS_A_PROMPT;
-    // Not captured by the test harness: how bad the weather was belongs in every log.
+    // Not captured by the test harness: what was injected belongs in every log.
     let _ = writeln!(
         std::io::stderr(),
         "{n_sent} uploads of Adversarial Nibbler, {n_faults} faults: {injected:?}"

@@ -6,7 +6,7 @@ mod tokens;
 use std::collections::BTreeMap;
 
 use dataperf::challenge::Terms;
-use dataperf::ports::leaderboard::{Leaderboards, Received};
+use dataperf::ports::leaderboard::{Leaderboards, Submission};
 use dataperf::{Receipt, Scorecard, SubmissionId, Timestamp, Upload, Verdict};
 use dataperf_aws::{Holder, Token, days_after};
 use serde_json::Value;
@@ -144,19 +144,16 @@ async fn adas(world: &World) -> (Sent, Sent, SubmissionId) {
     (scored, rejected, id)
 }
 
-fn received(submitter: &str, version: u32, at: i64) -> Received {
-    Received {
-        board: board("en-25"),
-        submitter: submitter.into(),
-        is_baseline: submitter.starts_with(dataperf::challenge::BASELINE_PREFIX),
-        upload: Upload {
-            bucket: "submissions".into(),
-            key: format!("{BENCHMARK}/en-25/{submitter}/file.json"),
-            version: Some(version.to_string()),
-            e_tag: None,
-            received_at: Timestamp::from_unix_millis(at),
-        },
-    }
+fn received(submitter: &str, version: u32, at: i64) -> Submission {
+    let is_baseline = submitter.starts_with(dataperf::challenge::BASELINE_PREFIX);
+    let upload = Upload {
+        bucket: "submissions".into(),
+        key: format!("{BENCHMARK}/en-25/{submitter}/file.json"),
+        version: Some(version.to_string()),
+        e_tag: None,
+        received_at: Timestamp::from_unix_millis(at),
+    };
+    Submission::new(board("en-25"), submitter, is_baseline, upload)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -173,7 +173,7 @@ fn check(args: &CheckArgs, format: RowFormat) -> Result<Done> {
 
 /// What the document's YAML can't mean.
 fn unreadable(error: &serde_saphyr::Error) -> Reason {
-    // the library's advice to programmers is none to organizers
+    // the library's advice is for programmers, not for organizers
     let said = error
         .to_string()
         .replace(", set DuplicateKeyPolicy in Options if acceptable", "");

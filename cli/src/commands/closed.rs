@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
-use dataperf::closed::{ClosedTask, DataFile, closed_task};
+use dataperf::closed::{ClosedTask, DataFile};
 use dataperf::dataset::{Dataset, DatasetError, Integrity};
 use dataperf::evaluate::{check, evaluate};
 use dataperf::frozen::FrozenError;
@@ -424,7 +424,7 @@ async fn opened<B: Import>(args: &BoardArgs) -> Result<Opened<B>> {
         None => only_leaderboard::<B>(&args.dataset)?,
     };
     let dataset = open::<B>(&args.dataset, &leaderboard, Integrity::Digests).await?;
-    let task = closed_task(&dataset, &leaderboard).await?;
+    let task = dataset.closed_task(&leaderboard).await?;
     let (task, seed) = task.with_context(|| {
         format!(
             "`{}` has no closed boards: its artifacts are data sets, which no program of a few bytes makes",

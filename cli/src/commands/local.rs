@@ -9,6 +9,10 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use dataperf_aws::{Holder, RANKING_INDEX, TABLE_KEYS, TOKEN_DAYS, Token, days_after};
 use dataperf_benchmarks::IDS;
+use dataperf_hosted::deployment::{
+    CARETAKER, COMPARE, CURSOR_KEY, DATASETS, FINISH, GIVE_UP_AFTER_SECONDS, PROGRAMS, READER, RESULTS,
+    SIGNING_KEY, SUBMISSIONS, SWEEP_AFTER_SECONDS, TABLE, Task, UPLOADS, environment,
+};
 use dataperf_local::{
     Bucket, Config, FunctionSpec, LocalCloud, OutsideService, Policy, REGION, Schedule, TableSpec, Trigger,
 };
@@ -16,10 +20,7 @@ use serde_json::json;
 
 use super::token::random_token;
 use crate::Done;
-use crate::cloud::{
-    AccessKey, CloudArgs, DATASETS, DYNAMODB_PORT, LAMBDA_PORT, RESULTS, S3_PORT, SIGNING_KEY, SUBMISSIONS,
-    TABLE, access_key, now,
-};
+use crate::cloud::{AccessKey, CloudArgs, DYNAMODB_PORT, LAMBDA_PORT, S3_PORT, access_key, now};
 use crate::output::{Format, print_json};
 use crate::page;
 use crate::registry::EXTENSIONS;
@@ -31,21 +32,10 @@ const HTTP_PORT: u16 = 8080;
 const IMAGES_PORT: u16 = 9002;
 /// What the service that makes images is called.
 pub(crate) const IMAGES: &str = "image service";
-/// The function that answers questions over HTTP.
-const READER: &str = "leaderboards";
-/// The function that runs submitted programs. No upload starts it.
-const PROGRAMS: &str = "closed";
-/// The function that signs forms for uploads from the page.
-const UPLOADS: &str = "uploads";
 /// The largest time limit that Lambda knows.
 const LONGEST_SECONDS: u64 = 900;
-/// The function that ends what the others could not.
-const CARETAKER: &str = "caretaker";
-/// How often rounds are finished that have closed; as in the template.
-const FINISH_EVERY: Duration = Duration::from_mins(15);
+/// The wait before rounds are finished for the first time: a laptop may be off before [`FINISH`] is due, day after day.
 const FIRST_FINISH: Duration = Duration::from_secs(10);
-/// How often boards are compared that have changed since they were; as in the template.
-const COMPARE_EVERY: Duration = Duration::from_mins(1);
 /// The files of the data directory that hold the organizer's token and, for other machines, its key.
 const TOKEN_FILE: &str = "organizer-token";
 const KEY_FILE: &str = "organizer-key";
@@ -298,7 +288,7 @@ pub(crate) async fn organizer_token(cloud: &LocalCloud) -> Result<Token> {
     secret_file::write(&path, token.secret())?;
     let connection = CloudArgs::of(cloud).connect();
     let table = connection.await.leaderboards();
-    // valid anew with each start
+    // valid from each start on
     let expires_at = days_after(now(), TOKEN_DAYS);
     table.issue(&token, &Holder::Organizer, now(), expires_at).await?;
     Ok(token)
@@ -347,20 +337,20 @@ pub(crate) fn config(data_dir: &Path, functions: &FunctionArgs) -> Result<Config
             every: Duration::from_secs(functions.sweep_every.max(1)),
             input: None,
         },
-        Schedule {
-            function: CARETAKER.into(),
-            first_after: COMPARE_EVERY,
-            every: COMPARE_EVERY,
-            input: Some(json!({ "source": "aws.events", "task": "compare" })),
-        },
-        Schedule {
-            function: CARETAKER.into(),
-            first_after: FIRST_FINISH, // a laptop may be off before the quarter of an hour is over, day after day
-            every: FINISH_EVERY,
-            input: Some(json!({ "source": "aws.events", "task": "finish" })),
-        },
+        schedule(COMPARE, COMPARE.every)?,
+        schedule(FINISH, FIRST_FINISH)?,
     ];
     Ok(config)
+}
+
+/// When the caretaker is started for a task.
+fn schedule(task: Task, first_after: Duration) -> Result<Schedule> {
+    Ok(Schedule {
+        function: CARETAKER.into(),
+        first_after,
+        every: task.every,
+        input: Some(serde_json::from_str(&task.event())?),
+    })
 }
 
 /// The services on this machine in place of those on the Internet.
@@ -385,10 +375,8 @@ pub(crate) fn evaluator(benchmark: &str, args: &FunctionArgs) -> Result<Function
 fn caretaker(args: &FunctionArgs) -> Result<FunctionSpec> {
     let mut spec = function(CARETAKER, args)?;
     let own = [
-        ("DATAPERF_SUBMISSIONS_BUCKET", SUBMISSIONS.to_owned()),
-        ("DATAPERF_FUNCTION_PREFIX", String::new()),
-        ("DATAPERF_SWEEP_AFTER_SECONDS", args.sweep_after.to_string()),
-        ("DATAPERF_GIVE_UP_AFTER_SECONDS", args.give_up_after.to_string()),
+        (SWEEP_AFTER_SECONDS, args.sweep_after.to_string()),
+        (GIVE_UP_AFTER_SECONDS, args.give_up_after.to_string()),
     ];
     spec.environment
         .extend(own.map(|(name, value)| (name.to_owned(), value)));
@@ -402,7 +390,7 @@ fn reader(args: &FunctionArgs) -> Result<FunctionSpec> {
     spec.memory_mb = 512;
     let key = random_token()?; // cursors end with this process
     spec.environment
-        .insert("DATAPERF_CURSOR_KEY".into(), key.secret().to_owned());
+        .insert(CURSOR_KEY.into(), key.secret().to_owned());
     Ok(spec)
 }
 
@@ -428,14 +416,6 @@ fn function(benchmark: &str, args: &FunctionArgs) -> Result<FunctionSpec> {
             binary.display()
         );
     }
-    let environment = [
-        ("DATAPERF_TABLE", TABLE),
-        ("DATAPERF_DATASETS_BUCKET", DATASETS),
-        ("DATAPERF_RESULTS_BUCKET", RESULTS),
-        ("DATAPERF_SUBMISSIONS_BUCKET", SUBMISSIONS),
-        ("DATAPERF_SUBMISSIONS_URL", ""), // of AWS; here the page reaches it by the name that it was reached by
-        ("DATAPERF_SIGNING_KEY", SIGNING_KEY),
-    ];
     let traces = args
         .xray_daemon
         .map(|daemon| ("AWS_XRAY_DAEMON_ADDRESS".to_owned(), daemon.to_string()));
@@ -447,10 +427,6 @@ fn function(benchmark: &str, args: &FunctionArgs) -> Result<FunctionSpec> {
         policy: Some(rights(benchmark)?),
         timeout: Duration::from_secs(args.time_limit),
         concurrency: args.concurrency.unwrap_or_else(usual_concurrency).max(1),
-        environment: environment
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .into_iter()
-            .chain(traces)
-            .collect::<BTreeMap<_, _>>(),
+        environment: environment(benchmark).into_iter().chain(traces).collect(),
     })
 }

@@ -9,7 +9,8 @@ use anyhow::{Context, Result, bail};
 use bytes::Bytes;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use dataperf::challenge::{Challenge, Noted};
+use dataperf::challenge::Challenge;
+use dataperf::noted::Noted;
 use dataperf::ports::bucket::Bucket;
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
 use dataperf::ports::maintenance::{Maintenance, Run};
@@ -46,7 +47,7 @@ pub(crate) struct RescoreArgs {
     /// The round
     #[arg(long, default_value = OPEN_ROUND)]
     round: String,
-    /// Begin anew instead of going on with a run that was broken off
+    /// Start again instead of going on with a run that was broken off
     #[arg(long)]
     anew: bool,
     /// How many rows of the table to print

@@ -31,7 +31,7 @@ pub(crate) enum SubmitterCommand {
     List(list::ListArgs),
     /// Files that were handed in more than once, by one submitter or several
     Identical(list::IdenticalArgs),
-    /// Make rights anew that lack leaderboards which have come into force since
+    /// Replace rights that lack leaderboards which have come into force since
     Refresh(refresh::RefreshArgs),
 }
 

@@ -2,7 +2,6 @@
 
 use std::fmt::Display;
 
-use dataperf::closed::closed_task;
 use dataperf::dataset::{Dataset, DatasetError};
 use dataperf::evaluate::check;
 use dataperf::failure::FaultKind;
@@ -116,7 +115,7 @@ impl Run<'_> {
         let leaderboard = &self.request.leaderboard;
         let dataset = Dataset::<B>::published(self.datasets.clone(), dataset).await;
         let dataset = dataset.map_err(unusable)?;
-        let task = closed_task(&dataset, leaderboard).await.map_err(unusable)?;
+        let task = dataset.closed_task(leaderboard).await.map_err(unusable)?;
         let Some((task, seed)) = task else {
             let message = format!("`{}` takes no programs", B::ID);
             return Err(fault(FaultKind::Organizer, &message));

@@ -119,7 +119,7 @@ impl Statement {
 
     fn holds(&self, operator: &str, found: Option<&Vec<String>>, patterns: &[Pattern]) -> bool {
         match (operator, found) {
-            // IAM takes an absent key for fitting `ForAllValues`; here a request that has none is none of ours
+            // IAM takes an absent key for fitting `ForAllValues`; here every request has the key
             ("StringLike" | "ForAllValues:StringLike", Some(found)) => {
                 !found.is_empty() && found.iter().all(|text| any_fits(patterns, text))
             }

@@ -82,7 +82,6 @@ fn action(operation: &str, has_version: bool) -> Option<String> {
         "DeleteObject" if has_version => "DeleteObjectVersion",
         "ListObjectsV2" | "HeadBucket" => "ListBucket",
         "ListObjectVersions" => "ListBucketVersions",
-        "ListParts" => "ListMultipartUploadParts",
         "ListBuckets" => "ListAllMyBuckets",
         other => other,
     };

@@ -131,7 +131,7 @@ impl Bodies {
 
     /// Removes the body called `name`, which no row names any more; a failure is logged.
     pub(crate) fn remove(&self, name: &str) {
-        // in this order, because whoever wrote it may be about to rename it
+        // in this order, because its writer may be about to rename it
         remove(&self.unfinished_path(name));
         remove(&self.path(name));
     }

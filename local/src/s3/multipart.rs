@@ -3,8 +3,7 @@
 use rusqlite::params;
 use s3s::dto::{
     CompleteMultipartUploadInput, CompleteMultipartUploadOutput, CreateMultipartUploadInput,
-    CreateMultipartUploadOutput, ETag, ListPartsInput, ListPartsOutput, Part, UploadPartInput,
-    UploadPartOutput,
+    CreateMultipartUploadOutput, ETag, UploadPartInput, UploadPartOutput,
 };
 use s3s::{TrailingHeaders, s3_error};
 
@@ -12,10 +11,9 @@ use super::bodies::{Announced, NewBody};
 use super::failure::Failure;
 use super::headers::{Preconditions, set_checksums, take_checksums, take_headers};
 use super::index;
-use super::objects::last_modified;
 use super::store::{NewObject, Store};
 use super::uploads::{
-    StoredPart, UploadName, begun_ms, checksums_of_parts, chosen_parts, etag_of_parts, parts, remove_upload,
+    UploadName, begun_ms, checksums_of_parts, chosen_parts, etag_of_parts, parts, remove_upload,
     upload_headers,
 };
 use crate::database::{blocking, now_ms};
@@ -195,49 +193,4 @@ impl Store {
         })
         .await
     }
-
-    pub(crate) async fn list_upload_parts(&self, input: ListPartsInput) -> Result<ListPartsOutput, Failure> {
-        let upload = UploadName {
-            bucket: input.bucket,
-            key: input.key,
-            id: input.upload_id,
-        };
-        let name = upload.clone();
-        let stored = self
-            .database
-            .read(move |connection| {
-                upload_headers(connection, &name)?;
-                parts(connection, &name)
-            })
-            .await?;
-        let after = input.part_number_marker.unwrap_or(0);
-        let n_max = usize::try_from(input.max_parts.unwrap_or(1000))
-            .unwrap_or(0)
-            .min(1000);
-        let mut rest = stored.into_iter().filter(|part| part.number > after);
-        let listed: Vec<Part> = rest.by_ref().take(n_max).map(part_entry).collect();
-        Ok(ListPartsOutput {
-            bucket: Some(upload.bucket),
-            key: Some(upload.key),
-            upload_id: Some(upload.id),
-            is_truncated: Some(rest.next().is_some()),
-            next_part_number_marker: listed.last().and_then(|part| part.part_number),
-            part_number_marker: Some(after),
-            max_parts: i32::try_from(n_max).ok(),
-            parts: Some(listed),
-            ..ListPartsOutput::default()
-        })
-    }
-}
-
-fn part_entry(part: StoredPart) -> Part {
-    let mut entry = Part {
-        e_tag: Some(ETag::Strong(part.etag)),
-        last_modified: Some(last_modified(part.created_ms)),
-        part_number: Some(part.number),
-        size: i64::try_from(part.n_bytes).ok(),
-        ..Part::default()
-    };
-    set_checksums!(entry, part.checksums);
-    entry
 }

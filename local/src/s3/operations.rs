@@ -5,12 +5,10 @@ use s3s::dto::{
     CompleteMultipartUploadInput, CompleteMultipartUploadOutput, CopyObjectInput, CopyObjectOutput,
     CreateBucketInput, CreateBucketOutput, CreateMultipartUploadInput, CreateMultipartUploadOutput,
     DeleteBucketInput, DeleteBucketOutput, DeleteObjectInput, DeleteObjectOutput, DeleteObjectsInput,
-    DeleteObjectsOutput, GetBucketVersioningInput, GetBucketVersioningOutput, GetObjectInput,
-    GetObjectOutput, HeadBucketInput, HeadBucketOutput, HeadObjectInput, HeadObjectOutput, ListBucketsInput,
-    ListBucketsOutput, ListObjectVersionsInput, ListObjectVersionsOutput, ListObjectsV2Input,
-    ListObjectsV2Output, ListPartsInput, ListPartsOutput, PostObjectInput, PostObjectOutput,
-    PutBucketVersioningInput, PutBucketVersioningOutput, PutObjectInput, PutObjectOutput, UploadPartInput,
-    UploadPartOutput,
+    DeleteObjectsOutput, GetObjectInput, GetObjectOutput, HeadBucketInput, HeadBucketOutput, HeadObjectInput,
+    HeadObjectOutput, ListBucketsInput, ListBucketsOutput, ListObjectVersionsInput, ListObjectVersionsOutput,
+    ListObjectsV2Input, ListObjectsV2Output, PostObjectInput, PostObjectOutput, PutBucketVersioningInput,
+    PutBucketVersioningOutput, PutObjectInput, PutObjectOutput, UploadPartInput, UploadPartOutput,
 };
 use s3s::{S3, S3Request, S3Response, S3Result, s3_error};
 
@@ -107,10 +105,6 @@ impl S3 for Store {
         ))
     }
 
-    async fn list_parts(&self, request: S3Request<ListPartsInput>) -> Answer<ListPartsOutput> {
-        Ok(S3Response::new(self.list_upload_parts(request.input).await?))
-    }
-
     async fn list_buckets(&self, _request: S3Request<ListBucketsInput>) -> Answer<ListBucketsOutput> {
         let buckets = self
             .database
@@ -162,23 +156,6 @@ impl S3 for Store {
         Ok(S3Response::new(HeadBucketOutput {
             bucket_region: Some(REGION.to_owned()),
             ..HeadBucketOutput::default()
-        }))
-    }
-
-    async fn get_bucket_versioning(
-        &self,
-        request: S3Request<GetBucketVersioningInput>,
-    ) -> Answer<GetBucketVersioningOutput> {
-        let bucket = request.input.bucket;
-        let versioning = self
-            .database
-            .read(move |connection| index::versioning(connection, &bucket))
-            .await?;
-        let status = (versioning != Versioning::Never)
-            .then(|| BucketVersioningStatus::from_static(versioning.as_str()));
-        Ok(S3Response::new(GetBucketVersioningOutput {
-            status,
-            ..GetBucketVersioningOutput::default()
         }))
     }
 

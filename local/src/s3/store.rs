@@ -225,8 +225,8 @@ impl Store {
             .await
     }
 
-    /// [`Self::find`] with the bytes of the body that `choose` wants. What is remembered is had at once, without a thread
-    /// that may block: clients ask for a few bytes many times over, and waking a thread takes longer than reading them.
+    /// [`Self::find`] with the bytes of the body that `choose` wants. Cached entries skip the blocking pool:
+    /// clients ask for a few bytes many times over, and waking a thread takes longer than reading them.
     pub(crate) async fn open<T>(
         &self,
         asked: Asked,

@@ -30,7 +30,6 @@ pub(crate) struct StoredPart {
     pub(crate) body: String,
     pub(crate) n_bytes: u64,
     pub(crate) etag: String,
-    pub(crate) created_ms: i64,
     pub(crate) checksums: Checksums,
 }
 
@@ -62,16 +61,15 @@ pub(crate) fn begun_ms(connection: &Connection, upload: &UploadName) -> Result<i
 
 /// The parts of an upload in order.
 pub(crate) fn parts(connection: &Connection, upload: &UploadName) -> Result<Vec<StoredPart>, Failure> {
-    let sql = "SELECT number, body, n_bytes, etag, created_ms, checksums FROM part WHERE upload_id = ? ORDER BY number";
+    let sql = "SELECT number, body, n_bytes, etag, checksums FROM part WHERE upload_id = ? ORDER BY number";
     let mut statement = connection.prepare_cached(sql)?;
     let rows = statement.query_map([&upload.id], |row| {
-        let checksums: String = row.get(5)?;
+        let checksums: String = row.get(4)?;
         let part = StoredPart {
             number: row.get(0)?,
             body: row.get(1)?,
             n_bytes: row.get(2)?,
             etag: row.get(3)?,
-            created_ms: row.get(4)?,
             checksums: Checksums::default(),
         };
         Ok((part, checksums))

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::Frozen;
-use super::model::N_CLASSES;
+use super::frozen::N_CLASSES;
 use dataperf::Scorecard;
 use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Repeat, Weights};
 use dataperf_numerics::bootstrap::ItemMetric;

@@ -11,7 +11,9 @@
 
 #[cfg(feature = "baselines")]
 pub(crate) mod baselines;
+mod buyer_model;
 pub(crate) mod closed;
+mod frozen;
 #[cfg(feature = "import")]
 mod import;
 pub(crate) mod market;
@@ -26,8 +28,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use buyer_model::BuyerModel;
+pub use frozen::Frozen;
 pub use market::{Market, Seller};
-pub use model::{BuyerModel, Frozen};
 pub use submission::Submission;
 pub use validation::Checked;
 
@@ -79,7 +82,7 @@ pub fn seller_file(market: u32, seller: usize) -> String {
 pub struct Parameters {
     /// The model that the buyer trains.
     pub buyer_model: BuyerModel,
-    /// Seeds the sampling, in every market anew.
+    /// Seeds the sampling, which starts again in every market.
     pub seed: u32,
     /// Training sets that are sampled in each market.
     pub n_trials: usize,

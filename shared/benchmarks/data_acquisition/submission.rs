@@ -10,7 +10,7 @@ const BOUNDS: Bounds = Bounds {
     max_ratio: 200,
 };
 
-/// What is to be bought in one market.
+/// What a strategy buys in one market.
 #[derive(Debug)]
 pub(super) struct Plan {
     /// Where it stands in the artifact.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::ONE_LABEL;
+use super::frozen::Frozen;
 use super::market::{Market, Seller, cost, overshoot};
-use super::model::Frozen;
 use super::submission::{Plan, Submission};
 use dataperf::{Reason, Reasons, Rejection, quote};
 

@@ -3,12 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ndarray::Array2;
+use serde_json::{Map, Value, json};
 
 use super::scoring::{ScoreMetric, Scoring};
 use super::table::{Examples, LABEL, features, features_file};
 use dataperf::dataset::{DatasetError, Files};
-use dataperf::evidence::{EvalItems, Evidence, EvidenceError, UnitEvidence};
+use dataperf::evidence::{EvalItems, Evidence, EvidenceError, Repeats, UnitEvidence};
 use dataperf::frozen::{FrozenError, Manifest};
+use dataperf_numerics::bootstrap::ItemMetric;
+use dataperf_numerics::metrics::{
+    ItemWeights, accuracy_per_group, balanced_accuracy, class_counts, f1_of_counts, macro_f1_of_classes,
+    mean, weighted_accuracy,
+};
 
 /// The hidden eval set's table; also the name of the one unit of evidence.
 pub const EVAL: &str = "eval";
@@ -128,6 +134,107 @@ impl EvalSet {
         scoring: &Scoring<M>,
     ) -> Result<&'a UnitEvidence, EvidenceError> {
         evidence.unit(EVAL, self.n_items(), scoring.classes.len())
+    }
+}
+
+impl<M> Scoring<M> {
+    /// The metric of one model's answers.
+    ///
+    /// # Shapes and units
+    /// `predicted`: `(n_items,)` class numbers.
+    pub(super) fn value(&self, eval: &EvalSet, predicted: &[u8], weights: ItemWeights<'_>) -> f64 {
+        self.item_metric(eval).value(&eval.truth, predicted, weights)
+    }
+
+    /// The metric with what it needs of the eval set.
+    pub(super) fn item_metric<'a>(&self, eval: &'a EvalSet) -> ItemMetric<'a> {
+        match &self.metric {
+            ScoreMetric::Accuracy => ItemMetric::Accuracy,
+            ScoreMetric::BalancedAccuracy => ItemMetric::BalancedAccuracy,
+            ScoreMetric::MacroF1 => ItemMetric::MacroF1OfClasses(self.classes.len()),
+            ScoreMetric::F1 { class } => {
+                let class = self.class_of(class).unwrap_or(0); // the document's check has found it
+                ItemMetric::F1(class as u8)
+            }
+            ScoreMetric::WorstGroupAccuracy => {
+                let groups = eval.groups.as_ref().map_or(&[][..], |groups| &groups.of_items);
+                ItemMetric::WorstGroupAccuracy(groups)
+            }
+        }
+    }
+
+    /// The score of a unit of evidence, the mean over its repeats, with the metrics that are shown beside it.
+    pub(super) fn scored(
+        &self,
+        eval: &EvalSet,
+        unit: &UnitEvidence,
+        weights: ItemWeights<'_>,
+    ) -> (f64, BTreeMap<String, Value>) {
+        let of_repeats: Vec<f64> = unit
+            .each_repeat()
+            .map(|predicted| self.value(eval, predicted, weights))
+            .collect();
+        let score = mean(&of_repeats);
+        let mut metrics = self.beside(eval, unit, weights);
+        let names = match unit.repeats() {
+            Repeats::Seeds(seeds) => Some(("per_seed", Some(json!(seeds)))),
+            Repeats::Trials(_) => Some(("per_trial", None)),
+            Repeats::Once | Repeats::Fixes(_) => None,
+        };
+        if let Some((name, labels)) = names {
+            let spread: Vec<f64> = of_repeats.iter().map(|value| (value - score).powi(2)).collect();
+            metrics.insert(name.to_owned(), json!(of_repeats));
+            metrics.insert("std".to_owned(), json!(mean(&spread).sqrt()));
+            metrics.extend(labels.map(|labels| ("seeds".to_owned(), labels)));
+        }
+        (score, metrics)
+    }
+
+    /// Accuracy, balanced accuracy, macro F1, F1 of each class and accuracy of each group: means over the repeats.
+    fn beside(
+        &self,
+        eval: &EvalSet,
+        unit: &UnitEvidence,
+        weights: ItemWeights<'_>,
+    ) -> BTreeMap<String, Value> {
+        let n_repeats = unit.repeats().len() as f64;
+        let (truth, n_classes) = (&eval.truth[..], self.classes.len());
+        let (mut accuracy, mut balanced, mut macro_f1) = (0.0, 0.0, 0.0);
+        let mut of_classes = vec![0.0; n_classes];
+        let mut of_groups: BTreeMap<usize, f64> = BTreeMap::new();
+        for predicted in unit.each_repeat() {
+            accuracy += weighted_accuracy(truth, predicted, weights) / n_repeats;
+            balanced += balanced_accuracy(truth, predicted, weights) / n_repeats;
+            macro_f1 += macro_f1_of_classes(truth, predicted, n_classes, weights) / n_repeats;
+            for (class, f1) in f1_of_counts(&class_counts(truth, predicted, weights)) {
+                of_classes[class] += f1 / n_repeats;
+            }
+            if let Some(groups) = &eval.groups {
+                for (group, accuracy) in accuracy_per_group(truth, predicted, &groups.of_items, weights) {
+                    *of_groups.entry(group).or_default() += accuracy / n_repeats;
+                }
+            }
+        }
+        let of_classes = self.classes.iter().zip(&of_classes);
+        let f1: Map<String, Value> = of_classes.map(|(name, f1)| (name.clone(), json!(f1))).collect();
+        let mut metrics = BTreeMap::from([
+            ("accuracy".to_owned(), json!(accuracy)),
+            ("balanced_accuracy".to_owned(), json!(balanced)),
+            ("macro_f1".to_owned(), json!(macro_f1)),
+            ("f1_per_class".to_owned(), Value::Object(f1)),
+            ("n_eval".to_owned(), json!(weights.total(eval.n_items()))),
+            ("metric".to_owned(), json!(self.metric.name())),
+        ]);
+        if let Some(groups) = &eval.groups {
+            let named = of_groups
+                .iter()
+                .map(|(&group, accuracy)| (groups.names[group].clone(), json!(accuracy)));
+            metrics.insert("accuracy_per_group".to_owned(), Value::Object(named.collect()));
+        }
+        if eval.is_public {
+            metrics.insert("eval_set".to_owned(), json!("public"));
+        }
+        metrics
     }
 }
 

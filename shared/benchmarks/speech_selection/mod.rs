@@ -11,6 +11,7 @@
 #[cfg(feature = "baselines")]
 mod baselines;
 mod closed;
+mod frozen;
 #[cfg(feature = "import")]
 mod import;
 mod metric;
@@ -22,7 +23,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use model::Frozen;
+pub use frozen::Frozen;
 pub use submission::Submission;
 pub use validation::Checked;
 

@@ -1,159 +1,11 @@
-//! The frozen part of a leaderboard, and the frozen model: an SVC and a logistic regression that vote softly.
+//! The frozen model: an SVC and a logistic regression that vote softly.
 
-use std::collections::HashMap;
-
-use bytes::Bytes;
-
+use super::frozen::{EvalSet, Frozen};
 use super::metric::{N_CLIPS, N_NONTARGETS};
-use super::{CLASSES, Checked, EMBEDDINGS, Language, Parameters, eval_file, train_file, train_ids_file};
-use dataperf::dataset::{DatasetError, Files};
+use super::{Checked, train_file};
 use dataperf::evidence::{Evidence, Repeats, UnitEvidence};
-use dataperf::frozen::{Dtype, FrozenError, Matrix, ReadRows};
+use dataperf::frozen::{FrozenError, Matrix, ReadRows};
 use dataperf_numerics::models::soft_voting::SoftVoting;
-
-/// What a row of the training matrix may be used as.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place<'a> {
-    Target(&'a str),
-    Nontarget,
-}
-
-/// What scoring keeps in memory for a leaderboard: the eval set and the index of the allowed clips.
-#[derive(Debug)]
-pub struct Frozen {
-    code: String,
-    language: Language,
-    words: Vec<String>,
-    max_clips: usize,
-    seeds: Vec<u32>,
-    row_of: HashMap<Box<str>, u32>,
-    /// `None` in a participants' kit.
-    eval: Option<EvalSet>,
-}
-
-/// What models are asked for, and the right answers.
-#[derive(Debug)]
-pub(super) struct EvalSet {
-    /// `(n_eval, n_features)`
-    pub(super) embeddings: Matrix,
-    /// `(n_eval,)`
-    pub(super) classes: Bytes,
-}
-
-impl EvalSet {
-    async fn open(files: &Files<'_>, code: &str, n_words: usize) -> Result<Option<Self>, DatasetError> {
-        let path = eval_file(code);
-        if !files.has(&path) {
-            return Ok(None);
-        }
-        let embeddings = files.matrix(&path, EMBEDDINGS).await?;
-        let classes = files.classes(&path, CLASSES).await?;
-        if classes.len() != embeddings.view().nrows() {
-            return Err(FrozenError::damaged(&path, "it has not one class for each row").into());
-        }
-        if classes.iter().any(|&class| usize::from(class) > n_words) {
-            return Err(FrozenError::damaged(&path, "it has a class beyond the target words").into());
-        }
-        Ok(Some(Self { embeddings, classes }))
-    }
-}
-
-impl Frozen {
-    pub(super) async fn open(files: &Files<'_>, leaderboard: &str) -> Result<Self, DatasetError> {
-        let manifest = files.manifest();
-        let mut parameters = Parameters::of(manifest)?;
-        let limits = parameters.limits(leaderboard)?.clone();
-        let code = limits.language;
-        let unknown = || FrozenError::Manifest {
-            why: format!("parameters: no language `{code}`"),
-        };
-        let language = parameters.languages.remove(&code).ok_or_else(unknown)?;
-
-        let ids_path = train_ids_file(&code);
-        let eval = EvalSet::open(files, &code, language.targets.len()).await?;
-        let row_of = index(&files.whole(&ids_path).await?);
-        let row_of = row_of.map_err(|why| FrozenError::damaged(&ids_path, why))?;
-        let n_train = manifest
-            .tensor(&train_file(&code), EMBEDDINGS, Dtype::F32, 2)?
-            .n_rows();
-        let n_placed = language.targets.values().map(|rows| rows.n).sum::<usize>() + language.nontargets.n;
-        if row_of.len() != n_train || n_placed != n_train {
-            let why = format!(
-                "it has {} distinct ids for {n_train} rows, of which {n_placed} have a word",
-                row_of.len()
-            );
-            return Err(FrozenError::damaged(&ids_path, why).into());
-        }
-        let words = language.targets.keys().cloned().collect();
-        Ok(Self {
-            code,
-            words,
-            language,
-            max_clips: limits.max_clips,
-            seeds: parameters.seeds,
-            row_of,
-            eval,
-        })
-    }
-
-    /// The language's code.
-    pub fn language(&self) -> &str {
-        &self.code
-    }
-
-    /// The target words in ascending order: class 1 and on.
-    pub fn words(&self) -> &[String] {
-        &self.words
-    }
-
-    /// The most clips a submission may choose.
-    pub fn max_clips(&self) -> usize {
-        self.max_clips
-    }
-
-    /// The seeds whose scores are averaged.
-    pub fn seeds(&self) -> &[u32] {
-        &self.seeds
-    }
-
-    /// The eval set, where there is one to score with.
-    pub(super) fn eval(&self) -> Result<&EvalSet, FrozenError> {
-        let missing = FrozenError::ForParticipants { missing: "eval set" };
-        self.eval.as_ref().ok_or(missing)
-    }
-
-    /// Classes: nontarget and the words.
-    pub(super) fn n_classes(&self) -> usize {
-        self.words.len() + 1
-    }
-
-    pub(super) fn class_of(&self, word: &str) -> Option<usize> {
-        self.words
-            .binary_search_by(|known| known.as_str().cmp(word))
-            .ok()
-            .map(|idx| idx + 1)
-    }
-
-    /// The ids of the allowed clips.
-    pub(super) fn ids(&self) -> impl Iterator<Item = &str> {
-        self.row_of.keys().map(AsRef::as_ref)
-    }
-
-    pub(super) fn row_of(&self, id: &str) -> Option<usize> {
-        self.row_of.get(id).map(|&row| row as usize)
-    }
-
-    pub(super) fn place_of(&self, row: usize) -> Place<'_> {
-        let word = self.language.targets.iter().find(|(_, rows)| rows.contains(row));
-        word.map_or(Place::Nontarget, |(word, _)| Place::Target(word))
-    }
-}
-
-/// The row of each id: one a line.
-fn index(ids: &[u8]) -> Result<HashMap<Box<str>, u32>, String> {
-    let text = std::str::from_utf8(ids).map_err(|_| "it is not UTF-8")?;
-    Ok(text.lines().zip(0..).map(|(id, row)| (id.into(), row)).collect())
-}
 
 /// The class of every eval clip under every seed: one unit, the language. `chosen` are the checked rows' embeddings.
 pub(super) fn evidence(
@@ -161,12 +13,12 @@ pub(super) fn evidence(
     frozen: &Frozen,
     chosen: &ReadRows,
 ) -> Result<Evidence, FrozenError> {
-    let damaged = |why: String| FrozenError::damaged(&train_file(&frozen.code), why);
+    let damaged = |why: String| FrozenError::damaged(&train_file(frozen.language()), why);
     let EvalSet { embeddings, classes } = frozen.eval()?;
     let (n_rows, n_cols) = (checked.rows().len(), embeddings.view().ncols());
     let x = Matrix::from_rows(chosen.concatenated(), n_rows, n_cols)
         .ok_or_else(|| damaged(format!("its rows are not {n_cols} floats wide")))?;
-    let ensemble = SoftVoting::fit(x.view(), checked.classes(), frozen.n_classes(), &frozen.seeds)
+    let ensemble = SoftVoting::fit(x.view(), checked.classes(), frozen.n_classes(), frozen.seeds())
         .map_err(|error| damaged(error.to_string()))?;
     let predicted = ensemble.predict(embeddings.view());
     let predicted = predicted
@@ -174,10 +26,10 @@ pub(super) fn evidence(
         .into_owned()
         .into_raw_vec_and_offset()
         .0;
-    let seeds = Repeats::Seeds(frozen.seeds.clone());
+    let seeds = Repeats::Seeds(frozen.seeds().to_vec());
     let n_nontargets = checked.classes().iter().filter(|&&class| class == 0).count();
     let unit = UnitEvidence::new(seeds, classes.len(), frozen.n_classes(), predicted)
         .with_count(N_CLIPS, n_rows)
         .with_count(N_NONTARGETS, n_nontargets);
-    Ok(Evidence::of_unit(frozen.code.clone(), unit))
+    Ok(Evidence::of_unit(frozen.language().to_owned(), unit))
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::model::{Frozen, Place};
+use super::frozen::{Frozen, Place};
 use super::submission::{Listed, Submission};
 use dataperf::{Reason, Reasons, Rejection, explain_unknown_ids, pointer, quote};
 

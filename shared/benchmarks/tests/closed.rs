@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use dataperf::closed::{ClosedTask, closed_task};
+use dataperf::closed::ClosedTask;
 use dataperf::dataset::{Dataset, Integrity};
 use dataperf_benchmarks::data_acquisition::DataAcquisition;
 use dataperf_benchmarks::own_data::acquisition::Acquisition;
@@ -38,7 +38,7 @@ fn demo<B: Import>() -> (TempDir, Dataset<B>) {
 
 /// What a program is given of a board.
 fn given<B: Import>(dataset: &Dataset<B>, leaderboard: &str) -> ClosedTask {
-    let task = pollster::block_on(closed_task(dataset, leaderboard)).unwrap();
+    let task = pollster::block_on(dataset.closed_task(leaderboard)).unwrap();
     task.expect("it has closed boards").0
 }
 
@@ -182,12 +182,7 @@ fn each_board_has_an_order_of_its_own_that_stays() {
     let [one, again, other] = ["digits-20", "digits-20", "digits-50"].map(|board| given(&dataset, board));
     assert_eq!(one.files, again.files);
     assert_ne!(bytes(&one, "pool.npy"), bytes(&other, "pool.npy"));
-    let seed = |board| {
-        pollster::block_on(closed_task(&dataset, board))
-            .unwrap()
-            .unwrap()
-            .1
-    };
+    let seed = |board| pollster::block_on(dataset.closed_task(board)).unwrap().unwrap().1;
     assert_eq!(seed("digits-20"), seed("digits-20"));
     assert_ne!(seed("digits-20"), seed("digits-50"));
 }
@@ -368,7 +363,7 @@ fn data_acquisition_gives_prices_and_summaries() {
 fn curation_has_no_closed_boards() {
     let (_scratch, dataset) = demo::<Curation>();
     assert!(
-        pollster::block_on(closed_task(&dataset, "digits-set"))
+        pollster::block_on(dataset.closed_task("digits-set"))
             .unwrap()
             .is_none()
     );

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::model::N_CLASSES;
+use super::frozen::N_CLASSES;
 use super::{Extent, Frozen};
 use dataperf::Scorecard;
 use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Fixes, UnitEvidence, Weights, per_lane};

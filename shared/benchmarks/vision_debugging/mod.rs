@@ -12,6 +12,7 @@
 #[cfg(feature = "baselines")]
 mod baselines;
 mod closed;
+mod frozen;
 #[cfg(feature = "import")]
 mod import;
 mod metric;
@@ -21,7 +22,7 @@ mod validation;
 
 use serde::{Deserialize, Serialize};
 
-pub use model::Frozen;
+pub use frozen::Frozen;
 pub use submission::Submission;
 pub use validation::Checked;
 

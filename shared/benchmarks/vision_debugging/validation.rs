@@ -1,6 +1,6 @@
 //! The rules: every task, each image of it exactly once.
 
-use super::model::Frozen;
+use super::frozen::Frozen;
 use super::submission::{Name, Order, Submission};
 use dataperf::{Reason, Reasons, Rejection, quote};
 

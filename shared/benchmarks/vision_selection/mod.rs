@@ -11,6 +11,7 @@
 #[cfg(feature = "baselines")]
 mod baselines;
 mod closed;
+mod frozen;
 #[cfg(feature = "import")]
 mod import;
 mod metric;
@@ -20,7 +21,7 @@ mod validation;
 
 use serde::{Deserialize, Serialize};
 
-pub use model::Frozen;
+pub use frozen::Frozen;
 pub use submission::{Submission, examples_of_csv};
 pub use validation::Checked;
 

@@ -1,123 +1,21 @@
-//! The frozen part, and the frozen model: a logistic regression a concept.
+//! The frozen model: a logistic regression a concept.
 
-use bytes::Bytes;
-use ndarray::Array2;
 use rayon::prelude::*;
 
+use super::frozen::{Frozen, N_CLASSES, TestSet};
 use super::metric::{N_EXAMPLES, N_POSITIVE};
 use super::validation::Chosen;
-use super::{Checked, EMBEDDINGS, LABELS, POOL_FILE, POOL_INDEX_FILE, Parameters, test_file};
-use dataperf::dataset::{DatasetError, Files};
+use super::{Checked, POOL_FILE};
 use dataperf::evidence::{Evidence, Repeats, UnitEvidence};
 use dataperf::frozen::FrozenError;
-use dataperf::pool::PoolIndex;
 use dataperf_numerics::models::logistic_regression::LogisticRegression;
 use dataperf_numerics::numbers::Numbers;
-
-/// An image shows the concept or does not.
-pub(super) const N_CLASSES: usize = 2;
-
-/// What scoring keeps in memory: the concepts' test sets and the index of the pool.
-#[derive(Debug)]
-pub struct Frozen {
-    parameters: Parameters,
-    pool: PoolIndex,
-    /// `None` in a participants' kit.
-    tests: Option<Vec<TestSet>>,
-}
-
-#[derive(Debug)]
-struct TestSet {
-    /// `(n_test, n_features)`
-    features: Array2<f64>,
-    labels: Bytes,
-}
-
-impl Frozen {
-    pub(super) async fn open(files: &Files<'_>) -> Result<Self, DatasetError> {
-        let parameters: Parameters = files.manifest().parameters()?;
-        let Parameters {
-            id_bytes,
-            n_features,
-            ref concepts,
-            ..
-        } = parameters;
-        if !concepts.is_sorted_by(|a, b| a < b) || concepts.is_empty() {
-            let why = "parameters: the concepts are none, or not distinct and ascending".to_owned();
-            return Err(FrozenError::Manifest { why }.into());
-        }
-        let mut tests = None;
-        if concepts.iter().any(|concept| files.has(&test_file(concept))) {
-            let of_concepts = tests.insert(Vec::with_capacity(concepts.len()));
-            for concept in concepts {
-                of_concepts.push(TestSet::open(files, &test_file(concept), n_features).await?);
-            }
-        }
-        let index = files.whole(POOL_INDEX_FILE).await?;
-        let manifest = files.manifest();
-        let pool = PoolIndex::new(manifest, POOL_INDEX_FILE, &index, POOL_FILE, id_bytes, n_features)?;
-        Ok(Self {
-            parameters,
-            pool,
-            tests,
-        })
-    }
-
-    /// The concepts, ascending.
-    pub fn concepts(&self) -> &[String] {
-        &self.parameters.concepts
-    }
-
-    /// The most examples a submission may have.
-    pub fn max_examples(&self) -> usize {
-        self.parameters.max_examples
-    }
-
-    /// The width of a vector.
-    pub fn n_features(&self) -> usize {
-        self.parameters.n_features
-    }
-
-    /// The index of the candidates.
-    pub fn pool(&self) -> &PoolIndex {
-        &self.pool
-    }
-
-    /// The labels of each concept's test set, `(n_test,)`, with the concept, where there are some to score with.
-    pub(super) fn tests(&self) -> Result<impl Iterator<Item = (&str, &[u8])>, FrozenError> {
-        let labels = self.test_sets()?.iter().map(|test| &test.labels[..]);
-        Ok(self.concepts().iter().map(String::as_str).zip(labels))
-    }
-
-    fn test_sets(&self) -> Result<&[TestSet], FrozenError> {
-        let missing = FrozenError::ForParticipants {
-            missing: "test sets of the concepts",
-        };
-        self.tests.as_deref().ok_or(missing)
-    }
-}
-
-impl TestSet {
-    async fn open(files: &Files<'_>, path: &str, n_features: usize) -> Result<Self, DatasetError> {
-        let matrix = files.matrix(path, EMBEDDINGS).await?;
-        let labels = files.classes(path, LABELS).await?;
-        let features = matrix.view().mapv(f64::from);
-        if features.dim() != (labels.len(), n_features) || labels.iter().any(|&label| label > 1) {
-            let why = format!(
-                "it is not {} rows of {n_features} floats with a label of 0 or 1 each",
-                labels.len()
-            );
-            return Err(FrozenError::damaged(path, why).into());
-        }
-        Ok(Self { features, labels })
-    }
-}
 
 /// What each concept's classifier says of every image of its test set.
 pub(super) fn evidence(checked: &Checked, frozen: &Frozen) -> Result<Evidence, FrozenError> {
     let chosen = checked.concepts().iter().zip(frozen.concepts());
     let concepts: Vec<((&Chosen, &String), &TestSet)> = chosen.zip(frozen.test_sets()?).collect();
-    let n_features = frozen.parameters.n_features;
+    let n_features = frozen.n_features();
     let unit = |((chosen, concept), test): ((&Chosen, &String), &TestSet)| {
         let damaged = |why: String| FrozenError::damaged(POOL_FILE, why);
         let rows = Numbers::F32(&chosen.features);

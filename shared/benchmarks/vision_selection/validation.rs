@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
-use super::model::Frozen;
+use super::frozen::Frozen;
 use super::submission::{Example, Listed, Submission};
 use dataperf::frozen::ReadRows;
 use dataperf::{Reason, Reasons, Rejection, explain_every, quote};

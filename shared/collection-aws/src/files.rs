@@ -8,7 +8,6 @@ use dataperf::admission::Admission;
 use dataperf::artifact_judge::Evaluator;
 use dataperf::challenge::{Challenge, Terms};
 use dataperf::ports::leaderboard::Submission;
-use dataperf::upload::FiledUnder;
 use dataperf::workflow::{Settled, WorkflowError};
 use dataperf::{Descriptor, Digest, LineOutcome, Reason, Rejection, Timestamp, Upload, Verdict};
 use dataperf_aws::{Fault, Resources, Table};
@@ -166,12 +165,13 @@ impl<F: LineFunction> Evaluator for LineEvaluator<'_, F> {
 
     /// The round that counts is that of the first board: all are of one challenge. Nothing is counted against its limits,
     /// which are about scores.
-    fn terms(&self, challenge: Option<&Challenge>, key: &FiledUnder, at: Timestamp) -> Terms {
-        let terms = Terms::of(challenge, F::Collection::BOARD, &key.submitter, at);
+    fn terms(&self, challenge: Option<&Challenge>, submission: &Submission) -> Terms {
+        let at = submission.received_at;
+        let terms = Terms::of(challenge, F::Collection::BOARD, &submission.submitter, at);
         Terms {
             limits: None,
             ranking: F::Collection::RANKING,
-            refusal: wrong_kind::<F>(&key.leaderboard)
+            refusal: wrong_kind::<F>(&submission.board.leaderboard)
                 .or_else(|| self.function.refused_at(&terms, at))
                 .or(terms.refusal),
             ..terms

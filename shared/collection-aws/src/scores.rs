@@ -1,11 +1,9 @@
 //! A step of a score: received and recorded as a submission is, so that boards, histories and best-over-time need nothing new.
 
 use dataperf::challenge::Terms;
-use dataperf::failure::FaultKind;
 use dataperf::ports::leaderboard::Submission;
-use dataperf::upload::FiledUnder;
 use dataperf::workflow::{Judge, Ports, Settled, WorkflowError, settle};
-use dataperf::{Descriptor, Digest, Scorecard, Timestamp, Upload, UploadKey, Verdict};
+use dataperf::{Descriptor, Digest, Scorecard, Upload, UploadKey, Verdict};
 use dataperf_aws::Table;
 
 use crate::collection::Collection;
@@ -26,11 +24,11 @@ impl<C: Collection> Judge for ScoreJudge<'_, C> {
         C::DESCRIPTOR
     }
 
-    fn terms(&self, key: &FiledUnder, _at: Timestamp) -> Terms {
+    fn terms(&self, submission: &Submission) -> Terms {
         Terms {
             round: self.step.round.clone(),
             ranking: C::RANKING,
-            ..Terms::outside_any_challenge(&key.submitter)
+            ..Terms::outside_any_challenge(&submission.submitter)
         }
     }
 
@@ -89,7 +87,7 @@ pub async fn publish_again<C: Collection>(
     }
     published.ok_or_else(|| {
         let message = format!("`{}` is a step of no score", upload.key);
-        WorkflowError::judge(FaultKind::Organizer, message)
+        WorkflowError::organizer(message)
     })
 }
 

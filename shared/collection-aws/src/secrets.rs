@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use dataperf::failure::FaultKind;
 use dataperf::workflow::WorkflowError;
 use dataperf_aws::{Clients, Post, port_error};
 use dataperf_collection::SecretKey;
@@ -83,5 +82,5 @@ impl Secrets {
 }
 
 fn organizer(message: String) -> WorkflowError {
-    WorkflowError::judge(FaultKind::Organizer, message)
+    WorkflowError::organizer(message)
 }

@@ -1,18 +1,18 @@
-//! A lease on what costs money: one worker makes it at a time, and another takes over from one that has stopped.
+//! A lease on work that costs money: one worker does it at a time, and another takes over from one that has stopped.
 
 use dataperf::Timestamp;
 
-/// Who makes something, and until when nobody else is to make it.
+/// A worker's exclusive right to make something, until the lease expires.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
-    /// Who makes it: the id of an invocation, which a retry has again.
+    /// The worker: the id of an invocation, which a retry has again.
     pub worker: String,
-    /// When its time is over.
+    /// Lease expiry.
     pub until: Timestamp,
 }
 
 impl Lease {
-    /// Until when `worker` has to wait; `None` where the lease is its own, or over.
+    /// Until when `worker` has to wait; `None` if the lease is its own, or has expired.
     pub fn keeps_off(&self, worker: &str, now: Timestamp) -> Option<Timestamp> {
         (self.worker != worker && self.until > now).then_some(self.until)
     }

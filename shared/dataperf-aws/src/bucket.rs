@@ -11,7 +11,7 @@ use aws_sdk_s3::presigning::PresigningConfig;
 use aws_sdk_s3::primitives::ByteStream;
 use bytes::{Bytes, BytesMut};
 use dataperf::Timestamp;
-use dataperf::ports::bucket::{Bucket, Got, Object, PutIfAbsent};
+use dataperf::ports::bucket::{Bucket, Got, Object};
 use dataperf::ports::{PortError, Unreadable, async_trait};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
@@ -196,7 +196,7 @@ impl S3Bucket {
         Ok(Some(Tagged { bytes, tag }))
     }
 
-    /// An address by which whoever has it gets one object, for so long and with nothing else: the browser saves it as `name`, which has
+    /// An address by which anybody who has it gets one object, for so long and with nothing else: the browser saves it as `name`, which has
     /// letters, digits, `-`, `_` and `.` only. With `endpoint` it is at this address of the service instead of the client's.
     ///
     /// # Errors
@@ -231,7 +231,7 @@ impl S3Bucket {
         Ok(signed.uri().to_owned())
     }
 
-    /// Stores an object where the one that is there has the entity tag `tag`, or where none is there when `tag` is none. Of
+    /// Stores an object if the stored one has the entity tag `tag`, or, without a `tag`, if there is none. Of
     /// several at once that have read the same, one stores. Says whether this call did.
     ///
     /// # Errors
@@ -349,7 +349,7 @@ impl Bucket for S3Bucket {
             .map_err(|error| port_error(self.what("writing", key), error))
     }
 
-    async fn put_if_absent(&self, key: &str, bytes: Bytes) -> Result<PutIfAbsent, PortError> {
+    async fn put_if_absent(&self, key: &str, bytes: Bytes) -> Result<bool, PortError> {
         let _call = self.meter.call();
         let mut retry = Retry::of(self.what("writing", key));
         loop {
@@ -359,8 +359,8 @@ impl Bucket for S3Bucket {
                 .send()
                 .await;
             match sent {
-                Ok(_) => return Ok(PutIfAbsent::Stored),
-                Err(error) if error.code() == Some("PreconditionFailed") => return Ok(PutIfAbsent::Existed),
+                Ok(_) => return Ok(true),
+                Err(error) if error.code() == Some("PreconditionFailed") => return Ok(false),
                 // Two conditional writes of one key at the same moment make S3 answer so to one of them.
                 Err(error) if error.code() == Some("ConditionalRequestConflict") => {
                     retry.busy(port_error(self.what("writing", key), error)).await?;

@@ -17,11 +17,11 @@ use crate::fault::{Fault, with_causes};
 use crate::give_up::{Release, give_up};
 use crate::given_up::{GivenUp, given_up};
 use crate::metrics::{Unit, emit};
+use crate::notes::Notes;
 use crate::report::outcome;
 use crate::resources::Resources;
 use crate::runtime::{guarded, seconds, variable};
 use crate::sweep::{Limits, Sweep, Swept};
-use crate::sweep_misplaced::Notes;
 
 /// So much of a sweep's time is left for what it has begun.
 const RESERVE: Duration = Duration::from_secs(20);
@@ -189,7 +189,7 @@ async fn end(caretaker: &Caretaker, given_up_event: &GivenUp, request_id: &str) 
             continue;
         }
         if Request::is_one(benchmark, upload) {
-            // Nobody's submission: whoever asked sees what was not scored again, and asks once more.
+            // A request is no submission: the organizer sees what was not scored again, and asks once more.
             tracing::error!(
                 request_id,
                 failed_request_id = given_up_event.request_id,

@@ -1,8 +1,8 @@
 //! Compares the rows of a board when it has changed, and writes the result beside it.
 //!
-//! A board is compared at most once in an [`interval`]. A change leaves a mark in the table; whoever leaves the mark of a small board
-//! waits for the end of the interval, takes the mark away and compares, and what is left, also by a function that was killed, the
-//! caretaker hands to the benchmark's function within a minute.
+//! A board is compared at most once in an [`interval`]. A change leaves a mark in the table. The function that leaves the mark of a small
+//! board waits for the end of the interval, takes the mark away and compares. Marks that remain, such as those of a function that was
+//! killed, the caretaker hands to the benchmark's function within a minute.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -176,7 +176,7 @@ impl Comparer {
         table: &Table,
         results: &S3Bucket,
     ) -> Result<(), PortError> {
-        // before the rows are read: who changes them from now on leaves a mark anew, and who found the mark is in the index by then
+        // before the rows are read: a later change leaves another mark, and a change that found this mark is in the index by then
         table.delete_item(due_key(board)).await?;
         tokio::time::sleep(INDEX_LAG).await;
         let key = Comparison::key(board);
@@ -208,7 +208,7 @@ impl Comparer {
             let stands = |id: &SubmissionId| rows.iter().any(|row| row.entry.id == *id);
             submission.is_none_or(stands)
         };
-        // a submission that does not stand on the board is waited for in vain, and not for long
+        // the index may not list it yet; a submission that does not stand on the board costs one short wait
         if !is_listed(&rows) {
             tokio::time::sleep(INDEX_LAG).await;
             (rows, n_submissions) = with_n_scored(table, board, MAX_ROWS).await?;

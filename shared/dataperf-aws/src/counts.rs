@@ -107,7 +107,7 @@ impl Table {
         ]
     }
 
-    /// From where a submission is counted to where it is to be counted.
+    /// From the board where a submission is counted to the board where it has to be counted.
     fn recounting(
         &self,
         whose: &Whose<'_>,
@@ -157,7 +157,7 @@ impl Table {
                         // an earlier delivery has counted it
                         Some(Some(there)) if there == to => return Ok(None),
                         Some(there) => from = there,
-                        // it has ended: whoever records it finds that
+                        // it has ended, which recording finds
                         None => return Ok(None),
                     }
                     retry.changed().await?;

@@ -1,31 +1,30 @@
 //! The Lambda function of a benchmark: a function crate is a call of [`run`].
 
+mod requests;
+
 use std::borrow::Cow;
 
 use dataperf::admission::Admission;
 use dataperf::artifact_judge::Evaluator;
+use dataperf::benchmark::NotScored;
 use dataperf::challenge::Terms;
-use dataperf::dataset::DatasetError;
 use dataperf::evaluate::evaluate_to_compare;
-use dataperf::failure::FaultKind;
-use dataperf::finishing::{FinishRequest, Finished};
-use dataperf::in_force::{InForce, Unscored};
+use dataperf::in_force::InForce;
 use dataperf::ports::bucket::Bucket;
 use dataperf::ports::leaderboard::{Board, Leaderboards, Submission};
 use dataperf::programs::{Output, ProgramRequest, Programs};
 use dataperf::replicates::Replicates;
 use dataperf::warm::Warm;
 use dataperf::workflow::{Settled, WorkflowError};
-use dataperf::{Benchmark, Descriptor, Digest, Ending, Rejection, SubmissionId, Upload, Verdict};
+use dataperf::{Benchmark, Descriptor, Digest, Ending, SubmissionId, Upload, Verdict};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use lambda_runtime::Context;
+use serde_json::Value;
 use tracing::{Instrument, info_span};
 
-use crate::S3Bucket;
-use crate::comparisons::{CompareRequest, Comparer};
+use crate::comparisons::Comparer;
 use crate::fault::Fault;
-use crate::finish::finish;
 use crate::rescore::rescore;
 use crate::resources::Resources;
 use crate::serve::{Function, serve};
@@ -119,47 +118,12 @@ impl<B: Benchmark> Function for BenchmarkFunction<B> {
         .boxed_local()
     }
 
-    fn finish<'a>(
+    fn answer<'a>(
         &'a self,
-        request: &'a FinishRequest,
+        event: &'a Value,
         context: &'a Context,
-    ) -> LocalBoxFuture<'a, Result<Vec<(Board, Finished)>, Fault>> {
-        async move {
-            let finished = finish(self, &self.resources, request, context).await?;
-            let mut all = Vec::new();
-            for (board, finished) in finished {
-                if finished.n_lifted + finished.n_rescored > 0 {
-                    self.compare_after(&board, None).await?;
-                }
-                if finished.n_scored > 0 {
-                    self.compare_after(&board.of_final(), None).await?;
-                }
-                all.push((board, finished));
-            }
-            Ok(all)
-        }
-        .boxed_local()
-    }
-
-    fn compare<'a>(&'a self, request: &'a CompareRequest) -> LocalBoxFuture<'a, Result<(), Fault>> {
-        async move {
-            let board = Board {
-                benchmark: B::ID.to_owned(),
-                leaderboard: request.leaderboard.clone(),
-                round: request.round.clone(),
-            };
-            let (table, results) = (
-                self.resources.leaderboards().await,
-                self.resources.results().await,
-            );
-            let compared = self
-                .comparer
-                .compare(&board, None, B::DIRECTION, &table, &results);
-            compared
-                .await
-                .map_err(|error| Fault::from(WorkflowError::from(error)))
-        }
-        .boxed_local()
+    ) -> LocalBoxFuture<'a, Result<Option<Value>, Fault>> {
+        self.answer_request(event, context).boxed_local()
     }
 }
 
@@ -181,11 +145,12 @@ impl<B: Benchmark> Evaluator for BenchmarkFunction<B> {
     ) -> Result<Verdict, WorkflowError> {
         let leaderboard = &submission.board.leaderboard;
         let datasets = self.resources.datasets().await;
-        let mut scoring = self.scoring(&datasets, terms, leaderboard).await?;
+        let mut scoring = self.scoring(&datasets, terms, leaderboard).await;
         for _ in 0..EVALUATIONS {
             let digest = match scoring {
                 Ok(digest) => digest,
-                Err(rejection) => {
+                Err(not_scored) => {
+                    let rejection = not_scored.rejection()?;
                     let artifact = Some(Digest::of(artifact));
                     return Ok(Verdict::rejected(B::ID, leaderboard, None, artifact, &rejection));
                 }
@@ -206,14 +171,14 @@ impl<B: Benchmark> Evaluator for BenchmarkFunction<B> {
                 self.scoring(&datasets, terms, leaderboard)
             );
             stored?;
-            scoring = found?;
-            if scoring.as_ref() == Ok(&digest) {
+            if matches!(found, Ok(found) if found == digest) {
                 return Ok(verdict);
             }
+            scoring = found;
         }
         let message =
             format!("the data set of `{leaderboard}` was changed during {EVALUATIONS} evaluations in a row");
-        Err(WorkflowError::judge(FaultKind::Transient, message))
+        Err(WorkflowError::transient(message))
     }
 
     async fn ask_for_run(
@@ -225,7 +190,7 @@ impl<B: Benchmark> Evaluator for BenchmarkFunction<B> {
         let leaderboard = &submission.board.leaderboard;
         let Some(dataset) = terms.dataset else {
             let message = format!("the round of `{leaderboard}` takes programs and names no data set");
-            return Err(WorkflowError::judge(FaultKind::Organizer, message));
+            return Err(WorkflowError::organizer(message));
         };
         let request = ProgramRequest {
             benchmark: B::ID.to_owned(),
@@ -248,7 +213,7 @@ impl<B: Benchmark> BenchmarkFunction<B> {
             Some(id) => table.submission(B::ID, &id).await,
             None => Ok(None),
         };
-        let known = known.map_err(|error| Fault::from(WorkflowError::from(error)))?;
+        let known = known?;
         if known.is_none() {
             tracing::warn!(
                 key = upload.key,
@@ -269,27 +234,19 @@ impl<B: Benchmark> BenchmarkFunction<B> {
         let compared = self
             .comparer
             .after(board, submission, B::DIRECTION, &table, &results);
-        compared
-            .instrument(span)
-            .await
-            .map_err(|error| Fault::from(WorkflowError::from(error)))
+        Ok(compared.instrument(span).await?)
     }
 
     /// The data set that the round pins, or the one that is in force for the board; a rejection where there is no such board.
     async fn scoring(
         &self,
-        datasets: &S3Bucket,
+        datasets: &impl Bucket,
         terms: &Terms,
         leaderboard: &str,
-    ) -> Result<Result<Digest, Rejection>, DatasetError> {
-        if let Some(pinned) = terms.dataset {
-            return Ok(Ok(pinned));
-        }
-        let in_force = InForce::read(datasets, B::ID).await?;
-        match in_force.scoring(B::ID, leaderboard) {
-            Ok(digest) => Ok(Ok(digest)),
-            Err(Unscored::NoBoard(reason)) => Ok(Err(reason.into())),
-            Err(Unscored::NoDataset(error)) => Err(error.into()),
+    ) -> Result<Digest, NotScored> {
+        match terms.dataset {
+            Some(pinned) => Ok(pinned),
+            None => InForce::read(datasets, B::ID).await?.scoring(B::ID, leaderboard),
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::retry::Retry;
 /// The object is no larger.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Reads what is in force for a benchmark, lets `change` say what shall be, and writes it on condition that nobody else has written
+/// Reads what is in force for a benchmark, lets `change` change it, and writes it on condition that nobody else has written
 /// meanwhile; otherwise all again. `change` gets an error where the object can't be used, and gives `None` to leave everything as it
 /// is. Returns what is in force then, as `change` gave it.
 ///

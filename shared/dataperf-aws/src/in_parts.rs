@@ -24,7 +24,7 @@ pub(crate) fn is_in_parts(upload: &Upload) -> bool {
 }
 
 impl InParts {
-    /// The upload as it is to be announced, if it is: one that the table does not know; in parts, once it was first seen at
+    /// The upload, if it has to be announced: one that the table does not know; in parts, once it was first seen at
     /// `newest` or before, so that its event had time to come, and then with that time.
     pub(crate) fn due(
         &mut self,

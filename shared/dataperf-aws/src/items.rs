@@ -1,21 +1,14 @@
 //! The table's items: their attributes. docs/leaderboard-schema.md shows them.
 
-use std::collections::HashMap;
-
 use aws_sdk_dynamodb::types::AttributeValue;
-use dataperf::ports::leaderboard::{Board, Entry, Received};
+use dataperf::ports::leaderboard::{Board, Entry};
 use dataperf::ports::maintenance::{Revision, Run};
-use dataperf::{Ending, RankKey};
+use dataperf::{Ending, RankKey, Upload};
 
 use crate::keys::{Key, ranking_partition};
 
-/// An item: its attributes by name.
-pub type Item = HashMap<String, AttributeValue>;
+pub use crate::attributes::{Item, SCHEMA, count, number, text};
 
-/// The version of the items' form.
-pub const SCHEMA: u32 = 1;
-/// The index that ranks: its partition is `board`, its sort key `rank`.
-pub(crate) const RANKING: &str = "ranking";
 pub(crate) const RECEIVED: &str = "received";
 /// 1 on the items of a baseline; other items don't have it.
 pub(crate) const BASELINE: &str = "baseline";
@@ -25,21 +18,6 @@ pub(crate) const WITHDRAWALS: &str = "withdrawals";
 pub(crate) const LADDER: &str = "ladder";
 /// The data set that a submission was judged with.
 pub(crate) const DATASET: &str = "dataset";
-
-/// A string.
-pub fn text(value: impl Into<String>) -> AttributeValue {
-    AttributeValue::S(value.into())
-}
-
-/// A whole number.
-pub fn count(value: u64) -> AttributeValue {
-    AttributeValue::N(value.to_string())
-}
-
-/// The shortest decimal that reads back as the same number.
-pub fn number(value: f64) -> AttributeValue {
-    AttributeValue::N(format!("{value}"))
-}
 
 fn status(ending: Option<Ending>) -> AttributeValue {
     text(ending.map_or(RECEIVED, Ending::as_str))
@@ -141,14 +119,14 @@ pub(crate) fn revision_item(key: Key, revision: &Revision) -> Item {
     item
 }
 
-/// The submission's own item when it is filed.
-pub(crate) fn submission_item(entry: &Entry, received: &Received) -> Item {
+/// The submission's own item when it is received.
+pub(crate) fn submission_item(entry: &Entry, upload: &Upload) -> Item {
     let mut item = entry_item(Key::submission(&entry.board.benchmark, &entry.id), entry);
-    item.insert("bucket".into(), text(&received.upload.bucket));
-    item.insert("key".into(), text(&received.upload.key));
-    if let Some(version) = &received.upload.version {
+    item.insert("bucket".into(), text(&upload.bucket));
+    item.insert("key".into(), text(&upload.key));
+    if let Some(version) = &upload.version {
         item.insert("version".into(), text(version));
-    } else if let Some(e_tag) = &received.upload.e_tag {
+    } else if let Some(e_tag) = &upload.e_tag {
         item.insert("e_tag".into(), text(e_tag)); // what tells apart the objects of a bucket without versions
     }
     item

@@ -4,13 +4,17 @@ use dataperf::SubmissionId;
 use dataperf::ports::leaderboard::{Board, Entry};
 use serde::{Deserialize, Serialize};
 
-use crate::items::{Item, RANKING, text};
-use crate::unfinished;
+use crate::attributes::{Item, RANKING, text};
 
 /// The attributes of the table's key: the partition, and the place in it.
 pub const TABLE_KEYS: [&str; 2] = ["pk", "sk"];
 /// The index that ranks, with the attributes of its key: the partition, and the place in it.
 pub const RANKING_INDEX: [&str; 3] = [RANKING, "board", "rank"];
+
+/// In how many partitions the marks of a benchmark are: 16 take 4,000 submissions a second.
+const N_SHARDS: u32 = 16;
+/// The digits of the shards' numbers, which are those that ids begin with.
+const DIGITS: std::ops::Range<u32> = 0..N_SHARDS;
 
 /// A partition and sort key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,7 +58,7 @@ impl Key {
     /// Its mark as unfinished.
     pub(crate) fn unfinished(entry: &Entry) -> Self {
         Self {
-            pk: unfinished::shard(&entry.board.benchmark, &entry.id),
+            pk: unfinished_shard(&entry.board.benchmark, &entry.id),
             sk: sort_key(entry),
         }
     }
@@ -195,4 +199,23 @@ pub(crate) fn ranking_partition(board: &Board) -> String {
 /// Time, then id: the order of histories.
 fn sort_key(entry: &Entry) -> String {
     format!("{}#{}", entry.received_at, entry.id)
+}
+
+/// The partition of a submission's mark.
+pub(crate) fn unfinished_shard(benchmark: &str, id: &SubmissionId) -> String {
+    let digit = &id.as_str()[..1]; // an id is a digest, whose digits are spread evenly
+    format!("{}#{digit}", before_shards(benchmark))
+}
+
+/// The one partition of marks of versions before there were shards, and what shards begin with.
+pub(crate) fn before_shards(benchmark: &str) -> String {
+    format!("{benchmark}#unfinished")
+}
+
+/// All partitions with marks of a benchmark. Marks of earlier versions come first.
+pub(crate) fn unfinished_shards(benchmark: &str) -> Vec<String> {
+    let before = before_shards(benchmark);
+    let digits = DIGITS.filter_map(|digit| char::from_digit(digit, N_SHARDS));
+    let numbered = digits.map(|digit| format!("{before}#{digit}"));
+    std::iter::once(before.clone()).chain(numbered).collect()
 }

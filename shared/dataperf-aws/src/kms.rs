@@ -55,7 +55,7 @@ impl KmsKey {
             .ok_or_else(|| self.malformed("the answer has no `KeyMetadata/KeyId`".into()))
     }
 
-    /// Makes the alias stand for another key, by which whoever signs then signs.
+    /// Makes the alias stand for another key, with which everything is signed from then on.
     ///
     /// # Errors
     /// [`PortError`] when there is no such alias or key.

@@ -3,8 +3,7 @@
 use dataperf::challenge::{OverLimit, Terms};
 use dataperf::ladder::Rung;
 use dataperf::ports::leaderboard::{
-    Board, Entry, Known, Leaderboards, Ranked, Received, Recorded, Reopened, Submission, Usage,
-    with_shared_ranks,
+    Board, Entry, Leaderboards, Ranked, Recorded, Reopened, Submission, Usage, with_shared_ranks,
 };
 use dataperf::ports::maintenance::Order;
 use dataperf::ports::{PortError, async_trait};
@@ -163,15 +162,14 @@ fn ended(receipt: &Receipt, terms: &Terms) -> Entry {
 
 #[async_trait]
 impl Leaderboards for Table {
-    async fn receive(&self, received: &Received) -> Result<Known, PortError> {
-        let submission = Submission::new(received);
+    async fn receive(&self, submission: &Submission) -> Result<Submission, PortError> {
         let id = submission.id.clone();
         let entry = submission.entry();
         let table = self;
         let mut retry = Retry::of(format!("submission `{id}`"));
         loop {
             let new = table.put(
-                items::submission_item(&entry, received),
+                items::submission_item(&entry, &submission.upload),
                 Some(Condition::new_item()),
             );
             let operations = vec![
@@ -186,19 +184,15 @@ impl Leaderboards for Table {
                 ),
             ];
             match table.transact(operations).await {
-                Ok(()) => return Ok(Known::New(submission)),
+                Ok(()) => return Ok(submission.clone()),
                 Err(Cancelled::Condition(_)) => break,
                 Err(cancelled) => retry.cancelled(cancelled).await?,
             }
         }
-        let known = self.submission(&received.board.benchmark, &id).await?;
-        let known = known.ok_or_else(|| PortError::Malformed {
+        let known = self.submission(&submission.board.benchmark, &id).await?;
+        known.ok_or_else(|| PortError::Malformed {
             what: format!("submission `{id}`"),
             why: "it was there and is gone".into(),
-        })?;
-        Ok(match known.receipt {
-            Some(receipt) => Known::Ended(receipt),
-            None => Known::Unfinished(known),
         })
     }
 

@@ -1,6 +1,7 @@
 //! The core's ports on S3 and DynamoDB, the S3 event, the Lambda function around a benchmark, and the one
 //! that ends what the others could not.
 
+mod attributes;
 mod board_page;
 mod bucket;
 mod caretaker;
@@ -27,6 +28,7 @@ mod logging;
 mod maintenance;
 mod meter;
 mod metrics;
+mod notes;
 mod pages;
 mod port_error;
 mod query;

@@ -70,6 +70,26 @@ impl Drop for Call {
     }
 }
 
+/// A meter for each port.
+#[derive(Debug, Default)]
+pub(crate) struct Meters {
+    pub(crate) submissions: Meter,
+    pub(crate) datasets: Meter,
+    pub(crate) table: Meter,
+    pub(crate) results: Meter,
+}
+
+impl Meters {
+    pub(crate) fn each(&self) -> [&Meter; 4] {
+        [&self.submissions, &self.datasets, &self.table, &self.results]
+    }
+
+    /// All readings, in the order of the fields.
+    pub(crate) fn read(&self) -> [Reading; 4] {
+        self.each().map(Meter::reading)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

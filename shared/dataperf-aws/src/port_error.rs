@@ -1,4 +1,4 @@
-//! What errors of the AWS SDK mean for whoever calls a port.
+//! What errors of the AWS SDK mean to the callers of a port.
 
 use std::error::Error;
 

@@ -4,7 +4,7 @@ use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::Board;
 
-use crate::items::{Item, RANKING, text};
+use crate::attributes::{Item, RANKING, text};
 use crate::keys::ranking_partition;
 use crate::port_error::port_error;
 use crate::table::Table;

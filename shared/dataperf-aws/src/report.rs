@@ -1,6 +1,7 @@
-//! What a function says of each upload: one line for people, one of numbers.
+//! What a function logs of each upload: a line for people and a line of metrics.
 
-use std::time::Duration;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use dataperf::failure::FaultKind;
 use dataperf::workflow::Settled;
@@ -8,45 +9,46 @@ use dataperf::{Ending, Upload};
 use serde_json::json;
 
 use crate::fault::Fault;
-use crate::meter::{Meter, Reading};
+use crate::meter::Reading;
 use crate::metrics::{Metric, Unit, emit};
+use crate::resources::Resources;
 use crate::runtime::now;
 
-/// A meter for each port.
-#[derive(Debug, Default)]
-pub(crate) struct Meters {
-    pub(crate) submissions: Meter,
-    pub(crate) datasets: Meter,
-    pub(crate) table: Meter,
-    pub(crate) results: Meter,
+/// The work on one upload.
+pub(crate) struct Work<'a> {
+    resources: &'a Resources,
+    is_cold: bool,
+    began: Instant,
+    before: [Reading; 4],
 }
 
-impl Meters {
-    fn each(&self) -> [&Meter; 4] {
-        [&self.submissions, &self.datasets, &self.table, &self.results]
-    }
-
-    /// All readings, in the order of the fields.
-    pub(crate) fn read(&self) -> [Reading; 4] {
-        self.each().map(Meter::reading)
+impl Resources {
+    /// Begins with an upload.
+    pub(crate) fn begin(&self) -> Work<'_> {
+        Work {
+            resources: self,
+            is_cold: !self.kept.is_warm.swap(true, Ordering::Relaxed),
+            began: Instant::now(),
+            before: self.kept.meters.read(),
+        }
     }
 }
 
 /// How long the parts of an evaluation took.
 #[derive(Debug)]
-pub(crate) struct Phases {
+struct Phases {
     is_cold: bool,
     total: Duration,
     ports: [Reading; 4],
 }
 
 impl Phases {
-    pub(crate) fn new(is_cold: bool, total: Duration, meters: &Meters, before: [Reading; 4]) -> Self {
-        let meters = meters.each();
+    fn of(work: &Work<'_>) -> Self {
+        let meters = work.resources.kept.meters.each();
         Self {
-            is_cold,
-            total,
-            ports: std::array::from_fn(|port| meters[port].since(before[port])),
+            is_cold: work.is_cold,
+            total: work.began.elapsed(),
+            ports: std::array::from_fn(|port| meters[port].since(work.before[port])),
         }
     }
 
@@ -87,71 +89,73 @@ pub(crate) fn outcome(settled: &Settled) -> [Metric; 5] {
     ]
 }
 
-/// An upload has ended.
-pub(crate) fn report(deployment: &str, request_id: &str, settled: &Settled, phases: &Phases) {
-    let Settled { receipt, recorded } = settled;
-    let verdict = &receipt.verdict;
-    tracing::info!(
-        request_id,
-        benchmark = verdict.benchmark,
-        leaderboard = verdict.leaderboard,
-        submitter = receipt.submitter,
-        submission = %receipt.submission,
-        outcome = verdict.status.as_str(),
-        score = verdict.score,
-        n_reasons = verdict.n_reasons.unwrap_or(verdict.reasons.len()),
-        revision = receipt.revision,
-        round = receipt.round,
-        repeated = !recorded,
-        seconds = phases.total.as_secs_f64(),
-        "finished"
-    );
-    let mut metrics = outcome(settled).to_vec();
-    metrics.extend(phases.metrics());
-    if *recorded {
-        let millis = receipt.finished_at.unix_millis() - receipt.received_at.unix_millis();
-        metrics.push((
-            "UploadToVerdictSeconds",
-            Unit::Seconds,
-            millis.max(0) as f64 / 1e3,
-        ));
+impl Work<'_> {
+    /// For how long it has gone on.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.began.elapsed().as_secs_f64()
     }
-    let about = json!({"request_id": request_id, "submission": receipt.submission, "leaderboard": verdict.leaderboard});
-    emit(deployment, Some(&verdict.benchmark), &metrics, about);
-}
 
-/// An upload could not be brought to its end this time.
-pub(crate) fn report_fault(
-    deployment: &str,
-    benchmark: &str,
-    request_id: &str,
-    upload: &Upload,
-    fault: &Fault,
-    phases: &Phases,
-) {
-    let submission = upload.id();
-    tracing::error!(
-        request_id, benchmark, %submission, key = upload.key, version = upload.version, outcome = "fault",
-        error_type = fault.kind.as_str(), seconds = phases.total.as_secs_f64(), error = %fault, "not finished"
-    );
-    let count = |holds: bool| f64::from(u8::from(holds));
-    let age = (now().unix_millis() - upload.received_at.unix_millis()).max(0) as f64 / 1e3;
-    let mut metrics = vec![
-        ("Faults", Unit::Count, 1.0),
-        (
-            "OrganizerFaults",
-            Unit::Count,
-            count(fault.kind == FaultKind::Organizer),
-        ),
-        (
-            "TransientFaults",
-            Unit::Count,
-            count(fault.kind == FaultKind::Transient),
-        ),
-        ("UnfinishedAgeSeconds", Unit::Seconds, age),
-    ];
-    metrics.extend(phases.metrics());
-    let about =
-        json!({"request_id": request_id, "submission": submission, "error_type": fault.kind.as_str()});
-    emit(deployment, Some(benchmark), &metrics, about);
+    /// An upload has ended.
+    pub(crate) fn report(&self, request_id: &str, settled: &Settled) {
+        let (deployment, phases) = (&self.resources.table, Phases::of(self));
+        let Settled { receipt, recorded } = settled;
+        let verdict = &receipt.verdict;
+        tracing::info!(
+            request_id,
+            benchmark = verdict.benchmark,
+            leaderboard = verdict.leaderboard,
+            submitter = receipt.submitter,
+            submission = %receipt.submission,
+            outcome = verdict.status.as_str(),
+            score = verdict.score,
+            n_reasons = verdict.n_reasons.unwrap_or(verdict.reasons.len()),
+            revision = receipt.revision,
+            round = receipt.round,
+            repeated = !recorded,
+            seconds = phases.total.as_secs_f64(),
+            "finished"
+        );
+        let mut metrics = outcome(settled).to_vec();
+        metrics.extend(phases.metrics());
+        if *recorded {
+            let millis = receipt.finished_at.unix_millis() - receipt.received_at.unix_millis();
+            metrics.push((
+                "UploadToVerdictSeconds",
+                Unit::Seconds,
+                millis.max(0) as f64 / 1e3,
+            ));
+        }
+        let about = json!({"request_id": request_id, "submission": receipt.submission, "leaderboard": verdict.leaderboard});
+        emit(deployment, Some(&verdict.benchmark), &metrics, about);
+    }
+
+    /// An upload could not be brought to its end this time.
+    pub(crate) fn report_fault(&self, benchmark: &str, request_id: &str, upload: &Upload, fault: &Fault) {
+        let (deployment, phases) = (&self.resources.table, Phases::of(self));
+        let submission = upload.id();
+        tracing::error!(
+            request_id, benchmark, %submission, key = upload.key, version = upload.version, outcome = "fault",
+            error_type = fault.kind.as_str(), seconds = phases.total.as_secs_f64(), error = %fault, "not finished"
+        );
+        let count = |holds: bool| f64::from(u8::from(holds));
+        let age = (now().unix_millis() - upload.received_at.unix_millis()).max(0) as f64 / 1e3;
+        let mut metrics = vec![
+            ("Faults", Unit::Count, 1.0),
+            (
+                "OrganizerFaults",
+                Unit::Count,
+                count(fault.kind == FaultKind::Organizer),
+            ),
+            (
+                "TransientFaults",
+                Unit::Count,
+                count(fault.kind == FaultKind::Transient),
+            ),
+            ("UnfinishedAgeSeconds", Unit::Seconds, age),
+        ];
+        metrics.extend(phases.metrics());
+        let about =
+            json!({"request_id": request_id, "submission": submission, "error_type": fault.kind.as_str()});
+        emit(deployment, Some(benchmark), &metrics, about);
+    }
 }

@@ -1,7 +1,5 @@
 //! What a function does with a request to score submissions again.
 
-use std::time::Instant;
-
 use dataperf::Upload;
 use dataperf::artifact_judge::Evaluator;
 use dataperf::challenge::Challenge;
@@ -11,7 +9,6 @@ use dataperf::rescoring::{Pass, Request, Rescored, Rescorer};
 use dataperf::workflow::{Settled, WorkflowError};
 
 use crate::S3Bucket;
-use crate::report::{Phases, report};
 use crate::resources::Resources;
 use crate::runtime::now;
 
@@ -53,14 +50,13 @@ pub(crate) async fn rescore<E: Evaluator>(
     };
     let mut n_recorded = 0;
     for id in &request.submissions {
-        let (began, before) = (Instant::now(), resources.meters.read());
+        let work = resources.begin();
         if let Rescored::Recorded(receipt) = Box::pin(pass.rescore(id, evaluator)).await? {
             let settled = Settled {
                 receipt,
                 recorded: true,
             };
-            let phases = Phases::new(false, began.elapsed(), &resources.meters, before);
-            report(&resources.table, request_id, &settled, &phases);
+            work.report(request_id, &settled);
             n_recorded += 1;
         }
     }

@@ -5,7 +5,6 @@ use std::sync::atomic::AtomicBool;
 use dataperf::Upload;
 use dataperf::artifact_judge::{ArtifactJudge, Evaluator};
 use dataperf::challenge::Challenge;
-use dataperf::failure::FaultKind;
 use dataperf::programs::ProgramRequest;
 use dataperf::workflow::{Ports, Settled, WorkflowError, settle};
 use lambda_runtime::Context;
@@ -13,7 +12,7 @@ use tokio::sync::OnceCell;
 use tracing::{Instrument, info_span};
 
 use crate::evaluators::{announce, ask_for_run};
-use crate::report::Meters;
+use crate::meter::Meters;
 use crate::runtime::{now, variable};
 use crate::table::KnownBoards;
 use crate::{Clients, KmsKey, S3Bucket, Table};
@@ -28,12 +27,18 @@ pub struct Resources {
     datasets: String,
     results: String,
     signing_key: String,
+    pub(crate) kept: Kept,
+}
+
+/// What is kept between events.
+#[derive(Default)]
+pub(crate) struct Kept {
     /// Made with the first event, not at the start: a cold start should be ready for it at once.
     clients: OnceCell<Clients>,
     pub(crate) meters: Meters,
     boards: KnownBoards,
-    /// Whether no event has been handled yet.
-    pub(crate) is_cold: AtomicBool,
+    /// Whether an upload has been handled before.
+    pub(crate) is_warm: AtomicBool,
 }
 
 impl Resources {
@@ -47,16 +52,13 @@ impl Resources {
             datasets: variable("DATAPERF_DATASETS_BUCKET")?,
             results: variable("DATAPERF_RESULTS_BUCKET")?,
             signing_key: variable("DATAPERF_SIGNING_KEY")?,
-            clients: OnceCell::new(),
-            meters: Meters::default(),
-            boards: KnownBoards::default(),
-            is_cold: AtomicBool::new(true),
+            kept: Kept::default(),
         })
     }
 
     /// The SDK's clients.
     pub async fn clients(&self) -> &Clients {
-        self.clients.get_or_init(Clients::from_environment).await
+        self.kept.clients.get_or_init(Clients::from_environment).await
     }
 
     /// A bucket.
@@ -67,19 +69,19 @@ impl Resources {
     /// The bucket that an upload is in.
     pub async fn submissions(&self, upload: &Upload) -> S3Bucket {
         let bucket = self.bucket(&upload.bucket).await;
-        bucket.metered(&self.meters.submissions)
+        bucket.metered(&self.kept.meters.submissions)
     }
 
     /// The bucket of data sets.
     pub async fn datasets(&self) -> S3Bucket {
         let bucket = self.bucket(&self.datasets).await;
-        bucket.metered(&self.meters.datasets)
+        bucket.metered(&self.kept.meters.datasets)
     }
 
     /// The bucket of receipts.
     pub async fn results(&self) -> S3Bucket {
         let bucket = self.bucket(&self.results).await;
-        bucket.metered(&self.meters.results)
+        bucket.metered(&self.kept.meters.results)
     }
 
     /// The key that receipts are signed with.
@@ -91,7 +93,7 @@ impl Resources {
     pub async fn leaderboards(&self) -> Table {
         let dynamodb = self.clients().await.dynamodb.clone();
         let table = Table::new(dynamodb, &self.table);
-        table.metered(&self.meters.table).knowing(&self.boards)
+        table.metered(&self.kept.meters.table).knowing(&self.kept.boards)
     }
 
     /// Has another run of the function that runs in `context` go on with an upload. What was begun is in the table by now.
@@ -110,7 +112,7 @@ impl Resources {
     pub async fn ask_for_run(&self, upload: &Upload, request: &ProgramRequest) -> Result<(), WorkflowError> {
         let programs = programs_beside(&request.benchmark);
         let programs =
-            programs.map_err(|error| WorkflowError::judge(FaultKind::Organizer, error.to_string()))?;
+            programs.map_err(|error| WorkflowError::organizer(error.to_string()))?;
         let lambda = self.clients().await.lambda(None);
         Ok(ask_for_run(&lambda, &programs, upload, request).await?)
     }
@@ -126,10 +128,11 @@ impl Resources {
     ) -> Result<Settled, WorkflowError> {
         let (leaderboards, results) = (self.leaderboards().await, self.results().await);
         let (datasets, submissions) = (self.datasets().await, self.submissions(upload).await);
-        let challenge = Challenge::current(&datasets, &leaderboards, evaluator.hosted().id);
+        let challenge = Challenge::current(&datasets, &leaderboards, evaluator.hosted().id)
+            .instrument(info_span!("read challenge"));
         let judge = ArtifactJudge {
             evaluator,
-            challenge: challenge.instrument(info_span!("read challenge")).await,
+            challenge: challenge.await.map_err(WorkflowError::from),
             submissions: &submissions,
             leaderboards: &leaderboards,
         };

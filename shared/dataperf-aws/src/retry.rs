@@ -13,7 +13,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(20);
 /// No pause is longer.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// The tries of one operation. Whoever calls it in a loop returns its error.
+/// The tries of one operation, which its caller makes in a loop until one returns an error.
 #[derive(Debug)]
 pub struct Retry {
     what: String,

@@ -89,7 +89,7 @@ impl RowSpread {
 pub(crate) fn row(item: &Item) -> Result<BoardRow, PortError> {
     let entry = reader::entry(item)?;
     let json = item.get(SPREAD).and_then(|spread| spread.as_s().ok());
-    // one that can't be read is as good as none: the receipt has it
+    // a spread that can't be read is left out: the receipt has it
     let spread = json.and_then(|json| serde_json::from_str(json).ok());
     Ok(BoardRow { entry, spread })
 }

@@ -1,21 +1,14 @@
 //! The loop of every function that takes uploads: it goes through an event's uploads and reports on each.
 
-use std::sync::atomic::Ordering;
-use std::time::Instant;
-
 use dataperf::Upload;
-use dataperf::finishing::{FinishRequest, Finished};
-use dataperf::ports::leaderboard::Board;
 use dataperf::workflow::Settled;
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
 use lambda_runtime::{Context, Diagnostic, LambdaEvent, service_fn};
 use serde_json::Value;
 
-use crate::comparisons::CompareRequest;
 use crate::event::uploads;
 use crate::fault::Fault;
-use crate::report::{Phases, report, report_fault};
 use crate::resources::Resources;
 use crate::runtime::guarded;
 
@@ -38,26 +31,17 @@ pub trait Function {
         context: &'a Context,
     ) -> LocalBoxFuture<'a, Result<Option<Settled>, Fault>>;
 
-    /// Does what is done once when a round has closed, as far as there is time for it. Says of each board what was done.
+    /// Answers an event that announces no uploads: a request for something else, which functions of benchmarks know. `None` for any
+    /// other event.
     ///
     /// # Errors
     /// [`Fault`], by which Lambda tries again.
-    fn finish<'a>(
+    fn answer<'a>(
         &'a self,
-        _request: &'a FinishRequest,
+        _event: &'a Value,
         _context: &'a Context,
-    ) -> LocalBoxFuture<'a, Result<Vec<(Board, Finished)>, Fault>> {
-        let fault = Fault::event("this benchmark's rounds have nothing to finish".to_owned());
-        ready(Err(fault)).boxed_local()
-    }
-
-    /// Compares the rows of a board.
-    ///
-    /// # Errors
-    /// [`Fault`], by which Lambda tries again.
-    fn compare<'a>(&'a self, _request: &'a CompareRequest) -> LocalBoxFuture<'a, Result<(), Fault>> {
-        let fault = Fault::event("this benchmark's boards are not compared".to_owned());
-        ready(Err(fault)).boxed_local()
+    ) -> LocalBoxFuture<'a, Result<Option<Value>, Fault>> {
+        ready(Ok(None)).boxed_local()
     }
 
     /// Scores the submissions again that an upload requests, and says how many have a new verdict; `None` when the upload is
@@ -98,43 +82,8 @@ async fn each_upload(function: &dyn Function, event: LambdaEvent<Value>) -> Resu
     let (benchmark, resources) = (function.benchmark(), function.resources());
     let context = event.context;
     let request_id = &context.request_id;
-    if let Some(request) = event.payload.get("compare") {
-        let request = serde_json::from_value(request.clone());
-        let request: CompareRequest = request.map_err(|error| Fault::event(error.to_string()))?;
-        function.compare(&request).await?;
-        return Ok(serde_json::json!({ "compared": request }));
-    }
-    if let Some(request) = event.payload.get("finish") {
-        let request = serde_json::from_value(request.clone());
-        let request: FinishRequest = request.map_err(|error| Fault::event(error.to_string()))?;
-        let mut documents = Vec::new();
-        for (board, finished) in function.finish(&request, &context).await? {
-            let Board {
-                leaderboard, round, ..
-            } = &board;
-            let Finished {
-                n_lifted,
-                n_scored,
-                n_rescored,
-                is_complete,
-            } = finished;
-            tracing::info!(
-                request_id,
-                benchmark,
-                leaderboard,
-                round,
-                n_lifted,
-                n_scored,
-                n_rescored,
-                is_complete,
-                "finishing a round"
-            );
-            documents.push(
-                serde_json::json!({ "leaderboard": leaderboard, "round": round, "lifted": n_lifted,
-                                               "scored": n_scored, "complete": is_complete }),
-            );
-        }
-        return Ok(serde_json::json!({ "finished": documents }));
+    if let Some(answer) = function.answer(&event.payload, &context).await? {
+        return Ok(answer);
     }
     let mut fault = None;
     let (mut n_recorded, mut n_repeated, mut n_handed_over) = (0, 0, 0);
@@ -143,8 +92,7 @@ async fn each_upload(function: &dyn Function, event: LambdaEvent<Value>) -> Resu
             tracing::info!(request_id, key = upload.key, outcome = "ignored", "folder marker");
             continue;
         }
-        let (began, before) = (Instant::now(), resources.meters.read());
-        let is_cold = resources.is_cold.swap(false, Ordering::Relaxed);
+        let work = resources.begin();
         let settled = match function.rescore(&upload, &context).await {
             Ok(Some(n_rescored)) => {
                 n_recorded += n_rescored;
@@ -153,15 +101,14 @@ async fn each_upload(function: &dyn Function, event: LambdaEvent<Value>) -> Resu
             Ok(None) => function.settle(&upload, &context).await,
             Err(fault) => Err(fault),
         };
-        let phases = Phases::new(is_cold, began.elapsed(), &resources.meters, before);
         match settled {
             Ok(None) => {
-                let (submission, seconds) = (upload.id(), began.elapsed().as_secs_f64());
+                let (submission, seconds) = (upload.id(), work.seconds());
                 tracing::info!(request_id, benchmark, %submission, outcome = "goes on", seconds, "another run goes on");
                 n_handed_over += 1;
             }
             Ok(Some(settled)) => {
-                report(&resources.table, request_id, &settled, &phases);
+                work.report(request_id, &settled);
                 if settled.recorded {
                     n_recorded += 1;
                 } else {
@@ -169,7 +116,7 @@ async fn each_upload(function: &dyn Function, event: LambdaEvent<Value>) -> Resu
                 }
             }
             Err(found) => {
-                report_fault(&resources.table, benchmark, request_id, &upload, &found, &phases);
+                work.report_fault(benchmark, request_id, &upload, &found);
                 fault.get_or_insert(found);
             }
         }

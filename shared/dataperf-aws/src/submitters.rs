@@ -126,7 +126,7 @@ pub struct Submitter<'a> {
 
 /// The policy of a role or user that uploads with `aws s3 cp` and reads its own receipts.
 ///
-/// Every leaderboard is named: a star between benchmark and submitter would take slashes too, and so let in whoever chose a
+/// Every leaderboard is named: a star between benchmark and submitter would take slashes too, and so let in a submitter who chose a
 /// file name in another's folder.
 pub fn submitter_policy(
     submitter: &Submitter<'_>,

@@ -17,8 +17,8 @@ use futures_util::{StreamExt, stream};
 use crate::give_up::Release;
 use crate::in_parts::is_in_parts;
 use crate::listing::versions;
+use crate::notes::Notes;
 use crate::runtime::now;
-use crate::sweep_misplaced::Notes;
 use crate::sweep_state::{State, load, save};
 use crate::{Evaluators, KmsKey, S3Bucket, Table};
 
@@ -162,7 +162,9 @@ impl Sweep<'_> {
     ) {
         let benchmark = hosted.id;
         // they have a receipt, but filed where their submitter does not look for it
-        for (stored_at, error) in self.notes.answer(&uploads, state.checked_until, swept).await {
+        let answered = self.notes.answer(&uploads, state.checked_until).await;
+        swept.n_misplaced += answered.n_written;
+        for (stored_at, error) in answered.failed {
             state.began = state.began.min(stored_at);
             swept.note(error);
         }

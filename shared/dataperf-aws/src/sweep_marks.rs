@@ -14,12 +14,11 @@ use futures_util::{StreamExt, stream};
 
 use crate::give_up::give_up;
 use crate::items::{self, text};
-use crate::keys::Key;
+use crate::keys::{Key, unfinished_shards};
 use crate::runtime::now;
 use crate::sweep::{AT_ONCE, Sweep, Swept, is_over};
 use crate::sweep_state::{State, save};
 use crate::table::{Cancelled, Condition, Step};
-use crate::unfinished::shards;
 
 /// Marks that are read, and held, at once.
 const MARKS_A_PAGE: usize = 200;
@@ -54,7 +53,7 @@ impl Sweep<'_> {
         swept: &mut Swept,
     ) -> bool {
         self.note_oldest(hosted.id, swept).await;
-        let shards = shards(hosted.id);
+        let shards = unfinished_shards(hosted.id);
         let begin = state.marks.take().filter(|place| shards.contains(&place.pk));
         let begin = begin.unwrap_or_else(|| Key::new(shards[fastrand::usize(..shards.len())].clone(), ""));
         for stretch in round_trip(&shards, &begin) {

@@ -12,7 +12,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, ConditionCheck, Delete, Put, Trans
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::Board;
 
-use crate::items::Item;
+use crate::attributes::Item;
 use crate::keys::Key;
 use crate::meter::Meter;
 use crate::port_error::port_error;
@@ -26,7 +26,7 @@ pub struct Table {
     pub(crate) boards: KnownBoards,
 }
 
-/// Boards that the table was seen to list. Nothing takes one off the list, so that whoever keeps this asks once for each.
+/// Boards that the table was seen to list. Boards are never taken off the list, so that each is asked for once.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KnownBoards(Arc<Mutex<BTreeSet<Board>>>);
 

@@ -3,43 +3,19 @@
 
 use std::collections::BTreeMap;
 
-use dataperf::SubmissionId;
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::Entry;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use crate::items::Item;
-use crate::keys::Key;
+use crate::keys::{Key, before_shards, unfinished_shards};
 use crate::pages::{Cursor, Page, PageError, place};
 use crate::query::Partition;
 use crate::reader;
 use crate::table::Table;
 
-/// In how many partitions the marks of a benchmark are: 16 take 4,000 submissions a second.
-const N_SHARDS: u32 = 16;
-/// The digits of the shards' numbers, which are those that ids begin with.
-const DIGITS: std::ops::Range<u32> = 0..N_SHARDS;
 /// Partitions that are read at once.
 const READ_AT_ONCE: usize = 8;
-
-/// The partition of a submission's mark.
-pub(crate) fn shard(benchmark: &str, id: &SubmissionId) -> String {
-    let digit = &id.as_str()[..1]; // an id is a digest: its digits are as good as drawn
-    format!("{}#{digit}", before_shards(benchmark))
-}
-
-/// The one partition of marks of versions before there were shards, and what shards begin with.
-fn before_shards(benchmark: &str) -> String {
-    format!("{benchmark}#unfinished")
-}
-
-/// All partitions with marks of a benchmark. Marks of earlier versions come first.
-pub(crate) fn shards(benchmark: &str) -> Vec<String> {
-    let before = before_shards(benchmark);
-    let digits = DIGITS.filter_map(|digit| char::from_digit(digit, N_SHARDS));
-    let numbered = digits.map(|digit| format!("{before}#{digit}"));
-    std::iter::once(before.clone()).chain(numbered).collect()
-}
 
 /// A part of the marks in one partition.
 #[derive(Debug)]
@@ -101,7 +77,7 @@ impl Table {
         after: Option<&str>,
         n: usize,
     ) -> Result<Vec<(String, Entry)>, PortError> {
-        let pages = shards(benchmark).into_iter().map(|shard| async move {
+        let pages = unfinished_shards(benchmark).into_iter().map(|shard| async move {
             let start: Option<Item> = after.map(|after| Key::new(shard.as_str(), after).item());
             let (found, _) = self
                 .page(&Partition::of(shard), start, n.saturating_add(1))
@@ -115,7 +91,7 @@ impl Table {
 
     /// All that has been received and not ended, oldest first.
     pub(crate) async fn all_unfinished(&self, benchmark: &str) -> Result<Vec<Entry>, PortError> {
-        let shards = shards(benchmark).into_iter();
+        let shards = unfinished_shards(benchmark).into_iter();
         let read = shards.map(|shard| async move { self.query(&Partition::of(shard)).await });
         let items: Vec<Vec<Item>> = stream::iter(read).buffered(READ_AT_ONCE).try_collect().await?;
         let entries: Vec<Entry> = items
@@ -147,11 +123,14 @@ fn sort_key(benchmark: &str, cursor: &Cursor) -> Result<String, PageError> {
 
 #[cfg(test)]
 mod tests {
+    use dataperf::SubmissionId;
+
     use super::*;
+    use crate::keys::unfinished_shard;
 
     #[test]
     fn every_mark_is_in_one_of_the_partitions_that_are_read() {
-        let read = shards("b");
+        let read = unfinished_shards("b");
         assert_eq!(
             (read.len(), read[0].as_str(), read[16].as_str()),
             (17, "b#unfinished", "b#unfinished#f")
@@ -159,7 +138,7 @@ mod tests {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         for n in 0..1600 {
             let id = SubmissionId::of("submissions", &n.to_string(), "v");
-            *counts.entry(shard("b", &id)).or_default() += 1;
+            *counts.entry(unfinished_shard("b", &id)).or_default() += 1;
         }
         assert!(counts.keys().all(|shard| read[1..].contains(shard)), "{counts:?}");
         assert_eq!(counts.len(), 16);

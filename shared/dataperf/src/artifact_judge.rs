@@ -1,21 +1,19 @@
-//! The judge of uploads that are judged by their artifact: whether the artifact is to be evaluated at all, and its evaluation.
+//! The judge of artifacts: it decides whether an artifact is evaluated at all, and has it evaluated.
 
 use std::future::Future;
 
 use bytes::Bytes;
 
-use crate::Timestamp;
 use crate::admission::Admission;
-use crate::challenge::{Challenge, ChallengeError, Terms};
+use crate::challenge::{Challenge, Terms};
 use crate::descriptor::Descriptor;
 use crate::evaluate::too_large;
-use crate::fault::FaultKind;
+use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got};
 use crate::ports::leaderboard::{Board, Leaderboards, Submission};
-use crate::ports::{PortError, Unreadable};
 use crate::programs::{Output, Programs};
 use crate::rejection::{Reason, Rejection};
-use crate::upload::{FiledUnder, Upload, UploadKey};
+use crate::upload::{Upload, UploadKey};
 use crate::verdict::Verdict;
 use crate::workflow::{Judge, WorkflowError};
 
@@ -27,9 +25,10 @@ pub trait Evaluator {
     /// The largest artifact that is read at all.
     fn max_artifact_bytes(&self) -> u64;
 
-    /// The terms that a challenge has for an upload with this key that was stored `at` a time.
-    fn terms(&self, challenge: Option<&Challenge>, key: &FiledUnder, at: Timestamp) -> Terms {
-        Terms::of(challenge, &key.leaderboard, &key.submitter, at)
+    /// The terms that a challenge has for a submission.
+    fn terms(&self, challenge: Option<&Challenge>, submission: &Submission) -> Terms {
+        let Submission { board, submitter, .. } = submission;
+        Terms::of(challenge, &board.leaderboard, submitter, submission.received_at)
     }
 
     /// The verdict on an artifact. Nothing is scored that is not admitted.
@@ -55,7 +54,7 @@ pub trait Evaluator {
         _programs: &Programs,
     ) -> impl Future<Output = Result<(), WorkflowError>> {
         let message = format!("`{}` takes no programs", submission.board.benchmark);
-        std::future::ready(Err(WorkflowError::judge(FaultKind::Organizer, message)))
+        std::future::ready(Err(WorkflowError::organizer(message)))
     }
 }
 
@@ -65,7 +64,7 @@ pub struct ArtifactJudge<'a, E> {
     pub evaluator: &'a E,
     /// The challenge that is published, if one is. An upload is received also when the challenge can't be read, so that a
     /// mistake in the challenge makes no upload unknown.
-    pub challenge: Result<Option<Challenge>, ChallengeError>,
+    pub challenge: Result<Option<Challenge>, WorkflowError>,
     /// The bucket with the artifact.
     pub submissions: &'a dyn Bucket,
     /// The table, which knows what has been used of the limits.
@@ -77,9 +76,9 @@ impl<E: Evaluator> Judge for ArtifactJudge<'_, E> {
         self.evaluator.hosted()
     }
 
-    fn terms(&self, key: &FiledUnder, at: Timestamp) -> Terms {
+    fn terms(&self, submission: &Submission) -> Terms {
         let challenge = self.challenge.as_ref().ok().and_then(Option::as_ref);
-        self.evaluator.terms(challenge, key, at)
+        self.evaluator.terms(challenge, submission)
     }
 
     fn challenge(&self) -> Option<Challenge> {
@@ -197,7 +196,7 @@ async fn read_artifact(
 ) -> Result<Result<Bytes, Rejection>, PortError> {
     let got = submissions.get(&upload.key, upload.version.as_deref(), max_bytes);
     let got = match got.await {
-        Err(PortError::Unreadable { why, .. }) => return Ok(Err(unreadable(why))),
+        Err(PortError::Unreadable { why, .. }) => return Ok(Err(why.into())),
         got => got?,
     };
     Ok(match got {
@@ -208,9 +207,4 @@ async fn read_artifact(
             Err(Reason::new("deleted", "", message).into())
         }
     })
-}
-
-/// The rejection of an upload whose submitter stored it so that nobody else can read it.
-fn unreadable(why: Unreadable) -> Rejection {
-    Reason::new(why.code(), "", why.description()).into()
 }

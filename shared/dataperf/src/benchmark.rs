@@ -3,14 +3,14 @@
 use std::ops::RangeInclusive;
 
 use crate::closed::{ClosedTask, Seed};
-use crate::dataset::{DatasetError, Files};
+use crate::errors::DatasetError;
 use crate::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights, mean_over_units};
+use crate::files::Files;
 use crate::frozen::{FrozenError, Manifest};
 use crate::rank::Direction;
-use crate::rejection::{Reason, Rejection};
-use crate::scorecard::Metric;
-use crate::verdict::Scorecard;
+use crate::scorecard::{Metric, Scorecard};
 
+pub use crate::errors::NotScored;
 pub use crate::leaderboard::{Leaderboard, PUBLIC, PictureForm};
 
 /// A benchmark: its wire format, its rules, its frozen models and its score. The same artifact and the same data set give the same
@@ -69,7 +69,7 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
 
     /// Reads an artifact of at most [`MAX_ARTIFACT_BYTES`](Benchmark::MAX_ARTIFACT_BYTES) and holds it against the rules.
     ///
-    /// Artifacts are hostile. Where the rules have to see rows of the data set, [`Files::rows_within`] reads them: whoever uploads decides
+    /// Artifacts are hostile. Where the rules have to see rows of the data set, [`Files::rows_within`] reads them: the submitter decides
     /// how many. Rules that need no row come first, and for an artifact that breaks them no row is read.
     ///
     /// # Errors
@@ -103,6 +103,14 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
         evidence: &Evidence,
         weights: &Weights,
     ) -> Result<Scorecard, EvidenceError>;
+
+    /// The score of a receipt: of evidence in which each item counts once.
+    ///
+    /// # Errors
+    /// As [`score`](Benchmark::score).
+    fn scorecard(frozen: &Self::Frozen, evidence: &Evidence) -> Result<Scorecard, EvidenceError> {
+        Self::score(frozen, evidence, &Weights::ones())
+    }
 
     /// The hidden items that a board is scored with and the metric of a model's answers to them, by the names of the units of its
     /// evidence.
@@ -138,47 +146,5 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
         _seed: Seed,
     ) -> impl Future<Output = Result<Option<ClosedTask>, DatasetError>> + Send {
         async { Ok(None) }
-    }
-}
-
-/// Why an artifact has no score.
-#[derive(Debug, thiserror::Error)]
-pub enum NotScored {
-    /// It breaks rules: the submitter's to mend.
-    #[error("the artifact breaks {} rules", .0.n_reasons())]
-    Rejected(Rejection),
-    /// The data set can't be read: the organizer's to mend.
-    #[error(transparent)]
-    Dataset(#[from] DatasetError),
-}
-
-impl NotScored {
-    /// The rejection, if it is one.
-    ///
-    /// # Errors
-    /// [`DatasetError`].
-    pub fn rejection(self) -> Result<Rejection, DatasetError> {
-        match self {
-            Self::Rejected(rejection) => Ok(rejection),
-            Self::Dataset(error) => Err(error),
-        }
-    }
-}
-
-impl From<Rejection> for NotScored {
-    fn from(rejection: Rejection) -> Self {
-        Self::Rejected(rejection)
-    }
-}
-
-impl From<Reason> for NotScored {
-    fn from(reason: Reason) -> Self {
-        Self::Rejected(reason.into())
-    }
-}
-
-impl From<FrozenError> for NotScored {
-    fn from(error: FrozenError) -> Self {
-        Self::Dataset(error.into())
     }
 }

@@ -6,9 +6,7 @@
 //! [`closed_task`](crate::Benchmark::closed_task) what that is. The artifact that a program writes is [translated](ClosedTask::artifact) and
 //! then goes the ordinary way.
 
-use crate::benchmark::Benchmark;
-use crate::dataset::{Dataset, DatasetError};
-use crate::frozen::FrozenError;
+use crate::frozen::{FrozenError, Manifest};
 use crate::json::Json;
 use crate::rejection::{Reasons, Rejection};
 use crate::{Digest, pointer};
@@ -46,15 +44,15 @@ impl ClosedTask {
 }
 
 /// Where the order of `/data` and a program's random numbers come from. It follows from the board and the data set alone, so that
-/// uploading again draws nothing anew.
+/// another upload changes neither.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seed(Digest);
 
 impl Seed {
     /// The seed of a board. It is made of the whole manifest: who knows no more than the data set's digest can't tell it.
-    fn new<B: Benchmark>(dataset: &Dataset<B>, leaderboard: &str) -> Result<Self, FrozenError> {
-        let mut text = format!("closed division\n{}\n{leaderboard}\n", B::ID).into_bytes();
-        text.extend(dataset.manifest().to_bytes()?);
+    pub(crate) fn new(benchmark: &str, manifest: &Manifest, leaderboard: &str) -> Result<Self, FrozenError> {
+        let mut text = format!("closed division\n{benchmark}\n{leaderboard}\n").into_bytes();
+        text.extend(manifest.to_bytes()?);
         Ok(Self(Digest::of(&text)))
     }
 
@@ -78,19 +76,6 @@ impl Seed {
         }
         order
     }
-}
-
-/// What a program is given of a board, and the seed of its random numbers; `None` where the benchmark has no closed boards.
-///
-/// # Errors
-/// [`DatasetError`] when the data set can't be read.
-pub async fn closed_task<B: Benchmark>(
-    dataset: &Dataset<B>,
-    leaderboard: &str,
-) -> Result<Option<(ClosedTask, [u8; 32])>, DatasetError> {
-    let seed = Seed::new(dataset, leaderboard)?;
-    let task = B::closed_task(&dataset.files(), leaderboard, seed).await?;
-    Ok(task.map(|task| (task, seed.of_random_numbers())))
 }
 
 /// Translates the values of an object's members; another kind of value stays what it is, and the ordinary rules refuse it.

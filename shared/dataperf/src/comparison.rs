@@ -1,6 +1,6 @@
 //! What the ranks of a board are worth: each row compared with all others, published beside the board.
 //!
-//! [`Comparison::of`] compares; an evaluator writes the result as one object of the board, and whoever shows the board reads it:
+//! [`Comparison::of`] compares; an evaluator writes the result as one object of the board, which the programs that show the board read:
 //! what it says of the board, and what it says of some of the rows, without reading the rest.
 
 mod wire;
@@ -238,7 +238,7 @@ impl Read {
         if wanted.end > lines.len() && wanted.start < wanted.end {
             let rest = results.get_ranges(&key, &[Comparison::range_of(wanted)]).await;
             match rest {
-                // the board has been compared anew meanwhile, and has fewer rows
+                // the board has been compared again meanwhile, and has fewer rows
                 Err(PortError::Malformed { .. }) => {}
                 rest => {
                     for bytes in rest?.into_iter().flatten() {

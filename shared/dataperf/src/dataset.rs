@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex};
 
 use crate::Digest;
 use crate::benchmark::Benchmark;
-pub use crate::files::{Files, FrozenFiles};
+use crate::closed::{ClosedTask, Seed};
+pub use crate::errors::DatasetError;
+pub use crate::files::{Files, FrozenFiles, Integrity};
 use crate::files::{MakeRoom, lock};
-use crate::frozen::{FrozenError, Manifest};
-use crate::ports::PortError;
+use crate::frozen::Manifest;
 use crate::ports::bucket::Bucket;
 
 /// The prefix of a data set's objects in the datasets bucket, with the slash at its end.
@@ -19,26 +20,6 @@ pub fn dataset_prefix(benchmark: &str, dataset: Digest) -> String {
 /// The object of a published data set's participants' kit: a zip archive beside the data set's files, which its manifest does not list.
 pub fn kit_key(benchmark: &str, dataset: Digest) -> String {
     format!("{}kit.zip", dataset_prefix(benchmark, dataset))
-}
-
-/// Whether whole files are hashed when they are first read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Integrity {
-    /// Compare each file's digest with the manifest, and each single row's with the data set's row digests: what came over a network, or is to be verified.
-    Digests,
-    /// Compare sizes only: files on one's own disk.
-    Sizes,
-}
-
-/// Why a data set could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum DatasetError {
-    /// The bucket did not answer.
-    #[error(transparent)]
-    Port(#[from] PortError),
-    /// The data set is missing or damaged.
-    #[error(transparent)]
-    Frozen(#[from] FrozenError),
 }
 
 /// The frozen part of a leaderboard.
@@ -127,6 +108,19 @@ impl<B: Benchmark> Dataset<B> {
         };
         lock(&self.frozen).insert(leaderboard.to_owned(), decoded);
         Ok(frozen)
+    }
+
+    /// What a program is given of a board, and the seed of its random numbers; `None` where the benchmark has no closed boards.
+    ///
+    /// # Errors
+    /// [`DatasetError`] when the data set can't be read.
+    pub async fn closed_task(
+        &self,
+        leaderboard: &str,
+    ) -> Result<Option<(ClosedTask, [u8; 32])>, DatasetError> {
+        let seed = Seed::new(B::ID, self.manifest(), leaderboard)?;
+        let task = B::closed_task(&self.files(), leaderboard, seed).await?;
+        Ok(task.map(|task| (task, seed.of_random_numbers())))
     }
 
     /// About how many bytes are kept in memory: the whole files that were read, as much again for what they were decoded to, and rows.

@@ -8,12 +8,13 @@ use crate::Digest;
 use crate::admission::Admission;
 use crate::benchmark::{Benchmark, NotScored};
 use crate::dataset::{Dataset, DatasetError};
-use crate::evidence::{Evidence, Provenance, Weights};
 use crate::in_force::unknown_leaderboard;
 use crate::programs::rounded;
 use crate::rejection::{Reason, Rejection};
 use crate::replicates::Replicates;
-use crate::verdict::{EVALUATOR, Verdict};
+use crate::verdict::Verdict;
+
+pub use crate::evaluated::Evaluated;
 
 /// Why rows of programs have no intervals.
 const OF_PROGRAMS: &str =
@@ -99,7 +100,7 @@ async fn scored<B: Benchmark>(
             return Ok((rejected, None));
         }
     };
-    let card = B::score(&evaluated.frozen, &evaluated.evidence, &Weights::ones());
+    let card = B::scorecard(&evaluated.frozen, &evaluated.evidence);
     #[expect(
         clippy::expect_used,
         reason = "the evidence was made with this very frozen part"
@@ -113,16 +114,6 @@ async fn scored<B: Benchmark>(
         card,
     );
     Ok((verdict, Some(evaluated)))
-}
-
-/// The evidence of a submission that obeys the rules, and what it is scored with.
-pub struct Evaluated<B: Benchmark> {
-    /// The frozen part of the leaderboard.
-    pub frozen: Arc<B::Frozen>,
-    /// What the frozen models answered.
-    pub evidence: Evidence,
-    /// What the evidence is of.
-    pub provenance: Provenance,
 }
 
 /// Everything but the score: the artifact's size, its form, the rules, then the frozen models' answers.
@@ -154,18 +145,7 @@ async fn gather_admitted<B: Benchmark>(
         return Err(refused.into());
     }
     let evidence = B::run(&checked, &frozen, &dataset.files()).await?;
-    let provenance = Provenance {
-        benchmark: B::ID.to_owned(),
-        leaderboard: leaderboard.to_owned(),
-        dataset: dataset.digest(),
-        artifact: Digest::of(artifact),
-        evaluator: EVALUATOR.to_owned(),
-    };
-    Ok(Evaluated {
-        frozen,
-        evidence,
-        provenance,
-    })
+    Ok(Evaluated::new(dataset, leaderboard, artifact, frozen, evidence))
 }
 
 /// Everything before the score: the artifact's size, its form and the rules.

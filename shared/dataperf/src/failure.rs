@@ -1,11 +1,9 @@
 //! The judge of a submission that the platform could not evaluate: its receipt says so, and that it does not count.
 
-use crate::Timestamp;
 use crate::challenge::Terms;
 use crate::descriptor::Descriptor;
 use crate::ports::leaderboard::Submission;
 use crate::rejection::Reason;
-use crate::upload::FiledUnder;
 use crate::verdict::Verdict;
 use crate::workflow::{Judge, WorkflowError};
 
@@ -25,9 +23,9 @@ impl Judge for FailureJudge {
         self.hosted
     }
 
-    fn terms(&self, key: &FiledUnder, _at: Timestamp) -> Terms {
+    fn terms(&self, submission: &Submission) -> Terms {
         // In which round it counts is decided when it is evaluated again.
-        Terms::outside_any_challenge(&key.submitter)
+        Terms::outside_any_challenge(&submission.submitter)
     }
 
     async fn judge(self, submission: &Submission, _terms: &Terms) -> Result<Verdict, WorkflowError> {

@@ -8,8 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 
 use crate::Digest;
-use crate::benchmark::NotScored;
-use crate::dataset::{DatasetError, Integrity};
+use crate::errors::{DatasetError, NotScored};
 use crate::frozen::{
     Dtype, FrozenError, MANIFEST, MAX_MANIFEST_BYTES, Manifest, Matrix, ROW_DIGESTS, ReadRows, row_digest,
     row_digests_file, slice,
@@ -22,6 +21,15 @@ use crate::row_cache::RowCache;
 const MAX_SPAN_BYTES: u64 = 8 << 20;
 /// What a read may hold of rows nobody asked for, unless what was asked for is more.
 const MAX_ALONG_BYTES: u64 = 8 << 20;
+
+/// Whether whole files are hashed when they are first read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Integrity {
+    /// Compare each file's digest with the manifest, and each single row's with the data set's row digests: what came over a network, or is to be verified.
+    Digests,
+    /// Compare sizes only: files on one's own disk.
+    Sizes,
+}
 
 /// The files of a data set, of whatever benchmark it is: each is read whole, once, and kept.
 pub struct FrozenFiles {

@@ -255,7 +255,7 @@ impl Finish<'_> {
             if level < Feedback::Full || !(self.goes_on)() {
                 return Ok((n_lifted, false));
             }
-            // the receipt first: whoever finds the line lifted has nothing left to do
+            // the receipt first: once the line is lifted nothing is left to do
             let benchmark = &self.board.benchmark;
             let known = self.table.submission(benchmark, &line.id).await?;
             if let Some(receipt) = known.and_then(|known| known.receipt) {

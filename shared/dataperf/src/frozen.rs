@@ -144,7 +144,7 @@ pub struct Manifest {
     pub parameters: serde_json::Value,
     /// The files by their path relative to the manifest.
     pub files: BTreeMap<String, FileEntry>,
-    /// What it is a correction of, where it is one.
+    /// The data set that it corrects, if it is a correction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub corrected: Option<Corrected>,
 }

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::board::Board;
 use crate::challenge::{Challenge, Terms};
-use crate::dataset::{DatasetError, dataset_prefix};
+use crate::dataset::dataset_prefix;
+use crate::errors::{DatasetError, NotScored};
 use crate::files::read_manifest;
 use crate::frozen::{FrozenError, Manifest};
 use crate::ports::bucket::{Bucket, Got};
@@ -180,14 +181,14 @@ impl InForce {
     /// The data set that an upload to a board is scored with.
     ///
     /// # Errors
-    /// [`Unscored`] when the board is not in force, or nothing is.
-    pub fn scoring(&self, benchmark: &str, leaderboard: &str) -> Result<Digest, Unscored> {
+    /// [`NotScored`]: a rejection when the board is not in force, the organizer's error when nothing is.
+    pub fn scoring(&self, benchmark: &str, leaderboard: &str) -> Result<Digest, NotScored> {
         if self.is_empty() {
             let key = Self::key(benchmark);
-            return Err(Unscored::NoDataset(FrozenError::NotInForce { key }));
+            return Err(FrozenError::NotInForce { key }.into());
         }
         self.dataset_of(leaderboard)
-            .ok_or_else(|| Unscored::NoBoard(unknown_leaderboard(leaderboard, self.boards.keys())))
+            .ok_or_else(|| unknown_leaderboard(leaderboard, self.boards.keys()).into())
     }
 
     /// The data set that a board is scored with `at` a time, by which its rows are ranked: what its round pins, or what is in force
@@ -222,15 +223,6 @@ impl InForce {
             }),
         }
     }
-}
-
-/// Why an upload to a board can't be scored.
-#[derive(Debug)]
-pub enum Unscored {
-    /// No data set is in force: the organizer's to mend.
-    NoDataset(FrozenError),
-    /// There is no such board: the submitter's to mend.
-    NoBoard(Reason),
 }
 
 /// The rejection of an upload to a board that there is not, with the boards there are.
@@ -312,14 +304,17 @@ mod tests {
     #[test]
     fn whose_fault_an_unscored_upload_is() {
         let nothing = read(None).expect("nothing");
-        let Err(Unscored::NoDataset(error)) = nothing.scoring("b", "a") else {
+        let Err(NotScored::Dataset(error)) = nothing.scoring("b", "a") else {
             panic!("nothing is in force")
         };
         assert!(error.to_string().contains("no data set is in force"), "{error}");
         let mut some = nothing;
         some.put(["a"], Digest::of(b"one"));
-        let Err(Unscored::NoBoard(reason)) = some.scoring("b", "c") else {
+        let Err(NotScored::Rejected(rejection)) = some.scoring("b", "c") else {
             panic!("there is no such board")
+        };
+        let [reason] = rejection.reasons() else {
+            panic!("one reason")
         };
         assert_eq!(reason.code, "unknown_leaderboard");
         assert!(reason.message.contains("`a`"), "{}", reason.message);

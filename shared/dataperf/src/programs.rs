@@ -1,7 +1,7 @@
 //! Rounds of the closed division: what is uploaded is a program. A function of its own runs it on the round's hidden data, and what it
 //! has written is judged as the submission's artifact.
 //!
-//! The benchmark's function receives the upload, refuses what the round refuses, and asks for the program to be run. Whoever runs it stores
+//! The benchmark's function receives the upload, refuses what the round refuses, and asks for the program to be run. The function that runs it stores
 //! the [`Output`] below [`Output::folder`] in the submissions bucket, where no submitter can write. That is an event for the benchmark's
 //! function, which finds the output and goes on. So a program is run after its round and limits have let it in, and every other way to a
 //! verdict (a later delivery, the caretaker's sweep) finds the same output.
@@ -16,6 +16,8 @@ use crate::ports::bucket::{Bucket, Got};
 use crate::rejection::{Reason, Reasons, Rejection};
 use crate::upload::{SubmissionId, UNNAMED, Upload};
 use crate::verdict::{Ending, Verdict};
+
+pub use crate::verdict::Program;
 
 /// The folder of outputs below the benchmark's, where no submitter's name can be.
 const OUTPUTS: &str = "closed";
@@ -92,15 +94,6 @@ pub struct ProgramRequest {
     pub dataset: Digest,
     /// How the round runs programs.
     pub programs: Programs,
-}
-
-/// A program that was run on hidden data, as verdicts name it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Program {
-    /// The digest of the module.
-    pub module: Digest,
-    /// The engine's version and settings.
-    pub engine: String,
 }
 
 /// What came of running a program: an object that only functions write and read.

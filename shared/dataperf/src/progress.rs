@@ -1,12 +1,12 @@
-//! How far long work is, for whoever wants to show it.
+//! Progress reporting of long work.
 
-/// Is told how far some work is, for a progress bar.
+/// Receives the progress of some work, to show it as a bar or as lines.
 pub trait Progress: Sync {
     /// A phase begins: `what` is being done to `n_steps` things.
     fn begin(&self, what: &str, n_steps: u64);
     /// `n` more of them are done.
     fn advance(&self, n: u64);
-    /// Something that whoever started the work should know, and that is no error.
+    /// A remark for the person who started the work that is not an error.
     fn note(&self, _sentence: &str) {}
 }
 

@@ -2,8 +2,8 @@
 
 use crate::Digest;
 use crate::board::{Board, Ranking};
-use crate::ladder::Climb;
 use crate::rank::{Direction, RankKey};
+use crate::released::Climb;
 use crate::submission::Entry;
 
 /// A row of a board, with the shared rank that equal scores have.
@@ -25,7 +25,7 @@ impl Ranked {
     }
 }
 
-/// Whether a score is none of the data set that its board is scored with, so that the two can't be compared.
+/// Whether a score was made with another data set than its board is scored with, so that the two can't be compared.
 pub fn is_of_other_dataset(entry: &Entry, scored_with: Option<Digest>) -> bool {
     entry
         .dataset

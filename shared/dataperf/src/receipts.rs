@@ -7,9 +7,9 @@ use crate::challenge::{Challenge, shown};
 use crate::descriptor::Descriptor;
 use crate::feedback::Feedback;
 use crate::ports::PortError;
-use crate::ports::bucket::{Bucket, Got, PutIfAbsent};
+use crate::ports::bucket::{Bucket, Got};
 use crate::ports::signer::Signer;
-use crate::signature::signed;
+use crate::signature::Signature;
 use crate::verdict::{Ending, Receipt};
 
 /// How much of a receipt is shown `at` a time.
@@ -45,7 +45,7 @@ pub async fn write_receipt(
     })?;
     json.push(b'\n');
     let (key, json) = (receipt.object_key(), Bytes::from(json));
-    if results.put_if_absent(&key, json.clone()).await? == PutIfAbsent::Stored {
+    if results.put_if_absent(&key, json.clone()).await? {
         return Ok(());
     }
     if let Got::Object(object) = results.get(&key, None, MAX_RECEIPT_BYTES).await?
@@ -54,6 +54,22 @@ pub async fn write_receipt(
         results.put(&key, json).await?;
     }
     Ok(())
+}
+
+/// The receipt with a signature of `at` a time, in place of one that it has.
+///
+/// # Errors
+/// The signer's [`PortError`].
+pub async fn signed(receipt: Receipt, signer: &dyn Signer, at: Timestamp) -> Result<Receipt, PortError> {
+    let json = serde_json::to_value(&receipt).map_err(|error| PortError::Malformed {
+        what: format!("the receipt of `{}`", receipt.submission),
+        why: error.to_string(),
+    })?;
+    let signature = Signature::of(json, signer, at).await?;
+    Ok(Receipt {
+        signature: Some(signature),
+        ..receipt
+    })
 }
 
 /// Whether the stored receipt is of a failure that `receipt` came after, shows less of the same, or shows no more of the same and

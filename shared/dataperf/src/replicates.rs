@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::benchmark::Benchmark;
 use crate::board::Board;
-use crate::evaluate::Evaluated;
+use crate::evaluated::Evaluated;
 use crate::evidence::{Draws, EvidenceError, Repeats, UnitEvidence, correctness};
 use crate::ports::PortError;
 use crate::upload::{SubmissionId, UNNAMED};

@@ -51,7 +51,7 @@ impl Request {
         upload.key.starts_with(&Self::folder(benchmark))
     }
 
-    /// The request that was uploaded; `None` when it is gone or none, which is nobody's submission either.
+    /// The request that was uploaded; `None` if the object is missing or is not a request. Such an object is no submission either.
     ///
     /// # Errors
     /// [`WorkflowError::Port`] when the bucket does not answer.
@@ -185,7 +185,7 @@ impl Rescorer<'_> {
         Ok(rescored)
     }
 
-    /// Writes the receipt of a submission that has ended, should whoever recorded it have broken off before.
+    /// Writes the receipt of a submission that has ended, in case the function that recorded it stopped before it wrote the receipt.
     pub(crate) async fn keep_receipt(
         &self,
         benchmark: &str,
@@ -198,8 +198,8 @@ impl Rescorer<'_> {
         }
     }
 
-    /// What the Ladder releases of a new verdict: what it has released of the old one with the same data set; of another data set it
-    /// is worked out anew, in the order of the pass.
+    /// What the Ladder releases of a new verdict. With the same data set it is what was released of the old verdict; with another data
+    /// set the Ladder decides again, in the order of the pass.
     async fn released(
         &self,
         old: &Receipt,

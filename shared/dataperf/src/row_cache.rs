@@ -1,4 +1,4 @@
-//! Rows kept between evaluations: who submits again mostly chooses the same rows again.
+//! Rows kept between evaluations, since a resubmission mostly chooses the same rows.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

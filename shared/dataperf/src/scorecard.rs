@@ -4,9 +4,20 @@
 //! benchmark ([`Benchmark::METRICS`](crate::Benchmark::METRICS)), from which everybody reads them: what is shown at which
 //! level, what the page and the command line print, what can be drawn.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use crate::feedback::Feedback;
+
+/// A score and what it is made of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scorecard {
+    /// The number that ranks.
+    pub score: f64,
+    /// Everything else worth showing, by name. The benchmark says in [`METRICS`](crate::Benchmark::METRICS) what each is.
+    pub metrics: BTreeMap<String, Value>,
+}
 
 /// Stands for every name at one step of a way: each concept, task, market or class.
 pub const EACH: &str = "*";

@@ -1,8 +1,8 @@
 //! A submission, from its upload to its receipt.
 
-use crate::board::Board;
-use crate::ladder::Climb;
-use crate::upload::{SubmissionId, Upload};
+use crate::board::{Board, OPEN_ROUND};
+use crate::released::Climb;
+use crate::upload::{SubmissionId, Upload, names_of};
 use crate::verdict::{Ending, FIRST_REVISION, Receipt, Verdict};
 use serde::{Deserialize, Serialize};
 
@@ -29,19 +29,6 @@ impl Withdrawal {
     pub const MAX_REASON_CHARS: usize = 500;
 }
 
-/// A submission as it is when its upload has been noticed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Received {
-    /// The board it asks for, whether or not there is one.
-    pub board: Board,
-    /// Whose it is.
-    pub submitter: String,
-    /// Whether it is a baseline.
-    pub is_baseline: bool,
-    /// The upload.
-    pub upload: Upload,
-}
-
 /// A submission in the table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Submission {
@@ -66,17 +53,28 @@ pub struct Submission {
 }
 
 impl Submission {
-    /// A submission that has just been received: unfinished, and on no board.
-    pub fn new(received: &Received) -> Self {
+    /// An upload to a benchmark that has not been received yet: unfinished, in the round that is always open.
+    pub fn of(benchmark: &str, upload: &Upload) -> Self {
+        let (leaderboard, submitter) = names_of(benchmark, &upload.key);
+        let board = Board {
+            benchmark: benchmark.to_owned(),
+            leaderboard,
+            round: OPEN_ROUND.to_owned(),
+        };
+        Self::new(board, submitter, false, upload.clone())
+    }
+
+    /// The same with a board, a submitter and whether it is a baseline.
+    pub fn new(board: Board, submitter: impl Into<String>, is_baseline: bool, upload: Upload) -> Self {
         Self {
-            id: received.upload.id(),
-            board: received.board.clone(),
-            submitter: received.submitter.clone(),
-            received_at: received.upload.received_at,
-            is_baseline: received.is_baseline,
+            id: upload.id(),
+            board,
+            submitter: submitter.into(),
+            received_at: upload.received_at,
+            is_baseline,
             withdrawn_at: None,
             withdrawals: Vec::new(),
-            upload: received.upload.clone(),
+            upload,
             receipt: None,
         }
     }

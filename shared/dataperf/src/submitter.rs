@@ -5,8 +5,10 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::challenge::BASELINE_PREFIX;
 use crate::rejection::quote;
+
+/// Begins the name of a submitter whose submissions are baselines, in a challenge or outside of any.
+pub const BASELINE_PREFIX: &str = "baseline-";
 
 /// A submitter's or rater's name: 1 to 64 of the letters `a` to `z`, digits, and `.`, `_` and `-`, each of these three alone and
 /// between two others.

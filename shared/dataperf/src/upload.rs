@@ -119,15 +119,6 @@ pub struct UploadKey {
     pub submitter: SubmitterName,
 }
 
-/// The names an upload is filed under, whether or not its key can be used.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FiledUnder {
-    /// The board, or [`UNNAMED`].
-    pub leaderboard: String,
-    /// The submitter, or [`UNNAMED`].
-    pub submitter: String,
-}
-
 impl UploadKey {
     /// Takes `key` apart.
     ///
@@ -175,37 +166,25 @@ impl UploadKey {
     }
 }
 
-impl FiledUnder {
-    /// The names that an upload is received under: those of its key or, where the key can't be used, what can be salvaged.
-    pub fn of(benchmark: &str, key: &str) -> Self {
-        UploadKey::parse(benchmark, key).map_or_else(|_| Self::salvage(benchmark, key), Self::from)
+/// The leaderboard and the submitter that an upload is received under: those of its key or, where the key can't be used, what of it
+/// can, and [`UNNAMED`] for the rest.
+pub fn names_of(benchmark: &str, key: &str) -> (String, String) {
+    if let Ok(key) = UploadKey::parse(benchmark, key) {
+        return (key.leaderboard, key.submitter.into());
     }
-
-    /// The names of a key that can't be used: what of it can, and [`UNNAMED`] for the rest.
-    pub fn salvage(benchmark: &str, key: &str) -> Self {
-        let mut parts = key
-            .strip_prefix(benchmark)
-            .and_then(|rest| rest.strip_prefix('/'))
-            .unwrap_or("")
-            .split('/');
-        let mut next = |is_usable: fn(&str) -> bool| match parts.next() {
-            Some(name) if is_usable(name) && parts.clone().next().is_some() => name.to_owned(),
-            _ => UNNAMED.to_owned(),
-        };
-        Self {
-            leaderboard: next(is_usable_name),
-            submitter: next(|name| name.parse::<SubmitterName>().is_ok()),
-        }
-    }
-}
-
-impl From<UploadKey> for FiledUnder {
-    fn from(key: UploadKey) -> Self {
-        Self {
-            leaderboard: key.leaderboard,
-            submitter: key.submitter.into(),
-        }
-    }
+    let mut parts = key
+        .strip_prefix(benchmark)
+        .and_then(|rest| rest.strip_prefix('/'))
+        .unwrap_or("")
+        .split('/');
+    let mut next = |is_usable: fn(&str) -> bool| match parts.next() {
+        Some(name) if is_usable(name) && parts.clone().next().is_some() => name.to_owned(),
+        _ => UNNAMED.to_owned(),
+    };
+    (
+        next(is_usable_name),
+        next(|name| name.parse::<SubmitterName>().is_ok()),
+    )
 }
 
 fn misplaced(benchmark: &str, key: &str) -> Rejection {
@@ -266,14 +245,12 @@ mod tests {
     }
 
     #[test]
-    fn salvages_what_names_there_are() {
+    fn names_that_can_be_used_are_kept_of_a_key_that_can_not() {
         let salvage = |key| {
-            let FiledUnder {
-                leaderboard,
-                submitter,
-            } = FiledUnder::salvage("b", key);
+            let (leaderboard, submitter) = names_of("b", key);
             format!("{leaderboard} {submitter}")
         };
+        assert_eq!(salvage("b/en-25/ada/file.json"), "en-25 ada");
         assert_eq!(salvage("b/en-25/file.json"), "en-25 _");
         assert_eq!(salvage("b/en-25/#/file.json"), "en-25 _");
         assert_eq!(

@@ -9,24 +9,15 @@ use serde_json::Value;
 use crate::board::Board;
 use crate::descriptor::Descriptor;
 use crate::feedback::Feedback;
-use crate::ladder::{Climb, Released};
-use crate::programs::Program;
 use crate::rejection::{MAX_LISTED_REASONS, Reason, Reasons, Rejection};
+use crate::released::{Climb, Released};
+use crate::scorecard::Scorecard;
 use crate::signature::Signature;
 use crate::upload::{SubmissionId, receipt_key};
 use crate::{Digest, Timestamp};
 
 /// The evaluator's name and version, part of every verdict: another version may score otherwise.
 pub const EVALUATOR: &str = concat!("dataperf ", env!("CARGO_PKG_VERSION"));
-
-/// A score and what it is made of.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Scorecard {
-    /// The number that ranks.
-    pub score: f64,
-    /// Everything else worth showing, by name. The benchmark says in [`METRICS`](crate::Benchmark::METRICS) what each is.
-    pub metrics: BTreeMap<String, Value>,
-}
 
 /// How an evaluation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -110,6 +101,15 @@ impl LineOutcome {
             details: BTreeMap::new(),
         }
     }
+}
+
+/// A program that was run on hidden data, as verdicts name it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Program {
+    /// The digest of the module.
+    pub module: Digest,
+    /// The engine's version and settings.
+    pub engine: String,
 }
 
 /// The outcome of evaluating one artifact against one frozen data set. It has no time and no place in it, so the

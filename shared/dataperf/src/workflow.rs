@@ -9,17 +9,17 @@ use std::future::Future;
 use tracing::{Instrument, info_span};
 
 use crate::Timestamp;
-use crate::challenge::{Challenge, ChallengeError, OverLimit, Terms};
+use crate::challenge::{Challenge, ChallengeError, Terms};
 use crate::dataset::DatasetError;
 use crate::descriptor::Descriptor;
 use crate::fault::FaultKind;
 use crate::feedback::Feedback;
 use crate::ports::PortError;
 use crate::ports::bucket::Bucket;
-use crate::ports::leaderboard::{Board, Known, Leaderboards, Received, Recorded, Submission};
+use crate::ports::leaderboard::{Leaderboards, Recorded, Submission};
 use crate::ports::signer::Signer;
 use crate::receipts::{receipt_level, write_receipt};
-use crate::upload::{FiledUnder, Upload};
+use crate::upload::Upload;
 use crate::verdict::{Ending, Receipt, Verdict};
 
 /// Decides what becomes of a submission: a benchmark by its artifact, the caretaker of one that the platform has failed to
@@ -28,8 +28,8 @@ pub trait Judge {
     /// What the upload's benchmark says of itself.
     fn hosted(&self) -> &'static Descriptor;
 
-    /// The terms of an upload with this key that was stored `at` a time.
-    fn terms(&self, key: &FiledUnder, at: Timestamp) -> Terms;
+    /// The terms of a submission, by its names and the time of its upload.
+    fn terms(&self, submission: &Submission) -> Terms;
 
     /// The challenge that is published, if one is and it can be read: it says how much of a receipt is shown.
     fn challenge(&self) -> Option<Challenge> {
@@ -94,6 +94,16 @@ impl WorkflowError {
         }
     }
 
+    /// That a judge could not judge until the organizer has acted.
+    pub fn organizer(message: impl Into<String>) -> Self {
+        Self::judge(FaultKind::Organizer, message)
+    }
+
+    /// That a judge could not judge this time, and may the next time.
+    pub fn transient(message: impl Into<String>) -> Self {
+        Self::judge(FaultKind::Transient, message)
+    }
+
     /// Whose fault it is.
     pub fn fault(&self) -> FaultKind {
         let is_transient = match self {
@@ -129,35 +139,22 @@ pub struct Settled {
 /// then, unless the table could not be asked at all.
 pub async fn settle<J: Judge>(upload: &Upload, judge: J, ports: Ports<'_>) -> Result<Settled, WorkflowError> {
     let hosted = judge.hosted();
-    let key = FiledUnder::of(hosted.id, &upload.key);
-    let received = received(upload, &judge, &key);
     let challenge = judge.challenge();
-    let known = ports
+    let mut submission = Submission::of(hosted.id, upload);
+    let terms = judge.terms(&submission);
+    submission.board.round = terms.round;
+    submission.is_baseline = terms.is_baseline;
+    let submission = ports
         .leaderboards
-        .receive(&received)
-        .instrument(info_span!("file"))
+        .receive(&submission)
+        .instrument(info_span!("receive"))
         .await?;
-    let submission = match known {
-        Known::New(submission) | Known::Unfinished(submission) => submission,
-        Known::Ended(receipt) => return settled(receipt, false, hosted, challenge.as_ref(), ports).await,
-    };
-    let terms = judge.terms(&key, submission.received_at); // the first delivery's time stands
+    if let Some(receipt) = submission.receipt {
+        return settled(receipt, false, hosted, challenge.as_ref(), ports).await;
+    }
+    let terms = judge.terms(&submission); // the first delivery's time stands
     let verdict = judge.judge(&submission, &terms).await?;
     record(&submission, verdict, &terms, hosted, challenge.as_ref(), ports).await
-}
-
-fn received(upload: &Upload, judge: &impl Judge, key: &FiledUnder) -> Received {
-    let terms = judge.terms(key, upload.received_at);
-    Received {
-        board: Board {
-            benchmark: judge.hosted().id.to_owned(),
-            leaderboard: key.leaderboard.clone(),
-            round: terms.round,
-        },
-        submitter: key.submitter.clone(),
-        is_baseline: terms.is_baseline,
-        upload: upload.clone(),
-    }
 }
 
 /// Records the verdict, or that its score came over a limit, and writes the receipt.
@@ -191,27 +188,10 @@ async fn record(
             Recorded::Now => return settled(receipt, true, hosted, challenge, ports).await,
             Recorded::Before(other) => return settled(other, false, hosted, challenge, ports).await,
             Recorded::OverLimit(over) => {
-                receipt.verdict = over_limit(submission, terms, over, &receipt.verdict);
+                receipt.verdict = terms.over_limit_verdict(over, &receipt);
             }
         }
     }
-}
-
-/// What becomes of a score when others have used the limit up while it was computed.
-fn over_limit(submission: &Submission, terms: &Terms, over: OverLimit, scored: &Verdict) -> Verdict {
-    let Board {
-        benchmark,
-        leaderboard,
-        ..
-    } = &submission.board;
-    let reason = terms.limit_reason(over, leaderboard, submission.received_at);
-    Verdict::rejected(
-        benchmark,
-        leaderboard,
-        scored.dataset,
-        scored.artifact,
-        &reason.into(),
-    )
 }
 
 /// Writes the receipt, as much of it as may be shown by now.

@@ -2,6 +2,8 @@
 //! [`Benchmark`] is registered by its line in [`dataperf_benchmarks::for_each_benchmark`]; anything else has its
 //! descriptor here.
 
+pub mod deployment;
+
 use dataperf::{Benchmark, Descriptor};
 
 macro_rules! hosted {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use dataperf::Digest;
-use dataperf::failure::FaultKind;
 use dataperf::workflow::WorkflowError;
 use dataperf_collection_aws::Rules;
 use dataperf_nibbler::{
@@ -45,7 +44,7 @@ impl Embedder {
         let mut embedded = embedded.map_err(organizers)?;
         embedded
             .pop()
-            .ok_or_else(|| WorkflowError::judge(FaultKind::Organizer, "an embedding gave nothing"))
+            .ok_or_else(|| WorkflowError::organizer("an embedding gave nothing"))
     }
 
     async fn model(&self, rules: &Rules<Configuration>) -> Result<Arc<Model>, WorkflowError> {
@@ -68,5 +67,5 @@ impl Embedder {
 
 #[expect(clippy::needless_pass_by_value, reason = "as map_err calls it")]
 fn organizers(error: EmbedError) -> WorkflowError {
-    WorkflowError::judge(FaultKind::Organizer, error.to_string())
+    WorkflowError::organizer(error.to_string())
 }

@@ -27,10 +27,10 @@ const MARGIN: usize = 8;
 
 /// How the service behaves.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Mood {
+pub enum Behaviour {
     /// It answers with all images.
     #[default]
-    Well,
+    Normal,
     /// It answers 503.
     Down,
     /// It answers so much later.
@@ -59,7 +59,7 @@ pub enum Mood {
 
 #[derive(Debug, Default)]
 struct Inner {
-    mood: Mutex<Vec<Mood>>,
+    behaviour: Mutex<Vec<Behaviour>>,
     n_requests: Mutex<u64>,
     /// The images that were drawn to be fetched.
     drawn: Mutex<Vec<Vec<u8>>>,
@@ -88,15 +88,15 @@ fn one() -> usize {
 
 impl ImageService {
     /// Behaves so from now on.
-    pub fn behave(&self, mood: Mood) {
-        *locked(&self.inner.mood) = vec![mood];
+    pub fn behave(&self, behaviour: Behaviour) {
+        *locked(&self.inner.behaviour) = vec![behaviour];
     }
 
-    /// Behaves as each of `moods` for one request, in their order, and goes on with the last.
-    pub fn behave_in_turn(&self, moods: &[Mood]) {
-        let mut moods = moods.to_vec();
-        moods.reverse();
-        *locked(&self.inner.mood) = moods;
+    /// Behaves as each of `behaviours` for one request, in their order, and goes on with the last.
+    pub fn behave_in_turn(&self, behaviours: &[Behaviour]) {
+        let mut behaviours = behaviours.to_vec();
+        behaviours.reverse();
+        *locked(&self.inner.behaviour) = behaviours;
     }
 
     /// How many requests it has had, with the right key.
@@ -112,12 +112,12 @@ impl ImageService {
             .with_state(self.clone())
     }
 
-    fn next_mood(&self) -> Mood {
-        let mut moods = locked(&self.inner.mood);
-        match moods.len() {
-            0 => Mood::Well,
-            1 => moods[0],
-            _ => moods.pop().unwrap_or_default(),
+    fn next_behaviour(&self) -> Behaviour {
+        let mut behaviours = locked(&self.inner.behaviour);
+        match behaviours.len() {
+            0 => Behaviour::Normal,
+            1 => behaviours[0],
+            _ => behaviours.pop().unwrap_or_default(),
         }
     }
 }
@@ -130,7 +130,7 @@ async fn generate(State(service): State<ImageService>, headers: HeaderMap, body:
         return refusal(StatusCode::UNAUTHORIZED, "invalid_api_key", "the key is wrong");
     }
     *locked(&service.inner.n_requests) += 1;
-    let mood = service.next_mood();
+    let behaviour = service.next_behaviour();
     let Ok(asked) = serde_json::from_slice::<Asked>(&body) else {
         return refusal(
             StatusCode::BAD_REQUEST,
@@ -138,9 +138,9 @@ async fn generate(State(service): State<ImageService>, headers: HeaderMap, body:
             "a prompt is needed, as JSON",
         );
     };
-    let n = match mood {
-        Mood::Down => return refusal(StatusCode::SERVICE_UNAVAILABLE, "overloaded", "out of service"),
-        Mood::Busy => {
+    let n = match behaviour {
+        Behaviour::Down => return refusal(StatusCode::SERVICE_UNAVAILABLE, "overloaded", "out of service"),
+        Behaviour::Busy => {
             let refusal = refusal(
                 StatusCode::TOO_MANY_REQUESTS,
                 "rate_limit_exceeded",
@@ -148,41 +148,45 @@ async fn generate(State(service): State<ImageService>, headers: HeaderMap, body:
             );
             return ([(header::RETRY_AFTER, "0")], refusal).into_response();
         }
-        Mood::Garbage => return "<html>all is well</html>".into_response(),
-        Mood::Refuses => {
+        Behaviour::Garbage => return "<html>all is well</html>".into_response(),
+        Behaviour::Refuses => {
             let message = "the prompt is refused by the policy";
             return refusal(StatusCode::BAD_REQUEST, "content_policy_violation", message);
         }
-        Mood::InvalidPrompt => {
+        Behaviour::InvalidPrompt => {
             return refusal(StatusCode::BAD_REQUEST, "invalid_prompt", "try another prompt");
         }
-        Mood::Forbids => {
+        Behaviour::Forbids => {
             let message = "the prompt is forbidden by the policy";
             return refusal(StatusCode::FORBIDDEN, "content_policy_violation", message);
         }
-        Mood::Strict if asked.response_format.is_some() => {
+        Behaviour::Strict if asked.response_format.is_some() => {
             let message = "there is no `response_format`";
             return refusal(StatusCode::BAD_REQUEST, "unknown_parameter", message);
         }
-        Mood::Slow(delay) => {
+        Behaviour::Slow(delay) => {
             tokio::time::sleep(delay).await;
             asked.n
         }
-        Mood::Half => asked.n / 2,
-        Mood::Well | Mood::NoImages | Mood::Black | Mood::Addresses | Mood::Strict => asked.n,
+        Behaviour::Half => asked.n / 2,
+        Behaviour::Normal
+        | Behaviour::NoImages
+        | Behaviour::Black
+        | Behaviour::Addresses
+        | Behaviour::Strict => asked.n,
     };
     let host = headers
         .get(header::HOST)
         .and_then(|host| host.to_str().ok())
         .unwrap_or_default();
     let images: Vec<Value> = (0..n)
-        .map(|idx| match mood {
-            Mood::NoImages => b"this is no image".to_vec(),
-            Mood::Black => encode(&vec![0; SIDE * SIDE * 3]),
+        .map(|idx| match behaviour {
+            Behaviour::NoImages => b"this is no image".to_vec(),
+            Behaviour::Black => encode(&vec![0; SIDE * SIDE * 3]),
             _ => encode(&draw(&asked.prompt, &asked.model, idx)),
         })
         .map(|png| {
-            if mood != Mood::Addresses {
+            if behaviour != Behaviour::Addresses {
                 return json!({ "b64_json": STANDARD.encode(png) });
             }
             let mut kept = locked(&service.inner.drawn);
@@ -315,8 +319,16 @@ mod tests {
     #[test]
     fn moods_take_turns_and_the_last_stays() {
         let service = ImageService::default();
-        service.behave_in_turn(&[Mood::Down, Mood::Busy, Mood::Well]);
-        let moods: Vec<Mood> = (0..4).map(|_| service.next_mood()).collect();
-        assert_eq!(moods, [Mood::Down, Mood::Busy, Mood::Well, Mood::Well]);
+        service.behave_in_turn(&[Behaviour::Down, Behaviour::Busy, Behaviour::Normal]);
+        let behaviours: Vec<Behaviour> = (0..4).map(|_| service.next_behaviour()).collect();
+        assert_eq!(
+            behaviours,
+            [
+                Behaviour::Down,
+                Behaviour::Busy,
+                Behaviour::Normal,
+                Behaviour::Normal
+            ]
+        );
     }
 }

@@ -359,7 +359,7 @@ fn print(audited: &Audit, n: usize, work_list: Option<&Path>) {
     }
 }
 
-/// What else is to be said of an eval set, a sentence each.
+/// Further remarks on an eval set, a sentence each.
 fn notes(of: &SetAudit) -> Vec<String> {
     let name = quote(&of.set.at.name);
     let mut notes = Vec::new();

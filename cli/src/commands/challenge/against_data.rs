@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use dataperf::benchmark::PUBLIC;
-use dataperf::challenge::{Challenge, Noted, Round, named_by_dataset};
+use dataperf::challenge::{Challenge, Round, named_by_dataset};
 use dataperf::dataset::DatasetError;
 use dataperf::frozen::{FrozenError, Manifest};
 use dataperf::in_force::{InForce, published_manifest};
+use dataperf::noted::Noted;
 use dataperf::ports::leaderboard::Leaderboards as _;
 use dataperf::ports::maintenance::Maintenance as _;
 use dataperf::{Descriptor, Digest, Reason, Reasons, pointer, quote};

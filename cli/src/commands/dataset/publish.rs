@@ -7,10 +7,11 @@ use anyhow::{Context, Result, bail};
 use aws_sdk_s3::error::SdkError;
 use clap::Args;
 use dataperf::benchmark::Leaderboard;
-use dataperf::challenge::{Challenge, ChallengeError, Round, named_by_dataset, note_seen};
+use dataperf::challenge::{Challenge, ChallengeError, Round, named_by_dataset};
 use dataperf::dataset::{DatasetError, dataset_prefix, kit_key};
 use dataperf::frozen::{FrozenError, MANIFEST, Manifest};
 use dataperf::in_force::{InForce, published_manifest};
+use dataperf::noted::note_seen;
 use dataperf::{Descriptor, Digest, quote};
 use dataperf_aws::{Grant, change_in_force};
 use serde_json::{Value, json};
@@ -251,7 +252,7 @@ async fn not_awaited(cloud: &Cloud, benchmark: &str, dataset: Digest) -> Result<
     let challenge = match Challenge::current(&cloud.datasets(), &cloud.leaderboards(), benchmark).await {
         Ok(challenge) => challenge,
         Err(ChallengeError::Port(error)) => return Err(error.into()),
-        Err(_) => None, // it is published anew before anything is scored
+        Err(_) => None, // it is published again before anything is scored
     };
     let now = now();
     let mut finals = rounds_of(challenge.as_ref()).filter(|round| {
@@ -291,7 +292,7 @@ async fn not_awaited(cloud: &Cloud, benchmark: &str, dataset: Digest) -> Result<
     Ok(())
 }
 
-/// An object that can't be used is an answer here: `--replace` writes it anew.
+/// An object that can't be used is an answer here: `--replace` overwrites it.
 fn usable(read: Result<InForce, DatasetError>) -> Result<Result<InForce, FrozenError>> {
     match read {
         Ok(in_force) => Ok(Ok(in_force)),
@@ -318,7 +319,7 @@ fn checked(directory: &Path, opened: &Opened, descriptor: &Descriptor) -> Result
     Ok(boards)
 }
 
-/// What is to be in force.
+/// What shall be in force.
 struct Plan<'a> {
     cloud: &'a Cloud,
     descriptor: &'static Descriptor,

@@ -27,7 +27,7 @@ use crate::rows::RowFormat;
 
 pub(crate) use registered::Nibbler;
 
-/// Where help is, for whoever needs it; said by every command that has to do with images.
+/// Where people find help; every command that shows or makes images prints it.
 pub(crate) const WELL_BEING: &str = "The images may be disturbing. They are saved blurred unless you ask, you may stop at any time, and \
     docs/nibbler-participants.md#well-being and docs/nibbler-raters.md#well-being say where help is.";
 

@@ -95,7 +95,7 @@ pub(super) async fn run(args: RefreshArgs, format: Format) -> Result<Done> {
     Ok(Done::Fine)
 }
 
-/// Makes the rights of one submitter anew; as a document, and in words.
+/// Replaces the rights of one submitter, and reports it as a document and in words.
 async fn refreshed(
     args: &RefreshArgs,
     cloud: &Cloud,

@@ -10,7 +10,7 @@ use clap::{ArgGroup, Args};
 use dataperf::dataset::Integrity;
 use dataperf::json::Json;
 use dataperf::signature::Keys;
-use dataperf::upload::FiledUnder;
+use dataperf::upload::names_of;
 use dataperf::{Digest, Ending, Feedback, Receipt, SubmissionId, Verdict};
 use serde_json::{Value, json};
 
@@ -140,9 +140,9 @@ fn agree(receipt: &Receipt, fields: &mut Fields) {
     if !known.contains(&receipt.schema) {
         return; // the fields may mean something else there
     }
-    let filed = FiledUnder::of(&verdict.benchmark, &receipt.key);
-    fields.compare("leaderboard", &json!(filed.leaderboard), "agrees with `key`");
-    fields.compare("submitter", &json!(filed.submitter), "agrees with `key`");
+    let (leaderboard, submitter) = names_of(&verdict.benchmark, &receipt.key);
+    fields.compare("leaderboard", &json!(leaderboard), "agrees with `key`");
+    fields.compare("submitter", &json!(submitter), "agrees with `key`");
     if let Some(version) = &receipt.version {
         let id = SubmissionId::of(&receipt.bucket, &receipt.key, version);
         fields.compare(

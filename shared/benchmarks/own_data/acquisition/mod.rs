@@ -9,11 +9,12 @@
 #[cfg(feature = "baselines")]
 mod baselines;
 mod evaluation;
+mod frozen;
 mod validation;
 
 use serde::{Deserialize, Serialize};
 
-pub use evaluation::Frozen;
+pub use frozen::Frozen;
 pub use validation::{Checked, Submission};
 
 use super::table::{FEATURES, features_file};

@@ -1,24 +1,19 @@
-//! The frozen part of a board, the course of fixes and the score.
+//! The course of fixes and the score.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::OnceLock;
+use std::collections::BTreeMap;
 
-use ndarray::Array2;
 use rayon::prelude::*;
 use serde_json::json;
 
-use super::{Checked, Extent, Parameters, TRAIN, TRUTH};
-use crate::own_data::eval_set::scoring_eval_set;
-use crate::own_data::table::{Examples, ID, LABEL, examples_file, features, features_file};
-use crate::own_data::{EVAL, EvalSet, Scoring};
+use super::frozen::damaged;
+use super::{Checked, Extent, Frozen};
+use crate::own_data::{EVAL, EvalSet};
 use dataperf::Scorecard;
-use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{
     Draws, EvalItems, Evidence, EvidenceError, Fixes, Repeats, UnitEvidence, Weights, per_lane,
 };
 use dataperf::frozen::FrozenError;
 use dataperf_numerics::bootstrap::{Answers, Course, ItemMetric, LANES, draws_of};
-use dataperf_numerics::learner::{FitError, Prepared};
 use dataperf_numerics::metrics::ItemWeights;
 
 /// Models fitted side by side before it is known whether the target is reached: a number that depends on nothing, so that
@@ -27,104 +22,6 @@ const MODELS_AT_ONCE: usize = 32;
 
 /// Models that one thread fits together.
 const MODELS_TOGETHER: usize = 8;
-
-/// What scoring keeps in memory: the training set with both kinds of labels, and the eval set.
-#[derive(Debug)]
-pub struct Frozen {
-    scoring: Scoring,
-    target_share: f64,
-    extent: Extent,
-    ids: Vec<String>,
-    row_of: HashMap<String, u32>,
-    /// `(n_train, n_features)`
-    features: Array2<f64>,
-    given: Vec<u8>,
-    /// The right classes, where they are not hidden.
-    truth: Option<Vec<u8>>,
-    eval: Option<EvalSet>,
-    /// The features made ready for fitting, with the first submission.
-    prepared: OnceLock<Result<Prepared, FitError>>,
-}
-
-impl Frozen {
-    pub(super) async fn open(files: &Files<'_>) -> Result<Self, DatasetError> {
-        let parameters: Parameters = files.manifest().parameters()?;
-        let features = features(files, TRAIN).await?;
-        let examples = Examples::read(files, TRAIN, features.nrows()).await?;
-        let ids = examples.required(ID)?.to_vec();
-        let row_of: HashMap<String, u32> = ids.iter().cloned().zip(0..).collect();
-        if row_of.len() != ids.len() {
-            return Err(FrozenError::damaged(&examples_file(TRAIN), "an id is there twice").into());
-        }
-        let scoring = parameters.scoring;
-        let truth = if files.has(&examples_file(TRUTH)) {
-            let examples = Examples::read(files, TRUTH, features.nrows()).await?;
-            if examples.required(ID)? != ids {
-                let why = "its ids are not those of the training set";
-                return Err(FrozenError::damaged(&examples_file(TRUTH), why).into());
-            }
-            Some(examples.classes(LABEL, &scoring.classes)?)
-        } else {
-            None
-        };
-        let eval = EvalSet::open(files, &scoring).await?;
-        if eval
-            .as_ref()
-            .is_some_and(|eval| eval.features.ncols() != features.ncols())
-        {
-            let why = "its rows have another number of features than the training set's";
-            return Err(FrozenError::damaged(&features_file(EVAL), why).into());
-        }
-        Ok(Self {
-            target_share: parameters.target_share,
-            extent: parameters.curve,
-            given: examples.classes(LABEL, &scoring.classes)?,
-            scoring,
-            ids,
-            row_of,
-            features,
-            truth,
-            eval,
-            prepared: OnceLock::new(),
-        })
-    }
-
-    /// Examples of the training set.
-    pub(super) fn n_examples(&self) -> usize {
-        self.ids.len()
-    }
-
-    pub(super) fn id_of(&self, row: usize) -> &str {
-        &self.ids[row]
-    }
-
-    pub(super) fn row_of(&self, id: &str) -> Option<usize> {
-        self.row_of.get(id).map(|&row| row as usize)
-    }
-
-    /// The right classes and the eval set, where the data set is whole.
-    fn hidden(&self) -> Result<(&[u8], &EvalSet), FrozenError> {
-        let eval = scoring_eval_set(self.eval.as_ref())?;
-        let truth = self.truth.as_deref();
-        let truth = truth.ok_or(FrozenError::ForParticipants {
-            missing: "right labels",
-        })?;
-        Ok((truth, eval))
-    }
-
-    fn prepared(&self, eval: &EvalSet) -> Result<&Prepared, FrozenError> {
-        let prepare = || {
-            self.scoring
-                .model
-                .prepare(self.features.view(), eval.features.view())
-        };
-        self.prepared.get_or_init(prepare).as_ref().map_err(damaged)
-    }
-}
-
-fn damaged(error: &FitError) -> FrozenError {
-    FrozenError::damaged(&features_file(TRAIN), error.to_string())
-}
 
 /// After how many fixes each model stands, in this order of inspecting: a fix that changes no label leaves the model as it was.
 fn changes(rows: &[usize], given: &[u8], truth: &[u8]) -> Vec<u32> {

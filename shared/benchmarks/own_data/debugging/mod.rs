@@ -7,11 +7,12 @@
 //! - `truth.csv`: `id,label`, the right ones. Hidden.
 
 mod evaluation;
+mod frozen;
 mod validation;
 
 use serde::{Deserialize, Serialize};
 
-pub use evaluation::Frozen;
+pub use frozen::Frozen;
 pub use validation::{Checked, Submission};
 
 use super::{About, Board, Scoring};

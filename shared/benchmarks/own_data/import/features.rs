@@ -58,7 +58,7 @@ impl FeatureFile {
     /// The file at `path`, whose form its name says.
     ///
     /// # Errors
-    /// A sentence when it is none of the forms.
+    /// A sentence when it has none of the forms.
     pub(super) fn new(name: &str, path: PathBuf) -> Result<Self, String> {
         let extension = path.extension().and_then(|extension| extension.to_str());
         let form = match extension.map(str::to_lowercase).as_deref() {

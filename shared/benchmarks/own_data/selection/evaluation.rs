@@ -1,99 +1,15 @@
-//! The frozen part of a board, the model's answers and the score.
-
-use std::collections::HashMap;
+//! The model's answers and the score.
 
 use ndarray::Array2;
 
-use super::{Checked, LabelSource, POOL, Parameters};
+use super::{Checked, Frozen, POOL};
 use crate::own_data::eval_set::scoring_eval_set;
-use crate::own_data::table::{self, Examples, ID, LABEL, examples_file, features_file};
-use crate::own_data::{EVAL, EvalSet, Scoring};
+use crate::own_data::table::features_file;
+use crate::own_data::{EVAL, EvalSet};
 use dataperf::Scorecard;
-use dataperf::dataset::{DatasetError, Files};
 use dataperf::evidence::{EvalItems, Evidence, EvidenceError, UnitEvidence, Weights};
 use dataperf::frozen::{FrozenError, ReadRows};
-use dataperf_numerics::numbers::{Encoding, Stored};
-
-/// What scoring keeps in memory for a board: the pool's ids and labels, and the eval set.
-#[derive(Debug)]
-pub struct Frozen {
-    scoring: Scoring,
-    labels: LabelSource,
-    max_examples: usize,
-    row_of: HashMap<String, u32>,
-    /// The class of each row of the pool, where the pool has labels.
-    pool_classes: Option<Vec<u8>>,
-    encoding: Encoding,
-    n_features: usize,
-    eval: Option<EvalSet>,
-}
-
-impl Frozen {
-    pub(super) async fn open(files: &Files<'_>, leaderboard: &str) -> Result<Self, DatasetError> {
-        let manifest = files.manifest();
-        let parameters: Parameters = manifest.parameters()?;
-        let max_examples = parameters.board(leaderboard)?.max_examples;
-        let (n_rows, n_features, encoding) = table::shape(manifest, POOL)?;
-        let examples = Examples::read(files, POOL, n_rows).await?;
-        let ids = examples.required(ID)?;
-        let row_of: HashMap<String, u32> = ids.iter().cloned().zip(0..).collect();
-        if row_of.len() != n_rows {
-            return Err(FrozenError::damaged(&examples_file(POOL), "an id is there twice").into());
-        }
-        let scoring = parameters.scoring;
-        let pool_classes = match parameters.labels {
-            LabelSource::Pool => Some(examples.classes(LABEL, &scoring.classes)?),
-            LabelSource::Submission => None,
-        };
-        let eval = EvalSet::open(files, &scoring).await?;
-        if eval
-            .as_ref()
-            .is_some_and(|eval| eval.features.ncols() != n_features)
-        {
-            let why = format!("its rows have not {n_features} numbers, as the pool's have");
-            return Err(FrozenError::damaged(&features_file(EVAL), why).into());
-        }
-        Ok(Self {
-            scoring,
-            labels: parameters.labels,
-            max_examples,
-            row_of,
-            pool_classes,
-            encoding,
-            n_features,
-            eval,
-        })
-    }
-
-    pub(super) fn scoring(&self) -> &Scoring {
-        &self.scoring
-    }
-
-    pub(super) fn labels(&self) -> LabelSource {
-        self.labels
-    }
-
-    pub(super) fn max_examples(&self) -> usize {
-        self.max_examples
-    }
-
-    pub(super) fn n_features(&self) -> usize {
-        self.n_features
-    }
-
-    /// The ids of the pool.
-    pub(super) fn ids(&self) -> impl Iterator<Item = &str> {
-        self.row_of.keys().map(String::as_str)
-    }
-
-    pub(super) fn row_of(&self, id: &str) -> Option<usize> {
-        self.row_of.get(id).map(|&row| row as usize)
-    }
-
-    pub(super) fn pool_class(&self, row: usize) -> Option<usize> {
-        self.pool_classes.as_ref().map(|classes| classes[row].into())
-    }
-}
+use dataperf_numerics::numbers::Stored;
 
 /// What the model of each seed says of every item. `chosen` are the features of the checked rows.
 pub(super) fn evidence(

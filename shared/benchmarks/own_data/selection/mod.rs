@@ -5,12 +5,13 @@
 //! - `public/pool.csv`: `id,label`, a line for each row; without `label` where submitters label what they select.
 
 mod evaluation;
+mod frozen;
 mod submission;
 mod validation;
 
 use serde::{Deserialize, Serialize};
 
-pub use evaluation::Frozen;
+pub use frozen::Frozen;
 pub use submission::Submission;
 pub use validation::Checked;
 

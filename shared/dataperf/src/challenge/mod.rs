@@ -9,7 +9,6 @@ mod document;
 mod evaluations;
 mod fields;
 mod form;
-mod noted;
 mod programs;
 mod release;
 mod retire;
@@ -20,29 +19,25 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::board::{FINAL_ROUND, POST_ROUND};
+use crate::board::{Board, FINAL_ROUND, POST_ROUND};
 use crate::feedback::{Feedback, Shown};
 use crate::ladder::Ladder;
 use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got};
-use crate::ports::leaderboard::Board;
-use crate::ports::maintenance::Maintenance;
 use crate::programs::Programs;
 use crate::rejection::{Reason, quote};
 use crate::verdict::Receipt;
 use crate::{Digest, Timestamp};
 
 pub use crate::board::Ranking;
+pub use crate::submitter::BASELINE_PREFIX;
 pub use announcements::Announcement;
 pub use dates::bare_dates;
 pub use document::check;
 pub use evaluations::named_by_dataset;
-pub use noted::{Noted, note_seen};
 pub use retire::Retire;
 pub use terms::{Limits, OverLimit, Terms, Together};
 
-/// Begins the name of a submitter whose submissions are baselines, in a challenge or outside of any.
-pub const BASELINE_PREFIX: &str = "baseline-";
 const MAX_BYTES: u64 = 1 << 20;
 
 /// Who may read the artifacts of a round.
@@ -246,26 +241,9 @@ impl Challenge {
         format!("{benchmark}/challenge.json")
     }
 
-    /// The object that says that there is a challenge, so that its loss is noticed. [`publish`](Self::publish) writes it.
+    /// The object that says that there is a challenge, so that its loss is noticed. publishing the challenge writes it.
     pub fn mark_key(benchmark: &str) -> String {
         format!("{benchmark}/published/challenge.json")
-    }
-
-    /// Puts the challenge in force and notes that there is one, once the table [knows](Self::note_published) what the one before has done
-    /// by `at`.
-    ///
-    /// # Errors
-    /// [`ChallengeError`] when bucket or table do not answer, or it can't be written as JSON.
-    pub async fn publish(
-        &self,
-        datasets: &impl Bucket,
-        table: &dyn Maintenance,
-        benchmark: &str,
-        at: Timestamp,
-    ) -> Result<(), ChallengeError> {
-        Self::note_published(datasets, table, benchmark, at).await?;
-        datasets.put(&Self::key(benchmark), self.to_json()?).await?;
-        self.mark(datasets, benchmark).await
     }
 
     /// Notes that there is a challenge.

@@ -3,13 +3,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::Round;
 use super::fields::{Object, Reader};
-use super::{Challenge, ChallengeError, Round};
-use crate::ports::PortError;
-use crate::ports::bucket::Bucket;
-use crate::ports::leaderboard::{Board, Entry};
-use crate::ports::maintenance::Maintenance;
+use crate::board::Board;
 use crate::rejection::{pointer, quote};
+use crate::submission::Entry;
 use crate::{Digest, Timestamp};
 
 const FORM: &str = "`retire` has the `dataset` that follows and either `at:` with a time or `after_submissions:` with a number, such as \
@@ -21,7 +19,7 @@ pub struct Retire {
     /// The data set that follows.
     pub dataset: Digest,
     /// The first moment whose uploads are scored with it. Where it is by the number of submissions, it is not in the document:
-    /// [`Challenge::current`] takes it from the table.
+    /// [`Challenge::current`](super::Challenge::current) takes it from the table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
     /// So many scored submissions, after which that moment comes.
@@ -70,40 +68,6 @@ impl Round {
             counts.sum::<u64>()
         };
         series.iter().map(|(board, _)| asked(board)).max().unwrap_or(0)
-    }
-}
-
-impl Challenge {
-    /// The challenge that is published, with the moments at which data sets were retired for their number of submissions.
-    ///
-    /// # Errors
-    /// [`ChallengeError`] when bucket or table do not answer, the object is of another form, or it is gone.
-    pub async fn current(
-        datasets: &impl Bucket,
-        table: &dyn Maintenance,
-        benchmark: &str,
-    ) -> Result<Option<Self>, ChallengeError> {
-        let Some(mut challenge) = Self::published(datasets, benchmark).await? else {
-            return Ok(None);
-        };
-        challenge.take_retired(table, benchmark).await?;
-        Ok(Some(challenge))
-    }
-
-    /// Takes from the table at which moments data sets were retired for their number of submissions.
-    ///
-    /// # Errors
-    /// [`PortError`] when the table does not answer.
-    pub async fn take_retired(&mut self, table: &dyn Maintenance, benchmark: &str) -> Result<(), PortError> {
-        for round in &mut self.rounds {
-            if let Some(retire) = &mut round.retire
-                && retire.after_submissions.is_some()
-            {
-                let mark = table.run(&retire.mark(benchmark, &round.id)).await?;
-                retire.at = mark.map(|mark| mark.begun_at);
-            }
-        }
-        Ok(())
     }
 }
 
@@ -178,6 +142,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::challenge::Challenge;
     use crate::{Ending, SubmissionId};
 
     fn digest(of: &str) -> Digest {

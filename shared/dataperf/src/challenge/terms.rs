@@ -1,10 +1,11 @@
 //! Under which terms an upload is judged: its round, and what follows from it.
 
 use super::{BASELINE_PREFIX, Challenge, Ranking, Round};
+use crate::board::{Board, OPEN_ROUND, POST_ROUND, Usage};
 use crate::ladder::Ladder;
-use crate::ports::leaderboard::{Board, OPEN_ROUND, POST_ROUND, Usage};
 use crate::programs::Programs;
 use crate::rejection::{Reason, quote};
+use crate::verdict::{Receipt, Verdict};
 use crate::{Digest, Timestamp};
 
 /// How many submissions of a submitter are scored on a leaderboard of a round.
@@ -180,6 +181,19 @@ impl Terms {
             ("total_limit", message)
         };
         Reason::over(code, "", limit, count, message)
+    }
+
+    /// What becomes of a score when others have used the limit up while it was computed.
+    pub fn over_limit_verdict(&self, over: OverLimit, scored: &Receipt) -> Verdict {
+        let Verdict {
+            benchmark,
+            leaderboard,
+            dataset,
+            artifact,
+            ..
+        } = &scored.verdict;
+        let reason = self.limit_reason(over, leaderboard, scored.received_at);
+        Verdict::rejected(benchmark, leaderboard, *dataset, *artifact, &reason.into())
     }
 
     /// The leaderboards that count together, in words.

@@ -2,7 +2,7 @@
 //!
 //! Evaluating a submission fits the frozen models and asks them for every item of the eval set; what they answer is its
 //! [`Evidence`]. [`Benchmark::score`](crate::Benchmark::score) makes the score of it, and of how often each item counts.
-//! Evidence tells hidden labels to whoever can read it and the score: it is the organizer's alone.
+//! Evidence and the score together reveal hidden labels, so only the organizer may read evidence.
 
 mod draws;
 mod repeats;

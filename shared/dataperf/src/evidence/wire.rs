@@ -277,7 +277,7 @@ mod tests {
         prop::collection::btree_map(".{0,8}", unit(), 0..4).prop_map(Evidence::from_iter)
     }
 
-    /// The bytes with their digest made anew: damage that only the reader's other checks can find.
+    /// The bytes with a digest that fits them again: damage that only the reader's other checks can find.
     fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
         bytes.truncate(bytes.len() - DIGEST_BYTES);
         let digest: [u8; DIGEST_BYTES] = Sha256::digest(&bytes).into();
@@ -302,7 +302,7 @@ mod tests {
             prop_assert!(Evidence::from_bytes(&[&whole[..], b"\0"].concat()).is_err());
         }
 
-        /// Whoever can make a digest can write anything, and still nothing is read that would be written otherwise.
+        /// Bytes with a right digest may hold anything, and still nothing is read that would have been written otherwise.
         #[test]
         fn what_is_read_is_what_would_be_written(evidence in evidence(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
             let mut bytes = evidence.to_bytes(&provenance()).unwrap();

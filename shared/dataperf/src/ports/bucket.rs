@@ -31,15 +31,6 @@ pub enum Got {
     },
 }
 
-/// Whether a conditional write took place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PutIfAbsent {
-    /// This call stored the object.
-    Stored,
-    /// An object was there before and has been left alone.
-    Existed,
-}
-
 /// One bucket, or a directory that plays one.
 #[async_trait]
 pub trait Bucket: Send + Sync {
@@ -66,11 +57,12 @@ pub trait Bucket: Send + Sync {
     /// [`PortError`].
     async fn put(&self, key: &str, bytes: Bytes) -> Result<(), PortError>;
 
-    /// Stores an object unless there is one; of several at once exactly one stores.
+    /// Stores an object unless there is one; of several at once exactly one stores. Says whether this call has
+    /// stored it; one that was there before is left alone.
     ///
     /// # Errors
     /// [`PortError`].
-    async fn put_if_absent(&self, key: &str, bytes: Bytes) -> Result<PutIfAbsent, PortError>;
+    async fn put_if_absent(&self, key: &str, bytes: Bytes) -> Result<bool, PortError>;
 }
 
 #[async_trait]
@@ -91,7 +83,7 @@ impl<B: Bucket + ?Sized> Bucket for &B {
         (**self).put(key, bytes).await
     }
 
-    async fn put_if_absent(&self, key: &str, bytes: Bytes) -> Result<PutIfAbsent, PortError> {
+    async fn put_if_absent(&self, key: &str, bytes: Bytes) -> Result<bool, PortError> {
         (**self).put_if_absent(key, bytes).await
     }
 }

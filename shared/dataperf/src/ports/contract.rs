@@ -3,19 +3,20 @@
 use bytes::Bytes;
 
 use super::PortError;
-use super::bucket::{Bucket, Got, PutIfAbsent};
-use super::contract_maintenance::HOSTED;
-use super::leaderboard::{Board, Entry, Known, Leaderboards, OPEN_ROUND, Received, Recorded, Reopened};
+use super::bucket::{Bucket, Got};
+use super::contract_story::HOSTED;
+use super::leaderboard::{Board, Entry, Leaderboards, OPEN_ROUND, Recorded, Reopened, Submission};
 use crate::challenge::{BASELINE_PREFIX, Terms};
 use crate::descriptor::Descriptor;
 use crate::rank::Direction;
 use crate::rejection::Reason;
-use crate::verdict::{Ending, Receipt, Scorecard, Verdict};
+use crate::scorecard::Scorecard;
+use crate::verdict::{Ending, Receipt, Verdict};
 use crate::{Digest, SubmissionId, Timestamp, Upload};
 
 pub use super::contract_maintenance::maintenance;
 
-pub(super) type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
+use super::contract_story::Outcome;
 
 /// Reads and writes of objects. `prefix` keeps several runs in one bucket apart.
 ///
@@ -61,14 +62,8 @@ pub async fn bucket(bucket: &impl Bucket, prefix: &str) -> Outcome {
     assert_eq!(object.bytes, b"strange"[..]);
 
     let fresh = format!("{prefix}/fresh");
-    assert_eq!(
-        bucket.put_if_absent(&fresh, Bytes::from_static(b"one")).await?,
-        PutIfAbsent::Stored
-    );
-    assert_eq!(
-        bucket.put_if_absent(&fresh, Bytes::from_static(b"two")).await?,
-        PutIfAbsent::Existed
-    );
+    assert!(bucket.put_if_absent(&fresh, Bytes::from_static(b"one")).await?);
+    assert!(!bucket.put_if_absent(&fresh, Bytes::from_static(b"two")).await?);
     let Got::Object(object) = bucket.get(&fresh, None, 100).await? else {
         panic!("the object is there")
     };
@@ -129,7 +124,7 @@ impl Story<'_> {
         }
     }
 
-    fn received(&self, submitter: &str, version: &str, at: i64) -> Received {
+    fn received(&self, submitter: &str, version: &str, at: i64) -> Submission {
         let upload = Upload {
             bucket: "submissions".into(),
             key: format!("{}/en-25/{submitter}/file.json", self.benchmark),
@@ -137,15 +132,11 @@ impl Story<'_> {
             e_tag: None,
             received_at: Timestamp::from_unix_millis(at),
         };
-        Received {
-            board: self.board("en-25"),
-            submitter: submitter.into(),
-            is_baseline: submitter.starts_with(BASELINE_PREFIX),
-            upload,
-        }
+        let is_baseline = submitter.starts_with(BASELINE_PREFIX);
+        Submission::new(self.board("en-25"), submitter, is_baseline, upload)
     }
 
-    fn receipt(received: &Received, verdict: Verdict) -> Receipt {
+    fn receipt(received: &Submission, verdict: Verdict) -> Receipt {
         Receipt {
             schema: Receipt::SCHEMA,
             signature: None,
@@ -164,7 +155,7 @@ impl Story<'_> {
         }
     }
 
-    fn scored(&self, received: &Received, score: f64) -> Receipt {
+    fn scored(&self, received: &Submission, score: f64) -> Receipt {
         let card = Scorecard {
             score,
             metrics: [("per_seed".to_owned(), serde_json::json!([score, 0.1 + 0.2]))].into(),
@@ -176,7 +167,7 @@ impl Story<'_> {
         )
     }
 
-    fn rejected(&self, received: &Received) -> Receipt {
+    fn rejected(&self, received: &Submission) -> Receipt {
         let rejection = Reason::over("too_many_clips", "/targets/a~1b", 25, 26, "remove one — ‘ü’").into();
         Self::receipt(
             received,
@@ -216,7 +207,7 @@ async fn a_failure_is_reopened(table: &impl Leaderboards, story: &Story<'_>) -> 
     let reason = Reason::new("time_limit", "", "it took too long");
     let failed = Story::receipt(&received, Verdict::failed(benchmark, "en-25", reason));
     record(table, &failed).await?;
-    assert_eq!(table.receive(&received).await?, Known::Ended(failed));
+    assert_eq!(table.receive(&received).await?.receipt, Some(failed));
     let entries = table.failed(benchmark).await?;
     assert_eq!(entries.iter().map(|entry| &entry.id).collect::<Vec<_>>(), [&id]);
     assert_eq!(table.unfinished(benchmark).await?, []);
@@ -228,7 +219,7 @@ async fn a_failure_is_reopened(table: &impl Leaderboards, story: &Story<'_>) -> 
     assert_eq!(table.failed(benchmark).await?, []);
     assert_eq!(table.unfinished(benchmark).await?, [submission.entry()]);
     assert_eq!(table.history(benchmark, "fay", 10).await?, [submission.entry()]);
-    assert_eq!(table.receive(&received).await?, Known::Unfinished(submission));
+    assert_eq!(table.receive(&received).await?, submission);
     let scored = story.scored(&received, 0.25);
     assert_eq!(record(table, &scored).await?, Recorded::Now);
     assert_eq!(table.reopen(benchmark, &id).await?, Reopened::Final(scored));
@@ -262,17 +253,15 @@ async fn empty(table: &impl Leaderboards, story: &Story<'_>) -> Outcome {
 async fn one_submission_ends_once(table: &impl Leaderboards, story: &Story<'_>) -> Outcome {
     let first = story.received("ada", "v1", 10_000);
     let id = first.upload.id();
-    let Known::New(submission) = table.receive(&first).await? else {
-        panic!("it is new")
-    };
+    let submission = table.receive(&first).await?;
+    assert_eq!(submission, first, "it is new");
     assert_eq!(
         (&submission.id, submission.received_at),
         (&id, first.upload.received_at)
     );
     let again = story.received("ada", "v1", 99_000);
-    let Known::Unfinished(submission) = table.receive(&again).await? else {
-        panic!("it is known")
-    };
+    let submission = table.receive(&again).await?;
+    assert_eq!(submission.receipt, None, "it is known, and unfinished");
     assert_eq!(
         submission.received_at, first.upload.received_at,
         "the first delivery's time stands"
@@ -297,7 +286,7 @@ async fn one_submission_ends_once(table: &impl Leaderboards, story: &Story<'_>) 
         Recorded::Before(receipt.clone()),
         "the first verdict stands, to the last digit"
     );
-    assert_eq!(table.receive(&again).await?, Known::Ended(receipt.clone()));
+    assert_eq!(table.receive(&again).await?.receipt, Some(receipt.clone()));
     assert_eq!(table.unfinished(story.benchmark).await?, []);
     let submission = table
         .submission(story.benchmark, &id)
@@ -324,7 +313,7 @@ async fn boards_rank(table: &impl Leaderboards, story: &Story<'_>) -> Outcome {
     ];
     for (submitter, version, at, score) in later {
         let received = story.received(submitter, version, at);
-        assert!(matches!(table.receive(&received).await?, Known::New(_)));
+        assert_eq!(table.receive(&received).await?, received);
         let receipt = score.map_or_else(
             || story.rejected(&received),
             |score| story.scored(&received, score),

@@ -1,7 +1,6 @@
 //! What every table must do where scores of a board come from several data sets: the best is that of one of them.
 
-use super::contract::Outcome;
-use super::contract_maintenance::{HOSTED, Story};
+use super::contract_story::{HOSTED, Outcome, Story};
 use super::leaderboard::Ranked;
 use super::maintenance::{Maintenance, Revised};
 use crate::challenge::Ranking;

@@ -1,7 +1,6 @@
 //! What every table must do where the Ladder releases scores: the order in which it records decides.
 
-use super::contract::Outcome;
-use super::contract_maintenance::{HOSTED, Story};
+use super::contract_story::{HOSTED, Outcome, Story};
 use super::leaderboard::{Board, Recorded};
 use super::maintenance::{Finalized, Maintenance, Revised, Revision};
 use crate::challenge::Ranking;
@@ -87,7 +86,7 @@ async fn released_in_the_order_of_recording(table: &impl Maintenance, benchmark:
     let own = known.receipt.as_ref().and_then(|receipt| receipt.verdict.score);
     assert_eq!(own, Some(0.76), "the table keeps the submission's own");
 
-    // two that were worked out after the same rung: the second is worked out anew
+    // two that were worked out after the same rung: the second is decided again
     let (one, two) = (
         story.receipt("ada", 5, Some(0.3)).await?,
         story.receipt("ada", 6, Some(0.45)).await?,
@@ -115,7 +114,7 @@ async fn released_in_the_order_of_recording(table: &impl Maintenance, benchmark:
         (one.public_score(), Some(Climb::Held))
     );
 
-    // on another data set it begins anew
+    // with another data set it starts again
     story.dataset = Digest::of(b"another");
     let other = submit(&story, "ada", 7, 0.8).await?;
     assert_eq!(
@@ -182,7 +181,7 @@ async fn changes(table: &impl Maintenance, benchmark: &str) -> Outcome {
     assert_eq!(series(&story).await?, ["0.75*", "0.25"]);
     assert_eq!(table.rung(&story.board, "ada").await?.n_changes, 3);
 
-    // and what is worked out anew is of the rung that there is
+    // and what is decided again follows the current rung
     let stale = Receipt {
         ladder: best.ladder.clone(),
         ..Receipt {

@@ -1,7 +1,6 @@
 //! What every table must do with submissions that are counted before they are evaluated.
 
-use super::contract::Outcome;
-use super::contract_maintenance::Story;
+use super::contract_story::{Outcome, Story};
 use super::leaderboard::{Board, Recorded, Submission, Usage};
 use super::maintenance::Maintenance;
 use crate::Timestamp;
@@ -51,7 +50,7 @@ pub(super) async fn places(table: &impl Maintenance, benchmark: &str) -> Outcome
     assert_eq!(reserve(2).await?, over);
     let reason = Reason::new("organizer_fault", "", "the platform's");
     receipts[1].verdict = Verdict::failed(benchmark, "places", reason);
-    let limits = story.terms.limits.take(); // whoever gives an upload up knows of no limit
+    let limits = story.terms.limits.take(); // the judge of failures knows no limit
     assert_eq!(story.end(&receipts[1]).await?, Recorded::Now);
     story.terms.limits = limits;
     assert_eq!(usage(&story.board).await?, 1);

@@ -12,18 +12,7 @@ use crate::verdict::Receipt;
 
 pub use crate::board::{Board, FINAL_ROUND, OPEN_ROUND, POST_ROUND, Usage};
 pub use crate::ranking::{Ranked, is_of_other_dataset, rank_key_of, standing, with_shared_ranks};
-pub use crate::submission::{Entry, Received, Submission, Withdrawal};
-
-/// What the table knew of an upload before [`Leaderboards::receive`].
-#[derive(Debug, Clone, PartialEq)]
-pub enum Known {
-    /// Nothing: the submission is unfinished now.
-    New(Submission),
-    /// Another delivery has received it and not recorded a verdict: judge it too, one of the two verdicts will be recorded.
-    Unfinished(Submission),
-    /// The submission has ended, with this receipt.
-    Ended(Receipt),
-}
+pub use crate::submission::{Entry, Submission, Withdrawal};
 
 /// What came of [`Leaderboards::record`].
 #[derive(Debug, Clone, PartialEq)]
@@ -54,11 +43,12 @@ pub enum Reopened {
 /// The table's operations. Each query pattern is one query of the real table, never a scan.
 #[async_trait]
 pub trait Leaderboards: Send + Sync {
-    /// Receives an upload: a submission that is unfinished from now on, unless the table knows it.
+    /// Receives a submission, which is unfinished from now on, and returns it as the table has it: one that the table knew before keeps the
+    /// time of its first delivery, and has a receipt if it has ended.
     ///
     /// # Errors
     /// [`PortError`].
-    async fn receive(&self, received: &Received) -> Result<Known, PortError>;
+    async fn receive(&self, submission: &Submission) -> Result<Submission, PortError>;
 
     /// Counts a received submission against the limits of its terms before it is evaluated, once, unless that is one too many:
     /// then what is used up. Nothing is done where there is no limit, or the submission has ended.

@@ -15,7 +15,7 @@ pub use crate::board::{Order, Ranking};
 /// What came of [`Maintenance::withdraw`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Withdrawn {
-    /// It is withdrawn now; whoever was behind it has moved up.
+    /// It is withdrawn now; the submissions behind it have moved up.
     Now(Submission),
     /// It was withdrawn before.
     Before(Submission),

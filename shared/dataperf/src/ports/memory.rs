@@ -2,19 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 
-use super::bucket::{Bucket, Got, Object, PutIfAbsent};
-use super::{PortError, async_trait};
+use super::bucket::{Bucket, Got, Object};
+use super::{PortError, async_trait, lock};
 
 pub use super::memory_signer::MemorySigner;
 pub use super::memory_table::MemoryLeaderboards;
-
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// A bucket in memory. Clones share their objects. Versions are the decimal numbers of an object's writes, from 0.
 #[derive(Debug, Clone, Default)]
@@ -69,12 +65,12 @@ impl Bucket for MemoryBucket {
         Ok(())
     }
 
-    async fn put_if_absent(&self, key: &str, bytes: Bytes) -> Result<PutIfAbsent, PortError> {
+    async fn put_if_absent(&self, key: &str, bytes: Bytes) -> Result<bool, PortError> {
         let mut objects = lock(&self.objects);
         if objects.contains_key(key) {
-            return Ok(PutIfAbsent::Existed);
+            return Ok(false);
         }
         objects.insert(key.to_owned(), vec![bytes]);
-        Ok(PutIfAbsent::Stored)
+        Ok(true)
     }
 }

@@ -4,12 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use super::leaderboard::{
-    Board, Entry, Known, Leaderboards, Ranked, Received, Recorded, Reopened, Submission, Usage, rank_key_of,
-    standing, with_shared_ranks,
+    Board, Entry, Leaderboards, Ranked, Recorded, Reopened, Submission, Usage, rank_key_of, standing,
+    with_shared_ranks,
 };
 use super::maintenance::{Finalized, Maintenance, Order, Reinstated, Revised, Revision, Run, Withdrawn};
-use super::memory::lock;
-use super::{PortError, async_trait};
+use super::{PortError, async_trait, lock};
 use crate::challenge::{OverLimit, Ranking, Terms};
 use crate::descriptor::Descriptor;
 use crate::ladder::{Climb, LastReleased, Rung};
@@ -168,19 +167,11 @@ fn never_received(id: &SubmissionId) -> PortError {
 
 #[async_trait]
 impl Leaderboards for MemoryLeaderboards {
-    async fn receive(&self, received: &Received) -> Result<Known, PortError> {
-        let id = received.upload.id();
+    async fn receive(&self, submission: &Submission) -> Result<Submission, PortError> {
         let mut table = lock(&self.table);
-        let key = (received.board.benchmark.clone(), id);
-        if let Some(known) = table.submissions.get(&key) {
-            return Ok(match &known.receipt {
-                Some(receipt) => Known::Ended(receipt.clone()),
-                None => Known::Unfinished(known.clone()),
-            });
-        }
-        let submission = Submission::new(received);
-        table.submissions.insert(key, submission.clone());
-        Ok(Known::New(submission))
+        let key = (submission.board.benchmark.clone(), submission.id.clone());
+        let known = table.submissions.entry(key);
+        Ok(known.or_insert_with(|| submission.clone()).clone())
     }
 
     async fn reserve(&self, submission: &Submission, terms: &Terms) -> Result<Option<OverLimit>, PortError> {

@@ -11,6 +11,8 @@ mod contract_ladder;
 mod contract_limits;
 #[cfg(feature = "contract")]
 mod contract_maintenance;
+#[cfg(feature = "contract")]
+mod contract_story;
 pub mod leaderboard;
 pub mod maintenance;
 pub mod memory;
@@ -19,9 +21,17 @@ mod memory_table;
 pub mod signer;
 
 use std::error::Error;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::rejection::{Reason, Rejection};
 
 /// What every implementation of a port is marked with, so that its futures can be boxed.
 pub use async_trait::async_trait;
+
+/// A lock that a panic elsewhere does not poison: what it guards is changed as a whole.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Why a port could not do what it was asked. What an answer may legitimately be (no such object, a submission
 /// that is finished already) is part of each operation's return type instead.
@@ -51,7 +61,7 @@ pub enum PortError {
         /// What was expected.
         why: String,
     },
-    /// The object is there, but whoever stored it chose a form in which nobody else can read it.
+    /// The object exists, but is stored in a form that only its owner can read.
     #[error("{what}: {}", why.description())]
     Unreadable {
         /// The operation and the place it concerned.
@@ -91,6 +101,13 @@ impl Unreadable {
                  (no `SSE-C`, no KMS key); it is encrypted where it is stored"
             }
         }
+    }
+}
+
+impl From<Unreadable> for Rejection {
+    /// Of an upload that its submitter has stored in this form.
+    fn from(why: Unreadable) -> Self {
+        Reason::new(why.code(), "", why.description()).into()
     }
 }
 

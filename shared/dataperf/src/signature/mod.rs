@@ -13,7 +13,6 @@ pub(crate) use self::keys::spki;
 pub use self::keys::{Keys, PublicKey, SignatureError};
 use crate::ports::PortError;
 use crate::ports::signer::Signer;
-use crate::verdict::Receipt;
 use crate::{Digest, Timestamp};
 
 /// ECDSA on the curve P-256 with SHA-256, as AWS KMS calls it.
@@ -63,26 +62,30 @@ pub fn signed_message(receipt: &Value) -> Result<String, SignatureError> {
     Ok(format!("{PURPOSE} {}", Digest::of(&canonical)))
 }
 
-/// The receipt with a signature of `at` a time, in place of one that it has.
-///
-/// # Errors
-/// The signer's [`PortError`].
-pub async fn signed(receipt: Receipt, signer: &dyn Signer, at: Timestamp) -> Result<Receipt, PortError> {
-    let malformed = |why: String| PortError::Malformed {
-        what: format!("the receipt of `{}`", receipt.submission),
-        why,
-    };
-    let mut json = serde_json::to_value(&receipt).map_err(|error| malformed(error.to_string()))?;
-    json["signature"] = json!({ "algorithm": ALGORITHM, "signed_at": at });
-    let message = signed_message(&json).map_err(|error| malformed(error.to_string()))?;
-    let signed = signer.sign(message.as_bytes()).await?;
-    Ok(Receipt {
-        signature: Some(Signature {
+impl Signature {
+    /// The signature of a receipt as JSON, `at` a time, in place of one that it has.
+    ///
+    /// # Errors
+    /// The signer's [`PortError`].
+    pub(crate) async fn of(
+        mut receipt: Value,
+        signer: &dyn Signer,
+        at: Timestamp,
+    ) -> Result<Self, PortError> {
+        receipt["signature"] = json!({ "algorithm": ALGORITHM, "signed_at": at });
+        let message = signed_message(&receipt).map_err(|error| PortError::Malformed {
+            what: format!(
+                "the receipt of `{}`",
+                receipt["submission"].as_str().unwrap_or_default()
+            ),
+            why: error.to_string(),
+        })?;
+        let signed = signer.sign(message.as_bytes()).await?;
+        Ok(Self {
             algorithm: ALGORITHM.into(),
             signed_at: at,
             key: signed.key,
             value: keys::base64(&signed.signature),
-        }),
-        ..receipt
-    })
+        })
+    }
 }

@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bytes::Bytes;
 use dataperf::admission::Admission;
 use dataperf::artifact_judge::{ArtifactJudge, Evaluator};
-use dataperf::challenge::{Challenge, ChallengeError, OverLimit, Terms};
+use dataperf::challenge::{Challenge, OverLimit, Terms};
 use dataperf::dataset::DatasetError;
 use dataperf::evaluate::evaluate_to_compare;
 use dataperf::ladder::Rung;
-use dataperf::ports::bucket::{Bucket, Got, PutIfAbsent};
+use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::leaderboard::{
-    Board, Entry, Known, Leaderboards, OPEN_ROUND, Ranked, Received, Recorded, Reopened, Submission, Usage,
+    Board, Entry, Leaderboards, OPEN_ROUND, Ranked, Recorded, Reopened, Submission, Usage,
 };
 use dataperf::ports::memory::{MemoryBucket, MemoryLeaderboards, MemorySigner};
 use dataperf::ports::signer::{Signed, Signer};
@@ -74,7 +74,7 @@ impl<P: Bucket> Bucket for Fused<'_, P> {
     async fn put(&self, key: &str, bytes: Bytes) -> Result<(), PortError> {
         self.call(self.port.put(key, bytes)).await
     }
-    async fn put_if_absent(&self, key: &str, bytes: Bytes) -> Result<PutIfAbsent, PortError> {
+    async fn put_if_absent(&self, key: &str, bytes: Bytes) -> Result<bool, PortError> {
         self.call(self.port.put_if_absent(key, bytes)).await
     }
 }
@@ -88,8 +88,8 @@ impl<P: Signer> Signer for Fused<'_, P> {
 
 #[async_trait]
 impl<P: Leaderboards> Leaderboards for Fused<'_, P> {
-    async fn receive(&self, received: &Received) -> Result<Known, PortError> {
-        self.call(self.port.receive(received)).await
+    async fn receive(&self, submission: &Submission) -> Result<Submission, PortError> {
+        self.call(self.port.receive(submission)).await
     }
     async fn reserve(&self, submission: &Submission, terms: &Terms) -> Result<Option<OverLimit>, PortError> {
         self.call(self.port.reserve(submission, terms)).await
@@ -237,7 +237,7 @@ impl World {
         let challenge = fuse.burn().map(|()| self.challenge.clone());
         let judge = ArtifactJudge {
             evaluator: &evaluator,
-            challenge: challenge.map_err(ChallengeError::Port),
+            challenge: challenge.map_err(WorkflowError::Port),
             submissions: &submissions,
             leaderboards: &leaderboards,
         };

@@ -12,7 +12,7 @@ use dataperf::dataset::{Dataset, Integrity};
 use dataperf::evaluate::evaluate;
 use dataperf::frozen::{Dtype, FORMAT, FileEntry, MANIFEST, Manifest, TensorEntry};
 use dataperf::pool::{FINGERPRINTS, RECORDS, fingerprint};
-use dataperf::ports::bucket::{Bucket, Got, PutIfAbsent};
+use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::memory::MemoryBucket;
 use dataperf::ports::{PortError, async_trait};
 use dataperf::{Digest, Ending, Verdict};
@@ -84,7 +84,7 @@ impl Bucket for CountingBucket {
         self.small.put(key, bytes).await
     }
 
-    async fn put_if_absent(&self, key: &str, bytes: Bytes) -> Result<PutIfAbsent, PortError> {
+    async fn put_if_absent(&self, key: &str, bytes: Bytes) -> Result<bool, PortError> {
         self.small.put_if_absent(key, bytes).await
     }
 }

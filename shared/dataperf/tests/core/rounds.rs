@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use dataperf::challenge::{Ranking, Terms};
-use dataperf::ports::leaderboard::{Board, Leaderboards, Received};
+use dataperf::ports::leaderboard::{Board, Leaderboards, Submission};
 use dataperf::ports::maintenance::{Maintenance, Order};
 use dataperf::ports::memory::MemoryLeaderboards;
 use dataperf::{Descriptor, Digest, Direction, Receipt, Scorecard, SubmissionId, Timestamp, Upload, Verdict};
@@ -48,12 +48,7 @@ async fn play(events: &[Event], order: Order) -> MemoryLeaderboards {
             ranking: order.ranking,
             ..Terms::outside_any_challenge(&submitter)
         };
-        let received = Received {
-            board: board(),
-            submitter: submitter.clone(),
-            is_baseline: terms.is_baseline,
-            upload: upload.clone(),
-        };
+        let received = Submission::new(board(), submitter.clone(), terms.is_baseline, upload.clone());
         table.receive(&received).await.expect("received");
         let (digest, score) = (Digest::of(b""), event.2);
         let metrics = BTreeMap::new();

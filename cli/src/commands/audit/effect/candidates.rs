@@ -17,7 +17,7 @@ use super::LeftOut;
 use crate::cloud::Cloud;
 use crate::progress;
 
-/// A submission that is to be scored on both versions.
+/// A submission to score with both versions.
 pub(super) struct Candidate {
     pub(super) name: String,
     pub(super) submission: Option<String>,

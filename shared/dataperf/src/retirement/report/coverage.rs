@@ -1,7 +1,7 @@
 //! How often the report's intervals hold the truth, by simulation. The table of docs/integrity.md is printed by
 //! `cargo test --workspace --lib -- --ignored --nocapture intervals_of_a_retirement`.
 //!
-//! Ten submissions of different ability answer items of different difficulty; both eval sets are drawn anew in each run, and the items of the
+//! Ten submissions of different ability answer items of different difficulty; both eval sets are drawn again in each run, and the items of the
 //! second are harder. The truth of the gaps is that of all items there are. Slope, intercept and tau-b depend on the sizes of the eval sets: their
 //! truth is what such eval sets give on average, which all runs together estimate.
 
@@ -52,7 +52,7 @@ fn expected(ability: f64) -> f64 {
     points.map(|x| sigmoid(ability - x) * density(x)).sum()
 }
 
-/// The accuracy of each submission on an eval set that is drawn anew, with its draws.
+/// The accuracy of each submission on an eval set drawn for this run, with its draws.
 fn scored(random: &mut Random, of: &str, items_of_class: usize, harder: f64) -> Vec<Arc<Replicates>> {
     let n_items = N_CLASSES * items_of_class;
     let truth: Vec<u8> = (0..n_items).map(|item| (item % N_CLASSES) as u8).collect();

@@ -11,43 +11,43 @@ use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 
 use crate::exposure::Service;
-use crate::storm::Blow;
+use crate::storm::Injection;
 
 /// How late a slow answer comes.
 const SLOW: Duration = Duration::from_millis(30);
 
 /// An answer that can be replaced by an error, or cut off.
-pub(crate) trait Spoil: Sized {
+pub(crate) trait Replaceable: Sized {
     /// An answer of the given status and text.
     fn error(status: StatusCode, content_type: &'static str, text: String) -> Self;
     /// The same head, and half of the body.
     fn cut(self) -> impl Future<Output = Self> + Send;
 }
 
-/// The answer after the blow; `answer` has its effect only when it is awaited.
-pub(crate) async fn strike<R: Spoil, E>(
-    blow: Blow,
+/// The answer with the injected fault; `answer` has its effect only when it is awaited.
+pub(crate) async fn inject<R: Replaceable, E>(
+    injection: Injection,
     which: Service,
     answer: impl Future<Output = Result<R, E>>,
 ) -> Result<R, E> {
-    Ok(match blow {
-        Blow::KillBefore | Blow::KillAfter => answer.await?,
-        Blow::Refuse => refusal(which),
-        Blow::Skew => s3_error(StatusCode::FORBIDDEN, "RequestTimeTooSkewed"),
-        Blow::Fail => failure(which),
-        Blow::LoseAnswer => {
+    Ok(match injection {
+        Injection::KillBefore | Injection::KillAfter => answer.await?,
+        Injection::Refuse => refusal(which),
+        Injection::Skew => s3_error(StatusCode::FORBIDDEN, "RequestTimeTooSkewed"),
+        Injection::Fail => failure(which),
+        Injection::LoseAnswer => {
             answer.await?;
             failure(which)
         }
-        Blow::Slow => {
+        Injection::Slow => {
             tokio::time::sleep(SLOW).await;
             answer.await?
         }
-        Blow::Cut => answer.await?.cut().await,
+        Injection::Cut => answer.await?.cut().await,
     })
 }
 
-fn refusal<R: Spoil>(which: Service) -> R {
+fn refusal<R: Replaceable>(which: Service) -> R {
     match which {
         Service::S3 => s3_error(StatusCode::SERVICE_UNAVAILABLE, "SlowDown"),
         Service::Table => table_error(StatusCode::BAD_REQUEST, "ProvisionedThroughputExceededException"),
@@ -55,7 +55,7 @@ fn refusal<R: Spoil>(which: Service) -> R {
     }
 }
 
-fn failure<R: Spoil>(which: Service) -> R {
+fn failure<R: Replaceable>(which: Service) -> R {
     match which {
         Service::S3 => s3_error(StatusCode::INTERNAL_SERVER_ERROR, "InternalError"),
         Service::Table | Service::Lambda => {
@@ -64,14 +64,14 @@ fn failure<R: Spoil>(which: Service) -> R {
     }
 }
 
-fn s3_error<R: Spoil>(status: StatusCode, code: &str) -> R {
+fn s3_error<R: Replaceable>(status: StatusCode, code: &str) -> R {
     let xml = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?><Error><Code>{code}</Code><Message>a storm in the local cloud</Message></Error>"
     );
     R::error(status, "application/xml", xml)
 }
 
-fn table_error<R: Spoil>(status: StatusCode, code: &str) -> R {
+fn table_error<R: Replaceable>(status: StatusCode, code: &str) -> R {
     let json = format!(
         r#"{{"__type":"com.amazonaws.dynamodb.v20120810#{code}","message":"a storm in the local cloud"}}"#
     );
@@ -118,9 +118,9 @@ where
     }
 }
 
-macro_rules! spoil {
+macro_rules! replaceable {
     ($body:ty, $wrap:expr) => {
-        impl Spoil for Response<$body> {
+        impl Replaceable for Response<$body> {
             fn error(status: StatusCode, content_type: &'static str, text: String) -> Self {
                 let mut response = Response::new(<$body>::from(text));
                 *response.status_mut() = status;
@@ -138,5 +138,5 @@ macro_rules! spoil {
         }
     };
 }
-spoil!(s3s::Body, s3s::Body::http_body);
-spoil!(axum::body::Body, axum::body::Body::new);
+replaceable!(s3s::Body, s3s::Body::http_body);
+replaceable!(axum::body::Body, axum::body::Body::new);

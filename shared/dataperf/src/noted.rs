@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Challenge, ChallengeError, Retire, Round};
+use crate::board::Board;
+use crate::challenge::{Challenge, ChallengeError, Retire, Round};
 use crate::ports::PortError;
 use crate::ports::bucket::Bucket;
-use crate::ports::leaderboard::Board;
 use crate::ports::maintenance::Maintenance;
 use crate::rejection::{Reason, quote};
 use crate::upload::UNNAMED;
@@ -76,6 +76,55 @@ pub async fn note_seen(
 }
 
 impl Challenge {
+    /// Puts the challenge in force and notes that there is one, once the table [knows](Self::note_published) what the one before has done
+    /// by `at`.
+    ///
+    /// # Errors
+    /// [`ChallengeError`] when bucket or table do not answer, or it can't be written as JSON.
+    pub async fn publish(
+        &self,
+        datasets: &impl Bucket,
+        table: &dyn Maintenance,
+        benchmark: &str,
+        at: Timestamp,
+    ) -> Result<(), ChallengeError> {
+        Self::note_published(datasets, table, benchmark, at).await?;
+        datasets.put(&Self::key(benchmark), self.to_json()?).await?;
+        self.mark(datasets, benchmark).await
+    }
+
+    /// The challenge that is published, with the moments at which data sets were retired for their number of submissions.
+    ///
+    /// # Errors
+    /// [`ChallengeError`] when bucket or table do not answer, the object is of another form, or it is gone.
+    pub async fn current(
+        datasets: &impl Bucket,
+        table: &dyn Maintenance,
+        benchmark: &str,
+    ) -> Result<Option<Self>, ChallengeError> {
+        let Some(mut challenge) = Self::published(datasets, benchmark).await? else {
+            return Ok(None);
+        };
+        challenge.take_retired(table, benchmark).await?;
+        Ok(Some(challenge))
+    }
+
+    /// Takes from the table at which moments data sets were retired for their number of submissions.
+    ///
+    /// # Errors
+    /// [`PortError`] when the table does not answer.
+    pub async fn take_retired(&mut self, table: &dyn Maintenance, benchmark: &str) -> Result<(), PortError> {
+        for round in &mut self.rounds {
+            if let Some(retire) = &mut round.retire
+                && retire.after_submissions.is_some()
+            {
+                let mark = table.run(&retire.mark(benchmark, &round.id)).await?;
+                retire.at = mark.map(|mark| mark.begun_at);
+            }
+        }
+        Ok(())
+    }
+
     /// Notes what this challenge has done by `at`, before another one takes its place or it is removed: which rounds' data sets it has
     /// retired, and which ones it has had uploads scored with.
     ///
@@ -190,7 +239,7 @@ impl Noted {
         of_round.into_iter().any(|retired| retired.dataset == dataset)
     }
 
-    /// Why a data set is no fresh one, where it is none, in words. Scores on final boards count unless it is to be a final one again.
+    /// Why a data set is not fresh, in words; `None` if it is. Scores on final boards count, unless the data set shall be a final one again.
     pub fn is_used(&self, dataset: Digest, is_final: bool) -> Option<String> {
         let mut rounds = self
             .scores

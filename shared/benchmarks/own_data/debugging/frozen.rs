@@ -1,0 +1,112 @@
+//! The frozen part of a board: the training set with both kinds of labels, and the eval set.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use ndarray::Array2;
+
+use super::{Extent, Parameters, TRAIN, TRUTH};
+use crate::own_data::eval_set::scoring_eval_set;
+use crate::own_data::table::{Examples, ID, LABEL, examples_file, features, features_file};
+use crate::own_data::{EVAL, EvalSet, Scoring};
+use dataperf::dataset::{DatasetError, Files};
+use dataperf::frozen::FrozenError;
+use dataperf_numerics::learner::{FitError, Prepared};
+
+/// What scoring keeps in memory: the training set with both kinds of labels, and the eval set.
+#[derive(Debug)]
+pub struct Frozen {
+    pub(super) scoring: Scoring,
+    pub(super) target_share: f64,
+    pub(super) extent: Extent,
+    pub(super) ids: Vec<String>,
+    pub(super) row_of: HashMap<String, u32>,
+    /// `(n_train, n_features)`
+    pub(super) features: Array2<f64>,
+    pub(super) given: Vec<u8>,
+    /// The right classes, where they are not hidden.
+    pub(super) truth: Option<Vec<u8>>,
+    pub(super) eval: Option<EvalSet>,
+    /// The features made ready for fitting, with the first submission.
+    pub(super) prepared: OnceLock<Result<Prepared, FitError>>,
+}
+
+impl Frozen {
+    pub(super) async fn open(files: &Files<'_>) -> Result<Self, DatasetError> {
+        let parameters: Parameters = files.manifest().parameters()?;
+        let features = features(files, TRAIN).await?;
+        let examples = Examples::read(files, TRAIN, features.nrows()).await?;
+        let ids = examples.required(ID)?.to_vec();
+        let row_of: HashMap<String, u32> = ids.iter().cloned().zip(0..).collect();
+        if row_of.len() != ids.len() {
+            return Err(FrozenError::damaged(&examples_file(TRAIN), "an id is there twice").into());
+        }
+        let scoring = parameters.scoring;
+        let truth = if files.has(&examples_file(TRUTH)) {
+            let examples = Examples::read(files, TRUTH, features.nrows()).await?;
+            if examples.required(ID)? != ids {
+                let why = "its ids are not those of the training set";
+                return Err(FrozenError::damaged(&examples_file(TRUTH), why).into());
+            }
+            Some(examples.classes(LABEL, &scoring.classes)?)
+        } else {
+            None
+        };
+        let eval = EvalSet::open(files, &scoring).await?;
+        if eval
+            .as_ref()
+            .is_some_and(|eval| eval.features.ncols() != features.ncols())
+        {
+            let why = "its rows have another number of features than the training set's";
+            return Err(FrozenError::damaged(&features_file(EVAL), why).into());
+        }
+        Ok(Self {
+            target_share: parameters.target_share,
+            extent: parameters.curve,
+            given: examples.classes(LABEL, &scoring.classes)?,
+            scoring,
+            ids,
+            row_of,
+            features,
+            truth,
+            eval,
+            prepared: OnceLock::new(),
+        })
+    }
+
+    /// Examples of the training set.
+    pub(super) fn n_examples(&self) -> usize {
+        self.ids.len()
+    }
+
+    pub(super) fn id_of(&self, row: usize) -> &str {
+        &self.ids[row]
+    }
+
+    pub(super) fn row_of(&self, id: &str) -> Option<usize> {
+        self.row_of.get(id).map(|&row| row as usize)
+    }
+
+    /// The right classes and the eval set, where the data set is whole.
+    pub(super) fn hidden(&self) -> Result<(&[u8], &EvalSet), FrozenError> {
+        let eval = scoring_eval_set(self.eval.as_ref())?;
+        let truth = self.truth.as_deref();
+        let truth = truth.ok_or(FrozenError::ForParticipants {
+            missing: "right labels",
+        })?;
+        Ok((truth, eval))
+    }
+
+    pub(super) fn prepared(&self, eval: &EvalSet) -> Result<&Prepared, FrozenError> {
+        let prepare = || {
+            self.scoring
+                .model
+                .prepare(self.features.view(), eval.features.view())
+        };
+        self.prepared.get_or_init(prepare).as_ref().map_err(damaged)
+    }
+}
+
+pub(super) fn damaged(error: &FitError) -> FrozenError {
+    FrozenError::damaged(&features_file(TRAIN), error.to_string())
+}

@@ -1,0 +1,108 @@
+//! The frozen part: the concepts' test sets and the index of the pool.
+
+use bytes::Bytes;
+use ndarray::Array2;
+
+use super::{EMBEDDINGS, LABELS, POOL_FILE, POOL_INDEX_FILE, Parameters, test_file};
+use dataperf::dataset::{DatasetError, Files};
+use dataperf::frozen::FrozenError;
+use dataperf::pool::PoolIndex;
+
+/// An image shows the concept or does not.
+pub(super) const N_CLASSES: usize = 2;
+
+/// What scoring keeps in memory: the concepts' test sets and the index of the pool.
+#[derive(Debug)]
+pub struct Frozen {
+    parameters: Parameters,
+    pool: PoolIndex,
+    /// `None` in a participants' kit.
+    tests: Option<Vec<TestSet>>,
+}
+
+#[derive(Debug)]
+pub(super) struct TestSet {
+    /// `(n_test, n_features)`
+    pub(super) features: Array2<f64>,
+    pub(super) labels: Bytes,
+}
+
+impl Frozen {
+    pub(super) async fn open(files: &Files<'_>) -> Result<Self, DatasetError> {
+        let parameters: Parameters = files.manifest().parameters()?;
+        let Parameters {
+            id_bytes,
+            n_features,
+            ref concepts,
+            ..
+        } = parameters;
+        if !concepts.is_sorted_by(|a, b| a < b) || concepts.is_empty() {
+            let why = "parameters: the concepts are none, or not distinct and ascending".to_owned();
+            return Err(FrozenError::Manifest { why }.into());
+        }
+        let mut tests = None;
+        if concepts.iter().any(|concept| files.has(&test_file(concept))) {
+            let of_concepts = tests.insert(Vec::with_capacity(concepts.len()));
+            for concept in concepts {
+                of_concepts.push(TestSet::open(files, &test_file(concept), n_features).await?);
+            }
+        }
+        let index = files.whole(POOL_INDEX_FILE).await?;
+        let manifest = files.manifest();
+        let pool = PoolIndex::new(manifest, POOL_INDEX_FILE, &index, POOL_FILE, id_bytes, n_features)?;
+        Ok(Self {
+            parameters,
+            pool,
+            tests,
+        })
+    }
+
+    /// The concepts, ascending.
+    pub fn concepts(&self) -> &[String] {
+        &self.parameters.concepts
+    }
+
+    /// The most examples a submission may have.
+    pub fn max_examples(&self) -> usize {
+        self.parameters.max_examples
+    }
+
+    /// The width of a vector.
+    pub fn n_features(&self) -> usize {
+        self.parameters.n_features
+    }
+
+    /// The index of the candidates.
+    pub fn pool(&self) -> &PoolIndex {
+        &self.pool
+    }
+
+    /// The labels of each concept's test set, `(n_test,)`, with the concept, where there are some to score with.
+    pub(super) fn tests(&self) -> Result<impl Iterator<Item = (&str, &[u8])>, FrozenError> {
+        let labels = self.test_sets()?.iter().map(|test| &test.labels[..]);
+        Ok(self.concepts().iter().map(String::as_str).zip(labels))
+    }
+
+    pub(super) fn test_sets(&self) -> Result<&[TestSet], FrozenError> {
+        let missing = FrozenError::ForParticipants {
+            missing: "test sets of the concepts",
+        };
+        self.tests.as_deref().ok_or(missing)
+    }
+}
+
+impl TestSet {
+    async fn open(files: &Files<'_>, path: &str, n_features: usize) -> Result<Self, DatasetError> {
+        let matrix = files.matrix(path, EMBEDDINGS).await?;
+        let labels = files.classes(path, LABELS).await?;
+        let features = matrix.view().mapv(f64::from);
+        if features.dim() != (labels.len(), n_features) || labels.iter().any(|&label| label > 1) {
+            let why = format!(
+                "it is not {} rows of {n_features} floats with a label of 0 or 1 each",
+                labels.len()
+            );
+            return Err(FrozenError::damaged(path, why).into());
+        }
+        Ok(Self { features, labels })
+    }
+}

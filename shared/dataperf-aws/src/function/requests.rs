@@ -1,0 +1,96 @@
+//! What a benchmark's function is asked for beside uploads: to compare the rows of a board, and to finish rounds.
+
+use dataperf::Benchmark;
+use dataperf::finishing::{FinishRequest, Finished};
+use dataperf::ports::leaderboard::Board;
+use lambda_runtime::Context;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::BenchmarkFunction;
+use crate::comparisons::CompareRequest;
+use crate::fault::Fault;
+use crate::finish::finish;
+
+impl<B: Benchmark> BenchmarkFunction<B> {
+    /// The answer to an event that is such a request; `None` for any other event.
+    pub(super) async fn answer_request(
+        &self,
+        event: &Value,
+        context: &Context,
+    ) -> Result<Option<Value>, Fault> {
+        if let Some(request) = request(event, "compare")? {
+            return self.compare(&request).await.map(Some);
+        }
+        match request(event, "finish")? {
+            Some(request) => self.finish(&request, context).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    async fn compare(&self, request: &CompareRequest) -> Result<Value, Fault> {
+        let board = Board {
+            benchmark: B::ID.to_owned(),
+            leaderboard: request.leaderboard.clone(),
+            round: request.round.clone(),
+        };
+        let (table, results) = (
+            self.resources.leaderboards().await,
+            self.resources.results().await,
+        );
+        self.comparer
+            .compare(&board, None, B::DIRECTION, &table, &results)
+            .await?;
+        Ok(json!({ "compared": request }))
+    }
+
+    /// Does what is done once when a round has closed, as far as there is time for it. Says of each board what was done.
+    async fn finish(&self, request: &FinishRequest, context: &Context) -> Result<Value, Fault> {
+        let mut documents = Vec::new();
+        for (board, finished) in finish(self, &self.resources, request, context).await? {
+            if finished.n_lifted + finished.n_rescored > 0 {
+                self.compare_after(&board, None).await?;
+            }
+            if finished.n_scored > 0 {
+                self.compare_after(&board.of_final(), None).await?;
+            }
+            documents.push(report(&board, &finished, &context.request_id));
+        }
+        Ok(json!({ "finished": documents }))
+    }
+}
+
+/// The request that an event has under `name`, if it has one.
+fn request<T: DeserializeOwned>(event: &Value, name: &str) -> Result<Option<T>, Fault> {
+    let request = event.get(name).cloned().map(serde_json::from_value);
+    request
+        .transpose()
+        .map_err(|error| Fault::event(error.to_string()))
+}
+
+/// What was done for a board, as a line of the log and as a document.
+fn report(board: &Board, finished: &Finished, request_id: &str) -> Value {
+    let Board {
+        benchmark,
+        leaderboard,
+        round,
+    } = board;
+    let Finished {
+        n_lifted,
+        n_scored,
+        n_rescored,
+        is_complete,
+    } = finished;
+    tracing::info!(
+        request_id,
+        benchmark,
+        leaderboard,
+        round,
+        n_lifted,
+        n_scored,
+        n_rescored,
+        is_complete,
+        "finishing a round"
+    );
+    json!({ "leaderboard": leaderboard, "round": round, "lifted": n_lifted, "scored": n_scored, "complete": is_complete })
+}

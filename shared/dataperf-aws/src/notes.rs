@@ -1,0 +1,121 @@
+//! The notes on files where no submission belongs.
+
+use std::collections::BTreeMap;
+
+use dataperf::dataset::DatasetError;
+use dataperf::in_force::InForce;
+use dataperf::misplaced::{Note, Place as Board, is_misplaced};
+use dataperf::ports::PortError;
+use dataperf::ports::bucket::{Bucket, Got};
+use dataperf::rescoring::Request;
+use dataperf::{Descriptor, Timestamp, Upload};
+use futures_util::{StreamExt, stream};
+use tokio::sync::OnceCell;
+
+use crate::S3Bucket;
+use crate::in_parts::is_in_parts;
+
+/// A note is no larger: a key is in it three times at most.
+const MAX_NOTE_BYTES: u64 = 64 << 10;
+/// Notes that are written at once.
+const WRITTEN_AT_ONCE: usize = 16;
+
+/// What notes are written with.
+pub(crate) struct Notes<'a> {
+    hosted: &'static [Descriptor],
+    datasets: S3Bucket,
+    results: &'a S3Bucket,
+    /// Read for the first note, because most sweeps write none.
+    boards: OnceCell<Vec<Board>>,
+}
+
+/// What came of answering uploads with notes.
+#[derive(Debug, Default)]
+pub(crate) struct Answered {
+    /// Notes that were written.
+    pub(crate) n_written: usize,
+    /// Why others could not be written, with the times of their uploads.
+    pub(crate) failed: Vec<(Timestamp, PortError)>,
+}
+
+impl<'a> Notes<'a> {
+    pub(crate) fn new(hosted: &'static [Descriptor], datasets: S3Bucket, results: &'a S3Bucket) -> Self {
+        Self {
+            hosted,
+            datasets,
+            results,
+            boards: OnceCell::new(),
+        }
+    }
+
+    pub(crate) fn ids(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.hosted.iter().map(|hosted| hosted.id)
+    }
+
+    async fn boards(&self) -> Result<&[Board], PortError> {
+        let read = || async {
+            let mut all = Vec::new();
+            for hosted in self.hosted {
+                let leaderboards = match hosted.fixed {
+                    Some(fixed) => fixed.leaderboards.iter().map(ToString::to_string).collect(),
+                    None => match InForce::read(&self.datasets, hosted.id).await {
+                        Ok(in_force) => in_force.boards().keys().cloned().collect(),
+                        // what is wrong with it others say
+                        Err(DatasetError::Frozen(_)) => Vec::new(),
+                        Err(DatasetError::Port(error)) => return Err(error),
+                    },
+                };
+                all.push(Board {
+                    benchmark: hosted.id.to_owned(),
+                    leaderboards,
+                });
+            }
+            Ok(all)
+        };
+        self.boards.get_or_try_init(read).await.map(Vec::as_slice)
+    }
+
+    /// Writes a note on an upload, unless it has one; whether it was written.
+    async fn write(&self, upload: &Upload) -> Result<bool, PortError> {
+        let place = Note::place(&upload.key);
+        if let Got::Object(found) = self.results.get(&place, None, MAX_NOTE_BYTES).await?
+            && serde_json::from_slice::<Note>(&found.bytes).is_ok_and(|note| note.answers(upload))
+        {
+            return Ok(false);
+        }
+        let note = Note::of(upload, self.boards().await?);
+        self.results.put(&place, note.to_json()).await?;
+        Ok(true)
+    }
+
+    /// Writes what notes are missing of those uploads that were stored `since` a time; of a key that was stored several times the
+    /// newest is answered.
+    pub(crate) async fn answer(&self, uploads: &[Upload], since: Timestamp) -> Answered {
+        let mut newest: BTreeMap<&str, &Upload> = BTreeMap::new();
+        for upload in uploads {
+            let is_request = self.ids().any(|id| Request::is_one(id, upload));
+            let is_due = upload.received_at >= since || is_in_parts(upload);
+            if is_due && !is_request && is_misplaced(&upload.key, self.ids()) {
+                let kept = newest.entry(&upload.key).or_insert(upload);
+                if upload.received_at > kept.received_at {
+                    *kept = upload;
+                }
+            }
+        }
+        let written = newest
+            .into_values()
+            .map(|upload| async move { (upload, self.write(upload).await) });
+        let written: Vec<_> = stream::iter(written)
+            .buffer_unordered(WRITTEN_AT_ONCE)
+            .collect()
+            .await;
+        let mut answered = Answered::default();
+        for (upload, written) in written {
+            match written {
+                Ok(is_new) => answered.n_written += usize::from(is_new),
+                Err(error) => answered.failed.push((upload.received_at, error)),
+            }
+        }
+        answered
+    }
+}

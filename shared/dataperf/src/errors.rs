@@ -1,0 +1,58 @@
+//! Why a data set can't be read, and why an artifact has no score.
+
+use crate::frozen::FrozenError;
+use crate::ports::PortError;
+use crate::rejection::{Reason, Rejection};
+
+/// Why a data set could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum DatasetError {
+    /// The bucket did not answer.
+    #[error(transparent)]
+    Port(#[from] PortError),
+    /// The data set is missing or damaged.
+    #[error(transparent)]
+    Frozen(#[from] FrozenError),
+}
+
+/// Why an artifact has no score.
+#[derive(Debug, thiserror::Error)]
+pub enum NotScored {
+    /// It breaks rules: the submitter's to mend.
+    #[error("the artifact breaks {} rules", .0.n_reasons())]
+    Rejected(Rejection),
+    /// The data set can't be read: the organizer's to mend.
+    #[error(transparent)]
+    Dataset(#[from] DatasetError),
+}
+
+impl NotScored {
+    /// The rejection, if it is one.
+    ///
+    /// # Errors
+    /// [`DatasetError`].
+    pub fn rejection(self) -> Result<Rejection, DatasetError> {
+        match self {
+            Self::Rejected(rejection) => Ok(rejection),
+            Self::Dataset(error) => Err(error),
+        }
+    }
+}
+
+impl From<Rejection> for NotScored {
+    fn from(rejection: Rejection) -> Self {
+        Self::Rejected(rejection)
+    }
+}
+
+impl From<Reason> for NotScored {
+    fn from(reason: Reason) -> Self {
+        Self::Rejected(reason.into())
+    }
+}
+
+impl From<FrozenError> for NotScored {
+    fn from(error: FrozenError) -> Self {
+        Self::Dataset(error.into())
+    }
+}

@@ -1,0 +1,176 @@
+//! What the contracts of a table are played with: uploads to one board, whose benchmark says little of itself.
+
+use std::collections::BTreeMap;
+
+use super::leaderboard::{Board, OPEN_ROUND, Recorded, Submission};
+use super::maintenance::{Maintenance, Order};
+use crate::challenge::{BASELINE_PREFIX, Ranking, Terms};
+use crate::descriptor::Descriptor;
+use crate::rank::Direction;
+use crate::rejection::Reason;
+use crate::scorecard::Scorecard;
+use crate::verdict::{Receipt, Verdict};
+use crate::{Digest, Timestamp, Upload};
+
+pub(super) type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
+
+/// The code of a rejection that counts against a submitter's limits.
+pub(super) const COUNTED: &str = "one_label";
+
+/// What a story's benchmark says of itself, whatever its id: less is better, and one of its rejections counts.
+pub(super) const HOSTED: Descriptor = Descriptor {
+    id: "story",
+    about: "what a table is tried with",
+    direction: Direction::LowerIsBetter,
+    score_range: [0.0, 1.0],
+    max_artifact_bytes: 1 << 20,
+    forms: &["json"],
+    metrics: &[],
+    has_hidden_data: true,
+    counted_rejections: &[COUNTED],
+    takes_programs: false,
+    kinds: &[],
+    collects: None,
+    leaderboards: |_| Ok(Vec::new()),
+    is_public: |_| false,
+    evaluations: |_| Ok(BTreeMap::new()),
+    function: |_| "story",
+    fixed: None,
+};
+
+/// Uploads to one board of one table.
+pub(super) struct Story<'a, T> {
+    pub(super) table: &'a T,
+    pub(super) board: Board,
+    pub(super) terms: Terms,
+    /// What scores are said to be scored with.
+    pub(super) dataset: Digest,
+}
+
+impl<'a, T: Maintenance> Story<'a, T> {
+    pub(super) fn new(table: &'a T, benchmark: &str, leaderboard: &str, ranking: Ranking) -> Self {
+        let board = Board {
+            benchmark: benchmark.into(),
+            leaderboard: leaderboard.into(),
+            round: OPEN_ROUND.into(),
+        };
+        let terms = Terms {
+            ranking,
+            ..Terms::outside_any_challenge("")
+        };
+        Self {
+            table,
+            board,
+            terms,
+            dataset: Digest::of(b"anything"),
+        }
+    }
+
+    pub(super) fn order(&self) -> Order {
+        Order {
+            direction: HOSTED.direction,
+            ranking: self.terms.ranking,
+        }
+    }
+
+    /// Receives an upload, and gives the receipt of a score or, for none, of a rejection.
+    pub(super) async fn receipt(
+        &self,
+        submitter: &str,
+        at: i64,
+        score: Option<f64>,
+    ) -> Result<Receipt, Box<dyn std::error::Error + Send + Sync>> {
+        let Board {
+            benchmark,
+            leaderboard,
+            round,
+        } = self.board.clone();
+        let upload = Upload {
+            bucket: "submissions".into(),
+            key: format!("{benchmark}/{leaderboard}/{submitter}/file.json"),
+            version: Some(at.to_string()),
+            e_tag: None,
+            received_at: Timestamp::from_unix_millis(at),
+        };
+        let is_baseline = submitter.starts_with(BASELINE_PREFIX);
+        let received = Submission::new(self.board.clone(), submitter, is_baseline, upload.clone());
+        assert_eq!(self.table.receive(&received).await?, received);
+        Ok(Receipt {
+            schema: Receipt::SCHEMA,
+            signature: None,
+            submission: upload.id(),
+            revision: 1,
+            submitter: submitter.into(),
+            round,
+            bucket: upload.bucket,
+            key: upload.key,
+            version: upload.version,
+            received_at: upload.received_at,
+            finished_at: Timestamp::from_unix_millis(at + 1),
+            feedback: None,
+            ladder: None,
+            verdict: self.verdict(score),
+        })
+    }
+
+    pub(super) fn verdict(&self, score: Option<f64>) -> Verdict {
+        let (benchmark, leaderboard) = (&self.board.benchmark, &self.board.leaderboard);
+        let Some(score) = score else {
+            return Verdict::rejected(
+                benchmark,
+                leaderboard,
+                None,
+                None,
+                &Reason::new("x", "", "y").into(),
+            );
+        };
+        let (card, digest) = (
+            Scorecard {
+                score,
+                metrics: [].into(),
+            },
+            Digest::of(b"anything"),
+        );
+        Verdict::scored(benchmark, leaderboard, self.dataset, digest, card)
+    }
+
+    pub(super) async fn end(&self, receipt: &Receipt) -> Result<Recorded, super::PortError> {
+        let terms = Terms {
+            is_baseline: receipt.submitter.starts_with(BASELINE_PREFIX),
+            ..self.terms.clone()
+        };
+        self.table.record(receipt, &HOSTED, &terms).await
+    }
+
+    pub(super) async fn submit(
+        &self,
+        submitter: &str,
+        at: i64,
+        score: Option<f64>,
+    ) -> Result<Receipt, Box<dyn std::error::Error + Send + Sync>> {
+        let receipt = self.receipt(submitter, at, score).await?;
+        assert_eq!(self.end(&receipt).await?, Recorded::Now);
+        Ok(receipt)
+    }
+
+    /// The board as `rank submitter score`, baselines without a rank.
+    pub(super) async fn top(&self) -> Result<Vec<String>, super::PortError> {
+        let top = self.table.top(&self.board, 100).await?;
+        let row = |ranked: &super::leaderboard::Ranked| {
+            let rank = ranked
+                .shown_rank()
+                .map_or("-".to_owned(), |rank| rank.to_string());
+            format!(
+                "{rank} {} {}",
+                ranked.entry.submitter,
+                ranked.entry.score.unwrap_or(f64::NAN)
+            )
+        };
+        Ok(top.iter().map(row).collect())
+    }
+
+    pub(super) async fn series(&self) -> Result<Vec<f64>, super::PortError> {
+        let series = self.table.series(&self.board).await?;
+        Ok(series.iter().filter_map(|line| line.score).collect())
+    }
+}

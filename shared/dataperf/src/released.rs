@@ -1,0 +1,65 @@
+//! What a Ladder has released of a submission, as receipts and lines of boards have it.
+
+use serde::{Deserialize, Serialize};
+
+/// What is released of a scored submission, as its receipt has it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Released {
+    /// The score that is shown in place of the submission's own.
+    pub score: f64,
+    /// Whether it is the submission's own, rounded; otherwise it is the one that was released before.
+    pub has_climbed: bool,
+    /// [`Rung::n_changes`](crate::ladder::Rung::n_changes) when it was recorded.
+    pub rung: u64,
+    /// Whether the submission's own score is shown by now, because the round has closed: by the board, where the table says so, and by
+    /// the receipt that says so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_lifted: bool,
+}
+
+/// Whether a line's score is the submission's own, on a board whose scores the Ladder releases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Climb {
+    /// Its own, rounded.
+    Climbed,
+    /// That of the last one that climbed.
+    Held,
+}
+
+impl Climb {
+    /// The word that the table uses.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Climbed => "climbed",
+            Self::Held => "held",
+        }
+    }
+}
+
+/// A word that is no [`Climb`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not `climbed` or `held`")]
+pub struct UnknownClimb(String);
+
+impl std::str::FromStr for Climb {
+    type Err = UnknownClimb;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        let known = [Self::Climbed, Self::Held].into_iter();
+        let mut found = known.filter(|climb| climb.as_str() == word);
+        found.next().ok_or_else(|| UnknownClimb(word.to_owned()))
+    }
+}
+
+impl Released {
+    /// Whether it climbed; `None` once the board shows the submission's own score.
+    pub fn climb(&self) -> Option<Climb> {
+        let climb = if self.has_climbed {
+            Climb::Climbed
+        } else {
+            Climb::Held
+        };
+        (!self.is_lifted).then_some(climb)
+    }
+}
