@@ -3,7 +3,7 @@
 use dataperf::Digest;
 use dataperf_numerics::bootstrap::{LANES, N_BATCHES, Resampler, draws_of};
 use dataperf_numerics::metrics::ItemWeights;
-use dataperf_numerics::ranks::{self, Entry, score_interval};
+use dataperf_numerics::ranks::{self, CONFIDENCE, Entry, degrees_of_freedom, quantile};
 
 use super::outcome::Judged;
 use super::report::report_with;
@@ -80,8 +80,15 @@ impl Trial {
         let compared = ranks::compare(&entries, &|one, other, _| {
             let (one, other) = (&runs[places[one]], &runs[places[other]]);
             let pairs = one.judged.iter().zip(&other.judged);
-            pairs.filter(|(one, other)| one != other).count()
+            degrees_of_freedom(pairs.filter(|(one, other)| one != other).count(), None)
         });
+        // points are no shares: their interval is that of the percentiles
+        let percentiles = |nth: usize| {
+            let mut draws = deviations[nth].clone();
+            let [low, high] =
+                [1.0 - CONFIDENCE, CONFIDENCE].map(|share| f64::from(quantile(&mut draws, share)));
+            (scores[nth] + low, scores[nth] + high)
+        };
         let mut intervals = vec![
             Interval {
                 ranks: (1, 1),
@@ -92,7 +99,7 @@ impl Trial {
         for (&nth, of_place) in places.iter().zip(&compared) {
             intervals[nth] = Interval {
                 ranks: (of_place.first, of_place.last),
-                score: score_interval(scores[nth], &deviations[nth]).unwrap_or((scores[nth], scores[nth])),
+                score: percentiles(nth),
             };
         }
         intervals
