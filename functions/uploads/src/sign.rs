@@ -10,7 +10,6 @@ use axum::routing::post;
 use dataperf::challenge::{Challenge, Terms};
 use dataperf::in_force::InForce;
 use dataperf::ports::leaderboard::{Board, Leaderboards};
-use dataperf::programs::Programs;
 use dataperf::{Descriptor, SubmitterName, Timestamp, UploadKey};
 use dataperf_aws::{Holder, Table, now};
 use dataperf_hosted::{HOSTED, hosted};
@@ -64,7 +63,7 @@ async fn sign(
     let key = key(&asked, &submitter, at)?;
     let terms = terms(&app, &table, facts, &asked, &submitter, at).await?;
     let most = match terms.programs {
-        Some(_) => Programs::MAX_MODULE_BYTES,
+        Some(programs) => programs.max_module_bytes(),
         None => facts.max_artifact_bytes,
     };
     must_fit(&asked, facts, most)?;

@@ -10,7 +10,7 @@ use crate::board::Board;
 use crate::descriptor::Descriptor;
 use crate::feedback::Feedback;
 use crate::ladder::{Climb, Released};
-use crate::programs::Program;
+use crate::programs::{Program, PublicRun};
 use crate::rejection::{MAX_LISTED_REASONS, Reason, Reasons, Rejection};
 use crate::signature::Signature;
 use crate::upload::{SubmissionId, receipt_key};
@@ -140,6 +140,9 @@ pub struct Verdict {
     /// The program that was run on the hidden data, in the closed division.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<Program>,
+    /// The run of an uploaded program on public data, in the closed division.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub public_run: Option<PublicRun>,
     /// The evaluator's name and version.
     pub evaluator: String,
     /// The broken rules, when rejected; what went wrong, when failed.
@@ -165,6 +168,7 @@ impl Verdict {
             dataset: None,
             artifact: None,
             program: None,
+            public_run: None,
             evaluator: EVALUATOR.to_owned(),
             reasons: Vec::new(),
             n_reasons: None,
