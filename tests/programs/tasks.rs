@@ -27,7 +27,7 @@ fn text(path: &Path) -> &str {
 async fn of(benchmark: &str) -> (World, PathBuf) {
     let world = World::without_dataset(|config| {
         let function = &mut config.functions[0];
-        function.name = benchmark.to_owned();
+        benchmark.clone_into(&mut function.name);
         function.binary = binary(benchmark);
         function.trigger.prefix = format!("{benchmark}/");
         with_programs(config);
