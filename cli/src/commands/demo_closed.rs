@@ -39,7 +39,7 @@ const ROUND: &str = "closed";
 const N_CHANCE: u32 = 20;
 /// What each run has: some ten times what the good programs use, so that the endless one ends at once.
 const MAX_FUEL: u64 = 200_000_000;
-/// The usual interpreter for programs in Python, of which the examples need NumPy.
+/// The usual interpreter for programs in Python, of which the examples need `numpy`.
 const PYTHON: &str = "python3";
 
 /// A contest in which programs compete.
@@ -142,9 +142,9 @@ pub(super) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
     } else {
         print_receipts(&receipts);
         shown.iter().for_each(print);
-        by_chance
-            .iter()
-            .for_each(|(contest, scores)| print_by_chance(contest, scores));
+        for (contest, scores) in &by_chance {
+            print_by_chance(contest, scores);
+        }
         if let Some(why) = &without_python {
             println!("the programs in Python were left out: {why}");
         }
