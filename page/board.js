@@ -188,7 +188,7 @@ function state(of) {
 function rules(benchmark, board, of) {
   const { forms, max_bytes: most } = submittingTo(benchmark, of);
   const fact = (term, value) => (value === null ? null : h("div", {}, h("dt", {}, term), h("dd", {}, value)));
-  const files = fact("Files", `${forms.map((form) => ({ json: "JSON", jsonl: "JSON Lines", csv: "CSV", zip: "zip", wasm: "WebAssembly" })[form]).join(" or ")}, up to ${size(most)}`);
+  const files = fact("Files", `${forms.map((form) => ({ json: "JSON", jsonl: "JSON Lines", csv: "CSV", zip: "zip", wasm: "WebAssembly", py: "Python" })[form]).join(" or ")}, up to ${size(most)}`);
   const challenge = benchmark.challenge?.about ? markdown(benchmark.challenge.about) : null;
   if (!of) return h("section", { class: "panel wide-panel", "aria-labelledby": "round" }, h("h2", { id: "round" }, "Rules"), challenge, h("p", {}, "No round limits this board: everybody may upload at any time, as often as they like."), h("dl", { class: "facts" }, files));
   const { round, isFinal } = of;
@@ -210,7 +210,7 @@ function rules(benchmark, board, of) {
       fact("Data set retires", round.retires_at ? whenExactly(round.retires_at) : round.retires_after_submissions ? `after ${some(round.retires_after_submissions, "submission")}` : null),
       fact("Scored a day", round.daily_limit === null ? null : `${plain(round.daily_limit)} of each submitter, by UTC`),
       fact("Scored in all", round.total_limit === null ? null : `${plain(round.total_limit)} of each submitter`),
-      fact("Programs", round.programs ? `run on hidden data, first on the public data set; ${plain(round.programs.max_fuel)} units of fuel, ${plain(round.programs.max_memory_mib)} MiB` : null),
+      fact("Programs", round.programs ? `run on hidden data, first on the public data set; ${plain(round.programs.max_fuel)} units of fuel, ${plain(round.programs.max_memory_mib)} MiB, files of at most ${size(round.programs.max_module_bytes)}${round.programs.max_output_kib ? `, ${plain(round.programs.max_output_kib)} KiB of output` : ""}${round.programs.python ? "; in Python as well" : ""}` : null),
       fact("Division", round.division),
       fact("Shown until the close", round.ladder ? `each submitter's last score, until one is better by ${margin} (the Ladder)` : SHOWN[feedback]),
       fact("Board", round.board_is_hidden ? "hidden until the close" : null),

@@ -162,10 +162,10 @@ export function say(text) {
   document.getElementById("status").textContent = text;
 }
 
-/** What files a board takes and how large: in a round where programs compete, WebAssembly modules. */
+/** What files a board takes and how large: in a round where programs compete, WebAssembly modules, and programs in Python where it takes them. */
 export function submittingTo({ submitting }, of) {
   const programs = of?.round.programs;
-  return programs ? { ...submitting, forms: ["wasm"], max_bytes: programs.max_module_bytes } : submitting;
+  return programs ? { ...submitting, forms: programs.python ? ["wasm", "py", "zip"] : ["wasm"], max_bytes: programs.max_module_bytes } : submitting;
 }
 
 /** The charts that are shown, each with a `draw` and an `end`. */

@@ -47,7 +47,7 @@ function notUtf8(bytes) {
 }
 
 const called = (forms) => {
-  const names = forms.map((form) => ({ json: "JSON", jsonl: "JSON Lines", csv: "CSV", zip: "a zip archive", wasm: "a WebAssembly module (.wasm)" })[form]);
+  const names = forms.map((form) => ({ json: "JSON", jsonl: "JSON Lines", csv: "CSV", zip: "a zip archive", wasm: "a WebAssembly module (.wasm)", py: "a program in Python (.py)" })[form]);
   return names.length > 1 ? `${names.slice(0, -1).join(", ")} or ${names.at(-1)}` : names[0];
 };
 
@@ -80,6 +80,8 @@ export async function inspect(file, { forms, max_bytes: most }) {
   if (file.size === 0) return only("It is empty.");
   if (file.size > most) return only(`It has ${size(file.size)}; at most ${size(most)} are read.`);
   const bytes = new Uint8Array(await file.arrayBuffer());
+  const ending = forms.includes("py") ? ["py", "zip"].find((form) => file.name.toLowerCase().endsWith(`.${form}`)) : null;
+  if (ending) return { form: ending, text: null, problems: [], n_problems: 0 };
   if (forms.includes("wasm")) return begins(bytes, [0x00, 0x61, 0x73, 0x6d]) ? { form: "wasm", text: null, problems: [], n_problems: 0 } : only(`It has to be ${called(forms)}: in this round programs compete.`);
   const packed = SIGNATURES.find(([signature]) => begins(bytes, signature));
   if (packed) return only(packed[1](file.name));

@@ -37,6 +37,19 @@ async function beside(of, parts) {
   return shown ? h("section", { class: "panel wide-panel", "aria-labelledby": "source" }, h("h2", { id: "source" }, "In the file"), shown) : null;
 }
 
+/** The run of a program on public data, of which everything is told to its author. */
+function publicRun({ public_run: run }) {
+  if (!run) return null;
+  const said = [run.fuel ? `${plain(run.fuel)} units of fuel` : null, run.output ? `wrote ${run.output}` : null].filter(Boolean).join("; ");
+  return h(
+    "section",
+    { class: "panel wide-panel", "aria-labelledby": "public-run" },
+    h("h2", { id: "public-run" }, "The run on public data"),
+    said ? h("p", {}, said) : null,
+    run.log ? h("pre", { tabindex: "0", "aria-label": "What the program wrote to standard error" }, run.is_log_cut ? "…\n" : "", run.log) : null,
+  );
+}
+
 /** Where it stands on its board. */
 function placed(one, board, digits) {
   const row = board?.rows.get(one.submission);
@@ -243,7 +256,7 @@ export async function submission(benchmark, id) {
       h("h1", {}, one.score === null ? `${titled(benchmark)} ${name}` : score(one.score, digits), " ", pill(one.status)),
       h("p", { class: "lead" }, "By ", h("a", { href: href(benchmark, "submitter", one.submitter) }, one.submitter), figures.spread ? `, ± ${figures.spread.std.toFixed(4)} over ${figures.spread.values.length} ${figures.spread.over}s` : "", "."),
       placed(one, board, digits),
-      one.private ? [reasons(one.private), source, lines(one.private, parts)] : null,
+      one.private ? [reasons(one.private), source, lines(one.private, parts), publicRun(one.private)] : null,
       withheld(one),
       trials(figures, one.score),
       charts(figures),

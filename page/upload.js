@@ -62,7 +62,7 @@ export function uploads(benchmark, board, round, who, of) {
     if (looked.n_problems > 0) return void found.replaceChildren(...[wrongs(looked, file.name)].flat(Infinity).filter(Boolean));
     chosen = { file };
     button.disabled = false;
-    found.replaceChildren(h("p", {}, `${file.name}: ${size(file.size)} of ${{ json: "JSON", jsonl: "JSON Lines", csv: "CSV", zip: "zip archive", wasm: "WebAssembly" }[looked.form]}, ready to upload to ${target()}${round === "open" || kind ? "" : `, round ${round}`}.`));
+    found.replaceChildren(h("p", {}, `${file.name}: ${size(file.size)} of ${{ json: "JSON", jsonl: "JSON Lines", csv: "CSV", zip: "zip archive", wasm: "WebAssembly", py: "Python" }[looked.form]}, ready to upload to ${target()}${round === "open" || kind ? "" : `, round ${round}`}.`));
   };
   const tell = (text) => {
     if (found.textContent !== text) found.replaceChildren(h("p", {}, text));

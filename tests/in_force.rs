@@ -116,12 +116,12 @@ async fn side_by_side(warm_mib: Option<&str>) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_data_sets_score_their_own_boards_in_one_process() {
-    side_by_side(None).await;
+    Box::pin(side_by_side(None)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_room_for_two_data_sets_each_is_read_again() {
-    side_by_side(Some("0")).await;
+    Box::pin(side_by_side(Some("0"))).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

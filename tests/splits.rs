@@ -16,18 +16,7 @@ fn ran(args: &[&str]) -> Ran {
 
 /// The rows of a data set's hidden eval set, each the bytes of its features.
 fn rows(directory: &Path) -> Vec<Vec<u8>> {
-    let manifest: Value =
-        serde_json::from_slice(&fs::read(directory.join("manifest.json")).unwrap()).unwrap();
-    let tensor = &manifest["files"]["eval.npy"]["tensors"]["features"];
-    let shape: Vec<usize> = tensor["shape"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|n| n.as_u64().unwrap() as usize)
-        .collect();
-    let bytes = fs::read(directory.join("eval.npy")).unwrap();
-    let bytes = &bytes[tensor["begin"].as_u64().unwrap() as usize..];
-    bytes.chunks(bytes.len() / shape[0]).map(<[u8]>::to_vec).collect()
+    rows_of(directory, "eval.npy")
 }
 
 /// Whether one of the rows, which are of one width, stands anywhere in a file below the directory.
@@ -100,5 +89,151 @@ fn halves_are_disjoint_and_no_kit_has_an_item_of_either() {
     assert_eq!(refused.code, 1, "{refused:?}");
     for said in ["--share 1.5", "only those of own data"] {
         assert!(refused.stderr.contains(said), "{said}: {refused:?}");
+    }
+}
+
+/// The rows of a table, each the bytes of its features.
+fn rows_of(directory: &Path, npy: &str) -> Vec<Vec<u8>> {
+    let manifest: Value =
+        serde_json::from_slice(&fs::read(directory.join("manifest.json")).unwrap()).unwrap();
+    let tensor = &manifest["files"][npy]["tensors"]["features"];
+    let n_rows = tensor["shape"][0].as_u64().unwrap() as usize;
+    let bytes = fs::read(directory.join(npy)).unwrap();
+    let bytes = &bytes[tensor["begin"].as_u64().unwrap() as usize..];
+    bytes.chunks(bytes.len() / n_rows).map(<[u8]>::to_vec).collect()
+}
+
+/// What a program sees of one data set of such a split is in no file of the other.
+#[test]
+fn with_all_rows_apart_two_data_sets_have_no_row_in_common() {
+    let tables: [(&str, &[&str]); 3] = [
+        ("selection", &["eval.npy", "public/eval.npy", "public/pool.npy"]),
+        ("debugging", &["eval.npy", "public/eval.npy", "public/train.npy"]),
+        ("acquisition", &["eval.npy", "sellers.npy"]),
+    ];
+    for (task, tables) in tables {
+        let scratch = tempfile::tempdir().unwrap();
+        let [whole, public, hidden] =
+            ["whole", "public", "hidden"].map(|name| scratch.path().join(name).to_str().unwrap().to_owned());
+        let from = root().join("demo").join(task);
+        ran(&[
+            "dataset",
+            "import",
+            task,
+            "--from",
+            from.to_str().unwrap(),
+            "--out",
+            &whole,
+        ]);
+        ran(&[
+            "dataset",
+            "split",
+            &whole,
+            "--all-rows",
+            "--public",
+            &public,
+            "--final",
+            &hidden,
+        ]);
+        for directory in [&public, &hidden] {
+            ran(&["dataset", "verify", directory]);
+        }
+        for npy in tables {
+            let of = |directory: &str| rows_of(Path::new(directory), npy);
+            let (all, one, other) = (of(&whole), of(&public), of(&hidden));
+            assert_eq!(one.len() + other.len(), all.len(), "{task} {npy}");
+            let difference = one.len().abs_diff(other.len());
+            assert!(
+                difference <= 12,
+                "{task} {npy}: {} and {}",
+                one.len(),
+                other.len()
+            );
+            let one: BTreeSet<_> = one.into_iter().collect();
+            assert!(!has_one_of(Path::new(&hidden), &one), "{task} {npy}");
+            let other: BTreeSet<_> = other.into_iter().collect();
+            assert!(!has_one_of(Path::new(&public), &other), "{task} {npy}");
+        }
+        for directory in [&public, &hidden] {
+            follows(task, Path::new(directory));
+        }
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let [whole, public, hidden] =
+        ["whole", "public", "hidden"].map(|name| scratch.path().join(name).to_str().unwrap().to_owned());
+    let from = root().join("demo/curation");
+    ran(&[
+        "dataset",
+        "import",
+        "curation",
+        "--from",
+        from.to_str().unwrap(),
+        "--out",
+        &whole,
+    ]);
+    let refused = dataperf([
+        "dataset",
+        "split",
+        &whole,
+        "--all-rows",
+        "--public",
+        &public,
+        "--final",
+        &hidden,
+    ]);
+    assert!(
+        refused.code == 1 && refused.stderr.contains("rounds that take programs"),
+        "{refused:?}"
+    );
+}
+
+/// What belongs to the rows is that of this part: right labels have the ids of the training set, and summaries are those of the sellers' rows.
+fn follows(task: &str, directory: &Path) {
+    let lines = |name: &str| {
+        let text = fs::read_to_string(directory.join(name)).unwrap();
+        text.lines().skip(1).map(str::to_owned).collect::<Vec<String>>()
+    };
+    let id = |line: &String| line.split(',').next().unwrap().to_owned();
+    match task {
+        "debugging" => {
+            let (given, truth) = (lines("public/train.csv"), lines("truth.csv"));
+            assert_eq!(
+                given.iter().map(id).collect::<Vec<_>>(),
+                truth.iter().map(id).collect::<Vec<_>>()
+            );
+            let n_wrong = given
+                .iter()
+                .zip(&truth)
+                .filter(|(given, truth)| given != truth)
+                .count();
+            assert!((20..=40).contains(&n_wrong), "{n_wrong} of some 50 wrong labels");
+        }
+        "acquisition" => {
+            let read = |name: &str| -> Value {
+                serde_json::from_slice(&fs::read(directory.join(name)).unwrap()).unwrap()
+            };
+            let sellers = read("manifest.json")["parameters"]["sellers"].clone();
+            let labels = lines("sellers.csv");
+            let mut begin = 0;
+            for (idx, seller) in sellers.as_array().unwrap().iter().enumerate() {
+                let summary = read(&format!("public/sellers/{idx}.json"));
+                let n_rows = seller["n_rows"].as_u64().unwrap() as usize;
+                let malignant = labels[begin..begin + n_rows]
+                    .iter()
+                    .filter(|label| *label == "malignant");
+                assert_eq!(
+                    summary["n_rows_by_label"]["malignant"],
+                    malignant.count(),
+                    "{seller}"
+                );
+                assert_eq!(
+                    (&summary["n_rows"], &summary["price"]),
+                    (&seller["n_rows"], &seller["price"])
+                );
+                begin += n_rows;
+            }
+            assert_eq!(begin, labels.len());
+        }
+        _ => {}
     }
 }

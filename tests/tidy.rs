@@ -308,9 +308,9 @@ fn the_command_line_is_built_without_a_cloud_and_without_faults() {
     );
 }
 
-/// A host that is weakened for drills is for tests only, and no function runs Python.
+/// A host that is weakened for drills is for tests only, and what is deployed is told of no interpreter, without which it runs no Python.
 #[test]
-fn the_function_that_runs_programs_has_no_drills_and_no_python() {
+fn the_function_that_runs_programs_has_no_drills_and_no_python_on_aws() {
     let arguments = [
         "tree",
         "--package",
@@ -322,8 +322,24 @@ fn the_function_that_runs_programs_has_no_drills_and_no_python() {
     ];
     let whole = cargo(&[&arguments[..], &["--format", "{p} features:{f}"]].concat());
     let closed = whole.lines().find(|line| line.starts_with("dataperf-closed "));
-    let has_none = |line: &str| !line.contains("drills") && !line.contains("python");
+    let has_none = |line: &str| !line.contains("drills");
     assert!(closed.is_some_and(has_none), "{closed:?}");
+    let variable = "DATAPERF_PYTHON";
+    let function = fs::read_to_string(root().join("functions/closed/src/main.rs")).unwrap();
+    assert!(
+        function.contains(&format!("\"{variable}\"")),
+        "it has another name"
+    );
+    let mut templates = vec![root().join("template.yaml"), root().join("samconfig.toml")];
+    templates.extend(
+        fs::read_dir(root().join("infra"))
+            .unwrap()
+            .map(|entry| entry.unwrap().path()),
+    );
+    for template in templates.iter().filter(|path| path.is_file()) {
+        let text = fs::read_to_string(template).unwrap();
+        assert!(!text.contains(variable), "`{}` sets it", template.display());
+    }
 }
 
 /// A function evaluates artifacts: no importer, no reader of Parquet and no learner of a baseline is compiled into it, and the engine for

@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent, presets};
 use dataperf::figures::{self, Column, Figures};
+use dataperf::programs::PublicRun;
 use dataperf::{Ending, LineOutcome, Reason, Verdict};
 use serde::Serialize;
 use serde_json::Value;
@@ -145,6 +146,19 @@ pub(crate) fn print_verdict(verdict: &Verdict) {
             println!("{board}: failed, which is not the submitter's fault");
             println!("{}", reasons(&verdict.reasons));
         }
+    }
+    if let Some(run) = &verdict.public_run {
+        print_public_run(run);
+    }
+}
+
+/// What is told of a program's run on public data, whose log has nothing in it that a terminal would obey.
+fn print_public_run(run: &PublicRun) {
+    let fuel = run.fuel.map(|fuel| format!(" used {fuel} units of fuel"));
+    println!("the run on public data{}", fuel.as_deref().unwrap_or(" ended"));
+    if !run.log.is_empty() {
+        let from = if run.is_log_cut { "the end of what" } else { "what" };
+        println!("{from} it wrote to standard error:\n{}", run.log.trim_end());
     }
 }
 

@@ -1,6 +1,6 @@
 //! Programs in Python, run by bubblewrap: for trying them, and for organizers who evaluate on one machine.
 //!
-//! A program is one file. It finds `/data` as a WebAssembly module does and writes its artifact to standard output. It runs in namespaces of its own, without a
+//! A program is one file, or an archive with `main.py` in it. It finds `/data` as a WebAssembly module does and writes its artifact to standard output. It runs in namespaces of its own, without a
 //! network, without capabilities, over a system of which it can change nothing, under limits of the kernel and a filter of system calls. It is one
 //! process, which may have threads. What it does not promise: seconds instead of fuel, so that a run need not end alike twice, and the
 //! interpreter's own numbers, which differ between processors and versions.
@@ -19,6 +19,7 @@ use serde::Deserialize;
 use crate::runner::Process;
 use crate::{Code, Failure, Job, Limits, PYTHON_CHILD, Run, RunError, python_sandbox, sandbox};
 use dataperf::Digest;
+use dataperf::archive::{Bounds, is_zip, unpack};
 
 /// What makes the namespaces.
 const BWRAP: &str = "bwrap";
@@ -26,6 +27,14 @@ const BWRAP: &str = "bwrap";
 const INTERPRETER_BYTES: u64 = 1 << 30;
 /// Where the program is in its namespace.
 const PROGRAM: &str = "/program/main.py";
+/// Its file, which an archive has to have.
+const MAIN: &str = "main.py";
+/// What an archive may be.
+const BOUNDS: Bounds = Bounds {
+    max_entries: 100,
+    max_unpacked_bytes: 16 << 20,
+    max_ratio: 100,
+};
 /// Where bubblewrap finds the filter of system calls, and tells how the program ended.
 const FILTER: &str = "filter.bpf";
 const STATUS: &str = "status.json";
@@ -135,7 +144,9 @@ impl Python {
                 false,
             ));
         }
-        write(scratch.path(), job)?;
+        if let Err(failure) = write(scratch.path(), job)? {
+            return Ok(ended(Err(failure), Vec::new(), false));
+        }
         let mut process = Process(self.start(scratch.path(), limits)?);
         let (Some(stdout), Some(stderr)) = (process.0.stdout.take(), process.0.stderr.take()) else {
             return Err(io::Error::other("it has no pipes").into());
@@ -172,6 +183,9 @@ impl Python {
             .arg(scratch)
             .arg(serde_json::to_string(&limits)?)
             .args(self.words(scratch))
+            // what is known to this process is nobody's else, bubblewrap's neither; by the path it is found
+            .env_clear()
+            .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
             .current_dir("/")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -241,17 +255,41 @@ impl Python {
     }
 }
 
-/// Puts the program and its files where they are bound from.
-fn write(scratch: &Path, job: Job<'_>) -> io::Result<()> {
+/// Puts the program and its files where they are bound from; a program of several files is an archive.
+fn write(scratch: &Path, job: Job<'_>) -> io::Result<Result<(), Failure>> {
     for folder in ["data", "program"] {
         fs::create_dir(scratch.join(folder))?;
     }
     for file in job.files {
         fs::write(scratch.join("data").join(&file.name), &file.bytes)?;
     }
-    fs::write(scratch.join("program/main.py"), job.module)?;
+    let program = scratch.join("program");
+    if is_zip(job.module) {
+        let entries = match unpack(job.module, BOUNDS) {
+            Ok(entries) => entries,
+            Err(rejection) => {
+                let said = rejection.reasons().iter().map(|reason| reason.message.as_str());
+                let message = format!(
+                    "the archive can't be used: {}",
+                    said.collect::<Vec<_>>().join("; ")
+                );
+                return Ok(Err(Failure::new(Code::InvalidModule, message)));
+            }
+        };
+        if !entries.iter().any(|entry| entry.name == MAIN) {
+            let message = format!("the archive has no `{MAIN}`: put the file there that is to be run");
+            return Ok(Err(Failure::new(Code::InvalidModule, message)));
+        }
+        // names are of files without folders, which the archive's reader sees to
+        for entry in entries {
+            fs::write(program.join(&entry.name), &entry.bytes)?;
+        }
+    } else {
+        fs::write(program.join(MAIN), job.module)?;
+    }
     let filter = python_sandbox::filter().map_err(io::Error::other)?;
-    fs::write(scratch.join(FILTER), filter)
+    fs::write(scratch.join(FILTER), filter)?;
+    Ok(Ok(()))
 }
 
 /// The process that becomes bubblewrap: `dataperf` started anew with the scratch directory, the limits and bubblewrap's words. It ends only

@@ -1,4 +1,4 @@
-/* What both programs share: the files of /data. */
+/* What the programs share: the files of /data. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,10 +66,10 @@ static Matrix read_matrix(const char *path) {
     return matrix;
 }
 
-/* The labels of /data/pool.csv, one a row: lines `id,label`, where the id is the number of the row. */
-static char **read_labels(size_t n_rows) {
+/* The labels of a table, one a row: lines `id,label`, where the id is the number of the row. */
+static char **read_labels(const char *path, size_t n_rows) {
     size_t n_bytes;
-    char *at = read_file("/data/pool.csv", &n_bytes);
+    char *at = read_file(path, &n_bytes);
     char **labels = malloc(n_rows * sizeof *labels);
     while (*at++ != '\n') continue; /* the header */
     for (size_t row = 0; row < n_rows; row++) {

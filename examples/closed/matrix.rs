@@ -1,4 +1,4 @@
-//! What both selectors read: numbers of `task.json`, and matrices in NumPy's format.
+//! What the programs read: numbers of `task.json`, and matrices in NumPy's format.
 
 use std::fs;
 
@@ -37,6 +37,12 @@ impl Matrix {
 
     fn row(&self, row: usize) -> &[f64] {
         &self.numbers[row * self.n_cols..][..self.n_cols]
+    }
+
+    /// The squared distance between two rows.
+    #[allow(dead_code)] // not every program asks for it
+    pub fn distance(&self, row: usize, other: usize) -> f64 {
+        self.row(row).iter().zip(self.row(other)).map(|(a, b)| (a - b) * (a - b)).sum()
     }
 
     /// Some rows, those first that are nearest to their mean; ties by number.

@@ -6,7 +6,7 @@
 int main(void) {
     size_t max_examples = number_of("\"max_examples\":"), n_classes, n_chosen = 0;
     Matrix pool = read_matrix("/data/pool.npy");
-    char **labels = read_labels(pool.n_rows);
+    char **labels = read_labels("/data/pool.csv", pool.n_rows);
     char **classes = distinct(labels, pool.n_rows, &n_classes);
     size_t *n_of = malloc(n_classes * sizeof *n_of);
     Near **rows_of = malloc(n_classes * sizeof *rows_of);

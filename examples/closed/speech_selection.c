@@ -15,7 +15,7 @@ static void print_list(const Matrix *pool, char **labels, const char *word, size
 int main(void) {
     size_t max_clips = number_of("\"max_clips\":"), n_words, n_listed = 0;
     Matrix pool = read_matrix("/data/pool.npy");
-    char **labels = read_labels(pool.n_rows);
+    char **labels = read_labels("/data/pool.csv", pool.n_rows);
     char **words = distinct(labels, pool.n_rows, &n_words);
     size_t n_each = max_clips / n_words;
 

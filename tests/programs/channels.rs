@@ -16,10 +16,10 @@ use crate::read_api::{ADA, Reading};
 use crate::world::{Sent, World};
 
 /// So many bytes of the pool's table tell the public data from the hidden.
-const N_TOLD_APART: usize = 512;
+pub(super) const N_TOLD_APART: usize = 512;
 
 /// The pool's table as a program has it.
-fn pool(world: &World, dataset: &Path, name: &str) -> String {
+pub(super) fn pool(world: &World, dataset: &Path, name: &str) -> String {
     let out = world.scratch().join(name);
     let ran = dataperf(
         ["closed", "data", "-l", "en-25", "-d"]
@@ -32,7 +32,7 @@ fn pool(world: &World, dataset: &Path, name: &str) -> String {
 }
 
 /// An artifact of some clips of each word, of those from a place on.
-fn artifact(pool: &str, from: usize) -> String {
+pub(super) fn artifact(pool: &str, from: usize) -> String {
     let mut by_word: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for line in pool.lines().skip(1) {
         let (id, word) = line.split_once(',').unwrap();
@@ -53,7 +53,7 @@ fn escaped(text: &str) -> String {
 
 /// A program that writes one artifact on public data, and on other data does something else: `$say` writes so many bytes of one of the texts,
 /// whose places and lengths the body is given.
-fn two_faced(
+pub(super) fn two_faced(
     public_pool: &str,
     public: &str,
     texts: &[&str],
@@ -117,7 +117,7 @@ fn say(fd: u32, (begin, n): (usize, usize)) -> String {
 }
 
 /// Everything that a submitter may see of an upload, without what it knows before and without times.
-async fn seen(reading: &Reading, sent: &Sent) -> String {
+pub(super) async fn seen(reading: &Reading, sent: &Sent) -> String {
     fn without(value: &mut Value, names: &[&str]) {
         match value {
             Value::Object(members) => {
@@ -148,6 +148,9 @@ async fn seen(reading: &Reading, sent: &Sent) -> String {
         }
     }
     let mut seen = json!([object, api.json(), line.expect("it is in the history")]);
+    let text = seen.to_string();
+    assert!(text.contains("\"public_run\""), "{text}");
+    without(&mut seen, &["public_run"]); // of which everything is told, and which knows nothing of hidden data
     let text = seen.to_string();
     assert!(!text.contains("\"fuel\"") && !text.contains("secret-"), "{text}");
     // ids, the file's own name, digest and signature; how many uploads there were; and the times, which docs/closed-division.md counts apart
@@ -309,9 +312,18 @@ fn the_documents_say_how_many_answers_there_are() {
     assert!((30..MAX_RULES).contains(&codes.len()), "{codes:?}");
     let bits = ((scores.len() + Code::ALL.len() + MAX_RULES) as f64).log2();
     assert!(bits < 10.2, "{bits}");
+    // the times at which it is told: all fuel takes some five seconds, and reading the data one
+    let millis = (0..6_000).step_by(10).map(std::time::Duration::from_millis);
+    let times: BTreeSet<_> = millis.map(dataperf::programs::told_after).collect();
+    assert_eq!(times.len(), 6, "{times:?}");
+    let bits = bits + (times.len() as f64).log2();
+    assert!(bits < 12.8, "{bits}");
     for name in ["closed-division.md", "security.md"] {
         let document = std::fs::read_to_string(crate::project::root().join("docs").join(name)).unwrap();
-        assert!(document.contains("10.2 bits"), "{name}");
+        assert!(
+            document.contains("10.2 bits") && document.contains("12.8"),
+            "{name}"
+        );
     }
 }
 

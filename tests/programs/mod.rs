@@ -1,8 +1,10 @@
 //! Rounds of the closed division end to end: programs are run by a function of their own on data that nobody has seen.
 
+mod attacks;
 mod channels;
 mod rights;
 mod storm;
+mod tasks;
 
 use std::path::{Path, PathBuf};
 
@@ -100,7 +102,18 @@ fn tells_little(receipt: &Receipt, stored: &Value) {
         stored.get("metrics").is_none() && stored.get("artifact").is_none(),
         "{stored}"
     );
-    assert!(!stored.to_string().contains("\"fuel\""), "{stored}");
+    // of the run on public data everything is told
+    let mut of_hidden = stored.clone();
+    assert!(
+        of_hidden.as_object_mut().unwrap().remove("public_run").is_some(),
+        "{stored}"
+    );
+    assert!(!of_hidden.to_string().contains("\"fuel\""), "{stored}");
+    // and not before a second is over, however early it has ended
+    assert!(
+        receipt.finished_at.unix_millis() - receipt.received_at.unix_millis() >= 1000,
+        "{receipt:?}"
+    );
     for reason in &verdict.reasons {
         assert_eq!(
             (reason.at.as_str(), reason.limit, reason.actual),
@@ -165,11 +178,20 @@ async fn programs_are_scored_on_hidden_data_as_offline() {
         let told = receipt.verdict.program.as_ref().unwrap();
         assert_eq!(told.module, Digest::of(&module));
         assert_eq!(alone["run"]["engine"], json!(told.engine));
+        let on_public = offline(&program(name), frozen());
+        let told = receipt.verdict.public_run.as_ref().unwrap();
+        assert_eq!(json!(told.fuel), on_public["run"]["fuel"]);
+        assert_eq!(json!(told.output), on_public["run"]["output"]);
+        assert!(
+            told.log.ends_with("of the others\n") && !told.is_log_cut,
+            "{told:?}"
+        );
         tells_little(&receipt, &stored(&world, &receipt).await);
         verifies(&world, &receipt, &program(name), &hidden_directory).await;
         // what a reviewer needs to run it again is the organizer's
         let output = output(&world, &sent).await.unwrap();
         assert_eq!(json!(output.fuel), alone["run"]["fuel"]);
+        assert_eq!(json!(output.output), alone["run"]["output"]);
         assert_eq!(
             json!(Digest::of(output.artifact.unwrap().as_bytes())),
             alone["artifact"]
@@ -402,9 +424,38 @@ async fn a_round_that_takes_programs_is_told_what_it_lacks() {
     let mut round = closed_round(public, hidden, &json!({}));
     round[0].as_object_mut().unwrap().remove("programs");
     let ran = publish(&world, &round);
-    assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(
-        (ran.stdout.clone() + &ran.stderr).contains("this round takes artifacts"),
-        "{ran:?}"
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert_eq!(ran.json()["reasons"][0]["code"], "takes_artifacts", "{ran:?}");
+    // and what a program may use is at most what all may
+    let more = json!({ "max_module_kib": 4097, "max_output_kib": 1 << 20, "python": "yes" });
+    let ran = publish(&world, &closed_round(public, hidden, &more));
+    let said = ran.stdout.clone() + &ran.stderr;
+    for at in [
+        "programs/max_module_kib",
+        "programs/max_output_kib",
+        "programs/python",
+    ] {
+        assert!(ran.code == 2 && said.contains(at), "{at}: {said}");
+    }
+}
+
+/// The sample of what the function that runs programs is sent.
+#[test]
+fn the_sample_event_is_a_request_with_its_upload() {
+    let event = std::fs::read(root().join("events/closed.json")).unwrap();
+    let event: Value = serde_json::from_slice(&event).unwrap();
+    let request = dataperf_aws::program_request(&event).unwrap().unwrap();
+    assert_eq!(
+        (request.benchmark.as_str(), request.leaderboard.as_str()),
+        (BENCHMARK, "en-60")
     );
+    assert_eq!(request.programs.max_fuel, Programs::MAX_FUEL);
+    assert_eq!(
+        json!(request),
+        event["program"],
+        "nothing is left out and nothing added"
+    );
+    let uploads = dataperf_aws::uploads(&event).unwrap();
+    assert_eq!(uploads.len(), 1);
+    assert!(uploads[0].key.ends_with("/selector.wasm"), "{uploads:?}");
 }

@@ -62,13 +62,13 @@ pub(crate) enum ClosedCommand {
     rustup target add wasm32-wasip1\n\
     rustc -O --target wasm32-wasip1 selector.rs\n\
     dataperf closed run selector.wasm --leaderboard en-25 --dataset frozen/\n\n\
-    A program may also be one file in Python, which bubblewrap runs with the same data, to try it or to evaluate on this machine; what is \
-    uploaded is WebAssembly:\n\n\
+    A program may also be in Python, one file or a zip with `main.py`, which bubblewrap runs with the same data, to try it or to evaluate on \
+    this machine; what is uploaded to AWS is WebAssembly:\n\n\
     dataperf closed run selector.py --python ~/venv/bin/python --leaderboard en-25 --dataset frozen/\n\n\
     docs/closed-division.md says what `/data` holds for each benchmark; examples/closed/ has programs in Rust, C and Python."
 )]
 pub(crate) struct RunArgs {
-    /// The program: a `.wasm` file, or a `.py` file for Python
+    /// The program: a `.wasm` file, or for Python a `.py` file or a `.zip` with `main.py` in it
     program: PathBuf,
     #[command(flatten)]
     board: BoardArgs,
@@ -87,6 +87,12 @@ pub(crate) struct RunArgs {
     /// The program's memory in MiB, where the organizer has announced another limit
     #[arg(long, value_name = "MIB", default_value_t = DEFAULTS.max_memory_bytes >> 20, value_parser = clap::value_parser!(u64).range(1..=4096))]
     max_memory: u64,
+    /// The program's size in KiB, where the organizer has announced a lower limit
+    #[arg(long, value_name = "KIB", default_value_t = Programs::MAX_MODULE_BYTES >> 10, value_parser = clap::value_parser!(u64).range(1..=(Programs::MAX_MODULE_BYTES >> 10)))]
+    max_module: u64,
+    /// What the program may write to standard output in KiB, where the organizer has announced less than the benchmark's largest artifact
+    #[arg(long, value_name = "KIB", value_parser = clap::value_parser!(u64).range(1..))]
+    max_output: Option<u64>,
     /// Write the artifact, with the data set's own ids
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -246,6 +252,8 @@ impl Action for Judge<'_> {
             task,
             seed,
         } = opened::<B>(&args.board).await?;
+        let max_output_bytes = args.max_output.map(|kib| kib.saturating_mul(1024));
+        let max_output_bytes = max_output_bytes.unwrap_or(u64::MAX).min(B::MAX_ARTIFACT_BYTES);
         let limits = Limits {
             max_fuel: args.max_fuel,
             max_memory_bytes: args.max_memory << 20,
@@ -254,7 +262,8 @@ impl Action for Judge<'_> {
             } else {
                 DEFAULTS.run_seconds
             },
-            ..Limits::for_artifacts_of(B::MAX_ARTIFACT_BYTES)
+            max_module_bytes: args.max_module << 10,
+            ..Limits::for_artifacts_of(max_output_bytes)
         };
         let rejected = |rejection: &Rejection, artifact| {
             let verdict = Verdict::rejected(B::ID, &leaderboard, Some(dataset.digest()), artifact, rejection);
@@ -307,7 +316,7 @@ impl Action for Judge<'_> {
 
 /// Whether a program is in Python, by its name.
 fn is_python(program: &Path) -> bool {
-    program.extension().is_some_and(|ending| ending == "py")
+    program.to_str().is_some_and(Programs::is_python)
 }
 
 /// A program's bytes, or how many it has where they are more than it may have. No more than that is read.
@@ -318,7 +327,7 @@ fn read(program: &Path, max_bytes: u64) -> Result<Result<Vec<u8>, u64>> {
     let about_file = fs::metadata(program).with_context(about)?;
     ensure!(
         about_file.is_file(),
-        "can't use the program `{name}`: it is no regular file; name a `.wasm` or `.py` file"
+        "can't use the program `{name}`: it is no regular file; name a `.wasm`, `.py` or `.zip` file"
     );
     let mut bytes = Vec::new();
     let file = fs::File::open(program).with_context(about)?;

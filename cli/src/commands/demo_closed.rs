@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -10,10 +11,13 @@ use dataperf::challenge::check;
 use dataperf::dataset::Integrity;
 use dataperf::evaluate::evaluate;
 use dataperf::progress::Silent;
-use dataperf::{Digest, Ending, Receipt};
+use dataperf::{Digest, Direction, Ending, Receipt};
+use dataperf_benchmarks::own_data::acquisition::Acquisition;
+use dataperf_benchmarks::own_data::debugging::Debugging;
 use dataperf_benchmarks::own_data::selection::Selection;
-use dataperf_benchmarks::own_data::split;
-use serde_json::json;
+use dataperf_benchmarks::own_data::{Apart, split};
+use dataperf_datasets::Import;
+use serde_json::{Value, json};
 
 use super::baseline::{MakeBaseline, make_into};
 use super::dataset::{ImportSource, Switch, open, publish};
@@ -25,18 +29,44 @@ use super::submit::{receipt, upload};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
 use crate::output::{Format, print_json, table};
-use crate::registry::with_benchmark;
+use crate::registry::{Action, with_benchmark};
 use crate::stop::stopped;
 
 /// What is typed.
 pub(super) const NAME: &str = "closed";
-const LEADERBOARD: &str = "digits-20";
 const ROUND: &str = "closed";
-const RANDOM: &str = "random";
-/// So many random selections are scored beside the programs.
-const N_RANDOM: u32 = 20;
-/// What each run has: ten times what the good programs use, so that the endless one ends at once.
-const MAX_FUEL: u64 = 50_000_000;
+/// So many artifacts by chance are scored beside the programs.
+const N_CHANCE: u32 = 20;
+/// What each run has: some ten times what the good programs use, so that the endless one ends at once.
+const MAX_FUEL: u64 = 200_000_000;
+/// The usual interpreter for programs in Python, of which the examples need `numpy`.
+const PYTHON: &str = "python3";
+
+/// A contest in which programs compete.
+struct Contest {
+    benchmark: &'static str,
+    leaderboard: &'static str,
+    /// The baseline that goes by chance.
+    chance: &'static str,
+}
+
+const CONTESTS: [Contest; 3] = [
+    Contest {
+        benchmark: Selection::ID,
+        leaderboard: "digits-20",
+        chance: "random",
+    },
+    Contest {
+        benchmark: Debugging::ID,
+        leaderboard: "tissue",
+        chance: "random",
+    },
+    Contest {
+        benchmark: Acquisition::ID,
+        leaderboard: "clinics",
+        chance: "random-seller",
+    },
+];
 
 /// A program that never ends: `(loop (br 0))`.
 const ENDLESS: &[u8] = b"\0asm\x01\0\0\0\
@@ -46,10 +76,18 @@ const ENDLESS: &[u8] = b"\0asm\x01\0\0\0\
     \x07\x13\x02\x06memory\x02\0\x06_start\0\0\
     \x0a\x09\x01\x07\0\x03\x40\x0c\0\x0b\x0b";
 
-/// The two halves of the shipped contest: the one that everybody has, and the one that nobody has seen.
+/// The two halves of a shipped contest, which have no row in common: the one that everybody has, and the one that nobody has seen.
 struct Halves {
     public: PathBuf,
     hidden: PathBuf,
+}
+
+/// A file that is submitted.
+struct File {
+    contest: &'static Contest,
+    submitter: &'static str,
+    path: PathBuf,
+    ends: Ending,
 }
 
 pub(super) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
@@ -59,7 +97,6 @@ pub(super) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
         Some(data) => data.clone(),
         None => shipped_data()?,
     };
-    let halves = halves(&data.join(Selection::ID), scratch.path()).await?;
     let data_dir = args.data_dir.clone();
     let data_dir = data_dir.unwrap_or_else(|| scratch.path().join("cloud"));
     let functions = FunctionArgs::default();
@@ -67,27 +104,50 @@ pub(super) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
     config.http_port = Some(0);
     let local = start(config, &functions).await?;
     let cloud = CloudArgs::of(&local).connect().await;
-    publish(&cloud, &halves.public, &open(&halves.public)?, Switch::Replace).await?;
-    publish(&cloud, &halves.hidden, &open(&halves.hidden)?, Switch::Stage).await?;
-    announce(&cloud, &halves).await?;
+    let without_python = without_python();
+    let mut all_halves = Vec::new();
+    for contest in &CONTESTS {
+        let halves = halves(contest, &data, scratch.path()).await?;
+        publish(&cloud, &halves.public, &open(&halves.public)?, Switch::Replace).await?;
+        publish(&cloud, &halves.hidden, &open(&halves.hidden)?, Switch::Stage).await?;
+        announce(&cloud, contest, &halves, without_python.is_none()).await?;
+        all_halves.push(halves);
+    }
 
-    let submissions = submissions(&data, scratch.path())?;
-    let receipts = submit_all(&cloud, &submissions).await?;
-    compared(&cloud, &[Selection::ID]).await?;
-    let random = by_chance(&halves.hidden, scratch.path()).await?;
-    let shown = boards(&cloud, Selection::ID, Some(LEADERBOARD.to_owned()), 20).await?;
+    let files = files(&data, scratch.path(), without_python.is_none())?;
+    let receipts = submit_all(&cloud, &files).await?;
+    compared(&cloud, &CONTESTS.map(|contest| contest.benchmark)).await?;
+    let (mut shown, mut by_chance) = (Vec::new(), Vec::new());
+    for (contest, halves) in CONTESTS.iter().zip(&all_halves) {
+        let scores = with_benchmark(
+            contest.benchmark,
+            ByChance {
+                contest,
+                hidden: &halves.hidden,
+                scratch: scratch.path(),
+            },
+        );
+        by_chance.push((contest, scores.await?));
+        let board = contest.leaderboard.to_owned();
+        shown.extend(boards(&cloud, contest.benchmark, Some(board), 20).await?);
+    }
     if format == Format::Json {
+        let by_chance = by_chance
+            .iter()
+            .map(|(contest, scores)| (contest.benchmark.to_owned(), json!(scores)));
         print_json(&json!({
-            "receipts": receipts, "boards": shown.iter().map(document).collect::<Vec<_>>(), "random": random,
+            "receipts": receipts, "boards": shown.iter().map(document).collect::<Vec<_>>(),
+            "by_chance": by_chance.collect::<serde_json::Map<String, Value>>(), "without_python": without_python,
         }))?;
     } else {
         print_receipts(&receipts);
         shown.iter().for_each(print);
-        let mean = random.iter().sum::<f64>() / random.len() as f64;
-        let best = random.iter().copied().fold(f64::MIN, f64::max);
-        println!(
-            "{N_RANDOM} selections by chance on the same hidden data: {mean:.3} on average, the best {best:.3}"
-        );
+        for (contest, scores) in &by_chance {
+            print_by_chance(contest, scores);
+        }
+        if let Some(why) = &without_python {
+            println!("the programs in Python were left out: {why}");
+        }
         println!("{:.1} s", began.elapsed().as_secs_f64());
         let kept = args.data_dir.as_deref().filter(|_| !args.keep_running);
         print_next_steps(&local, args.keep_running, kept).await?;
@@ -97,31 +157,49 @@ pub(super) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
         stopped().await?;
     }
     local.shutdown().await;
-    as_planned(&receipts)
+    as_planned(&files, &receipts, &by_chance)
 }
 
-async fn halves(shipped: &Path, scratch: &Path) -> Result<Halves> {
-    let whole = scratch.join("whole");
+/// Why programs in Python can't be run here, if they can't.
+fn without_python() -> Option<String> {
+    let runs = |program: &str, arguments: &[&str]| {
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    };
+    if !runs("bwrap", &["--unshare-all", "--ro-bind", "/", "/", "true"]) {
+        return Some("bubblewrap is missing, or the kernel gives it no namespaces".to_owned());
+    }
+    let has_numpy = runs(PYTHON, &["-I", "-c", "import numpy"]);
+    (!has_numpy).then(|| format!("`{PYTHON}` has no NumPy"))
+}
+
+async fn halves(contest: &Contest, data: &Path, scratch: &Path) -> Result<Halves> {
+    let place = |name: &str| scratch.join(format!("{}-{name}", contest.benchmark));
+    let whole = place("whole");
     let source = ImportSource {
-        from: shipped,
+        from: &data.join(contest.benchmark),
         out: &whole,
     };
-    with_benchmark(Selection::ID, source).await?;
+    with_benchmark(contest.benchmark, source).await?;
     let halves = Halves {
-        public: scratch.join("public"),
-        hidden: scratch.join("hidden"),
+        public: place("public"),
+        hidden: place("hidden"),
     };
     let outs = [halves.public.as_path(), halves.hidden.as_path()];
-    split(&whole, &open(&whole)?.manifest, outs, 0.5)?;
+    split(&whole, &open(&whole)?.manifest, outs, 0.5, Apart::AllRows)?;
     Ok(halves)
 }
 
 /// Opens a round that takes programs.
-async fn announce(cloud: &Cloud, halves: &Halves) -> Result<()> {
+async fn announce(cloud: &Cloud, contest: &Contest, halves: &Halves, takes_python: bool) -> Result<()> {
     let digest = |directory: &Path| -> Result<Digest> { Ok(open(directory)?.digest) };
-    let programs = json!({ "public": digest(&halves.public)?, "max_fuel": MAX_FUEL });
-    let document = json!({ "schema": 1, "title": "Demo", "benchmarks": { Selection::ID: { "rounds": [{
-        "id": ROUND, "opens": "2020-01-01T00:00:00Z", "division": "closed", "leaderboards": [LEADERBOARD],
+    let programs = json!({ "public": digest(&halves.public)?, "max_fuel": MAX_FUEL, "python": takes_python });
+    let document = json!({ "schema": 1, "title": "Demo", "benchmarks": { contest.benchmark: { "rounds": [{
+        "id": ROUND, "opens": "2020-01-01T00:00:00Z", "division": "closed", "leaderboards": [contest.leaderboard],
         "dataset": digest(&halves.hidden)?, "programs": programs, "daily_limit": 5,
     }] } } });
     let challenges = check(&document, dataperf_hosted::HOSTED);
@@ -134,8 +212,9 @@ async fn announce(cloud: &Cloud, halves: &Halves) -> Result<()> {
     Ok(())
 }
 
-/// Who submits which file: two programs with the same method, one that never ends, and somebody who uploads a selection.
-fn submissions(data: &Path, scratch: &Path) -> Result<Vec<(&'static str, PathBuf)>> {
+/// Who submits which file: for each contest programs with the same method in each language, and beside them one that never ends, and
+/// somebody who uploads a selection.
+fn files(data: &Path, scratch: &Path, takes_python: bool) -> Result<Vec<File>> {
     let examples = data.join("../examples/closed");
     if !examples.is_dir() {
         bail!(
@@ -147,18 +226,50 @@ fn submissions(data: &Path, scratch: &Path) -> Result<Vec<(&'static str, PathBuf
     fs::write(&endless, ENDLESS)?;
     let selection = scratch.join("selection.json");
     fs::write(&selection, "{\"ids\": []}")?;
-    Ok(vec![
-        ("ada", examples.join("selection-rust.wasm")),
-        ("bo", examples.join("selection-c.wasm")),
-        ("cleo", endless),
-        ("dan", selection),
-    ])
+    let mut files = Vec::new();
+    for contest in &CONTESTS {
+        let languages = [("ada", "-rust.wasm"), ("bo", "-c.wasm"), ("eve", ".py")];
+        for (submitter, ending) in languages
+            .into_iter()
+            .filter(|(_, ending)| takes_python || *ending != ".py")
+        {
+            files.push(File {
+                contest,
+                submitter,
+                path: examples.join(format!("{}{ending}", contest.benchmark)),
+                ends: Ending::Scored,
+            });
+        }
+    }
+    for (submitter, path) in [("cleo", endless), ("dan", selection)] {
+        files.push(File {
+            contest: &CONTESTS[0],
+            submitter,
+            path,
+            ends: Ending::Rejected,
+        });
+    }
+    Ok(files)
 }
 
-async fn submit_all(cloud: &Cloud, files: &[(&str, PathBuf)]) -> Result<Vec<Receipt>> {
+async fn submit_all(cloud: &Cloud, files: &[File]) -> Result<Vec<Receipt>> {
     let mut submitted = Vec::new();
-    for (submitter, file) in files {
-        submitted.push(upload(cloud, Selection::ID, LEADERBOARD, &submitter.parse()?, file).await?);
+    for file in files {
+        let Contest {
+            benchmark,
+            leaderboard,
+            ..
+        } = file.contest;
+        submitted.push(
+            upload(
+                cloud,
+                benchmark,
+                leaderboard,
+                &file.submitter.parse()?,
+                &file.path,
+            )
+            .await?,
+        );
     }
     let mut receipts = Vec::new();
     for one in &submitted {
@@ -167,28 +278,62 @@ async fn submit_all(cloud: &Cloud, files: &[(&str, PathBuf)]) -> Result<Vec<Rece
     Ok(receipts)
 }
 
-/// What selections by chance score on the hidden data.
-async fn by_chance(hidden: &Path, scratch: &Path) -> Result<Vec<f64>> {
-    let dataset = score::open::<Selection>(hidden, LEADERBOARD, Integrity::Sizes).await?;
-    let mut scores = Vec::new();
-    for seed in 1..=N_RANDOM {
-        let task = MakeBaseline {
-            dataset: hidden,
-            leaderboard: LEADERBOARD,
-            method: RANDOM,
-            seed,
-            jobs: 1,
-            progress: &Silent,
-        };
-        let file = make_into(scratch, Selection::ID, task).await?;
-        let verdict = evaluate(&dataset, LEADERBOARD, &fs::read(file)?).await?;
-        scores.push(verdict.score.context("a random selection obeys the rules")?);
+/// What artifacts by chance score on the hidden data.
+struct ByChance<'a> {
+    contest: &'a Contest,
+    hidden: &'a Path,
+    scratch: &'a Path,
+}
+
+impl Action for ByChance<'_> {
+    type Output = Vec<f64>;
+
+    async fn run<B: Import>(self) -> Result<Vec<f64>> {
+        let Contest {
+            leaderboard, chance, ..
+        } = self.contest;
+        let dataset = score::open::<B>(self.hidden, leaderboard, Integrity::Sizes).await?;
+        let mut scores = Vec::new();
+        for seed in 1..=N_CHANCE {
+            let task = MakeBaseline {
+                dataset: self.hidden,
+                leaderboard,
+                method: chance,
+                seed,
+                jobs: 1,
+                progress: &Silent,
+            };
+            let file = make_into(self.scratch, B::ID, task).await?;
+            let verdict = evaluate(&dataset, leaderboard, &fs::read(file)?).await?;
+            scores.push(verdict.score.context("an artifact by chance obeys the rules")?);
+        }
+        Ok(scores)
     }
-    Ok(scores)
+}
+
+fn mean(scores: &[f64]) -> f64 {
+    scores.iter().sum::<f64>() / scores.len() as f64
+}
+
+fn is_less_better(benchmark: &str) -> bool {
+    dataperf_hosted::hosted(benchmark).is_some_and(|hosted| hosted.direction == Direction::LowerIsBetter)
+}
+
+fn print_by_chance(contest: &Contest, scores: &[f64]) {
+    let (mean, benchmark) = (mean(scores), contest.benchmark);
+    let which = if is_less_better(benchmark) {
+        ", where less is better"
+    } else {
+        ""
+    };
+    println!(
+        "{benchmark}: {N_CHANCE} artifacts by chance (`{}`) on the same hidden data: {mean:.3} on average{which}",
+        contest.chance
+    );
 }
 
 fn print_receipts(receipts: &[Receipt]) {
-    let mut shown = table(&["submitter", "file", "status", "score or reason"]);
+    let mut shown = table(&["benchmark", "submitter", "file", "status", "score or reason"]);
     for receipt in receipts {
         let verdict = &receipt.verdict;
         let file = receipt.key.rsplit('/').next().unwrap_or_default();
@@ -200,16 +345,41 @@ fn print_receipts(receipts: &[Receipt]) {
             }
             (None, None) => String::new(),
         };
-        shown.add_row([&receipt.submitter, file, verdict.status.as_str(), &said]);
+        shown.add_row([
+            &verdict.benchmark,
+            &receipt.submitter,
+            file,
+            verdict.status.as_str(),
+            &said,
+        ]);
     }
     println!("{shown}");
 }
 
-/// The two good programs are scored alike, and the others are rejected.
-fn as_planned(receipts: &[Receipt]) -> Result<Done> {
-    let endings: Vec<Ending> = receipts.iter().map(|receipt| receipt.verdict.status).collect();
-    let planned = [Ending::Scored, Ending::Scored, Ending::Rejected, Ending::Rejected];
-    if endings != planned || receipts[0].verdict.score != receipts[1].verdict.score {
+/// Good programs are scored, better than chance and alike in Rust and in C; the others are rejected.
+fn as_planned(files: &[File], receipts: &[Receipt], by_chance: &[(&Contest, Vec<f64>)]) -> Result<Done> {
+    let mut is_as_planned = files
+        .iter()
+        .zip(receipts)
+        .all(|(file, receipt)| receipt.verdict.status == file.ends);
+    for (contest, scores) in by_chance {
+        let of = |submitter: &str| {
+            let one = receipts
+                .iter()
+                .find(|one| one.submitter == *submitter && one.verdict.benchmark == contest.benchmark);
+            one.and_then(|one| one.verdict.score)
+        };
+        let chance = mean(scores);
+        let beats = |score: f64| {
+            if is_less_better(contest.benchmark) {
+                score < chance
+            } else {
+                score > chance
+            }
+        };
+        is_as_planned &= of("ada") == of("bo") && of("ada").is_some_and(beats) && of("eve").is_none_or(beats);
+    }
+    if !is_as_planned {
         bail!("the demo did not go as planned: {receipts:?}");
     }
     Ok(Done::Fine)

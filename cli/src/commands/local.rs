@@ -126,6 +126,9 @@ pub(crate) struct FunctionArgs {
     /// How long an upload may stay unfinished before it is given up
     #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
     give_up_after: u32,
+    /// The interpreter for submitted programs in Python, such as a virtual environment's, in rounds that take them; bubblewrap runs it
+    #[arg(long, value_name = "FILE", default_value = "python3")]
+    python: PathBuf,
     /// Send the functions' traces to X-Ray's daemon, or to a collector that speaks its language, by UDP
     #[arg(long, value_name = "HOST:PORT")]
     xray_daemon: Option<SocketAddr>,
@@ -148,6 +151,7 @@ impl Default for FunctionArgs {
             sweep_every: 60,
             sweep_after: 300,
             give_up_after: 3600,
+            python: "python3".into(),
             xray_daemon: None,
         }
     }
@@ -327,7 +331,7 @@ pub(crate) fn config(data_dir: &Path, functions: &FunctionArgs) -> Result<Config
     for extension in EXTENSIONS {
         extension.configure(&mut config, functions)?;
     }
-    config.functions.push(function(PROGRAMS, functions)?);
+    config.functions.push(programs(functions)?);
     config.functions.push(caretaker(functions)?);
     config.on_failure = Some(CARETAKER.into());
     config.schedules = vec![
@@ -381,6 +385,23 @@ fn caretaker(args: &FunctionArgs) -> Result<FunctionSpec> {
     spec.environment
         .extend(own.map(|(name, value)| (name.to_owned(), value)));
     spec.concurrency = 1;
+    Ok(spec)
+}
+
+/// The function that runs submitted programs, here in Python too where a round says so.
+fn programs(args: &FunctionArgs) -> Result<FunctionSpec> {
+    let mut spec = function(PROGRAMS, args)?;
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    // as a shell finds it
+    let found = std::env::split_paths(&path).map(|folder| folder.join(&args.python));
+    let interpreter = found.into_iter().find(|file| file.is_file());
+    let interpreter = interpreter.unwrap_or_else(|| args.python.clone());
+    let own = [
+        ("DATAPERF_PYTHON", interpreter.display().to_string()),
+        ("PATH", path.to_string_lossy().into_owned()), // by which bubblewrap is found
+    ];
+    spec.environment
+        .extend(own.map(|(name, value)| (name.to_owned(), value)));
     Ok(spec)
 }
 

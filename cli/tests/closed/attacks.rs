@@ -1,7 +1,5 @@
 //! Programs that take more than they may, or end otherwise than they should: each with its code, and the host as it was.
 
-use std::thread;
-
 use dataperf_closed::{Code, Limits};
 
 use crate::{failed, limits, program, run, run_module, said};
@@ -300,84 +298,4 @@ fn the_deadline_is_behind_the_fuel() {
     let run = run_module(&module, limits);
     assert_eq!(failed(&run).0, Code::Deadline);
     assert_eq!(run.fuel, None);
-}
-
-/// Numbers that differ between processors or draws would be different here: NaNs, random bytes, time, memory and calls.
-const EVERYTHING: &str = r#"(module
-    (import "wasi_snapshot_preview1" "fd_write" (func $fd_write (param i32 i32 i32 i32) (result i32)))
-    (import "wasi_snapshot_preview1" "random_get" (func $random (param i32 i32) (result i32)))
-    (import "wasi_snapshot_preview1" "clock_time_get" (func $time (param i32 i64 i32) (result i32)))
-    (memory (export "memory") 1)
-    (func (export "_start") (local $n i32)
-        (drop (call $random (i32.const 1024) (i32.const 4096)))
-        (drop (call $time (i32.const 0) (i64.const 1) (i32.const 1016)))
-        (f32.store (i32.const 1012) (f32.div (f32.const 0) (f32.const 0)))
-        (f64.store (i32.const 1000) (f64.sqrt (f64.const -1)))
-        (local.set $n (i32.const 10000))
-        (loop $again
-            (f64.store (i32.add (i32.const 1024) (local.get $n))
-                (f64.mul (f64.load (i32.add (i32.const 1025) (local.get $n))) (f64.const 1.1)))
-            (br_if $again (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))
-        (drop (call $time (i32.const 1) (i64.const 1) (i32.const 1008)))
-        (i32.store (i32.const 0) (i32.const 1000))
-        (i32.store (i32.const 4) (i32.const 12000))
-        (drop (call $fd_write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8)))))"#;
-
-#[test]
-fn a_program_that_uses_everything_does_the_same_again_and_again() {
-    let first = run(EVERYTHING);
-    assert_eq!(first.output.as_ref().unwrap().len(), 12_000);
-    for _ in 0..crate::n_runs(30) {
-        assert_eq!(run(EVERYTHING), first);
-    }
-}
-
-/// A limit of processor time that no other test has, by which the processes of this one are known.
-const RUN_SECONDS: u64 = 322;
-
-#[test]
-fn two_hundred_hostile_programs_at_once_leave_nothing_behind() {
-    let limits = Limits {
-        run_seconds: RUN_SECONDS,
-        ..limits()
-    };
-    let text = |body: &str| wat::parse_str(program("", body)).unwrap();
-    let reads = r#"(module (import "wasi_snapshot_preview1" "path_open"
-            (func $open (param i32 i32 i32 i32 i32 i64 i64 i32 i32) (result i32)))
-        (memory (export "memory") 1) (data (i32.const 1024) "../etc/passwd")
-        (func (export "_start") (if (i32.eqz (call $open (i32.const 3) (i32.const 0) (i32.const 1024) (i32.const 13) (i32.const 0)
-            (i64.const 2) (i64.const 0) (i32.const 0) (i32.const 600))) (then unreachable))))"#;
-    let connects = r#"(module (import "wasi_snapshot_preview1" "sock_open" (func (param i32 i32 i32) (result i32)))
-        (memory (export "memory") 1) (func (export "_start")))"#;
-    let starts = r#"(module (import "wasi" "thread-spawn" (func (param i32) (result i32)))
-        (memory (export "memory") 1) (func (export "_start")))"#;
-    let hostile = [
-        (text("(loop $again (br $again))"), Code::OutOfFuel),
-        (
-            text("(loop $again (drop (memory.grow (i32.const 16))) (br $again))"),
-            Code::OutOfMemory,
-        ),
-        (text("unreachable"), Code::Trap),
-        (
-            text("(loop $again (call $say (i32.const 1) (i32.const 60000)) (br $again))"),
-            Code::OutputTooLarge,
-        ),
-        (wat::parse_str(reads).unwrap(), Code::NoOutput),
-        (wat::parse_str(connects).unwrap(), Code::ForeignImport),
-        (wat::parse_str(starts).unwrap(), Code::ForeignImport),
-        (crate::compiling::a_million_locals(), Code::InvalidModule),
-        (text("unreachable")[..40].to_vec(), Code::InvalidModule),
-    ];
-    thread::scope(|scope| {
-        for n in 0..200 {
-            let (module, code) = &hostile[n % hostile.len()];
-            scope.spawn(move || {
-                let run = run_module(module, limits);
-                assert_eq!(failed(&run).0, *code);
-                assert!(run.log.len() < 1 << 12, "{run:?}");
-            });
-        }
-    });
-    let left = crate::process::with_run_seconds(RUN_SECONDS).count();
-    assert_eq!(left, 0, "processes are left");
 }

@@ -5,8 +5,12 @@
 mod attacks;
 mod command;
 mod compiling;
+mod crowd;
+mod determinism;
 mod drills;
+mod families;
 mod files;
+mod hostile;
 mod process;
 mod python;
 mod texts;

@@ -1,5 +1,5 @@
 //! Programs in Python under bubblewrap: what they reach, and how they end. Where there is no bubblewrap, or the kernel gives it no
-//! namespaces, nothing is tried, and the tests say so.
+//! namespaces, nothing is tried, and the tests say so; where `CI` is `true` and bubblewrap is there, they fail instead.
 
 use std::fs;
 use std::process::Command;
@@ -22,7 +22,12 @@ fn python() -> Option<Python> {
             let python = Python::of(env!("CARGO_BIN_EXE_dataperf").into(), INTERPRETER.as_ref());
             return Some(python.unwrap());
         }
-        Ok(made) => String::from_utf8_lossy(&made.stderr).into_owned(),
+        Ok(made) => {
+            let why = String::from_utf8_lossy(&made.stderr).into_owned();
+            let is_ci = std::env::var_os("CI").is_some_and(|is_ci| is_ci == "true");
+            assert!(!is_ci, "bubblewrap is here and can't be used: {why}");
+            why
+        }
         Err(why) => why.to_string(),
     };
     eprintln!("programs in Python were NOT tried: {why}");
@@ -322,4 +327,45 @@ fn without_bubblewrap_or_python_nothing_is_run() {
     let other = command("print()", &["--python", "/bin/echo"]);
     let said = String::from_utf8_lossy(&other.stderr);
     assert!(said.contains("does not answer as Python 3 does"), "{said}");
+}
+
+/// A zip of files, stored as they are.
+fn zipped(files: &[(&str, &str)]) -> Vec<u8> {
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (name, text) in files {
+        let options = zip::write::SimpleFileOptions::default();
+        zip.start_file(*name, options).unwrap();
+        std::io::Write::write_all(&mut zip, text.as_bytes()).unwrap();
+    }
+    zip.finish().unwrap().into_inner()
+}
+
+#[test]
+fn a_program_may_be_an_archive_with_a_main_file() {
+    let Some(python) = python() else { return };
+    let run = |files: &[(&str, &str)]| {
+        let archive = zipped(files);
+        let data = crate::files();
+        let job = Job {
+            module: &archive,
+            files: &data,
+            seed: [7; 32],
+        };
+        python.run(job, limits()).unwrap()
+    };
+    let main = (
+        "main.py",
+        "import helper\nprint(helper.WORD, open('/program/words.txt').read())",
+    );
+    let whole = [main, ("helper.py", "WORD = 'one'"), ("words.txt", "two")];
+    assert_eq!(said(&run(&whole)), "one two\n");
+    let without = run(&whole[1..]);
+    let (code, message) = failed(&without);
+    assert!(
+        code == Code::InvalidModule && message.contains("no `main.py`"),
+        "{message}"
+    );
+    // a name that leaves the folder is none
+    let outside = run(&[main, ("../helper.py", "WORD = 'one'")]);
+    assert_eq!(failed(&outside).0, Code::InvalidModule);
 }

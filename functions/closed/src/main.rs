@@ -5,6 +5,7 @@
 mod model;
 mod run;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use dataperf::programs::{ModelRun, ProgramRequest};
@@ -16,11 +17,16 @@ use serde_json::{Value, json};
 
 use crate::run::Run;
 
+/// The interpreter for programs in Python. `dataperf local` names one; the template does not, and must not: what holds such programs is
+/// the kernel of one machine alone.
+const PYTHON: &str = "DATAPERF_PYTHON";
+
 /// What is kept between invocations.
 struct Function {
     clients: Clients,
     datasets: String,
     runner: Runner,
+    python: Option<OsString>,
 }
 
 fn main() -> Result<ExitCode, lambda_runtime::Error> {
@@ -41,6 +47,7 @@ async fn serve() -> Result<(), lambda_runtime::Error> {
         clients: Clients::from_environment().await,
         datasets,
         runner,
+        python: std::env::var_os(PYTHON),
     };
     let function = &function;
     lambda_runtime::run(service_fn(|event: LambdaEvent<Value>| async move {
@@ -74,6 +81,7 @@ impl Function {
         let bucket = |name: &str| S3Bucket::new(self.clients.s3.clone(), name);
         let run = Run {
             runner: &self.runner,
+            python: self.python.as_deref(),
             submissions: &bucket(&upload.bucket),
             datasets: &bucket(&self.datasets),
             request,

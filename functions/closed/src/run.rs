@@ -1,24 +1,28 @@
 //! Runs one submission's program, and stores what it has written.
 
+use std::ffi::OsStr;
 use std::fmt::Display;
+use std::time::Instant;
 
 use dataperf::dataset::{Dataset, DatasetError};
 use dataperf::evaluate::check;
 use dataperf::failure::FaultKind;
 use dataperf::ports::PortError;
 use dataperf::ports::bucket::{Bucket, Got};
-use dataperf::programs::{Output, Program, ProgramRequest, code_only};
+use dataperf::programs::{Output, Program, ProgramRequest, Programs, PublicRun, code_only, told_after};
 use dataperf::workflow::WorkflowError;
 use dataperf::{Benchmark, Digest, Reason, Rejection, Upload};
 use dataperf_aws::{Fault, S3Bucket};
 use dataperf_closed::{ENGINE, Failure, Job, Limits, RunError, Runner};
 
-/// Bytes of what a program writes to standard error that are told, of a run on public data: its end.
-const TOLD_LOG_BYTES: usize = 2 << 10;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+use dataperf_closed::Python;
 
 /// What a program is run with.
 pub(crate) struct Run<'a> {
     pub(crate) runner: &'a Runner,
+    /// The interpreter, where programs in Python are run.
+    pub(crate) python: Option<&'a OsStr>,
     pub(crate) submissions: &'a S3Bucket,
     pub(crate) datasets: &'a S3Bucket,
     pub(crate) request: &'a ProgramRequest,
@@ -26,8 +30,39 @@ pub(crate) struct Run<'a> {
 
 /// How a run on one data set ended.
 struct Ended {
-    fuel: Option<u64>,
+    run: dataperf_closed::Run,
     artifact: Result<Vec<u8>, Rejection>,
+}
+
+impl Ended {
+    fn output(&self) -> Option<Digest> {
+        Some(Digest::of(self.run.output.as_ref().ok()?))
+    }
+}
+
+/// What a program is run by.
+enum Engine<'a> {
+    Wasm(&'a Runner),
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    Python(Box<Python>),
+}
+
+impl Engine<'_> {
+    fn run(&self, job: Job<'_>, limits: Limits) -> Result<dataperf_closed::Run, RunError> {
+        match self {
+            Self::Wasm(runner) => runner.run(job, limits),
+            #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+            Self::Python(python) => python.run(job, limits),
+        }
+    }
+
+    fn name(&self) -> &str {
+        match self {
+            Self::Wasm(_) => ENGINE,
+            #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+            Self::Python(python) => python.engine(),
+        }
+    }
 }
 
 impl Run<'_> {
@@ -49,11 +84,21 @@ impl Run<'_> {
                 module: Digest::of(b""),
                 engine: ENGINE.to_owned(),
             },
+            public_run: None,
             is_hidden_run: false,
             fuel: None,
+            output: None,
             artifact: None,
             reasons: Vec::new(),
         };
+        let engine = match self.engine(upload)? {
+            Ok(engine) => engine,
+            Err(reason) => {
+                output.reasons.push(reason);
+                return Ok(output);
+            }
+        };
+        engine.name().clone_into(&mut output.program.engine);
         let module = match self.module(upload, &limits).await? {
             Ok(module) => module,
             Err(reason) => {
@@ -63,14 +108,27 @@ impl Run<'_> {
         };
         output.program.module = Digest::of(&module);
         let public = self
-            .run::<B>(self.request.programs.public, &module, limits)
+            .run::<B>(&engine, self.request.programs.public, &module, limits)
             .await?;
+        let told = PublicRun {
+            fuel: public.run.fuel,
+            output: public.output(),
+            log: String::new(),
+            is_log_cut: false,
+        };
+        output.public_run = Some(told.with_log(&public.run.log, public.run.is_log_cut));
         if let Err(rejection) = public.artifact {
             output.reasons = rejection.reasons().to_vec();
             return Ok(output);
         }
-        let hidden = self.run::<B>(self.request.dataset, &module, limits).await?;
-        (output.is_hidden_run, output.fuel) = (true, hidden.fuel);
+        let began = Instant::now();
+        let hidden = self
+            .run::<B>(&engine, self.request.dataset, &module, limits)
+            .await?;
+        (output.is_hidden_run, output.fuel, output.output) = (true, hidden.run.fuel, hidden.output());
+        // how long it took is not told more closely than this
+        let elapsed = began.elapsed();
+        tokio::time::sleep(told_after(elapsed).saturating_sub(elapsed)).await;
         match hidden.artifact {
             Ok(artifact) => output.artifact = String::from_utf8(artifact).ok(),
             Err(rejection) => {
@@ -85,7 +143,41 @@ impl Run<'_> {
         Limits {
             max_fuel: self.request.programs.max_fuel,
             max_memory_bytes: self.request.programs.max_memory_mib << 20,
-            ..Limits::for_artifacts_of(B::MAX_ARTIFACT_BYTES)
+            max_module_bytes: self.request.programs.max_module_bytes(),
+            ..Limits::for_artifacts_of(self.request.programs.max_output_bytes(B::MAX_ARTIFACT_BYTES))
+        }
+    }
+
+    /// What the upload is run by, or why it is not.
+    fn engine(&self, upload: &Upload) -> Result<Result<Engine<'_>, Reason>, Fault> {
+        if !Programs::is_python(&upload.key) {
+            return Ok(Ok(Engine::Wasm(self.runner)));
+        }
+        let not_taken = |why: &str| {
+            Ok(Err(Reason::new(
+                "python_not_taken",
+                "",
+                format!("{why}: upload a WebAssembly module"),
+            )))
+        };
+        if !self.request.programs.python {
+            return not_taken("this round takes no programs in Python");
+        }
+        let Some(interpreter) = self.python else {
+            return not_taken(
+                "programs in Python are run on one machine only, and this round's are run on AWS",
+            );
+        };
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+        {
+            let executable = std::env::current_exe().map_err(|error| fault(FaultKind::Organizer, &error))?;
+            let python = Python::of(executable, interpreter).map_err(|error| not_run(&error))?;
+            Ok(Ok(Engine::Python(Box::new(python))))
+        }
+        #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+        {
+            let _ = interpreter;
+            not_taken("programs in Python are run on Linux on x86_64 only")
         }
     }
 
@@ -108,6 +200,7 @@ impl Run<'_> {
     /// Runs the program on the participants' part of a data set, and holds what it has written against the rules.
     async fn run<B: Benchmark>(
         &self,
+        engine: &Engine<'_>,
         dataset: Digest,
         module: &[u8],
         limits: Limits,
@@ -125,10 +218,10 @@ impl Run<'_> {
             files: &task.files,
             seed,
         };
-        let run = self.runner.run(job, limits).map_err(|error| not_run(&error))?;
+        let run = engine.run(job, limits).map_err(|error| not_run(&error))?;
         let artifact = match &run.output {
             Ok(written) => task.artifact(written),
-            Err(failure) => Err(with_log(failure.reason(&limits), &run.log).into()),
+            Err(failure) => Err(failure.reason(&limits).into()),
         };
         // the rules without an eval set, which this function could not read
         let dataset = dataset.retaining(B::is_public);
@@ -139,31 +232,8 @@ impl Run<'_> {
             },
             Err(rejection) => Err(rejection),
         };
-        Ok(Ended {
-            fuel: run.fuel,
-            artifact,
-        })
+        Ok(Ended { run, artifact })
     }
-}
-
-/// A reason with the end of what the program has written to standard error and, for a trap, of where it was.
-fn with_log(reason: Reason, log: &[u8]) -> Reason {
-    let told = String::from_utf8_lossy(&log[log.len().saturating_sub(TOLD_LOG_BYTES)..]);
-    let told: String = told
-        .chars()
-        .map(|c| {
-            if c.is_control() && c != '\n' {
-                '\u{fffd}'
-            } else {
-                c
-            }
-        })
-        .collect();
-    if told.trim().is_empty() {
-        return reason;
-    }
-    let message = format!("{}; the end of its log: {}", reason.message, told.trim());
-    Reason { message, ..reason }
 }
 
 fn fault(kind: FaultKind, error: &dyn Display) -> Fault {

@@ -65,7 +65,7 @@ async fn sign(
     let key = key(&asked, &submitter, at)?;
     let terms = terms(&app, &table, facts, &asked, &submitter, at).await?;
     let most = match terms.programs {
-        Some(_) => Programs::MAX_MODULE_BYTES,
+        Some(programs) => programs.max_module_bytes(),
         None => facts.max_artifact_bytes,
     };
     must_fit(&asked, facts, most)?;

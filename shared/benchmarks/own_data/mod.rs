@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use dataperf::benchmark::Leaderboard;
 
 #[cfg(feature = "import")]
-pub use import::{Half, TASKS, init, schema, split};
+pub use import::{Apart, Half, TASKS, init, schema, split};
 
 pub use eval_set::{EVAL, EvalSet, PUBLIC_EVAL};
 pub use scoring::{MAX_CLASSES, ScoreMetric, Scoring};

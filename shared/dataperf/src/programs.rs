@@ -7,6 +7,7 @@
 //! verdict (a later delivery, the caretaker's sweep) finds the same output.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -15,9 +16,9 @@ use crate::ports::PortError;
 use crate::ports::bucket::{Bucket, Got};
 use crate::rejection::{Reason, Reasons, Rejection};
 use crate::upload::{SubmissionId, UNNAMED, Upload};
-use crate::verdict::{Ending, Verdict};
+use crate::verdict::{Ending, Verdict, is_false};
 
-pub use crate::verdict::Program;
+pub use crate::verdict::{Program, PublicRun};
 
 /// The folder of outputs below the benchmark's, where no submitter's name can be.
 const OUTPUTS: &str = "closed";
@@ -33,6 +34,15 @@ pub struct Programs {
     pub max_fuel: u64,
     /// The memory of a program, in MiB.
     pub max_memory_mib: u64,
+    /// A module's size in KiB, where the round has it lower than it is for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_module_kib: Option<u64>,
+    /// What a program may write to standard output in KiB, where the round has it lower than the benchmark's largest artifact.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_output_kib: Option<u64>,
+    /// Whether programs in Python are taken as well, which one machine runs and no function on AWS.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub python: bool,
 }
 
 impl Programs {
@@ -46,6 +56,46 @@ impl Programs {
     pub const MOST_FUEL: u64 = 100_000_000_000;
     /// More memory than this the function has not.
     pub const MOST_MEMORY_MIB: u64 = 2048;
+
+    /// Bytes that a program may have here.
+    pub fn max_module_bytes(&self) -> u64 {
+        let own = self.max_module_kib.map(|kib| kib.saturating_mul(1024));
+        own.unwrap_or(Self::MAX_MODULE_BYTES).min(Self::MAX_MODULE_BYTES)
+    }
+
+    /// Bytes that a program may write to standard output here, of a benchmark with artifacts of at most `max_artifact_bytes`.
+    pub fn max_output_bytes(&self, max_artifact_bytes: u64) -> u64 {
+        let own = self.max_output_kib.map(|kib| kib.saturating_mul(1024));
+        own.unwrap_or(max_artifact_bytes).min(max_artifact_bytes)
+    }
+
+    /// Whether an upload is a program in Python, by its name: `.py`, or `.zip` with a `main.py`.
+    pub fn is_python(name: &str) -> bool {
+        let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+        ["py", "zip"]
+            .iter()
+            .any(|other| ending.eq_ignore_ascii_case(other))
+    }
+}
+
+/// When it is told what came of a run on hidden data that has ended after `elapsed`: the next of 1, 1.5, 2, 3, 4, 6, 8, … seconds. A program that knows
+/// something of the data could end early or late to tell it; so there are a few times for all, and one for those that end within a second.
+///
+/// ```
+/// use std::time::Duration;
+/// let told = |millis| dataperf::programs::told_after(Duration::from_millis(millis)).as_millis();
+/// assert_eq!([0, 90, 1000, 1001, 1501, 3999].map(told), [1000, 1000, 1000, 1500, 2000, 4000]);
+/// ```
+pub fn told_after(elapsed: Duration) -> Duration {
+    let mut whole = Duration::from_secs(1);
+    loop {
+        for told in [whole, whole * 3 / 2] {
+            if elapsed <= told {
+                return told;
+            }
+        }
+        whole *= 2;
+    }
 }
 
 /// A program of a data set that is to be run while its caller waits: a model that answers what it reads.
@@ -105,11 +155,17 @@ pub struct Output {
     pub dataset: Digest,
     /// The program.
     pub program: Program,
+    /// Its run on public data, unless it could not be run at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub public_run: Option<PublicRun>,
     /// Whether it was run on the hidden data.
     pub is_hidden_run: bool,
     /// Fuel that it used there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fuel: Option<u64>,
+    /// The digest of what it wrote to standard output there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Digest>,
     /// The artifact that it wrote, with the data set's own ids: a JSON document as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact: Option<String>,
@@ -187,9 +243,12 @@ impl Output {
     /// has one code and nothing more, of several the first of the alphabet: a set of codes would tell a bit for each of them. There are no
     /// metrics and no digest of the artifact; the score was rounded where it was computed.
     pub(crate) fn told(&self, verdict: Verdict) -> Verdict {
-        let program = self.is_hidden_run.then(|| self.program.clone());
+        let public_run = self.public_run.clone();
         if !self.is_hidden_run {
-            return Verdict { program, ..verdict };
+            return Verdict {
+                public_run,
+                ..verdict
+            };
         }
         let codes = verdict.reasons.iter().map(|reason| reason.code.as_str());
         let first = codes.min().filter(|_| verdict.status == Ending::Rejected);
@@ -200,7 +259,8 @@ impl Output {
             leaderboard: verdict.leaderboard,
             score: verdict.score,
             evaluator: verdict.evaluator,
-            program,
+            program: Some(self.program.clone()),
+            public_run,
             dataset: Some(self.dataset),
             reasons: first.map(code_only).into_iter().collect(),
             n_reasons: None,

@@ -112,6 +112,55 @@ pub struct Program {
     pub engine: String,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+pub(crate) fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+/// A run on public data, of which everything may be told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PublicRun {
+    /// Fuel that it used, where fuel is counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fuel: Option<u64>,
+    /// The digest of what it wrote to standard output, where that counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Digest>,
+    /// The end of what it wrote to standard error and, for a trap, of where it was.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub log: String,
+    /// Whether it wrote more than that.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_log_cut: bool,
+}
+
+impl PublicRun {
+    /// Bytes of a log that are told: what a receipt can hold, which the table has in one item with up to 200 reasons.
+    pub const MAX_LOG_BYTES: usize = 32 << 10;
+
+    /// With the end of a log, in which what a terminal would obey is a replacement character.
+    #[must_use]
+    pub fn with_log(self, log: &[u8], is_cut: bool) -> Self {
+        let begin = log.len().saturating_sub(Self::MAX_LOG_BYTES);
+        let visible = |c: char| {
+            if c.is_control() && !matches!(c, '\n' | '\t') {
+                '\u{fffd}'
+            } else {
+                c
+            }
+        };
+        let told: String = String::from_utf8_lossy(&log[begin..])
+            .chars()
+            .map(visible)
+            .collect();
+        Self {
+            log: told,
+            is_log_cut: is_cut || begin > 0,
+            ..self
+        }
+    }
+}
+
 /// The outcome of evaluating one artifact against one frozen data set. It has no time and no place in it, so the
 /// same artifact and data set give the same verdict, byte for byte, in the cloud and offline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -140,6 +189,9 @@ pub struct Verdict {
     /// The program that was run on the hidden data, in the closed division.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<Program>,
+    /// The run of an uploaded program on public data, in the closed division.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub public_run: Option<PublicRun>,
     /// The evaluator's name and version.
     pub evaluator: String,
     /// The broken rules, when rejected; what went wrong, when failed.
@@ -165,6 +217,7 @@ impl Verdict {
             dataset: None,
             artifact: None,
             program: None,
+            public_run: None,
             evaluator: EVALUATOR.to_owned(),
             reasons: Vec::new(),
             n_reasons: None,

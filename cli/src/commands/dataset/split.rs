@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use dataperf_benchmarks::own_data::{self, Half, TASKS};
+use dataperf::Benchmark as _;
+use dataperf_benchmarks::own_data::curation::Curation;
+use dataperf_benchmarks::own_data::{self, Apart, Half, TASKS};
 use serde_json::json;
 
 use super::{open, open_verified};
@@ -18,7 +20,9 @@ use crate::rows::{RowFormat, print_tabled};
     dataperf dataset publish final/ --stage --local\n\nBoth have everything but the hidden eval set, of which no item is in both; \
     identical ones go together. \
     Items are parted within each class and group; where the eval set has clusters, each is in one part as a whole. Name the second one \
-    as `final` of a round: what stands on its boards is scored with it once the round has closed. For data sets of own data; of other \
+    as `final` of a round: what stands on its boards is scored with it once the round has closed.\n\nWhere programs compete on the second one, \
+    they are to meet rows that nobody has: with `--all-rows` the pool, the training set, the sellers' rows and the public eval set are parted \
+    as well, and sellers are summarised anew:\n  dataperf dataset split frozen/ --all-rows --public public/ --final hidden/\n\nFor data sets of own data; of other \
     benchmarks import two of the source's splits."
 )]
 pub(crate) struct SplitArgs {
@@ -33,6 +37,9 @@ pub(crate) struct SplitArgs {
     /// The public part's share of the eval set
     #[arg(long, default_value_t = 0.5)]
     share: f64,
+    /// Part all other rows as well, so that the two data sets have none in common: for a round that takes programs
+    #[arg(long)]
+    all_rows: bool,
 }
 
 pub(super) fn run(args: &SplitArgs, format: RowFormat) -> Result<Done> {
@@ -55,17 +62,28 @@ pub(super) fn run(args: &SplitArgs, format: RowFormat) -> Result<Done> {
             TASKS.join(", ")
         ));
     }
+    if args.all_rows && manifest.benchmark == Curation::ID {
+        problems.push(format!(
+            "--all-rows is for rounds that take programs, and `{}` has none: leave it out",
+            manifest.benchmark
+        ));
+    }
     if !problems.is_empty() {
         bail!("{}", problems.join("\n"));
     }
     open_verified(&args.directory)?;
+    let apart = if args.all_rows {
+        Apart::AllRows
+    } else {
+        Apart::EvalSet
+    };
     let outs = [args.public.as_path(), args.last.as_path()];
-    let [public, last] = own_data::split(&args.directory, &manifest, outs, args.share)?;
+    let [public, last] = own_data::split(&args.directory, &manifest, outs, args.share, apart)?;
     let parts = [("public", &args.public, &public), ("final", &args.last, &last)];
     let document = || {
         let part = |(name, out, half): &(&str, &PathBuf, &Half)| {
             json!({ "part": name, "directory": out, "dataset": half.dataset, "items": half.n_of_class,
-                    "clusters": half.n_clusters })
+                    "clusters": half.n_clusters, "rows": half.n_rows })
         };
         Ok(parts.iter().map(part).collect())
     };
@@ -82,6 +100,9 @@ pub(super) fn run(args: &SplitArgs, format: RowFormat) -> Result<Done> {
         }
         if let (Some(one), Some(other)) = (public.n_clusters, last.n_clusters) {
             shown.add_row(["(clusters)".to_owned(), one.to_string(), other.to_string()]);
+        }
+        for (name, n) in &public.n_rows {
+            shown.add_row([format!("({name})"), n.to_string(), last.n_rows[name].to_string()]);
         }
         (1..3).for_each(|column| align_right(&mut shown, column));
         println!("{shown}");

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{VerifyArgs, unrepeatable};
 
 /// All fields of receipts of the schemas that are read.
-const KNOWN: [&str; 26] = [
+const KNOWN: [&str; 27] = [
     "artifact",
     "benchmark",
     "bucket",
@@ -24,6 +24,7 @@ const KNOWN: [&str; 26] = [
     "metrics",
     "n_reasons",
     "program",
+    "public_run",
     "reasons",
     "received_at",
     "revision",

@@ -110,8 +110,12 @@ struct ProgramsDocument {
     max_fuel: u64,
     /// The memory of a program, in MiB.
     max_memory_mib: u64,
-    /// The bytes that a module may have.
+    /// The bytes that a program may have.
     max_module_bytes: u64,
+    /// What it may write to standard output, in KiB; `null` for as much as the benchmark's largest artifact.
+    max_output_kib: Option<u64>,
+    /// Whether programs in Python are taken as well.
+    python: bool,
 }
 
 impl From<Programs> for ProgramsDocument {
@@ -120,7 +124,9 @@ impl From<Programs> for ProgramsDocument {
             public: programs.public.to_string(),
             max_fuel: programs.max_fuel,
             max_memory_mib: programs.max_memory_mib,
-            max_module_bytes: Programs::MAX_MODULE_BYTES,
+            max_module_bytes: programs.max_module_bytes(),
+            max_output_kib: programs.max_output_kib,
+            python: programs.python,
         }
     }
 }

@@ -4,6 +4,7 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use dataperf::comparison::Read as Comparison;
 use dataperf::ports::leaderboard::{Leaderboards, Submission, Withdrawal};
+use dataperf::programs::PublicRun;
 use dataperf::{Feedback, LineOutcome, Reason, Shown, SubmissionId, Verdict};
 use serde::Serialize;
 use serde_json::Value;
@@ -95,6 +96,9 @@ struct Private {
     /// What became of each line, where each is judged by itself; as in the receipt.
     #[schema(value_type = Vec<Object>)]
     lines: Vec<LineOutcome>,
+    /// In the closed division the program's run on public data, as in the receipt; `null` elsewhere.
+    #[schema(value_type = Option<Object>)]
+    public_run: Option<PublicRun>,
     /// How often it was withdrawn, oldest first.
     withdrawals: Vec<WithdrawalDocument>,
 }
@@ -199,6 +203,7 @@ pub(super) async fn one(
         n_reasons: verdict.map_or(0, |verdict| verdict.n_reasons.unwrap_or(verdict.reasons.len())),
         cause: verdict.and_then(|verdict| verdict.cause.as_ref()).map(Into::into),
         lines: verdict.map_or(Vec::new(), |verdict| verdict.lines.clone()),
+        public_run: verdict.and_then(|verdict| verdict.public_run.clone()),
         withdrawals: entry.withdrawals.iter().map(Into::into).collect(),
     });
     let digest =

@@ -170,7 +170,8 @@ impl Import for Acquisition {
             sellers: listed,
             leaderboards,
         };
-        freeze_summaries(&parameters, &training, from, writer)?;
+        let rows = training.iter().map(|opened| SellersRows::read(from, opened));
+        freeze_summaries(&parameters, rows, from, writer)?;
         evals.freeze(writer)?;
         to_json(from, &parameters)
     }
@@ -419,10 +420,30 @@ fn labels(sellers: &[&Opened]) -> Vec<u8> {
     csv_of(&["label"], labels.map(|label| [label.as_str()]))
 }
 
+/// The rows of one seller.
+pub(super) struct SellersRows {
+    /// `(n_rows, n_features)`, row after row.
+    pub(super) features: Vec<f64>,
+    /// `(n_rows,)`
+    pub(super) labels: Vec<String>,
+}
+
+impl SellersRows {
+    fn read(from: &Path, opened: &Opened) -> Result<Self, ImportError> {
+        let mut features = Vec::with_capacity(opened.scanned.n_rows * opened.scanned.n_features);
+        let read = opened
+            .features
+            .each_row(&mut |row, _| features.extend_from_slice(row));
+        read.map_err(|why| ImportError::refused(from, why.join("; ")))?;
+        let labels = opened.examples.required("label").to_vec();
+        Ok(Self { features, labels })
+    }
+}
+
 /// What participants see: the market, and of each seller what its columns look like, without its rows.
-fn freeze_summaries(
+pub(super) fn freeze_summaries(
     parameters: &Parameters,
-    sellers: &[&Opened],
+    sellers: impl Iterator<Item = Result<SellersRows, ImportError>>,
     from: &Path,
     writer: &mut DatasetWriter,
 ) -> Result<(), ImportError> {
@@ -435,21 +456,16 @@ fn freeze_summaries(
         "classes": classes, "model": parameters.scoring.model, "metric": parameters.scoring.metric, "sellers": parameters.sellers,
     });
     writer.bytes(MARKET_FILE, &json(&market)?)?;
-    for (idx, (seller, opened)) in parameters.sellers.iter().zip(sellers).enumerate() {
-        let mut rows = Vec::with_capacity(opened.scanned.n_rows * opened.scanned.n_features);
-        let read = opened
-            .features
-            .each_row(&mut |row, _| rows.extend_from_slice(row));
-        read.map_err(|why| ImportError::refused(from, why.join("; ")))?;
-        let labels = opened.examples.required("label");
+    for (idx, (seller, rows)) in parameters.sellers.iter().zip(sellers).enumerate() {
+        let SellersRows { features, labels } = rows?;
         let numbers = labels
             .iter()
             .map(|label| classes.iter().position(|class| class == label).unwrap_or(0) as u8);
         let numbers: Vec<u8> = numbers.collect();
-        let n_features = opened.scanned.n_features;
+        let n_features = features.len() / labels.len().max(1);
         let sample = |k: usize| {
             let row = k * seller.n_rows / N_SAMPLES;
-            json!({ "features": rows[row * n_features..][..n_features], "label": labels[row] })
+            json!({ "features": features[row * n_features..][..n_features], "label": labels[row] })
         };
         let n_of_class = |class: &String| {
             (
@@ -460,7 +476,7 @@ fn freeze_summaries(
         let summary = json!({
             "seller": seller.name, "price": seller.price, "n_rows": seller.n_rows, "n_features": n_features,
             "n_rows_by_label": classes.iter().map(n_of_class).collect::<BTreeMap<_, _>>(),
-            "features": Features::of(&rows, &numbers, classes.len()),
+            "features": Features::of(&features, &numbers, classes.len()),
             "samples": (0..N_SAMPLES.min(seller.n_rows)).map(sample).collect::<Vec<_>>(),
         });
         writer.bytes(&summary_file(idx), &json(&summary)?)?;

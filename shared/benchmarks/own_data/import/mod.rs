@@ -24,7 +24,7 @@ use crate::own_data::table::{FEATURES, ID, LABEL, examples_file, features_file};
 use crate::own_data::{EVAL, PUBLIC_EVAL, ScoreMetric, Scoring};
 
 pub use init::{TASKS, init, schema};
-pub use split::{Half, split};
+pub use split::{Apart, Half, split};
 
 use self::document::{Common, FILE, Members, Reader};
 use self::examples::ExpectedColumns;

@@ -290,10 +290,10 @@ impl Challenge {
     }
 
     /// What may not be meant, by its place in the document under the benchmark: leaderboards that are scored with the same
-    /// evaluation data as those of a round that is limited or has a Ladder, and are not in it; what takes place at once, since its time
-    /// has come `at` the time of publishing; and rounds of the closed division that take no programs.
+    /// evaluation data as those of a round that is limited or has a Ladder, and are not in it; and what takes place at once, since its time
+    /// has come `at` the time of publishing.
     pub fn warnings(&self, at: Timestamp) -> Vec<Reason> {
-        let mut warnings: Vec<Reason> = self.closed_without_programs().collect();
+        let mut warnings = Vec::new();
         for (idx, round) in self.rounds.iter().enumerate() {
             if let Some(closes) = round.closes.filter(|closes| *closes <= at)
                 && round.final_dataset.is_some()

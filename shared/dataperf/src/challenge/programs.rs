@@ -7,25 +7,14 @@ use super::{Challenge, Round};
 use crate::Digest;
 use crate::descriptor::Descriptor;
 use crate::programs::Programs;
-use crate::rejection::{Reason, pointer, quote};
+use crate::rejection::{pointer, quote};
 
 /// The division of rounds that take programs.
 const CLOSED: &str = "closed";
 const FORM: &str = "`programs` names the public data set on which a program has to run first, such as `{public: sha256:...}`, and may have \
-    `max_fuel` and `max_memory_mib`";
+    `max_fuel`, `max_memory_mib`, `max_module_kib`, `max_output_kib` and `python: true`";
 
 impl Challenge {
-    /// Rounds that call themselves of the closed division and take artifacts, each with its place.
-    pub(super) fn closed_without_programs(&self) -> impl Iterator<Item = Reason> {
-        let rounds = self.rounds.iter().enumerate();
-        let without =
-            rounds.filter(|(_, round)| round.division.as_deref() == Some(CLOSED) && round.programs.is_none());
-        without.map(|(idx, _)| {
-            let message = format!("this round takes artifacts. For programs to compete in it: {FORM}");
-            Reason::new("takes_artifacts", format!("/rounds/{idx}/division"), message)
-        })
-    }
-
     /// Whether nothing of a data set is for participants, its pool included, because programs are to meet it unseen.
     pub fn hides_pool(&self, dataset: Digest) -> bool {
         let hides = |round: &Round| round.programs.is_some() && round.dataset == Some(dataset);
@@ -40,7 +29,15 @@ impl Reader {
             self.wrong("bad_programs", &at, FORM);
             return None;
         };
-        let fields = self.object(value, &at, &["public", "max_fuel", "max_memory_mib"])?;
+        let known = [
+            "public",
+            "max_fuel",
+            "max_memory_mib",
+            "max_module_kib",
+            "max_output_kib",
+            "python",
+        ];
+        let fields = self.object(value, &at, &known)?;
         if !fields.contains_key("public") {
             self.wrong("missing_key", &pointer(&at, "public"), FORM);
         }
@@ -59,10 +56,22 @@ impl Reader {
             Programs::MAX_MEMORY_MIB,
             Programs::MOST_MEMORY_MIB,
         );
+        let most_kib = Programs::MAX_MODULE_BYTES >> 10;
+        let max_module_kib = fields.contains_key("max_module_kib");
+        let max_module_kib = max_module_kib.then(|| within("max_module_kib", most_kib, most_kib));
+        let max_output_kib = self.limit(fields, &at, "max_output_kib");
+        let python = fields.get("python").map_or(Some(false), Value::as_bool);
+        if python.is_none() {
+            let message = "say `true` where programs in Python are taken as well, or leave it out";
+            self.wrong("wrong_type", &pointer(&at, "python"), message);
+        }
         Some(Programs {
             public: self.parsed::<Digest>(fields, &at, "public")?,
             max_fuel,
             max_memory_mib,
+            max_module_kib,
+            max_output_kib,
+            python: python.unwrap_or_default(),
         })
     }
 
@@ -71,6 +80,12 @@ impl Reader {
         for (at, round) in rounds {
             let is_closed = round.division.as_deref() == Some(CLOSED);
             let Some(programs) = &round.programs else {
+                if is_closed {
+                    let message = format!(
+                        "in the closed division programs compete, and this round takes artifacts: {FORM}; or leave `division: closed` out"
+                    );
+                    self.wrong("takes_artifacts", &pointer(at, "division"), message);
+                }
                 continue;
             };
             if !is_closed {
@@ -144,6 +159,18 @@ impl Reader {
                 &at,
                 "this benchmark takes no programs: leave `programs` out",
             );
+        }
+        let Some(most) = hosted.map(|hosted| hosted.max_artifact_bytes >> 10) else {
+            return;
+        };
+        for (idx, round) in challenge.rounds.iter().enumerate() {
+            let limit = round.programs.and_then(|programs| programs.max_output_kib);
+            if let Some(limit) = limit.filter(|&limit| limit > most) {
+                let at = format!("{at}/rounds/{idx}/programs/max_output_kib");
+                let message =
+                    format!("{limit} is more than an artifact of this benchmark may have: at most {most}");
+                self.wrong("bad_limit", &at, message);
+            }
         }
     }
 }

@@ -118,7 +118,7 @@ fn at_any_moment_a_leaderboard_has_one_round() {
 
 #[test]
 fn what_is_published_reads_back() {
-    let round = json!({ "id": "a", "opens": "2026-03-01T00:00:00Z", "division": "closed", "artifacts": "public",
+    let round = json!({ "id": "a", "opens": "2026-03-01T00:00:00Z", "division": "open", "artifacts": "public",
                         "feedback": "metrics", "messages": { "open": "Welcome" } });
     let challenges = check(&with_rounds(&json!([round]))).expect("nothing is wrong");
     let challenge = &challenges["speech-selection"];

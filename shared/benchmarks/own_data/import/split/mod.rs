@@ -1,0 +1,332 @@
+//! Makes two data sets of one, whose eval sets are disjoint halves of its eval set: one for uploads, one for the end, or one that is public
+//! and one that programs meet unseen. These have no other row in common either.
+
+mod parts;
+mod table;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::path::Path;
+
+use dataperf::Digest;
+use dataperf::frozen::{CORRECTIONS, FileEntry, Manifest};
+use dataperf_datasets::{DatasetWriter, ImportError};
+
+use self::parts::{parted, together};
+use self::table::{Lines, Table};
+use super::acquisition::{SellersRows, freeze_summaries};
+use super::to_json;
+use crate::own_data::table::examples_file;
+use crate::own_data::{EVAL, PUBLIC_EVAL, acquisition, debugging, selection};
+use dataperf::Benchmark;
+
+/// What items share that are drawn alike.
+const STRATUM: [&str; 2] = ["label", "group"];
+const CLUSTER: &str = "cluster";
+const LABEL: &str = "label";
+/// The tables that are split beside the hidden eval set where nothing is to be in both.
+const OTHERS: [&str; 4] = [
+    PUBLIC_EVAL,
+    selection::POOL,
+    debugging::TRAIN,
+    acquisition::SELLERS,
+];
+
+/// Which rows are in one of the two data sets only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Apart {
+    /// Those of the hidden eval set.
+    EvalSet,
+    /// All: also those that participants and programs get, and the sellers' that are trained on.
+    AllRows,
+}
+
+/// One of the two data sets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Half {
+    /// Its digest.
+    pub dataset: Digest,
+    /// Its items of each class.
+    pub n_of_class: BTreeMap<String, usize>,
+    /// Its clusters, where the eval set has some.
+    pub n_clusters: Option<usize>,
+    /// The rows of its other tables, of those that were split.
+    pub n_rows: BTreeMap<String, usize>,
+}
+
+/// A table with the rows of each part.
+struct Split<'a> {
+    table: Table<'a>,
+    /// The classes that each part needs, of each row; `None` where there are no labels.
+    labels: Option<Vec<String>>,
+    parts: [Vec<usize>; 2],
+}
+
+impl<'a> Split<'a> {
+    /// Parts the rows within each stratum, which has what `beside` says of each row as well.
+    fn of(table: Table<'a>, beside: Option<Vec<String>>, share: f64, seed: Digest) -> Self {
+        let columns = STRATUM.iter().filter_map(|name| table.column(name));
+        let columns: Vec<Vec<String>> = columns.chain(beside).collect();
+        let stratum = |row: usize| columns.iter().map(|column| column[row].clone()).collect();
+        let strata: Vec<Vec<String>> = (0..table.n_rows()).map(stratum).collect();
+        let clusters = table.column(CLUSTER);
+        let together = together(&table.rows(), clusters.as_deref());
+        let is_first = parted(&strata, together.as_deref(), share, seed);
+        let of = |part: bool| (0..is_first.len()).filter(|&row| is_first[row] == part).collect();
+        Self {
+            labels: table.column(LABEL),
+            parts: [of(true), of(false)],
+            table,
+        }
+    }
+
+    /// What a part lacks that the whole has.
+    fn lacks(&self) -> Vec<String> {
+        let what = examples_file(self.table.name);
+        let mut problems = Vec::new();
+        for (name, rows) in ["first", "second"].into_iter().zip(&self.parts) {
+            let labels = self.labels.iter().flatten();
+            let classes: BTreeSet<&String> = labels.collect();
+            let found = self
+                .labels
+                .iter()
+                .flat_map(|labels| rows.iter().map(|&row| &labels[row]));
+            let found: BTreeSet<&String> = found.collect();
+            for class in classes.difference(&found) {
+                problems.push(format!(
+                    "the {name} part would have no item of the class `{class}` (`{what}`): choose another share, or give it more"
+                ));
+            }
+            if rows.is_empty() {
+                problems.push(format!(
+                    "the {name} part would have no row of `{what}`: choose another share"
+                ));
+            }
+        }
+        problems
+    }
+}
+
+/// What is split, and what follows from it.
+struct Whole<'a> {
+    from: &'a Path,
+    manifest: &'a Manifest,
+    eval: Split<'a>,
+    others: Vec<Split<'a>>,
+    /// The right labels of a training set, which follow its rows.
+    truth: Option<Lines>,
+    market: Option<acquisition::Parameters>,
+}
+
+impl<'a> Whole<'a> {
+    fn read(from: &'a Path, manifest: &'a Manifest, share: f64, apart: Apart) -> Result<Self, ImportError> {
+        let seed = Digest::of(&manifest.to_bytes()?);
+        let eval = Table::read(from, manifest, EVAL)?.ok_or_else(|| {
+            let csv = examples_file(EVAL);
+            let why = format!(
+                "it has no hidden eval set, `{EVAL}.npy` with `{csv}`: split the data set that was imported, not a kit of it"
+            );
+            ImportError::refused(from, why)
+        })?;
+        if eval.column(LABEL).is_none() {
+            let why = format!("`{}` has no column `label`", examples_file(EVAL));
+            return Err(ImportError::refused(from, why));
+        }
+        let mut whole = Self {
+            from,
+            manifest,
+            eval: Split::of(eval, None, share, seed),
+            others: Vec::new(),
+            truth: None,
+            market: None,
+        };
+        if apart == Apart::EvalSet {
+            return Ok(whole);
+        }
+        if manifest.benchmark == acquisition::Acquisition::ID {
+            whole.market = Some(manifest.parameters()?);
+        }
+        let truth = examples_file(debugging::TRUTH);
+        if manifest.files.contains_key(&truth) {
+            whole.truth = Some(Lines::read(from, &truth)?);
+        }
+        for name in OTHERS {
+            let Some(table) = Table::read(from, manifest, name)? else {
+                continue;
+            };
+            // each seller is parted by itself, and wrong labels as right ones are
+            let beside = match (name, &whole.market, &whole.truth) {
+                (acquisition::SELLERS, Some(market), _) => Some(sellers_of(market)),
+                (debugging::TRAIN, _, Some(truth)) => truth.column(LABEL),
+                _ => None,
+            };
+            if beside
+                .as_ref()
+                .is_some_and(|beside| beside.len() != table.n_rows())
+            {
+                let why = format!("`{}` does not fit what belongs to it", examples_file(name));
+                return Err(ImportError::refused(from, why));
+            }
+            let seed = Digest::of(format!("{seed} {name}").as_bytes());
+            whole.others.push(Split::of(table, beside, share, seed));
+        }
+        Ok(whole)
+    }
+
+    fn other(&self, name: &str) -> Option<&Split<'a>> {
+        self.others.iter().find(|split| split.table.name == name)
+    }
+
+    /// Everything that a part would lack.
+    fn problems(&self) -> Vec<String> {
+        let splits = [&self.eval].into_iter().chain(&self.others);
+        let mut problems: Vec<String> = splits.flat_map(Split::lacks).collect();
+        if let (Some(train), Some(truth)) = (self.other(debugging::TRAIN), self.truth_labels()) {
+            let given = train.labels.clone().unwrap_or_default();
+            for (name, rows) in ["first", "second"].into_iter().zip(&train.parts) {
+                if rows.iter().all(|&row| given.get(row) == truth.get(row)) {
+                    problems.push(format!(
+                        "the {name} part would have no wrong label to find: choose another share"
+                    ));
+                }
+            }
+        }
+        if let (Some(market), Some(sellers)) = (&self.market, self.other(acquisition::SELLERS)) {
+            let of = sellers_of(market);
+            for (name, rows) in ["first", "second"].into_iter().zip(&sellers.parts) {
+                let found: BTreeSet<&String> = rows.iter().map(|&row| &of[row]).collect();
+                for (idx, seller) in market.sellers.iter().enumerate() {
+                    if !found.contains(&idx.to_string()) {
+                        problems.push(format!(
+                            "the {name} part would have no row of the seller `{}`: choose another share",
+                            seller.name
+                        ));
+                    }
+                }
+            }
+        }
+        problems
+    }
+
+    fn truth_labels(&self) -> Option<Vec<String>> {
+        self.truth.as_ref()?.column(LABEL)
+    }
+
+    /// Writes one of the two data sets.
+    fn write(&self, part: usize, out: &Path) -> Result<Half, ImportError> {
+        let mut writer = DatasetWriter::create(out)?;
+        let splits: Vec<&Split<'a>> = [&self.eval].into_iter().chain(&self.others).collect();
+        let mut anew: BTreeSet<String> = splits.iter().flat_map(|split| split.table.files()).collect();
+        anew.insert(CORRECTIONS.to_owned());
+        let mut parameters = self.manifest.parameters.clone();
+        if let (Some(truth), Some(train)) = (&self.truth, self.other(debugging::TRAIN)) {
+            let path = examples_file(debugging::TRUTH);
+            let lines = truth.of(&train.parts[part]);
+            let lines = lines.map_err(|why| ImportError::refused(self.from, format!("`{path}`: {why}")))?;
+            writer.bytes(&path, &lines)?;
+            anew.insert(path);
+        }
+        if let (Some(market), Some(sellers)) = (&self.market, self.other(acquisition::SELLERS)) {
+            let market = self.summarised(market, sellers, part, &mut writer)?;
+            anew.insert(acquisition::MARKET_FILE.to_owned());
+            anew.extend((0..market.sellers.len()).map(acquisition::summary_file));
+            parameters = to_json(self.from, &market)?;
+        }
+        for (path, entry) in self
+            .manifest
+            .files
+            .iter()
+            .filter(|(path, _)| !anew.contains(*path))
+        {
+            copy(&mut writer, self.from, path, entry)?;
+        }
+        for split in splits {
+            split.table.write(&split.parts[part], &mut writer)?;
+        }
+        let (items, labels) = (
+            &self.eval.parts[part],
+            self.eval.labels.as_deref().unwrap_or_default(),
+        );
+        let mut n_of_class = BTreeMap::new();
+        for &item in items {
+            *n_of_class.entry(labels[item].clone()).or_insert(0) += 1;
+        }
+        let n_clusters = self.eval.table.column(CLUSTER).map(|clusters| {
+            let of_part: BTreeSet<&String> = items.iter().map(|&item| &clusters[item]).collect();
+            of_part.len()
+        });
+        let others = self.others.iter();
+        let n_rows = others.map(|split| (split.table.name.to_owned(), split.parts[part].len()));
+        Ok(Half {
+            dataset: writer.finish(&self.manifest.benchmark, parameters)?,
+            n_of_class,
+            n_clusters,
+            n_rows: n_rows.collect(),
+        })
+    }
+
+    /// The market with a part of each seller's rows: prices and budget stay, and buy the same share of a seller.
+    fn summarised(
+        &self,
+        market: &acquisition::Parameters,
+        sellers: &Split<'a>,
+        part: usize,
+        writer: &mut DatasetWriter,
+    ) -> Result<acquisition::Parameters, ImportError> {
+        let (of, rows) = (sellers_of(market), &sellers.parts[part]);
+        let labels = sellers.labels.as_deref().unwrap_or_default();
+        let mut market = market.clone();
+        let own = |idx: usize| {
+            let own = rows.iter().copied().filter(|&row| of[row] == idx.to_string());
+            own.collect::<Vec<usize>>()
+        };
+        for (idx, seller) in market.sellers.iter_mut().enumerate() {
+            seller.n_rows = own(idx).len();
+        }
+        let summarised = (0..market.sellers.len()).map(|idx| {
+            let own = own(idx);
+            Ok(SellersRows {
+                features: sellers.table.numbers(&own)?,
+                labels: own.iter().map(|&row| labels[row].clone()).collect(),
+            })
+        });
+        freeze_summaries(&market, summarised, self.from, writer)?;
+        Ok(market)
+    }
+}
+
+/// Of each row of the sellers' table the number of its seller.
+fn sellers_of(market: &acquisition::Parameters) -> Vec<String> {
+    let sellers = market.sellers.iter().enumerate();
+    sellers
+        .flat_map(|(idx, seller)| std::iter::repeat_n(idx.to_string(), seller.n_rows))
+        .collect()
+}
+
+/// Splits a frozen data set of own data: `outs` have everything that it has, and each a part of the hidden eval set, the first one about
+/// `share` of it, and where [all rows](Apart::AllRows) are to be apart, a part of every other table as well. Items are parted within each class
+/// (and group); where there are clusters, each is in one part as a whole. The same data set and share give the same parts.
+///
+/// # Errors
+/// [`ImportError::Refused`] with everything that is in the way: no hidden eval set, a class that one part would lack.
+pub fn split(
+    from: &Path,
+    manifest: &Manifest,
+    [first, second]: [&Path; 2],
+    share: f64,
+    apart: Apart,
+) -> Result<[Half; 2], ImportError> {
+    let whole = Whole::read(from, manifest, share, apart)?;
+    let problems = whole.problems();
+    if !problems.is_empty() {
+        let from = from.to_owned();
+        return Err(ImportError::Refused { from, problems });
+    }
+    Ok([whole.write(0, first)?, whole.write(1, second)?])
+}
+
+fn copy(writer: &mut DatasetWriter, from: &Path, path: &str, entry: &FileEntry) -> Result<(), ImportError> {
+    let source = from.join(path);
+    let file = File::open(&source).map_err(ImportError::io("can't read", &source))?;
+    writer.copy_entry(path, entry, file)
+}
