@@ -18,7 +18,7 @@ use crate::ports::bucket::Bucket;
 use crate::ports::leaderboard::{Board, Entry, Ranked};
 use crate::replicates::Replicates;
 use crate::upload::{SubmissionId, UNNAMED};
-use crate::{Digest, Direction, Timestamp};
+use crate::{Digest, Direction, Feedback, Timestamp};
 
 pub use wire::{FIRST_BYTES, LINE_BYTES};
 
@@ -60,6 +60,18 @@ pub struct Summary {
     /// Why no intervals are shown, where none are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why_none: Option<String>,
+}
+
+impl Summary {
+    /// As much of it as is shown to others than the organizer. The resolution is made of the paired differences of neighbours: on a board
+    /// that somebody fills with copies it is that of one pair, so it is not shown before everything is.
+    #[must_use]
+    pub fn shown(self, level: Feedback) -> Self {
+        Self {
+            resolution: self.resolution.filter(|_| level >= Feedback::Full),
+            ..self
+        }
+    }
 }
 
 /// What is said of one row.
