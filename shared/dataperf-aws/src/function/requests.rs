@@ -79,6 +79,7 @@ fn report(board: &Board, finished: &Finished, request_id: &str) -> Value {
         n_lifted,
         n_scored,
         n_rescored,
+        n_released,
         is_complete,
     } = finished;
     tracing::info!(
@@ -89,8 +90,10 @@ fn report(board: &Board, finished: &Finished, request_id: &str) -> Value {
         n_lifted,
         n_scored,
         n_rescored,
+        n_released,
         is_complete,
         "finishing a round"
     );
-    json!({ "leaderboard": leaderboard, "round": round, "lifted": n_lifted, "scored": n_scored, "complete": is_complete })
+    json!({ "leaderboard": leaderboard, "round": round, "lifted": n_lifted, "scored": n_scored, "released": n_released,
+            "complete": is_complete })
 }

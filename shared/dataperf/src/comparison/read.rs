@@ -115,7 +115,7 @@ mod tests {
     use crate::Timestamp;
     use crate::comparison::LINE_BYTES;
     use crate::ports::async_trait;
-    use crate::ports::bucket::{Got, PutIfAbsent};
+    use crate::ports::bucket::Got;
     use crate::ports::memory::MemoryBucket;
 
     /// A bucket that counts what is read.
@@ -145,7 +145,7 @@ mod tests {
             self.bucket.put(key, bytes).await
         }
 
-        async fn put_if_absent(&self, key: &str, bytes: Bytes) -> Result<PutIfAbsent, PortError> {
+        async fn put_if_absent(&self, key: &str, bytes: Bytes) -> Result<bool, PortError> {
             self.bucket.put_if_absent(key, bytes).await
         }
     }
