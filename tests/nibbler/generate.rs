@@ -243,7 +243,7 @@ async fn short_faults_are_ridden_out() {
         },
     )
     .await;
-    let slow = Behaviour::Slow(Duration::from_secs(60));
+    let slow = Behaviour::Slow(Duration::from_mins(1));
     let images = &nibbler.world.images;
     images.behave_in_turn(&[
         Behaviour::Down,
