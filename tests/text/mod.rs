@@ -228,7 +228,11 @@ impl Text {
             "n_duplicates",
         ]
         .map(|name| metrics[name].as_u64().unwrap());
-        assert_eq!(score, counts[3] as f64, "the score is what is validated");
+        assert_eq!(
+            score.to_bits(),
+            (counts[3] as f64).to_bits(),
+            "the score is what is validated"
+        );
         counts
     }
 

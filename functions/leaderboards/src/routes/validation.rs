@@ -201,7 +201,7 @@ async fn rules(
 #[utoipa::path(
     get, path = "/benchmarks/{benchmark}/validation/{item}/image", operation_id = "image_to_validate",
     params(
-        ("benchmark" = String, Path, description = "The benchmark's id", example = "adversarial-nibbler"),
+        ("benchmark" = String, Path, description = "The benchmark's id"),
         ("item" = String, Path, description = "The item's id", pattern = "^[0-9a-f]{32}$"),
     ),
     responses(
