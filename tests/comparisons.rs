@@ -9,10 +9,15 @@ use crate::project::BENCHMARK;
 use crate::read_api::{ANONYMOUS, Reading};
 use crate::world::{CARETAKER, World, board, with_caretaker};
 
-const BOARD: &str = "/api/v1/benchmarks/speech-selection/leaderboards/en-25";
+pub(crate) const BOARD: &str = "/api/v1/benchmarks/speech-selection/leaderboards/en-25";
 
-/// A contest of 32 clips a word, and a read API: the demo's boards have fewer than an interval takes.
+/// A contest of 32 clips a word, and a read API.
 async fn reading(change: impl FnOnce(&mut Config)) -> Reading {
+    Reading::of(contest(change).await).await
+}
+
+/// A contest of 32 clips a word: the demo's boards have fewer than an interval takes.
+pub(crate) async fn contest(change: impl FnOnce(&mut Config)) -> World {
     let world = World::without_dataset(|config| {
         with_caretaker(config);
         change(config);
@@ -23,11 +28,11 @@ async fn reading(change: impl FnOnce(&mut Config)) -> Reading {
     let out = world.scratch().join("compared");
     layout.import(world.scratch(), &out).unwrap();
     world.publish(&out);
-    Reading::of(world).await
+    world
 }
 
 /// A submission that obeys the rules, a different one for each `n` below 12; every third has the words mixed up.
-fn submission(n: usize) -> Vec<u8> {
+pub(crate) fn submission(n: usize) -> Vec<u8> {
     let train = Layout::new(16).train;
     let mut targets = serde_json::Map::new();
     for (word, target) in TARGETS.into_iter().enumerate() {

@@ -194,7 +194,7 @@ fn the_printed_commands_work_as_they_stand() {
             .contains("file selection/digits-20/you/central.json"),
         "{outcomes:?}"
     );
-    assert!(outcomes[0].1.contains("\nrank 1 of "), "{outcomes:?}");
+    assert!(outcomes[0].1.contains(": rank 1 "), "{outcomes:?}");
     assert!(outcomes[1].1.contains(" you "), "{outcomes:?}");
     assert!(outcomes[2].1.contains("central.json"), "{outcomes:?}");
 }

@@ -26,6 +26,7 @@ mod kits;
 mod ladder;
 mod layout;
 mod leaks;
+mod many_rows;
 mod misplaced;
 mod nibbler;
 mod nothing_lost;

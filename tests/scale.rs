@@ -16,7 +16,7 @@ use dynoxide::{AttributeValue, Database, ImportOptions, Item};
 use crate::project::{BENCHMARK, good};
 use crate::world::{World, board};
 
-const SUBMISSIONS_EACH: usize = 10;
+pub(crate) const SUBMISSIONS_EACH: usize = 10;
 const FIRST_MILLIS: i64 = 1_700_000_000_000;
 const ITEMS_AT_ONCE: usize = 20_000;
 const TOP: usize = 50;
@@ -82,7 +82,7 @@ impl Made {
     }
 }
 
-fn text<'a>(item: &'a HashMap<String, Sent>, name: &str) -> &'a str {
+pub(crate) fn text<'a>(item: &'a HashMap<String, Sent>, name: &str) -> &'a str {
     item[name].as_s().unwrap()
 }
 
@@ -95,7 +95,7 @@ fn converted(value: &Sent) -> AttributeValue {
 }
 
 /// Puts the items of made-up submissions straight into the table's file, while the cloud is stopped.
-fn fill(path: &Path, templates: &[HashMap<String, Sent>], n_submissions: usize) {
+pub(crate) fn fill(path: &Path, templates: &[HashMap<String, Sent>], n_submissions: usize) {
     let database = Database::new(path.to_str().unwrap()).unwrap();
     database.enable_bulk_loading().unwrap();
     let n_submitters = n_submissions / SUBMISSIONS_EACH;

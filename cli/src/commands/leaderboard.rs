@@ -4,6 +4,7 @@ mod across;
 mod compare;
 mod retirement;
 mod words;
+mod worth;
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write as _};
@@ -19,7 +20,7 @@ use dataperf::dataset::DatasetError;
 use dataperf::finishing::FinalReport;
 use dataperf::in_force::InForce;
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND, Ranked, with_shared_ranks};
-use dataperf::{Descriptor, Digest, SubmissionId};
+use dataperf::{Descriptor, Digest};
 use dataperf_aws::BoardPlace;
 use dataperf_datasets::{Values, write_csv};
 use serde_json::{Value, json};
@@ -32,6 +33,7 @@ use crate::output::{align_right, print_json, table};
 use crate::registry::descriptor;
 use crate::rows::RowFormat;
 use words::{in_words, interval_in_words, place, ranks_in_words, shaken, shown_score};
+pub(crate) use worth::{Worth, fields, worth_soon, worths};
 
 /// More rows than any board has.
 const ALL: usize = u32::MAX as usize;
@@ -360,26 +362,6 @@ async fn boards_of(
     Ok(boards)
 }
 
-/// The ranks on a board, by submission.
-pub(crate) async fn ranks(cloud: &Cloud, board: &Board) -> Result<BTreeMap<SubmissionId, usize>> {
-    let (datasets, table, hosted) = (
-        cloud.datasets(),
-        cloud.leaderboards(),
-        descriptor(&board.benchmark)?,
-    );
-    let in_force = InForce::read(&datasets, &board.benchmark).await?;
-    let challenge = Challenge::current(&datasets, &table, &board.benchmark).await?;
-    let dataset = table
-        .scored_with(hosted, &in_force, challenge.as_ref(), board, now())
-        .await?;
-    let top = table.top(board, usize::MAX).await?;
-    let ranked = with_shared_ranks(top.into_iter().map(|ranked| ranked.entry), dataset);
-    let of_ranked = ranked
-        .iter()
-        .filter_map(|row| Some((row.entry.id.clone(), row.shown_rank()?)));
-    Ok(of_ranked.collect())
-}
-
 /// What the data sets in force say of their boards; nothing where one can't be used, since scores are shown all the same.
 async fn said(cloud: &Cloud, hosted: &Descriptor) -> Result<BTreeMap<String, BoardInForce>> {
     match Boards::of(&cloud.datasets(), hosted).await {
@@ -412,7 +394,8 @@ pub(crate) fn document(shown: &Shown) -> Value {
         let summary = &comparison.summary;
         json!({ "compared_at": summary.compared_at, "confidence": CONFIDENCE, "n_best": summary.n_best,
                 "resolution": summary.resolution, "n_missing": summary.n_missing,
-                "is_clustered": summary.is_clustered, "why_none": summary.why_none })
+                "is_clustered": summary.is_clustered, "why_none": summary.why_none,
+                "why_no_score_intervals": summary.why_no_score_intervals })
     });
     json!({ "benchmark": board.benchmark, "leaderboard": board.leaderboard, "round": board.round,
             "is_post_round": board.is_post_round(), "dataset": dataset, "comparison": comparison, "finish": shown.report,

@@ -9,13 +9,13 @@ use clap::builder::PossibleValuesParser;
 use dataperf::misplaced::Note;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, Submission};
-use dataperf::{Reason, Receipt, SubmissionId};
+use dataperf::{Reason, Receipt};
 use dataperf_aws::versions;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use indicatif::HumanDuration;
 use serde_json::{Value, json};
 
-use super::leaderboard::ranks;
+use super::leaderboard::{Worth, fields, worths};
 use super::score::done;
 use super::withdraw::in_words;
 use crate::Done;
@@ -28,7 +28,7 @@ use crate::rows::{OF_VERDICTS, RowFormat, of_verdict, print_rows, print_tabled};
 const AT_ONCE: usize = 16;
 const MAX_NOTE_BYTES: u64 = 64 << 10;
 /// The columns of CSV.
-const COLUMNS: [&str; 18] = [
+const COLUMNS: [&str; 24] = [
     "benchmark",
     "submission",
     "leaderboard",
@@ -47,6 +47,12 @@ const COLUMNS: [&str; 18] = [
     "withdrawal_reason",
     "waiting_seconds",
     "artifact",
+    "rank_first",
+    "rank_last",
+    "score_low",
+    "score_high",
+    "n_submissions",
+    "is_above_baselines",
 ];
 
 #[derive(Debug, Args)]
@@ -133,25 +139,32 @@ async fn one(cloud: &Cloud, benchmark: &str, id: &str, format: RowFormat) -> Res
     let Some(receipt) = &submission.receipt else {
         return print(cloud, vec![submission.entry()], format, "").await;
     };
+    let worth = if submission.entry().is_on_board() {
+        worths(cloud, &submission.board).await?.remove(&submission.id)
+    } else {
+        None
+    };
     let document = || {
         let mut document = serde_json::to_value(receipt)?;
-        if !submission.withdrawals.is_empty() || submission.withdrawn_at.is_some() {
-            document["withdrawn_at"] = json!(submission.withdrawn_at);
-            document["withdrawals"] = json!(submission.withdrawals);
+        if let Some(document) = document.as_object_mut() {
+            document.extend(fields(worth.as_ref()));
+            if !submission.withdrawals.is_empty() || submission.withdrawn_at.is_some() {
+                document.insert("withdrawn_at".into(), json!(submission.withdrawn_at));
+                document.insert("withdrawals".into(), json!(submission.withdrawals));
+            }
         }
         Ok(document)
     };
-    let ranks = ranks(cloud, &submission.board).await?;
     let rows = || of_verdict(&receipt.verdict);
     print_tabled(document, &OF_VERDICTS, rows, format, || {
-        print_whole(receipt, &in_words(&submission), &ranks);
+        print_whole(receipt, &in_words(&submission), worth.as_ref());
         Ok(())
     })?;
     Ok(done(&receipt.verdict))
 }
 
 /// An ended submission: its file, what became of it afterwards, its rank where it stands on its board, and the verdict.
-pub(crate) fn print_whole(receipt: &Receipt, afterwards: &[String], ranks: &BTreeMap<SubmissionId, usize>) {
+pub(crate) fn print_whole(receipt: &Receipt, afterwards: &[String], worth: Option<&Worth>) {
     println!(
         "{} by {}, received {}, finished {}",
         receipt.submission, receipt.submitter, receipt.received_at, receipt.finished_at
@@ -160,8 +173,8 @@ pub(crate) fn print_whole(receipt: &Receipt, afterwards: &[String], ranks: &BTre
     for line in afterwards {
         println!("{line}");
     }
-    if let Some(rank) = ranks.get(&receipt.submission) {
-        println!("rank {rank} of {} in round {}", ranks.len(), receipt.round);
+    if let Some(worth) = worth {
+        println!("round {}: {}", receipt.round, worth.in_words());
     }
     print_verdict(&receipt.verdict);
 }
@@ -170,7 +183,7 @@ pub(crate) fn print_whole(receipt: &Receipt, afterwards: &[String], ranks: &BTre
 struct Line {
     entry: Entry,
     submission: Option<Submission>,
-    rank: Option<usize>,
+    worth: Option<Worth>,
 }
 
 impl Line {
@@ -211,19 +224,33 @@ impl Line {
     }
 
     fn document(&self) -> Value {
-        let Self { entry, rank, .. } = self;
+        let Self { entry, worth, .. } = self;
         let receipt = self
             .submission
             .as_ref()
             .and_then(|submission| submission.receipt.as_ref());
-        json!({ "benchmark": entry.board.benchmark, "is_baseline": entry.is_baseline, "withdrawn_at": entry.withdrawn_at,
+        let mut document = json!({ "benchmark": entry.board.benchmark, "is_baseline": entry.is_baseline, "withdrawn_at": entry.withdrawn_at,
                 "waiting_seconds": waiting_seconds(entry), "submission": entry.id, "leaderboard": entry.board.leaderboard, "round": entry.board.round,
                 "submitter": entry.submitter, "received_at": entry.received_at, "status": status(entry), "score": entry.score,
-                "is_released": entry.climb.is_some(), "rank": rank, "file": self.file(), "reasons": self.reasons(),
+                "is_released": entry.climb.is_some(), "file": self.file(), "reasons": self.reasons(),
                 "reason": self.reasons().first().map(|reason| &reason.code), "n_reasons": self.n_reasons(),
                 "withdrawals": entry.withdrawals,
                 "withdrawal_reason": entry.withdrawals.last().filter(|_| entry.withdrawn_at.is_some()).and_then(|last| last.reason.clone()),
-                "artifact": receipt.and_then(|receipt| receipt.verdict.artifact) })
+                "artifact": receipt.and_then(|receipt| receipt.verdict.artifact) });
+        if let Some(document) = document.as_object_mut() {
+            let end = |of: &Value, place: usize| of.get(place).cloned().unwrap_or(Value::Null);
+            let worth = fields(worth.as_ref());
+            for (name, of, place) in [
+                ("rank_first", "rank_interval", 0),
+                ("rank_last", "rank_interval", 1),
+                ("score_low", "interval", 0),
+                ("score_high", "interval", 1),
+            ] {
+                document.insert(name.to_owned(), end(&worth[of], place));
+            }
+            document.extend(worth);
+        }
+        document
     }
 }
 
@@ -236,16 +263,16 @@ async fn lines(cloud: &Cloud, entries: Vec<Entry>) -> Result<Vec<Line>> {
         .collect();
     let mut of_boards = BTreeMap::new();
     for board in boards {
-        of_boards.extend(ranks(cloud, &board).await?);
+        of_boards.extend(worths(cloud, &board).await?);
     }
     let table = cloud.leaderboards();
     let lines = entries.into_iter().map(|entry| async {
         let submission = table.submission(&entry.board.benchmark, &entry.id).await?;
-        let rank = of_boards.get(&entry.id).copied();
+        let worth = of_boards.get(&entry.id).cloned();
         anyhow::Ok(Line {
             entry,
             submission,
-            rank,
+            worth,
         })
     });
     stream::iter(lines).buffered(AT_ONCE).try_collect().await
@@ -275,6 +302,7 @@ fn print_text(lines: &[Line]) {
         "status",
         "score",
         "rank",
+        "tries",
         "file",
         "submission",
         "why",
@@ -292,8 +320,16 @@ fn print_text(lines: &[Line]) {
                 None if entry.withdrawn_at.is_some() => "withdrawn".to_owned(),
                 None => status(entry).to_owned(),
             },
-            entry.score.map(score).unwrap_or_default(),
-            line.rank.map(|rank| rank.to_string()).unwrap_or_default(),
+            match &line.worth {
+                Some(worth) => worth.score_in_words(),
+                None => entry.score.map(score).unwrap_or_default(),
+            },
+            line.worth.as_ref().map(Worth::rank_in_words).unwrap_or_default(),
+            line.worth
+                .as_ref()
+                .and_then(Worth::n_submissions)
+                .map(|n| n.to_string())
+                .unwrap_or_default(),
             line_of(&line.file().unwrap_or_default()),
             entry.id.to_string(),
             line_of(&line.why().unwrap_or_default()),
@@ -301,6 +337,7 @@ fn print_text(lines: &[Line]) {
     }
     align_right(&mut table, 6);
     align_right(&mut table, 7);
+    align_right(&mut table, 8);
     println!("{table}");
 }
 

@@ -1,6 +1,5 @@
 //! `dataperf submit`: upload an artifact and wait for the verdict.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,7 +14,7 @@ use dataperf::{Digest, Feedback, Receipt, SubmissionId, SubmitterName, UploadKey
 use dataperf_benchmarks::IDS;
 use serde_json::json;
 
-use super::leaderboard::ranks;
+use super::leaderboard::{fields, worth_soon};
 use super::score::{Artifact, Convert, done, read};
 use super::status::print_whole;
 use crate::Done;
@@ -110,22 +109,25 @@ pub(crate) async fn run(args: SubmitArgs, format: RowFormat) -> Result<Done> {
         leaderboard: receipt.verdict.leaderboard.clone(),
         round: receipt.round.clone(),
     };
-    let ranks = match format {
-        RowFormat::Text => ranks(&cloud, &board).await.unwrap_or_default(),
-        _ => BTreeMap::new(),
+    let worth = match (receipt.verdict.score, format) {
+        (Some(_), RowFormat::Text | RowFormat::Json) => worth_soon(&cloud, &board, &submitted.id)
+            .await
+            .unwrap_or_default(),
+        _ => None,
+    };
+    let document = || {
+        let mut document = serde_json::to_value(&receipt)?;
+        if let Some(document) = document.as_object_mut() {
+            document.extend(fields(worth.as_ref()));
+        }
+        Ok(document)
     };
     let rows = || of_verdict(&receipt.verdict);
-    print_tabled(
-        || Ok(serde_json::to_value(&receipt)?),
-        &OF_VERDICTS,
-        rows,
-        format,
-        || {
-            print_whole(&receipt, &[], &ranks);
-            print_level(&receipt);
-            Ok(())
-        },
-    )?;
+    print_tabled(document, &OF_VERDICTS, rows, format, || {
+        print_whole(&receipt, &[], worth.as_ref());
+        print_level(&receipt);
+        Ok(())
+    })?;
     if receipt.verdict.status == dataperf::Ending::Failed {
         bail!(
             "the platform failed to evaluate submission {}: it does not count against you",

@@ -52,7 +52,8 @@ pub(crate) struct RowComparison {
     /// The first and the last rank that it may have, with 95 % confidence; `null` while it has not been compared, and where the board
     /// has no intervals.
     rank_interval: Option<[u32; 2]>,
-    /// The interval of the score over other eval sets of this size, with 95 % confidence.
+    /// The interval of the score over other eval sets of this size, with 95 % confidence; `null` also where the board says why scores have
+    /// none.
     interval: Option<[f64; 2]>,
     /// Scored submissions of the submitter to the board: the best of many tries is better by chance alone.
     n_submissions: Option<u32>,

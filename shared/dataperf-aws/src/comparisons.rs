@@ -40,9 +40,14 @@ const INDEX_LAG: Duration = Duration::from_millis(100);
 /// The header and the deviations.
 const HEAD: Range<u64> = 0..HEAD_BYTES as u64;
 
-/// How long a board is not compared again: comparing many rows takes seconds.
+/// How long a board is not compared again: comparing many rows takes seconds. Of a small board what is left of a second after a score is
+/// for the index, which may be waited for twice, and for comparing.
 fn interval(n_rows: usize) -> Duration {
-    Duration::from_secs(if n_rows <= MAX_COUNTED_ROWS { 1 } else { 60 })
+    if n_rows <= MAX_COUNTED_ROWS {
+        Duration::from_millis(700)
+    } else {
+        Duration::from_mins(1)
+    }
 }
 
 /// A board to compare, as the caretaker asks for it.

@@ -3,23 +3,22 @@
 //! [`Comparison::of`] compares; an evaluator writes the result as one object of the board, and whoever shows the board reads it:
 //! what it says of the board, and what it says of some of the rows, without reading the rest.
 
+mod read;
 mod wire;
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::Arc;
 
 use dataperf_numerics::bootstrap::N_DRAWS;
-use dataperf_numerics::ranks::{Compared, Entry as Compares, compare, score_interval};
+use dataperf_numerics::ranks::{Compared, Entry as Compares, compare, degrees_of_freedom, score_interval};
 use serde::{Deserialize, Serialize};
 
-use crate::ports::PortError;
-use crate::ports::bucket::Bucket;
-use crate::ports::leaderboard::{Board, Entry, Ranked};
+use crate::ports::leaderboard::{Board, Ranked};
 use crate::replicates::Replicates;
 use crate::upload::{SubmissionId, UNNAMED};
 use crate::{Digest, Direction, Timestamp};
 
+pub use read::Read;
 pub use wire::{FIRST_BYTES, LINE_BYTES};
 
 /// The confidence of all intervals.
@@ -60,6 +59,9 @@ pub struct Summary {
     /// Why no intervals are shown, where none are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why_none: Option<String>,
+    /// Why no intervals of scores are shown, where none are and ranks have some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why_no_score_intervals: Option<String>,
 }
 
 /// What is said of one row.
@@ -150,6 +152,12 @@ impl Comparison {
             .filter(|place| !is_released && missing(place))
             .count();
         let mut lines: Vec<(SubmissionId, Line)> = of_board.iter().map(|row| rows.line(row)).collect();
+        let without_scores = || {
+            compared
+                .iter()
+                .find_map(|row| row.header.without_score_interval.clone())
+        };
+        let why_no_score_intervals = why_none.is_none().then(without_scores).flatten();
         let (mut resolution, mut n_best) = (None, 0);
         if why_none.is_none() {
             let entries = places.iter().zip(&compared).map(|(&place, replicates)| Compares {
@@ -159,16 +167,20 @@ impl Comparison {
             });
             let entries: Vec<Compares<'_>> = entries.collect();
             let intervals = compare(&entries, &|one, other, error| {
-                n_different(&compared, one, other, error)
+                degrees(&compared, one, other, error)
             });
             for ((&place, entry), of_row) in places.iter().zip(&entries).zip(&intervals) {
                 let line = &mut lines[place].1;
-                let (worse, better) = score_interval(entry.score, entry.deviations).unwrap_or_default();
-                line.interval = Some(rounded_outward(if sign < 0.0 {
-                    (0.0 - better, 0.0 - worse)
-                } else {
-                    (worse, better)
-                }));
+                let smallest = compared[0].header.smallest;
+                let interval = score_interval(entry.score, entry.deviations, smallest);
+                let interval = interval.filter(|_| why_no_score_intervals.is_none());
+                line.interval = interval.map(|(worse, better)| {
+                    rounded_outward(if sign < 0.0 {
+                        (0.0 - better, 0.0 - worse)
+                    } else {
+                        (worse, better)
+                    })
+                });
                 line.ranks = Some((of_row.first, of_row.last + n_missing as u32));
                 line.is_above_baselines = of_row.is_above_baselines;
                 n_best += usize::from(entry.is_ranked && of_row.first == 1);
@@ -187,6 +199,7 @@ impl Comparison {
                 resolution,
                 is_clustered: compared.first().is_some_and(|first| first.header.is_clustered),
                 why_none,
+                why_no_score_intervals,
             },
             lines,
         }
@@ -203,62 +216,6 @@ fn rounded_outward((low, high): (f64, f64)) -> (f64, f64) {
     let n_decimals = (1.0 - width.log10().floor()).clamp(0.0, 12.0);
     let unit = 10_f64.powi(n_decimals as i32);
     ((low * unit).floor() / unit, (high * unit).ceil() / unit)
-}
-
-/// What has been read of a comparison: the summary, and some rows' lines.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Read {
-    /// What is said of the board.
-    pub summary: Summary,
-    lines: BTreeMap<SubmissionId, Line>,
-}
-
-/// The summary and the first lines.
-const FIRST: Range<u64> = 0..FIRST_BYTES as u64;
-/// Rows that have come or gone since a board was compared move the others; so many lines around a row's place are read as well.
-const AROUND: usize = 64;
-
-impl Read {
-    /// Reads what is said of a board and of the rows at these places; `None` where the board has not been compared.
-    ///
-    /// # Errors
-    /// [`PortError`].
-    pub async fn of(
-        results: &dyn Bucket,
-        board: &Board,
-        places: Range<usize>,
-    ) -> Result<Option<Self>, PortError> {
-        let key = Comparison::key(board);
-        let beginning = results.get_ranges(&key, &[FIRST]).await?;
-        let Some(beginning) = beginning.and_then(|ranges| ranges.into_iter().next()) else {
-            return Ok(None);
-        };
-        let Comparison { summary, mut lines } = Comparison::from_bytes(&beginning)?;
-        let wanted = places.start.saturating_sub(AROUND)..summary.n_rows.min(places.end + AROUND);
-        if wanted.end > lines.len() && wanted.start < wanted.end {
-            let rest = results.get_ranges(&key, &[Comparison::range_of(wanted)]).await;
-            match rest {
-                // the board has been compared anew meanwhile, and has fewer rows
-                Err(PortError::Malformed { .. }) => {}
-                rest => {
-                    for bytes in rest?.into_iter().flatten() {
-                        lines.extend(Comparison::lines(&bytes)?);
-                    }
-                }
-            }
-        }
-        Ok(Some(Self {
-            summary,
-            lines: lines.into_iter().collect(),
-        }))
-    }
-
-    /// What is said of a row; `None` where it has not been compared yet.
-    pub fn line(&self, row: &Entry) -> Option<&Line> {
-        self.lines
-            .get(&row.id)
-            .filter(|_| row.dataset == self.summary.dataset)
-    }
 }
 
 impl Rows<'_> {
@@ -296,16 +253,18 @@ fn commonest(draws: impl Iterator<Item = Digest>) -> Option<Digest> {
         .map(|(_, draws)| draws)
 }
 
-/// On how many items two rows differ in correctness. Where there are too many rows to read that of each, it is the number of items
-/// that gives a difference of accuracies this standard error.
-pub(crate) fn n_different(compared: &[&Arc<Replicates>], one: usize, other: usize, error: f64) -> usize {
+/// The degrees of freedom of two rows' difference, by the items on which they differ in correctness. Where there are too many rows to read
+/// that of each, their number is estimated: it is that which gives a difference of accuracies this standard error.
+pub(crate) fn degrees(compared: &[&Arc<Replicates>], one: usize, other: usize, error: f64) -> usize {
     let (one, other) = (compared[one], compared[other]);
     let n_items = one.header.n_items;
-    if one.correctness.len() == n_items && other.correctness.len() == n_items {
+    let n_clusters = one.header.is_clustered.then_some(one.header.smallest);
+    let n_different = if one.correctness.len() == n_items && other.correctness.len() == n_items {
         one.n_different(other)
     } else {
         (error * n_items as f64).powi(2).min(n_items as f64) as usize
-    }
+    };
+    degrees_of_freedom(n_different, n_clusters)
 }
 
 /// Why no intervals are shown.
@@ -341,7 +300,29 @@ const _: () = assert!(N_DRAWS == 1_000, "the documents say how many draws there 
 mod tests {
     use super::*;
     use crate::Ending;
+    use crate::ports::leaderboard::Entry;
     use crate::replicates::Header;
+
+    /// Replicates of one data set that spread so far.
+    fn replicates_of(score: f64, smallest: usize, spread: f32) -> Replicates {
+        let dataset = Digest::of(b"data");
+        let of_draw = |draw: usize| ((draw * 7919) % N_DRAWS) as f32 / N_DRAWS as f32 - 0.4995;
+        Replicates {
+            header: Header {
+                dataset,
+                draws: dataset,
+                score,
+                missing: None,
+                smallest,
+                is_clustered: false,
+                n_redrawn: 0,
+                n_items: 2 * smallest,
+                without_score_interval: None,
+            },
+            deviations: (0..N_DRAWS).map(|draw| spread * of_draw(draw)).collect(),
+            correctness: Vec::new(),
+        }
+    }
 
     /// A board of one data set, each row with its score and the draws of an eval set of which `smallest` items are of the rarest class.
     fn compared(scores: &[f64], smallest: usize, spread: f32, tries: u64) -> Comparison {
@@ -355,22 +336,7 @@ mod tests {
         for (place, &score) in scores.iter().enumerate() {
             let submitter = format!("s{place}");
             let id = SubmissionId::of("bucket", &submitter, "");
-            let header = Header {
-                dataset,
-                draws: dataset,
-                score,
-                missing: None,
-                smallest,
-                is_clustered: false,
-                n_redrawn: 0,
-                n_items: 2 * smallest,
-            };
-            let of_draw = |draw: usize| ((draw * 7919) % N_DRAWS) as f32 / N_DRAWS as f32 - 0.4995;
-            let of_row = Replicates {
-                header,
-                deviations: (0..N_DRAWS).map(|draw| spread * of_draw(draw)).collect(),
-                correctness: Vec::new(),
-            };
+            let of_row = replicates_of(score, smallest, spread);
             replicates.insert(id.clone(), Arc::new(of_row));
             n_submissions.insert(submitter.clone(), tries);
             let entry = Entry {
@@ -418,6 +384,25 @@ mod tests {
         }
         assert_eq!(compared(&[1.0, 0.0], MIN_ITEMS, 0.5, 1).summary.why_none, None);
         assert!(compared(&[], MIN_ITEMS, 0.5, 1).summary.why_none.is_some());
+    }
+
+    #[test]
+    fn few_clusters_tell_less_than_their_items() {
+        let [one, other] = [1, 2].map(|n| {
+            let mut row = replicates_of(0.5, 20, 0.1);
+            row.correctness = (0..40).map(|item| u8::from(item % 3 == n)).collect();
+            row.header.n_items = 40;
+            row
+        });
+        let of = |is_clustered| {
+            let [one, other] = [&one, &other].map(|row| {
+                let mut row = row.clone();
+                row.header.is_clustered = is_clustered;
+                Arc::new(row)
+            });
+            degrees(&[&one, &other], 0, 1, 0.1)
+        };
+        assert_eq!((of(false), of(true)), (27 + 9, 9));
     }
 
     #[test]

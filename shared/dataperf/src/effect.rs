@@ -8,7 +8,7 @@ use dataperf_numerics::ranks::{Entry, compare, sure_orders};
 use serde::Serialize;
 
 use crate::Direction;
-use crate::comparison::{n_different, why_none};
+use crate::comparison::{degrees, why_none};
 use crate::replicates::Replicates;
 
 /// A submission on both versions of a data set.
@@ -200,11 +200,11 @@ impl Version {
                     deviations: &replicates.deviations,
                 })
                 .collect();
-            let different = |one: usize, other: usize, error: f64| n_different(&compared, one, other, error);
-            for (of_entry, &place) in compare(&entries, &different).iter().zip(&order) {
+            let degrees = |one: usize, other: usize, error: f64| degrees(&compared, one, other, error);
+            for (of_entry, &place) in compare(&entries, &degrees).iter().zip(&order) {
                 intervals[place] = Some((of_entry.first, of_entry.last));
             }
-            let orders = sure_orders(&entries, &different).into_iter();
+            let orders = sure_orders(&entries, &degrees).into_iter();
             sure = orders
                 .map(|(better, worse)| (order[better], order[worse]))
                 .collect();
@@ -248,6 +248,7 @@ mod tests {
                 is_clustered: false,
                 n_redrawn: 0,
                 n_items: 100,
+                without_score_interval: None,
             },
             deviations: (0..N_DRAWS).map(|draw| deviation(draw) * spread).collect(),
             correctness: (0..100)

@@ -61,7 +61,22 @@ pub(super) fn in_words(summary: &Summary, digits: Option<u8>) -> String {
             shown_score(resolution, digits)
         )
     });
-    format!("{best} (95 % confidence){resolution}")
+    let missing = match summary.n_missing {
+        0 => String::new(),
+        1 => "; one submission can't be compared until the board is scored again, and may have any rank"
+            .to_owned(),
+        n => format!(
+            "; {n} submissions can't be compared until the board is scored again, and may have any rank"
+        ),
+    };
+    let clusters = if summary.is_clustered {
+        "; items that depend on each other count as one: whole clusters are drawn"
+    } else {
+        ""
+    };
+    let scores = summary.why_no_score_intervals.as_ref();
+    let scores = scores.map_or_else(String::new, |why| format!("; no intervals of scores: {why}"));
+    format!("{best} (95 % confidence){resolution}{missing}{clusters}{scores}")
 }
 
 /// A row's rank, or why it has none.
@@ -88,21 +103,20 @@ mod tests {
 
     #[test]
     fn a_board_of_one_group_says_so() {
-        let said = |n_best| {
-            let summary = Summary {
-                schema: 1,
-                compared_at: Timestamp::from_unix_millis(0),
-                dataset: None,
-                n_rows: 4,
-                n_ranked: 3,
-                n_missing: 0,
-                n_best,
-                resolution: Some(0.25),
-                is_clustered: false,
-                why_none: None,
-            };
-            in_words(&summary, Some(2))
+        let summary = |n_best| Summary {
+            schema: 1,
+            compared_at: Timestamp::from_unix_millis(0),
+            dataset: None,
+            n_rows: 4,
+            n_ranked: 3,
+            n_missing: 0,
+            n_best,
+            resolution: Some(0.25),
+            is_clustered: false,
+            why_none: None,
+            why_no_score_intervals: None,
         };
+        let said = |n_best| in_words(&summary(n_best), Some(2));
         assert!(
             said(1).starts_with("one submission is surely the best of the ranked ones (95 % confidence); "),
             "{}",
@@ -119,5 +133,19 @@ mod tests {
             said(3)
         );
         assert!(said(3).contains("differ by 0.25 or more"), "{}", said(3));
+        let summary = Summary {
+            n_missing: 2,
+            is_clustered: true,
+            why_no_score_intervals: Some("a minimum is biased".into()),
+            ..summary(2)
+        };
+        let said = in_words(&summary, Some(2));
+        for part in [
+            "2 submissions can't be compared until the board is scored again",
+            "whole clusters are drawn",
+            "no intervals of scores: a minimum is biased",
+        ] {
+            assert!(said.contains(part), "{said}");
+        }
     }
 }

@@ -110,6 +110,8 @@ struct BoardComparison {
     is_clustered: bool,
     /// Why there are no intervals, where there are none.
     why_none: Option<String>,
+    /// Why scores have no intervals, where ranks have some and scores have none.
+    why_no_score_intervals: Option<String>,
 }
 
 impl From<Summary> for BoardComparison {
@@ -122,6 +124,7 @@ impl From<Summary> for BoardComparison {
             n_missing: summary.n_missing,
             is_clustered: summary.is_clustered,
             why_none: summary.why_none,
+            why_no_score_intervals: summary.why_no_score_intervals,
         }
     }
 }

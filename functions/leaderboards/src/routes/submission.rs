@@ -2,7 +2,7 @@
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use dataperf::comparison::{MAX_ROWS, Read as Comparison};
+use dataperf::comparison::Read as Comparison;
 use dataperf::ports::leaderboard::{Leaderboards, Submission, Withdrawal};
 use dataperf::{Feedback, LineOutcome, Reason, Shown, SubmissionId, Verdict};
 use serde::Serialize;
@@ -211,7 +211,7 @@ pub(super) async fn one(
     let challenge = catalogue::challenge(&app, &benchmark).await?;
     let is_hidden = catalogue::hidden_until(challenge.as_ref(), &caller, &entry.board).is_some();
     let comparison = if entry.is_on_board() && !is_hidden {
-        Comparison::of(&app.results().await, &entry.board, 0..MAX_ROWS).await?
+        Comparison::of_row(&app.results().await, &entry.board, &entry.id).await?
     } else {
         None
     };

@@ -16,7 +16,7 @@ const SUMMARY_BYTES: usize = 2 << 10;
 /// the number of submissions (4), whether it is surely better than the best baseline (4: 0 unknown, 1 no, 2 yes). All little-endian.
 pub const LINE_BYTES: usize = 48;
 /// Every object has at least so many lines' room, so that the first page is one read of known length.
-const MIN_LINES: usize = 256;
+pub(super) const MIN_LINES: usize = 256;
 /// The summary and the first lines.
 pub const FIRST_BYTES: usize = SUMMARY_BYTES + MIN_LINES * LINE_BYTES;
 
@@ -133,6 +133,7 @@ mod tests {
                 resolution: Some(0.03),
                 is_clustered: false,
                 why_none: None,
+                why_no_score_intervals: None,
             },
             lines: (0..n_rows).map(line).collect(),
         }

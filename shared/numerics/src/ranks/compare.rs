@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::kernels::{BLOCK, Extremes, SquaredDifferences};
 use super::percentiles::quantile;
 use super::search::{Factor, Search, Sure};
-use super::{CONFIDENCE, DETECTABLE_ERRORS, MIN_DIFFERENT_ITEMS};
+use super::{CONFIDENCE, DETECTABLE_ERRORS};
 
 /// So often the quantile is taken anew without the entries that are told apart already. Stopping there leaves intervals that are
 /// valid, and at most a little wider than they could be.
@@ -49,15 +49,15 @@ pub struct Compared {
 /// Compares each entry with all others.
 ///
 /// # Shapes and units
-/// `entries`: best first, all with the same number of draws. `n_different` says of two entries, by their places and the standard error
-/// of their difference, on how many items they differ in correctness: below [`MIN_DIFFERENT_ITEMS`] they are never told apart, and
-/// above it the fewer they are, the larger a difference has to be.
+/// `entries`: best first, all with the same number of draws. `degrees` says of two entries, by their places and the standard error of their
+/// difference, how many degrees of freedom the difference has, as [`degrees_of_freedom`](super::degrees_of_freedom): with 0 they are never
+/// told apart, and the fewer there are, the larger a difference has to be.
 ///
 /// # Panics
 /// If the numbers of draws differ, or the order is not descending.
 pub fn compare(
     entries: &[Entry<'_>],
-    n_different: &(dyn Fn(usize, usize, f64) -> usize + Sync),
+    degrees: &(dyn Fn(usize, usize, f64) -> usize + Sync),
 ) -> Vec<Compared> {
     assert!(
         entries.is_sorted_by(|a, b| a.score >= b.score),
@@ -67,7 +67,7 @@ pub fn compare(
     let tiles = (0..entries.len()).collect::<Vec<_>>();
     tiles
         .par_chunks(TILE)
-        .flat_map_iter(|tile| field.compare(tile, n_different))
+        .flat_map_iter(|tile| field.compare(tile, degrees))
         .collect()
 }
 
@@ -107,20 +107,20 @@ pub(super) struct Field<'a> {
     best_baseline: Option<usize>,
 }
 
-/// The deviate of the normal distribution with the probability that `t` has in Student's distribution, of a difference that so many
-/// items make: of few items the standard error is itself uncertain. 0 below [`MIN_DIFFERENT_ITEMS`].
+/// The deviate of the normal distribution with the probability that `t` has in Student's distribution: of few items the standard error is
+/// itself uncertain. 0 without degrees of freedom.
 ///
 /// # Source
 /// Wallace, D. L. (1959), "Bounds on normal approximations to Student's and the chi-square distributions", Annals of Mathematical
 /// Statistics 30.
-fn normal_of(t: f64, n_items: usize) -> f64 {
-    if n_items < MIN_DIFFERENT_ITEMS {
+fn normal_of(t: f64, degrees: usize) -> f64 {
+    if degrees == 0 {
         return 0.0;
     }
     if t.abs() <= 1.0 {
         return t; // never sure, whatever the probability
     }
-    let degrees = n_items as f64 - 1.0;
+    let degrees = degrees as f64;
     let deviate =
         (8.0 * degrees + 1.0) / (8.0 * degrees + 3.0) * (degrees * (t * t / degrees).ln_1p()).sqrt();
     deviate.copysign(t)
@@ -200,7 +200,7 @@ impl<'a> Field<'a> {
     fn compare(
         &self,
         tile: &[usize],
-        n_different: &(dyn Fn(usize, usize, f64) -> usize + Sync),
+        degrees: &(dyn Fn(usize, usize, f64) -> usize + Sync),
     ) -> Vec<Compared> {
         let of_entry = |sure: Sure| {
             let ranked = |sure: &[u32]| {
@@ -216,17 +216,17 @@ impl<'a> Field<'a> {
                 error_to_next: sure.error_to_next,
             }
         };
-        self.sure(tile, n_different).into_iter().map(of_entry).collect()
+        self.sure(tile, degrees).into_iter().map(of_entry).collect()
     }
 
     /// For each entry of a tile, which are entries that follow each other, the entries that are surely better and surely worse.
     pub(super) fn sure(
         &self,
         tile: &[usize],
-        n_different: &(dyn Fn(usize, usize, f64) -> usize + Sync),
+        degrees: &(dyn Fn(usize, usize, f64) -> usize + Sync),
     ) -> Vec<Sure> {
         let squares = self.squares(tile);
-        let of_entry = |(&one, squares): (&usize, &[f32])| self.search(one, squares, n_different);
+        let of_entry = |(&one, squares): (&usize, &[f32])| self.search(one, squares, degrees);
         let each = tile.iter().zip(squares.chunks_exact(self.entries.len().max(1)));
         let mut searches: Vec<Search> = each.map(of_entry).collect();
         let n_steps = if self.entries.len() > MANY {
@@ -256,7 +256,7 @@ impl<'a> Field<'a> {
         &self,
         one: usize,
         squares: &[f32],
-        n_different: &(dyn Fn(usize, usize, f64) -> usize + Sync),
+        degrees: &(dyn Fn(usize, usize, f64) -> usize + Sync),
     ) -> Search {
         let mut next = (one + 1..self.entries.len()).find(|&other| self.entries[other].is_ranked);
         next = next.filter(|_| self.entries[one].is_ranked);
@@ -276,7 +276,7 @@ impl<'a> Field<'a> {
                 continue;
             }
             let difference = self.entries[other].score - self.entries[one].score;
-            let t = normal_of(difference / error, n_different(one, other, error));
+            let t = normal_of(difference / error, degrees(one, other, error));
             if t > FAR {
                 search.sure.better.push(other as u32);
             } else if t < -FAR {
@@ -338,6 +338,7 @@ mod tests {
     use super::*;
     use crate::bootstrap::{Answers, ItemMetric, LANES, N_BATCHES, Resampler, draws_of};
     use crate::metrics::{ItemWeights, accuracy};
+    use crate::ranks::{MIN_DIFFERENT_ITEMS, degrees_of_freedom};
 
     /// Entries that answer `n_items` items, the first `right` of each rotated by its number.
     fn deviations(truth: &[u8], answers: &[u8]) -> Vec<f32> {
@@ -435,16 +436,26 @@ mod tests {
     #[test]
     fn pairs_that_differ_too_little_are_never_told_apart() {
         let contest = Contest::new(501, &[480, 200]);
-        let compared = compare(&contest.entries(), &|_, _, _| 5);
+        let compared = compare(&contest.entries(), &|_, _, _| degrees_of_freedom(5, None));
         assert_eq!(ranks(&compared), [(1, 2), (1, 2)]);
     }
 
     #[test]
     fn few_items_make_a_difference_less_sure() {
         // t of 29 degrees with the probability of 3 normal deviates is 3.29
-        assert!((normal_of(3.29, 30) - 3.0).abs() < 0.02);
+        assert!((normal_of(3.29, 29) - 3.0).abs() < 0.02);
         assert!((normal_of(-2.5, 1_000_000) + 2.5).abs() < 1e-4);
-        assert_eq!(normal_of(9.0, MIN_DIFFERENT_ITEMS - 1), 0.0);
+        assert_eq!(normal_of(9.0, 0), 0.0);
+    }
+
+    #[test]
+    fn clusters_have_fewer_degrees_of_freedom_than_their_items() {
+        assert_eq!(degrees_of_freedom(MIN_DIFFERENT_ITEMS - 1, None), 0);
+        assert_eq!(degrees_of_freedom(MIN_DIFFERENT_ITEMS, None), 15);
+        assert_eq!(degrees_of_freedom(400, Some(20)), 9);
+        assert_eq!(degrees_of_freedom(MIN_DIFFERENT_ITEMS, Some(100)), 15);
+        assert_eq!(degrees_of_freedom(400, Some(1)), 0);
+        assert_eq!(degrees_of_freedom(usize::MAX, None), usize::MAX);
     }
 
     #[test]

@@ -11,13 +11,13 @@ use super::compare::{Entry, Field, TILE};
 /// As [`compare`](super::compare()).
 pub fn sure_orders(
     entries: &[Entry<'_>],
-    n_different: &(dyn Fn(usize, usize, f64) -> usize + Sync),
+    degrees: &(dyn Fn(usize, usize, f64) -> usize + Sync),
 ) -> Vec<(usize, usize)> {
     let field = Field::new(entries);
     let places: Vec<usize> = (0..entries.len()).collect();
     let of_tile = |tile: &[usize]| {
         let mut orders = Vec::new();
-        for sure in field.sure(tile, n_different) {
+        for sure in field.sure(tile, degrees) {
             orders.extend(sure.better.iter().map(|&other| (other as usize, sure.one)));
             orders.extend(sure.worse.iter().map(|&other| (sure.one, other as usize)));
         }
@@ -70,7 +70,7 @@ mod tests {
             .map(|of| (of.first, of.last))
             .collect();
         assert_eq!(ranks, [(1, 1), (2, 3), (2, 3), (4, 4)]);
-        assert!(sure_orders(&entries, &|_, _, _| 5).is_empty());
+        assert!(sure_orders(&entries, &|_, _, _| 0).is_empty());
         assert!(sure_orders(&[], &|_, _, _| 0).is_empty());
     }
 }

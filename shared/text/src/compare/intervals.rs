@@ -3,7 +3,7 @@
 use dataperf::Digest;
 use dataperf_numerics::bootstrap::{LANES, N_BATCHES, Resampler, draws_of};
 use dataperf_numerics::metrics::ItemWeights;
-use dataperf_numerics::ranks::{self, Entry, score_interval};
+use dataperf_numerics::ranks::{self, Entry, degrees_of_freedom, percentile_interval};
 
 use super::outcome::Judged;
 use super::report::report_with;
@@ -80,7 +80,7 @@ impl Trial {
         let compared = ranks::compare(&entries, &|one, other, _| {
             let (one, other) = (&runs[places[one]], &runs[places[other]]);
             let pairs = one.judged.iter().zip(&other.judged);
-            pairs.filter(|(one, other)| one != other).count()
+            degrees_of_freedom(pairs.filter(|(one, other)| one != other).count(), None)
         });
         let mut intervals = vec![
             Interval {
@@ -92,7 +92,9 @@ impl Trial {
         for (&nth, of_place) in places.iter().zip(&compared) {
             intervals[nth] = Interval {
                 ranks: (of_place.first, of_place.last),
-                score: score_interval(scores[nth], &deviations[nth]).unwrap_or((scores[nth], scores[nth])),
+                // points are no shares, whose intervals have another form
+                score: percentile_interval(scores[nth], &deviations[nth])
+                    .unwrap_or((scores[nth], scores[nth])),
             };
         }
         intervals

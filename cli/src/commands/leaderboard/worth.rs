@@ -1,0 +1,176 @@
+//! Where a submission stands on its board, and what its rank is worth.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::Result;
+use dataperf::SubmissionId;
+use dataperf::challenge::Challenge;
+use dataperf::comparison::{Line, Read as Comparison};
+use dataperf::in_force::InForce;
+use dataperf::ports::leaderboard::{Board, Leaderboards, with_shared_ranks};
+use serde_json::{Map, Value, json};
+
+use super::words::{interval_in_words, ranks_in_words};
+use crate::cloud::{Cloud, now};
+use crate::output::score;
+use crate::registry::descriptor;
+
+/// A new score is compared within a second or two; it is asked for so often.
+const POLL: Duration = Duration::from_millis(250);
+const POLLS: usize = 12;
+
+/// What a submission's rank is worth.
+#[derive(Debug, Clone)]
+pub(crate) struct Worth {
+    pub(crate) rank: usize,
+    n_ranked: usize,
+    score: Option<f64>,
+    /// What comparing it with the others says; `None` where it has not been compared yet.
+    line: Option<Line>,
+    /// Why the board has no intervals, where it has none.
+    why_none: Option<String>,
+}
+
+/// The submissions that have a rank on a board.
+pub(crate) async fn worths(cloud: &Cloud, board: &Board) -> Result<BTreeMap<SubmissionId, Worth>> {
+    let (datasets, table, hosted) = (
+        cloud.datasets(),
+        cloud.leaderboards(),
+        descriptor(&board.benchmark)?,
+    );
+    let in_force = InForce::read(&datasets, &board.benchmark).await?;
+    let challenge = Challenge::current(&datasets, &table, &board.benchmark).await?;
+    let dataset = table
+        .scored_with(hosted, &in_force, challenge.as_ref(), board, now())
+        .await?;
+    let top = table.top(board, usize::MAX).await?;
+    let comparison = Comparison::of(&cloud.results(), board, 0..top.len()).await?;
+    let rows = with_shared_ranks(top.into_iter().map(|ranked| ranked.entry), dataset);
+    let n_ranked = rows.iter().filter(|row| row.shown_rank().is_some()).count();
+    let worth = |row: &dataperf::ports::leaderboard::Ranked| {
+        let rank = row.shown_rank()?;
+        let worth = Worth {
+            rank,
+            n_ranked,
+            score: row.entry.score,
+            line: comparison
+                .as_ref()
+                .and_then(|read| read.line(&row.entry))
+                .copied(),
+            why_none: comparison.as_ref().and_then(|read| read.summary.why_none.clone()),
+        };
+        Some((row.entry.id.clone(), worth))
+    };
+    Ok(rows.iter().filter_map(worth).collect())
+}
+
+/// What one submission's rank is worth, waiting a little for its comparison; `None` where it has no rank.
+pub(crate) async fn worth_soon(cloud: &Cloud, board: &Board, id: &SubmissionId) -> Result<Option<Worth>> {
+    for _ in 0..POLLS {
+        match worths(cloud, board).await?.remove(id) {
+            Some(Worth { line: None, .. }) => tokio::time::sleep(POLL).await,
+            found => return Ok(found),
+        }
+    }
+    Ok(worths(cloud, board).await?.remove(id))
+}
+
+impl Worth {
+    /// The rank with its interval: `3 (2 to 5)`.
+    pub(crate) fn rank_in_words(&self) -> String {
+        let ranks = self.line.and_then(|line| line.ranks);
+        ranks.map_or_else(
+            || self.rank.to_string(),
+            |ranks| format!("{} ({})", self.rank, ranks_in_words(ranks)),
+        )
+    }
+
+    /// The score with its interval: `0.81 (0.78 to 0.84)`.
+    pub(crate) fn score_in_words(&self) -> String {
+        let interval = self.line.and_then(|line| line.interval);
+        let of_score = self.score.map(score).unwrap_or_default();
+        interval.map_or_else(
+            || of_score.clone(),
+            |interval| format!("{of_score} ({})", interval_in_words(interval, None)),
+        )
+    }
+
+    /// How many scored submissions its submitter has on the board.
+    pub(crate) fn n_submissions(&self) -> Option<u32> {
+        self.line.map(|line| line.n_submissions)
+    }
+
+    /// All of it in a line.
+    pub(crate) fn in_words(&self) -> String {
+        let tries = match self.n_submissions() {
+            None => ", not compared yet".to_owned(),
+            Some(1) => ", 1 try".to_owned(),
+            Some(n) => format!(", {n} tries"),
+        };
+        let why = self.why_none.as_ref();
+        let why = why.map_or_else(String::new, |why| format!("; no intervals: {why}"));
+        format!(
+            "rank {} of {}, score {}{tries}{why}",
+            self.rank_in_words(),
+            self.n_ranked,
+            self.score_in_words()
+        )
+    }
+}
+
+/// The fields beside a submission's receipt: its rank, and the four that say what the rank is worth. All are `null` where it has none.
+pub(crate) fn fields(worth: Option<&Worth>) -> Map<String, Value> {
+    let line = worth.and_then(|worth| worth.line);
+    let fields = [
+        ("rank", json!(worth.map(|worth| worth.rank))),
+        ("rank_interval", json!(line.and_then(|line| line.ranks))),
+        ("interval", json!(line.and_then(|line| line.interval))),
+        ("n_submissions", json!(line.map(|line| line.n_submissions))),
+        (
+            "is_above_baselines",
+            json!(line.and_then(|line| line.is_above_baselines)),
+        ),
+    ];
+    fields
+        .map(|(name, value)| (name.to_owned(), value))
+        .into_iter()
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_rank_is_bare_once_it_is_compared() {
+        let line = Line {
+            ranks: Some((2, 5)),
+            interval: Some((0.78, 0.84)),
+            n_submissions: 4,
+            is_above_baselines: Some(true),
+        };
+        let mut worth = Worth {
+            rank: 3,
+            n_ranked: 12,
+            score: Some(0.81),
+            line: Some(line),
+            why_none: None,
+        };
+        let said = "rank 3 (2 to 5) of 12, score 0.8100 (0.7800 to 0.8400), 4 tries";
+        assert_eq!(worth.in_words(), said);
+        assert_eq!(fields(Some(&worth))["rank_interval"], json!([2, 5]));
+        worth.line = None;
+        assert_eq!(worth.in_words(), "rank 3 of 12, score 0.8100, not compared yet");
+        worth.line = Some(Line {
+            ranks: None,
+            interval: None,
+            n_submissions: 1,
+            ..line
+        });
+        worth.why_none = Some("a class has 3 items".into());
+        let said = "rank 3 of 12, score 0.8100, 1 try; no intervals: a class has 3 items";
+        assert_eq!(worth.in_words(), said);
+        assert!(fields(None).values().all(Value::is_null));
+    }
+}
