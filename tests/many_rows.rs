@@ -1,6 +1,6 @@
 //! A board of many rows, each with its replicates: it is compared after a score, and its first page costs hardly more for that.
 //!
-//! `DATAPERF_ROWS=10000 cargo test --workspace many_rows -- --nocapture` makes a board of so many rows and prints the times.
+//! `DATAPERF_ROWS=10000 cargo test --workspace many_rows -- --ignored --nocapture` makes a board of so many rows and prints the times.
 
 use std::time::{Duration, Instant};
 
@@ -113,6 +113,7 @@ async fn n_requests(world: &World) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "stores an object for each row, which takes minutes"]
 async fn many_rows_are_compared_and_their_first_page_is_one_read_more() {
     let n_rows: usize = std::env::var("DATAPERF_ROWS").map_or(ROWS, |n| n.parse().unwrap());
     let world = filled(n_rows).await;
