@@ -3,11 +3,11 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use dataperf_numerics::ranks::{Entry, score_interval, sure_orders};
+use dataperf_numerics::ranks::{Entry, percentile_interval, sure_orders};
 use serde::Serialize;
 
 use crate::Direction;
-use crate::comparison::{n_different, why_none};
+use crate::comparison::{degrees, why_none};
 use crate::replicates::Replicates;
 
 /// How far the first of two submissions is from the second.
@@ -86,7 +86,7 @@ impl Paired {
         let better = sign * self.difference;
         let deviations = first.deviations.iter().zip(&second.deviations);
         let deviations: Vec<f32> = deviations.map(|(one, other)| one - other).collect();
-        self.interval = score_interval(better, &deviations).map(|(low, high)| {
+        self.interval = percentile_interval(better, &deviations).map(|(low, high)| {
             if sign < 0.0 {
                 (0.0 - high, 0.0 - low)
             } else {
@@ -111,8 +111,8 @@ impl Paired {
             is_ranked: true,
             deviations: &replicates.deviations,
         });
-        let different = |one: usize, other: usize, error: f64| n_different(&ordered, one, other, error);
-        let is_sure = !sure_orders(&entries, &different).is_empty();
+        let degrees = |one: usize, other: usize, error: f64| degrees(&ordered, one, other, error);
+        let is_sure = !sure_orders(&entries, &degrees).is_empty();
         self.surely_better = is_sure.then_some(if places[0] == 0 { 1 } else { 2 });
     }
 }
@@ -139,6 +139,7 @@ mod tests {
                 is_clustered: false,
                 n_redrawn: 0,
                 n_items: 200,
+                without_score_interval: None,
             },
             deviations: (0..N_DRAWS).map(|draw| spread * of_draw(draw)).collect(),
             correctness: (0..200)
@@ -205,7 +206,9 @@ mod tests {
             (None, Some("the curve ends"))
         );
         let mut few = [replicates(0.7, 1.0, 140), replicates(0.6, 1.0, 120)];
-        few.iter_mut().for_each(|of| of.header.smallest = 5);
+        for of in &mut few {
+            of.header.smallest = 5;
+        }
         let [one, other] = few;
         let paired = Paired::of(one, other, Direction::HigherIsBetter).unwrap();
         assert!(paired.interval.is_none() && paired.why_none.unwrap().contains("5 items"));

@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 
 use super::data::{Named, lines, models};
 use crate::Done;
-use crate::output::{RowFormat, line_of, print_rows, table};
+use crate::output::{line_of, table};
+use crate::rows::{RowFormat, print_rows};
 
 #[derive(Debug, Args)]
 #[command(

@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use super::data::{Named, check_names, lines, models, part};
 use crate::Done;
-use crate::output::{RowFormat, align_right, line_of, print_json, print_rows, table};
+use crate::output::{align_right, line_of, print_json, table};
+use crate::rows::{RowFormat, print_rows};
 
 #[derive(Debug, Args)]
 #[command(

@@ -21,7 +21,7 @@ use anyhow::Result;
 use clap::Subcommand;
 
 use crate::Done;
-use crate::output::RowFormat;
+use crate::rows::RowFormat;
 
 pub(super) use matrix::print as print_matrix;
 pub(crate) use registered::Text;

@@ -19,7 +19,8 @@ use serde_json::{Value, json};
 
 use super::data::{Named, check_names, lines, part};
 use crate::Done;
-use crate::output::{RowFormat, align_right, line_of, print_json, print_rows, table};
+use crate::output::{align_right, line_of, print_json, table};
+use crate::rows::{RowFormat, print_rows};
 
 /// Bytes of answers that are read of a program.
 const MAX_ANSWERS_BYTES: u64 = 16 << 20;

@@ -24,7 +24,7 @@ mod shake_up;
 
 pub use compare::{Compared, Entry, MAX_STEPS, compare};
 pub use orders::sure_orders;
-pub use percentiles::{quantile, rank_percentiles};
+pub use percentiles::{percentile_interval, quantile, rank_percentiles};
 pub use scores::score_interval;
 pub use shake_up::shake_up;
 

@@ -14,6 +14,20 @@ pub fn quantile(draws: &mut [f32], share: f64) -> f32 {
     *draws.select_nth_unstable_by(place, f32::total_cmp).1
 }
 
+/// The interval that holds 95 % of a figure's draws, such as a difference, which is no share; `None` without draws.
+///
+/// # Shapes and units
+/// `deviations`: `(n_draws,)`, what each draw gives more than the figure.
+pub fn percentile_interval(figure: f64, deviations: &[f32]) -> Option<(f64, f64)> {
+    if deviations.is_empty() {
+        return None;
+    }
+    let mut draws = deviations.to_vec();
+    let low = quantile(&mut draws, 1.0 - CONFIDENCE);
+    let high = quantile(&mut draws, CONFIDENCE);
+    Some((figure + f64::from(low) + 0.0, figure + f64::from(high) + 0.0)) // + 0.0 makes -0 a 0
+}
+
 /// The ranks that hold 95 % of the ranks that an entry has under the draws, first and last. Others show these; they are too narrow
 /// where entries are nearly equal, and serve for comparison.
 pub fn rank_percentiles(entries: &[Entry<'_>]) -> Vec<(u32, u32)> {
@@ -53,6 +67,14 @@ mod tests {
         assert_eq!(quantile(&mut draws, 0.975), 976.0);
         assert_eq!(quantile(&mut draws, 0.025), 26.0);
         assert_eq!(quantile(&mut [3.0], 0.975), 3.0);
+    }
+
+    #[test]
+    fn an_interval_holds_what_the_draws_give() {
+        let deviations: Vec<f32> = (0..1000).map(|draw| (draw as f32 - 500.0) / 1024.0).collect();
+        let (low, high) = percentile_interval(0.5, &deviations).expect("draws");
+        assert_eq!((low, high), (0.5 - 475.0 / 1024.0, 0.5 + 475.0 / 1024.0));
+        assert_eq!(percentile_interval(0.5, &[]), None);
     }
 
     #[test]

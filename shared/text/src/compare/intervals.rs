@@ -3,7 +3,7 @@
 use dataperf::Digest;
 use dataperf_numerics::bootstrap::{LANES, N_BATCHES, Resampler, draws_of};
 use dataperf_numerics::metrics::ItemWeights;
-use dataperf_numerics::ranks::{self, CONFIDENCE, Entry, degrees_of_freedom, quantile};
+use dataperf_numerics::ranks::{self, Entry, degrees_of_freedom, percentile_interval};
 
 use super::outcome::Judged;
 use super::report::report_with;
@@ -82,13 +82,6 @@ impl Trial {
             let pairs = one.judged.iter().zip(&other.judged);
             degrees_of_freedom(pairs.filter(|(one, other)| one != other).count(), None)
         });
-        // points are no shares: their interval is that of the percentiles
-        let percentiles = |nth: usize| {
-            let mut draws = deviations[nth].clone();
-            let [low, high] =
-                [1.0 - CONFIDENCE, CONFIDENCE].map(|share| f64::from(quantile(&mut draws, share)));
-            (scores[nth] + low, scores[nth] + high)
-        };
         let mut intervals = vec![
             Interval {
                 ranks: (1, 1),
@@ -99,7 +92,9 @@ impl Trial {
         for (&nth, of_place) in places.iter().zip(&compared) {
             intervals[nth] = Interval {
                 ranks: (of_place.first, of_place.last),
-                score: percentiles(nth),
+                // points are no shares, whose intervals have another form
+                score: percentile_interval(scores[nth], &deviations[nth])
+                    .unwrap_or((scores[nth], scores[nth])),
             };
         }
         intervals
