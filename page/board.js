@@ -153,7 +153,8 @@ function worth({ comparison, digits, rows, next }, isOfPeople) {
   if (comparison.why_none) return h("p", { class: "note worth" }, `No intervals: ${comparison.why_none}.`);
   if (!next && rows.filter((row) => row.rank !== null).length < 2) return h("p", { class: "note worth" }, "Fewer than two ranks: nothing to compare yet.");
   const best = comparison.n_best === 1 ? "One submission is surely the best of the ranked ones." : !next && comparison.n_best === rows.filter((row) => row.rank !== null).length ? `No submission is surely better than another: any of the ${plain(comparison.n_best)} may be the best.` : `Any of the ${plain(comparison.n_best)} marked submissions may be the best.`;
-  const resolution = comparison.resolution === null ? "" : ` This eval set tells neighbours apart that differ by ${score(comparison.resolution, digits)} or more, with power 0.8.`;
+  const withheld = comparison.is_resolution_withheld ? " Which difference of scores this eval set tells apart is not shown before everything is." : "";
+  const resolution = comparison.resolution === null ? withheld : ` This eval set tells neighbours apart that differ by ${score(comparison.resolution, digits)} or more, with power 0.8.`;
   const missing = comparison.n_missing > 0 ? ` ${some(comparison.n_missing, "submission")} ${comparison.n_missing === 1 ? "has" : "have"} not been compared and may have any rank.` : "";
   const newer = rows.some((row) => row.interval === null && !row.is_of_other_dataset) ? " Rows without an interval have not been compared yet." : "";
   const clusters = comparison.is_clustered ? " Whole clusters of the eval set, such as all items of one speaker, are drawn together." : "";
@@ -212,7 +213,7 @@ function rules(benchmark, board, of) {
       fact("Scored in all", round.total_limit === null ? null : `${plain(round.total_limit)} of each submitter`),
       fact("Programs", round.programs ? `run on hidden data, first on the public data set; ${plain(round.programs.max_fuel)} units of fuel, ${plain(round.programs.max_memory_mib)} MiB` : null),
       fact("Division", round.division),
-      fact("Shown until the close", round.ladder ? `each submitter's last score, until one is better by ${margin} (the Ladder)` : SHOWN[feedback]),
+      fact("Shown until the close", round.ladder?.shows_every_score ? "the score, rounded to what one item of the eval set is worth" : round.ladder ? `each submitter's last score, until one is better by ${margin} (the Ladder)` : SHOWN[feedback]),
       fact("Board", round.board_is_hidden ? "hidden until the close" : null),
       fact("Artifacts", round.artifacts_are_public ? "public, when they have a score" : "their submitters' own"),
     ),

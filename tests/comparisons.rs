@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::layout::{Layout, TARGETS};
 use crate::nothing_lost::{key, one_process_a_run};
 use crate::project::BENCHMARK;
-use crate::read_api::{ANONYMOUS, Reading};
+use crate::read_api::{ADA, ANONYMOUS, ORGANIZER, Reading};
 use crate::world::{CARETAKER, World, board, with_caretaker};
 
 pub(crate) const BOARD: &str = "/api/v1/benchmarks/speech-selection/leaderboards/en-25";
@@ -172,6 +172,20 @@ async fn a_board_is_compared_after_its_scores() {
     let [cy, dan] = ["cy", "dan"].map(|submitter| interval(row(&board, submitter)));
     assert_eq!(cy, dan, "identical predictions are a tie");
     assert!(cy.0 < cy.1, "{cy:?}");
+    // made of the paired differences of neighbours: not before everything is shown
+    let of = |who| reading.ask(who, BOARD).json()["comparison"].clone();
+    for who in [ANONYMOUS, ADA] {
+        let comparison = of(who);
+        assert_eq!(
+            (&comparison["resolution"], &comparison["is_resolution_withheld"]),
+            (&Value::Null, &json!(true)),
+            "{who}"
+        );
+    }
+    assert!(of(ORGANIZER)["resolution"].is_f64(), "{}", of(ORGANIZER));
+    world.show("full");
+    assert_eq!(of(ANONYMOUS), of(ORGANIZER));
+    world.show("score");
     let id = row(&board, "cy")["submission"].as_str().unwrap();
     let path = format!("/api/v1/benchmarks/{BENCHMARK}/submissions/{id}");
     let one = reading.ask(ANONYMOUS, &path).json();

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::ports::leaderboard::{Board, Ranked};
 use crate::replicates::Replicates;
 use crate::upload::{SubmissionId, UNNAMED};
-use crate::{Digest, Direction, Timestamp};
+use crate::{Digest, Direction, Feedback, Timestamp};
 
 pub use read::Read;
 pub use wire::{FIRST_BYTES, LINE_BYTES};
@@ -62,6 +62,18 @@ pub struct Summary {
     /// Why no intervals of scores are shown, where none are and ranks have some.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why_no_score_intervals: Option<String>,
+}
+
+impl Summary {
+    /// As much of it as is shown to others than the organizer. The resolution is made of the paired differences of neighbours: on a board
+    /// that somebody fills with copies it is that of one pair, so it is not shown before everything is.
+    #[must_use]
+    pub fn shown(self, level: Feedback) -> Self {
+        Self {
+            resolution: self.resolution.filter(|_| level >= Feedback::Full),
+            ..self
+        }
+    }
 }
 
 /// What is said of one row.

@@ -180,7 +180,7 @@ test("a board says what its ranks are worth, and keeps scores of another data se
     let rows;
     await page.route(/\/leaderboards\/en-25\?/, async (route) => {
       const board = await (await route.fetch()).json();
-      const comparison = { compared_at: "2026-03-01T00:00:00.000Z", confidence: 0.95, n_best: 2, resolution: 0.0123, n_missing: 0, is_clustered: false, why_none: null };
+      const comparison = { compared_at: "2026-03-01T00:00:00.000Z", confidence: 0.95, n_best: 2, resolution: 0.0123, is_resolution_withheld: false, n_missing: 0, is_clustered: false, why_none: null };
       const intervals = [[1, 2], [1, 2], [3, 5]];
       rows = board.rows.filter((row) => !row.is_baseline).map((row, n) => {
         const isOld = n > 2;

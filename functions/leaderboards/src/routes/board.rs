@@ -102,8 +102,11 @@ struct BoardComparison {
     confidence: f64,
     /// Rows whose rank interval begins with 1: each may be the best.
     n_best: usize,
-    /// The smallest difference between neighbours that the eval set can tell apart with power 0.8; `null` where no neighbours differ.
+    /// The smallest difference between neighbours that the eval set can tell apart with power 0.8; `null` where no neighbours differ, and
+    /// where it is withheld.
     resolution: Option<f64>,
+    /// Whether `resolution` is withheld until everything is shown: it is made of differences of pairs.
+    is_resolution_withheld: bool,
     /// Rows that can't be compared until the board is scored again: each may have any rank.
     n_missing: usize,
     /// Whether whole clusters of items are drawn.
@@ -114,13 +117,17 @@ struct BoardComparison {
     why_no_score_intervals: Option<String>,
 }
 
-impl From<Summary> for BoardComparison {
-    fn from(summary: Summary) -> Self {
+impl BoardComparison {
+    /// What somebody sees of it to whom so much is shown.
+    fn shown(summary: Summary, level: Feedback) -> Self {
+        let is_resolution_withheld = level < Feedback::Full;
+        let summary = summary.shown(level);
         Self {
             compared_at: summary.compared_at.to_string(),
             confidence: CONFIDENCE,
             n_best: summary.n_best,
             resolution: summary.resolution,
+            is_resolution_withheld,
             n_missing: summary.n_missing,
             is_clustered: summary.is_clustered,
             why_none: summary.why_none,
@@ -221,6 +228,11 @@ pub(super) async fn board(
         app.seal().word(&Place { at, so_far })
     });
     let kit = catalogue::kit(&app, facts, &boards, challenge.as_ref(), &board).await?;
+    let level = if caller.is_organizer() {
+        Feedback::Full
+    } else {
+        dataperf::challenge::shown(challenge.as_ref(), &board, scored_with, dataperf_aws::now()).level
+    };
     let said = boards.said_of(&board.leaderboard, scored_with);
     let document = BoardPage {
         dataset: scored_with.map(|dataset| dataset.to_string()),
@@ -230,7 +242,7 @@ pub(super) async fn board(
         presentation: said
             .map(|said| Presentation::of(facts.id, said))
             .unwrap_or_default(),
-        comparison: comparison.map(|comparison| comparison.summary.into()),
+        comparison: comparison.map(|comparison| BoardComparison::shown(comparison.summary, level)),
         finish: report.as_ref().filter(|_| hidden.is_none()).map(Finish::from),
         benchmark: board.benchmark,
         leaderboard: board.leaderboard,

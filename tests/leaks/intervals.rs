@@ -1,0 +1,281 @@
+//! What a comparison tells beside the scores: somebody with many names fills a board (`ranking: all`) with submissions that differ in
+//! one item, and reads intervals, ranks, `is_above_baselines`, `n_best` and the resolution as the read API gives them to anybody.
+//!
+//! What is looked for is the paired standard error of each pair: with it, and the difference of the scores, follows on how many hidden
+//! items two submissions differ. It is told where the guess is within a tenth of the truth.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dataperf::admission::Admission;
+use dataperf::comparison::{Comparison, Line, MIN_ITEMS, Rows, Summary};
+use dataperf::evaluate::evaluate_to_compare;
+use dataperf::ports::leaderboard::{Board, Entry, Ranked};
+use dataperf::replicates::Replicates;
+use dataperf::{Benchmark, Ending, Feedback, SubmissionId, Timestamp};
+use dataperf_benchmarks::data_acquisition::DataAcquisition;
+use dataperf_benchmarks::own_data::acquisition::Acquisition;
+use dataperf_benchmarks::own_data::selection::Selection;
+use dataperf_benchmarks::speech_selection::SpeechSelection;
+use dataperf_benchmarks::vision_selection::VisionSelection;
+use dataperf_datasets::Import;
+use dataperf_numerics::ranks::DETECTABLE_ERRORS;
+use serde_json::{Value, json};
+
+use super::selection::submission;
+use super::{Target, read};
+use crate::project::hosted;
+
+/// Submissions of the attacker to a board.
+const N_VARIANTS: usize = 8;
+/// Half of the width of an interval of 95 %, in standard errors.
+const HALF: f64 = 1.96;
+/// Names that send one and the same file, on a board that is to have many submitters.
+const N_COPIES: usize = 12;
+
+/// A submission of the attacker, with what the organizer keeps of it.
+struct Sent {
+    score: f64,
+    replicates: Arc<Replicates>,
+}
+
+async fn sent<B: Import>(target: &Target<B>, leaderboard: &str, artifacts: &[Value]) -> Vec<Sent> {
+    let mut all = Vec::new();
+    for artifact in artifacts {
+        let (bytes, free) = (artifact.to_string(), Admission::free());
+        let evaluated = evaluate_to_compare(&target.dataset, leaderboard, bytes.as_bytes(), &free, false);
+        let (verdict, kept) = evaluated.await.unwrap();
+        assert_eq!(verdict.status, Ending::Scored, "{:?}", verdict.reasons);
+        let mut replicates = Replicates::from_bytes("kept", &kept.unwrap()).unwrap();
+        // the demo's eval sets are smaller than what intervals are shown of: the attack is on what would be shown of a larger one
+        replicates.header.smallest = replicates.header.smallest.max(MIN_ITEMS);
+        all.push(Sent {
+            score: read(&verdict, Feedback::Score)["score"].as_f64().unwrap(),
+            replicates: Arc::new(replicates),
+        });
+    }
+    all
+}
+
+/// What anybody reads of a board with these rows, in their order.
+fn board<B: Benchmark>(sent: &[&Sent], level: Feedback) -> (Summary, Vec<Line>) {
+    let mut places: Vec<usize> = (0..sent.len()).collect();
+    places.sort_by(|&a, &b| sent[b].score.total_cmp(&sent[a].score));
+    let dataset = sent[0].replicates.header.dataset;
+    let id = |place: usize| SubmissionId::of("bucket", &format!("sybil-{place}"), "");
+    let ranked = |(rank, &place): (usize, &usize)| Ranked {
+        entry: Entry {
+            id: id(place),
+            board: Board {
+                benchmark: B::ID.into(),
+                leaderboard: "attacked".into(),
+                round: "open".into(),
+            },
+            submitter: format!("sybil-{place}"),
+            received_at: Timestamp::from_unix_millis(i64::try_from(place).unwrap()),
+            is_baseline: place == 0,
+            withdrawn_at: None,
+            withdrawals: Vec::new(),
+            ending: Some(Ending::Scored),
+            score: Some(sent[place].score),
+            climb: None,
+            dataset: Some(dataset),
+        },
+        rank: rank + 1,
+        is_of_other_dataset: false,
+    };
+    let rows: Vec<Ranked> = places.iter().enumerate().map(ranked).collect();
+    let replicates = (0..sent.len()).map(|place| (id(place), sent[place].replicates.clone()));
+    let comparison = Comparison::of(
+        &Rows {
+            rows: &rows,
+            replicates: &replicates.collect(),
+            n_submissions: &BTreeMap::new(),
+            direction: hosted(B::ID).direction,
+            dataset: Some(dataset),
+        },
+        Timestamp::from_unix_millis(0),
+    );
+    let lines: BTreeMap<SubmissionId, Line> = comparison.lines.into_iter().collect();
+    assert_eq!(comparison.summary.why_none, None);
+    (
+        comparison.summary.shown(level),
+        (0..sent.len()).map(|place| lines[&id(place)]).collect(),
+    )
+}
+
+/// The standard error of the difference of two submissions.
+fn paired_error(one: &Sent, other: &Sent) -> f64 {
+    let both = one.replicates.deviations.iter().zip(&other.replicates.deviations);
+    let differences: Vec<f64> = both.map(|(a, b)| f64::from(*a) - f64::from(*b)).collect();
+    let n = differences.len() as f64;
+    let mean = differences.iter().sum::<f64>() / n;
+    let squares: f64 = differences.iter().map(|d| (d - mean).powi(2)).sum();
+    (squares / (n - 1.0)).sqrt()
+}
+
+fn is_told(guess: f64, truth: f64) -> bool {
+    (guess / truth - 1.0).abs() < 0.1
+}
+
+/// What the attack has come to.
+#[derive(Debug, Default, PartialEq)]
+struct Told {
+    /// Pairs whose answers to some draw differ.
+    n_pairs: usize,
+    /// Told by the intervals of both scores, as if they were independent.
+    by_intervals: usize,
+    /// Told by the resolution of a board of two rows.
+    by_resolution: usize,
+    /// Told by the resolution of a board with one row and many copies of another.
+    by_copies: usize,
+    /// Pairs that rank intervals tell apart, which says that the error is small against the difference.
+    by_ranks: usize,
+    /// Rows that `is_above_baselines` tells from the one which the organizer might take as a baseline.
+    by_baseline: usize,
+}
+
+fn attack<B: Benchmark>(sent: &[Sent], level: Feedback) -> Told {
+    let all: Vec<&Sent> = sent.iter().collect();
+    let (whole, lines) = board::<B>(&all, level);
+    assert!(whole.n_best >= 1 && lines.iter().all(|line| line.interval.is_some()));
+    let mut told = Told {
+        by_baseline: lines
+            .iter()
+            .filter(|line| line.is_above_baselines == Some(true))
+            .count(),
+        ..Told::default()
+    };
+    let error_of = |line: &Line| {
+        let (low, high) = line.interval.unwrap();
+        (high - low) / 2.0 / HALF
+    };
+    for one in 1..sent.len() {
+        for other in 1..one {
+            let truth = paired_error(&sent[one], &sent[other]);
+            if truth == 0.0 {
+                continue; // the same answers
+            }
+            told.n_pairs += 1;
+            let [a, b] = [one, other].map(|place| &lines[place]);
+            told.by_intervals += usize::from(is_told(error_of(a).hypot(error_of(b)), truth));
+            let [ranks, others] = [a, b].map(|line| line.ranks.unwrap());
+            told.by_ranks += usize::from(ranks.1 < others.0 || others.1 < ranks.0);
+            // the first row of a board is the baseline here, which has no neighbours
+            let two = [&sent[0], &sent[one], &sent[other]];
+            let mut copies = vec![&sent[0], &sent[one]];
+            copies.extend([&sent[other]; N_COPIES]);
+            let by = |rows: &[&Sent]| {
+                let (summary, _) = board::<B>(rows, level);
+                let resolution = summary.resolution;
+                usize::from(resolution.is_some_and(|found| is_told(found / DETECTABLE_ERRORS, truth)))
+            };
+            told.by_resolution += by(&two);
+            told.by_copies += by(&copies);
+        }
+    }
+    told
+}
+
+async fn attacked<B: Import>(leaderboard: &str, artifacts: Vec<Value>) {
+    let target = Target::<B>::new().await;
+    let sent = sent(&target, leaderboard, &artifacts).await;
+    let [score, metrics, full] = super::LEVELS.map(|level| attack::<B>(&sent, level));
+    println!("{} at `score`: {score:?}; at `full`: {full:?}", B::ID);
+    assert!(
+        score.n_pairs >= 10,
+        "the variants are answered differently: {score:?}"
+    );
+    assert_eq!((score.by_resolution, score.by_copies), (0, 0), "it is withheld");
+    assert_eq!(score, metrics);
+    assert_eq!(
+        (full.by_resolution, full.by_copies),
+        (full.n_pairs, full.n_pairs),
+        "the attack works where it can, and a number of submitters is no hindrance"
+    );
+    assert!(score.by_ranks * 10 <= score.n_pairs, "{score:?}");
+    assert!(score.by_intervals * 4 <= score.n_pairs, "{score:?}");
+}
+
+/// A base, and variants in each of which one place has what `other` has there.
+fn variants(change: impl Fn(usize) -> Value) -> Vec<Value> {
+    (0..=N_VARIANTS).map(change).collect()
+}
+
+#[tokio::test]
+async fn intervals_tell_no_pair_of_speech_selection() {
+    let [base, other] = ["random.json", "random_again.json"]
+        .map(|file| submission("speech-selection", &format!("en-25/coin-flip/{file}")));
+    let words: Vec<String> = base["targets"].as_object().unwrap().keys().cloned().collect();
+    let artifacts = variants(|n| {
+        let mut changed = base.clone();
+        let word = &words[n % words.len()];
+        let used = base["targets"][word].as_array().unwrap();
+        let fresh = other["targets"][word]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|clip| !used.contains(clip));
+        let fresh: Vec<&Value> = fresh.collect();
+        if n > 0 {
+            changed["targets"][word][n / words.len()] = fresh[n / words.len()].clone();
+        }
+        changed
+    });
+    attacked::<SpeechSelection>("en-25", artifacts).await;
+}
+
+#[tokio::test]
+async fn intervals_tell_no_pair_of_vision_selection() {
+    let base = submission("vision-selection", "open/coin-flip/random_20.json");
+    let concepts: Vec<String> = base.as_object().unwrap().keys().cloned().collect();
+    let artifacts = variants(|n| {
+        let mut changed = base.clone();
+        let of_concept = changed[&concepts[n % concepts.len()]].as_object_mut().unwrap();
+        if n > 0 {
+            let image = of_concept.keys().nth(n).unwrap().clone();
+            of_concept.remove(&image);
+        }
+        changed
+    });
+    attacked::<VisionSelection>("open", artifacts).await;
+}
+
+#[tokio::test]
+async fn intervals_tell_no_pair_of_data_acquisition() {
+    let base = submission("data-acquisition", "open/a-bit-of-all/uniform.json");
+    let markets: Vec<String> = base.as_object().unwrap().keys().cloned().collect();
+    let artifacts = variants(|n| {
+        let mut changed = base.clone();
+        let of_market = changed[&markets[n % markets.len()]].as_array_mut().unwrap();
+        let seller = n % of_market.len();
+        let count = &mut of_market[seller];
+        *count = json!(count.as_u64().unwrap_or_default() - u64::from(n > 0));
+        changed
+    });
+    attacked::<DataAcquisition>("open", artifacts).await;
+}
+
+#[tokio::test]
+async fn intervals_tell_no_pair_of_own_selection() {
+    let [base, other] = ["ada/central.json", "bo/balanced.json"]
+        .map(|file| submission("selection", &format!("digits-20/{file}")));
+    let fresh = other["ids"].as_array().unwrap().iter();
+    let fresh: Vec<&Value> = fresh
+        .filter(|id| !base["ids"].as_array().unwrap().contains(id))
+        .collect();
+    let artifacts = variants(|n| {
+        let mut changed = base.clone();
+        if n > 0 {
+            changed["ids"][n] = fresh[n].clone();
+        }
+        changed
+    });
+    attacked::<Selection>("digits-20", artifacts).await;
+}
+
+#[tokio::test]
+async fn intervals_tell_no_pair_of_own_acquisition() {
+    let artifacts = variants(|n| json!({ "counts": { "north": 11, "south": 12, "west": 33 - n } }));
+    attacked::<Acquisition>("clinics", artifacts).await;
+}
