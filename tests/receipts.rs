@@ -6,14 +6,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use dataperf::ports::bucket::{Bucket as _, Got};
+use dataperf::ports::maintenance::{Maintenance as _, Order, Ranking, Withdrawn};
+use dataperf::release::Released;
 use dataperf::{Ending, Receipt};
-use dataperf_local::{Config, Storm};
+use dataperf_local::{Config, Moment, Storm};
 use serde_json::{Value, json};
 
 use crate::access::as_deployed;
-use crate::nothing_lost::key;
+use crate::finals::finish_round;
+use crate::nothing_lost::{key, one_process_a_run};
 use crate::organizer::other_dataset;
-use crate::project::{BENCHMARK, Ran, dataperf, demo, frozen, good};
+use crate::project::{BENCHMARK, Ran, dataperf, demo, frozen, good, hosted};
 use crate::read_api::{ADA, ANONYMOUS, BO, Reading};
 use crate::storms::without_retries;
 use crate::world::{Sent, World};
@@ -265,14 +268,95 @@ async fn the_signed_form_is_what_the_submitter_reads_everywhere() {
         (&unreleased["feedback"], unreleased.get("signature")),
         (&json!("full"), None)
     );
-    let ran = reading
-        .world
-        .command(&["challenge", "release", BENCHMARK, "spring"]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    // no command: the function is asked for it at the caretaker's time
+    finish_round(&reading.world, "spring").await;
     let whole = object(&reading.world, &receipt.object_key()).await;
     assert_genuine(&reading.world, &whole, &keys);
     assert_changes_are_noticed(&reading.world, &whole, &keys);
     assert_eq!(reading.ask(ADA, &path).json(), whole);
+    let ran = reading
+        .world
+        .command(&["challenge", "release", BENCHMARK, "spring"]);
+    assert_eq!(
+        (ran.code, &ran.json()["receipts"]),
+        (0, &json!(0)),
+        "it was there: {ran:?}"
+    );
+}
+
+/// Each round has a score that stands and one that was withdrawn; each is released by a run that is killed at another of its requests.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn releasing_killed_at_any_moment() {
+    const N_ROUNDS: usize = 60;
+    let world = World::with(one_process_a_run).await;
+    assert_eq!(world.command(&["keys", "publish"]).code, 0);
+    let keys = keys(&world, "keys.json");
+    let day = |n: usize| format!("2020-{:02}-{:02}T00:00:00Z", 1 + n / 28, 1 + n % 28);
+    let rounds = |is_open: bool| {
+        let round = |n: usize| json!({ "id": format!("r{n}"), "opens": day(n), "closes": day(n + 1) });
+        let mut rounds: Vec<Value> = (0..N_ROUNDS).map(round).collect();
+        if is_open {
+            // while this one may use the same data nothing is shown but scores
+            rounds.push(
+                json!({ "id": "open-still", "opens": day(N_ROUNDS), "closes": "2999-01-01T00:00:00Z" }),
+            );
+        }
+        json!(rounds)
+    };
+    assert_eq!(crate::challenges::publish(&world, &rounds(true)).code, 0);
+    let (table, at) = (world.leaderboards(), "2020-12-31T00:00:00Z".parse().unwrap());
+    let mut sent = Vec::new();
+    for n in 0..N_ROUNDS {
+        let noon = day(n).replace("T00", "T12");
+        let stands = crate::challenges::upload_at(&world, "ada", 0, &noon).await;
+        let withdrawn = crate::challenges::upload_at(&world, "bo", 1, &noon).await;
+        let order = Order {
+            direction: hosted(BENCHMARK).direction,
+            ranking: Ranking::Best,
+        };
+        let done = table
+            .withdraw(BENCHMARK, &withdrawn.submission, at, order, None)
+            .await;
+        assert!(matches!(done.unwrap(), Withdrawn::Now(_)));
+        sent.push([stands, withdrawn]);
+    }
+    finish_round(&world, "r0").await;
+    let released = async |round: &str| {
+        let found = Released::read(&world.bucket("results"), &crate::finals::board(round)).await;
+        found.unwrap().is_some_and(|found| found.ended_at.is_some())
+    };
+    assert!(!released("r0").await, "not while anything is withheld");
+    assert_eq!(
+        object(&world, &sent[0][0].object_key()).await["feedback"],
+        "score"
+    );
+
+    assert_eq!(crate::challenges::publish(&world, &rounds(false)).code, 0);
+    let mut n_killed = 0;
+    'killing: for n in 1.. {
+        for moment in [Moment::Before(n), Moment::After(n)] {
+            assert!(n_killed < N_ROUNDS, "there is a round for each moment");
+            let round = format!("r{n_killed}");
+            world.cloud.faults().kill_at(BENCHMARK, moment);
+            finish_round(&world, &round).await;
+            let is_over = world.cloud.faults().kill_no_more(BENCHMARK);
+            assert!(released(&round).await, "{round}");
+            for receipt in &sent[n_killed] {
+                let whole = object(&world, &receipt.object_key()).await;
+                assert_eq!(whole["feedback"], "full", "{round}");
+                assert!(whole["metrics"]["per_seed"].is_array(), "{whole}");
+                if n_killed % 8 == 0 {
+                    assert_genuine(&world, &whole, &keys);
+                }
+            }
+            if is_over {
+                break 'killing;
+            }
+            n_killed += 1;
+        }
+    }
+    assert!(n_killed >= 12, "a run makes some requests: {n_killed}");
+    assert_eq!(world.cloud.on_failure().await.unwrap(), []);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

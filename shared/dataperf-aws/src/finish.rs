@@ -8,6 +8,7 @@ use dataperf::finishing::{Finish, FinishRequest, Finished};
 use dataperf::ports::bucket::Bucket;
 use dataperf::ports::leaderboard::{Board, Leaderboards};
 use dataperf::ports::maintenance::Maintenance;
+use dataperf::release::{Release, is_over};
 use dataperf::rescoring::Rescorer;
 use dataperf::retirement::{Retired, Retirement};
 use dataperf::workflow::WorkflowError;
@@ -43,7 +44,8 @@ pub(crate) async fn finish<E: Evaluator>(
         // whatever is published from now on, it stays known
         round.note_retired(&table, benchmark, now()).await?;
     }
-    let is_due = |round: &Round| challenge.is_due(round, now()) || round.retired(now()).is_some();
+    let has_closed = |round: &Round| round.closes.is_some_and(|closes| is_over(closes, now()));
+    let is_due = |round: &Round| has_closed(round) || round.retired(now()).is_some();
     let rounds = challenge.rounds.iter();
     let due: Vec<&Round> = rounds.filter(|round| is_asked(round) && is_due(round)).collect();
     if due.is_empty() {
@@ -102,6 +104,25 @@ pub(crate) async fn finish<E: Evaluator>(
             finished = Finished {
                 n_rescored: finished.n_rescored,
                 ..Box::pin(finish.run(evaluator)).await?
+            };
+        }
+        if is_retired && has_closed(round) {
+            let release = Release {
+                board: board.clone(),
+                hosted: evaluator.hosted(),
+                challenge: &challenge,
+                table: &table,
+                results: &results,
+                signer: &signer,
+                now: &now,
+                goes_on: &goes_on,
+            };
+            let (n_released, all_released) = release.run().await?;
+            let is_finished = finished.is_complete || !round.has_work();
+            finished = Finished {
+                n_released,
+                is_complete: is_finished && all_released,
+                ..finished
             };
         }
         all.push((board, finished));

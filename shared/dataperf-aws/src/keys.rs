@@ -75,6 +75,14 @@ impl Key {
         }
     }
 
+    /// What is kept of it on its board while it is withdrawn.
+    pub(crate) fn withdrawn(entry: &Entry) -> Self {
+        Self {
+            pk: withdrawn_partition(&entry.board),
+            sk: sort_key(entry),
+        }
+    }
+
     /// Its submitter's one row on a board that ranks the best or the latest.
     pub(crate) fn row(entry: &Entry) -> Self {
         Self {
@@ -155,6 +163,13 @@ pub(crate) fn failed_partition(benchmark: &str) -> String {
 
 pub(crate) fn series_partition(board: &Board) -> String {
     format!("{}#series#{}#{}", board.benchmark, board.leaderboard, board.round)
+}
+
+pub(crate) fn withdrawn_partition(board: &Board) -> String {
+    format!(
+        "{}#withdrawn#{}#{}",
+        board.benchmark, board.leaderboard, board.round
+    )
 }
 
 fn rows_partition(board: &Board) -> String {

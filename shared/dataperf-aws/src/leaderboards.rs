@@ -28,7 +28,7 @@ pub(crate) fn receipt_json(receipt: &Receipt) -> Result<String, PortError> {
 }
 
 impl Table {
-    async fn entries(&self, partition: &Partition, n: usize) -> Result<Vec<Entry>, PortError> {
+    pub(crate) async fn entries(&self, partition: &Partition, n: usize) -> Result<Vec<Entry>, PortError> {
         let items = self.query_first(partition, n).await?;
         let entries: Result<Vec<Entry>, PortError> = items.iter().map(reader::entry).collect();
         self.with_datasets(entries?).await

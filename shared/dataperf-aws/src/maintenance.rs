@@ -10,7 +10,7 @@ use dataperf::{Descriptor, Receipt, SubmissionId, Timestamp};
 
 use crate::comparisons::comparison_mark;
 use crate::items::{self, entry_item, text};
-use crate::keys::{Key, revisions_partition, runs_partition};
+use crate::keys::{Key, revisions_partition, runs_partition, withdrawn_partition};
 use crate::leaderboards::receipt_json;
 use crate::query::Partition;
 use crate::reader;
@@ -154,6 +154,8 @@ impl Maintenance for Table {
                 .await?;
             operations.extend(self.stepping_down(&entry, order.direction).await?);
             operations.extend(rows::leaving_final(self, &entry).await?);
+            let kept = self.put(entry_item(Key::withdrawn(&entry), &entry), None);
+            operations.push((Step::Other, kept));
             let due = self.put(comparison_mark(&submission.board), None);
             operations.push((Step::Other, due));
             match self.transact(operations).await {
@@ -191,6 +193,7 @@ impl Maintenance for Table {
             let mut operations = self.changed(as_read, &entry, &receipt, spread, order).await?;
             operations.extend(self.stepping_up(&entry, direction).await?);
             operations.extend(rows::back_on_final(self, &entry).await?);
+            operations.push((Step::Other, self.delete(Key::withdrawn(&entry), None)));
             let due = self.put(comparison_mark(&submission.board), None);
             operations.push((Step::Other, due));
             match self.transact(operations).await {
@@ -198,6 +201,11 @@ impl Maintenance for Table {
                 Err(cancelled) => retry.cancelled(cancelled).await?,
             }
         }
+    }
+
+    async fn withdrawn(&self, board: &Board) -> Result<Vec<Entry>, PortError> {
+        let partition = Partition::of(withdrawn_partition(board));
+        self.entries(&partition, usize::MAX).await
     }
 
     async fn run(&self, board: &Board) -> Result<Option<Run>, PortError> {

@@ -116,6 +116,7 @@ async fn each_upload(function: &dyn Function, event: LambdaEvent<Value>) -> Resu
                 n_lifted,
                 n_scored,
                 n_rescored,
+                n_released,
                 is_complete,
             } = finished;
             tracing::info!(
@@ -126,12 +127,13 @@ async fn each_upload(function: &dyn Function, event: LambdaEvent<Value>) -> Resu
                 n_lifted,
                 n_scored,
                 n_rescored,
+                n_released,
                 is_complete,
                 "finishing a round"
             );
             documents.push(
                 serde_json::json!({ "leaderboard": leaderboard, "round": round, "lifted": n_lifted,
-                                               "scored": n_scored, "complete": is_complete }),
+                                               "scored": n_scored, "released": n_released, "complete": is_complete }),
             );
         }
         return Ok(serde_json::json!({ "finished": documents }));

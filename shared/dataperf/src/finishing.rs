@@ -42,7 +42,6 @@ impl Challenge {
     /// Whether there is something to be done once a round has closed, and that time has come: not before every round with the same
     /// final data set has closed, since scores on it would tell participants of the others about it.
     pub fn is_due(&self, round: &Round, at: Timestamp) -> bool {
-        let has_work = round.final_dataset.is_some() || round.ladder.is_some();
         let shares = |other: &&Round| {
             other.id == round.id
                 || (round.final_dataset.is_some() && other.final_dataset == round.final_dataset)
@@ -52,7 +51,14 @@ impl Challenge {
         let due = last
             .flatten()
             .map(|closes| closes.unix_millis().saturating_add(GRACE_MILLIS));
-        has_work && due.is_some_and(|due| due <= at.unix_millis())
+        round.has_work() && due.is_some_and(|due| due <= at.unix_millis())
+    }
+}
+
+impl Round {
+    /// Whether anything but whole receipts is due once it has closed.
+    pub fn has_work(&self) -> bool {
+        self.final_dataset.is_some() || self.ladder.is_some()
     }
 }
 
@@ -158,6 +164,8 @@ pub struct Finished {
     pub n_scored: usize,
     /// Submissions that were scored with the data set that followed a [retired](crate::retirement) one.
     pub n_rescored: usize,
+    /// Whole receipts that were [released](crate::release).
+    pub n_released: usize,
     /// Whether nothing is left to be done.
     pub is_complete: bool,
 }

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use crate::Timestamp;
-use crate::challenge::{Challenge, shown};
+use crate::challenge::{Challenge, shown_of_receipt};
 use crate::descriptor::Descriptor;
 use crate::feedback::Feedback;
 use crate::ports::PortError;
@@ -14,7 +14,7 @@ use crate::verdict::{Ending, Receipt};
 
 /// How much of a receipt is shown `at` a time.
 pub fn receipt_level(challenge: Option<&Challenge>, receipt: &Receipt, at: Timestamp) -> Feedback {
-    shown(challenge, &receipt.board(), receipt.verdict.dataset, at).level
+    shown_of_receipt(challenge, receipt, at).level
 }
 
 /// The largest receipt that is read back.
@@ -54,6 +54,28 @@ pub async fn write_receipt(
         results.put(&key, json).await?;
     }
     Ok(())
+}
+
+/// As [`write_receipt`], after a look at what is there: what shows as much and is signed costs no signature. Whether it was written.
+///
+/// # Errors
+/// As [`write_receipt`].
+pub async fn write_where_it_shows_less(
+    results: &dyn Bucket,
+    signer: &dyn Signer,
+    receipt: &Receipt,
+    hosted: &Descriptor,
+    level: Feedback,
+    at: Timestamp,
+) -> Result<bool, PortError> {
+    let shown = receipt.shown(level, hosted);
+    if let Got::Object(object) = results.get(&shown.object_key(), None, MAX_RECEIPT_BYTES).await?
+        && serde_json::from_slice(&object.bytes).is_ok_and(|stored| !is_superseded(&stored, &shown))
+    {
+        return Ok(false);
+    }
+    write_receipt(results, signer, receipt, hosted, level, at).await?;
+    Ok(true)
 }
 
 /// Whether the stored receipt is of a failure that `receipt` came after, shows less of the same, or shows no more of the same and

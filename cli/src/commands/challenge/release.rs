@@ -4,9 +4,10 @@ use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use dataperf::challenge::{Challenge, shown_of_receipt};
-use dataperf::ports::leaderboard::{Board, Entry, Leaderboards, POST_ROUND};
+use dataperf::ports::leaderboard::{Board, Entry, Leaderboards as _, POST_ROUND};
 use dataperf::ports::maintenance::Maintenance;
-use dataperf::{Feedback, quote, write_receipt};
+use dataperf::release::all_scored;
+use dataperf::{Feedback, quote, write_where_it_shows_less};
 use dataperf_benchmarks::IDS;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
@@ -20,8 +21,8 @@ const AT_ONCE: usize = 8;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example: dataperf challenge release speech-selection 2026-spring --local\n\nMay be given again at any time: receipts \
-    that show everything and are signed are left as they are. The boards of a round with a Ladder show submissions' own scores from then on."
+    after_help = "Example: dataperf challenge release speech-selection 2026-spring --local\n\nThe caretaker does the same within half an \
+    hour of the closing. May be given again at any time: receipts that show everything and are signed are left as they are. The boards of a round with a Ladder show submissions' own scores from then on."
 )]
 pub(crate) struct ReleaseArgs {
     /// The benchmark
@@ -51,16 +52,17 @@ pub(super) async fn run(args: ReleaseArgs, format: Format) -> Result<Done> {
     };
     let boards = cloud.leaderboards().boards(&args.benchmark).await?;
     let of_round = |board: &&Board| board.round.strip_suffix(POST_ROUND).unwrap_or(&board.round) == round.id;
-    let (mut n_receipts, mut n_lifted) = (0, 0);
+    let (mut n_scored, mut n_written, mut n_lifted) = (0, 0, 0);
     for board in boards.iter().filter(of_round) {
-        let scored = cloud.leaderboards().series(board).await?;
-        n_receipts += scored.len();
+        let scored = all_scored(&cloud.leaderboards(), board).await?;
+        n_scored += scored.len();
         let written = scored.iter().map(|entry| write(&cloud, &challenge, entry));
-        let lifted: Vec<bool> = stream::iter(written)
+        let done: Vec<Written> = stream::iter(written)
             .buffer_unordered(AT_ONCE)
             .try_collect()
             .await?;
-        let n_of_board = lifted.iter().filter(|is_lifted| **is_lifted).count();
+        n_written += done.iter().filter(|done| done.is_written).count();
+        let n_of_board = done.iter().filter(|done| done.is_lifted).count();
         if n_of_board > 0 {
             cloud.leaderboards().mark_to_compare(board).await?;
         }
@@ -68,12 +70,15 @@ pub(super) async fn run(args: ReleaseArgs, format: Format) -> Result<Done> {
     }
     match format {
         Format::Json => {
-            print_json(&json!({ "round": round.id, "receipts": n_receipts, "lifted": n_lifted }))?;
+            print_json(
+                &json!({ "round": round.id, "receipts": n_written, "scores": n_scored, "lifted": n_lifted }),
+            )?;
         }
         Format::Text => {
             println!(
-                "the {n_receipts} receipts of scores in {} show everything",
-                quote(&round.id)
+                "{n_written} receipts of {} were written whole and signed; {} of {n_scored} were so before",
+                quote(&round.id),
+                n_scored - n_written
             );
             if n_lifted > 0 {
                 println!(
@@ -85,14 +90,23 @@ pub(super) async fn run(args: ReleaseArgs, format: Format) -> Result<Done> {
     Ok(Done::Fine)
 }
 
-/// Writes one receipt, if it may be shown whole, and has its board show its own score. Says whether another was shown before.
-async fn write(cloud: &Cloud, challenge: &Challenge, entry: &Entry) -> Result<bool> {
+/// What was done about one submission.
+#[derive(Default)]
+struct Written {
+    /// Its receipt was not there, whole and signed, before.
+    is_written: bool,
+    /// Its board has shown another score before.
+    is_lifted: bool,
+}
+
+/// Writes one receipt, if it may be shown whole, and has its board show its own score.
+async fn write(cloud: &Cloud, challenge: &Challenge, entry: &Entry) -> Result<Written> {
     let found = cloud
         .leaderboards()
         .submission(&entry.board.benchmark, &entry.id)
         .await?;
     let Some(receipt) = found.and_then(|submission| submission.receipt) else {
-        return Ok(false); // reopened since
+        return Ok(Written::default()); // reopened since
     };
     let shown = shown_of_receipt(Some(challenge), &receipt, now());
     if shown.level < Feedback::Full {
@@ -115,6 +129,10 @@ async fn write(cloud: &Cloud, challenge: &Challenge, entry: &Entry) -> Result<bo
     let is_lifted = lifted.is_some();
     let receipt = lifted.unwrap_or(receipt);
     let (results, signer) = (cloud.results(), cloud.signer());
-    write_receipt(&results, &signer, &receipt, hosted, shown.level, now()).await?;
-    Ok(is_lifted)
+    let is_written =
+        write_where_it_shows_less(&results, &signer, &receipt, hosted, shown.level, now()).await?;
+    Ok(Written {
+        is_written,
+        is_lifted,
+    })
 }

@@ -392,6 +392,7 @@ async fn withdrawals(table: &impl Maintenance, benchmark: &str) -> Outcome {
     let best = story.submit("ada", 2, Some(0.25)).await?;
     story.submit("bo", 3, Some(0.375)).await?;
     let rejected = story.submit("bo", 4, None).await?;
+    let best_id = best.submission.clone();
     assert!(matches!(withdraw(&best).await?, Withdrawn::Now(_)));
     assert_eq!(
         story.top().await?,
@@ -417,6 +418,16 @@ async fn withdrawals(table: &impl Maintenance, benchmark: &str) -> Outcome {
         "its receipt stays"
     );
     let history = table.history(benchmark, "ada", 100).await?;
+    let of_board = table.withdrawn(&story.board).await?;
+    let of_board: Vec<_> = of_board
+        .iter()
+        .map(|line| (&line.id, line.withdrawn_at))
+        .collect();
+    assert_eq!(
+        of_board,
+        [(&first.submission, Some(at)), (&best_id, Some(at))],
+        "in the order of the uploads"
+    );
     let withdrawn = history
         .iter()
         .filter(|line| line.board == story.board && line.withdrawn_at.is_some());
@@ -456,6 +467,7 @@ async fn reinstatements(table: &impl Maintenance, benchmark: &str, ranking: Rank
             .withdraw(benchmark, id, at, story.order(), Some("a mistake"))
             .await?;
         assert_ne!(story.series().await?, before.1);
+        assert_eq!(table.withdrawn(&story.board).await?.len(), 1);
         let back = table
             .reinstate(benchmark, id, later, hosted, ranking, Some("mine"))
             .await?;
@@ -483,6 +495,7 @@ async fn reinstatements(table: &impl Maintenance, benchmark: &str, ranking: Rank
         };
         assert_eq!(ranks(&table.top(&story.board, 100).await?), ranks(&before.0));
         assert_eq!(story.series().await?, before.1);
+        assert_eq!(table.withdrawn(&story.board).await?, []);
     }
     // all of a submitter's, in any order
     let of_ada = [&receipts[0], &receipts[1], &receipts[3]];

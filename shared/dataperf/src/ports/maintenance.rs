@@ -146,6 +146,12 @@ pub trait Maintenance: Leaderboards {
         reason: Option<&str>,
     ) -> Result<Reinstated, PortError>;
 
+    /// What was withdrawn from a board and is so still, in the order of the uploads.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    async fn withdrawn(&self, board: &Board) -> Result<Vec<Entry>, PortError>;
+
     /// The newest pass over a board.
     ///
     /// # Errors

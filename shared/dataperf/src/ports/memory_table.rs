@@ -411,6 +411,12 @@ impl Maintenance for MemoryLeaderboards {
         Ok(Reinstated::Now(submission))
     }
 
+    async fn withdrawn(&self, board: &Board) -> Result<Vec<Entry>, PortError> {
+        let mut entries = lock(&self.table).entries(&board.benchmark);
+        entries.retain(|entry| entry.board == *board && entry.withdrawn_at.is_some());
+        Ok(entries)
+    }
+
     async fn run(&self, board: &Board) -> Result<Option<Run>, PortError> {
         Ok(lock(&self.table).runs.get(board).cloned())
     }

@@ -1,0 +1,194 @@
+//! Whole receipts: once nothing of a round is withheld any more, the receipts of its scores are written once more, whole and signed, those of withdrawn
+//! submissions too.
+//!
+//! The caretaker asks the benchmark's function for it again and again, as it asks for [finishing rounds](crate::finishing). An object beside the receipts
+//! says how far it has come. What is recorded only later gets its whole receipt where it is recorded. All of it may be broken off anywhere and done twice: a receipt that is whole and signed stays as it is.
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::Timestamp;
+use crate::challenge::{Challenge, shown_of_receipt};
+use crate::descriptor::Descriptor;
+use crate::feedback::Feedback;
+use crate::finishing::GRACE_MILLIS;
+use crate::ports::PortError;
+use crate::ports::bucket::{Bucket, Got};
+use crate::ports::leaderboard::{Board, Entry};
+use crate::ports::maintenance::Maintenance;
+use crate::ports::signer::Signer;
+use crate::receipts::write_where_it_shows_less;
+use crate::upload::{SubmissionId, UNNAMED};
+
+/// After so many receipts it is noted how far the release has come.
+const NOTED_EVERY: usize = 100;
+/// The largest note that is read.
+const MAX_BYTES: u64 = 1 << 16;
+
+/// How far the release of a board's receipts has come.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Released {
+    /// The version of this document's form.
+    pub schema: u32,
+    /// The closing that it is after: another one is a release of its own.
+    pub closes: Timestamp,
+    /// The last submission whose receipt is written, in the order of their times.
+    pub after: Option<(Timestamp, SubmissionId)>,
+    /// When all were written.
+    pub ended_at: Option<Timestamp>,
+}
+
+impl Released {
+    /// The version of the form written today.
+    pub const SCHEMA: u32 = 1;
+
+    /// Where a board's is, in the results bucket.
+    pub fn key(board: &Board) -> String {
+        let Board {
+            benchmark,
+            leaderboard,
+            round,
+        } = board;
+        format!("{benchmark}/{UNNAMED}/_released/{leaderboard}/{round}.json")
+    }
+
+    /// Of a board; `None` where its release has not begun.
+    ///
+    /// # Errors
+    /// [`PortError`], also when the object has another form.
+    pub async fn read(results: &dyn Bucket, board: &Board) -> Result<Option<Self>, PortError> {
+        let key = Self::key(board);
+        let Got::Object(object) = results.get(&key, None, MAX_BYTES).await? else {
+            return Ok(None);
+        };
+        let read = serde_json::from_slice(&object.bytes).map_err(|error| PortError::Malformed {
+            what: format!("`{key}` of the results bucket"),
+            why: error.to_string(),
+        })?;
+        Ok(Some(read))
+    }
+
+    async fn write(&self, results: &dyn Bucket, board: &Board) -> Result<(), PortError> {
+        let json = serde_json::to_vec(self).map_err(|error| PortError::Malformed {
+            what: format!("how far the release of `{}` has come", board.round),
+            why: error.to_string(),
+        })?;
+        results.put(&Self::key(board), Bytes::from(json)).await
+    }
+}
+
+/// A board whose receipts are released, and what it is done with.
+pub struct Release<'a> {
+    /// The board, of a round that has closed.
+    pub board: Board,
+    /// What describes its benchmark.
+    pub hosted: &'a Descriptor,
+    /// The challenge that is published.
+    pub challenge: &'a Challenge,
+    /// The table.
+    pub table: &'a dyn Maintenance,
+    /// The results bucket.
+    pub results: &'a dyn Bucket,
+    /// Who signs receipts.
+    pub signer: &'a dyn Signer,
+    /// The time.
+    pub now: &'a dyn Fn() -> Timestamp,
+    /// Whether there is time for another receipt.
+    pub goes_on: &'a dyn Fn() -> bool,
+}
+
+impl Release<'_> {
+    /// Does what there is time for: how many receipts were written, and whether nothing is left to be done.
+    ///
+    /// # Errors
+    /// [`PortError`]; what was done stays done.
+    pub async fn run(&self) -> Result<(usize, bool), PortError> {
+        let round = self.challenge.round(&self.board.round);
+        let closes = round
+            .filter(|round| round.id == self.board.round)
+            .and_then(|round| round.closes);
+        let Some(closes) = closes.filter(|closes| is_over(*closes, (self.now)())) else {
+            return Ok((0, false));
+        };
+        let known = Released::read(self.results, &self.board).await?;
+        let known = known.filter(|known| known.closes == closes);
+        if known.as_ref().is_some_and(|known| known.ended_at.is_some()) {
+            return Ok((0, true));
+        }
+        let mut state = known.unwrap_or(Released {
+            schema: Released::SCHEMA,
+            closes,
+            after: None,
+            ended_at: None,
+        });
+        let mut lines = all_scored(self.table, &self.board).await?;
+        lines.retain(|line| state.is_behind(line));
+        let (mut n_written, mut n_noted) = (0, 0);
+        let mut is_complete = true;
+        for line in &lines {
+            if !(self.goes_on)() {
+                is_complete = false;
+                break;
+            }
+            let Some(is_written) = self.release(line).await? else {
+                is_complete = false;
+                break;
+            };
+            n_written += usize::from(is_written);
+            state.after = Some((line.received_at, line.id.clone()));
+            n_noted += 1;
+            if n_noted == NOTED_EVERY {
+                state.write(self.results, &self.board).await?;
+                n_noted = 0;
+            }
+        }
+        state.ended_at = is_complete.then(&self.now);
+        if is_complete || n_noted > 0 {
+            state.write(self.results, &self.board).await?;
+        }
+        Ok((n_written, is_complete))
+    }
+
+    /// Writes the whole receipt of one submission. Whether it was not there before; `None` where something of it is withheld still.
+    async fn release(&self, line: &Entry) -> Result<Option<bool>, PortError> {
+        let known = self.table.submission(&self.board.benchmark, &line.id).await?;
+        let Some(receipt) = known.and_then(|known| known.receipt) else {
+            return Ok(Some(false)); // reopened since
+        };
+        let now = (self.now)();
+        let level = shown_of_receipt(Some(self.challenge), &receipt, now).level;
+        if level < Feedback::Full {
+            return Ok(None);
+        }
+        let (results, signer) = (self.results, self.signer);
+        let written = write_where_it_shows_less(results, signer, &receipt, self.hosted, level, now);
+        written.await.map(Some)
+    }
+}
+
+impl Released {
+    /// Whether a line is behind what is noted.
+    fn is_behind(&self, line: &Entry) -> bool {
+        self.after
+            .as_ref()
+            .is_none_or(|(at, id)| (line.received_at, &line.id) > (*at, id))
+    }
+}
+
+/// Whether so much time has passed since the closing that what was uploaded before can be recorded.
+pub fn is_over(closes: Timestamp, at: Timestamp) -> bool {
+    closes.unix_millis().saturating_add(GRACE_MILLIS) <= at.unix_millis()
+}
+
+/// Everything that was scored on a board, what was withdrawn included, in the order of the uploads.
+///
+/// # Errors
+/// When the table does not answer.
+pub async fn all_scored(table: &dyn Maintenance, board: &Board) -> Result<Vec<Entry>, PortError> {
+    let mut lines = table.series(board).await?;
+    lines.extend(table.withdrawn(board).await?);
+    lines.sort_by(|a, b| (a.received_at, &a.id).cmp(&(b.received_at, &b.id)));
+    lines.dedup_by(|a, b| a.id == b.id); // withdrawn between the two reads
+    Ok(lines)
+}
