@@ -182,7 +182,11 @@ async fn no_way_out_tells_more_than_what_was_released_until_the_close() {
     let round = &reading
         .ask(ANONYMOUS, &format!("/api/v1/benchmarks/{BENCHMARK}"))
         .json()["challenge"]["rounds"][0];
-    assert_eq!(round["ladder"], json!({ "step": STEP }), "participants are told");
+    assert_eq!(
+        round["ladder"],
+        json!({ "step": STEP, "shows_every_score": false }),
+        "participants are told"
+    );
 
     // what is released verifies, and says what was not recomputed
     let ran = verified(world, &stored(world, &receipts[1]).await.1, &good(1));
@@ -209,6 +213,95 @@ async fn no_way_out_tells_more_than_what_was_released_until_the_close() {
     without_the_round(&reading, &receipts);
     publish_ladder(world, &json!({ "step": STEP }), OPEN_UNTIL);
     after_the_close(&reading, &sent, &receipts, &of_bo).await;
+}
+
+/// `ladder: rounded` shows every score, and none of its digits that the eval set has no item for.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_way_out_tells_more_than_the_rounded_score_until_the_close() {
+    let world = World::with(with_caretaker).await;
+    publish_ladder(&world, &json!("rounded"), OPEN_UNTIL);
+    let mut receipts = Vec::new();
+    for n in [0, 1, 2, 3, 0] {
+        let key = format!("{BENCHMARK}/en-25/ada/{}.json", receipts.len());
+        let sent = world.put(&key, good(n)).await;
+        world.settle().await;
+        receipts.push(whole(&world, &sent).await);
+    }
+    let n_items = receipts[0].verdict.metrics["n_eval"].as_f64().unwrap();
+    for receipt in &receipts {
+        let own = receipt.verdict.score.unwrap();
+        let rounded = (own * n_items).round() / n_items;
+        assert_eq!(
+            (receipt.public_score(), receipt.climb()),
+            (Some(rounded), Some(Climb::Climbed))
+        );
+        assert_ne!(own.to_bits(), rounded.to_bits(), "it has more digits");
+    }
+    assert_eq!(receipts[0].public_score(), receipts[4].public_score());
+    let shown: std::collections::BTreeSet<u64> = receipts
+        .iter()
+        .filter_map(|receipt| Some(receipt.public_score()?.to_bits()))
+        .collect();
+    assert!(shown.len() > 2, "worse scores are shown too");
+    let reading = Reading::of(world).await;
+    let world = &reading.world;
+    let table = items(world).await;
+    for receipt in &receipts {
+        let (object, text) = stored(world, receipt).await;
+        assert_eq!(object.verdict.score, receipt.public_score());
+        assert!(!text.contains(&own(receipt)), "{text}");
+        assert!(!table.contains(&own(receipt)), "{} is in the table", own(receipt));
+    }
+    for who in [ANONYMOUS, ADA, BO] {
+        for (path, text) in answers(&reading, who, &receipts) {
+            for receipt in &receipts {
+                assert!(
+                    !text.contains(&own(receipt)),
+                    "{who} reads {} at {path}",
+                    own(receipt)
+                );
+            }
+        }
+    }
+    let out = world.scratch().join("exported");
+    let ran = world.command(&[
+        "export",
+        BENCHMARK,
+        "--public",
+        "--as",
+        "csv",
+        "--out",
+        out.to_str().unwrap(),
+    ]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    for file in std::fs::read_dir(&out).unwrap() {
+        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        for receipt in &receipts {
+            assert!(!text.contains(&own(receipt)), "{text}");
+        }
+    }
+    let described = reading
+        .ask(ANONYMOUS, &format!("/api/v1/benchmarks/{BENCHMARK}"))
+        .json();
+    assert_eq!(
+        described["challenge"]["rounds"][0]["ladder"],
+        json!({ "step": null, "shows_every_score": true })
+    );
+    without_the_round(&reading, &receipts);
+
+    publish_ladder(world, &json!("rounded"), CLOSED_SINCE);
+    crate::finals::finish_round(world, "spring").await;
+    let top = world.leaderboards().top(&board(), 9).await.unwrap();
+    let best = receipts
+        .iter()
+        .filter_map(|receipt| receipt.verdict.score)
+        .fold(0.0, f64::max);
+    assert_eq!((top[0].entry.score, top[0].entry.climb), (Some(best), None));
+    for receipt in &receipts {
+        let (object, text) = stored(world, receipt).await;
+        assert_eq!(object.verdict.score, receipt.verdict.score);
+        assert!(text.contains(&own(receipt)), "{text}");
+    }
 }
 
 /// A challenge that shows everything and has the round no longer does not show what the round's Ladder holds back.
@@ -248,13 +341,13 @@ async fn after_the_close(reading: &Reading, sent: &[Sent], receipts: &[Receipt],
             assert!(text.contains(&own), "{end}: {text}");
         }
     }
-    for n_lifted in [7, 0] {
+    for n_changed in [7, 0] {
         let released = world
             .command(&["challenge", "release", BENCHMARK, "spring"])
             .json();
         assert_eq!(
             (&released["receipts"], &released["lifted"]),
-            (&json!(7), &json!(n_lifted)),
+            (&json!(n_changed), &json!(n_changed)),
             "{released}"
         );
     }

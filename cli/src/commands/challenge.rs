@@ -12,6 +12,7 @@ use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use dataperf::challenge::{BoardVisibility, Challenge, Round, bare_dates, named_by_dataset};
+use dataperf::ladder::Ladder;
 use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::{Reason, Reasons, Rejection, Timestamp, pointer};
 use serde_json::{Value, json};
@@ -52,7 +53,7 @@ const EXAMPLE: &str = "A document, in YAML:\n
           artifacts: private           # or public
           board: shown                 # or hidden: until the close only the organizer sees rows
           feedback: score              # where a round differs
-          ladder: auto                 # or {step: 0.01}: show progress only; left out: scores as they are
+          ladder: auto                 # or {step: 0.01}: show progress only; rounded: show every score, rounded; left out: scores as they are
           baselines: [organizers]
           messages: {before: ..., open: ..., after: ...}\n
 docs/challenges.md explains each of them.";
@@ -494,6 +495,7 @@ fn print(benchmark: &str, challenge: &Challenge, now: Timestamp) {
             format!("{:?}", round.artifacts).to_lowercase(),
             {
                 let shown = match round.ladder {
+                    Some(Ladder::Rounded) => "score, rounded".to_owned(),
                     Some(_) => "score, by the Ladder".to_owned(),
                     None => round.feedback.unwrap_or(challenge.feedback).as_str().to_owned(),
                 };

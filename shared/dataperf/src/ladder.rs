@@ -31,6 +31,8 @@ pub enum Ladder {
     /// Without a parameter: the margin is the standard error of the difference from the best one before, by the draws of the eval
     /// set, and scores are rounded to 1/n, n the number of its items.
     Auto,
+    /// No margin: every score is released, rounded to 1/n, n the number of items of the eval set.
+    Rounded,
     /// A fixed margin, to which scores are rounded.
     #[serde(untagged)]
     Step {
@@ -175,8 +177,13 @@ impl Margin {
         };
         Self {
             margin,
-            grain: 1.0 / new.header.n_items.max(1) as f64,
+            grain: Self::grain(new),
         }
+    }
+
+    /// What one item of the eval set is worth.
+    fn grain(new: &Replicates) -> f64 {
+        1.0 / new.header.n_items.max(1) as f64
     }
 
     /// A score as it is released.
@@ -247,18 +254,29 @@ impl Ladder {
             return Ok(None);
         };
         let dataset = receipt.verdict.dataset;
+        let kept = async || {
+            let id = &receipt.submission;
+            let missing = || PortError::Malformed {
+                what: format!("the replicates `{}`", Replicates::key(hosted.id, id)),
+                why: "they are not there, and the Ladder needs them: score it again with `dataperf redrive`"
+                    .into(),
+            };
+            replicates(id, hosted, results).await?.ok_or_else(missing)
+        };
         let margin = match self {
             Self::Step { step } => Margin::of_step(step),
+            Self::Rounded => {
+                let grain = Margin::grain(&kept().await?);
+                let rounded = Margin { margin: 0.0, grain }.rounded(score, hosted.score_range);
+                return Ok(Some(Released {
+                    score: rounded,
+                    has_climbed: true,
+                    rung: rung.n_changes,
+                    is_lifted: false,
+                }));
+            }
             Self::Auto => {
-                let missing = |key: String| {
-                    PortError::Malformed {
-                    what: format!("the replicates `{key}`"),
-                    why: "they are not there, and `ladder: auto` needs them: score it again with `dataperf redrive`".into(),
-                }
-                };
-                let id = &receipt.submission;
-                let new = replicates(id, hosted, results).await?;
-                let new = new.ok_or_else(|| missing(Replicates::key(hosted.id, id)))?;
+                let new = kept().await?;
                 let last = rung.last.as_ref().filter(|last| last.dataset == dataset);
                 let best = match last {
                     Some(last) => replicates(&last.submission, hosted, results).await?,

@@ -99,6 +99,8 @@ struct LadderDocument {
     /// The margin, to which scores are rounded; `null` for the standard error of the difference, where scores are rounded to
     /// one n-th, n the number of items of the eval set.
     step: Option<f64>,
+    /// Whether every score is released, rounded to one n-th, and none is held.
+    shows_every_score: bool,
 }
 
 /// How a round runs submitted programs.
@@ -128,10 +130,14 @@ impl From<Programs> for ProgramsDocument {
 impl From<Ladder> for LadderDocument {
     fn from(ladder: Ladder) -> Self {
         let step = match ladder {
-            Ladder::Auto => None,
+            Ladder::Auto | Ladder::Rounded => None,
             Ladder::Step { step } => Some(step),
         };
-        Self { step }
+        let shows_every_score = ladder == Ladder::Rounded;
+        Self {
+            step,
+            shows_every_score,
+        }
     }
 }
 

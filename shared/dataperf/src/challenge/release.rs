@@ -9,7 +9,7 @@ use crate::feedback::Feedback;
 use crate::ladder::Ladder;
 use crate::rejection::{pointer, quote};
 
-const FORM: &str = "`ladder` is `auto`, or `step:` with a number from 0.000001, such as `{step: 0.01}`; leave it out for scores as they are";
+const FORM: &str = "`ladder` is `auto`, `rounded`, or `step:` with a number from 0.000001, such as `{step: 0.01}`; leave it out for scores as they are";
 
 /// A smaller step releases every score nearly as it is.
 const MIN_STEP: f64 = 1e-6;
@@ -19,6 +19,9 @@ impl Reader {
         let (value, at) = (object.get("ladder")?, pointer(at, "ladder"));
         if value == "auto" {
             return Some(Ladder::Auto);
+        }
+        if value == "rounded" {
+            return Some(Ladder::Rounded);
         }
         let fields = value.as_object().filter(|fields| fields.len() == 1);
         let step = fields
@@ -113,6 +116,11 @@ impl Reader {
                                    as `{step: 0.05}`";
                     self.wrong("ladder_without_error", &at, message);
                 }
+                Some(Ladder::Rounded) if hosted.is_place_on_a_curve() => {
+                    let message = "`rounded` rounds to what an eval item is worth, which says nothing of a place on a curve: choose a step, such \
+                                   as `{step: 0.05}`";
+                    self.wrong("ladder_without_error", &at, message);
+                }
                 Some(Ladder::Step { step }) if step > (greatest - least) / 2.0 => {
                     let message = format!(
                         "a step of {step} is more than half of all scores there can be, which are from {least} to {greatest}: choose a \
@@ -120,7 +128,7 @@ impl Reader {
                     );
                     self.wrong("bad_ladder", &at, message);
                 }
-                None | Some(Ladder::Auto | Ladder::Step { .. }) => {}
+                None | Some(Ladder::Auto | Ladder::Rounded | Ladder::Step { .. }) => {}
             }
         }
     }

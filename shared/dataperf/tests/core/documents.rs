@@ -165,7 +165,12 @@ fn a_ladder_is_a_step_or_none_and_shows_nothing_else() {
         round["ladder"] = ladder.clone();
         with_rounds(&json!([round]))
     };
-    for ladder in [json!("auto"), json!({ "step": 0.01 }), json!({ "step": 0.5 })] {
+    for ladder in [
+        json!("auto"),
+        json!("rounded"),
+        json!({ "step": 0.01 }),
+        json!({ "step": 0.5 }),
+    ] {
         let challenge = &check(&with(&ladder)).expect("a ladder")["speech-selection"];
         let written = serde_json::to_value(challenge).expect("JSON");
         assert_eq!(written["rounds"][0]["ladder"], ladder);
