@@ -67,6 +67,15 @@ async fn uploads_without_a_data_set_fail_and_are_evaluated_once_there_is_one() {
     let ran = world.command(&["redrive", &"0".repeat(32)]);
     assert_eq!(ran.code, 1);
     assert!(ran.stderr.contains("there is no submission"), "{ran:?}");
+    // an id that was copied with a mistake: the nearest is offered
+    let (rest, last) = one.as_str().split_at(31);
+    let mistaken = format!("{rest}{}", if last == "0" { "1" } else { "0" });
+    let ran = world.command(&["redrive", &mistaken]);
+    assert_eq!(ran.code, 1);
+    assert!(
+        ran.stderr.contains(&format!("`{mistaken}`")) && ran.stderr.contains(one.as_str()),
+        "{ran:?}"
+    );
     assert_eq!(world.receipts(&sent).await, receipts, "a verdict stands");
 }
 
@@ -111,6 +120,7 @@ async fn a_key_that_xml_cannot_carry_does_not_stop_the_sweep() {
     for file in [
         "a.json",
         "\u{1}.json",
+        "\u{fffe}\u{ffff}.json",
         "b\n\u{1f}.json",
         "a b+c%20ü~*.json",
         "z.json",

@@ -73,7 +73,7 @@ async fn every_misplaced_file_is_told_the_nearest_key_once() {
         ("_/misplaced/my.json", "BENCHMARK/LEADERBOARD/misplaced/my.json"),
         ("_/my.json", "BENCHMARK/LEADERBOARD/SUBMITTER/my.json"),
         (
-            "en-25/\u{1}\u{202e}ada/my\n.json",
+            "en-25/\u{1}\u{202e}\u{fffe}\u{ffff}ada/my\n.json",
             "speech-selection/en-25/ada/my\n.json",
         ),
         ("~/\u{10ffff}/ada/x.json", "BENCHMARK/LEADERBOARD/ada/x.json"),

@@ -367,3 +367,33 @@ async fn submitters_are_listed_with_what_is_left_of_their_limits() {
     assert!(csv.starts_with("benchmark,submitter,n_submissions,"), "{csv}");
     assert_eq!(csv.lines().count(), 3);
 }
+
+/// Receipts are filed below names that their submitters chose, with characters that XML can't carry.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn submitters_are_found_beside_folders_with_any_characters() {
+    let world = World::new().await;
+    world.put(&format!("{BENCHMARK}/en-25/ada/x.json"), good(0)).await;
+    for strange in [
+        "en-25/a\u{1}\u{fffe}\u{ffff}",
+        "en\u{1f}\u{fffe}/bo",
+        "en-25/%41+ü&<",
+    ] {
+        let key = format!("{BENCHMARK}/{strange}/x.json");
+        world.put(&key, good(0)).await;
+        let put = world.clients.s3.put_object().bucket("results").key(&key);
+        put.body(b"{}".to_vec().into()).send().await.unwrap();
+    }
+    world.settle().await;
+    let ran = world.command(&["submitter", "list", BENCHMARK]);
+    let names: Vec<Value> = ran
+        .json()
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["submitter"].clone())
+        .collect();
+    assert_eq!((ran.code, json!(names)), (0, json!(["ada", "bo"])), "{ran:?}");
+    let ran = world.command(&["status", BENCHMARK, "--submitter", "adda"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("`ada`"), "{ran:?}");
+}

@@ -1,10 +1,14 @@
 //! Very many marks, broken ones among them, and those of earlier versions: a sweep goes through all of them, a few at a time.
 
 use std::collections::HashMap;
+use std::io::Write as _;
+use std::time::{Duration, Instant};
 
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use dataperf::ports::leaderboard::{Leaderboards, OPEN_ROUND, Received};
-use dataperf::{SubmissionId, Timestamp, Upload};
+use dataperf::{Ending, SubmissionId, Timestamp, Upload};
+use dataperf_local::Storm;
+use futures_util::{StreamExt as _, stream};
 
 use crate::nothing_lost::key;
 use crate::project::{BENCHMARK, good};
@@ -175,6 +179,149 @@ async fn very_many_marks_are_swept_a_few_at_a_time_and_a_broken_one_stops_nothin
     assert_eq!(n_young, n_marks(), "what may end by itself is left alone");
     let peak = world.cloud.snapshot().await.unwrap().functions[CARETAKER].peak_memory_kib;
     assert!(peak > 0 && peak < MAX_PEAK_KIB, "{peak} kB");
+}
+
+/// Submissions that an incident has left, all too old to be evaluated again. 100,000 by hand: `DATAPERF_INCIDENT=100000 cargo test --workspace incident`.
+fn n_of_incident() -> usize {
+    std::env::var("DATAPERF_INCIDENT").map_or(600, |n| n.parse().unwrap())
+}
+
+/// The caretaker has the time that it has when it is deployed; where a sweep stops, the next one goes on, until each has ended.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_incident_is_cleared_up_by_several_sweeps_within_bounded_memory_and_time() {
+    const DEPLOYED: Duration = Duration::from_secs(300);
+    let n = n_of_incident();
+    // few have to take several sweeps as well
+    let timeout = if n < 10_000 {
+        Duration::from_secs(20)
+    } else {
+        DEPLOYED
+    };
+    let world = World::with(|config| {
+        with_caretaker(config);
+        let spec = config
+            .functions
+            .iter_mut()
+            .find(|spec| spec.name == CARETAKER)
+            .unwrap();
+        spec.timeout = timeout;
+        config.retry_backoff = Vec::new();
+    })
+    .await;
+    let table = world.leaderboards();
+    let old = Timestamp::from_unix_millis(dataperf_aws::now().unix_millis() - 10 * 3_600_000);
+    let begun = Instant::now();
+    stream::iter(0..n)
+        .for_each_concurrent(16, |n| {
+            let table = &table;
+            async move { drop(table.receive(&forgotten(n, old)).await.unwrap()) }
+        })
+        .await;
+    let n_written = begun.elapsed();
+    let (mut n_sweeps, mut n_idle, mut longest, mut n_before) = (0, 0, Duration::ZERO, n);
+    let n_left = async || {
+        let mut n_left = 0;
+        let mut cursor = None;
+        loop {
+            let page = table
+                .unfinished_page(BENCHMARK, cursor.as_ref(), 1000)
+                .await
+                .unwrap();
+            n_left += page.lines.len();
+            cursor = page.next;
+            if cursor.is_none() {
+                return n_left;
+            }
+        }
+    };
+    let begun = Instant::now();
+    while n_before > 0 {
+        let sweep = Instant::now();
+        world.cloud.tick(CARETAKER).await.unwrap();
+        world.cloud.wait_idle(2 * DEPLOYED).await.unwrap();
+        longest = longest.max(sweep.elapsed());
+        n_sweeps += 1;
+        let n_after = n_left().await;
+        // a sweep without time comes to one partition, which may be empty
+        n_idle = if n_after < n_before { 0 } else { n_idle + 1 };
+        assert!(n_idle < 3, "{n_before} are left");
+        n_before = n_after;
+    }
+    let peak = world.cloud.snapshot().await.unwrap().functions[CARETAKER].peak_memory_kib;
+    // Not captured by the test harness: for docs/performance.md.
+    let _ = writeln!(
+        std::io::stderr(),
+        "{n} unfinished submissions, written in {n_written:.0?}, ended by {n_sweeps} sweeps in {:.0?}, the longest {longest:.0?}; at most {peak} kB",
+        begun.elapsed()
+    );
+    assert!(n_sweeps > 1, "several sweeps");
+    assert!(longest < timeout + Duration::from_secs(30), "{longest:?}");
+    assert!(peak > 0 && peak < MAX_PEAK_KIB, "{peak} kB");
+    assert!(world.cloud.on_failure().await.unwrap().is_empty());
+    for n in [0, n / 2, n - 1] {
+        let id = forgotten(n, old).upload.id();
+        let known = table.submission(BENCHMARK, &id).await.unwrap().unwrap();
+        let verdict = known.receipt.expect("it has ended").verdict;
+        assert_eq!(verdict.status, Ending::Failed, "{verdict:?}");
+    }
+}
+
+/// A sweep without any time: of each benchmark it does one part, so that whichever is the last, it is reached.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_backlog_of_all_others_does_not_keep_a_sweep_from_the_last() {
+    const N_FORGOTTEN: usize = 48;
+    let world = World::with(|config| {
+        with_caretaker(config);
+        let spec = config
+            .functions
+            .iter_mut()
+            .find(|spec| spec.name == CARETAKER)
+            .unwrap();
+        spec.timeout = Duration::from_secs(20); // what a sweep leaves for what it has begun
+        config.retry_backoff = Vec::new();
+    })
+    .await;
+    let table = world.leaderboards();
+    let old = Timestamp::from_unix_millis(dataperf_aws::now().unix_millis() - 10 * 3_600_000);
+    let others = || dataperf_hosted::IDS.iter().filter(|id| **id != BENCHMARK);
+    for benchmark in others() {
+        for n in 0..N_FORGOTTEN {
+            let mut received = forgotten(n, old);
+            received.board.benchmark = (*benchmark).into();
+            received.upload.key = received.upload.key.replace(BENCHMARK, benchmark);
+            table.receive(&received).await.unwrap();
+        }
+    }
+    let dropped = Storm {
+        events_dropped: 1000,
+        ..Storm::default()
+    };
+    world.cloud.faults().storm(Some(dropped));
+    let lost = world.put(&key("ada", 0), good(0)).await;
+    world.cloud.faults().storm(None);
+    world.sweep().await;
+    let found = table.submission(BENCHMARK, &lost.id()).await.unwrap().unwrap();
+    assert_eq!(found.receipt.unwrap().verdict.status, Ending::Scored);
+    let mut n_left = 0;
+    for benchmark in others() {
+        let left = table.unfinished(benchmark).await.unwrap().len();
+        assert!(
+            left > 0,
+            "the sweep has come to the end of {benchmark}: no backlog"
+        );
+        n_left += left;
+    }
+    // and each sweep goes on where the one before has stopped
+    for _ in 0..20 {
+        world.sweep().await;
+    }
+    for benchmark in others() {
+        assert_eq!(
+            table.unfinished(benchmark).await.unwrap(),
+            [],
+            "{n_left} were left"
+        );
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -39,7 +39,7 @@ async fn any_legal_key_is_scored() {
         "ada/🦜.json",
         "ada/..",
         "ada/-rf/--help",
-        "ada/what XML can't carry\u{1}\u{1f}",
+        "ada/what XML can't carry\u{1}\u{1f}\u{fffe}\u{ffff}",
     ];
     let mut sent = Vec::new();
     for (n, name) in names.iter().enumerate() {

@@ -8,7 +8,7 @@ use dataperf::dataset::DatasetError;
 use dataperf::ports::leaderboard::{Leaderboards, OPEN_ROUND, POST_ROUND};
 use dataperf::upload::UNNAMED;
 use dataperf::{Descriptor, SubmissionId, SubmitterName, offer, similar};
-use dataperf_aws::{port_error, versions};
+use dataperf_aws::{folders, versions};
 
 use crate::cloud::Cloud;
 use crate::in_force::Boards;
@@ -94,8 +94,8 @@ async fn in_force(cloud: &Cloud, descriptor: &Descriptor) -> Result<BTreeSet<Str
 pub(crate) async fn submitters(cloud: &Cloud, benchmark: &str) -> Result<BTreeSet<String>> {
     let table = cloud.leaderboards();
     let mut found = BTreeSet::new();
-    for board in folders(cloud, &format!("{benchmark}/")).await? {
-        found.extend(folders(cloud, &format!("{benchmark}/{board}/")).await?);
+    for board in named_folders(cloud, &format!("{benchmark}/")).await? {
+        found.extend(named_folders(cloud, &format!("{benchmark}/{board}/")).await?);
     }
     for grant in table.grants(benchmark).await? {
         found.insert(grant.submitter.to_string());
@@ -122,27 +122,10 @@ pub(crate) async fn check_submitter(cloud: &Cloud, benchmark: &str, name: &str) 
     Ok(())
 }
 
-/// What is directly below a prefix of the results bucket and has something below it.
-async fn folders(cloud: &Cloud, prefix: &str) -> Result<Vec<String>> {
-    let bucket = &cloud.names.results_bucket;
-    let mut found = Vec::new();
-    let mut pages = cloud
-        .clients
-        .s3
-        .list_objects_v2()
-        .bucket(bucket)
-        .prefix(prefix)
-        .delimiter("/")
-        .into_paginator()
-        .send();
-    while let Some(page) = pages.next().await {
-        let page = page.map_err(|error| port_error(format!("listing `s3://{bucket}/{prefix}`"), error))?;
-        let below = page.common_prefixes().iter().filter_map(|below| below.prefix());
-        found.extend(below.filter_map(|below| {
-            let name = below.strip_prefix(prefix)?.strip_suffix('/')?;
-            (name != UNNAMED).then(|| name.to_owned())
-        }));
-    }
+/// What is directly below a prefix of the results bucket and belongs to somebody.
+async fn named_folders(cloud: &Cloud, prefix: &str) -> Result<Vec<String>> {
+    let mut found = folders(&cloud.clients.s3, &cloud.names.results_bucket, prefix).await?;
+    found.retain(|name| name != UNNAMED);
     Ok(found)
 }
 

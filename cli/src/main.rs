@@ -2,6 +2,7 @@
 
 mod cloud;
 mod commands;
+mod eval_files;
 mod explain;
 mod extension;
 mod figure;

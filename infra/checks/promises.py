@@ -69,6 +69,11 @@ MAX_RETENTION_SECONDS = 14 * 24 * 3600
 RESERVABLE = 1000 - 100
 # What a stream keeps; the pipe has to have given up an outcome well before.
 STREAM_SECONDS = 24 * 3600
+# What notifications tell of a submission, each with the attribute that it is of: nothing that a feedback level withholds. `score` is the released one.
+TOLD_OF_AN_OUTCOME = {
+    "submission": "id.S",
+    "score": "score.N",
+} | {name: f"{name}.S" for name in ("benchmark", "leaderboard", "round", "submitter", "status", "received_at", "finished_at", "withdrawn_at")}
 # The attribute that the table's time to live is on: shared/dataperf-aws/src/tokens.rs writes it, and nothing else may.
 EXPIRES = "expires_seconds"
 # Partitions that the caretaker may touch: what a submission has that fails, boards that are due to be compared, and the sweep's own.
@@ -284,6 +289,10 @@ def broken_by_pipe(resources):
         yield "one outcome that can't be sent holds back its batch: bisect batches"
     if not 0 < source.get("MaximumRecordAgeInSeconds", -1) <= STREAM_SECONDS // 2 or "DeadLetterConfig" not in source:
         yield "what the stream forgets reaches no queue: give up half a day before, into a queue"
+    template = pipe["TargetParameters"]["InputTemplate"]
+    told = dict(re.findall(r'"(\w+)": "<\$\.dynamodb\.NewImage\.(\w+\.[SN])>"', template))
+    if told != TOLD_OF_AN_OUTCOME or template.count("<$") != len(told):
+        yield f"an outcome tells {sorted(told)}, not {sorted(TOLD_OF_AN_OUTCOME)}: what else an item has may be withheld while a round is open"
     alarms = [r["Properties"] for _, r in resources if r["Type"] == "AWS::CloudWatch::Alarm"]
     metrics = [query.get("MetricStat", {}).get("Metric", {}) for alarm in alarms for query in alarm.get("Metrics", [])]
     wanted = [{"Name": "PipeName", "Value": pipe["Name"]}]

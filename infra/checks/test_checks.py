@@ -96,6 +96,8 @@ PROMISE_FAULTS += [
     ("infra/observability.yaml", "-submissions-${AWS::AccountId}", "-results-${AWS::AccountId}", "no alarm watches how the bucket of submissions grows"),
     ("infra/notifications.yaml", "BatchSize: 10", "BatchSize: 1", "as many at once as SNS takes"),
     ("infra/notifications.yaml", "ParallelizationFactor: 10", "ParallelizationFactor: 1", "several at once"),
+    ("infra/notifications.yaml", '"score": "<$.dynamodb.NewImage.score.N>"', '"score": "<$.dynamodb.NewImage.receipt.S>"', "an outcome tells"),
+    ("infra/notifications.yaml", '"withdrawn_at": "', '"receipt": "<$.dynamodb.NewImage.receipt.S>", "withdrawn_at": "', "an outcome tells"),
     ("infra/notifications.yaml", "OnPartialBatchItemFailure: AUTOMATIC_BISECT", "MaximumBatchingWindowInSeconds: 0", "holds back its batch"),
     ("infra/notifications.yaml", "MaximumRecordAgeInSeconds: 43200", "MaximumRecordAgeInSeconds: 86400", "what the stream forgets"),
     ("infra/observability.yaml", "MetricName: ExecutionFailed", "MetricName: EventCount", "no alarm says that outcomes are late"),

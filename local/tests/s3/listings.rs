@@ -89,11 +89,13 @@ async fn keys_are_url_encoded_where_that_is_asked_for() {
         "speech/a b+c/1.json",
         "speech/a\u{1}b/1.json",
         "speech/ü%/1~*.json",
+        "speech/\u{fffe}\u{ffff}/1.json",
     ];
     let shown = [
         "speech/a%01b/1.json",
         "speech/a+b%2Bc/1.json",
         "speech/%C3%BC%25/1%7E*.json",
+        "speech/%EF%BF%BE%EF%BF%BF/1.json",
     ];
     for key in keys {
         put(&client, "submissions", key, "{}").await;
@@ -119,7 +121,15 @@ async fn keys_are_url_encoded_where_that_is_asked_for() {
         .iter()
         .filter_map(|group| group.prefix())
         .collect();
-    assert_eq!(groups, ["speech/a%01b/", "speech/a+b%2Bc/", "speech/%C3%BC%25/"]);
+    assert_eq!(
+        groups,
+        [
+            "speech/a%01b/",
+            "speech/a+b%2Bc/",
+            "speech/%C3%BC%25/",
+            "speech/%EF%BF%BE%EF%BF%BF/"
+        ]
+    );
 
     let versions = client
         .list_object_versions()

@@ -242,9 +242,8 @@ async fn end(caretaker: &Caretaker, given_up_event: &GivenUp, request_id: &str) 
     Ok(())
 }
 
-/// The end of the share of one of `n` that have the time up to `end`; what one leaves the others have.
-fn share_of(end: SystemTime, n: usize) -> SystemTime {
-    let now = SystemTime::now();
+/// The end of the share of one of `n` that have the time from `now` up to `end`; what one leaves the others have.
+fn share_of(now: SystemTime, end: SystemTime, n: usize) -> SystemTime {
     let left = end.duration_since(now).unwrap_or_default();
     now + left / u32::try_from(n.max(1)).unwrap_or(u32::MAX)
 }
@@ -270,7 +269,8 @@ async fn sweep_all(caretaker: &Caretaker, context: &Context) -> Result<Value, Fa
     let mut swept = serde_json::Map::new();
     let (mut n_unfinished, mut oldest_seconds) = (0, 0.0_f64);
     let end = context.deadline() - RESERVE;
-    let misplaced = Box::pin(sweep.misplaced(share_of(end, caretaker.hosted.len() + 1))).await;
+    let misplaced =
+        Box::pin(sweep.misplaced(share_of(SystemTime::now(), end, caretaker.hosted.len() + 1))).await;
     swept.insert("misplaced".into(), log_swept(None, &misplaced, context).into());
     for error in misplaced.faults {
         fault.get_or_insert(Fault::from(error));
@@ -281,7 +281,7 @@ async fn sweep_all(caretaker: &Caretaker, context: &Context) -> Result<Value, Fa
         .split_at(fastrand::usize(..caretaker.hosted.len().max(1)));
     for (n_done, hosted) in first.iter().chain(before).enumerate() {
         let benchmark = hosted.id;
-        let until = share_of(end, caretaker.hosted.len() - n_done);
+        let until = share_of(SystemTime::now(), end, caretaker.hosted.len() - n_done);
         let done = Box::pin(sweep.run(hosted, until)).await;
         log_swept(Some(benchmark), &done, context);
         if done.n_evaluated + done.n_given_up > 0 {
@@ -337,4 +337,34 @@ fn log_swept(benchmark: Option<&str>, done: &Swept, context: &Context) -> usize 
         tracing::error!(request_id, benchmark, outcome = "fault", error, "not swept");
     }
     done.n_misplaced
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_one_leaves_the_others_share_and_the_last_has_all_that_is_left() {
+        let begin = SystemTime::UNIX_EPOCH + Duration::from_hours(1);
+        let at = |seconds| begin + Duration::from_secs(seconds);
+        let end = at(90);
+        assert_eq!(share_of(begin, end, 9), at(10));
+        // the first has used its share, the second nothing of its own
+        assert_eq!(share_of(at(10), end, 8), at(20));
+        assert_eq!(share_of(at(10), end, 7), at(10) + Duration::from_secs(80) / 7);
+        assert_eq!(share_of(at(50), end, 1), end);
+        // one that has used more than its share takes it from all that follow alike
+        let mut now = at(45);
+        for n in (1..=8).rev() {
+            now = share_of(now, end, n);
+        }
+        assert_eq!(
+            now.duration_since(end)
+                .or_else(|left| Ok::<_, ()>(left.duration())),
+            Ok(Duration::ZERO)
+        );
+        // and where nothing is left nobody has any
+        assert_eq!(share_of(at(91), end, 4), at(91));
+        assert_eq!(share_of(begin, end, 0), end);
+    }
 }

@@ -67,7 +67,7 @@ pub use in_force::change_in_force;
 pub use items::{Item, SCHEMA, count, number, text};
 pub use keys::{Key, RANKING_INDEX, TABLE_KEYS};
 pub use kms::KmsKey;
-pub use listing::{Place, Versions, versions};
+pub use listing::{Place, Versions, folders, versions};
 pub use logging::log_as_json;
 pub use pages::{Cursor, Page, PageError, history_place};
 pub use port_error::port_error;

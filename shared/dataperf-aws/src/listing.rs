@@ -47,15 +47,8 @@ pub async fn versions(
         .set_key_marker(after.map(|place| place.key.clone()))
         .set_version_id_marker(after.and_then(|place| place.version.clone()));
     let page = request.send().await.map_err(|error| port_error(what(), error))?;
-    let is_encoded = page.encoding_type() == Some(&EncodingType::Url);
-    let key_of = |listed: Option<&str>| {
-        let listed = listed?;
-        if is_encoded {
-            decoded(listed)
-        } else {
-            Some(listed.to_owned())
-        }
-    };
+    let encoding = page.encoding_type().cloned();
+    let key_of = |listed: Option<&str>| key_of(listed?, encoding.as_ref());
     let upload = |version: &ObjectVersion| {
         let upload = key_of(version.key()).and_then(|key| upload(bucket, key, version));
         if upload.is_none() {
@@ -81,6 +74,39 @@ pub async fn versions(
         uploads,
         next: Some(Place { key, version }),
     })
+}
+
+/// A key, or the beginning of one, as it is.
+fn key_of(listed: &str, encoding: Option<&EncodingType>) -> Option<String> {
+    if encoding == Some(&EncodingType::Url) {
+        decoded(listed)
+    } else {
+        Some(listed.to_owned())
+    }
+}
+
+/// What is directly below `prefix`, which ends with `/`, and has something below it: names without slashes, whatever characters they have.
+///
+/// # Errors
+/// [`PortError`] when S3 does not answer.
+pub async fn folders(client: &Client, bucket: &str, prefix: &str) -> Result<Vec<String>, PortError> {
+    let what = || format!("listing `s3://{bucket}/{prefix}`");
+    let mut found = Vec::new();
+    let request = client.list_objects_v2().bucket(bucket).prefix(prefix);
+    let mut pages = request
+        .delimiter("/")
+        .encoding_type(EncodingType::Url)
+        .into_paginator()
+        .send();
+    while let Some(page) = pages.next().await {
+        let page = page.map_err(|error| port_error(what(), error))?;
+        let below = page.common_prefixes().iter().filter_map(|below| below.prefix());
+        found.extend(below.filter_map(|below| {
+            let below = key_of(below, page.encoding_type())?;
+            Some(below.strip_prefix(prefix)?.strip_suffix('/')?.to_owned())
+        }));
+    }
+    Ok(found)
 }
 
 fn upload(bucket: &str, key: String, version: &ObjectVersion) -> Option<Upload> {

@@ -57,7 +57,11 @@ impl Sweep<'_> {
         let shards = shards(hosted.id);
         let begin = state.marks.take().filter(|place| shards.contains(&place.pk));
         let begin = begin.unwrap_or_else(|| Key::new(shards[fastrand::usize(..shards.len())].clone(), ""));
-        for stretch in round_trip(&shards, &begin) {
+        for (n_done, stretch) in round_trip(&shards, &begin).into_iter().enumerate() {
+            if n_done > 0 && is_over(until) {
+                state.marks = Some(Key::new(stretch.shard, stretch.after.unwrap_or_default()));
+                break;
+            }
             state.marks = self.stretch(hosted, &stretch, until, swept).await;
             if state.marks.is_some() {
                 break;

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use dataperf::benchmark::PUBLIC;
 use dataperf::challenge::{Challenge, Noted, Round, named_by_dataset};
 use dataperf::dataset::DatasetError;
 use dataperf::frozen::{FrozenError, Manifest};
@@ -12,11 +11,11 @@ use dataperf::ports::leaderboard::Leaderboards as _;
 use dataperf::ports::maintenance::Maintenance as _;
 use dataperf::{Descriptor, Digest, Reason, Reasons, pointer, quote};
 use dataperf_aws::Table;
-use dataperf_datasets::Import;
 
 use crate::cloud::{Cloud, now};
+use crate::eval_files::{eval_files, shared};
 use crate::in_force::Boards;
-use crate::registry::{Action, extension, with_benchmark};
+use crate::registry::extension;
 
 /// Holds a challenge against the data sets it is scored with, and notes which evaluation data their leaderboards have.
 pub(super) struct AgainstData<'a> {
@@ -186,23 +185,8 @@ async fn undone(
     Ok(reasons)
 }
 
-/// The files with the items of a data set's eval sets, by the name of the set, each with its digest.
-struct EvalFiles<'a>(&'a Manifest);
-
-impl Action for EvalFiles<'_> {
-    type Output = BTreeMap<String, Option<Digest>>;
-
-    async fn run<B: Import>(self) -> Result<Self::Output> {
-        let sets = B::labelled(self.0)?.into_iter().map(|set| {
-            let file = self.0.files.get(&set.rows.file).map(|file| file.digest);
-            (set.name, file)
-        });
-        Ok(sets.filter(|(name, _)| !name.starts_with(PUBLIC)).collect())
-    }
-}
-
-/// Warnings of data sets that are to be fresh and have the very items of those that uploads are scored with. Those that can't be read are
-/// refused elsewhere.
+/// Warnings of data sets whose items are those of another one: of those that are to be fresh, and of those that one limited round is scored with.
+/// Those that can't be read are refused elsewhere.
 async fn same_items(
     cloud: &Cloud,
     descriptor: &'static Descriptor,
@@ -213,9 +197,7 @@ async fn same_items(
     }
     let datasets = cloud.datasets();
     let files_of = async |dataset: Digest| match published_manifest(&datasets, descriptor.id, dataset).await {
-        Ok(manifest) => with_benchmark(descriptor.id, EvalFiles(&manifest))
-            .await
-            .map(Some),
+        Ok(manifest) => eval_files(descriptor, &manifest).await.map(Some),
         Err(DatasetError::Frozen(_)) => Ok(None),
         Err(DatasetError::Port(error)) => Err(error.into()),
     };
@@ -225,6 +207,7 @@ async fn same_items(
         .unwrap_or_default();
     let mut warnings = Vec::new();
     for (idx, round) in challenge.rounds.iter().enumerate() {
+        let at = format!("{}/rounds/{idx}", pointer("/benchmarks", descriptor.id));
         let retire = round.retire.map(|retire| retire.dataset);
         let seen = round
             .dataset
@@ -238,22 +221,45 @@ async fn same_items(
             };
             for other in seen.iter().filter(|other| Some(**other) != fresh) {
                 let of_other = files_of(*other).await?.unwrap_or_default();
-                let is_same =
-                    |set: &&String| of_fresh[*set].is_some() && of_other.get(*set) == Some(&of_fresh[*set]);
-                let same: Vec<String> = of_fresh.keys().filter(is_same).map(|set| quote(set)).collect();
+                let same = shared(&of_fresh, &of_other);
                 if !same.is_empty() {
                     let message = format!(
                         "its items of {} are those of {other}, which uploads are scored with: what has been learnt of them by scores holds here \
                          as well. Take other items, as `dataperf dataset split` does",
-                        same.join(", ")
+                        quoted(&same)
                     );
-                    let at = format!("{}/rounds/{idx}/{key}", pointer("/benchmarks", descriptor.id));
-                    warnings.push(Reason::new("same_items", at, message));
+                    warnings.push(Reason::new("same_items", format!("{at}/{key}"), message));
+                }
+            }
+        }
+        if !round.is_limited() {
+            continue;
+        }
+        // boards outside of the round count by themselves, and the others by data set
+        let counted = round.dataset.iter().chain(&in_force);
+        for (n, one) in seen.iter().enumerate() {
+            for other in counted.clone().filter(|other| !seen[..=n].contains(other)) {
+                let (Some(of_one), Some(of_other)) = (files_of(*one).await?, files_of(*other).await?) else {
+                    continue;
+                };
+                let same = shared(&of_one, &of_other);
+                if !same.is_empty() {
+                    let message = format!(
+                        "the items of {} of {one} are those of {other}, and uploads to the two are counted apart: whoever may ask both has twice the \
+                         limit. Import their boards as one data set, or give them other items",
+                        quoted(&same)
+                    );
+                    warnings.push(Reason::new("same_items", at.clone(), message));
                 }
             }
         }
     }
     Ok(warnings)
+}
+
+fn quoted(sets: &[&str]) -> String {
+    let sets: Vec<String> = sets.iter().map(|set| quote(set)).collect();
+    sets.join(", ")
 }
 
 /// Every board of a round has a score with each data set that the round names.

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use aws_sdk_s3::error::SdkError;
 use clap::Args;
 use dataperf::benchmark::Leaderboard;
-use dataperf::challenge::{Challenge, ChallengeError, Round, named_by_dataset, note_seen};
+use dataperf::challenge::{Challenge, ChallengeError, Round, named_by_dataset, note_seen, seen_datasets};
 use dataperf::dataset::{DatasetError, dataset_prefix, kit_key};
 use dataperf::frozen::{FrozenError, MANIFEST, Manifest};
 use dataperf::in_force::{InForce, published_manifest};
@@ -22,6 +22,7 @@ use super::{Opened, damages, open};
 use crate::Done;
 use crate::cloud::{Cloud, CloudArgs, now};
 use crate::commands::submitter::lacking;
+use crate::eval_files::{eval_files, shared};
 use crate::output::{Format, print_json};
 use crate::progress;
 use crate::registry::{descriptor, extension};
@@ -82,6 +83,7 @@ pub(super) async fn run(args: PublishArgs, format: Format) -> Result<Done> {
         (false, false) => Switch::Add,
         (false, true) => Switch::Replace,
     };
+    let asked_before = asked_before(&cloud, &opened, switch).await?;
     let published = publish(&cloud, &args.directory, &opened, switch).await?;
     let lacking = match switch {
         Switch::Stage => Vec::new(),
@@ -90,7 +92,11 @@ pub(super) async fn run(args: PublishArgs, format: Format) -> Result<Done> {
         }
     };
     let uncounted = uncounted(&cloud, &opened, switch).await?;
-    let advice = Advice { lacking, uncounted };
+    let advice = Advice {
+        lacking,
+        uncounted,
+        asked_before,
+    };
     say(&opened, &published, switch, &advice, format)
 }
 
@@ -125,10 +131,46 @@ async fn uncounted(cloud: &Cloud, opened: &Opened, switch: Switch) -> Result<Vec
     Ok(outdated.map(|round| round.id).collect())
 }
 
+/// The eval sets of a data set that is put in force whose items are those of one that is or was in force, with that one: limits count uploads to each by
+/// themselves.
+async fn asked_before(
+    cloud: &Cloud,
+    opened: &Opened,
+    switch: Switch,
+) -> Result<BTreeMap<String, Vec<String>>> {
+    let mut asked = BTreeMap::new();
+    if switch == Switch::Stage {
+        return Ok(asked);
+    }
+    let Opened { manifest, digest, .. } = opened;
+    let descriptor = descriptor(&manifest.benchmark)?;
+    let (datasets, table) = (cloud.datasets(), cloud.leaderboards());
+    let own = eval_files(descriptor, manifest).await?;
+    let mut others = seen_datasets(&table, descriptor.id).await?;
+    others.extend(
+        usable(InForce::read(&datasets, descriptor.id).await)?
+            .map(|of| of.datasets())
+            .unwrap_or_default(),
+    );
+    for other in others.into_iter().filter(|other| other != digest) {
+        let of_other = match published_manifest(&datasets, descriptor.id, other).await {
+            Ok(manifest) => eval_files(descriptor, &manifest).await?,
+            Err(DatasetError::Frozen(_)) => continue, // it is there no more
+            Err(DatasetError::Port(error)) => return Err(error.into()),
+        };
+        let same = shared(&own, &of_other);
+        if !same.is_empty() {
+            asked.insert(other.to_string(), same.into_iter().map(str::to_owned).collect());
+        }
+    }
+    Ok(asked)
+}
+
 /// What the organizer is to do after publishing.
 struct Advice {
     lacking: Vec<(Grant, Vec<String>)>,
     uncounted: Vec<String>,
+    asked_before: BTreeMap<String, Vec<String>>,
 }
 
 fn say(
@@ -150,7 +192,7 @@ fn say(
         let document = |(grant, lacks): &(Grant, Vec<String>)| json!({ "submitter": grant.submitter.as_str(), "access": grant.access.as_str(), "lacks": lacks });
         let lacking: Vec<Value> = advice.lacking.iter().map(document).collect();
         let document = json!({ "dataset": digest, "benchmark": manifest.benchmark, "uploaded_files": n_uploaded, "kit": kit, "in_force": in_force,
-            "leaderboards": boards, "replaced": replaced, "submitters_without_rights": lacking, "rounds_to_publish_again": advice.uncounted });
+            "leaderboards": boards, "replaced": replaced, "submitters_without_rights": lacking, "rounds_to_publish_again": advice.uncounted, "same_items": advice.asked_before });
         print_json(&document)?;
         return Ok(Done::Fine);
     }
@@ -193,6 +235,13 @@ impl Advice {
                 "the challenge does not know the evaluation data of all boards of its limited rounds `{}`: publish it again, so that \
                  boards which share theirs are counted together",
                 self.uncounted.join("`, `")
+            );
+        }
+        for (other, sets) in &self.asked_before {
+            println!(
+                "the items of `{}` are those of {other}: what was learnt of them by its scores holds here as well, and limits count uploads to this data \
+                 set from none on. Take other items, or lower the limits",
+                sets.join("`, `")
             );
         }
         for (grant, lacks) in &self.lacking {

@@ -37,7 +37,7 @@ pub use announcements::Announcement;
 pub use dates::bare_dates;
 pub use document::check;
 pub use evaluations::named_by_dataset;
-pub use noted::{Noted, note_seen};
+pub use noted::{Noted, note_seen, seen_datasets};
 pub use retire::Retire;
 pub use terms::{Limits, OverLimit, Terms, Together};
 

@@ -1,7 +1,7 @@
 //! What the table knows of the data sets that uploads have been scored with, whatever is published or removed since: moments at which data
 //! sets were retired, data sets that were in force or pinned, and the scores themselves.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Challenge, ChallengeError, Retire, Round};
 use crate::ports::PortError;
@@ -40,6 +40,18 @@ pub struct Noted {
     seen: Vec<Digest>,
     /// By round, as boards have it, and data set.
     scores: BTreeMap<(String, Digest), Scores>,
+}
+
+/// The data sets of a benchmark that are or were in force, or an open round's.
+///
+/// # Errors
+/// [`PortError`] when the table does not answer.
+pub async fn seen_datasets(table: &dyn Maintenance, benchmark: &str) -> Result<BTreeSet<Digest>, PortError> {
+    let noted = table.runs(benchmark).await?;
+    let of_none = noted.iter().filter(|(of, _)| of.leaderboard == UNNAMED);
+    Ok(of_none
+        .filter_map(|(of, _)| of.round.strip_prefix(SEEN).and_then(digest))
+        .collect())
 }
 
 impl Retire {
