@@ -19,7 +19,7 @@ use crate::storms::without_retries;
 use crate::world::{PATIENCE, Sent, World, with_caretaker};
 
 /// Uploads of each kind. 200 by hand: `DATAPERF_ATTACKERS=200 cargo test --workspace attackers -- --nocapture`.
-fn n_of_each() -> usize {
+pub(crate) fn n_of_each() -> usize {
     std::env::var("DATAPERF_ATTACKERS").map_or(2, |n| n.parse().unwrap())
 }
 
@@ -157,7 +157,7 @@ async fn hostile(world: &World) -> Vec<(Kind, Sent)> {
     stream::iter(uploads).buffer_unordered(CLIENTS).collect().await
 }
 
-fn median_and_worst(mut seconds: Vec<f64>) -> (f64, f64) {
+pub(crate) fn median_and_worst(mut seconds: Vec<f64>) -> (f64, f64) {
     seconds.sort_by(f64::total_cmp);
     (seconds[seconds.len() / 2], seconds[seconds.len() * 99 / 100])
 }

@@ -9,8 +9,10 @@ mod digits;
 mod documents;
 mod hidden_board;
 mod hidden_labels;
+mod intervals;
 mod own_data;
 mod selection;
+mod timing;
 
 use std::collections::BTreeMap;
 use std::fs;

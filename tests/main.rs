@@ -7,6 +7,7 @@
 mod access;
 mod artifacts;
 mod attackers;
+mod attackers_elsewhere;
 mod baselines;
 mod books;
 mod caretaking;
@@ -36,6 +37,7 @@ mod organizing;
 mod page_uploads;
 mod programs;
 mod project;
+mod promises;
 mod publishing;
 mod read_api;
 mod receipts;

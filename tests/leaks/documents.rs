@@ -39,6 +39,24 @@ fn answers(reading: &Reading, who: &str, receipt: &Receipt) -> Vec<(String, Stri
     paths.map(answer).into()
 }
 
+/// Everything that is exported for everybody, as text.
+fn exported(reading: &Reading, name: &str) -> String {
+    let out = reading.world.scratch().join(name);
+    let ran = reading.world.command(&[
+        "export",
+        BENCHMARK,
+        "--public",
+        "--as",
+        "csv",
+        "--out",
+        out.to_str().unwrap(),
+    ]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let files = std::fs::read_dir(out).unwrap();
+    let texts = files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
+    texts.collect::<Vec<_>>().join("\n")
+}
+
 /// The numbers of a verdict that need a higher level, as JSON writes them. Whole numbers are left out: others are equal to them.
 fn secrets(receipt: &Receipt, level: Feedback) -> Vec<String> {
     let verdict = &receipt.verdict;
@@ -94,6 +112,7 @@ async fn every_way_out_shows_the_level_and_no_more() {
     let reading = Reading::of(world).await;
     for level in LEVELS {
         reading.world.show(level.as_str());
+        let exported = exported(&reading, level.as_str());
         for (sent, written_at) in sent.iter().zip(LEVELS) {
             let receipt = whole(&reading.world, sent).await;
             let hidden = secrets(&receipt, level);
@@ -101,6 +120,19 @@ async fn every_way_out_shows_the_level_and_no_more() {
                 hidden.is_empty(),
                 level >= Feedback::Metrics,
                 "speech has no curves"
+            );
+            for secret in &hidden {
+                assert!(!exported.contains(secret.as_str()), "{secret} is exported");
+            }
+            let found = secrets(&receipt, Feedback::Score);
+            let is_exported = found.iter().all(|number| exported.contains(number.as_str()));
+            let stands = exported.contains(receipt.submission.as_str());
+            assert!(stands, "{exported}");
+            assert_eq!(
+                is_exported,
+                level >= Feedback::Metrics,
+                "the export at `{}`",
+                level.as_str()
             );
             for who in [ANONYMOUS, ADA, BO] {
                 let answers = answers(&reading, who, &receipt);
@@ -221,9 +253,14 @@ async fn after_the_close_everything_is_shown_and_what_is_shown_verifies() {
 
     let ran = crate::challenges::publish(&reading.world, &round("2026-01-02T00:00:00Z"));
     assert_eq!(ran.code, 0, "{ran:?}");
-    for _ in 0..2 {
+    for n_written in [1, 0] {
         let ran = release();
-        assert_eq!((ran.code, &ran.json()["receipts"]), (0, &json!(1)), "{ran:?}");
+        let said = ran.json();
+        assert_eq!(
+            (ran.code, &said["receipts"], &said["scores"]),
+            (0, &json!(n_written), &json!(1)),
+            "{ran:?}"
+        );
         assert_eq!(
             stored(&reading.world, &receipt).await.0.unsigned(),
             receipt.shown(Feedback::Full, hosted(&receipt.verdict.benchmark))

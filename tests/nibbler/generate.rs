@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use dataperf::Ending;
-use dataperf_local::Moment;
+use dataperf::ports::leaderboard::{Board, Leaderboards as _, Received};
+use dataperf::{Ending, Receipt, Upload};
+use dataperf_local::{Moment, Storm};
 use dataperf_nibbler_drawer::Mood;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
@@ -232,7 +233,7 @@ async fn short_faults_are_ridden_out() {
         },
     )
     .await;
-    let slow = Mood::Slow(Duration::from_secs(60));
+    let slow = Mood::Slow(Duration::from_mins(1));
     let images = &nibbler.world.images;
     images.behave_in_turn(&[Mood::Down, Mood::Garbage, slow, Mood::Busy, Mood::Well]);
     let sent = nibbler.ask("ada", "one", &["horse lying in ketchup"]).await;
@@ -433,4 +434,63 @@ async fn a_file_that_can_not_be_read_is_rejected_whole() {
     }
     let value: Value = json!(nibbler.n_taken("ada").await);
     assert_eq!(value, json!(0));
+}
+
+/// A delivery has filed an upload and died; the next comes after the close, with a later time. The first one's decides.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_redelivery_after_the_close_is_judged_by_the_time_that_was_filed() {
+    let nibbler = Nibbler::new().await;
+    let ran = nibbler.challenge("opens: 2020-01-01T00:00:00Z, closes: 2021-01-01T00:00:00Z");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let (before, after) = ("2020-06-01T00:00:00.000Z", "2021-06-01T00:00:00.000Z");
+    let world = &nibbler.world;
+    let no_events = Storm {
+        events_dropped: 1000,
+        ..Storm::default()
+    };
+    world.cloud.faults().storm(Some(no_events));
+    let filed = nibbler.ask("ada", "filed", &["horse lying in ketchup"]).await;
+    let late = nibbler.ask("ada", "late", &["a lake of honey"]).await;
+    world.cloud.faults().storm(None);
+    let received = Received {
+        board: Board {
+            benchmark: BENCHMARK.into(),
+            leaderboard: "generate".into(),
+            round: "spring".into(),
+        },
+        submitter: "ada".into(),
+        is_baseline: false,
+        upload: Upload {
+            bucket: filed.bucket.clone(),
+            key: filed.key.clone(),
+            version: Some(filed.version.clone()),
+            e_tag: None,
+            received_at: before.parse().unwrap(),
+        },
+    };
+    assert_eq!(received.upload.id(), filed.id());
+    world.leaderboards().receive(&received).await.unwrap();
+    for sent in [&filed, &late] {
+        let object =
+            json!({ "key": sent.key, "size": 1, "eTag": "e", "versionId": sent.version, "sequencer": "00" });
+        let record = json!({
+            "eventVersion": "2.1", "eventSource": "aws:s3", "awsRegion": "us-east-1", "eventTime": after,
+            "eventName": "ObjectCreated:Put", "userIdentity": {"principalId": "P"},
+            "requestParameters": {"sourceIPAddress": "127.0.0.1"}, "responseElements": {},
+            "s3": {"s3SchemaVersion": "1.0", "configurationId": "c", "bucket": {"name": sent.bucket, "arn": "a"}, "object": object}
+        });
+        let function = format!("{BENCHMARK}-generate");
+        world
+            .cloud
+            .invoke(&function, &json!({ "Records": [record] }))
+            .await
+            .unwrap();
+    }
+    let receipts = nibbler.receipts(&[filed, late]).await;
+    let told = |receipt: &Receipt| (status(receipt), receipt.received_at.to_string());
+    assert_eq!(told(&receipts[0]), (Ending::Accepted, before.to_owned()));
+    assert_eq!(receipts[0].round, "spring");
+    assert_eq!(images(&receipts[0].verdict.lines[0]).len(), 3);
+    assert_eq!(told(&receipts[1]), (Ending::Rejected, after.to_owned()));
+    assert_eq!(code(&receipts[1]), "round_closed");
 }

@@ -1,5 +1,6 @@
 //! Rounds of the closed division end to end: programs are run by a function of their own on data that nobody has seen.
 
+mod attackers;
 mod channels;
 mod rights;
 mod storm;
