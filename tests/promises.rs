@@ -84,7 +84,10 @@ fn every_promise_names_a_test_that_there_is() {
             .filter(is_long)
             .filter(|name| !defined.contains(*name)),
     );
-    let is_file = |name: &&str| name.ends_with(".rs") || name.ends_with(".py");
+    let is_file = |name: &&str| {
+        let end = Path::new(name).extension().and_then(|end| end.to_str());
+        matches!(end, Some("rs" | "py"))
+    };
     missing.extend(
         quoted(&page)
             .filter(is_file)

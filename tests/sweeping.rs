@@ -189,7 +189,7 @@ fn n_of_incident() -> usize {
 /// The caretaker has the time that it has when it is deployed; where a sweep stops, the next one goes on, until each has ended.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_incident_is_cleared_up_by_several_sweeps_within_bounded_memory_and_time() {
-    const DEPLOYED: Duration = Duration::from_secs(300);
+    const DEPLOYED: Duration = Duration::from_mins(5);
     let n = n_of_incident();
     // few have to take several sweeps as well
     let timeout = if n < 10_000 {

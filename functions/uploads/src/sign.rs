@@ -10,7 +10,6 @@ use axum::routing::post;
 use dataperf::challenge::{Challenge, Terms};
 use dataperf::in_force::InForce;
 use dataperf::ports::leaderboard::{Board, Leaderboards};
-use dataperf::programs::Programs;
 use dataperf::{Descriptor, SubmitterName, Timestamp, UploadKey, offer};
 use dataperf_aws::{Holder, Table, now};
 use dataperf_hosted::{HOSTED, hosted};
