@@ -19,8 +19,8 @@ mod contracts;
 
 mod demo;
 mod demo_story;
-mod dynamic;
 mod deployment;
+mod dynamic;
 mod exports;
 mod finals;
 mod imports;

@@ -12,8 +12,6 @@ use dataperf::{Ending, LineOutcome, Reason, Verdict};
 use serde::Serialize;
 use serde_json::Value;
 
-pub(crate) use crate::rows::{RowFormat, print_rows};
-
 /// Longer lists are not for a table; `--format json` has them.
 const MAX_LISTED_NUMBERS: usize = 20;
 

@@ -111,8 +111,7 @@ impl Resources {
     /// [`WorkflowError`] when Lambda does not take the event.
     pub async fn ask_for_run(&self, upload: &Upload, request: &ProgramRequest) -> Result<(), WorkflowError> {
         let programs = programs_beside(&request.benchmark);
-        let programs =
-            programs.map_err(|error| WorkflowError::organizer(error.to_string()))?;
+        let programs = programs.map_err(|error| WorkflowError::organizer(error.to_string()))?;
         let lambda = self.clients().await.lambda(None);
         Ok(ask_for_run(&lambda, &programs, upload, request).await?)
     }
