@@ -62,7 +62,7 @@ function set(of, idx) {
       { class: "facts" },
       none ? h("div", {}, h("dt", {}, "Labels"), h("dd", {}, `not audited: ${none}`)) : [figure("Likely errors", of.n_likely, of.n_items), figure("In doubt", of.doubts.length, of.n_items)],
       h("div", {}, h("dt", {}, "Twice in it"), h("dd", {}, twice(of.duplicates))),
-      of.leaks.map(({ file, pairs }) => h("div", {}, h("dt", {}, "Also in"), h("dd", {}, h("code", {}, file), `: ${twice(pairs)}`))),
+      of.leaks.map((leak) => h("div", {}, h("dt", {}, "Also in"), h("dd", {}, h("code", {}, leak.file), `: ${twice(leak)}`))),
     ),
     classes(of.classes, of.doubts),
     doubtful(of.doubts),
