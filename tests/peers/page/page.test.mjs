@@ -258,6 +258,7 @@ test("an audit is drawn in the browser and sent nowhere", async () => {
     await page.waitForSelector(".stacked");
     const { sets } = JSON.parse(readFileSync(audit));
     assert.equal(await page.locator("main h2[id^=set-]").count(), sets.length);
+    assert.equal(await page.locator("dt", { hasText: "Also in" }).count(), sets.reduce((n, { leaks }) => n + leaks.length, 0));
     assert.equal(await page.locator("svg.stacked").count(), sets.reduce((n, { classes }) => n + classes.length, 0));
     const [first] = sets;
     assert.match(await page.locator("section[aria-labelledby=set-0] .facts").innerText(), new RegExp(`Likely errors\\s+${first.n_likely} of ${first.n_items}, .*95 %: `));
