@@ -157,7 +157,7 @@ function worth({ comparison, digits, rows, next }, isOfPeople) {
   const withheld = comparison.is_resolution_withheld ? " Which difference of scores this eval set tells apart is not shown before everything is." : "";
   const resolution = comparison.resolution === null ? withheld : ` This eval set tells neighbours apart that differ by ${score(comparison.resolution, digits)} or more, with power 0.8.`;
   const missing = comparison.n_missing > 0 ? ` ${some(comparison.n_missing, "submission")} ${comparison.n_missing === 1 ? "has" : "have"} not been compared and may have any rank.` : "";
-  const newer = rows.some((row) => row.interval === null && !row.is_of_other_dataset) ? " Rows without an interval have not been compared yet." : "";
+  const newer = !comparison.why_no_score_intervals && rows.some((row) => row.interval === null && !row.is_of_other_dataset) ? " Rows without an interval have not been compared yet." : "";
   const clusters = comparison.is_clustered ? " Whole clusters of the eval set, such as all items of one speaker, are drawn together." : "";
   const legend = brackets(rows).size > 0 ? " A bar marks those that may be the best; a bracket joins neighbours that are not told apart." : "";
   return h("p", { class: "note worth" }, `${best}${resolution}${missing} ${comparison.why_no_score_intervals ? "Ranks hold" : "Ranks and score intervals hold"} with 95 % confidence for other eval sets of this kind and size.${noScores}${clusters}${newer}${legend}`);
