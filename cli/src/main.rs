@@ -269,6 +269,21 @@ mod tests {
         found
     }
 
+    /// The words of a command, as a shell takes them: what stands between quotes is one.
+    fn words(command: &str) -> Vec<String> {
+        let (mut words, mut quote) = (vec![String::new()], None);
+        for c in command.chars() {
+            match (quote, c) {
+                (None, '\'' | '"') => quote = Some(c),
+                (Some(open), c) if open == c => quote = None,
+                (None, c) if c.is_whitespace() => words.push(String::new()),
+                (_, c) => words.last_mut().unwrap().push(c),
+            }
+        }
+        words.retain(|word| !word.is_empty());
+        words
+    }
+
     #[test]
     fn every_command_in_the_documents_is_understood() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
@@ -282,11 +297,8 @@ mod tests {
         for document in documents {
             for command in commands(&fs::read_to_string(&document).unwrap()) {
                 let command = command.replace(" ID", " 0123456789abcdef0123456789abcdef");
-                let words = command.replace("BENCHMARK", "speech-selection");
-                let words = words
-                    .split_whitespace()
-                    .map(|word| word.trim_matches(['\'', '"']));
-                let understood = Cli::try_parse_from(words);
+                let command = command.replace("BENCHMARK", "speech-selection");
+                let understood = Cli::try_parse_from(words(&command));
                 let is_help = |error: &clap::Error| !error.use_stderr();
                 assert!(
                     understood.as_ref().err().is_none_or(is_help),

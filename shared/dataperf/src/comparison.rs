@@ -414,7 +414,7 @@ mod tests {
             });
             degrees(&[&one, &other], 0, 1, 0.1)
         };
-        assert_eq!((of(false), of(true)), (27 + 9, 9));
+        assert_eq!((of(false), of(true)), (26 + 9, 9));
     }
 
     #[test]
