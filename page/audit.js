@@ -26,28 +26,28 @@ function figure(name, n, of) {
 const twice = ({ exact, near, is_near_searched: isSearched }) => `${some(exact.length, "pair")} exactly, ${isSearched ? `${plain(near.length)} nearly` : "nearly was not looked for"}`;
 
 /** A bar for each class: its items, and of them those in doubt. */
-function classes(of, doubts) {
+function classes(of, doubts, name) {
   const most = Math.max(...of.map(({ n_items: n }) => n), 1);
-  const bar = ({ class: name, n_items: n }) => {
-    const [inDoubt, likely] = [doubts.filter(({ given }) => given === name), doubts.filter(({ given, is_likely: is }) => is && given === name)];
+  const bar = ({ class: label, n_items: n }) => {
+    const [inDoubt, likely] = [doubts.filter(({ given }) => given === label), doubts.filter(({ given, is_likely: is }) => is && given === label)];
     let at = 0;
     const part = (look, share) => {
       const [x, width] = [at, (100 * share) / most];
       at += width;
       return s("rect", { class: look, x, width, height: 10 });
     };
-    return h("tr", {}, h("th", { scope: "row" }, name), h("td", { class: "n" }, plain(n)), h("td", { class: "n" }, plain(inDoubt.length)), h("td", { class: "n" }, plain(likely.length)), h("td", {}, s("svg", { class: "stacked", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, part("likely", likely.length), part("doubtful", inDoubt.length - likely.length), part("rest", n - inDoubt.length))));
+    return h("tr", {}, h("th", { scope: "row" }, label), h("td", { class: "n" }, plain(n)), h("td", { class: "n" }, plain(inDoubt.length)), h("td", { class: "n" }, plain(likely.length)), h("td", {}, s("svg", { class: "stacked", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, part("likely", likely.length), part("doubtful", inDoubt.length - likely.length), part("rest", n - inDoubt.length))));
   };
   const head = ["Class", "Items", "In doubt", "Likely errors"].map((name, idx) => h("th", { scope: "col", class: idx > 0 ? "n" : null }, name));
-  return wide("Table of classes", h("table", { class: "numbers audited" }, h("caption", { class: "unseen" }, "Classes"), h("thead", {}, h("tr", {}, head, h("td", {}))), h("tbody", {}, of.map(bar))));
+  return wide(`Table of classes of ${name}`, h("table", { class: "numbers audited" }, h("caption", { class: "unseen" }, "Classes"), h("thead", {}, h("tr", {}, head, h("td", {}))), h("tbody", {}, of.map(bar))));
 }
 
-function doubtful(doubts) {
+function doubtful(doubts, name) {
   if (doubts.length === 0) return null;
   const sorted = [...doubts].sort((a, b) => Number(b.is_likely) - Number(a.is_likely) || b.margin - a.margin);
   const line = (of) => h("tr", {}, h("th", { scope: "row" }, of.id ?? plain(of.row)), h("td", {}, of.given), h("td", {}, of.suggested), h("td", { class: "n" }, score(of.margin, 3)), h("td", {}, of.flagged_by.join(", ").replaceAll("_", " ")), h("td", {}, of.is_likely ? "likely error" : "in doubt"));
   const head = ["Item", "Given", "Suggested", "Margin", "Flagged by", ""].map((name, idx) => h("th", { scope: "col", class: idx === 3 ? "n" : null }, name || h("span", { class: "unseen" }, "How likely")));
-  return h("details", {}, h("summary", {}, some(doubts.length, "label in doubt", "labels in doubt")), wide("Table of labels in doubt", h("table", { class: "numbers" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, sorted.slice(0, LISTED).map(line)))), sorted.length > LISTED ? h("p", { class: "note" }, `The first ${LISTED}, likely errors first; `, h("code", {}, "--work-list FILE.csv"), " has all.") : null);
+  return h("details", {}, h("summary", {}, some(doubts.length, "label in doubt", "labels in doubt")), wide(`Table of labels in doubt of ${name}`, h("table", { class: "numbers" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, sorted.slice(0, LISTED).map(line)))), sorted.length > LISTED ? h("p", { class: "note" }, `The first ${LISTED}, likely errors first; `, h("code", {}, "--work-list FILE.csv"), " has all.") : null);
 }
 
 function set(of, idx) {
@@ -64,8 +64,8 @@ function set(of, idx) {
       h("div", {}, h("dt", {}, "Twice in it"), h("dd", {}, twice(of.duplicates))),
       of.leaks.map((leak) => h("div", {}, h("dt", {}, "Also in"), h("dd", {}, h("code", {}, leak.file), `: ${twice(leak)}`))),
     ),
-    classes(of.classes, of.doubts),
-    doubtful(of.doubts),
+    classes(of.classes, of.doubts, of.set),
+    doubtful(of.doubts, of.set),
   );
 }
 

@@ -66,6 +66,23 @@ class Demo:
             subprocess.run([self.program, "--format", "json", "audit", frozen], check=True, stdout=out)
         return found
 
+    def collect_texts(self, scratch: Path) -> None:
+        """A round of Adversarial Text, whose model knows a few words, and a validator of it."""
+        lines = [{"task": "sentiment", "text": f"{words} {word}", "label": label} for label, word in (("positive", "lovely"), ("negative", "awful"), ("neutral", "table")) for words in ("a", "such a", "what a")]
+        lines += [{"task": "hate-speech", "text": f"{words} {word}", "label": label} for label, word in (("hateful", "despised"), ("not-hateful", "welcome")) for words in ("they are", "you are", "we are")]
+        place = "The mill stands by the green river."
+        lines += [{"task": "qa", "context": place, "text": f"Where {word} the mill?", "answer": {"start": 16, "text": "by the green river"}} for word in ("is", "stands", "lies")]
+        source, out = scratch / "texts", scratch / "texts-frozen"
+        (source / "models").mkdir(parents=True)
+        examples = scratch / "examples.jsonl"
+        examples.write_text("\n".join(map(json.dumps, lines)))
+        subprocess.run([self.program, "dynamic", "train", examples, "--out", source / "models" / "r1.json"], check=True, stdout=subprocess.DEVNULL)
+        tasks = {task: {"targets": ["r1"]} for task in ("sentiment", "hate-speech", "qa")}
+        (source / "configuration.yaml").write_text(json.dumps({"tasks": tasks, "targets": {"r1": {"kind": "linear", "file": "models/r1.json"}}, "languages": []}))
+        (source / "contexts.jsonl").write_text(json.dumps({"id": "mill", "task": "qa", "text": place}))
+        for command in (["dataset", "import", "adversarial-text", "--from", source, "--out", out], ["dataset", "publish", out, *self.cloud], ["submitter", "add", "rosa", "adversarial-text", "--rater", *self.cloud]):
+            subprocess.run([self.program, *command], check=True, stdout=subprocess.DEVNULL)
+
     def stop(self) -> None:
         self.process.terminate()
         self.process.wait(timeout=PATIENCE_SECONDS)
@@ -103,7 +120,7 @@ def openapi(demo: Demo, scratch: Path, size: str) -> bool:
 
 def browser(demo: Demo, root: Path, scratch: Path, modules: Path, chromium: str) -> bool:
     environment = os.environ | {"PAGE_BASE": demo.base, "PAGE_TOKEN": demo.token, "PAGE_CHROMIUM": chromium}
-    environment |= {"PAGE_SUBMITTER": demo.submitters_token("ada"), "PAGE_DEMO": str(root / "demo"), "PAGE_AUDIT": str(demo.audit(root, scratch))}
+    environment |= {"PAGE_SUBMITTER": demo.submitters_token("ada"), "PAGE_VALIDATOR": demo.submitters_token("rosa"), "PAGE_DEMO": str(root / "demo"), "PAGE_AUDIT": str(demo.audit(root, scratch))}
     # Every test ends by itself, with a message; this limit is for all of them, and what happens in between.
     command = ["node", "--test", "--test-reporter", "spec", f"--test-timeout={ALL_SECONDS * 1000}", "--test-force-exit", "page.test.mjs"]
     return subprocess.run(command, cwd=modules, env=environment, check=False).returncode == 0
@@ -123,6 +140,7 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as scratch:
             demo.show_scores_only("vision-selection", Path(scratch))
             demo.limit("selection", "digits-20", Path(scratch))
+            demo.collect_texts(Path(scratch))
             passed = [openapi(demo, Path(scratch), args.size), browser(demo, args.root, Path(scratch), args.modules, args.chromium)]
     finally:
         demo.stop()

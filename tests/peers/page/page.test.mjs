@@ -9,7 +9,7 @@ import { after, before, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { chromium } from "playwright-core";
 
-const { PAGE_BASE: base, PAGE_TOKEN: token, PAGE_SUBMITTER: submitter, PAGE_DEMO: demo, PAGE_AUDIT: audit, PAGE_CHROMIUM: executablePath, PAGE_SHOTS: shots } = process.env;
+const { PAGE_BASE: base, PAGE_TOKEN: token, PAGE_SUBMITTER: submitter, PAGE_VALIDATOR: validator, PAGE_DEMO: demo, PAGE_AUDIT: audit, PAGE_CHROMIUM: executablePath, PAGE_SHOTS: shots } = process.env;
 const PATIENCE = 120_000; // for one step
 const LONGEST = 10 * PATIENCE; // for one test: even what waits for no condition ends, with a message
 // evaluated and not loaded: the page's own policy keeps other scripts out
@@ -710,6 +710,82 @@ test("whoever can't upload is told what to do", async () => {
     assert.match(await page.locator(".found").innerText(), /takes no upload now.*past.*spring/s);
     faults.splice(0, faults.length, ...faults.filter((fault) => !fault.includes("409"))); // the browser logs it
     assert.deepEqual(toBucket(faults), []);
+  });
+});
+
+const axeFindsNothing = async (page, what) => {
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate(() => globalThis.axe.run());
+  assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`), [], what);
+};
+
+test("a text is written by keyboard, and the models' answers are seen at once", async () => {
+  await on("light", asAda, async (page, faults) => {
+    await go(page, "#/adversarial-text/board/sentiment/open/submit", "Adversarial text sentiment");
+    await page.waitForSelector("#text");
+    await axeFindsNothing(page, "the form");
+    await page.locator("#text").focus();
+    await page.keyboard.type("awful to leave so lovely a place, said nobody");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Space");
+    assert.equal(await page.locator("[name=label]:checked").count(), 1);
+    await page.getByLabel("positive", { exact: true }).check();
+    await page.getByRole("button", { name: "Ask the models" }).focus();
+    await page.keyboard.press("Enter");
+    await page.waitForSelector(".models li");
+    assert.match(await page.locator(".models").innerText(), /r1 says (positive|negative|neutral)\. +(not )?fooled/i);
+    assert.equal(toBucket(faults).length, 1, "straight to the bucket");
+    await axeFindsNothing(page, "the answers");
+  });
+  await on("light", asAda, async (page, faults) => {
+    await go(page, "#/adversarial-text/board/qa/open/submit", "Adversarial text qa");
+    await page.waitForFunction(() => document.getElementById("context")?.textContent.includes("mill"));
+    await page.locator("#text").fill("What stands there?");
+    await page.locator("#answer").fill("no such words");
+    await page.getByRole("button", { name: "Ask the models" }).click();
+    await page.waitForFunction(() => /has this answer nowhere/.test(document.querySelector(".write .found").textContent));
+    await page.locator("#answer").fill("The mill");
+    await page.getByRole("button", { name: "Ask the models" }).click();
+    await page.waitForSelector(".models li");
+    assert.equal(toBucket(faults).length, 1);
+  });
+});
+
+test("hate speech is shown to who has agreed to see it, and can be left", async () => {
+  await on("dark phone", asAda, async (page, faults) => {
+    await go(page, "#/adversarial-text/board/hate-speech/open/submit", "Adversarial text hate-speech");
+    await page.waitForSelector(".consented");
+    assert.equal(await page.locator("#text").count(), 0);
+    await page.getByRole("button", { name: "I agree to see it" }).click();
+    await page.locator("#text").fill("welcome, and despised by none");
+    await page.getByLabel("not hateful", { exact: true }).check();
+    await page.getByRole("button", { name: "Ask the models" }).click();
+    await page.waitForSelector(".models li");
+    toBucket(faults);
+    await page.getByRole("button", { name: "Stop and hide it" }).click();
+    assert.equal(await page.locator("#text").count(), 0);
+    await axeFindsNothing(page, "the question");
+  });
+});
+
+test("a validator judges one text after the other, blind", async () => {
+  await on("light", `#token=${validator}`, async (page, faults) => {
+    await go(page, "#/adversarial-text/board/qa/open/validate", "Adversarial text qa");
+    await page.waitForSelector("#validate");
+    await page.waitForSelector("blockquote.context");
+    const shown = await page.locator("section[aria-labelledby=validate]").innerText();
+    assert.match(shown, /What stands there\?/);
+    assert.ok(!/\bada\b|fooled|\br1\b/.test(shown), shown);
+    await axeFindsNothing(page, "an item");
+    await page.getByLabel("the context has no answer").check();
+    await page.getByRole("button", { name: "Send the verdict" }).click();
+    await page.waitForSelector("section .empty");
+    assert.equal(toBucket(faults).length, 1);
+    assert.match(await page.locator("section .empty").innerText(), /Nothing/);
+  });
+  await on("light", asAda, async (page) => {
+    await go(page, "#/adversarial-text/board/qa/open/validate", "Adversarial text qa");
+    assert.match(await page.locator("main").innerText(), /the organizer names them/);
   });
 });
 
