@@ -555,60 +555,6 @@ async fn a_document_that_cannot_retire_a_data_set_is_refused_with_all_reasons() 
     );
 }
 
-/// One upload a round, as many as retire its data set; the run that notes so is killed at another of its requests, before it and after it.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn noting_that_a_number_is_reached_killed_at_any_moment() {
-    let world = World::with(one_process_a_run).await;
-    let (_, fresh) = staged(&world);
-    let policy = dataperf::challenge::Retire {
-        dataset: fresh,
-        at: None,
-        after_submissions: Some(1),
-    };
-    let mut rounds: Vec<Value> = Vec::new();
-    'killing: for n in 1.. {
-        for moment in [Moment::Before(n), Moment::After(n)] {
-            // each round ends the one before, so that it alone is open
-            let opens = dataperf_aws::now();
-            if let Some(last) = rounds.last_mut() {
-                last["closes"] = json!(opens);
-            }
-            let round = format!("r{}", rounds.len());
-            let retire = json!({ "after_submissions": 1, "dataset": fresh });
-            rounds
-                .push(json!({ "id": round, "opens": opens, "dataset": digest(frozen()), "retire": retire }));
-            let ran = publish(&world, &json!(rounds));
-            assert_eq!(ran.code, 0, "{ran:?}");
-            let receipt = upload_at(&world, "ada", 0, &opens.to_string()).await;
-            let mark = policy.mark(BENCHMARK, &round);
-            assert_eq!(world.leaderboards().run(&mark).await.unwrap(), None, "{round}");
-            world.cloud.faults().kill_at(BENCHMARK, moment);
-            finish_round(&world, &round).await;
-            let is_over = world.cloud.faults().kill_no_more(BENCHMARK);
-            let noted = world.leaderboards().run(&mark).await.unwrap().expect("noted");
-            assert!(
-                opens <= noted.begun_at && noted.begun_at <= dataperf_aws::now(),
-                "{noted:?}"
-            );
-            finish_round(&world, &round).await;
-            let again = world.leaderboards().run(&mark).await.unwrap().unwrap();
-            assert_eq!(again.begun_at, noted.begun_at, "noted once");
-            let rows = world.leaderboards().top(&board(&round), 9).await.unwrap();
-            let scores: Vec<Option<f64>> = rows.iter().map(|row| row.entry.score).collect();
-            assert_eq!(
-                scores,
-                [receipt.verdict.score],
-                "what is on its way is waited for"
-            );
-            if is_over {
-                break 'killing;
-            }
-        }
-    }
-    assert!(rounds.len() > 8, "a run makes some requests: {}", rounds.len());
-    assert_eq!(world.cloud.on_failure().await.unwrap(), []);
-}
-
 /// One upload a round; each round's data set is retired by a run that is killed at another of its requests, before it and after it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn retiring_killed_at_any_moment() {

@@ -312,14 +312,18 @@ async fn a_backlog_of_all_others_does_not_keep_a_sweep_from_the_last() {
         n_left += left;
     }
     // and each sweep goes on where the one before has stopped
-    for _ in 0..20 {
+    let mut n_sweeps = 0;
+    while n_left > 0 {
         world.sweep().await;
-    }
-    for benchmark in others() {
-        assert_eq!(
-            table.unfinished(benchmark).await.unwrap(),
-            [],
-            "{n_left} were left"
+        n_sweeps += 1;
+        let before = n_left;
+        n_left = 0;
+        for benchmark in others() {
+            n_left += table.unfinished(benchmark).await.unwrap().len();
+        }
+        assert!(
+            n_sweeps < 60,
+            "{n_left} are left after {n_sweeps} sweeps, {before} before the last"
         );
     }
 }

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use dataperf::{Ending, Verdict, csv_cell};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::metrics::numbers;
@@ -58,8 +59,8 @@ pub(crate) fn print_rows(
 }
 
 /// Prints a result that has a table in it: as JSON the whole document, as CSV the columns of the table's rows, as text what `text` prints.
-pub(crate) fn print_tabled(
-    document: impl FnOnce() -> Result<Value>,
+pub(crate) fn print_tabled<D: Serialize>(
+    document: impl FnOnce() -> Result<D>,
     columns: &[&str],
     rows: impl FnOnce() -> Vec<Value>,
     format: RowFormat,

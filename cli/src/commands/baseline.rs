@@ -358,7 +358,7 @@ fn print_receipts(receipts: &[Receipt], format: RowFormat) -> Result<Done> {
     };
     let columns = ["leaderboard", "submitter", "status", "score", "submission"];
     print_tabled(
-        || Ok(serde_json::to_value(receipts)?),
+        || Ok(receipts),
         &columns,
         rows,
         format,

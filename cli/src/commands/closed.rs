@@ -156,7 +156,7 @@ async fn run_program(args: RunArgs, format: RowFormat) -> Result<Done> {
         valid @ Outcome::Valid { .. } => vec![json!(valid)],
     };
     print_tabled(
-        || Ok(serde_json::to_value(&report)?),
+        || Ok(&report),
         &OF_VERDICTS,
         rows,
         format,

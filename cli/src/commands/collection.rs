@@ -127,7 +127,7 @@ pub(crate) async fn send_file(
 
 /// Prints a receipt; what it means for the exit code.
 pub(crate) fn show(receipt: &Receipt, format: RowFormat) -> Result<Done> {
-    let document = || Ok(serde_json::to_value(receipt)?);
+    let document = || Ok(receipt);
     let rows = || of_verdict(&receipt.verdict);
     print_tabled(document, &OF_VERDICTS, rows, format, || {
         println!("submission {}", receipt.submission);

@@ -129,7 +129,7 @@ fn print(keys: &Keys, format: RowFormat) -> Result<()> {
     let columns = ["id", "algorithm", "valid_from", "valid_until", "public_key"];
     let rows = || keys.keys.iter().map(|key| json!(key)).collect();
     print_tabled(
-        || Ok(serde_json::to_value(keys)?),
+        || Ok(keys),
         &columns,
         rows,
         format,

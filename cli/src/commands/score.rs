@@ -131,7 +131,7 @@ pub(crate) async fn validate(args: ArtifactArgs, format: RowFormat) -> Result<Do
 fn print_judged(verdict: &Verdict, format: RowFormat, more: impl FnOnce() -> Result<()>) -> Result<()> {
     let rows = || of_verdict(verdict);
     print_tabled(
-        || Ok(serde_json::to_value(verdict)?),
+        || Ok(verdict),
         &OF_VERDICTS,
         rows,
         format,

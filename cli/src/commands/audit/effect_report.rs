@@ -40,7 +40,7 @@ fn row(line: &Line) -> Value {
 pub(crate) fn print(of: &Gathered, format: RowFormat) -> Result<()> {
     let rows = || of.effect.lines.iter().map(row).collect();
     print_tabled(
-        || Ok(serde_json::to_value(of)?),
+        || Ok(of),
         &COLUMNS,
         rows,
         format,

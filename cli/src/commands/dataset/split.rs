@@ -7,7 +7,7 @@ use clap::Args;
 use dataperf::Benchmark as _;
 use dataperf_benchmarks::own_data::curation::Curation;
 use dataperf_benchmarks::own_data::{self, Apart, Half, TASKS};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{open, open_verified};
 use crate::Done;
@@ -85,7 +85,7 @@ pub(super) fn run(args: &SplitArgs, format: RowFormat) -> Result<Done> {
             json!({ "part": name, "directory": out, "dataset": half.dataset, "items": half.n_of_class,
                     "clusters": half.n_clusters, "rows": half.n_rows })
         };
-        Ok(parts.iter().map(part).collect())
+        Ok(parts.iter().map(part).collect::<Vec<Value>>())
     };
     let rows = || {
         let classes = public.n_of_class.iter();

@@ -50,7 +50,7 @@ pub(crate) async fn run(args: AgreementArgs, format: RowFormat) -> Result<Done> 
     };
     let columns = ["round", "task", "examples", "verdicts", "alpha"];
     print_tabled(
-        || Ok(serde_json::to_value(&found)?),
+        || Ok(&found),
         &columns,
         rows,
         format,

@@ -97,7 +97,7 @@ pub(super) async fn run(args: CompareArgs, format: RowFormat) -> Result<Done> {
         second: other,
         paired: paired.map_err(|why| anyhow!("the two can't be compared: {why}"))?,
     };
-    let document = || Ok(serde_json::to_value(&compared)?);
+    let document = || Ok(&compared);
     print_tabled(
         document,
         &COLUMNS,

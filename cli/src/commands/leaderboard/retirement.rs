@@ -47,7 +47,7 @@ pub(super) async fn run(args: RetirementArgs, format: RowFormat) -> Result<Done>
     let report = report(&cloud, &board).await?;
     let rows = || report.lines.iter().map(row).collect();
     print_tabled(
-        || Ok(serde_json::to_value(&report)?),
+        || Ok(&report),
         &COLUMNS,
         rows,
         format,

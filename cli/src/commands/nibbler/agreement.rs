@@ -50,7 +50,7 @@ pub(crate) async fn run(args: AgreementArgs, format: RowFormat) -> Result<Done> 
     };
     let columns = ["round", "question", "alpha", "n_pairs", "n_verdicts"];
     print_tabled(
-        || Ok(serde_json::to_value(&found)?),
+        || Ok(&found),
         &columns,
         rows,
         format,
