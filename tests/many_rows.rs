@@ -18,7 +18,7 @@ use crate::nothing_lost::key;
 use crate::project::BENCHMARK;
 use crate::read_api::{ANONYMOUS, Reading};
 use crate::scale::{SUBMISSIONS_EACH, fill, text};
-use crate::world::{World, board, with_caretaker};
+use crate::world::{World, board};
 
 const ROWS: usize = 250;
 const PUTS_AT_ONCE: usize = 16;
@@ -34,7 +34,7 @@ async fn object(world: &World, key: &str) -> Bytes {
 
 /// A contest with one submission and made-up ones, each with replicates of its own.
 async fn filled(n_rows: usize) -> World {
-    let mut world = contest(with_caretaker).await;
+    let mut world = contest(|_| ()).await;
     let sent = world.put(&key("template", 0), submission(0)).await;
     world.settle().await;
     let kept = object(&world, &Replicates::key(BENCHMARK, &sent.id())).await;

@@ -286,9 +286,15 @@ async fn a_backlog_of_all_others_does_not_keep_a_sweep_from_the_last() {
     let others = || dataperf_hosted::IDS.iter().filter(|id| **id != BENCHMARK);
     for benchmark in others() {
         for n in 0..N_FORGOTTEN {
-            let mut received = forgotten(n, old);
-            received.board.benchmark = (*benchmark).into();
-            received.upload.key = received.upload.key.replace(BENCHMARK, benchmark);
+            let Submission {
+                mut board,
+                submitter,
+                mut upload,
+                ..
+            } = forgotten(n, old);
+            board.benchmark = (*benchmark).into();
+            upload.key = upload.key.replace(BENCHMARK, benchmark);
+            let received = Submission::new(board, submitter, false, upload); // its id is the upload's
             table.receive(&received).await.unwrap();
         }
     }

@@ -209,6 +209,19 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Strict<T> {
     }
 }
 
+/// Characters of a name that is asked for.
+const MAX_NAME_CHARS: usize = 128;
+
+/// The name under `what`, where one is asked for.
+pub(crate) fn named<'a>(what: &str, asked: Option<&'a str>) -> Result<Option<&'a str>, Problem> {
+    let n_chars = asked.map_or(0, |name| name.chars().count());
+    if n_chars > MAX_NAME_CHARS {
+        let message = format!("`{what}` has {n_chars} characters, no name has more than {MAX_NAME_CHARS}");
+        return Err(Problem::bad_request(what, message));
+    }
+    Ok(asked)
+}
+
 /// A limit within its bounds.
 pub(crate) fn within(limit: Option<u32>, default: u32, max: u32) -> Result<usize, Problem> {
     match limit.unwrap_or(default) {

@@ -15,7 +15,7 @@ use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::catalogue;
-use crate::query::{ContextsQuery, Strict, within};
+use crate::query::{ContextsQuery, Strict, named, within};
 
 /// The public file of a data set that has its contexts.
 const FILE: &str = "public/contexts.jsonl";
@@ -68,11 +68,10 @@ pub(super) async fn contexts(
 ) -> Result<Response, Problem> {
     let facts = catalogue::benchmark(&benchmark)?;
     let limit = within(query.limit, 20, 200)?;
+    let task = named("task", query.task.as_deref())?;
+    let round = named("round", query.round.as_deref())?;
     let challenge = catalogue::challenge(&app, &benchmark).await?;
-    let round = query
-        .round
-        .as_deref()
-        .and_then(|name| challenge.as_ref()?.round(name));
+    let round = round.and_then(|name| challenge.as_ref()?.round(name));
     let datasets = app.datasets().await;
     let dataset = match round.and_then(|round| round.dataset_at(now())) {
         Some(pinned) => Some(pinned),
@@ -93,7 +92,7 @@ pub(super) async fn contexts(
     let lines = file.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
     let all = lines.filter_map(|line| serde_json::from_slice(line).ok());
     let of_task: Vec<OneContext> = all
-        .filter(|context: &OneContext| query.task.as_ref().is_none_or(|task| *task == context.task))
+        .filter(|context: &OneContext| task.is_none_or(|task| task == context.task))
         .collect();
     let n_contexts = of_task.len();
     let from = query.from.unwrap_or_default() as usize;

@@ -18,7 +18,7 @@ use crate::answer::Wishes;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::catalogue;
-use crate::query::{NextQuery, NoQuery, Strict};
+use crate::query::{NextQuery, NoQuery, Strict, named};
 
 /// Places of the queue that are looked at for one answer.
 const MOST_LOOKED_AT: usize = 1_000;
@@ -107,6 +107,7 @@ pub(super) async fn next(
 ) -> Result<Response, Problem> {
     let facts = catalogue::benchmark(&benchmark)?;
     let (name, kind) = validator(&app, facts, &caller).await?;
+    let task = named("task", query.task.as_deref())?;
     let table = app.table().await;
     let skipped = query.skip.as_deref().unwrap_or_default();
     let mut passed: BTreeSet<String> = skipped.split(',').map(str::to_owned).collect();
@@ -121,10 +122,7 @@ pub(super) async fn next(
     for place in table.query_first(&partition, MOST_LOOKED_AT).await? {
         let reader = Reader { item: &place };
         let id = reader.text(kind)?;
-        let is_asked_for = query
-            .task
-            .as_ref()
-            .is_none_or(|task| reader.text("task").ok() == Some(task.as_str()));
+        let is_asked_for = task.is_none_or(|task| reader.text("task").ok() == Some(task));
         if passed.contains(id) || !is_asked_for {
             continue;
         }
