@@ -185,6 +185,7 @@ pub(crate) struct ContextsQuery {
     #[param(max_length = 128)]
     pub(crate) round: Option<String>,
     /// How many to leave out first.
+    #[param(maximum = 1_000_000)]
     pub(crate) from: Option<u32>,
     /// The most to answer with, 20 unless told.
     #[param(minimum = 1, maximum = 200)]

@@ -20,6 +20,8 @@ use crate::query::{ContextsQuery, Strict, named, within};
 /// The public file of a data set that has its contexts.
 const FILE: &str = "public/contexts.jsonl";
 const MAX_FILE_BYTES: u64 = 64 << 20;
+/// The most contexts that are left out.
+const MAX_FROM: usize = 1_000_000;
 
 /// Some contexts of a data set, and its public rules.
 #[derive(Serialize, ToSchema)]
@@ -68,6 +70,11 @@ pub(super) async fn contexts(
 ) -> Result<Response, Problem> {
     let facts = catalogue::benchmark(&benchmark)?;
     let limit = within(query.limit, 20, 200)?;
+    let from = query.from.unwrap_or_default() as usize;
+    if from > MAX_FROM {
+        let message = format!("`from` is {from}, it must be from 0 to {MAX_FROM}");
+        return Err(Problem::bad_request("from", message));
+    }
     let task = named("task", query.task.as_deref())?;
     let round = named("round", query.round.as_deref())?;
     let challenge = catalogue::challenge(&app, &benchmark).await?;
@@ -95,7 +102,6 @@ pub(super) async fn contexts(
         .filter(|context: &OneContext| task.is_none_or(|task| task == context.task))
         .collect();
     let n_contexts = of_task.len();
-    let from = query.from.unwrap_or_default() as usize;
     let document = ContextsPage {
         benchmark,
         contexts: of_task.into_iter().skip(from).take(limit).collect(),
