@@ -23,6 +23,7 @@ use clap::Subcommand;
 use crate::Done;
 use crate::rows::RowFormat;
 
+#[cfg(feature = "local")]
 pub(super) use matrix::print as print_matrix;
 pub(crate) use registered::Text;
 
