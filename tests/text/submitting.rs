@@ -4,6 +4,7 @@ use dataperf::Ending;
 use serde_json::json;
 
 use super::{Text, code, example, fooling, honest, line, line_code, own, status};
+use crate::world::CARETAKER;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn models_answer_at_once_and_what_fools_nobody_counts_too() {
@@ -150,4 +151,33 @@ async fn the_organizer_exports_a_round_without_names() {
         assert!(out.join(format!("{part}.parquet")).is_file());
     }
     assert!(n_rows >= 3, "{n_rows}");
+}
+
+/// A delivery that fails after another has ended the upload: what the upload was given stays counted.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_late_failure_of_what_has_ended_gives_nothing_back() {
+    let text = Text::new().await;
+    let sent = text.send("submit", "ada", "one", &[fooling(1), honest(2)]).await;
+    let before = text.receipts(std::slice::from_ref(&sent)).await;
+    assert_eq!(status(&before[0]), Ending::Accepted);
+    let object = json!({ "key": sent.key, "size": 1, "eTag": "e", "versionId": sent.version, "sequencer": "00" });
+    let event = json!({ "Records": [{
+        "eventVersion": "2.1", "eventSource": "aws:s3", "awsRegion": "us-east-1", "eventTime": "2026-03-01T12:00:00.250Z",
+        "eventName": "ObjectCreated:Put", "userIdentity": { "principalId": "P" },
+        "requestParameters": { "sourceIPAddress": "127.0.0.1" }, "responseElements": {},
+        "s3": { "s3SchemaVersion": "1.0", "configurationId": "c", "bucket": { "name": sent.bucket, "arn": "a" }, "object": object }
+    }] });
+    let record = json!({
+        "version": "1.0", "timestamp": "2026-03-01T12:10:00.250Z",
+        "requestContext": { "requestId": "r-1", "functionArn": "arn", "condition": "RetriesExhausted", "approximateInvokeCount": 3 },
+        "requestPayload": event,
+        "responsePayload": { "errorType": "Transient", "errorMessage": "the table could not be asked" },
+    });
+    let message = json!({ "messageId": "m", "eventSource": "aws:sqs", "body": record.to_string() });
+    let cloud = &text.world.cloud;
+    cloud.invoke(CARETAKER, &json!({ "Records": [message] })).await.unwrap();
+    let after = text.receipts(std::slice::from_ref(&sent)).await;
+    assert_eq!(after, before);
+    assert_eq!(text.n_taken("ada", "examples").await, 2);
+    assert_eq!(cloud.on_failure().await.unwrap(), [], "the record was read");
 }

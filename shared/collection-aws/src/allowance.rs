@@ -25,7 +25,7 @@ const COUNT: Step = Step::Named("count");
 const THING: Step = Step::Named("thing");
 const MARK: Step = Step::Named("mark");
 
-/// Gives back what an upload has taken of an allowance and not got: before the caretaker gives the upload up. For benchmarks that
+/// Gives back what an upload has taken of an allowance and not got: the caretaker gives the upload up. For benchmarks that
 /// collect something; others take nothing of an allowance.
 pub fn release<'a>(
     table: &'a Table,

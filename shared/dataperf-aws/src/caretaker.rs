@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use dataperf::Descriptor;
+use dataperf::{Descriptor, Ending};
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::Leaderboards;
 use dataperf::programs::Output;
@@ -216,11 +216,13 @@ async fn end(caretaker: &Caretaker, given_up_event: &GivenUp, request_id: &str) 
             }
         };
         let reason = given_up_event.cause.reason(&given_up_event.request_id);
-        if !hosted.kinds.is_empty() {
-            (caretaker.release)(&table, benchmark, upload).await?; // only what has kinds of uploads counts what it gives
-        }
         let ended = give_up(hosted, upload, reason, &table, &results, &signer).await?;
         let receipt = &ended.receipt;
+        // Only what has kinds of uploads counts what it gives. What another delivery has got meanwhile stays counted, and a
+        // caretaker that is ended here is handed the record again.
+        if !hosted.kinds.is_empty() && receipt.verdict.status == Ending::Failed {
+            (caretaker.release)(&table, benchmark, upload).await?;
+        }
         tracing::warn!(
             request_id,
             failed_request_id = given_up_event.request_id,
