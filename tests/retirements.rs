@@ -588,6 +588,58 @@ async fn retiring_killed_at_any_moment() {
     assert_eq!(world.cloud.on_failure().await.unwrap(), []);
 }
 
+/// The run that notes that the number is reached is killed at each of its requests, before it and after it: the mark is there once,
+/// with one time, and nothing else has changed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn noting_that_the_number_is_reached_killed_at_any_moment() {
+    let world = World::with(one_process_a_run).await;
+    let (_, fresh) = staged(&world);
+    let retire = json!({ "after_submissions": 2, "dataset": fresh });
+    let open = spring(&retire);
+    assert_eq!(publish(&world, &open).code, 0);
+    let policy = dataperf::challenge::Retire {
+        dataset: fresh,
+        at: None,
+        after_submissions: Some(2),
+    };
+    let mark = policy.mark(BENCHMARK, "spring");
+    for (n, submitter) in SUBMITTERS.iter().take(2).enumerate() {
+        upload_at(&world, submitter, n, "2026-03-02T00:00:00Z").await;
+    }
+    let table = world.leaderboards();
+    let before = world.items().await;
+    let mut n_killed = 0;
+    'killing: for n in 1.. {
+        for moment in [Moment::Before(n), Moment::After(n)] {
+            world.cloud.faults().kill_at(BENCHMARK, moment);
+            finish_round(&world, "spring").await;
+            let is_over = world.cloud.faults().kill_no_more(BENCHMARK);
+            let noted = table.run(&mark).await.unwrap().expect("the number is reached");
+            finish_round(&world, "spring").await;
+            let again = table.run(&mark).await.unwrap().unwrap();
+            assert_eq!(again.begun_at, noted.begun_at, "noted once: {moment:?}");
+            let new: Vec<_> = world
+                .items()
+                .await
+                .into_iter()
+                .filter(|item| !before.contains(item))
+                .collect();
+            let [item] = &new[..] else {
+                panic!("{moment:?}: {new:?}")
+            };
+            let delete = world.clients.dynamodb.delete_item().table_name("dataperf");
+            let delete = delete.key("pk", item["pk"].clone()).key("sk", item["sk"].clone());
+            delete.send().await.unwrap();
+            if is_over {
+                break 'killing;
+            }
+            n_killed += 1;
+        }
+    }
+    assert!(n_killed >= 6, "a run makes some requests: {n_killed}");
+    assert_eq!(world.cloud.on_failure().await.unwrap(), []);
+}
+
 /// The one submission of a round stands with its score of the fresh data set, replaced once, and the report has both.
 async fn retired_once(world: &World, round: &str, receipt: &Receipt, fresh: Digest, scores: (f64, f64)) {
     let (table, of) = (world.leaderboards(), board(round));
