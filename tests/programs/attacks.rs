@@ -12,13 +12,13 @@ use crate::read_api::Reading;
 use crate::world::World;
 
 #[path = "../../cli/tests/closed/hostile.rs"]
-mod hostile;
+pub(super) mod hostile;
 
 /// Fuel with which the good part of a program ends, and an endless one ends soon.
 const MAX_FUEL: u64 = 200_000_000;
 
 /// Whether a text has two lines of a table one after another, as they are or in a document.
-fn has_lines_of(text: &str, table: &str) -> bool {
+pub(super) fn has_lines_of(text: &str, table: &str) -> bool {
     let lines: Vec<&str> = table.lines().collect();
     let pairs = lines.windows(2).map(|pair| format!("{}\n{}", pair[0], pair[1]));
     pairs.into_iter().any(|pair| {

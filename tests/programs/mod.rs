@@ -3,6 +3,7 @@
 mod attackers;
 mod attacks;
 mod channels;
+mod python;
 mod rights;
 mod storm;
 mod tasks;

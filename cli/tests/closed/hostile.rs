@@ -110,6 +110,12 @@ fn program(name: &str, body: &str) -> Vec<u8> {
     wat::parse_str(text).unwrap()
 }
 
+/// A function that calls itself twice, so that it is no loop for any compiler.
+fn endless_recursion() -> Vec<u8> {
+    let text = r#"(module (memory (export "memory") 1) (func $deep (call $deep) (call $deep)) (func (export "_start") (call $deep)))"#;
+    wat::parse_str(text).unwrap()
+}
+
 fn importing(import: &str) -> Vec<u8> {
     let text = format!(r#"(module {import} (memory (export "memory") 1) (func (export "_start")))"#);
     wat::parse_str(text).unwrap()
@@ -179,5 +185,12 @@ pub(crate) fn kinds() -> Vec<Hostile> {
             "invalid_module",
         ),
         of("one that prints the pool", prints, ""),
+        of("unbounded recursion", endless_recursion(), "trap"),
+        // a picture, as whoever takes the wrong file uploads it
+        of(
+            "what is no module at all",
+            [b"\x89PNG\r\n\x1a\n".to_vec(), vec![7; 100_000]].concat(),
+            "invalid_module",
+        ),
     ]
 }
