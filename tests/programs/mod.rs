@@ -6,6 +6,7 @@ mod channels;
 mod rights;
 mod storm;
 mod tasks;
+mod text_models;
 
 use std::path::{Path, PathBuf};
 
