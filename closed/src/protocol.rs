@@ -15,6 +15,7 @@ pub(crate) const COMPILED: u8 = b'c';
 pub(crate) const NOT_COMPILED: u8 = b'n';
 
 /// What holds a program that has escaped from the engine.
+#[cfg_attr(not(feature = "drills"), allow(unreachable_pub, reason = "only drills name a layer"))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Layer {
     /// The limits of the kernel.

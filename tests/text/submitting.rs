@@ -160,7 +160,8 @@ async fn a_late_failure_of_what_has_ended_gives_nothing_back() {
     let sent = text.send("submit", "ada", "one", &[fooling(1), honest(2)]).await;
     let before = text.receipts(std::slice::from_ref(&sent)).await;
     assert_eq!(status(&before[0]), Ending::Accepted);
-    let object = json!({ "key": sent.key, "size": 1, "eTag": "e", "versionId": sent.version, "sequencer": "00" });
+    let object =
+        json!({ "key": sent.key, "size": 1, "eTag": "e", "versionId": sent.version, "sequencer": "00" });
     let event = json!({ "Records": [{
         "eventVersion": "2.1", "eventSource": "aws:s3", "awsRegion": "us-east-1", "eventTime": "2026-03-01T12:00:00.250Z",
         "eventName": "ObjectCreated:Put", "userIdentity": { "principalId": "P" },
@@ -175,7 +176,10 @@ async fn a_late_failure_of_what_has_ended_gives_nothing_back() {
     });
     let message = json!({ "messageId": "m", "eventSource": "aws:sqs", "body": record.to_string() });
     let cloud = &text.world.cloud;
-    cloud.invoke(CARETAKER, &json!({ "Records": [message] })).await.unwrap();
+    cloud
+        .invoke(CARETAKER, &json!({ "Records": [message] }))
+        .await
+        .unwrap();
     let after = text.receipts(std::slice::from_ref(&sent)).await;
     assert_eq!(after, before);
     assert_eq!(text.n_taken("ada", "examples").await, 2);

@@ -1,5 +1,7 @@
 //! What the commands share of benchmarks in which people make examples and others validate them.
 
+pub(crate) mod disqualify;
+
 use std::fs::OpenOptions;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;

@@ -1,15 +1,17 @@
 //! What the functions share of benchmarks that collect people's examples and have others validate them: how files of lines are settled
-//! line by line, the rules that are kept, validators, daily allowances, the queue, verdicts, the index of duplicates, disqualifications,
+//! line by line, the rules that are kept, services of others, validators, daily allowances, the queue, verdicts, the index of duplicates, disqualifications,
 //! decisions, how submitters stand, and secrets. A benchmark brings its [`Collection`]: what its items are called in the table, and what
 //! follows from its lines.
 
 mod allowance;
 mod collection;
+mod deciding;
 mod decisions;
 mod disqualified;
 mod files;
 mod items;
 mod json;
+pub mod outside;
 mod raters;
 mod reservation;
 mod rules;
@@ -22,6 +24,7 @@ mod versions;
 
 pub use allowance::{Allowance, Taken, Taking, release};
 pub use collection::Collection;
+pub use deciding::Deciding;
 pub use decisions::{Occasion, Step, count_submitted, decide, decided_in, step};
 pub use disqualified::{concerned, disqualify, read_disqualified};
 pub use files::{Case, Common, Configuration, Judged, LineFunction, Notes, RESERVE, settle_lines};

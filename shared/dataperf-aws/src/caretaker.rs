@@ -2,11 +2,11 @@
 
 use std::time::{Duration, SystemTime};
 
-use dataperf::{Descriptor, Ending};
 use dataperf::ports::PortError;
 use dataperf::ports::leaderboard::Leaderboards;
 use dataperf::programs::Output;
 use dataperf::rescoring::Request;
+use dataperf::{Descriptor, Ending};
 use futures_util::FutureExt;
 use lambda_runtime::{Context, LambdaEvent, service_fn};
 use serde_json::{Value, json};

@@ -13,7 +13,8 @@ use dataperf::{Digest, LineOutcome, Reason, SubmissionId, Timestamp, Upload};
 use dataperf_aws::{Fault, Function, Resources, now, variable};
 use dataperf_collection::Disqualified;
 use dataperf_collection_aws::{
-    Case, Common, Judged, LineFunction, Notes, RESERVE, Secrets, Taken, Taking, settle_lines,
+    Case, Common, Judged, LineFunction, Notes, RESERVE, Secrets, Taken, Taking, outside::NotAnswered,
+    settle_lines,
 };
 use dataperf_nibbler::images::inspect;
 use dataperf_nibbler::{
@@ -26,7 +27,7 @@ use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use crate::pairs::Pairs;
-use crate::provider::{Given, NotGiven, Services};
+use crate::provider::{Given, Services};
 use crate::sets::{self, Image, MadeSet, Making, Origin, image_key};
 use crate::{IMAGE_IDS, refusals};
 
@@ -328,15 +329,18 @@ impl Generate {
     }
 
     /// A key that was refused may have been replaced: the next try reads it anew.
-    async fn forget_secrets(&self, faults: &[NotGiven]) {
-        if faults.iter().any(|fault| matches!(fault, NotGiven::Organizer(_))) {
+    async fn forget_secrets(&self, faults: &[NotAnswered]) {
+        if faults
+            .iter()
+            .any(|fault| matches!(fault, NotAnswered::Organizer(_)))
+        {
             *self.secrets.lock().await = None;
         }
     }
 }
 
 /// Looks at what a provider gave. What gives no image at all is as good as no answer.
-fn seen<'a>(provider: &'a Provider, given: Given, limits: &Generation) -> Result<Batch<'a>, NotGiven> {
+fn seen<'a>(provider: &'a Provider, given: Given, limits: &Generation) -> Result<Batch<'a>, NotAnswered> {
     let mut batch = Batch {
         provider,
         pngs: Vec::new(),
@@ -358,7 +362,7 @@ fn seen<'a>(provider: &'a Provider, given: Given, limits: &Generation) -> Result
         }
     }
     if batch.pngs.is_empty() && batch.n_blocked == 0 {
-        return Err(NotGiven::Transient("gave no image that can be read".into()));
+        return Err(NotAnswered::Transient("gave no image that can be read".into()));
     }
     Ok(batch)
 }
@@ -405,14 +409,16 @@ fn not_made(line: usize) -> Reason {
 }
 
 /// One fault for all providers: the organizer's only if none may work the next time.
-fn too_few(n_given: usize, least: usize, faults: &[NotGiven]) -> WorkflowError {
+fn too_few(n_given: usize, least: usize, faults: &[NotAnswered]) -> WorkflowError {
     let said: Vec<String> = faults.iter().map(ToString::to_string).collect();
     let what = format!(
         "{n_given} images were made, a set has at least {least}; {}",
         said.join("; ")
     );
-    let is_organizers =
-        !faults.is_empty() && faults.iter().all(|fault| matches!(fault, NotGiven::Organizer(_)));
+    let is_organizers = !faults.is_empty()
+        && faults
+            .iter()
+            .all(|fault| matches!(fault, NotAnswered::Organizer(_)));
     let fault = if is_organizers {
         FaultKind::Organizer
     } else {

@@ -5,15 +5,11 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use bytes::Bytes;
+use dataperf_collection_aws::outside::{Client, Failure, NotAnswered, Pauses, client, kind_of};
 use dataperf_nibbler::{Generation, Provider, ResponseFormat};
 use futures_util::future::join_all;
 use http::{HeaderMap, Request, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -22,9 +18,10 @@ const PATH: &str = "/v1/images/generations";
 const MAX_WRAPPING_BYTES: u64 = 256 << 10;
 /// A refusal is no longer.
 const MAX_REFUSAL_BYTES: usize = 64 << 10;
-/// The wait after the first failure; it doubles with each.
-const FIRST_PAUSE: Duration = Duration::from_millis(250);
-const LONGEST_PAUSE: Duration = Duration::from_secs(20);
+const PAUSES: Pauses = Pauses {
+    first: Duration::from_millis(250),
+    longest: Duration::from_secs(20),
+};
 /// The words by which services say that their policy forbids a prompt or an image, in small letters without what stands between them.
 const POLICY_WORDS: &[&str] = &[
     "contentblocked",
@@ -69,27 +66,9 @@ pub(crate) enum Given {
     Refused,
 }
 
-/// Why a service gave nothing. None of the words is the service's own: they might contain its key.
-#[derive(Debug, PartialEq, thiserror::Error)]
-pub(crate) enum NotGiven {
-    /// It may work the next time.
-    #[error("{0}")]
-    Transient(String),
-    /// It will not before the organizer mends something.
-    #[error("{0}")]
-    Organizer(String),
-}
-
-/// One failed call.
-struct Failure {
-    error: NotGiven,
-    /// When the service asks to be called again.
-    after: Option<Duration>,
-}
-
 /// The connections to all services.
 pub(crate) struct Services {
-    http: legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    http: Client,
 }
 
 #[derive(Deserialize)]
@@ -118,12 +97,7 @@ enum Answered {
 
 impl Services {
     pub(crate) fn new() -> Result<Self, std::io::Error> {
-        let connector = HttpsConnectorBuilder::new()
-            .with_provider_and_native_roots(rustls::crypto::ring::default_provider())?;
-        let connector = connector.https_or_http().enable_http1().build();
-        Ok(Self {
-            http: legacy::Client::builder(TokioExecutor::new()).build(connector),
-        })
+        Ok(Self { http: client()? })
     }
 
     /// Asks a service until it gives something that `is_good`, as often as the configuration lets it and until `deadline`.
@@ -133,28 +107,27 @@ impl Services {
         prompt: &str,
         limits: &Generation,
         deadline: Instant,
-        look: impl Fn(Given) -> Result<T, NotGiven>,
-    ) -> Result<T, NotGiven> {
+        look: impl Fn(Given) -> Result<T, NotAnswered>,
+    ) -> Result<T, NotAnswered> {
         let mut tries = 0;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             let patience = Duration::from_secs(limits.call_seconds).min(left);
             let called = tokio::time::timeout(patience, self.call(provider, key, prompt, limits)).await;
             let called = called.unwrap_or_else(|_| {
-                Err(transient(format!(
+                Err(Failure::transient(format!(
                     "gave no answer in {:.1} s",
                     patience.as_secs_f64()
                 )))
             });
-            let failure =
-                match called.and_then(|given| look(given).map_err(|error| Failure { error, after: None })) {
-                    Ok(seen) => return Ok(seen),
-                    Err(failure) => failure,
-                };
+            let failure = match called.and_then(|given| look(given).map_err(Failure::from)) {
+                Ok(seen) => return Ok(seen),
+                Err(failure) => failure,
+            };
             tries += 1;
-            let pause = pause(tries, failure.after);
+            let pause = PAUSES.after(tries, failure.after);
             let left = deadline.saturating_duration_since(Instant::now());
-            if matches!(failure.error, NotGiven::Organizer(_)) || tries > limits.retries || pause >= left {
+            if matches!(failure.error, NotAnswered::Organizer(_)) || tries > limits.retries || pause >= left {
                 return Err(named(failure.error, provider, tries));
             }
             tokio::time::sleep(pause).await;
@@ -182,9 +155,10 @@ impl Services {
             .header(header::ACCEPT, "application/json")
             .body(Full::from(asked.to_string()));
         let request =
-            request.map_err(|_| organizer("its address or its key can't be put into a request".into()))?;
+            request.map_err(|_| Failure::organizer("its address or its key can't be put into a request"))?;
         let answer = self.http.request(request).await;
-        let answer = answer.map_err(|error| transient(format!("can't be reached: {}", kind_of(&error))))?;
+        let answer =
+            answer.map_err(|error| Failure::transient(format!("can't be reached: {}", kind_of(&error))))?;
         let (parts, body) = answer.into_parts();
         if parts.status != StatusCode::OK {
             let body = Limited::new(body, MAX_REFUSAL_BYTES).collect().await;
@@ -196,14 +170,14 @@ impl Services {
                 .is_ok_and(|kind| kind.trim_start().starts_with("application/json"))
         });
         if !is_json {
-            return Err(transient("answered with something else than JSON".into()));
+            return Err(Failure::transient("answered with something else than JSON"));
         }
         // base 64 is a third longer than what it stands for
         let most = provider.images as u64 * (limits.max_image_bytes / 3 + 1) * 4 + MAX_WRAPPING_BYTES;
         let body = Limited::new(body, usize::try_from(most).unwrap_or(usize::MAX));
         let body = body.collect().await;
-        let body =
-            body.map_err(|_| transient(format!("broke off, or answered with more than {most} bytes")))?;
+        let body = body
+            .map_err(|_| Failure::transient(format!("broke off, or answered with more than {most} bytes")))?;
         let answered = images(&body.to_bytes(), provider.images)?;
         let n_blocked = answered
             .iter()
@@ -223,7 +197,7 @@ impl Services {
         let fault = || found.iter().all(Result::is_err);
         if !found.is_empty() && fault() {
             let first = found.into_iter().find_map(Result::err);
-            return Err(first.unwrap_or_else(|| transient("gave no image".into())));
+            return Err(first.unwrap_or_else(|| Failure::transient("gave no image")));
         }
         let bytes = found.into_iter().filter_map(Result::ok).flatten().collect();
         Ok(Given::Images(bytes, n_blocked))
@@ -238,13 +212,14 @@ impl Services {
             .body(Full::default())
             .ok()
             .filter(|_| is_allowed);
-        let request = request.ok_or_else(|| transient("gave an address that is none of an image".into()))?;
+        let request =
+            request.ok_or_else(|| Failure::transient("gave an address that is none of an image"))?;
         let answer = self.http.request(request).await;
-        let answer =
-            answer.map_err(|error| transient(format!("gave an image's address: {}", kind_of(&error))))?;
+        let answer = answer
+            .map_err(|error| Failure::transient(format!("gave an image's address: {}", kind_of(&error))))?;
         let (parts, body) = answer.into_parts();
         if parts.status != StatusCode::OK {
-            return Err(transient(format!(
+            return Err(Failure::transient(format!(
                 "gave an image's address that answers with {}",
                 parts.status.as_u16()
             )));
@@ -253,7 +228,7 @@ impl Services {
         let most = usize::try_from(max_bytes).unwrap_or(usize::MAX).saturating_add(1);
         let body = Limited::new(body, most).collect().await;
         let body = body.map_err(|_| {
-            transient(format!(
+            Failure::transient(format!(
                 "gave an image of more than {max_bytes} bytes, or broke off"
             ))
         })?;
@@ -264,7 +239,7 @@ impl Services {
 /// The images of an answer, no more than were asked for. One that is neither base 64 nor an address is left out.
 fn images(body: &[u8], asked: usize) -> Result<Vec<Answered>, Failure> {
     let answer: Result<Answer, _> = serde_json::from_slice(body);
-    let answer = answer.map_err(|_| transient("answered with JSON of another form".into()))?;
+    let answer = answer.map_err(|_| Failure::transient("answered with JSON of another form"))?;
     let data = answer.data.into_iter().take(asked);
     Ok(data
         .filter_map(|datum| match (datum.b64_json, datum.url) {
@@ -301,85 +276,17 @@ fn refusal(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Result<Given
     if POLICY_STATUSES.contains(&status.as_u16()) && is_policy(&said, MAX_DEPTH) {
         return Ok(Given::Refused);
     }
-    let seconds = headers
-        .get(header::RETRY_AFTER)
-        .and_then(|value| value.to_str().ok());
-    let after = seconds
-        .and_then(|seconds| seconds.trim().parse().ok())
-        .map(Duration::from_secs);
-    let passes = status.is_server_error()
-        || [
-            StatusCode::REQUEST_TIMEOUT,
-            StatusCode::CONFLICT,
-            StatusCode::TOO_EARLY,
-            StatusCode::TOO_MANY_REQUESTS,
-        ]
-        .contains(&status);
-    let what = format!("answered with {}", status.as_u16());
-    if passes {
-        return Err(Failure {
-            after,
-            ..transient(what)
-        });
-    }
-    Err(organizer(format!(
-        "{what}: check its address, its key and its model"
-    )))
+    let check = "check its address, its key and its model";
+    Err(Failure::of_status(status, headers, check))
 }
 
-fn transient(what: String) -> Failure {
-    Failure {
-        error: NotGiven::Transient(what),
-        after: None,
-    }
-}
-
-fn organizer(what: String) -> Failure {
-    Failure {
-        error: NotGiven::Organizer(what),
-        after: None,
-    }
-}
-
-fn named(error: NotGiven, provider: &Provider, tries: u32) -> NotGiven {
-    let about = |what: String| format!("the provider `{}` {what} (tried {tries} times)", provider.name);
-    match error {
-        NotGiven::Transient(what) => NotGiven::Transient(about(what)),
-        NotGiven::Organizer(what) => NotGiven::Organizer(about(what)),
-    }
-}
-
-fn kind_of(error: &legacy::Error) -> &'static str {
-    if error.is_connect() {
-        "no connection"
-    } else {
-        "the connection broke off"
-    }
-}
-
-/// Longer after each failure, and not the same for all who failed at once; what the service asks for, if that is longer.
-fn pause(tries: u32, after: Option<Duration>) -> Duration {
-    let longest = FIRST_PAUSE * 2_u32.saturating_pow(tries - 1);
-    let jittered = longest.min(LONGEST_PAUSE).mul_f64(0.5 + fastrand::f64() / 2.0);
-    after.map_or(jittered, |after| after.max(jittered))
+fn named(error: NotAnswered, provider: &Provider, tries: u32) -> NotAnswered {
+    error.map(|what| format!("the provider `{}` {what} (tried {tries} times)", provider.name))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn pauses_grow_to_a_bound_and_heed_the_service() {
-        for tries in 1..40 {
-            let pause = pause(tries, None);
-            assert!(
-                pause >= FIRST_PAUSE / 2 && pause <= LONGEST_PAUSE,
-                "{tries} {pause:?}"
-            );
-        }
-        assert!(pause(8, None) > pause(1, None));
-        assert_eq!(pause(1, Some(Duration::from_secs(7))), Duration::from_secs(7));
-    }
 
     #[test]
     fn each_refusal_is_told_by_its_status() {
@@ -424,13 +331,13 @@ mod tests {
             (302, ""),
         ] {
             assert!(
-                matches!(refused(status, body), Err(NotGiven::Organizer(_))),
+                matches!(refused(status, body), Err(NotAnswered::Organizer(_))),
                 "{status}"
             );
         }
         for status in [408, 409, 425, 429, 500, 502, 503, 504] {
             assert!(
-                matches!(refused(status, ""), Err(NotGiven::Transient(_))),
+                matches!(refused(status, ""), Err(NotAnswered::Transient(_))),
                 "{status}"
             );
         }

@@ -5,29 +5,23 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use dataperf::ports::leaderboard::Submission as Filed;
-use dataperf::workflow::{Ports, Settled, WorkflowError};
+use dataperf::workflow::{Settled, WorkflowError};
 use dataperf::{LineOutcome, Reason, Rejection, Upload, quote};
-use dataperf_aws::{Fault, Function, KmsKey, Resources, S3Bucket, Table, now};
+use dataperf_aws::{Fault, Function, Resources};
 use dataperf_collection::Disqualified;
 use dataperf_collection_aws::{
-    Case, Common, Given, Judged, LineFunction, Notes, Occasion, Standings, decide, give, is_participant,
-    is_rater, publish, publish_again, settle_lines, step_of_a_score,
+    Case, Common, Deciding, Given, Judged, LineFunction, Notes, give, is_participant, is_rater,
 };
 use dataperf_nibbler::{BENCHMARK, Board, Configuration, Line, Verdict};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use lambda_runtime::Context;
 use serde_json::{Value, json};
-use tokio::sync::Mutex;
 
 use crate::pairs::Pairs;
 use crate::refusals;
 
-struct JudgeFunction {
-    common: Common<Pairs>,
-    /// How submitters stand, as far as this process has read it.
-    standings: Mutex<Standings<Pairs>>,
-}
+struct JudgeFunction(Deciding<Pairs>);
 
 /// Runs the function until the host ends it.
 ///
@@ -35,9 +29,7 @@ struct JudgeFunction {
 /// When the environment lacks a variable, or the runtime's host is gone.
 pub async fn run_verdict() -> Result<(), lambda_runtime::Error> {
     dataperf_aws::log_as_json();
-    let common = Common::from_environment()?;
-    let standings = Mutex::default();
-    dataperf_aws::serve(JudgeFunction { common, standings }).await
+    dataperf_aws::serve(JudgeFunction(Deciding::from_environment()?)).await
 }
 
 impl Function for JudgeFunction {
@@ -46,7 +38,7 @@ impl Function for JudgeFunction {
     }
 
     fn resources(&self) -> &Resources {
-        &self.common.resources
+        &self.0.common.resources
     }
 
     fn settle<'a>(
@@ -55,14 +47,8 @@ impl Function for JudgeFunction {
         context: &'a Context,
     ) -> LocalBoxFuture<'a, Result<Option<Settled>, Fault>> {
         async move {
-            if let Some(step) = step_of_a_score::<Pairs>(upload, &Board::ALL.map(Board::as_str)) {
-                let resources = &self.common.resources;
-                let table = resources.leaderboards().await;
-                let (results, signer) = (resources.results().await, resources.signer().await);
-                let ports = ports(&table, &results, &signer);
-                return Ok(Some(publish_again::<Pairs>(&table, upload, step, ports).await?));
-            }
-            settle_lines(self, upload, context).await
+            let boards = Board::ALL.map(Board::as_str);
+            self.0.settle(self, upload, context, &boards).await
         }
         .boxed_local()
     }
@@ -74,7 +60,7 @@ impl LineFunction for JudgeFunction {
     const KIND: &'static str = "verdict";
 
     fn common(&self) -> &Common<Pairs> {
-        &self.common
+        &self.0.common
     }
 
     fn held_against(configuration: &Configuration) -> &Configuration {
@@ -175,28 +161,12 @@ impl JudgeFunction {
             } => {
                 *n_new += usize::from(is_new);
                 if n_counted >= n_raters {
-                    let standings = &mut *self.standings.lock().await;
-                    let occasion = Occasion::Verdict;
-                    let step = decide(table, &verdict.submission, &case.rules, standings, occasion).await?;
-                    if let Some(step) = step {
-                        let resources = &self.common.resources;
-                        let (results, signer) = (resources.results().await, resources.signer().await);
-                        publish(&step, ports(table, &results, &signer)).await?;
-                    }
+                    self.0.decide(table, &verdict.submission, &case.rules).await?;
                 }
             }
         }
         // What the others say is not told: the next rater could hear of it.
         Ok(Ok(BTreeMap::from([("pair".into(), json!(verdict.submission))])))
-    }
-}
-
-fn ports<'a>(leaderboards: &'a Table, results: &'a S3Bucket, signer: &'a KmsKey) -> Ports<'a> {
-    Ports {
-        leaderboards,
-        results,
-        signer,
-        now: &now,
     }
 }
 

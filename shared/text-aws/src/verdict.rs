@@ -4,20 +4,19 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use dataperf::workflow::{Ports, Settled, WorkflowError};
+use dataperf::workflow::{Settled, WorkflowError};
 use dataperf::{LineOutcome, Reason, Rejection, Upload, quote};
-use dataperf_aws::{Fault, Function, KmsKey, Resources, S3Bucket, Table, now};
+use dataperf_aws::{Fault, Function, Resources};
 use dataperf_collection::Disqualified;
 use dataperf_collection_aws::{
-    Case, Common, Given, Judged as Outcome, LineFunction, Notes, Occasion, Reservation, Reserving, Standings,
-    decide, give, is_rater, publish, publish_again, read, settle_lines, step_of_a_score,
+    Case, Common, Deciding, Given, Judged as Outcome, LineFunction, Notes, Reservation, Reserving, give,
+    is_rater, read,
 };
 use dataperf_text::{BENCHMARK, Line, Rules, Task, Verdict};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use lambda_runtime::Context;
 use serde_json::{Value, json};
-use tokio::sync::Mutex;
 
 use crate::examples::{Examples, Judged};
 use crate::refusals;
@@ -25,11 +24,7 @@ use crate::refusals;
 /// What is counted of a day.
 const VERDICTS: &str = "verdicts";
 
-struct JudgeFunction {
-    common: Common<Examples>,
-    /// How annotators stand, as far as this process has read it.
-    standings: Mutex<Standings<Examples>>,
-}
+struct JudgeFunction(Deciding<Examples>);
 
 /// Runs the function until the host ends it.
 ///
@@ -37,9 +32,7 @@ struct JudgeFunction {
 /// When the environment lacks a variable, or the runtime's host is gone.
 pub async fn run_verdict() -> Result<(), lambda_runtime::Error> {
     dataperf_aws::log_as_json();
-    let common = Common::from_environment()?;
-    let standings = Mutex::default();
-    dataperf_aws::serve(JudgeFunction { common, standings }).await
+    dataperf_aws::serve(JudgeFunction(Deciding::from_environment()?)).await
 }
 
 impl Function for JudgeFunction {
@@ -48,7 +41,7 @@ impl Function for JudgeFunction {
     }
 
     fn resources(&self) -> &Resources {
-        &self.common.resources
+        &self.0.common.resources
     }
 
     fn settle<'a>(
@@ -57,27 +50,10 @@ impl Function for JudgeFunction {
         context: &'a Context,
     ) -> LocalBoxFuture<'a, Result<Option<Settled>, Fault>> {
         async move {
-            if let Some(step) = step_of_a_score::<Examples>(upload, &Task::ALL.map(Task::as_str)) {
-                let resources = &self.common.resources;
-                let table = resources.leaderboards().await;
-                let (results, signer) = (resources.results().await, resources.signer().await);
-                let ports = ports(&table, &results, &signer);
-                return Ok(Some(
-                    publish_again::<Examples>(&table, upload, step, ports).await?,
-                ));
-            }
-            settle_lines(self, upload, context).await
+            let boards = Task::ALL.map(Task::as_str);
+            self.0.settle(self, upload, context, &boards).await
         }
         .boxed_local()
-    }
-}
-
-fn ports<'a>(leaderboards: &'a Table, results: &'a S3Bucket, signer: &'a KmsKey) -> Ports<'a> {
-    Ports {
-        leaderboards,
-        results,
-        signer,
-        now: &now,
     }
 }
 
@@ -87,7 +63,7 @@ impl LineFunction for JudgeFunction {
     const KIND: &'static str = "verdict";
 
     fn common(&self) -> &Common<Examples> {
-        &self.common
+        &self.0.common
     }
 
     fn held_against(rules: &Rules) -> &Rules {
@@ -242,14 +218,7 @@ impl JudgeFunction {
                 *n_new += usize::from(is_new);
                 let equal = case.rules.configuration.configuration.validation.equal as u64;
                 if n_counted >= equal {
-                    let standings = &mut *self.standings.lock().await;
-                    let occasion = Occasion::Verdict;
-                    let step = decide(table, &verdict.example, &case.rules, standings, occasion).await?;
-                    if let Some(step) = step {
-                        let resources = &self.common.resources;
-                        let (results, signer) = (resources.results().await, resources.signer().await);
-                        publish(&step, ports(table, &results, &signer)).await?;
-                    }
+                    self.0.decide(table, &verdict.example, &case.rules).await?;
                 }
             }
         }

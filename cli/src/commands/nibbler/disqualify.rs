@@ -1,21 +1,15 @@
 //! What an organizer takes out of the count: a submitter, a rater, a pair or a verdict.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use clap::{Args, Subcommand};
-use dataperf::challenge::Challenge;
-use dataperf::ports::leaderboard::{Leaderboards, Withdrawal};
-use dataperf::ports::maintenance::{Maintenance, Order};
-use dataperf::workflow::Ports;
-use dataperf::{Ending, SubmitterName};
+use dataperf::SubmitterName;
 use dataperf_collection::Subject;
-use dataperf_collection_aws::{Kept, Occasion, Standings, concerned, decide, disqualify, publish};
-use dataperf_nibbler::{BENCHMARK, Board, DESCRIPTOR, PairId, RANKING};
+use dataperf_nibbler::{Board, PairId};
 use dataperf_nibbler_aws::Pairs;
-use serde_json::json;
 
 use crate::Done;
-use crate::cloud::{Cloud, CloudArgs, now};
-use crate::output::{Format, print_json};
+use crate::commands::collection::disqualify::{How, disqualify_subject};
+use crate::output::Format;
 
 #[derive(Debug, Args)]
 #[command(
@@ -65,18 +59,6 @@ enum What {
     },
 }
 
-#[derive(Debug, Args)]
-struct How {
-    /// Why; it is kept beside the subject
-    #[arg(long, value_name = "TEXT")]
-    reason: String,
-    /// Let it count again
-    #[arg(long)]
-    undo: bool,
-    #[command(flatten)]
-    cloud: CloudArgs,
-}
-
 impl What {
     fn parts(self) -> (Subject, How) {
         match self {
@@ -91,92 +73,7 @@ impl What {
 }
 
 pub(crate) async fn run(args: DisqualifyArgs, format: Format) -> Result<Done> {
-    let (subject, How { reason, undo, cloud }) = args.what.parts();
-    let n_chars = reason.chars().count();
-    ensure!(
-        (1..=Withdrawal::MAX_REASON_CHARS).contains(&n_chars),
-        "the reason has {n_chars} characters: give from 1 to {}",
-        Withdrawal::MAX_REASON_CHARS
-    );
-    let cloud = cloud.connect().await;
-    let table = cloud.leaderboards();
-    let pairs = concerned::<Pairs>(&table, &subject).await?;
-    let is_known = !pairs.is_empty() || matches!(subject, Subject::Submitter(_) | Subject::Rater(_));
-    ensure!(is_known, "there is no such pair: check the id");
-    let notes = disqualify::<Pairs>(&table, &subject, now(), &reason, undo).await?;
-    ensure!(
-        !undo || !notes.is_empty(),
-        "it is not disqualified: there is nothing to undo"
-    );
-    // what was submitted or judged meanwhile is concerned, too
-    let pairs = concerned::<Pairs>(&table, &subject).await?;
-    let challenge = Challenge::published(&cloud.datasets(), BENCHMARK).await?;
-    let (results, signer) = (cloud.results(), cloud.signer());
-    let ports = Ports {
-        leaderboards: &table,
-        results: &results,
-        signer: &signer,
-        now: &now,
-    };
-    let (rules, mut standings, mut n_steps) = (Kept::<Pairs>::default(), Standings::<Pairs>::default(), 0);
-    for pair in &pairs {
-        let round = challenge
-            .as_ref()
-            .and_then(|challenge| challenge.round(&pair.round));
-        let pinned = round.and_then(|round| round.dataset);
-        let rules = rules.rules(cloud.datasets(), pinned).await?;
-        let occasion = Occasion::Disqualification;
-        if let Some(step) = decide(&table, &pair.id, &rules, &mut standings, occasion).await? {
-            publish(&step, ports).await?;
-            n_steps += usize::from(!step.scores.is_empty());
-        }
-    }
-    let n_withdrawn = match &subject {
-        Subject::Submitter(name) if !undo => withdraw_all(&cloud, name, &reason).await?,
-        _ => 0,
-    };
-    match format {
-        Format::Json => print_json(&json!({
-            "subject": subject.to_string(), "is_disqualified": !undo, "notes": notes, "pairs": pairs.len(), "steps": n_steps,
-            "withdrawn": n_withdrawn,
-        }))?,
-        Format::Text => {
-            let said = if undo { "counts again" } else { "is disqualified" };
-            println!(
-                "{subject} {said}: {} pairs were looked at anew, {n_steps} scores follow",
-                pairs.len()
-            );
-            if n_withdrawn > 0 {
-                println!("{n_withdrawn} steps of scores are withdrawn, so that no row is left");
-            }
-        }
-    }
-    Ok(Done::Fine)
-}
-
-/// Takes a submitter's rows off both boards: the latest score stands, so that none may be left.
-async fn withdraw_all(cloud: &Cloud, name: &str, reason: &str) -> Result<usize> {
-    let table = cloud.leaderboards();
-    let order = Order {
-        direction: DESCRIPTOR.direction,
-        ranking: RANKING,
-    };
-    let mut n_withdrawn = 0;
-    for entry in table
-        .history(BENCHMARK, name, usize::MAX)
-        .await?
-        .into_iter()
-        .rev()
-    {
-        let is_step = Board::ALL
-            .iter()
-            .any(|board| board.as_str() == entry.board.leaderboard);
-        if is_step && entry.ending == Some(Ending::Scored) && entry.withdrawn_at.is_none() {
-            table
-                .withdraw(BENCHMARK, &entry.id, now(), order, Some(reason))
-                .await?;
-            n_withdrawn += 1;
-        }
-    }
-    Ok(n_withdrawn)
+    let (subject, how) = args.what.parts();
+    let boards = Board::ALL.map(Board::as_str);
+    disqualify_subject::<Pairs>(subject, how, &boards, format).await
 }

@@ -2,15 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
+use dataperf_collection_aws::outside::{Client, Failure, Pauses, client, kind_of};
 use dataperf_text::{Answer, Input, Task};
 use futures_util::future::join_all;
-use http::{HeaderMap, Request, StatusCode, header};
+use http::{Request, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -22,9 +18,10 @@ use super::breaker::Breaker;
 const AT_ONCE: usize = 4;
 /// A batch is tried again so often.
 const RETRIES: u32 = 2;
-/// The wait after the first failure; it doubles with each.
-const FIRST_PAUSE: Duration = Duration::from_millis(200);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+const PAUSES: Pauses = Pauses {
+    first: Duration::from_millis(200),
+    longest: Duration::from_secs(5),
+};
 
 /// A service, its key, and how its last calls went.
 pub struct Service {
@@ -32,19 +29,8 @@ pub struct Service {
     key: Option<String>,
     timeout: Duration,
     batch: usize,
-    http: legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    http: Client,
     breaker: Breaker,
-}
-
-/// What one call came to.
-pub type Called = Result<Vec<Answer>, Failure>;
-
-/// One failed call. None of its words is the service's own: they might contain its key, or a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
-    error: NotAnswered,
-    /// When the service asks to be called again.
-    after: Option<Duration>,
 }
 
 #[derive(Deserialize)]
@@ -64,15 +50,12 @@ impl Service {
         timeout: Duration,
         batch: usize,
     ) -> Result<Self, std::io::Error> {
-        let connector = HttpsConnectorBuilder::new()
-            .with_provider_and_native_roots(rustls::crypto::ring::default_provider())?;
-        let connector = connector.https_or_http().enable_http1().build();
         Ok(Self {
             url,
             key,
             timeout,
             batch: batch.max(1),
-            http: legacy::Client::builder(TokioExecutor::new()).build(connector),
+            http: client()?,
             breaker: Breaker::default(),
         })
     }
@@ -118,7 +101,7 @@ impl Service {
             let called = tokio::time::timeout(patience, self.call(task, inputs)).await;
             let called = called.unwrap_or_else(|_| {
                 let what = format!("gave no answer in {:.1} s", patience.as_secs_f64());
-                Err(transient(what))
+                Err(Failure::transient(what))
             });
             self.breaker.ended(called.is_ok(), Instant::now());
             let failure = match called {
@@ -126,7 +109,7 @@ impl Service {
                 Err(failure) => failure,
             };
             tries += 1;
-            let pause = pause(tries, failure.after);
+            let pause = PAUSES.after(tries, failure.after);
             let left = deadline.saturating_duration_since(Instant::now());
             if matches!(failure.error, NotAnswered::Organizer(_)) || tries > RETRIES || pause >= left {
                 return Err(tried(failure.error, tries));
@@ -135,7 +118,7 @@ impl Service {
         }
     }
 
-    async fn call(&self, task: Task, inputs: &[Input]) -> Called {
+    async fn call(&self, task: Task, inputs: &[Input]) -> Result<Vec<Answer>, Failure> {
         let mut asked = Request::post(&self.url)
             .header(header::CONTENT_TYPE, "application/json")
             .header(header::ACCEPT, "application/json");
@@ -144,82 +127,34 @@ impl Service {
         }
         let asked = asked.body(Full::from(request(task, inputs).to_string()));
         let asked = asked
-            .map_err(|_| organizer("has an address or a key that can't be put into a request".into()))?;
+            .map_err(|_| Failure::organizer("has an address or a key that can't be put into a request"))?;
         let answer = self.http.request(asked).await;
-        let answer = answer.map_err(|error| transient(format!("can't be reached: {}", kind_of(&error))))?;
+        let answer =
+            answer.map_err(|error| Failure::transient(format!("can't be reached: {}", kind_of(&error))))?;
         let (parts, body) = answer.into_parts();
         if parts.status != StatusCode::OK {
-            return Err(refusal(parts.status, &parts.headers));
+            return Err(Failure::of_status(
+                parts.status,
+                &parts.headers,
+                "check its address and its key",
+            ));
         }
         let most = (inputs.len() + 1) * MAX_ANSWER_BYTES;
         let body = Limited::new(body, most).collect().await;
-        let body =
-            body.map_err(|_| transient(format!("broke off, or answered with more than {most} bytes")))?;
+        let body = body
+            .map_err(|_| Failure::transient(format!("broke off, or answered with more than {most} bytes")))?;
         let body = body.to_bytes();
         let said: Body<'_> =
-            serde_json::from_slice(&body).map_err(|_| transient("answered with something else".into()))?;
+            serde_json::from_slice(&body).map_err(|_| Failure::transient("answered with something else"))?;
         let answers = said.answers.iter().map(|answer| answer.get().as_bytes());
-        checked(answers, task, inputs).map_err(|why| transient(format!("answered wrongly: {why}")))
+        checked(answers, task, inputs).map_err(|why| Failure::transient(format!("answered wrongly: {why}")))
     }
 }
 
-fn refusal(status: StatusCode, headers: &HeaderMap) -> Failure {
-    let seconds = headers
-        .get(header::RETRY_AFTER)
-        .and_then(|value| value.to_str().ok());
-    let after = seconds
-        .and_then(|seconds| seconds.trim().parse().ok())
-        .map(Duration::from_secs);
-    let passes = status.is_server_error()
-        || [
-            StatusCode::REQUEST_TIMEOUT,
-            StatusCode::CONFLICT,
-            StatusCode::TOO_EARLY,
-            StatusCode::TOO_MANY_REQUESTS,
-        ]
-        .contains(&status);
-    let what = format!("answered with {}", status.as_u16());
-    if passes {
-        return Failure {
-            after,
-            ..transient(what)
-        };
-    }
-    organizer(format!("{what}: check its address and its key"))
-}
-
-fn transient(what: String) -> Failure {
-    Failure {
-        error: NotAnswered::Transient(what),
-        after: None,
-    }
-}
-
-fn organizer(what: String) -> Failure {
-    Failure {
-        error: NotAnswered::Organizer(what),
-        after: None,
-    }
-}
-
+/// How often a call was tried is worth saying where it may pass.
 fn tried(error: NotAnswered, tries: u32) -> NotAnswered {
     match error {
         NotAnswered::Transient(what) => NotAnswered::Transient(format!("{what} (tried {tries} times)")),
         NotAnswered::Organizer(what) => NotAnswered::Organizer(what),
     }
-}
-
-fn kind_of(error: &legacy::Error) -> &'static str {
-    if error.is_connect() {
-        "no connection"
-    } else {
-        "the connection broke off"
-    }
-}
-
-/// Longer after each failure, and not the same for all who failed at once; what the service asks for, if that is longer.
-fn pause(tries: u32, after: Option<Duration>) -> Duration {
-    let longest = FIRST_PAUSE * 2_u32.saturating_pow(tries - 1);
-    let jittered = longest.min(LONGEST_PAUSE).mul_f64(0.5 + fastrand::f64() / 2.0);
-    after.map_or(jittered, |after| after.max(jittered))
 }

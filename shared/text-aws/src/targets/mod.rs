@@ -22,7 +22,8 @@ use tokio::sync::Mutex;
 
 pub use answers::{MAX_ANSWER_BYTES, checked, inputs_file, request};
 pub use breaker::Breaker;
-pub use http::{Called, Service};
+pub use dataperf_collection_aws::outside::NotAnswered;
+pub use http::Service;
 
 /// A model, or why its files make none.
 pub type Made = Result<Box<dyn TargetModel>, ModelError>;
@@ -43,38 +44,6 @@ pub const WEIGHTS: [&str; 3] = [
     "models/minilm/tokenizer.json",
     "models/minilm/model.safetensors",
 ];
-
-/// Why a model has not answered.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NotAnswered {
-    /// It may the next time.
-    #[error("{0}")]
-    Transient(String),
-    /// It will not before the organizer mends something.
-    #[error("{0}")]
-    Organizer(String),
-}
-
-impl NotAnswered {
-    /// About the model of this name.
-    fn about(self, name: &str) -> Self {
-        let about = |what: String| format!("the target model `{name}` {what}");
-        match self {
-            Self::Transient(what) => Self::Transient(about(what)),
-            Self::Organizer(what) => Self::Organizer(about(what)),
-        }
-    }
-}
-
-impl From<NotAnswered> for WorkflowError {
-    fn from(not: NotAnswered) -> Self {
-        let kind = match not {
-            NotAnswered::Transient(_) => FaultKind::Provider,
-            NotAnswered::Organizer(_) => FaultKind::Organizer,
-        };
-        Self::judge(kind, not.to_string())
-    }
-}
 
 /// One target model, ready to be asked.
 enum Ready {
@@ -147,7 +116,7 @@ impl Targets {
         for (name, said) in join_all(asked).await {
             for (answer, said) in answers.iter_mut().zip(said) {
                 match said {
-                    Err(not) => *answer = Err(not.about(name)),
+                    Err(not) => *answer = Err(not.map(|what| format!("the target model `{name}` {what}"))),
                     Ok(said) => {
                         if let Ok(known) = answer {
                             known.insert(name.clone(), said);

@@ -1,0 +1,176 @@
+//! Services of others that a function calls, such as target models and makers of images: the client, what a failed call means, and
+//! how long to wait before the next.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use dataperf::failure::FaultKind;
+use dataperf::workflow::WorkflowError;
+use http::{HeaderMap, StatusCode, header};
+use http_body_util::Full;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+
+/// What calls services, over HTTP or HTTPS.
+pub type Client = legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
+
+/// A client that trusts the certificates of this machine.
+///
+/// # Errors
+/// When this machine has no certificates to trust.
+pub fn client() -> Result<Client, std::io::Error> {
+    let connector = HttpsConnectorBuilder::new()
+        .with_provider_and_native_roots(rustls::crypto::ring::default_provider())?;
+    let connector = connector.https_or_http().enable_http1().build();
+    Ok(legacy::Client::builder(TokioExecutor::new()).build(connector))
+}
+
+/// Why a service has not answered. None of the words is the service's own: they might contain its key, or a text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotAnswered {
+    /// It may the next time.
+    #[error("{0}")]
+    Transient(String),
+    /// It will not before the organizer mends something.
+    #[error("{0}")]
+    Organizer(String),
+}
+
+impl NotAnswered {
+    /// The same with other words.
+    #[must_use]
+    pub fn map(self, words: impl FnOnce(String) -> String) -> Self {
+        match self {
+            Self::Transient(what) => Self::Transient(words(what)),
+            Self::Organizer(what) => Self::Organizer(words(what)),
+        }
+    }
+}
+
+impl From<NotAnswered> for WorkflowError {
+    fn from(not: NotAnswered) -> Self {
+        let fault = match not {
+            NotAnswered::Transient(_) => FaultKind::Provider,
+            NotAnswered::Organizer(_) => FaultKind::Organizer,
+        };
+        Self::judge(fault, not.to_string())
+    }
+}
+
+/// One failed call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// Why.
+    pub error: NotAnswered,
+    /// When the service asks to be called again.
+    pub after: Option<Duration>,
+}
+
+impl Failure {
+    /// One that may pass.
+    pub fn transient(what: impl Into<String>) -> Self {
+        NotAnswered::Transient(what.into()).into()
+    }
+
+    /// One that the organizer has to mend.
+    pub fn organizer(what: impl Into<String>) -> Self {
+        NotAnswered::Organizer(what.into()).into()
+    }
+
+    /// What an answer other than 200 means; `check` says what the organizer is to check where trying again does not help.
+    pub fn of_status(status: StatusCode, headers: &HeaderMap, check: &str) -> Self {
+        let seconds = headers
+            .get(header::RETRY_AFTER)
+            .and_then(|value| value.to_str().ok());
+        let after = seconds
+            .and_then(|seconds| seconds.trim().parse().ok())
+            .map(Duration::from_secs);
+        let passes = status.is_server_error()
+            || [
+                StatusCode::REQUEST_TIMEOUT,
+                StatusCode::CONFLICT,
+                StatusCode::TOO_EARLY,
+                StatusCode::TOO_MANY_REQUESTS,
+            ]
+            .contains(&status);
+        let what = format!("answered with {}", status.as_u16());
+        if passes {
+            let error = NotAnswered::Transient(what);
+            return Self { error, after };
+        }
+        Self::organizer(format!("{what}: {check}"))
+    }
+}
+
+impl From<NotAnswered> for Failure {
+    fn from(error: NotAnswered) -> Self {
+        Self { error, after: None }
+    }
+}
+
+/// What kind of error a call ended with, without the service's words.
+pub fn kind_of(error: &legacy::Error) -> &'static str {
+    if error.is_connect() {
+        "no connection"
+    } else {
+        "the connection broke off"
+    }
+}
+
+/// The waits between tries.
+#[derive(Debug, Clone, Copy)]
+pub struct Pauses {
+    /// The one after the first failure; it doubles with each.
+    pub first: Duration,
+    /// The longest, unless the service asks for more.
+    pub longest: Duration,
+}
+
+impl Pauses {
+    /// The wait after so many tries, from 1: not the same for all who failed at once; what the service asks for, if that is longer.
+    pub fn after(self, tries: u32, asked: Option<Duration>) -> Duration {
+        let longest = self.first * 2_u32.saturating_pow(tries - 1);
+        let jittered = longest.min(self.longest).mul_f64(0.5 + fastrand::f64() / 2.0);
+        asked.map_or(jittered, |asked| asked.max(jittered))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_to_a_bound_and_heed_the_service() {
+        let pauses = Pauses {
+            first: Duration::from_millis(250),
+            longest: Duration::from_secs(20),
+        };
+        for tries in 1..40 {
+            let pause = pauses.after(tries, None);
+            assert!(
+                pause >= pauses.first / 2 && pause <= pauses.longest,
+                "{tries} {pause:?}"
+            );
+        }
+        assert!(pauses.after(8, None) > pauses.after(1, None));
+        let asked = Duration::from_secs(70);
+        assert_eq!(pauses.after(1, Some(asked)), asked);
+    }
+
+    #[test]
+    fn what_passes_is_told_by_its_status() {
+        for status in [408, 409, 425, 429, 500, 502, 503, 504, 400, 401, 403, 404, 302] {
+            let code = StatusCode::from_u16(status).expect("a status");
+            let failure = Failure::of_status(code, &HeaderMap::new(), "check its key");
+            let passes = [408, 409, 425, 429].contains(&status) || status >= 500;
+            let is_transient = matches!(failure.error, NotAnswered::Transient(_));
+            assert_eq!(is_transient, passes, "{status}: {failure:?}");
+        }
+        let headers = [(header::RETRY_AFTER, "7".parse().expect("a value"))];
+        let headers: HeaderMap = headers.into_iter().collect();
+        let busy = Failure::of_status(StatusCode::TOO_MANY_REQUESTS, &headers, "");
+        assert_eq!(busy.after, Some(Duration::from_secs(7)));
+    }
+}
