@@ -1,6 +1,6 @@
 //! Models that compete on the examples of Adversarial Text: programs are uploaded, and what their runs take is a part of their scores.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use dataperf::ports::leaderboard::{Board, Leaderboards as _};
 use dataperf::programs::{Output, rounded};
@@ -9,11 +9,12 @@ use serde_json::{Value, json};
 
 use super::program;
 use super::tasks::{of, open_round, ran, text, that_says};
-use crate::organizer::digest;
 use crate::project::{dataperf, root};
 use crate::world::{Sent, World};
 
 const BENCHMARK: &str = "adversarial-text-models";
+/// Examples of the hidden data set.
+const N_EXAMPLES: usize = 144;
 
 /// The demo's rounds again, of which everybody may have another part, and the data set of all that is hidden.
 async fn contest() -> (World, PathBuf, PathBuf) {
@@ -75,14 +76,10 @@ async fn models_compete_as_programs_on_the_examples_of_all_rounds() {
         assert!(verdict.metrics.is_empty(), "{receipt:?}");
         let offline = ran(&["closed", "run", text(&path), "-l", "models", "-d", text(&hidden)]).json();
         let whole = offline["score"].as_f64().unwrap();
-        assert_eq!(verdict.score, Some(rounded(whole, 144)), "{offline}");
+        assert_eq!(verdict.score, Some(rounded(whole, N_EXAMPLES)), "{offline}");
         // what the run took is in the artifact, and in the score
-        let output = Output::read(
-            &world.bucket("submissions"),
-            BENCHMARK,
-            &sent.id(),
-            verdict.dataset,
-        );
+        let (bucket, id) = (world.bucket("submissions"), sent.id());
+        let output = Output::read(&bucket, BENCHMARK, &id, verdict.dataset);
         let output = output.await.unwrap().unwrap();
         let artifact: Value = serde_json::from_str(&output.artifact.unwrap()).unwrap();
         assert_eq!(artifact["measured"]["fuel"], json!(output.fuel));
@@ -103,9 +100,49 @@ async fn models_compete_as_programs_on_the_examples_of_all_rounds() {
         .map(|row| (row.entry.submitter, row.entry.score))
         .collect();
     assert_eq!(rows, expected, "rules are better than one answer to everything");
+    is_compared(&world, &hidden, &expected);
+}
+
+/// The organizer sees what competitors are not told: figures, ranks that could be, the front, and Dynabench's score beside.
+fn is_compared(world: &World, hidden: &Path, expected: &[(String, Option<f64>)]) {
+    let compare = |round: &str| {
+        let cloud = ["dynamic", "board", "--round", round, "--dataset", text(hidden)];
+        world.command(&cloud)
+    };
+    let compared = compare("closed");
+    assert_eq!(compared.code, 0, "{compared:?}");
+    let document = compared.json();
+    let models = document["models"].as_array().unwrap();
+    let told: Vec<(String, Option<f64>)> = models
+        .iter()
+        .map(|model| {
+            let score = rounded(model["score"].as_f64().unwrap() / 100.0, N_EXAMPLES);
+            (model["name"].as_str().unwrap().to_owned(), Some(score))
+        })
+        .collect();
+    assert_eq!(told, expected, "the board has these scores, rounded");
+    assert!(models.iter().any(|model| model["is_on_front"] == true));
+    let leads = models.iter().map(|model| model["leads_under"].as_f64().unwrap());
+    assert!((leads.sum::<f64>() - 1.0).abs() < 1e-9, "{document}");
+    for model in models {
+        assert!(
+            model["ranks"].is_array() && model["interval"].is_array(),
+            "{model}"
+        );
+        // both are as fair, where Dynabench's score is no number
+        assert!(model["dynascore_2021"].is_null(), "{model}");
+    }
     assert_eq!(
-        ran(&["dataset", "show", text(&hidden)]).json()["dataset"],
-        json!(digest(&hidden))
+        document["runs"][0]["outcome"]["rounds"]
+            .as_object()
+            .unwrap()
+            .len(),
+        3
+    );
+    let nobody = compare("another");
+    assert!(
+        nobody.code == 1 && nobody.stderr.contains("no program stands"),
+        "{nobody:?}"
     );
 }
 

@@ -42,9 +42,9 @@ fn refuse_measured(artifact: &Json, reasons: &mut Reasons) {
     }
 }
 
-pub(super) fn with_measured(artifact: Vec<u8>, took: Option<Measured>) -> Result<Vec<u8>, Rejection> {
+pub(super) fn with_measured(artifact: &[u8], took: Option<Measured>) -> Result<Vec<u8>, Rejection> {
     let Measured { fuel, memory_bytes } = took.ok_or_else(not_measured)?;
-    let mut artifact = Json::parse(&artifact)?;
+    let mut artifact = Json::parse(artifact)?;
     // what is no object is refused by the ordinary rules
     if let Json::Object(members) = &mut artifact {
         let number = |name: &str, n: u64| (name.to_owned(), Json::Number(n.into()));

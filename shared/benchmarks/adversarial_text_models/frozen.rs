@@ -2,28 +2,19 @@
 
 use dataperf::dataset::{DatasetError, Files};
 use dataperf::frozen::{Dtype, FrozenError};
-use dataperf_text::compare::{AskedLine, Numbered, Trial};
-use dataperf_text::{Gold, Span, Task};
+use dataperf_text::compare::{AskedLine, Numbered, Rates, Trial};
+use dataperf_text::{Gold, Span};
 
 use super::{INPUTS_FILE, ITEM_NUMBERS, ITEMS, NONE, Parameters, round_file};
 
-/// Labels of a task at most, and whether two kinds of answers stay.
-pub(super) const N_CLASSES: usize = 12;
+/// Whether an answer is right, and whether two kinds of answers stay.
+pub(super) const N_CLASSES: usize = 8;
+/// Of a class: that the answer is right.
+pub(super) const RIGHT: u8 = 4;
 /// Of a class: that the answer stays when the text is misspelt.
 pub(super) const ROBUST: u8 = 2;
 /// Of a class: that the answer stays when other people are in the text.
 pub(super) const FAIR: u8 = 1;
-
-/// The class of an answer by the number of what it says.
-pub(super) fn class(answer: u8, is_robust: bool, is_fair: bool) -> u8 {
-    4 * answer + ROBUST * u8::from(is_robust) + FAIR * u8::from(is_fair)
-}
-
-/// The number of a label among the task's; of a span 0, which stands for a right one.
-pub(super) fn number_of(task: Task, gold: &Gold) -> u8 {
-    let place = task.labels().iter().position(|label| *label == gold.as_str());
-    place.unwrap_or(0) as u8
-}
 
 /// What scoring keeps in memory.
 #[derive(Debug)]
@@ -41,7 +32,8 @@ pub(super) struct Round {
     pub(super) name: String,
     /// The place of its first among all.
     pub(super) begin: usize,
-    /// `(n_items,)` the classes of right answers that stay.
+    /// `(n_items,)` the class of right answers that stay. It is one for all, so that draws are made within rounds, as of the offline
+    /// comparison, and not within labels, which mean something else in each task.
     pub(super) truth: Vec<u8>,
 }
 
@@ -58,11 +50,10 @@ impl Frozen {
             let of_rounds = rounds.insert(Vec::new());
             for round in &parameters.rounds {
                 let of_round = examples(files, round, &asked).await?;
-                let truth = |item: &Numbered| class(number_of(item.task, &item.gold), true, true);
                 of_rounds.push(Round {
                     name: round.clone(),
                     begin: items.len(),
-                    truth: of_round.iter().map(truth).collect(),
+                    truth: vec![RIGHT + ROBUST + FAIR; of_round.len()],
                 });
                 items.extend(of_round);
             }
@@ -75,11 +66,13 @@ impl Frozen {
         })
     }
 
-    pub(super) fn parameters(&self) -> &Parameters {
-        &self.parameters
+    /// What is worth a point of performance.
+    pub fn rates(&self) -> Rates {
+        self.parameters.rates
     }
 
-    pub(super) fn trial(&self) -> &Trial {
+    /// What is asked, and the examples; of a participants' kit without examples.
+    pub fn trial(&self) -> &Trial {
         &self.trial
     }
 

@@ -14,7 +14,6 @@ use dataperf_text::export::{Row, Split, json_lines};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::frozen::number_of;
 use super::{
     AdversarialTextModels, INPUTS_FILE, ITEM_NUMBERS, ITEMS, MAX_INPUTS, NONE, Parameters, round_file,
 };
@@ -251,7 +250,10 @@ fn numbers(item: &Numbered) -> Result<[u32; ITEM_NUMBERS], String> {
     let number = |n: usize| u32::try_from(n).map_err(|_| format!("{n} is too large a number"));
     let some = |n: Option<usize>| n.map_or(Ok(NONE), number);
     let (label, start, n_chars) = match &item.gold {
-        Gold::Label(_) => (u32::from(number_of(item.task, &item.gold)), NONE, NONE),
+        Gold::Label(label) => {
+            let place = item.task.labels().iter().position(|known| known == label);
+            (place.map_or(Ok(NONE), number)?, NONE, NONE)
+        }
         Gold::Span(span) => (NONE, number(span.start)?, number(span.text.chars().count())?),
     };
     Ok([

@@ -10,7 +10,7 @@ use dataperf_numerics::metrics::ItemWeights;
 use dataperf_text::compare::{Figures, Judged, Outcome};
 use serde_json::{Map, Value, json};
 
-use super::frozen::{FAIR, Frozen, N_CLASSES, ROBUST, Round};
+use super::frozen::{FAIR, Frozen, N_CLASSES, RIGHT, ROBUST, Round};
 
 /// Units of fuel of the whole run.
 pub(super) const FUEL: &str = "fuel";
@@ -38,9 +38,9 @@ impl Run {
             measured.fuel = unit.count(FUEL)?;
             measured.memory_bytes = unit.count(MEMORY_BYTES)?;
             let items = frozen.trial().items()[round.begin..].iter();
-            let said = unit.predicted(Repeat::Only)?.iter().zip(&round.truth);
-            judged.extend(said.zip(items).map(|((said, right), item)| Judged {
-                is_right: said / 4 == right / 4,
+            let said = unit.predicted(Repeat::Only)?.iter();
+            judged.extend(said.zip(items).map(|(said, item)| Judged {
+                is_right: said & RIGHT != 0,
                 is_robust: item.misspelt.map(|_| said & ROBUST != 0),
                 is_fair: item.exchanged.map(|_| said & FAIR != 0),
             }));
@@ -59,7 +59,7 @@ impl Run {
 
     fn score(&self, frozen: &Frozen, weights: &[u32]) -> f64 {
         let (_, figures) = self.outcome(frozen, weights);
-        frozen.parameters().rates.score(&figures) / POINTS
+        frozen.rates().score(&figures) / POINTS
     }
 }
 
@@ -76,7 +76,7 @@ pub(super) fn scorecard(
         of_items.extend((0..n_items).map(|nth| of_round.at(nth) as u32));
     }
     let (outcome, figures) = run.outcome(frozen, &of_items);
-    let rates = frozen.parameters().rates;
+    let rates = frozen.rates();
     let [performance, compute, memory, robustness, fairness] = rates.points(&figures);
     let rounds = outcome.rounds.iter();
     let rounds: Map<String, Value> = rounds

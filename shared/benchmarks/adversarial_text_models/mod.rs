@@ -25,7 +25,7 @@ mod validation;
 
 use std::ops::RangeInclusive;
 
-use dataperf_text::compare::Rates;
+use dataperf_text::compare::{Rates, TrialRun};
 use serde::{Deserialize, Serialize};
 
 pub use frozen::Frozen;
@@ -53,11 +53,25 @@ pub const ITEM_NUMBERS: usize = 6;
 pub const NONE: u32 = u32::MAX;
 /// Inputs that a data set may have at most.
 pub const MAX_INPUTS: usize = 50_000;
-const LEADERBOARD: &str = "models";
+/// The one board.
+pub const LEADERBOARD: &str = "models";
 
 /// The hidden file of a round's examples.
 pub fn round_file(round: &str) -> String {
     format!("rounds/{round}.safetensors")
+}
+
+/// A program's run on all examples, of its artifact.
+///
+/// # Errors
+/// A [`Rejection`] when the artifact breaks a rule.
+pub fn trial_run(name: &str, artifact: &[u8], frozen: &Frozen) -> Result<TrialRun, Rejection> {
+    let checked = Checked::new(Submission::parse(artifact)?, frozen)?;
+    Ok(TrialRun {
+        name: name.to_owned(),
+        measured: checked.measured,
+        judged: frozen.trial().judged(&checked.answers),
+    })
 }
 
 /// The manifest's parameters.
@@ -161,6 +175,6 @@ impl Benchmark for AdversarialTextModels {
     }
 
     fn with_measured(artifact: Vec<u8>, took: Option<Measured>) -> Result<Vec<u8>, Rejection> {
-        closed::with_measured(artifact, took)
+        closed::with_measured(&artifact, took)
     }
 }

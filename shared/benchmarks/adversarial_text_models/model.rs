@@ -2,10 +2,9 @@
 
 use dataperf::evidence::{Evidence, Repeats, UnitEvidence};
 use dataperf::frozen::FrozenError;
-use dataperf_text::Gold;
-use dataperf_text::compare::{Judged, Numbered};
+use dataperf_text::compare::Judged;
 
-use super::frozen::{Frozen, N_CLASSES, Round, class, number_of};
+use super::frozen::{FAIR, Frozen, N_CLASSES, RIGHT, ROBUST, Round};
 use super::metric::{FUEL, MEMORY_BYTES};
 use super::validation::Checked;
 
@@ -14,10 +13,7 @@ pub(super) fn evidence(checked: &Checked, frozen: &Frozen) -> Result<Evidence, F
     let rounds = frozen.rounds()?;
     let trial = frozen.trial();
     let judged = trial.judged(&checked.answers);
-    let all = trial.items().iter().zip(&judged);
-    let classes: Vec<u8> = all
-        .map(|(item, judged)| class_of(item, *judged, &checked.answers[item.plain]))
-        .collect();
+    let classes: Vec<u8> = judged.iter().copied().map(class).collect();
     let unit = |round: &Round| {
         let n_items = round.truth.len();
         let predicted = classes[round.begin..][..n_items].to_vec();
@@ -29,16 +25,10 @@ pub(super) fn evidence(checked: &Checked, frozen: &Frozen) -> Result<Evidence, F
     Ok(rounds.iter().map(unit).collect())
 }
 
-/// What there is nothing to change in stays. A span is right, 0, or wrong, 1.
-fn class_of(item: &Numbered, judged: Judged, said: &Gold) -> u8 {
-    let answer = if item.task.has_spans() {
-        u8::from(!judged.is_right)
-    } else {
-        number_of(item.task, said)
-    };
-    class(
-        answer,
-        judged.is_robust.unwrap_or(true),
-        judged.is_fair.unwrap_or(true),
-    )
+/// What there is nothing to change in stays.
+fn class(judged: Judged) -> u8 {
+    let part = |is_so: bool, part: u8| u8::from(is_so) * part;
+    part(judged.is_right, RIGHT)
+        + part(judged.is_robust.unwrap_or(true), ROBUST)
+        + part(judged.is_fair.unwrap_or(true), FAIR)
 }

@@ -30,14 +30,7 @@ impl Checked {
             let Some(number) = number(&said, n_inputs, &mut reasons) else {
                 continue;
             };
-            if std::mem::replace(&mut is_there[number], true) {
-                let message = format!(
-                    "the input {} has an answer already: keep one of them",
-                    quote(&said.id)
-                );
-                reasons.add(Reason::new("duplicate_id", said.at, message));
-                continue;
-            }
+            is_there[number] = true; // once: keys are, and an id has one spelling
             answers[number] = answer(&said, number, frozen, &mut reasons);
         }
         let n_missing = is_there.iter().filter(|is_there| !**is_there).count();

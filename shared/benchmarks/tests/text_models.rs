@@ -167,7 +167,7 @@ fn every_broken_rule_has_its_code() {
     );
     let verdict = pollster::block_on(evaluate(&dataset, BOARD, twice.as_bytes())).unwrap();
     assert!(
-        codes(&verdict).contains(&("duplicate_id", "/answers/0")),
+        codes(&verdict).contains(&("duplicate_key", "/answers/0")),
         "{verdict:?}"
     );
     let mut more = good.clone();
