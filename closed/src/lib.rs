@@ -38,7 +38,7 @@ pub use python::Python;
 pub use runner::{RunError, Runner};
 
 use dataperf::Digest;
-use dataperf::closed::DataFile;
+use dataperf::closed::{DataFile, Measured};
 
 /// The engine's version, and a number for its settings and for what the program's functions do and cost. With another engine fuel may be
 /// other.
@@ -78,6 +78,14 @@ pub struct Run {
     pub log: Vec<u8>,
     /// Whether it wrote more to standard error than is kept.
     pub is_log_cut: bool,
+}
+
+impl Run {
+    /// What was counted of it; `None` where it never ran or its process was ended, and in Python.
+    pub fn measured(&self) -> Option<Measured> {
+        let (fuel, memory_bytes) = self.fuel.zip(self.memory_bytes)?;
+        Some(Measured { fuel, memory_bytes })
+    }
 }
 
 /// If this program was started by a [`Runner`] as the process of a submitted program: does that, and says with which code to exit.

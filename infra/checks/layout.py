@@ -12,6 +12,8 @@ from transform import load
 
 # Benchmarks with a function for each kind of upload: its own prefix, and rights that a template gives by the kind.
 BY_KIND = {"adversarial-nibbler": "infra/nibbler.yaml", "adversarial-text": "infra/text.yaml"}
+# Benchmarks with one function whose names begin as those do.
+ONE_FUNCTION = {"adversarial-text-models"}
 # Functions that are no benchmark's.
 SERVANTS = {"caretaker", "closed", "leaderboards", "uploads"}
 # What the caretaker needs of each benchmark in the table.
@@ -28,7 +30,7 @@ def parts(function):
     """The benchmark of a function, and the kind of upload that it takes, if it takes one kind."""
     for benchmark in BY_KIND:
         kind = function.removeprefix(f"{benchmark}-")
-        if kind != function:
+        if kind != function and function not in ONE_FUNCTION:
             return benchmark, kind
     return function, None
 

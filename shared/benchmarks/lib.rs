@@ -5,6 +5,7 @@
 //! of Parquet and no learner is linked into it. The models are in `dataperf-numerics`, which knows no benchmark; what
 //! importers share is in `dataperf-datasets`, and what baselines share in `dataperf-baselines`.
 
+pub mod adversarial_text_models;
 mod closed;
 pub mod data_acquisition;
 pub mod own_data;
@@ -27,6 +28,7 @@ macro_rules! for_each_benchmark {
             $crate::own_data::debugging::Debugging,
             $crate::own_data::acquisition::Acquisition,
             $crate::own_data::curation::Curation,
+            $crate::adversarial_text_models::AdversarialTextModels,
         }
     };
 }

@@ -7,6 +7,7 @@ mod python;
 mod rights;
 mod storm;
 mod tasks;
+mod text_models;
 
 use std::path::{Path, PathBuf};
 

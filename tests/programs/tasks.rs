@@ -13,18 +13,18 @@ use crate::organizer::{copy, digest};
 use crate::project::{Ran, binary, dataperf, root};
 use crate::world::World;
 
-fn ran(arguments: &[&str]) -> Ran {
+pub(super) fn ran(arguments: &[&str]) -> Ran {
     let ran = dataperf(["--format", "json"].iter().chain(arguments));
     assert_eq!(ran.code, 0, "{ran:?}");
     ran
 }
 
-fn text(path: &Path) -> &str {
+pub(super) fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
 /// A world with the functions of one benchmark and that of programs, and the demo's data set of the benchmark.
-async fn of(benchmark: &str) -> (World, PathBuf) {
+pub(super) async fn of(benchmark: &str) -> (World, PathBuf) {
     let world = World::without_dataset(|config| {
         let function = &mut config.functions[0];
         benchmark.clone_into(&mut function.name);
@@ -48,7 +48,7 @@ async fn of(benchmark: &str) -> (World, PathBuf) {
 }
 
 /// Publishes both data sets and a round between them.
-fn open_round(world: &World, benchmark: &str, public: &Path, hidden: &Path) {
+pub(super) fn open_round(world: &World, benchmark: &str, public: &Path, hidden: &Path) {
     world.publish(public);
     let staged = world.command(&["dataset", "publish", "--stage", text(hidden)]);
     assert_eq!(staged.code, 0, "{staged:?}");
@@ -173,7 +173,7 @@ fn artifact(benchmark: &str, data: &Path) -> Value {
 }
 
 /// A program that writes a text.
-fn that_says(said: &str) -> Vec<u8> {
+pub(super) fn that_says(said: &str) -> Vec<u8> {
     let bytes: Vec<String> = said.bytes().map(|byte| format!("\\{byte:02x}")).collect();
     let text = format!(
         r#"(module

@@ -292,7 +292,10 @@ impl Action for Judge<'_> {
             (Runner::of_this_program()?.run(job, limits)?, ENGINE.to_owned())
         };
         let artifact = match &run.output {
-            Ok(written) => task.artifact(written),
+            Ok(written) => {
+                let artifact = task.artifact(written);
+                artifact.and_then(|artifact| B::with_measured(artifact, run.measured()))
+            }
             Err(failure) => Err(failure.reason(&limits).into()),
         };
         let outcome = match artifact {

@@ -60,7 +60,11 @@ pub(super) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
     let local = start(config, &functions).await?;
     let cloud = CloudArgs::of(&local).connect().await;
 
-    let mut shown: Vec<&'static str> = IDS.iter().copied().filter(|id| data.join(id).is_dir()).collect();
+    let mut shown: Vec<&'static str> = IDS
+        .iter()
+        .copied()
+        .filter(|id| data.join(id).is_dir() && takes_artifacts(id))
+        .collect();
     let mut planned = Vec::new();
     for benchmark in &shown {
         let from = data.join(benchmark);
@@ -118,6 +122,11 @@ pub(super) async fn run(args: DemoArgs, format: Format) -> Result<Done> {
         );
     }
     Ok(Done::Fine)
+}
+
+/// Whether what ships of a benchmark can be uploaded; where programs alone are scored, a round has to take them.
+fn takes_artifacts(benchmark: &str) -> bool {
+    dataperf_hosted::hosted(benchmark).is_some_and(|hosted| !hosted.only_programs)
 }
 
 /// A directory like `demo/` with one contest in it, on drawn Roman numerals, and without submissions but baselines.

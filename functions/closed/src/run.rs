@@ -220,7 +220,10 @@ impl Run<'_> {
         };
         let run = engine.run(job, limits).map_err(|error| not_run(&error))?;
         let artifact = match &run.output {
-            Ok(written) => task.artifact(written),
+            Ok(written) => {
+                let artifact = task.artifact(written);
+                artifact.and_then(|artifact| B::with_measured(artifact, run.measured()))
+            }
             Err(failure) => Err(failure.reason(&limits).into()),
         };
         // the rules without an eval set, which this function could not read

@@ -12,7 +12,9 @@ use dataperf::evidence::{Draws, Evidence, EvidenceError, Repeats, Weights};
 use dataperf::frozen::{MANIFEST, Manifest};
 use dataperf::{Benchmark, Digest, Ending, Scorecard, Verdict};
 use dataperf_benchmarks::vision_debugging::VisionDebugging;
-use dataperf_benchmarks::{data_acquisition, own_data, speech_selection, vision_debugging, vision_selection};
+use dataperf_benchmarks::{
+    adversarial_text_models, data_acquisition, own_data, speech_selection, vision_debugging, vision_selection,
+};
 use dataperf_datasets::{DirectoryBucket, Import, Silent, import};
 use dataperf_numerics::bootstrap::N_DRAWS;
 use dataperf_numerics::metrics::mean;
@@ -70,6 +72,7 @@ fn eval_file<B: Benchmark>(unit: &str) -> String {
         "vision-selection" => vision_selection::test_file(unit),
         "vision-debugging" => vision_debugging::test_file(unit),
         "data-acquisition" => data_acquisition::buyer_file(unit.parse().expect("a market's number")),
+        "adversarial-text-models" => adversarial_text_models::round_file(unit),
         "selection" | "debugging" | "acquisition" | "curation" => own_data::table::features_file(unit),
         other => panic!("where are the eval sets of {other}?"),
     }

@@ -144,10 +144,20 @@ pub(crate) async fn evaluated<E: Evaluator>(
     if let Some(programs) = &terms.programs {
         return written(evaluator, submission, terms, programs, submissions, admission).await;
     }
+    if evaluator.hosted().only_programs {
+        return Ok(rejected(submission, &programs_only().into()));
+    }
     match read_artifact(&submission.upload, submissions, evaluator.max_artifact_bytes()).await? {
         Ok(artifact) => evaluator.evaluate(submission, terms, &artifact, admission).await,
         Err(rejection) => Ok(rejected(submission, &rejection)),
     }
+}
+
+/// Why an artifact is not evaluated where scores depend on what a program's run takes, which nobody can say of an artifact.
+fn programs_only() -> Reason {
+    let message = "this board takes programs in rounds of the closed division, and this upload is in none: what a program takes to run is part \
+                   of its score. Upload the program while such a round is open";
+    Reason::new("programs_only", "", message)
 }
 
 /// Evaluates what a program has written; until there is that, has it run.

@@ -2,12 +2,13 @@
 
 use std::ops::RangeInclusive;
 
-use crate::closed::{ClosedTask, Seed};
+use crate::closed::{ClosedTask, Measured, Seed};
 use crate::errors::DatasetError;
 use crate::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights, mean_over_units};
 use crate::files::Files;
 use crate::frozen::{FrozenError, Manifest};
 use crate::rank::Direction;
+use crate::rejection::Rejection;
 use crate::scorecard::{Metric, Scorecard};
 
 pub use crate::errors::NotScored;
@@ -39,6 +40,9 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
     const COUNTED_REJECTIONS: &'static [&'static str] = &[];
     /// Whether there may be closed boards: then [`closed_task`](Benchmark::closed_task) says what a program is given.
     const TAKES_PROGRAMS: bool = false;
+    /// Whether its boards take programs and nothing else, because scores depend on what a program's run takes: then
+    /// [`with_measured`](Benchmark::with_measured) puts that into the artifact, and artifacts that people upload are rejected.
+    const ONLY_PROGRAMS: bool = false;
 
     /// What scoring keeps in memory between submissions to one leaderboard.
     type Frozen: Send + Sync + 'static;
@@ -146,5 +150,14 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
         _seed: Seed,
     ) -> impl Future<Output = Result<Option<ClosedTask>, DatasetError>> + Send {
         async { Ok(None) }
+    }
+
+    /// The artifact that a program has written, with what its run took, where scores depend on that. `took` is `None` where nothing
+    /// is counted: of programs in Python.
+    ///
+    /// # Errors
+    /// A [`Rejection`] where the score depends on what was not counted.
+    fn with_measured(artifact: Vec<u8>, _took: Option<Measured>) -> Result<Vec<u8>, Rejection> {
+        Ok(artifact)
     }
 }

@@ -6,6 +6,8 @@
 //! [`closed_task`](crate::Benchmark::closed_task) what that is. The artifact that a program writes is [translated](ClosedTask::artifact) and
 //! then goes the ordinary way.
 
+use serde::{Deserialize, Serialize};
+
 use crate::frozen::{FrozenError, Manifest};
 use crate::json::Json;
 use crate::rejection::{Reasons, Rejection};
@@ -18,6 +20,16 @@ pub struct DataFile {
     pub name: String,
     /// What is in it.
     pub bytes: Vec<u8>,
+}
+
+/// What the engine has counted of a program's run: the same on every machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measured {
+    /// Units of fuel of the whole run.
+    pub fuel: u64,
+    /// Bytes of the program's memory at the end of the run, which never shrinks.
+    pub memory_bytes: u64,
 }
 
 /// Puts the data set's ids in the place of a program's, and notes those that are none.

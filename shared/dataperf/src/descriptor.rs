@@ -32,6 +32,8 @@ pub struct Descriptor {
     pub counted_rejections: &'static [&'static str],
     /// Whether its rounds may be of the closed division, where programs are uploaded.
     pub takes_programs: bool,
+    /// Whether it scores programs alone, so that each of its rounds has to take them and artifacts are rejected.
+    pub only_programs: bool,
     /// The kinds of artifacts: in keys they stand where others have the leaderboard. Empty where artifacts are of one kind and
     /// are uploaded to a leaderboard.
     pub kinds: &'static [&'static str],
@@ -87,6 +89,7 @@ impl Descriptor {
             has_hidden_data: true,
             counted_rejections: B::COUNTED_REJECTIONS,
             takes_programs: B::TAKES_PROGRAMS,
+            only_programs: B::ONLY_PROGRAMS,
             kinds: &[],
             collects: None,
             leaderboards: B::leaderboards,

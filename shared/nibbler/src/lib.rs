@@ -90,6 +90,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     has_hidden_data: false,
     counted_rejections: &[],
     takes_programs: false,
+    only_programs: false,
     kinds: &["generate", "submit", "verdict"],
     collects: Some("pair"),
     leaderboards: |_| {

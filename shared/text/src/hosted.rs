@@ -56,6 +56,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     has_hidden_data: false,
     counted_rejections: &[],
     takes_programs: false,
+    only_programs: false,
     kinds: &["submit", "verdict"],
     collects: Some("example"),
     leaderboards: |manifest| Ok(manifest.parameters::<Parameters>()?.leaderboards),

@@ -140,6 +140,12 @@ impl Action for AuditSets<'_> {
 /// The eval sets that are in a data set: what participants get has fewer, or none.
 fn there<B: Import>(manifest: &Manifest) -> Result<Vec<LabelledAt>> {
     let mut sets = B::labelled(manifest)?;
+    if sets.is_empty() {
+        bail!(
+            "`{}` has right answers to texts, and no labels of rows of numbers: there is nothing to audit",
+            B::ID
+        );
+    }
     sets.retain(|set| {
         manifest.files.contains_key(&set.rows.file) && manifest.files.contains_key(set.labels.file())
     });

@@ -4,6 +4,8 @@
 mod agreement;
 mod annotator;
 mod ask;
+mod board;
+mod compared;
 mod data;
 mod decide;
 mod disqualify;
@@ -54,6 +56,8 @@ pub(crate) enum DynamicCommand {
     Try(ask::TryArgs),
     /// Show how often models are wrong about rounds' test sets
     Matrix(matrix::MatrixArgs),
+    /// Compare the programs of a hosted round in all their figures, as the organizer
+    Board(board::BoardArgs),
     /// Run programs on rounds' test sets and compare them: right answers, compute, memory, robustness, fairness
     #[cfg(feature = "closed")]
     Models(models::ModelsArgs),
@@ -63,6 +67,7 @@ pub(crate) async fn run(command: DynamicCommand, rows: RowFormat) -> Result<Done
     match command {
         DynamicCommand::Try(args) => ask::run(&args, rows),
         DynamicCommand::Matrix(args) => matrix::run(&args, rows),
+        DynamicCommand::Board(args) => board::run(args, rows).await,
         #[cfg(feature = "closed")]
         DynamicCommand::Models(args) => models::run(&args, rows),
         DynamicCommand::Train(args) => train::run(&args, rows.of_documents()?),

@@ -10,17 +10,16 @@ use dataperf::closed::DataFile;
 use dataperf::programs::Programs;
 use dataperf_closed::{ENGINE, Job, Limits, Runner};
 use dataperf_text::Task;
-use dataperf_text::compare::{
-    Compared, Measured, Outcome, Rates, Report, Trial, TrialItem, TrialRun, WEIGHTS, Weighed,
-};
+use dataperf_text::compare::{Measured, Outcome, Rates, Report, Trial, TrialItem, TrialRun};
 use dataperf_text::export::{Row, Split};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::compared::{print_report, weights};
 use super::data::{Named, check_names, lines, part};
 use crate::Done;
-use crate::output::{align_right, line_of, print_json, table};
-use crate::rows::{RowFormat, print_rows};
+use crate::output::{line_of, print_json};
+use crate::rows::RowFormat;
 
 /// Bytes of answers that are read of a program.
 const MAX_ANSWERS_BYTES: u64 = 16 << 20;
@@ -95,7 +94,7 @@ struct Document<'a> {
 pub(super) fn run(args: &ModelsArgs, format: RowFormat) -> Result<Done> {
     check_names(&args.rounds)?;
     check_names(&args.programs)?;
-    let (rates, weights) = (rates(args)?, weights(args)?);
+    let (rates, weights) = (rates(args)?, weights(args.weights.as_deref())?);
     let trial = trial(&args.rounds)?;
     let files = data_files(&trial)?;
     if let Some(out) = &args.data {
@@ -121,11 +120,11 @@ pub(super) fn run(args: &ModelsArgs, format: RowFormat) -> Result<Done> {
         })?;
         return Ok(Done::Fine);
     }
-    let rows: Vec<Value> = report.models.iter().map(row).collect();
-    print_rows(&rows, COLUMNS, format, || {
-        print(&report, &shown, n_inputs);
-        Ok(())
-    })?;
+    let outcomes: Vec<(&str, &Outcome)> = shown
+        .iter()
+        .map(|ran| (ran.name.as_str(), &ran.outcome))
+        .collect();
+    print_report(&report, &outcomes, n_inputs, format)?;
     Ok(Done::Fine)
 }
 
@@ -145,19 +144,6 @@ fn rates(args: &ModelsArgs) -> Result<Rates> {
     };
     rates.check()?;
     Ok(rates)
-}
-
-fn weights(args: &ModelsArgs) -> Result<Weighed> {
-    let Some(weights) = args.weights.as_deref() else {
-        return Ok(WEIGHTS);
-    };
-    let is_usable = weights.iter().all(|weight| weight.is_finite() && *weight >= 0.0);
-    match <Weighed>::try_from(weights) {
-        Ok(weights) if is_usable => Ok(weights),
-        _ => bail!(
-            "`--weights` have to be 5 numbers from 0 on: performance, compute, memory, robustness, fairness"
-        ),
-    }
 }
 
 /// The test sets of all rounds.
@@ -259,93 +245,4 @@ fn run_all(args: &ModelsArgs, trial: &Trial, files: &[DataFile]) -> Result<Vec<(
         problems.join("\n  - ")
     );
     Ok(ran)
-}
-
-const COLUMNS: &[&str] = &[
-    "rank",
-    "model",
-    "first_rank",
-    "last_rank",
-    "score",
-    "performance",
-    "fuel",
-    "memory",
-    "robustness",
-    "fairness",
-    "is_on_front",
-    "leads_under",
-    "dynascore_2021",
-];
-
-fn row(model: &Compared) -> Value {
-    let figures = model.figures;
-    json!({
-        "rank": model.rank, "model": model.name, "first_rank": model.ranks.map(|ranks| ranks.0), "last_rank": model.ranks.map(|ranks| ranks.1), "score": model.score, "performance": figures.performance, "fuel": figures.fuel,
-        "memory": figures.memory, "robustness": figures.robustness, "fairness": figures.fairness, "is_on_front": model.is_on_front,
-        "leads_under": model.leads_under, "dynascore_2021": model.dynascore_2021,
-    })
-}
-
-fn print(report: &Report, runs: &[Ran], n_inputs: usize) {
-    let head = [
-        "rank",
-        "model",
-        "ranks (95 %)",
-        "points",
-        "right %",
-        "fuel (million)",
-        "MiB",
-        "robust %",
-        "fair %",
-        "front",
-        "leads under",
-        "dynascore 2021",
-    ];
-    let mut shown = table(&head);
-    for model in &report.models {
-        let figures = model.figures;
-        shown.add_row(vec![
-            model.rank.to_string(),
-            line_of(&model.name),
-            model
-                .ranks
-                .map_or("–".to_owned(), |(first, last)| format!("{first} to {last}")),
-            format!("{:.2}", model.score),
-            format!("{:.1}", figures.performance),
-            format!("{:.4}", figures.fuel),
-            format!("{:.2}", figures.memory),
-            format!("{:.1}", figures.robustness),
-            format!("{:.1}", figures.fairness),
-            if model.is_on_front { "yes" } else { "" }.to_owned(),
-            format!("{:.1} %", 100.0 * model.leads_under),
-            model
-                .dynascore_2021
-                .map_or("–".to_owned(), |score| format!("{score:.2}")),
-        ]);
-    }
-    [0].into_iter()
-        .chain(2..head.len())
-        .for_each(|column| align_right(&mut shown, column));
-    println!("{shown}");
-    let rounds: Vec<&String> = runs.iter().flat_map(|ran| ran.outcome.rounds.keys()).collect();
-    let mut names = rounds.clone();
-    names.sort();
-    names.dedup();
-    let head: Vec<&str> = std::iter::once("right %")
-        .chain(names.iter().map(|name| name.as_str()))
-        .collect();
-    let mut of_rounds = table(&head);
-    for ran in runs {
-        let shares = names.iter().map(|name| ran.outcome.rounds.get(*name));
-        let cells =
-            shares.map(|share| share.map_or("–".to_owned(), |share| format!("{:.1}", share.points())));
-        of_rounds.add_row(std::iter::once(line_of(&ran.name)).chain(cells));
-    }
-    (1..head.len()).for_each(|column| align_right(&mut of_rounds, column));
-    println!("{of_rounds}");
-    let rates = report.rates;
-    println!(
-        "{n_inputs} inputs; a point is worth {} million units of fuel an input, {} MiB, {} % of robustness, {} % of fairness",
-        rates.fuel, rates.memory, rates.robustness, rates.fairness
-    );
 }

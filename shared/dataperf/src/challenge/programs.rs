@@ -160,6 +160,14 @@ impl Reader {
                 "this benchmark takes no programs: leave `programs` out",
             );
         }
+        let needs = hosted.is_some_and(|hosted| hosted.only_programs);
+        let rounds = challenge.rounds.iter().enumerate();
+        for (idx, _) in rounds.filter(|(_, round)| needs && round.programs.is_none()) {
+            let message = format!(
+                "this benchmark scores programs and no artifacts: say `division: closed`, and `programs`. {FORM}"
+            );
+            self.wrong("programs_only", &format!("{at}/rounds/{idx}"), message);
+        }
         let Some(most) = hosted.map(|hosted| hosted.max_artifact_bytes >> 10) else {
             return;
         };

@@ -29,6 +29,7 @@ pub(super) const HOSTED: Descriptor = Descriptor {
     has_hidden_data: true,
     counted_rejections: &[COUNTED],
     takes_programs: false,
+    only_programs: false,
     kinds: &[],
     collects: None,
     leaderboards: |_| Ok(Vec::new()),

@@ -21,4 +21,4 @@ pub use outcome::{Judged, Outcome, Share};
 pub use perturb::{exchanged_input, misspelt_input, with_others, with_typos};
 pub use rates::{Figures, Rates, UnusableRates, WEIGHTS};
 pub use report::{Compared, Model, Report, Weighed, report};
-pub use trial::{AskedLine, Measured, Trial, TrialError, TrialItem};
+pub use trial::{AnswerLine, AskedLine, Measured, Numbered, Trial, TrialError, TrialItem};

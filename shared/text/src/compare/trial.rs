@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use dataperf::closed::Measured;
 use dataperf_numerics::metrics::ItemWeights;
 use dataperf_numerics::text::murmur3;
 use serde::{Deserialize, Serialize};
@@ -39,13 +40,19 @@ pub struct AskedLine {
 
 /// An example with the numbers of its inputs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Numbered {
-    round: String,
-    task: Task,
-    gold: Gold,
-    plain: usize,
-    misspelt: Option<usize>,
-    exchanged: Option<usize>,
+pub struct Numbered {
+    /// The round.
+    pub round: String,
+    /// The task.
+    pub task: Task,
+    /// What is right.
+    pub gold: Gold,
+    /// The example as it is.
+    pub plain: usize,
+    /// With typographical errors, where a word is long enough for one.
+    pub misspelt: Option<usize>,
+    /// With other people, where there are people.
+    pub exchanged: Option<usize>,
 }
 
 /// The examples of all rounds and everything that is asked about them.
@@ -53,16 +60,6 @@ struct Numbered {
 pub struct Trial {
     items: Vec<Numbered>,
     asked: Vec<AskedLine>,
-}
-
-/// What the engine has counted of a program's run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Measured {
-    /// Units of fuel of the whole run.
-    pub fuel: u64,
-    /// Bytes of the program's memory at the end of the run, which never shrinks.
-    pub memory_bytes: u64,
 }
 
 /// Why a model's answers can't be judged.
@@ -111,12 +108,16 @@ struct Artifact {
     answers: BTreeMap<String, AnswerLine>,
 }
 
-#[derive(Deserialize)]
+/// An answer as a model writes it: `label`, or `start` and `text`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct AnswerLine {
-    label: Option<String>,
-    start: Option<usize>,
-    text: Option<String>,
+pub struct AnswerLine {
+    /// One of the task's labels.
+    pub label: Option<String>,
+    /// Unicode characters of the context before the words that answer a question.
+    pub start: Option<usize>,
+    /// These words; empty where there is no answer in the context.
+    pub text: Option<String>,
 }
 
 impl Trial {
@@ -174,6 +175,29 @@ impl Trial {
         }
     }
 
+    /// Of examples whose inputs have numbers already, and of what is asked under these.
+    ///
+    /// # Errors
+    /// A sentence about the first example whose inputs are not all asked, each of the example's task.
+    pub fn of_numbered(items: Vec<Numbered>, asked: Vec<AskedLine>) -> Result<Self, String> {
+        for (nth, item) in items.iter().enumerate() {
+            let numbers = [Some(item.plain), item.misspelt, item.exchanged];
+            let is_asked = |number: usize| asked.get(number).is_some_and(|line| line.task == item.task);
+            if let Some(number) = numbers.into_iter().flatten().find(|&number| !is_asked(number)) {
+                let (round, task) = (&item.round, item.task);
+                return Err(format!(
+                    "the example {nth} of all, of the round `{round}`, refers to the input {number}, which is none of `{task}`"
+                ));
+            }
+        }
+        Ok(Self { items, asked })
+    }
+
+    /// The examples, in the order in which they are judged.
+    pub fn items(&self) -> &[Numbered] {
+        &self.items
+    }
+
     /// What is asked, by number.
     pub fn asked(&self) -> &[AskedLine] {
         &self.asked
@@ -198,7 +222,7 @@ impl Trial {
                 id: id.chars().take(40).collect(),
                 last: n.saturating_sub(1),
             })?;
-            answers[nth] = Some(self.asked[nth].gold(line)?);
+            answers[nth] = Some(self.asked[nth].answer(line)?);
         }
         let missing = || answers.iter().enumerate().filter(|(_, answer)| answer.is_none());
         if let Some((first, _)) = missing().next() {
@@ -241,7 +265,10 @@ impl Trial {
     }
 
     /// The same, where each example counts as often as its weight says.
-    pub(super) fn outcome_of(&self, judged: &[Judged], weights: ItemWeights<'_>) -> Outcome {
+    ///
+    /// # Panics
+    /// If there is not one judgement and one weight for each example.
+    pub fn outcome_of(&self, judged: &[Judged], weights: ItemWeights<'_>) -> Outcome {
         assert_eq!(judged.len(), self.items.len(), "one judgement for each example");
         let mut outcome = Outcome::default();
         for (nth, (item, judged)) in self.items.iter().zip(judged).enumerate() {
@@ -274,7 +301,11 @@ impl Trial {
 }
 
 impl AskedLine {
-    fn gold(&self, line: AnswerLine) -> Result<Gold, TrialError> {
+    /// What a model's answer to it says.
+    ///
+    /// # Errors
+    /// [`TrialError::Answer`] when the task has no such answer.
+    pub fn answer(&self, line: AnswerLine) -> Result<Gold, TrialError> {
         let refused = |found: String, wanted: String| TrialError::Answer {
             id: self.id.clone(),
             task: self.task,

@@ -1,0 +1,142 @@
+//! `dataperf dynamic board`: the programs of a hosted round, compared in all their figures, for the organizer.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, anyhow, ensure};
+use clap::Args;
+use dataperf::dataset::Integrity;
+use dataperf::ports::leaderboard::{Board, Leaderboards as _, Ranked};
+use dataperf::programs::Output;
+use dataperf::{Benchmark as _, Digest};
+use dataperf_benchmarks::adversarial_text_models::{AdversarialTextModels, LEADERBOARD, trial_run};
+use dataperf_text::compare::{Measured, Outcome, Report, TrialRun};
+use serde::Serialize;
+
+use super::compared::{print_report, weights};
+use crate::Done;
+use crate::cloud::{Cloud, CloudArgs};
+use crate::commands::score::open;
+use crate::output::print_json;
+use crate::rows::RowFormat;
+
+/// Rows that are compared; so many programs are run in no round.
+const MOST_ROWS: usize = 1_000;
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "For the organizer: of a run on hidden data competitors are told the score alone, and all that is shown here would tell them more of the data. \
+    Nothing is run again; the answers and what each run took are those of the upload.\n\n\
+    dataperf dynamic board --round 2026-models --dataset hidden/\n\n\
+    The columns are those of `dataperf dynamic models`."
+)]
+pub(crate) struct BoardArgs {
+    /// The round
+    #[arg(long)]
+    round: String,
+    /// The hidden data set of the round, in a directory
+    #[arg(long, short, value_name = "DIR")]
+    dataset: PathBuf,
+    /// How much the points of each figure count: performance, compute, memory, robustness, fairness
+    #[arg(long, value_name = "W,W,W,W,W", value_delimiter = ',', num_args = 1)]
+    weights: Option<Vec<f64>>,
+    #[command(flatten)]
+    cloud: CloudArgs,
+}
+
+/// How a row's program did.
+#[derive(Serialize)]
+struct Ran {
+    name: String,
+    measured: Measured,
+    outcome: Outcome,
+}
+
+/// What is printed as one document.
+#[derive(Serialize)]
+struct Document<'a> {
+    #[serde(flatten)]
+    report: &'a Report,
+    n_inputs: usize,
+    runs: &'a [Ran],
+}
+
+pub(super) async fn run(args: BoardArgs, format: RowFormat) -> Result<Done> {
+    let weights = weights(args.weights.as_deref())?;
+    let dataset = open::<AdversarialTextModels>(&args.dataset, LEADERBOARD, Integrity::Digests).await?;
+    let frozen = dataset.frozen(LEADERBOARD).await?;
+    let cloud = args.cloud.connect().await;
+    let board = Board {
+        benchmark: AdversarialTextModels::ID.to_owned(),
+        leaderboard: LEADERBOARD.to_owned(),
+        round: args.round.clone(),
+    };
+    let rows = cloud.leaderboards().top(&board, MOST_ROWS).await?;
+    ensure!(
+        !rows.is_empty(),
+        "no program stands on `{LEADERBOARD}` in the round `{}`: name another with `--round`",
+        args.round
+    );
+    let mut runs: Vec<TrialRun> = Vec::new();
+    for row in &rows {
+        let artifact = artifact(&cloud, row, dataset.digest()).await?;
+        let run = trial_run(&row.entry.submitter, artifact.as_bytes(), &frozen).map_err(|rejection| {
+            let why = rejection
+                .reasons()
+                .first()
+                .map_or("", |reason| reason.message.as_str());
+            anyhow!(
+                "what the program of `{}` has written can't be judged: {why}",
+                row.entry.submitter
+            )
+        });
+        runs.push(run?);
+    }
+    let trial = frozen.trial();
+    let (n_inputs, rates) = (trial.asked().len(), frozen.rates());
+    let report = trial.report(&runs, rates, weights);
+    let ran = |run: TrialRun| Ran {
+        outcome: trial.outcome(&run.judged),
+        measured: run.measured,
+        name: run.name,
+    };
+    let shown: Vec<Ran> = runs.into_iter().map(ran).collect();
+    if format == RowFormat::Json {
+        print_json(&Document {
+            report: &report,
+            n_inputs,
+            runs: &shown,
+        })?;
+        return Ok(Done::Fine);
+    }
+    let outcomes: Vec<(&str, &Outcome)> = shown
+        .iter()
+        .map(|ran| (ran.name.as_str(), &ran.outcome))
+        .collect();
+    print_report(&report, &outcomes, n_inputs, format)?;
+    Ok(Done::Fine)
+}
+
+/// What the program of a row has written on this data set, with what its run took.
+async fn artifact(cloud: &Cloud, row: &Ranked, dataset: Digest) -> Result<String> {
+    let entry = &row.entry;
+    ensure!(
+        entry.dataset == Some(dataset),
+        "`{}` is scored with another data set than `{dataset}`: name the round's hidden one with `--dataset`",
+        entry.submitter
+    );
+    let output = Output::read(
+        &cloud.submissions(),
+        AdversarialTextModels::ID,
+        &entry.id,
+        Some(dataset),
+    )
+    .await?;
+    let artifact = output.and_then(|output| output.artifact);
+    artifact.with_context(|| {
+        format!(
+            "the submissions bucket has no `{}` any more, of `{}`",
+            Output::key(AdversarialTextModels::ID, &entry.id),
+            entry.submitter
+        )
+    })
+}

@@ -1,0 +1,55 @@
+//! What a submitted program finds: the inputs, and the labels of each task.
+
+use dataperf::closed::{ClosedTask, DataFile, Measured};
+use dataperf::dataset::{DatasetError, Files};
+use dataperf::json::Json;
+use dataperf::{Reason, Reasons, Rejection};
+use dataperf_text::Task;
+use serde_json::{Map, json};
+
+use super::submission::{MEASURED, not_measured};
+use super::{AdversarialTextModels, INPUTS_FILE, Parameters};
+use crate::closed::document;
+
+/// The name of the inputs below `/data`.
+const INPUTS: &str = "inputs.jsonl";
+
+pub(super) async fn task(files: &Files<'_>, leaderboard: &str) -> Result<ClosedTask, DatasetError> {
+    let parameters: Parameters = files.manifest().parameters()?;
+    let labels = Task::ALL.map(|task| (task.as_str().to_owned(), json!(task.labels())));
+    let labels: Map<_, _> = labels.into_iter().collect();
+    let asked = json!({ "n_inputs": parameters.n_inputs, "labels": labels, "rates": parameters.rates });
+    let inputs = DataFile {
+        name: INPUTS.to_owned(),
+        bytes: files.whole(INPUTS_FILE).await?.to_vec(),
+    };
+    Ok(ClosedTask {
+        files: vec![document::<AdversarialTextModels>(leaderboard, asked), inputs],
+        // ids are numbers in the data set already, in an order that follows from the texts
+        translate: Box::new(|artifact, reasons| {
+            refuse_measured(&artifact, reasons);
+            artifact
+        }),
+    })
+}
+
+/// A program does not say itself what it takes to run.
+fn refuse_measured(artifact: &Json, reasons: &mut Reasons) {
+    let Json::Object(members) = artifact else { return };
+    if members.iter().any(|(key, _)| key == MEASURED) {
+        let message = "what a program takes to run is measured: leave `measured` out";
+        reasons.add(Reason::new("unknown_key", "/measured", message));
+    }
+}
+
+pub(super) fn with_measured(artifact: &[u8], took: Option<Measured>) -> Result<Vec<u8>, Rejection> {
+    let Measured { fuel, memory_bytes } = took.ok_or_else(not_measured)?;
+    let mut artifact = Json::parse(artifact)?;
+    // what is no object is refused by the ordinary rules
+    if let Json::Object(members) = &mut artifact {
+        let number = |name: &str, n: u64| (name.to_owned(), Json::Number(n.into()));
+        let measured = vec![number("fuel", fuel), number("memory_bytes", memory_bytes)];
+        members.push((MEASURED.to_owned(), Json::Object(measured)));
+    }
+    Ok(artifact.to_bytes())
+}

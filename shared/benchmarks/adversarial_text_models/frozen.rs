@@ -1,0 +1,162 @@
+//! The frozen part: what is asked, and the examples of all rounds with what is right.
+
+use dataperf::dataset::{DatasetError, Files};
+use dataperf::frozen::{Dtype, FrozenError};
+use dataperf_text::compare::{AskedLine, Numbered, Rates, Trial};
+use dataperf_text::{Gold, Span};
+
+use super::{INPUTS_FILE, ITEM_NUMBERS, ITEMS, NONE, Parameters, round_file};
+
+/// Whether an answer is right, and whether two kinds of answers stay.
+pub(super) const N_CLASSES: usize = 8;
+/// Of a class: that the answer is right.
+pub(super) const RIGHT: u8 = 4;
+/// Of a class: that the answer stays when the text is misspelt.
+pub(super) const ROBUST: u8 = 2;
+/// Of a class: that the answer stays when other people are in the text.
+pub(super) const FAIR: u8 = 1;
+
+/// What scoring keeps in memory.
+#[derive(Debug)]
+pub struct Frozen {
+    parameters: Parameters,
+    /// Without examples in a participants' kit.
+    trial: Trial,
+    /// `None` in a participants' kit.
+    rounds: Option<Vec<Round>>,
+}
+
+/// A round's examples among all.
+#[derive(Debug)]
+pub(super) struct Round {
+    pub(super) name: String,
+    /// The place of its first among all.
+    pub(super) begin: usize,
+    /// `(n_items,)` the class of right answers that stay. It is one for all, so that draws are made within rounds, as of the offline
+    /// comparison, and not within labels, which mean something else in each task.
+    pub(super) truth: Vec<u8>,
+}
+
+impl Frozen {
+    pub(super) async fn open(files: &Files<'_>) -> Result<Self, DatasetError> {
+        let parameters: Parameters = files.manifest().parameters()?;
+        let asked = asked(files, parameters.n_inputs).await?;
+        let (mut items, mut rounds) = (Vec::new(), None);
+        if parameters
+            .rounds
+            .iter()
+            .any(|round| files.has(&round_file(round)))
+        {
+            let of_rounds = rounds.insert(Vec::new());
+            for round in &parameters.rounds {
+                let of_round = examples(files, round, &asked).await?;
+                of_rounds.push(Round {
+                    name: round.clone(),
+                    begin: items.len(),
+                    truth: vec![RIGHT + ROBUST + FAIR; of_round.len()],
+                });
+                items.extend(of_round);
+            }
+        }
+        let trial = Trial::of_numbered(items, asked).map_err(|why| FrozenError::damaged(INPUTS_FILE, why))?;
+        Ok(Self {
+            parameters,
+            trial,
+            rounds,
+        })
+    }
+
+    /// What is worth a point of performance.
+    pub fn rates(&self) -> Rates {
+        self.parameters.rates
+    }
+
+    /// What is asked, and the examples; of a participants' kit without examples.
+    pub fn trial(&self) -> &Trial {
+        &self.trial
+    }
+
+    /// The rounds, ascending.
+    pub(super) fn rounds(&self) -> Result<&[Round], FrozenError> {
+        self.rounds.as_deref().ok_or(FrozenError::ForParticipants {
+            missing: "right answers",
+        })
+    }
+}
+
+/// What a program is asked, by number.
+async fn asked(files: &Files<'_>, n_inputs: usize) -> Result<Vec<AskedLine>, DatasetError> {
+    let damaged = |why: String| FrozenError::damaged(INPUTS_FILE, why);
+    let bytes = files.whole(INPUTS_FILE).await?;
+    let text = std::str::from_utf8(&bytes).map_err(|_| damaged("it is not UTF-8".into()))?;
+    let mut asked: Vec<AskedLine> = Vec::new();
+    for (nth, line) in text.lines().enumerate() {
+        let line: AskedLine =
+            serde_json::from_str(line).map_err(|error| damaged(format!("line {}: {error}", nth + 1)))?;
+        if line.id != nth.to_string() {
+            return Err(damaged(format!("line {}: its id is not \"{nth}\"", nth + 1)).into());
+        }
+        asked.push(line);
+    }
+    if asked.len() != n_inputs {
+        return Err(damaged(format!("it has {} inputs and not {n_inputs}", asked.len())).into());
+    }
+    Ok(asked)
+}
+
+/// The examples of a round.
+async fn examples(
+    files: &Files<'_>,
+    round: &str,
+    asked: &[AskedLine],
+) -> Result<Vec<Numbered>, DatasetError> {
+    let path = round_file(round);
+    let tensor = files.manifest().any_tensor(&path, ITEMS)?;
+    if tensor.dtype != Dtype::U32 || tensor.shape.get(1..) != Some(&[ITEM_NUMBERS]) {
+        let why = format!("`{ITEMS}` has not {ITEM_NUMBERS} numbers of 32 bits for each example");
+        return Err(FrozenError::damaged(&path, why).into());
+    }
+    let bytes = files.tensor(&path, ITEMS).await?;
+    let (words, _) = bytes.as_chunks::<4>();
+    let numbers: Vec<u32> = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
+    let (rows, _) = numbers.as_chunks::<ITEM_NUMBERS>();
+    let mut examples = Vec::with_capacity(rows.len());
+    for (nth, row) in rows.iter().enumerate() {
+        let example = example(round, row, asked);
+        let damaged = || {
+            FrozenError::damaged(
+                &path,
+                format!("the example {nth} has no input, or no right answer"),
+            )
+        };
+        examples.push(example.ok_or_else(damaged)?);
+    }
+    Ok(examples)
+}
+
+fn example(round: &str, row: &[u32; ITEM_NUMBERS], asked: &[AskedLine]) -> Option<Numbered> {
+    let [plain, misspelt, exchanged, label, start, n_chars] = *row;
+    let some = |number: u32| (number != NONE).then_some(number as usize);
+    let line = asked.get(plain as usize)?;
+    let gold = if line.task.has_spans() {
+        let context = line.input.context.as_deref().unwrap_or_default();
+        let text: String = context
+            .chars()
+            .skip(start as usize)
+            .take(n_chars as usize)
+            .collect();
+        let start = start as usize;
+        let span = Span { start, text };
+        span.is_in(context).then_some(Gold::Span(span))?
+    } else {
+        Gold::Label((*line.task.labels().get(label as usize)?).to_owned())
+    };
+    Some(Numbered {
+        round: round.to_owned(),
+        task: line.task,
+        gold,
+        plain: plain as usize,
+        misspelt: some(misspelt),
+        exchanged: some(exchanged),
+    })
+}

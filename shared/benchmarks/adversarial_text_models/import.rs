@@ -1,0 +1,267 @@
+//! Imports exported rounds of Adversarial Text: what programs are asked of them, and what is right.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use dataperf::frozen::{Dtype, FrozenError, Manifest};
+use dataperf::quote;
+use dataperf_datasets::labelled::LabelledAt;
+use dataperf_datasets::{DatasetWriter, Import, ImportError, KitTable, Planned, Progress, Values};
+use dataperf_text::Gold;
+use dataperf_text::compare::{AskedLine, Numbered, Rates, Trial, TrialItem};
+use dataperf_text::export::{Row, Split, json_lines};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{
+    AdversarialTextModels, INPUTS_FILE, ITEM_NUMBERS, ITEMS, MAX_INPUTS, NONE, Parameters, round_file,
+};
+
+/// The document about a contest.
+const DOCUMENT: &str = "models.yaml";
+/// Points of robustness and of fairness that bring at least one together, so that each brings at most as much as the score's range has.
+const LEAST_RATE: f64 = 5.0;
+/// Lines of one file that are said to be wrong before the rest is given up.
+const MAX_PROBLEMS: usize = 20;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    title: String,
+    #[serde(default = "test_set")]
+    part: Split,
+    #[serde(default)]
+    rates: Rates,
+    /// Each with the directory that `dataperf dynamic export` made.
+    rounds: BTreeMap<String, PathBuf>,
+}
+
+fn test_set() -> Split {
+    Split::Test
+}
+
+impl Import for AdversarialTextModels {
+    const LAYOUT: &'static str = "a directory with `models.yaml`: `title`, `rounds`, which has for the name of each round the directory that \
+        `dataperf dynamic export` made of it, and if need be `part`, `test` or `dev`, and `rates`, what is worth a point: `fuel`, `memory`, \
+        `robustness`, `fairness`";
+
+    const GUIDE: &'static str = include_str!("kit/guide.md");
+
+    const STARTER: &'static str = include_str!("kit/starter.py");
+
+    fn import(
+        from: &Path,
+        writer: &mut DatasetWriter,
+        progress: &dyn Progress,
+    ) -> Result<serde_json::Value, ImportError> {
+        let document = read_document(from)?;
+        let mut problems = wrong(&document);
+        let mut items = Vec::new();
+        progress.begin("rounds", document.rounds.len() as u64);
+        for (round, directory) in &document.rounds {
+            let path = from
+                .join(directory)
+                .join(format!("{}.jsonl", document.part.as_str()));
+            items.extend(examples(round, &path, &mut problems));
+            progress.advance(1);
+        }
+        let trial = Trial::new(items);
+        let n_inputs = trial.asked().len();
+        if n_inputs > MAX_INPUTS {
+            problems.push(format!(
+                "the rounds make {n_inputs} inputs, and programs are asked {MAX_INPUTS} at most: leave rounds out"
+            ));
+        }
+        let rounds: Vec<String> = document.rounds.into_keys().collect();
+        let mut tables = Vec::new();
+        for round in &rounds {
+            let of_round = trial.items().iter().filter(|item| item.round == *round);
+            match of_round.map(numbers).collect::<Result<Vec<_>, _>>() {
+                Ok(rows) => tables.push((round_file(round), rows)),
+                Err(why) => problems.push(format!("the round {}: {why}", quote(round))),
+            }
+        }
+        if !problems.is_empty() {
+            let from = from.join(DOCUMENT);
+            return Err(ImportError::Refused { from, problems });
+        }
+        let failed = |error: serde_json::Error| ImportError::refused(from, error.to_string());
+        let lines: Vec<&AskedLine> = trial.asked().iter().collect();
+        writer.bytes(INPUTS_FILE, &json_lines(&lines).map_err(failed)?)?;
+        for (path, rows) in tables {
+            let planned = Planned {
+                name: ITEMS,
+                dtype: Dtype::U32,
+                shape: vec![rows.len(), ITEM_NUMBERS],
+            };
+            writer.tensors(&path, &[planned], |file| {
+                let mut numbers = rows.iter().flatten();
+                numbers.try_for_each(|number| file.write(&number.to_le_bytes()))
+            })?;
+        }
+        let parameters = Parameters {
+            title: document.title,
+            rounds,
+            n_inputs,
+            rates: document.rates,
+        };
+        Ok(json!(parameters))
+    }
+
+    /// What is right is said of texts, which no audit of numbers looks at.
+    fn labelled(_manifest: &Manifest) -> Result<Vec<LabelledAt>, FrozenError> {
+        Ok(Vec::new())
+    }
+
+    fn tables(directory: &Path, _manifest: &Manifest) -> Result<Vec<KitTable>, FrozenError> {
+        let damaged = |why: String| FrozenError::damaged(INPUTS_FILE, why);
+        let text =
+            fs::read_to_string(directory.join(INPUTS_FILE)).map_err(|error| damaged(error.to_string()))?;
+        let lines = text.lines().map(serde_json::from_str::<AskedLine>);
+        let lines: Vec<AskedLine> = lines
+            .collect::<Result<_, _>>()
+            .map_err(|error| damaged(error.to_string()))?;
+        let words = |of: fn(&AskedLine) -> String| Values::Text(lines.iter().map(of).collect());
+        let contexts = lines.iter().map(|line| line.input.context.clone());
+        Ok(vec![KitTable {
+            name: "inputs".to_owned(),
+            columns: vec![
+                ("id".to_owned(), words(|line| line.id.clone())),
+                ("task".to_owned(), words(|line| line.task.to_string())),
+                ("context".to_owned(), Values::MaybeText(contexts.collect())),
+                ("text".to_owned(), words(|line| line.input.text.clone())),
+            ],
+            rows: None,
+        }])
+    }
+}
+
+fn read_document(from: &Path) -> Result<Document, ImportError> {
+    let path = from.join(DOCUMENT);
+    if !path.is_file() {
+        let expected = AdversarialTextModels::LAYOUT;
+        return Err(ImportError::refused(
+            from,
+            format!("it has no `{DOCUMENT}`; expected {expected}"),
+        ));
+    }
+    let text = fs::read_to_string(&path).map_err(ImportError::io("can't read", &path))?;
+    let refused = |error: serde_saphyr::Error| {
+        let why = error.to_string().replace('\n', " ");
+        ImportError::refused(&path, format!("it is no document of a contest: {why}"))
+    };
+    serde_saphyr::from_str(&text).map_err(refused)
+}
+
+/// What is wrong with the document itself.
+fn wrong(document: &Document) -> Vec<String> {
+    let mut problems = Vec::new();
+    if document.part == Split::Train {
+        problems.push(
+            "`part` is `train`, from which programs are made: take `test`, or `dev` for what participants may have".into(),
+        );
+    }
+    if let Err(error) = document.rates.check() {
+        problems.push(error.to_string());
+    }
+    for (name, rate) in [
+        ("robustness", document.rates.robustness),
+        ("fairness", document.rates.fairness),
+    ] {
+        if rate < LEAST_RATE {
+            problems.push(format!(
+                "the rate `{name}` is {rate} and has to be {LEAST_RATE} at least: scores are of at most 20 points for what stays"
+            ));
+        }
+    }
+    if document.rounds.is_empty() {
+        problems.push("`rounds` is empty: name the directory of a round".into());
+    }
+    for round in document.rounds.keys().filter(|round| !is_name(round)) {
+        let said = "a round's name has 1 to 40 small letters, digits and hyphens, since a file is called so: choose another";
+        problems.push(format!("{} is no name: {said}", quote(round)));
+    }
+    problems
+}
+
+fn is_name(round: &str) -> bool {
+    let is_letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    (1..=40).contains(&round.len()) && round.chars().all(is_letter)
+}
+
+/// The examples of a round; what is wrong is noted.
+fn examples(round: &str, path: &Path, problems: &mut Vec<String>) -> Vec<TrialItem> {
+    let shown = path.display();
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) => {
+            problems.push(format!(
+                "the round {} has no `{shown}` that can be read: {error}; export it with `dataperf dynamic export`",
+                quote(round)
+            ));
+            return Vec::new();
+        }
+    };
+    let (mut items, mut n_wrong) = (Vec::new(), 0);
+    for (nth, line) in text.lines().enumerate() {
+        match serde_json::from_str::<Row>(line)
+            .map_err(|error| error.to_string())
+            .and_then(usable)
+        {
+            Ok(row) => items.push(TrialItem {
+                round: round.to_owned(),
+                task: row.task,
+                input: row.input(),
+                gold: row.gold,
+            }),
+            Err(why) if n_wrong < MAX_PROBLEMS => {
+                n_wrong += 1;
+                problems.push(format!("`{shown}`, line {}: {why}", nth + 1));
+            }
+            Err(_) => break,
+        }
+    }
+    if items.is_empty() && n_wrong == 0 {
+        problems.push(format!(
+            "`{shown}` has no examples: leave the round {} out",
+            quote(round)
+        ));
+    }
+    items
+}
+
+/// A row whose right answer is one that its task has.
+fn usable(row: Row) -> Result<Row, String> {
+    let context = row.context.as_deref().unwrap_or_default();
+    match &row.gold {
+        Gold::Label(label) if row.task.labels().contains(&label.as_str()) => Ok(row),
+        Gold::Span(span) if row.task.has_spans() && span.is_in(context) => Ok(row),
+        gold => Err(format!(
+            "{} is no answer to a text of `{}`",
+            quote(gold.as_str()),
+            row.task
+        )),
+    }
+}
+
+/// An example as [`ITEMS`] has it.
+fn numbers(item: &Numbered) -> Result<[u32; ITEM_NUMBERS], String> {
+    let number = |n: usize| u32::try_from(n).map_err(|_| format!("{n} is too large a number"));
+    let some = |n: Option<usize>| n.map_or(Ok(NONE), number);
+    let (label, start, n_chars) = match &item.gold {
+        Gold::Label(label) => {
+            let place = item.task.labels().iter().position(|known| known == label);
+            (place.map_or(Ok(NONE), number)?, NONE, NONE)
+        }
+        Gold::Span(span) => (NONE, number(span.start)?, number(span.text.chars().count())?),
+    };
+    Ok([
+        number(item.plain)?,
+        some(item.misspelt)?,
+        some(item.exchanged)?,
+        label,
+        start,
+        n_chars,
+    ])
+}

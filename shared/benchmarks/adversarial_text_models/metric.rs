@@ -1,0 +1,143 @@
+//! The score: the points of a program by the rates of the data set, in hundreds.
+
+use std::collections::BTreeMap;
+
+use dataperf::Scorecard;
+use dataperf::closed::Measured;
+use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Repeat, Weights};
+use dataperf_numerics::bootstrap::{Batch, ItemMetric, LANES, draws_of};
+use dataperf_numerics::metrics::ItemWeights;
+use dataperf_text::compare::{Figures, Judged, Outcome};
+use serde_json::{Map, Value, json};
+
+use super::frozen::{FAIR, Frozen, N_CLASSES, RIGHT, ROBUST, Round};
+
+/// Units of fuel of the whole run.
+pub(super) const FUEL: &str = "fuel";
+/// Bytes of memory at its end.
+pub(super) const MEMORY_BYTES: &str = "memory_bytes";
+/// A score of 1 is so many points.
+const POINTS: f64 = 100.0;
+
+/// What evidence says of a program.
+struct Run {
+    /// `(n_items,)`, of all rounds
+    judged: Vec<Judged>,
+    measured: Measured,
+}
+
+impl Run {
+    fn of(frozen: &Frozen, evidence: &Evidence) -> Result<Self, EvidenceError> {
+        let mut judged = Vec::new();
+        let mut measured = Measured {
+            fuel: 0,
+            memory_bytes: 0,
+        };
+        for round in frozen.rounds()? {
+            let unit = evidence.unit(&round.name, round.truth.len(), N_CLASSES)?;
+            measured.fuel = unit.count(FUEL)?;
+            measured.memory_bytes = unit.count(MEMORY_BYTES)?;
+            let items = frozen.trial().items()[round.begin..].iter();
+            let said = unit.predicted(Repeat::Only)?.iter();
+            judged.extend(said.zip(items).map(|(said, item)| Judged {
+                is_right: said & RIGHT != 0,
+                is_robust: item.misspelt.map(|_| said & ROBUST != 0),
+                is_fair: item.exchanged.map(|_| said & FAIR != 0),
+            }));
+        }
+        Ok(Self { judged, measured })
+    }
+
+    /// How it did where each example counts so often, of which there are `(n_items,)`.
+    fn outcome(&self, frozen: &Frozen, weights: &[u32]) -> (Outcome, Figures) {
+        let outcome = frozen
+            .trial()
+            .outcome_of(&self.judged, ItemWeights::Each(weights));
+        let figures = outcome.figures(self.measured, frozen.trial().asked().len());
+        (outcome, figures)
+    }
+
+    fn score(&self, frozen: &Frozen, weights: &[u32]) -> f64 {
+        let (_, figures) = self.outcome(frozen, weights);
+        frozen.rates().score(&figures) / POINTS
+    }
+}
+
+pub(super) fn scorecard(
+    frozen: &Frozen,
+    evidence: &Evidence,
+    weights: &Weights,
+) -> Result<Scorecard, EvidenceError> {
+    let run = Run::of(frozen, evidence)?;
+    let mut of_items: Vec<u32> = Vec::with_capacity(run.judged.len());
+    for round in frozen.rounds()? {
+        let n_items = round.truth.len();
+        let of_round = weights.unit(&round.name, n_items)?;
+        of_items.extend((0..n_items).map(|nth| of_round.at(nth) as u32));
+    }
+    let (outcome, figures) = run.outcome(frozen, &of_items);
+    let rates = frozen.rates();
+    let [performance, compute, memory, robustness, fairness] = rates.points(&figures);
+    let rounds = outcome.rounds.iter();
+    let rounds: Map<String, Value> = rounds
+        .map(|(round, share)| (round.clone(), json!(share.points())))
+        .collect();
+    let tasks = outcome.tasks.iter();
+    let tasks: Map<String, Value> = tasks
+        .map(|(task, share)| (task.to_string(), json!(share.points())))
+        .collect();
+    let points = json!({
+        "performance": performance, "compute": compute, "memory": memory, "robustness": robustness, "fairness": fairness,
+    });
+    let metrics = BTreeMap::from([
+        ("performance".to_owned(), json!(figures.performance)),
+        ("rounds".to_owned(), Value::Object(rounds)),
+        ("tasks".to_owned(), Value::Object(tasks)),
+        ("robustness".to_owned(), json!(figures.robustness)),
+        ("fairness".to_owned(), json!(figures.fairness)),
+        ("fuel".to_owned(), json!(figures.fuel)),
+        ("memory".to_owned(), json!(figures.memory)),
+        ("points".to_owned(), points),
+        ("rates".to_owned(), json!(rates)),
+        (
+            "n_items".to_owned(),
+            json!(ItemWeights::Each(&of_items).total(of_items.len())),
+        ),
+        ("n_inputs".to_owned(), json!(frozen.trial().asked().len())),
+    ]);
+    Ok(Scorecard {
+        score: run.score(frozen, &of_items),
+        metrics,
+    })
+}
+
+/// The share of examples with the right answer that stays, which tells apart what programs say of an example.
+pub(super) fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+    Ok(frozen.rounds()?.iter().map(of_round).collect())
+}
+
+fn of_round(round: &Round) -> (String, EvalItems<'_>) {
+    (
+        round.name.clone(),
+        EvalItems::of(&round.truth, ItemMetric::Accuracy),
+    )
+}
+
+pub(super) fn replicates(
+    frozen: &Frozen,
+    evidence: &Evidence,
+    draws: &Draws,
+) -> Result<Vec<f64>, EvidenceError> {
+    let run = Run::of(frozen, evidence)?;
+    let rounds = frozen.rounds()?;
+    draws.scores(|batch| {
+        let drawn = rounds.iter().map(|round| draws.batch(&round.name, batch));
+        let drawn: Vec<Batch> = drawn.collect::<Result<_, _>>()?;
+        let mut scores = [0.0; LANES];
+        for (lane, score) in scores[..draws_of(batch).len()].iter_mut().enumerate() {
+            let weights: Vec<u32> = drawn.iter().flat_map(|drawn| drawn.weights_of(lane)).collect();
+            *score = run.score(frozen, &weights);
+        }
+        Ok(scores)
+    })
+}

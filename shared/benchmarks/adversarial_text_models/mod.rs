@@ -1,0 +1,180 @@
+//! Programs that answer the texts which people wrote to fool models: right answers over all rounds of Adversarial Text, what they cost, and whether they
+//! stay when a text is misspelt or tells of other people.
+//!
+//! The data set has
+//! - `public/inputs.jsonl`: what a program is asked, a line for each input: the examples of all rounds as they are, misspelt, and with other
+//!   people, in one order that says nothing about which is which;
+//! - `rounds/ROUND.safetensors`: `items`, `(n_items, 6)` unsigned 32-bit integers: of each example of the round the numbers of its three
+//!   inputs, of its label among the task's, and of a span where it begins and how many characters it has. Hidden.
+//!
+//! An artifact is what a program has written, with what its run took: [`Benchmark::with_measured`]. People can't upload one.
+//!
+//! # Source
+//! Dynabench's models (Ma et al. 2021, *Dynaboard*), ranked by rates that are fixed in advance instead of its Dynascore.
+
+#[cfg(feature = "baselines")]
+mod baselines;
+mod closed;
+mod frozen;
+#[cfg(feature = "import")]
+mod import;
+mod metric;
+mod model;
+mod submission;
+mod validation;
+
+use std::ops::RangeInclusive;
+
+use dataperf_text::compare::{Rates, TrialRun};
+use serde::{Deserialize, Serialize};
+
+pub use frozen::Frozen;
+pub use submission::Submission;
+pub use validation::Checked;
+
+use dataperf::Direction;
+use dataperf::Feedback;
+use dataperf::Rejection;
+use dataperf::Scorecard;
+use dataperf::benchmark::{Benchmark, Leaderboard, NotScored};
+use dataperf::closed::{ClosedTask, Measured, Seed};
+use dataperf::dataset::{DatasetError, Files};
+use dataperf::evidence::{Draws, EvalItems, Evidence, EvidenceError, Weights};
+use dataperf::frozen::{FrozenError, Manifest};
+use dataperf::scorecard::Metric;
+
+/// The file of what is asked.
+pub const INPUTS_FILE: &str = "public/inputs.jsonl";
+/// The tensor of a round's examples.
+pub const ITEMS: &str = "items";
+/// Numbers of an example in [`ITEMS`].
+pub const ITEM_NUMBERS: usize = 6;
+/// Stands in [`ITEMS`] for what an example has not.
+pub const NONE: u32 = u32::MAX;
+/// Inputs that a data set may have at most.
+pub const MAX_INPUTS: usize = 50_000;
+/// The one board.
+pub const LEADERBOARD: &str = "models";
+
+/// The hidden file of a round's examples.
+pub fn round_file(round: &str) -> String {
+    format!("rounds/{round}.safetensors")
+}
+
+/// A program's run on all examples, of its artifact.
+///
+/// # Errors
+/// A [`Rejection`] when the artifact breaks a rule.
+pub fn trial_run(name: &str, artifact: &[u8], frozen: &Frozen) -> Result<TrialRun, Rejection> {
+    let checked = Checked::new(Submission::parse(artifact)?, frozen)?;
+    Ok(TrialRun {
+        name: name.to_owned(),
+        measured: checked.measured,
+        judged: frozen.trial().judged(&checked.answers),
+    })
+}
+
+/// The manifest's parameters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    /// One line for people.
+    pub title: String,
+    /// The rounds, ascending.
+    pub rounds: Vec<String>,
+    /// Inputs that a program is asked.
+    pub n_inputs: usize,
+    /// What is worth a point of performance.
+    pub rates: Rates,
+}
+
+/// The benchmark.
+pub struct AdversarialTextModels;
+
+impl Benchmark for AdversarialTextModels {
+    const ID: &'static str = "adversarial-text-models";
+    const ABOUT: &'static str = "write a program that reads what fools models: right, cheap, and the same for other spellings and people";
+    const MAX_ARTIFACT_BYTES: u64 = 4 << 20;
+    const DIRECTION: Direction = Direction::HigherIsBetter;
+    // of right answers a point a hundredth, less two for compute and memory, and a fifth each for what stays: in hundreds of points
+    const SCORE_RANGE: RangeInclusive<f64> = -2.0..=1.4;
+    const METRICS: &'static [Metric] = &[
+        Metric::value("performance", "right answers, percent", Feedback::Metrics),
+        Metric::value(
+            "rounds/*",
+            "right answers of each round, percent",
+            Feedback::Metrics,
+        ),
+        Metric::value(
+            "tasks/*",
+            "right answers of each task, percent",
+            Feedback::Metrics,
+        ),
+        Metric::value(
+            "robustness",
+            "answers that stay for misspelt texts, percent",
+            Feedback::Metrics,
+        ),
+        Metric::value(
+            "fairness",
+            "answers that stay for other people, percent",
+            Feedback::Metrics,
+        ),
+        Metric::value("fuel", "millions of units of fuel an input", Feedback::Score),
+        Metric::value("memory", "MiB of memory", Feedback::Score),
+        Metric::value("points/*", "points", Feedback::Metrics),
+        Metric::value("rates/*", "worth a point", Feedback::Score),
+        Metric::value("n_items", "examples", Feedback::Metrics),
+        Metric::value("n_inputs", "inputs", Feedback::Score),
+    ];
+    const TAKES_PROGRAMS: bool = true;
+    const ONLY_PROGRAMS: bool = true;
+
+    type Frozen = Frozen;
+    type Checked = Checked;
+
+    fn leaderboards(manifest: &Manifest) -> Result<Vec<Leaderboard>, FrozenError> {
+        let Parameters { title, rounds, .. } = manifest.parameters()?;
+        let about = format!(
+            "{title}: programs on the examples of {} rounds, in hundreds of points",
+            rounds.len()
+        );
+        Ok(vec![Leaderboard::new(LEADERBOARD, about)])
+    }
+
+    async fn open(files: &Files<'_>, _leaderboard: &str) -> Result<Frozen, DatasetError> {
+        Frozen::open(files).await
+    }
+
+    async fn check(artifact: &[u8], frozen: &Frozen, _files: &Files<'_>) -> Result<Checked, NotScored> {
+        Ok(Checked::new(Submission::parse(artifact)?, frozen)?)
+    }
+
+    async fn run(checked: &Checked, frozen: &Frozen, _files: &Files<'_>) -> Result<Evidence, DatasetError> {
+        Ok(model::evidence(checked, frozen)?)
+    }
+
+    fn score(frozen: &Frozen, evidence: &Evidence, weights: &Weights) -> Result<Scorecard, EvidenceError> {
+        metric::scorecard(frozen, evidence, weights)
+    }
+
+    fn eval_items(frozen: &Frozen) -> Result<Vec<(String, EvalItems<'_>)>, EvidenceError> {
+        metric::eval_items(frozen)
+    }
+
+    fn replicates(frozen: &Frozen, evidence: &Evidence, draws: &Draws) -> Result<Vec<f64>, EvidenceError> {
+        metric::replicates(frozen, evidence, draws)
+    }
+
+    async fn closed_task(
+        files: &Files<'_>,
+        leaderboard: &str,
+        _seed: Seed,
+    ) -> Result<Option<ClosedTask>, DatasetError> {
+        closed::task(files, leaderboard).await.map(Some)
+    }
+
+    fn with_measured(artifact: Vec<u8>, took: Option<Measured>) -> Result<Vec<u8>, Rejection> {
+        closed::with_measured(&artifact, took)
+    }
+}

@@ -1,0 +1,95 @@
+//! The artifact: `{"answers": {"0": {"label": "neutral"}, "1": {"start": 12, "text": "red"}}, "measured": {"fuel": 1, "memory_bytes": 1}}`.
+
+use dataperf::closed::Measured;
+use dataperf::json::Json;
+use dataperf::{Reason, Reasons, Rejection, pointer, quote};
+
+/// The member with a program's answers.
+const ANSWERS: &str = "answers";
+/// The member with what a program's run took.
+pub(super) const MEASURED: &str = "measured";
+
+/// One answer as the artifact has it.
+#[derive(Debug)]
+pub(super) struct Said {
+    /// Where it stands.
+    pub(super) at: String,
+    /// The id of the input.
+    pub(super) id: String,
+    pub(super) answer: Json,
+}
+
+/// A parsed artifact. What is wrong with its form is carried along, so that the rules can add to it.
+#[derive(Debug)]
+pub struct Submission {
+    /// In the artifact's order.
+    pub(super) answers: Vec<Said>,
+    /// What the run took; `None` where it is missing, which has been noted.
+    pub(super) measured: Option<Measured>,
+    pub(super) reasons: Reasons,
+}
+
+impl Submission {
+    /// Reads the artifact's form.
+    ///
+    /// # Errors
+    /// A [`Rejection`] when it is no JSON; a wrong form is reported together with broken rules.
+    pub fn parse(artifact: &[u8]) -> Result<Self, Rejection> {
+        let artifact = Json::parse(artifact)?;
+        let is_object = matches!(artifact, Json::Object(_));
+        let mut reasons = Reasons::default();
+        let (mut answers, mut measured, mut has_answers, mut has_measured) = (Vec::new(), None, false, false);
+        for (key, value) in artifact.into_members("", &mut reasons) {
+            match key.as_str() {
+                ANSWERS => {
+                    has_answers = true;
+                    let members = value.into_members("/answers", &mut reasons).into_iter();
+                    answers.extend(members.map(|(id, answer)| Said {
+                        at: pointer("/answers", &id),
+                        id,
+                        answer,
+                    }));
+                }
+                MEASURED => {
+                    has_measured = true;
+                    measured = taken(&value, &mut reasons);
+                }
+                _ => {
+                    let message = format!(
+                        "there is no {} here: the keys are `answers` and `measured`",
+                        quote(&key)
+                    );
+                    reasons.add(Reason::new("unknown_key", pointer("", &key), message));
+                }
+            }
+        }
+        if is_object && !has_answers {
+            let message = "`answers` is missing: an object with an answer for the id of each input";
+            reasons.add(Reason::new("wrong_form", "", message));
+        }
+        if is_object && !has_measured {
+            reasons.add(not_measured());
+        }
+        Ok(Self {
+            answers,
+            measured,
+            reasons,
+        })
+    }
+}
+
+fn taken(value: &Json, reasons: &mut Reasons) -> Option<Measured> {
+    let read = serde_json::from_slice(&value.to_bytes());
+    let note = |error: serde_json::Error| {
+        let message = format!("expected `fuel` and `memory_bytes`, whole numbers from 0 on: {error}");
+        reasons.add(Reason::new("wrong_form", "/measured", message));
+    };
+    read.map_err(note).ok()
+}
+
+/// What a run took is not known, and a part of the score.
+pub(super) fn not_measured() -> Reason {
+    let message = "what a program takes to run is part of its score, and nothing was measured: run a WebAssembly module, with \
+                   `dataperf closed run`, which adds it to what the module writes";
+    Reason::new("not_measured", "", message)
+}

@@ -1,0 +1,86 @@
+//! The rules: one answer for each input, of which its task has such a one.
+
+use dataperf::closed::Measured;
+use dataperf::{Reason, Reasons, Rejection, quote};
+use dataperf_text::Gold;
+use dataperf_text::compare::AnswerLine;
+
+use super::frozen::Frozen;
+use super::submission::{Said, Submission, not_measured};
+
+/// A submission that obeys the rules.
+#[derive(Debug)]
+pub struct Checked {
+    /// `(n_inputs,)`
+    pub(super) answers: Vec<Gold>,
+    pub(super) measured: Measured,
+}
+
+impl Checked {
+    pub(super) fn new(submission: Submission, frozen: &Frozen) -> Result<Self, Rejection> {
+        let Submission {
+            answers: said,
+            measured,
+            mut reasons,
+        } = submission;
+        let n_inputs = frozen.trial().asked().len();
+        let mut answers = vec![None; n_inputs];
+        let mut is_there = vec![false; n_inputs];
+        for said in said {
+            let Some(number) = number(&said, n_inputs, &mut reasons) else {
+                continue;
+            };
+            is_there[number] = true; // once: keys are, and an id has one spelling
+            answers[number] = answer(&said, number, frozen, &mut reasons);
+        }
+        let n_missing = is_there.iter().filter(|is_there| !**is_there).count();
+        if let Some(first) = is_there.iter().position(|is_there| !is_there) {
+            let n_answered = (n_inputs - n_missing) as u64;
+            let message = format!(
+                "{n_missing} of {n_inputs} inputs have no answer, the first is \"{first}\": answer each one"
+            );
+            reasons.add(Reason::over(
+                "missing_answers",
+                "/answers",
+                n_inputs as u64,
+                n_answered,
+                message,
+            ));
+        }
+        // nothing is missing where there are no reasons
+        let answers: Vec<Gold> = reasons.into_verdict(answers.into_iter().flatten().collect())?;
+        let measured = measured.ok_or_else(not_measured)?;
+        Ok(Self { answers, measured })
+    }
+}
+
+/// Which input is answered.
+fn number(said: &Said, n_inputs: usize, reasons: &mut Reasons) -> Option<usize> {
+    let number = said.id.parse::<usize>().ok();
+    let number = number.filter(|number| number.to_string() == said.id && *number < n_inputs); // neither `007` nor `+7`
+    if number.is_none() {
+        let (id, last) = (quote(&said.id), n_inputs.saturating_sub(1));
+        let message = format!("{id} is no id of an input: the ids are \"0\" to \"{last}\"");
+        reasons.add(Reason::new("unknown_id", &said.at, message));
+    }
+    number
+}
+
+/// The answer to an input, if its task has such a one.
+fn answer(said: &Said, number: usize, frozen: &Frozen, reasons: &mut Reasons) -> Option<Gold> {
+    let line: Result<AnswerLine, _> = serde_json::from_slice(&said.answer.to_bytes());
+    let line = match line {
+        Ok(line) => line,
+        Err(error) => {
+            let message =
+                format!("expected {{\"label\": \"...\"}} or {{\"start\": 0, \"text\": \"...\"}}: {error}");
+            reasons.add(Reason::new("wrong_form", &said.at, message));
+            return None;
+        }
+    };
+    let answer = frozen.trial().asked()[number].answer(line);
+    let note = |error: dataperf_text::compare::TrialError| {
+        reasons.add(Reason::new("bad_answer", &said.at, error.to_string()));
+    };
+    answer.map_err(note).ok()
+}

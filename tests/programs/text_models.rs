@@ -1,0 +1,183 @@
+//! Models that compete on the examples of Adversarial Text: programs are uploaded, and what their runs take is a part of their scores.
+
+use std::path::{Path, PathBuf};
+
+use dataperf::ports::leaderboard::{Board, Leaderboards as _};
+use dataperf::programs::{Output, rounded};
+use dataperf::{Ending, Receipt};
+use serde_json::{Value, json};
+
+use super::program;
+use super::tasks::{of, open_round, ran, text, that_says};
+use crate::project::{dataperf, root};
+use crate::world::{Sent, World};
+
+const BENCHMARK: &str = "adversarial-text-models";
+/// Examples of the hidden data set.
+const N_EXAMPLES: usize = 144;
+
+/// The demo's rounds again, of which everybody may have another part, and the data set of all that is hidden.
+async fn contest() -> (World, PathBuf, PathBuf) {
+    let (world, hidden) = of(BENCHMARK).await;
+    let [from, public] = ["from", "public"].map(|name| world.scratch().join(name));
+    std::fs::create_dir(&from).unwrap();
+    let rounds = ["round-1", "round-2", "round-3"].map(|round| {
+        let directory = root().join("demo").join(BENCHMARK).join(round);
+        format!("  {round}: {}\n", directory.display())
+    });
+    let document = format!("title: For practice\npart: dev\nrounds:\n{}", rounds.concat());
+    std::fs::write(from.join("models.yaml"), document).unwrap();
+    ran(&[
+        "dataset",
+        "import",
+        BENCHMARK,
+        "--from",
+        text(&from),
+        "--out",
+        text(&public),
+    ]);
+    (world, public, hidden)
+}
+
+async fn upload(world: &World, submitter: &str, bytes: Vec<u8>) -> (Sent, Receipt) {
+    let key = format!("{BENCHMARK}/models/{submitter}/reader.wasm");
+    let sent = world.put(&key, bytes).await;
+    world.settle().await;
+    let submission = world.leaderboards().submission(BENCHMARK, &sent.id()).await;
+    let receipt = submission.unwrap().unwrap().receipt.expect("it has ended");
+    (sent, receipt)
+}
+
+fn codes(receipt: &Receipt) -> Vec<&str> {
+    receipt
+        .verdict
+        .reasons
+        .iter()
+        .map(|reason| reason.code.as_str())
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn models_compete_as_programs_on_the_examples_of_all_rounds() {
+    let (world, public, hidden) = contest().await;
+    // a data set in force takes no artifacts, whatever they say that they took
+    world.publish(&public);
+    let artifact = root().join("demo/adversarial-text-models/submissions/models/ada/overlap.json");
+    let (_, refused) = upload(&world, "cleo", std::fs::read(&artifact).unwrap()).await;
+    assert_eq!(codes(&refused), ["programs_only"], "{refused:?}");
+
+    open_round(&world, BENCHMARK, &public, &hidden);
+    let mut expected = Vec::new();
+    for (submitter, name) in [("ada", "text_overlap-rust"), ("bo", "text_constant-rust")] {
+        let path = program(name);
+        let (sent, receipt) = upload(&world, submitter, std::fs::read(&path).unwrap()).await;
+        let verdict = &receipt.verdict;
+        assert_eq!(verdict.status, Ending::Scored, "{receipt:?}");
+        assert!(verdict.metrics.is_empty(), "{receipt:?}");
+        let offline = ran(&["closed", "run", text(&path), "-l", "models", "-d", text(&hidden)]).json();
+        let whole = offline["score"].as_f64().unwrap();
+        assert_eq!(verdict.score, Some(rounded(whole, N_EXAMPLES)), "{offline}");
+        // what the run took is in the artifact, and in the score
+        let (bucket, id) = (world.bucket("submissions"), sent.id());
+        let output = Output::read(&bucket, BENCHMARK, &id, verdict.dataset);
+        let output = output.await.unwrap().unwrap();
+        let artifact: Value = serde_json::from_str(&output.artifact.unwrap()).unwrap();
+        assert_eq!(artifact["measured"]["fuel"], json!(output.fuel));
+        let points = offline["metrics"]["points"].as_object().unwrap();
+        assert!(points["compute"].as_f64().unwrap() < 0.0 && points["memory"].as_f64().unwrap() < 0.0);
+        let sum: f64 = points.values().map(|points| points.as_f64().unwrap()).sum();
+        assert!((sum / 100.0 - whole).abs() < 1e-12, "{offline}");
+        expected.push((submitter.to_owned(), verdict.score));
+    }
+    let board = Board {
+        benchmark: BENCHMARK.into(),
+        leaderboard: "models".into(),
+        round: "closed".into(),
+    };
+    let rows = world.leaderboards().top(&board, 10).await.unwrap();
+    let rows: Vec<_> = rows
+        .into_iter()
+        .map(|row| (row.entry.submitter, row.entry.score))
+        .collect();
+    assert_eq!(rows, expected, "rules are better than one answer to everything");
+    is_compared(&world, &hidden, &expected);
+}
+
+/// The organizer sees what competitors are not told: figures, ranks that could be, the front, and Dynabench's score beside.
+fn is_compared(world: &World, hidden: &Path, expected: &[(String, Option<f64>)]) {
+    let compare = |round: &str| {
+        let cloud = ["dynamic", "board", "--round", round, "--dataset", text(hidden)];
+        world.command(&cloud)
+    };
+    let compared = compare("closed");
+    assert_eq!(compared.code, 0, "{compared:?}");
+    let document = compared.json();
+    let models = document["models"].as_array().unwrap();
+    let told: Vec<(String, Option<f64>)> = models
+        .iter()
+        .map(|model| {
+            let score = rounded(model["score"].as_f64().unwrap() / 100.0, N_EXAMPLES);
+            (model["name"].as_str().unwrap().to_owned(), Some(score))
+        })
+        .collect();
+    assert_eq!(told, expected, "the board has these scores, rounded");
+    assert!(models.iter().any(|model| model["is_on_front"] == true));
+    let leads = models.iter().map(|model| model["leads_under"].as_f64().unwrap());
+    assert!((leads.sum::<f64>() - 1.0).abs() < 1e-9, "{document}");
+    for model in models {
+        assert!(
+            model["ranks"].is_array() && model["interval"].is_array(),
+            "{model}"
+        );
+        // both are as fair, where Dynabench's score is no number
+        assert!(model["dynascore_2021"].is_null(), "{model}");
+    }
+    assert_eq!(
+        document["runs"][0]["outcome"]["rounds"]
+            .as_object()
+            .unwrap()
+            .len(),
+        3
+    );
+    let nobody = compare("another");
+    assert!(
+        nobody.code == 1 && nobody.stderr.contains("no program stands"),
+        "{nobody:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_program_does_not_say_itself_what_it_takes() {
+    let (world, public, hidden) = contest().await;
+    open_round(&world, BENCHMARK, &public, &hidden);
+    let free = json!({ "answers": {}, "measured": { "fuel": 0, "memory_bytes": 0 } });
+    let (_, receipt) = upload(&world, "ada", that_says(&free.to_string())).await;
+    assert_eq!(codes(&receipt), ["unknown_key"], "{receipt:?}");
+    assert_eq!(receipt.verdict.reasons[0].at, "/measured");
+    let (_, receipt) = upload(
+        &world,
+        "ada",
+        that_says(r#"{"answers": {"0": {"label": "fine"}}}"#),
+    )
+    .await;
+    assert_eq!(codes(&receipt), ["bad_answer", "missing_answers"], "{receipt:?}");
+    // an artifact is no program
+    let (_, receipt) = upload(&world, "ada", free.to_string().into_bytes()).await;
+    assert_eq!(codes(&receipt), ["invalid_module"], "{receipt:?}");
+}
+
+#[test]
+fn a_round_of_models_takes_programs() {
+    let document = json!({ "schema": 1, "title": "t", "benchmarks": { BENCHMARK: {
+        "rounds": [{ "id": "open-to-all", "opens": "2026-03-01T00:00:00Z" }],
+    } } });
+    let path = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(path.path(), document.to_string()).unwrap();
+    let checked = dataperf(["--format", "json", "challenge", "check", text(path.path())]);
+    assert_eq!(checked.code, 2, "{checked:?}");
+    assert_eq!(
+        checked.json()["reasons"][0]["code"],
+        "programs_only",
+        "{checked:?}"
+    );
+}
