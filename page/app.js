@@ -18,6 +18,7 @@ async function view(all) {
   if (!of) return home(await all);
   if (of === "mine") return (await import("./submitter.js")).mine(await all);
   if (of === "audit") return (await import("./audit.js")).audit();
+  if (of === "models") return (await import("./models.js")).models();
   if (of === "boards") return (await import("./boards.js")).boards(await all, words.slice(1));
   if (!what) return (await import("./boards.js")).benchmark(await all, of);
   if (what === "board" && first) return (await ofBoard()).board(of, first, second ?? "open", third);

@@ -61,6 +61,7 @@ files! {
     "home.js" "text/javascript; charset=utf-8",
     "inspect.js" "text/javascript; charset=utf-8",
     "markdown.js" "text/javascript; charset=utf-8",
+    "models.js" "text/javascript; charset=utf-8",
     "organizer.js" "text/javascript; charset=utf-8",
     "places.js" "text/javascript; charset=utf-8",
     "send.js" "text/javascript; charset=utf-8",

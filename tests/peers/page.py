@@ -66,6 +66,15 @@ class Demo:
             subprocess.run([self.program, "--format", "json", "audit", frozen], check=True, stdout=out)
         return found
 
+    def models(self, root: Path, scratch: Path) -> Path:
+        """What `dataperf dynamic models` says of two programs on the demo's rounds."""
+        found, demo, programs = scratch / "models.json", root / "demo" / "adversarial-text-models", root / "examples" / "closed"
+        rounds = [word for name in ("round-1", "round-2", "round-3") for word in ("--round", demo / name)]
+        of_both = [word for name in ("text_overlap", "text_constant") for word in ("--program", programs / f"{name}-rust.wasm")]
+        with found.open("w") as out:
+            subprocess.run([self.program, "dynamic", "models", *rounds, *of_both, "--format", "json"], check=True, stdout=out)
+        return found
+
     def collect_texts(self, scratch: Path) -> None:
         """A round of Adversarial Text, whose model knows a few words, and a validator of it."""
         lines = [{"task": "sentiment", "text": f"{words} {word}", "label": label} for label, word in (("positive", "lovely"), ("negative", "awful"), ("neutral", "table")) for words in ("a", "such a", "what a")]
@@ -120,7 +129,7 @@ def openapi(demo: Demo, scratch: Path, size: str) -> bool:
 
 def browser(demo: Demo, root: Path, scratch: Path, modules: Path, chromium: str) -> bool:
     environment = os.environ | {"PAGE_BASE": demo.base, "PAGE_TOKEN": demo.token, "PAGE_CHROMIUM": chromium}
-    environment |= {"PAGE_SUBMITTER": demo.submitters_token("ada"), "PAGE_VALIDATOR": demo.submitters_token("rosa"), "PAGE_DEMO": str(root / "demo"), "PAGE_AUDIT": str(demo.audit(root, scratch))}
+    environment |= {"PAGE_SUBMITTER": demo.submitters_token("ada"), "PAGE_VALIDATOR": demo.submitters_token("rosa"), "PAGE_DEMO": str(root / "demo"), "PAGE_AUDIT": str(demo.audit(root, scratch)), "PAGE_MODELS": str(demo.models(root, scratch))}
     # Every test ends by itself, with a message; this limit is for all of them, and what happens in between.
     command = ["node", "--test", "--test-reporter", "spec", f"--test-timeout={ALL_SECONDS * 1000}", "--test-force-exit", "page.test.mjs"]
     return subprocess.run(command, cwd=modules, env=environment, check=False).returncode == 0

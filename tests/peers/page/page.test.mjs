@@ -9,7 +9,7 @@ import { after, before, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { chromium } from "playwright-core";
 
-const { PAGE_BASE: base, PAGE_TOKEN: token, PAGE_SUBMITTER: submitter, PAGE_VALIDATOR: validator, PAGE_DEMO: demo, PAGE_AUDIT: audit, PAGE_CHROMIUM: executablePath, PAGE_SHOTS: shots } = process.env;
+const { PAGE_BASE: base, PAGE_TOKEN: token, PAGE_SUBMITTER: submitter, PAGE_VALIDATOR: validator, PAGE_DEMO: demo, PAGE_AUDIT: audit, PAGE_MODELS: compared, PAGE_CHROMIUM: executablePath, PAGE_SHOTS: shots } = process.env;
 const PATIENCE = 120_000; // for one step
 const LONGEST = 10 * PATIENCE; // for one test: even what waits for no condition ends, with a message
 // evaluated and not loaded: the page's own policy keeps other scripts out
@@ -262,6 +262,37 @@ test("an audit is drawn in the browser and sent nowhere", async () => {
     assert.equal(await page.locator("svg.stacked").count(), sets.reduce((n, { classes }) => n + classes.length, 0));
     const [first] = sets;
     assert.match(await page.locator("section[aria-labelledby=set-0] .facts").innerText(), new RegExp(`Likely errors\\s+${first.n_likely} of ${first.n_items}, .*95 %: `));
+    await page.evaluate(AXE);
+    const { violations } = await page.evaluate(() => globalThis.axe.run());
+    assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`), []);
+    assert.deepEqual(asked.filter((url) => !url.startsWith("blob:")), []);
+  });
+});
+
+test("weights of models are moved by keyboard, and the file is sent nowhere", async () => {
+  await on("light", "#/models", async (page) => {
+    const asked = [];
+    page.on("request", (request) => asked.push(request.url()));
+    await page.setInputFiles("#models", { name: "other.json", mimeType: "application/json", buffer: Buffer.from('{"models": []}') });
+    await page.waitForSelector("main [role=alert]");
+    assert.match(await page.locator("main [role=alert]").innerText(), /no comparison of models.*dataperf dynamic models/);
+    await page.setInputFiles("#models", compared);
+    const lines = page.locator("table.numbers tbody tr");
+    await lines.first().waitFor();
+    const { models } = JSON.parse(readFileSync(compared));
+    const names = () => lines.evaluateAll((all) => all.map((line) => line.dataset.name));
+    const sums = () => lines.evaluateAll((all) => all.map((line) => Number(line.children[2].textContent)));
+    assert.deepEqual(await names(), models.map(({ name }) => name));
+    (await sums()).forEach((sum, idx) => assert.ok(Math.abs(sum - models[idx].score) < 0.006, `${sum}`));
+    // what is cheap alone counts: performance, robustness and fairness by none
+    for (const axis of ["performance", "robustness", "fairness"]) await page.locator(`#weight-${axis}`).press("Home");
+    const cheap = ({ points: [, compute, memory] }) => compute + memory;
+    const expected = [...models].sort((a, b) => cheap(b) - cheap(a));
+    assert.deepEqual(await names(), expected.map(({ name }) => name));
+    (await sums()).forEach((sum, idx) => assert.ok(Math.abs(sum - cheap(expected[idx])) < 0.006, `${sum}`));
+    assert.equal(await page.locator("output[for=weight-fairness]").innerText(), "× 0");
+    await page.getByRole("button", { name: "Weights of the file" }).press("Enter");
+    assert.deepEqual(await names(), models.map(({ name }) => name));
     await page.evaluate(AXE);
     const { violations } = await page.evaluate(() => globalThis.axe.run());
     assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`), []);
