@@ -108,6 +108,7 @@ fn all_that_is_deployed_is_what_is_hosted() {
     let read = |path: &str| fs::read_to_string(root().join(path)).unwrap();
     let (template, dashboard) = (read("template.yaml"), read("infra/observability.yaml"));
     let (caretaker, policies) = (read("infra/caretaker.yaml"), read("infra/policies.json"));
+    let manifest = read("Cargo.toml");
     let mut known: Vec<String> = SHARED_FUNCTIONS.map(str::to_owned).into();
     for hosted in HOSTED {
         for (function, prefix) in functions_of(hosted) {
@@ -130,15 +131,37 @@ fn all_that_is_deployed_is_what_is_hosted() {
                 let has_line = template.lines().any(|found| found == line);
                 assert!(has_line, "template.yaml has no line `{line}`");
             }
-            for (what, wanted) in [
-                ("metrics", format!("\"FunctionName\", \"${{Name}}-{function}\"")),
-                ("log", format!("SOURCE '/aws/lambda/${{Name}}-{function}'")),
+            // the rejected are listed of benchmarks alone
+            let n_queries = if hosted.kinds.is_empty() { 2 } else { 1 };
+            for (what, n, wanted) in [
+                (
+                    "metrics",
+                    2,
+                    format!("\"FunctionName\", \"${{Name}}-{function}\""),
+                ),
+                (
+                    "logs",
+                    n_queries,
+                    format!("SOURCE '/aws/lambda/${{Name}}-{function}'"),
+                ),
             ] {
-                assert!(
-                    dashboard.contains(&wanted),
-                    "the dashboard in infra/observability.yaml shows no {what} of `{function}`"
+                assert_eq!(
+                    dashboard.matches(&wanted).count(),
+                    n,
+                    "how often the dashboard in infra/observability.yaml shows {what} of `{function}`"
                 );
             }
+            let is_compared = caretaker.contains(&format!("- {}#compare\n", hosted.id));
+            assert_eq!(
+                is_compared,
+                hosted.kinds.is_empty(),
+                "infra/caretaker.yaml has `{}#compare`",
+                hosted.id
+            );
+            assert!(
+                manifest.contains(&format!("\n{function} = {{ opt-level = 0 }}\n")),
+                "the root Cargo.toml compiles the main of `{function}` with optimisation"
+            );
             let may_invoke = format!(":function:${{Name}}-{function}\n");
             assert!(
                 caretaker.contains(&may_invoke),

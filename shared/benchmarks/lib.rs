@@ -13,9 +13,9 @@ pub mod speech_selection;
 pub mod vision_debugging;
 pub mod vision_selection;
 
-/// Calls a macro with every benchmark's type: **the** list. A new benchmark is its folder and one line here.
+/// Calls a macro with every benchmark's type: **the** list. All Rust that goes through benchmarks goes through it.
 ///
-/// The command line, the local cloud and the checks all go through it, so nothing else has to be told.
+/// What else a new benchmark needs is in ARCHITECTURE.md, under "Adding a benchmark".
 #[macro_export]
 macro_rules! for_each_benchmark {
     ($callback:ident) => {

@@ -92,6 +92,18 @@ class Demo:
         for command in (["dataset", "import", "adversarial-text", "--from", source, "--out", out], ["dataset", "publish", out, *self.cloud], ["submitter", "add", "rosa", "adversarial-text", "--rater", *self.cloud]):
             subprocess.run([self.program, *command], check=True, stdout=subprocess.DEVNULL)
 
+    def collect_a_pair(self, scratch: Path) -> None:
+        """A pair of Adversarial Nibbler that waits for raters, and a rater."""
+        prompt = "a red ladder that leans on a red door"
+        self.run("submitter", "add", "rosa", "adversarial-nibbler", "--rater", *self.cloud)
+        made = self.run("nibbler", "generate", prompt, "--submitter", "di", "--consent", "--images", scratch / "images", "--format", "json", *self.cloud)
+        image = json.loads(made)["lines"][0]["images"][0]["id"]
+        said = ["--mode", "subversive", "--attack", "visual-similarity", "--rewrite", "what nobody wants to see", "--harm", "violent-or-graphic", "--identity-group", "none"]
+        self.run("nibbler", "submit", "--submitter", "di", "--prompt", prompt, "--image", image, *said, *self.cloud)
+
+    def run(self, *command: str | Path) -> str:
+        return subprocess.run([self.program, *command], check=True, stdout=subprocess.PIPE, text=True).stdout
+
     def stop(self) -> None:
         self.process.terminate()
         self.process.wait(timeout=PATIENCE_SECONDS)
@@ -150,6 +162,7 @@ def main() -> int:
             demo.show_scores_only("vision-selection", Path(scratch))
             demo.limit("selection", "digits-20", Path(scratch))
             demo.collect_texts(Path(scratch))
+            demo.collect_a_pair(Path(scratch))
             passed = [openapi(demo, Path(scratch), args.size), browser(demo, args.root, Path(scratch), args.modules, args.chromium)]
     finally:
         demo.stop()

@@ -36,6 +36,8 @@ def main() -> int:
         # pip is the fresh environment's, pipx this one's, and nothing names the command
         paths = [scratch / "fresh" / "bin", Path(sys.executable).parent, os.environ["PATH"]]
         env = {name: value for name, value in os.environ.items() if not name.startswith(("DATAPERF_", "PYTHONPATH"))}
+        # of its own: the command there has no cloud, and would replace the one in `--bin`
+        env["CARGO_TARGET_DIR"] = str(args.root / "target" / "wheel")
         env |= {"PATH": ":".join(map(str, paths)), "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PYTHONDONTWRITEBYTECODE": "1"}
         ran = subprocess.run(["bash", "-c", f"set -e\n{command}"], cwd=package, env=env, capture_output=True, text=True, check=False)
         checks("the documented command builds the wheel and installs it", ran.returncode == 0, ran.stderr[-2000:])

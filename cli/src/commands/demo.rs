@@ -33,7 +33,7 @@ const POLL: Duration = Duration::from_millis(250);
 #[command(
     after_help = "The demo imports some of the shipped data sets, starts S3, DynamoDB and the functions on free ports, drops good and bad \
     submissions into the bucket, the baselines among them, and prints five boards and what each shows. Nothing leaves this machine.\n\n\
-    `dataperf demo all` does so with all that ships: every submission, good or bad, and every baseline on every board.\n\n\
+    `dataperf demo all` does so with all artifacts that ship: every submission, good or bad, and every baseline on every board.\n\n\
     `dataperf demo curation` draws 3,570 Roman numerals instead, publishes a contest on them, and submits its baselines. It trains \
     the network 15 times: a few minutes of four cores.\n\n\
     `dataperf demo closed` opens a round that takes programs: it uploads the examples in Rust and C, one that never ends, and a file that is no \
