@@ -49,6 +49,52 @@ pub(crate) fn without_retries(config: &mut Config) {
     }
 }
 
+/// The faults of one step of a loop of people.
+pub(crate) fn storm_over_a_step(seed: u64) -> Storm {
+    Storm {
+        seed,
+        kills_before: 8,
+        kills_after: 8,
+        s3_unavailable: 20,
+        s3_slow: 10,
+        s3_cut: 10,
+        table_throttled: 20,
+        table_errors: 10,
+        table_lost_answers: 15,
+        events_dropped: 60,
+        events_duplicated: 150,
+        events_delayed: 200,
+        longest_delay: Duration::from_millis(200),
+        ..Storm::default()
+    }
+}
+
+impl World {
+    /// Lets a step come to its end, and says which faults there were; what has failed is evaluated again in good weather, and everything is
+    /// taken.
+    pub(crate) async fn end_step(&self, benchmark: &str, sent: &[Sent]) {
+        self.settle().await;
+        self.sweep().await;
+        self.cloud.faults().storm(None);
+        self.sweep().await;
+        assert_eq!(self.command(&["redrive", "--all-failed"]).code, 0);
+        for (receipt, _) in self.ended(benchmark, sent).await {
+            assert_eq!(receipt.verdict.status, Ending::Accepted, "{receipt:#?}");
+        }
+    }
+
+    /// Says which faults there were, where no test harness captures it, and that they were enough to prove something.
+    pub(crate) fn assert_stormy(&self, what: &str, n_sent: usize) {
+        let injected = self.cloud.faults().injected();
+        let n_faults: usize = injected.values().sum();
+        let _ = writeln!(
+            std::io::stderr(),
+            "{n_sent} uploads of {what}, {n_faults} faults: {injected:?}"
+        );
+        assert!(injected.len() >= 8 && n_faults >= n_sent / 5, "{injected:?}");
+    }
+}
+
 /// Uploads of each storm. Hundreds by hand: `DATAPERF_STORM=200 cargo test --workspace storms`.
 pub(crate) fn n_uploads() -> usize {
     std::env::var("DATAPERF_STORM").map_or(50, |n| n.parse().unwrap())

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use aws_sdk_s3::primitives::ByteStream;
 use dataperf::ports::bucket::{Bucket as _, Got};
-use dataperf::ports::leaderboard::{Board, OPEN_ROUND};
+use dataperf::ports::leaderboard::{Board, Leaderboards as _, OPEN_ROUND};
 use dataperf::signature::Keys;
 use dataperf::{Receipt, SubmissionId, Timestamp};
 use dataperf_aws::{Clients, KmsKey, RANKING_INDEX, S3Bucket, TABLE_KEYS, Table};
@@ -277,6 +277,33 @@ impl World {
     }
 
     /// Waits until everything has ended, holds the books against each other, and gives the one receipt of `sent`.
+    /// An object of the results bucket.
+    pub(crate) async fn result(&self, key: &str) -> Vec<u8> {
+        match self.bucket("results").get(key, None, 16 << 20).await.unwrap() {
+            Got::Object(object) => object.bytes.to_vec(),
+            other => panic!("`{key}`: {other:?}"),
+        }
+    }
+
+    /// Waits until everything of a benchmark has ended, and gives of each upload the receipt that the table has and the one that is stored,
+    /// which say the same.
+    pub(crate) async fn ended(&self, benchmark: &str, sent: &[Sent]) -> Vec<(Receipt, Receipt)> {
+        self.settle().await;
+        let table = self.leaderboards();
+        assert_eq!(table.unfinished(benchmark).await.unwrap(), []);
+        let mut receipts = Vec::new();
+        for sent in sent {
+            let submission = table.submission(benchmark, &sent.id()).await.unwrap();
+            let receipt = submission
+                .and_then(|submission| submission.receipt)
+                .unwrap_or_else(|| panic!("`{}` has ended", sent.key));
+            let stored: Receipt = serde_json::from_slice(&self.result(&receipt.object_key()).await).unwrap();
+            assert_eq!(stored.verdict, receipt.verdict);
+            receipts.push((receipt, stored));
+        }
+        receipts
+    }
+
     pub(crate) async fn only_receipt(&self, sent: &Sent) -> Receipt {
         let mut receipts = self.receipts(std::slice::from_ref(sent)).await;
         receipts.remove(&sent.id()).unwrap()

@@ -60,7 +60,7 @@ async fn each_line_has_its_outcome_and_nobody_learns_who_made_the_images() {
                     image["id"].as_str().unwrap()
                 )
             );
-            let bytes = nibbler.object(key).await;
+            let bytes = nibbler.world.result(key).await;
             assert_eq!(&bytes[..4], b"\x89PNG");
             assert_eq!(image["digest"], dataperf::Digest::of(&bytes).to_string());
             assert!(

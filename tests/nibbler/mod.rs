@@ -13,8 +13,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use dataperf::ports::bucket::{Bucket, Got};
-use dataperf::ports::leaderboard::Leaderboards;
 use dataperf::{Ending, Feedback, LineOutcome, Receipt};
 use dataperf_datasets::DatasetWriter;
 use dataperf_local::Config;
@@ -105,17 +103,8 @@ impl Nibbler {
 
     /// Waits until everything has ended, and gives the receipts; each upload has one, and the table says the same.
     async fn receipts(&self, sent: &[Sent]) -> Vec<Receipt> {
-        self.world.settle().await;
-        let table = self.world.leaderboards();
-        assert_eq!(table.unfinished(BENCHMARK).await.unwrap(), []);
         let mut receipts = Vec::new();
-        for sent in sent {
-            let submission = table.submission(BENCHMARK, &sent.id()).await.unwrap();
-            let receipt = submission
-                .and_then(|submission| submission.receipt)
-                .unwrap_or_else(|| panic!("`{}` has ended", sent.key));
-            let stored = self.object(&receipt.object_key()).await;
-            let stored: Receipt = serde_json::from_slice(&stored).unwrap();
+        for (receipt, stored) in self.world.ended(BENCHMARK, sent).await {
             let level = stored.feedback.expect("a receipt says its level");
             assert!(
                 [Feedback::Score, Feedback::Full].contains(&level),
@@ -125,26 +114,9 @@ impl Nibbler {
                 stored.unsigned(),
                 receipt.shown(level, hosted(&receipt.verdict.benchmark))
             );
-            assert_eq!(
-                stored.verdict, receipt.verdict,
-                "nothing follows from a hidden data set"
-            );
             receipts.push(receipt);
         }
         receipts
-    }
-
-    async fn object(&self, key: &str) -> Vec<u8> {
-        match self
-            .world
-            .bucket("results")
-            .get(key, None, 16 << 20)
-            .await
-            .unwrap()
-        {
-            Got::Object(object) => object.bytes.to_vec(),
-            other => panic!("`{key}`: {other:?}"),
-        }
     }
 
     /// How many sets of today's are counted for a submitter.

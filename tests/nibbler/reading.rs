@@ -14,7 +14,7 @@ async fn lines_and_images_are_their_submitters() {
     let other = nibbler.ask("ada", "two", &["a quiet lake"]).await;
     let receipts = nibbler.receipts(&[sent.clone(), other]).await;
     let image = receipts[0].verdict.lines[0].details["images"][0].clone();
-    let stored = nibbler.object(image["key"].as_str().unwrap()).await;
+    let stored = nibbler.world.result(image["key"].as_str().unwrap()).await;
     let id = image["id"].as_str().unwrap();
     let reading = Reading::of(nibbler.world).await;
 

@@ -263,7 +263,7 @@ async fn scores_follow_decisions_step_by_step() {
     let receipt = submission.receipt.unwrap();
     assert_eq!(receipt.verdict.metrics["parts"].as_object().unwrap().len(), 5);
     assert_eq!(receipt.verdict.metrics["embedding"], "character-n-grams");
-    let stored: Receipt = serde_json::from_slice(&nibbler.object(&receipt.object_key()).await).unwrap();
+    let stored: Receipt = serde_json::from_slice(&nibbler.world.result(&receipt.object_key()).await).unwrap();
     assert_eq!(
         stored.unsigned(),
         receipt.shown(Feedback::Score, hosted(&receipt.verdict.benchmark))

@@ -9,7 +9,6 @@ mod targets;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use dataperf::ports::bucket::{Bucket, Got};
 use dataperf::ports::leaderboard::{Board, Leaderboards, OPEN_ROUND};
 use dataperf::progress::Silent;
 use dataperf::{Ending, LineOutcome, Receipt, Timestamp};
@@ -172,33 +171,8 @@ impl Text {
 
     /// Waits until everything has ended, and gives the receipts; each upload has one, and the table says the same.
     async fn receipts(&self, sent: &[Sent]) -> Vec<Receipt> {
-        self.world.settle().await;
-        let table = self.world.leaderboards();
-        assert_eq!(table.unfinished(BENCHMARK).await.unwrap(), []);
-        let mut receipts = Vec::new();
-        for sent in sent {
-            let submission = table.submission(BENCHMARK, &sent.id()).await.unwrap();
-            let receipt = submission
-                .and_then(|submission| submission.receipt)
-                .unwrap_or_else(|| panic!("`{}` has ended", sent.key));
-            let stored: Receipt = serde_json::from_slice(&self.object(&receipt.object_key()).await).unwrap();
-            assert_eq!(stored.verdict, receipt.verdict);
-            receipts.push(receipt);
-        }
-        receipts
-    }
-
-    async fn object(&self, key: &str) -> Vec<u8> {
-        match self
-            .world
-            .bucket("results")
-            .get(key, None, 16 << 20)
-            .await
-            .unwrap()
-        {
-            Got::Object(object) => object.bytes.to_vec(),
-            other => panic!("`{key}`: {other:?}"),
-        }
+        let receipts = self.world.ended(BENCHMARK, sent).await;
+        receipts.into_iter().map(|(receipt, _)| receipt).collect()
     }
 
     /// An annotator's score and its parts on the board of sentiment.
