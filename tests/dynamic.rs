@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use dataperf_text::models::{Embed, EncoderSettings, Labelled, train_encoder};
+use dataperf_text::{Gold, Input, Task};
 use serde_json::{Value, json};
 
 use crate::project::{Ran, dataperf};
@@ -230,5 +232,56 @@ fn the_simulated_campaign_is_printed() {
     assert!(
         refused.code == 1 && refused.stderr.contains("starts no cloud"),
         "{refused:?}"
+    );
+}
+
+#[test]
+fn a_head_on_a_sentence_transformer_wants_its_weights() {
+    let scratch = tempfile::tempdir().unwrap();
+    let at = |name: &str| scratch.path().join(name);
+    let (plain, head, weights) = (at("plain.jsonl"), at("enc.json"), at("minilm"));
+    fs::write(&plain, opinions(["good", "ordinary", "bad"])).unwrap();
+    let labelled = |label: &str| Labelled {
+        task: Task::Sentiment,
+        input: Input {
+            context: None,
+            text: label.to_owned(),
+        },
+        gold: Gold::Label(label.to_owned()),
+    };
+    let examples: Vec<Labelled> = Task::Sentiment
+        .labels()
+        .iter()
+        .map(|label| labelled(label))
+        .collect();
+    // the length of a text in place of what a sentence transformer says of it: nobody is asked here
+    let embed: Embed = Box::new(|texts| Ok(texts.iter().map(|text| vec![text.len() as f32]).collect()));
+    fs::write(
+        &head,
+        train_encoder(&examples, EncoderSettings::default(), &embed).unwrap(),
+    )
+    .unwrap();
+    let said = |args: &[&str]| {
+        let refused = dataperf(["dynamic"].iter().chain(args));
+        assert_eq!(refused.code, 1, "{refused:?}");
+        refused.stderr
+    };
+    let asked = ["try", of(&plain), "--model", of(&head)];
+    let without = said(&asked);
+    assert!(
+        without.contains("name the directory of that by `--encoder DIR`"),
+        "{without}"
+    );
+    let with = said(&[&asked[..], &["--encoder", of(&weights)]].concat());
+    assert!(with.contains("config.json"), "{with}");
+    fs::create_dir(&weights).unwrap();
+    for file in ["config.json", "tokenizer.json", "model.safetensors"] {
+        fs::write(weights.join(file), "{}").unwrap();
+    }
+    let out = at("out.json");
+    let train = said(&["train", of(&plain), "--encoder", of(&weights), "--out", of(&out)]);
+    assert!(
+        train.contains(&format!("can't use `{}`", of(&weights))) && !out.exists(),
+        "{train}"
     );
 }

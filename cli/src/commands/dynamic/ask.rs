@@ -9,7 +9,7 @@ use dataperf_text::{Answer, Gold, Input, Span, Task, fooled};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::data::{Named, lines, models};
+use super::data::{EncoderArg, Named, lines, models};
 use crate::Done;
 use crate::output::{line_of, table};
 use crate::rows::{RowFormat, print_rows};
@@ -26,6 +26,8 @@ pub(crate) struct TryArgs {
     /// Models to ask, each by NAME=FILE or by its file
     #[arg(long = "model", value_name = "[NAME=]FILE", required = true)]
     models: Vec<Named>,
+    #[command(flatten)]
+    encoder: EncoderArg,
     /// The task of the text: `nli`, `qa`, `sentiment` or `hate-speech`
     #[arg(long, value_name = "TASK", requires = "text")]
     task: Option<Task>,
@@ -97,7 +99,7 @@ pub(super) fn run(args: &TryArgs, format: RowFormat) -> Result<Done> {
         "the file has no line: write one JSON object on each"
     );
     let mut rows = Vec::new();
-    for (name, model) in models(&args.models)? {
+    for (name, model) in models(&args.models, &args.encoder)? {
         for (idx, (asked, gold)) in asked.iter().enumerate() {
             let input = Input {
                 context: asked.context.clone(),

@@ -3,10 +3,14 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail, ensure};
+use clap::Args;
+use dataperf_nibbler::MODEL_FILES;
+use dataperf_nibbler_minilm::MiniLm;
 use dataperf_text::export::Split;
-use dataperf_text::models::{Labelled, TargetModel, read_linear};
+use dataperf_text::models::{Embed, Labelled, TargetModel, is_encoder, read_encoder, read_linear};
 use dataperf_text::{Gold, Input, Task};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -154,14 +158,65 @@ pub(super) fn check_names(named: &[Named]) -> Result<()> {
     Ok(())
 }
 
+/// The sentence transformer that models of kind `encoder` are heads on.
+#[derive(Debug, Clone, Args)]
+pub(super) struct EncoderArg {
+    /// A directory with all-MiniLM-L6-v2's `config.json`, `tokenizer.json` and `model.safetensors`, for models of kind `encoder`
+    #[arg(long, value_name = "DIR")]
+    encoder: Option<PathBuf>,
+}
+
+impl EncoderArg {
+    /// The sentence transformer, if a directory is named. Its weights are read once.
+    pub(super) fn load(&self) -> Result<Option<SentenceTransformer>> {
+        let Some(directory) = &self.encoder else {
+            return Ok(None);
+        };
+        let read = |name: &str| {
+            let path = directory.join(name);
+            fs::read(&path).with_context(|| {
+                format!(
+                    "can't read `{}`: `--encoder` needs a directory with `{}` of the original package",
+                    path.display(),
+                    MODEL_FILES.join("`, `")
+                )
+            })
+        };
+        let [config, tokenizer, weights] = MODEL_FILES;
+        let files = [&read(config)?[..], &read(tokenizer)?, &read(weights)?];
+        let model = MiniLm::load(files).with_context(|| format!("can't use `{}`", directory.display()))?;
+        Ok(Some(SentenceTransformer(Arc::new(model))))
+    }
+}
+
+/// The weights, shared by all models that are heads on them.
+pub(super) struct SentenceTransformer(Arc<MiniLm>);
+
+impl SentenceTransformer {
+    pub(super) fn embed(&self) -> Embed {
+        let model = Arc::clone(&self.0);
+        Box::new(move |texts| model.vectors(texts).map_err(|error| error.to_string()))
+    }
+}
+
 /// The models in these files.
-pub(super) fn models(named: &[Named]) -> Result<Vec<(String, Box<dyn TargetModel>)>> {
+pub(super) fn models(named: &[Named], encoder: &EncoderArg) -> Result<Vec<(String, Box<dyn TargetModel>)>> {
     check_names(named)?;
+    let encoder = encoder.load()?;
     let read = |one: &Named| {
         let path = one.path.display();
         let bytes = fs::read(&one.path).with_context(|| format!("can't read `{path}`"))?;
-        let model = read_linear(&bytes).with_context(|| format!("can't use `{path}`"))?;
-        Ok((one.name.clone(), model))
+        let model = match (&encoder, is_encoder(&bytes)) {
+            (Some(encoder), true) => read_encoder(&bytes, encoder.embed()),
+            (None, true) => bail!(
+                "`{path}` is a head on a sentence transformer: name the directory of that by `--encoder DIR`"
+            ),
+            (_, false) => read_linear(&bytes),
+        };
+        Ok((
+            one.name.clone(),
+            model.with_context(|| format!("can't use `{path}`"))?,
+        ))
     };
     named.iter().map(read).collect()
 }

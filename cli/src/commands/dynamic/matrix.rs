@@ -7,7 +7,7 @@ use dataperf_text::matrix::{Cell, Matrix};
 use dataperf_text::models::TargetModel;
 use serde_json::Value;
 
-use super::data::{Named, check_names, lines, models, part};
+use super::data::{EncoderArg, Named, check_names, lines, models, part};
 use crate::Done;
 use crate::output::{align_right, line_of, print_json, table};
 use crate::rows::{RowFormat, print_rows};
@@ -22,6 +22,8 @@ pub(crate) struct MatrixArgs {
     /// Models, each by NAME=FILE or by its file
     #[arg(long = "model", value_name = "[NAME=]FILE", required = true)]
     models: Vec<Named>,
+    #[command(flatten)]
+    encoder: EncoderArg,
     /// Exported rounds, each by NAME=DIR or by its directory
     #[arg(long = "round", value_name = "[NAME=]DIR", required = true)]
     rounds: Vec<Named>,
@@ -36,7 +38,7 @@ pub(super) fn run(args: &MatrixArgs, format: RowFormat) -> Result<Done> {
         "`--markdown` and `--format` say different things: leave one out"
     );
     check_names(&args.rounds)?;
-    let models = models(&args.models)?;
+    let models = models(&args.models, &args.encoder)?;
     let mut rounds: Vec<(String, Vec<Row>)> = Vec::new();
     for round in &args.rounds {
         rounds.push((

@@ -9,10 +9,10 @@ use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use dataperf::Digest;
 use dataperf_text::Task;
-use dataperf_text::models::{LinearSettings, train_linear};
+use dataperf_text::models::{EncoderSettings, LinearSettings, train_encoder, train_linear};
 use serde_json::json;
 
-use super::data::to_train_on;
+use super::data::{EncoderArg, to_train_on};
 use crate::Done;
 use crate::output::{Format, check_new_files, print_json};
 
@@ -20,7 +20,9 @@ use crate::output::{Format, check_new_files, print_json};
 #[command(
     after_help = "A line of a file has `task`, `text`, `label` or `answer`, and `context` where the task has one, as in the train sets that \
     `dataperf dynamic export` writes; other keys are passed over. The same examples in the same order give the same bytes.\n\n\
-    A data set names the model below `targets`, with the file below its directory `models/`."
+    The model is a linear one, which counts words and sequences of letters, or with `--encoder` a linear head on a sentence transformer's \
+    vectors, which has no answers to `qa`.\n\n\
+    A data set names the model below `targets`, with the file below its directory `models/`, and an encoder's weights in `models/minilm/`."
 )]
 pub(crate) struct TrainArgs {
     /// Directories of exported rounds, of which the train sets are taken, or files of lines
@@ -35,6 +37,8 @@ pub(crate) struct TrainArgs {
     /// The inverse of the penalty's strength: the higher, the closer the fit
     #[arg(long, value_name = "NUMBER", default_value_t = LinearSettings::default().c)]
     c: f64,
+    #[command(flatten)]
+    encoder: EncoderArg,
 }
 
 pub(super) fn run(args: &TrainArgs, format: Format) -> Result<Done> {
@@ -59,11 +63,29 @@ pub(super) fn run(args: &TrainArgs, format: Format) -> Result<Done> {
         "there are no examples of `{}`: name files that have some, or leave the task out",
         missing.join("`, `")
     );
-    let settings = LinearSettings {
-        c: args.c,
-        ..LinearSettings::default()
+    let model = if let Some(encoder) = args.encoder.load()? {
+        let spans: Vec<String> = counts
+            .keys()
+            .filter(|task| task.has_spans())
+            .map(ToString::to_string)
+            .collect();
+        ensure!(
+            spans.is_empty(),
+            "a head on a sentence transformer has labels for answers, and none to `{}`: name the other tasks by `--task`",
+            spans.join("`, `")
+        );
+        let settings = EncoderSettings {
+            c: args.c,
+            ..EncoderSettings::default()
+        };
+        train_encoder(&examples, settings, &encoder.embed())?
+    } else {
+        let settings = LinearSettings {
+            c: args.c,
+            ..LinearSettings::default()
+        };
+        train_linear(&examples, &settings)?
     };
-    let model = train_linear(&examples, &settings)?;
     let about = || format!("can't write `{}`", args.out.display());
     File::create_new(&args.out)
         .and_then(|mut file| file.write_all(&model))

@@ -9,7 +9,7 @@ use dataperf_numerics::models::logistic_regression::{LogisticSettings, SparseLog
 use dataperf_numerics::sparse::SparseRows;
 use serde::{Deserialize, Serialize};
 
-use super::file::{Weights, bad, read, write};
+use super::file::{Weights, bad, kind_of, read, write};
 use super::linear::{check_labels, most_probable};
 use super::train::{Labelled, TrainError, by_task, classes};
 use super::{ModelError, TargetModel};
@@ -57,6 +57,11 @@ struct Head {
 struct Encoder {
     embed: Embed,
     heads: BTreeMap<Task, (Head, SparseLogistic)>,
+}
+
+/// Whether a file says that it is an encoder's, which [`read_encoder`] reads.
+pub fn is_encoder(file: &[u8]) -> bool {
+    kind_of(file).as_deref() == Some(KIND)
 }
 
 /// Reads a file that [`train_encoder`] has written; `embed` is what the head was trained with.

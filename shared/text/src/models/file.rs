@@ -49,6 +49,15 @@ pub(super) fn write<H: Serialize>(kind: &str, tasks: BTreeMap<Task, H>) -> Resul
     Ok(bytes)
 }
 
+/// The kind that a file says it is of; none where it is no model's file.
+pub(super) fn kind_of(bytes: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct OfKind {
+        kind: String,
+    }
+    serde_json::from_slice(bytes).ok().map(|OfKind { kind }| kind)
+}
+
 /// Reads a file of this kind.
 pub(super) fn read<H: Serialize + DeserializeOwned>(
     kind: &str,

@@ -11,7 +11,7 @@ mod linear;
 mod spans;
 mod train;
 
-pub use encoder::{Embed, EncoderSettings, read_encoder, train_encoder};
+pub use encoder::{Embed, EncoderSettings, is_encoder, read_encoder, train_encoder};
 pub use features::Words;
 pub use file::MAX_MODEL_BYTES;
 pub use linear::{LinearSettings, read_linear};
