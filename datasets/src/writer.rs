@@ -1,11 +1,11 @@
 //! Writes a frozen data set beside its destination and moves it there when it is whole.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use dataperf::Digest;
 use dataperf::frozen::{
@@ -23,23 +23,22 @@ use crate::tables::WriteError;
 const ALIGNMENT: usize = 64;
 const COPY_BYTES: usize = 1 << 20;
 
-/// Where data sets are being written now.
+/// Where data sets are being written now. Whoever makes a file or a directory there holds it meanwhile, so that none appears while
+/// [`remove_unfinished`] removes them.
 static STAGED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-/// Files that are written at this moment may stand in the way of removing their directory so often.
-const REMOVALS: usize = 100;
+
+fn staged() -> MutexGuard<'static, Vec<PathBuf>> {
+    STAGED.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Removes what is of data sets in the making, which have hidden labels. For a program that is about to be ended by a signal: whoever
-/// still writes one gets an error.
+/// still writes one waits from then on.
 pub fn remove_unfinished() {
-    let staged = STAGED.lock().unwrap_or_else(PoisonError::into_inner);
+    let staged = staged();
     for path in staged.iter() {
-        for _ in 0..REMOVALS {
-            let removed = fs::remove_dir_all(path);
-            if removed.is_ok() || !path.exists() {
-                break;
-            }
-        }
+        drop(fs::remove_dir_all(path)); // it may have been moved to its destination
     }
+    std::mem::forget(staged);
 }
 
 /// A data set in the making. Dropped before [`finish`](DatasetWriter::finish), it leaves nothing behind.
@@ -72,11 +71,11 @@ impl DatasetWriter {
             _ => Path::new("."),
         };
         fs::create_dir_all(parent).map_err(ImportError::io("can't make the directory", parent))?;
+        let mut all = staged();
         let staging = tempfile::Builder::new().prefix(".dataset-").tempdir_in(parent);
         let staging = staging.map_err(ImportError::io("can't write into", parent))?;
-        let mut staged = STAGED.lock().unwrap_or_else(PoisonError::into_inner);
-        staged.push(staging.path().to_owned());
-        drop(staged);
+        all.push(staging.path().to_owned());
+        drop(all);
         Ok(Self {
             staging,
             out: out.to_owned(),
@@ -96,10 +95,7 @@ impl DatasetWriter {
     ) -> Result<String, ImportError> {
         let staged = self.staged(path)?;
         let failed = |error| ImportError::io("can't write", &staged)(error);
-        if let Some(parent) = staged.parent() {
-            fs::create_dir_all(parent).map_err(failed)?;
-        }
-        let file = File::create_new(&staged).map_err(failed)?;
+        let file = make(&staged, File::options().create_new(true))?;
         write(&file).map_err(|error| match error {
             WriteError::Frozen(error) => error.into(),
             WriteError::Io(error) => failed(error),
@@ -371,12 +367,16 @@ impl DatasetWriter {
         let bytes = manifest.to_bytes()?;
         let digest = Digest::of(&bytes);
         let path = self.staging.path().join(MANIFEST);
-        fs::write(&path, &bytes).map_err(ImportError::io("can't write", &path))?;
+        let mut file = make(&path, File::options().create_new(true))?;
+        file.write_all(&bytes)
+            .map_err(ImportError::io("can't write", &path))?;
+        drop(file);
         if fs::read(self.out.join(MANIFEST)).is_ok_and(|there| there == bytes) {
             mend(self.staging.path(), &self.out, &manifest)?;
             add_missing(self.staging.path(), &self.out, &self.documents)?;
             return Ok(digest);
         }
+        let _held = staged();
         // A rename replaces an empty directory and nothing else.
         if fs::rename(self.staging.path(), &self.out).is_err() {
             if self.out.exists() {
@@ -497,12 +497,20 @@ pub struct Hashing {
     n_bytes: u64,
 }
 
+/// Makes the file at `path` and the directories that it is in.
+fn make(path: &Path, how: &mut OpenOptions) -> Result<File, ImportError> {
+    let _held = staged();
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).map_err(ImportError::io("can't make the directory", parent))?;
+    }
+    how.write(true)
+        .open(path)
+        .map_err(ImportError::io("can't write", path))
+}
+
 impl Hashing {
     fn create(path: &Path) -> Result<Self, ImportError> {
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent).map_err(ImportError::io("can't make the directory", parent))?;
-        }
-        let file = File::create(path).map_err(ImportError::io("can't write", path))?;
+        let file = make(path, File::options().create(true).truncate(true))?;
         Ok(Self {
             path: path.to_owned(),
             file: BufWriter::with_capacity(1 << 20, file),

@@ -303,6 +303,8 @@ async fn raters_at_once_and_kills_change_no_score() {
     }
     nibbler.world.settle().await;
     nibbler.world.cloud.faults().kill_no_more(VERDICT);
+    // what was killed in all tries is evaluated again
+    assert_eq!(nibbler.world.command(&["redrive", "--all-failed"]).code, 0);
     let receipts = nibbler.receipts(&sent).await;
     assert!(
         receipts.iter().all(|receipt| status(receipt) == Ending::Accepted),

@@ -1,6 +1,6 @@
 //! The Lambda function of Adversarial Nibbler: submit.
 
-use dataperf_nibbler_minilm::MiniLm;
+use dataperf_minilm::MiniLm;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {

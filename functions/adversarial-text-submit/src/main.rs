@@ -1,6 +1,6 @@
 //! The Lambda function of Adversarial Text: submit.
 
-use dataperf_nibbler_minilm::MiniLm;
+use dataperf_minilm::MiniLm;
 use dataperf_text::models::{Embed, ModelError, read_encoder, read_linear};
 use dataperf_text_aws::targets::{Builtin, Made};
 

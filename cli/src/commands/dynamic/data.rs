@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
-use dataperf_nibbler::MODEL_FILES;
-use dataperf_nibbler_minilm::MiniLm;
+use dataperf_minilm::MiniLm;
 use dataperf_text::export::Split;
 use dataperf_text::models::{Embed, Labelled, TargetModel, is_encoder, read_encoder, read_linear};
 use dataperf_text::{Gold, Input, Task};
@@ -178,11 +177,11 @@ impl EncoderArg {
                 format!(
                     "can't read `{}`: `--encoder` needs a directory with `{}` of the original package",
                     path.display(),
-                    MODEL_FILES.join("`, `")
+                    MiniLm::FILES.join("`, `")
                 )
             })
         };
-        let [config, tokenizer, weights] = MODEL_FILES;
+        let [config, tokenizer, weights] = MiniLm::FILES;
         let files = [&read(config)?[..], &read(tokenizer)?, &read(weights)?];
         let model = MiniLm::load(files).with_context(|| format!("can't use `{}`", directory.display()))?;
         Ok(Some(SentenceTransformer(Arc::new(model))))

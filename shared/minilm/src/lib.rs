@@ -6,7 +6,7 @@ mod numbers;
 mod tokens;
 
 use bert::{Bert, Config};
-use dataperf_nibbler::{Embed, EmbedError, Embedding, EmbeddingKind};
+use dataperf_nibbler::{Embed, EmbedError, Embedding, EmbeddingKind, MODEL_FILES};
 use tokens::Tokenizer;
 
 /// Tokens of a prompt that are looked at, as the original package has it (`sentence_bert_config.json`).
@@ -21,7 +21,10 @@ pub struct MiniLm {
 }
 
 impl MiniLm {
-    /// From the bytes of the data set's [`MODEL_FILES`](dataperf_nibbler::MODEL_FILES), in their order.
+    /// The files of the original package that are wanted.
+    pub const FILES: [&str; 3] = MODEL_FILES;
+
+    /// From the bytes of [`FILES`](Self::FILES), in their order.
     ///
     /// # Errors
     /// [`EmbedError`] when they are not those of such a model.

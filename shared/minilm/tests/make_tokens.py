@@ -1,6 +1,6 @@
 """Writes tokens.json: texts as the tokenizers library cuts them with a small vocabulary, in the form of all-MiniLM-L6-v2's.
 
-    python3 -m venv v && v/bin/pip install tokenizers==0.23.3 && v/bin/python shared/nibbler-minilm/tests/make_tokens.py [TEXTS OUT]
+    python3 -m venv v && v/bin/pip install tokenizers==0.23.3 && v/bin/python shared/minilm/tests/make_tokens.py [TEXTS OUT]
 """
 
 import json

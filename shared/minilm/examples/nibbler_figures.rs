@@ -7,9 +7,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result};
+use dataperf_minilm::MiniLm;
 use dataperf_nibbler::agreement::{Level, alpha};
 use dataperf_nibbler::{CharacterNgrams, Embed, Embedding, MODEL_DIRECTORY, MODEL_FILES, vendi_score};
-use dataperf_nibbler_minilm::MiniLm;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use dataperf_minilm::MiniLm;
 use dataperf_nibbler::Embed as _;
-use dataperf_nibbler_minilm::MiniLm;
 use safetensors::tensor::{Dtype, TensorView};
 use serde_json::{Value, json};
 
