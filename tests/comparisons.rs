@@ -140,7 +140,7 @@ fn two_are_compared(world: &World, board: &Value) {
     assert_eq!(rows.column("first_submitter"), ["ada"]);
     assert_eq!(rows.column("difference")[0].parse(), Ok(difference));
 
-    let other_digit = if ada.ends_with('0') { 1 } else { 0 };
+    let other_digit = u8::from(ada.ends_with('0'));
     let misspelt = format!("{}{other_digit}", &ada[..31]);
     for (one, other, said) in [
         (&ada, &ada, "named twice"),

@@ -294,7 +294,7 @@ async fn a_final_board_stands_beside_the_public_one_after_the_close_and_not_befo
 /// One upload a round; each round is finished by a run that is killed at another of its requests, before it and after it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn finishing_killed_at_any_moment() {
-    const N_ROUNDS: usize = 220;
+    const N_ROUNDS: usize = 180;
     let world = World::with(one_process_a_run).await;
     let (other, last) = staged(&world);
     let day = |n: usize| format!("2020-{:02}-{:02}T00:00:00Z", 1 + n / 28, 1 + n % 28);

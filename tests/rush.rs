@@ -27,7 +27,7 @@ async fn rush(n_submitters: usize) {
     let world = World::with(|config| {
         with_caretaker(config);
         config.functions[0].concurrency = 4;
-        config.retry_backoff = vec![Duration::from_secs(1), Duration::from_secs(2)];
+        config.retry_backoff = vec![Duration::from_secs(5), Duration::from_secs(20)];
     })
     .await;
     world.cloud.throttle_table(Some(units()));

@@ -347,8 +347,16 @@ async fn of_a_run_on_hidden_data_a_code_is_told_and_counts() {
         );
         assert!(!said.message.starts_with("on the hidden data"), "{said:?}");
     }
-    // on hidden data the code is, and every run counts
     let module = std::fs::read(&selector).unwrap();
+    // boards that there are not have no limits, and no runs
+    let sent = world
+        .put(&format!("{BENCHMARK}/en-99/ada/selector.wasm"), module.clone())
+        .await;
+    world.settle().await;
+    let refused = receipt(&world, &sent).await;
+    assert_eq!(codes(&refused), ["unknown_leaderboard"], "{refused:?}");
+    assert!(refused.verdict.program.is_none(), "{refused:?}");
+    // on hidden data the code is told, and every run counts
     for n in 1..=4 {
         let sent = upload(&world, "ada", module.clone()).await;
         let receipt = receipt(&world, &sent).await;

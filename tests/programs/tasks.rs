@@ -50,6 +50,12 @@ pub(super) async fn of(benchmark: &str) -> (World, PathBuf) {
 /// Publishes both data sets and a round between them.
 pub(super) fn open_round(world: &World, benchmark: &str, public: &Path, hidden: &Path) {
     world.publish(public);
+    let published = publish_round(world, benchmark, public, hidden);
+    assert_eq!(published.code, 0, "{published:?}");
+}
+
+/// Publishes such a round, whose public data set is published already.
+pub(super) fn publish_round(world: &World, benchmark: &str, public: &Path, hidden: &Path) -> Ran {
     let staged = world.command(&["dataset", "publish", "--stage", text(hidden)]);
     assert_eq!(staged.code, 0, "{staged:?}");
     let round = json!({ "id": "closed", "opens": "2026-03-01T00:00:00Z", "division": "closed", "dataset": digest(hidden),
@@ -57,8 +63,7 @@ pub(super) fn open_round(world: &World, benchmark: &str, public: &Path, hidden: 
     let document = json!({ "schema": 1, "title": "t", "benchmarks": { benchmark: { "rounds": [round] } } });
     let path = world.scratch().join("challenge.yaml");
     std::fs::write(&path, document.to_string()).unwrap();
-    let published = world.command(&["challenge", "publish", text(&path)]);
-    assert_eq!(published.code, 0, "{published:?}");
+    world.command(&["challenge", "publish", text(&path)])
 }
 
 /// Uploads a program, and holds what came of it against the same run offline.

@@ -8,7 +8,7 @@ use dataperf::{Ending, Receipt};
 use serde_json::{Value, json};
 
 use super::program;
-use super::tasks::{of, open_round, ran, text, that_says};
+use super::tasks::{of, open_round, publish_round, ran, text, that_says};
 use crate::project::{dataperf, root};
 use crate::world::{Sent, World};
 
@@ -19,13 +19,19 @@ const N_EXAMPLES: usize = 144;
 /// The demo's rounds again, of which everybody may have another part, and the data set of all that is hidden.
 async fn contest() -> (World, PathBuf, PathBuf) {
     let (world, hidden) = of(BENCHMARK).await;
-    let [from, public] = ["from", "public"].map(|name| world.scratch().join(name));
+    let public = imported(&world, "practice", "part: dev\n");
+    (world, public, hidden)
+}
+
+/// A data set of the demo's rounds under a title of its own.
+fn imported(world: &World, title: &str, terms: &str) -> PathBuf {
+    let [from, out] = ["from", "out"].map(|name| world.scratch().join(format!("{title}-{name}")));
     std::fs::create_dir(&from).unwrap();
     let rounds = ["round-1", "round-2", "round-3"].map(|round| {
         let directory = root().join("demo").join(BENCHMARK).join(round);
         format!("  {round}: {}\n", directory.display())
     });
-    let document = format!("title: For practice\npart: dev\nrounds:\n{}", rounds.concat());
+    let document = format!("title: {title}\n{terms}rounds:\n{}", rounds.concat());
     std::fs::write(from.join("models.yaml"), document).unwrap();
     ran(&[
         "dataset",
@@ -34,9 +40,9 @@ async fn contest() -> (World, PathBuf, PathBuf) {
         "--from",
         text(&from),
         "--out",
-        text(&public),
+        text(&out),
     ]);
-    (world, public, hidden)
+    out
 }
 
 async fn upload(world: &World, submitter: &str, bytes: Vec<u8>) -> (Sent, Receipt) {
@@ -101,6 +107,49 @@ async fn models_compete_as_programs_on_the_examples_of_all_rounds() {
         .collect();
     assert_eq!(rows, expected, "rules are better than one answer to everything");
     is_compared(&world, &hidden, &expected);
+
+    // no program is run for a board that it has made up, whose name it could read
+    let key = format!("{BENCHMARK}/secret-board/mal/reader.wasm");
+    let sent = world
+        .put(&key, std::fs::read(program("text_overlap-rust")).unwrap())
+        .await;
+    world.settle().await;
+    let submission = world.leaderboards().submission(BENCHMARK, &sent.id()).await;
+    let refused = submission.unwrap().unwrap().receipt.unwrap();
+    assert_eq!(codes(&refused), ["unknown_leaderboard"], "{refused:?}");
+    assert!(refused.verdict.program.is_none(), "{refused:?}");
+    assert!(
+        refused.verdict.reasons[0].message.contains("`models`"),
+        "{refused:?}"
+    );
+    is_rescored(&world, &public).await;
+}
+
+/// Programs are run again where the round's data set is another one, however many there are.
+async fn is_rescored(world: &World, public: &Path) {
+    for submitter in ["cy", "dan", "eve"] {
+        let path = program("text_constant-rust");
+        let (_, receipt) = upload(world, submitter, std::fs::read(path).unwrap()).await;
+        assert_eq!(receipt.verdict.status, Ending::Scored, "{receipt:?}");
+    }
+    let corrected = imported(world, "corrected", "part: test\n");
+    open_round(world, BENCHMARK, public, &corrected);
+    let ran = world.command(&["rescore", BENCHMARK, "models", "--round", "closed"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let board = Board {
+        benchmark: BENCHMARK.into(),
+        leaderboard: "models".into(),
+        round: "closed".into(),
+    };
+    let rows = world.leaderboards().top(&board, 10).await.unwrap();
+    assert_eq!(rows.len(), 5);
+    let with = Some(super::digest(&corrected));
+    for row in rows {
+        let known = world.leaderboards().submission(BENCHMARK, &row.entry.id).await;
+        let verdict = known.unwrap().unwrap().receipt.unwrap().verdict;
+        assert_eq!((verdict.status, verdict.dataset), (Ending::Scored, with));
+    }
+    assert_eq!(world.cloud.on_failure().await.unwrap(), []);
 }
 
 /// The organizer sees what competitors are not told: figures, ranks that could be, the front, and Dynabench's score beside.
@@ -147,6 +196,31 @@ fn is_compared(world: &World, hidden: &Path, expected: &[(String, Option<f64>)])
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_public_data_are_others_with_the_same_rates() {
+    let (world, _, hidden) = contest().await;
+    let published = |public: &Path| {
+        let staged = world.command(&["dataset", "publish", "--stage", text(public)]);
+        assert_eq!(staged.code, 0, "{staged:?}");
+        publish_round(&world, BENCHMARK, public, &hidden)
+    };
+    let refused = published(&imported(
+        &world,
+        "cheap-fuel",
+        "part: dev\nrates: { fuel: 2.0 }\n",
+    ));
+    assert_eq!(refused.code, 2, "{refused:?}");
+    let said = refused.stdout + &refused.stderr;
+    assert!(said.contains("other_rules") && said.contains("`rates`"), "{said}");
+    let warned = published(&imported(&world, "same-texts", "part: test\n"));
+    assert_eq!(warned.code, 0, "{warned:?}");
+    let said = warned.stdout + &warned.stderr;
+    assert!(
+        said.contains("same_files") && said.contains("inputs.jsonl"),
+        "{said}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_program_does_not_say_itself_what_it_takes() {
     let (world, public, hidden) = contest().await;
     open_round(&world, BENCHMARK, &public, &hidden);
@@ -167,17 +241,32 @@ async fn a_program_does_not_say_itself_what_it_takes() {
 }
 
 #[test]
-fn a_round_of_models_takes_programs() {
+fn a_round_of_models_takes_programs_whose_runs_are_measured() {
+    let digest = |of: &str| dataperf::Digest::of(of.as_bytes());
     let document = json!({ "schema": 1, "title": "t", "benchmarks": { BENCHMARK: {
-        "rounds": [{ "id": "open-to-all", "opens": "2026-03-01T00:00:00Z" }],
+        "rounds": [
+            { "id": "open-to-all", "opens": "2026-03-01T00:00:00Z", "closes": "2026-04-01T00:00:00Z" },
+            { "id": "python", "opens": "2026-04-01T00:00:00Z", "division": "closed", "dataset": digest("hidden"),
+              "programs": { "public": digest("public"), "python": true } },
+        ],
     } } });
     let path = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(path.path(), document.to_string()).unwrap();
     let checked = dataperf(["--format", "json", "challenge", "check", text(path.path())]);
     assert_eq!(checked.code, 2, "{checked:?}");
+    let told: Vec<Value> = checked.json()["reasons"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|reason| json!([reason["code"], reason["at"]]))
+        .collect();
+    let at = format!("/benchmarks/{BENCHMARK}/rounds");
     assert_eq!(
-        checked.json()["reasons"][0]["code"],
-        "programs_only",
+        told,
+        [
+            json!(["programs_only", format!("{at}/0")]),
+            json!(["not_measured", format!("{at}/1/programs/python")])
+        ],
         "{checked:?}"
     );
 }

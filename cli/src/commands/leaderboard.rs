@@ -490,8 +490,8 @@ pub(crate) fn print(shown: &Shown) {
     if let Some(dataset) = dataset.filter(|_| top.iter().any(|ranked| ranked.is_of_other_dataset)) {
         println!(
             "the board is scored with {dataset}; what was scored with another data set has no rank until it is scored again: by itself \
-             where the round's `retire` says so, otherwise by `dataperf rescore {} {}`",
-            board.benchmark, board.leaderboard
+             where the round's `retire` says so, otherwise by `dataperf rescore {} {} --round {}`",
+            board.benchmark, board.leaderboard, board.round
         );
     }
 }

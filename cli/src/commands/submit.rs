@@ -148,9 +148,12 @@ fn print_level(receipt: &Receipt) {
             "the score is what the round's Ladder has released; the submission's own is shown when the round closes"
         );
     }
-    let rest = match receipt.round.as_str() {
-        OPEN_ROUND => "the rest is the organizer's",
-        _ => "the rest is shown when the round closes",
+    // what a program has made of hidden data is never told
+    let is_withheld = receipt.round == OPEN_ROUND || receipt.verdict.program.is_some();
+    let rest = if is_withheld {
+        "the rest is the organizer's"
+    } else {
+        "the rest is shown when the round closes"
     };
     println!("the receipt shows the feedback `{}`; {rest}", level.as_str());
 }

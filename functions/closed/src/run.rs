@@ -76,7 +76,7 @@ impl Run<'_> {
     }
 
     async fn output<B: Benchmark>(&self, upload: &Upload) -> Result<Output, Fault> {
-        let limits = self.limits::<B>();
+        let (limits, leaderboard) = (self.limits::<B>(), &self.request.leaderboard);
         let mut output = Output {
             schema: Output::SCHEMA,
             dataset: self.request.dataset,
@@ -107,9 +107,18 @@ impl Run<'_> {
             }
         };
         output.program.module = Digest::of(&module);
-        let public = self
-            .run::<B>(&engine, self.request.programs.public, &module, limits)
-            .await?;
+        // nothing is run for a board that the hidden data have not: a program could choose its name, and read it
+        let hidden = self.open::<B>(self.request.dataset).await?;
+        if let Err(rejection) = known_board(&hidden, leaderboard)? {
+            output.reasons = rejection.reasons().to_vec();
+            return Ok(output);
+        }
+        let public = self.open::<B>(self.request.programs.public).await?;
+        if let Err(rejection) = known_board(&public, leaderboard)? {
+            output.reasons = rejection.reasons().to_vec();
+            return Ok(output);
+        }
+        let public = self.run(public, &engine, &module, limits).await?;
         let told = PublicRun {
             fuel: public.run.fuel,
             output: public.output(),
@@ -122,9 +131,7 @@ impl Run<'_> {
             return Ok(output);
         }
         let began = Instant::now();
-        let hidden = self
-            .run::<B>(&engine, self.request.dataset, &module, limits)
-            .await?;
+        let hidden = self.run(hidden, &engine, &module, limits).await?;
         (output.is_hidden_run, output.fuel, output.output) = (true, hidden.run.fuel, hidden.output());
         // how long it took is not told more closely than this
         let elapsed = began.elapsed();
@@ -197,17 +204,20 @@ impl Run<'_> {
         })
     }
 
+    async fn open<B: Benchmark>(&self, dataset: Digest) -> Result<Dataset<B>, Fault> {
+        let opened = Dataset::<B>::published(self.datasets.clone(), dataset).await;
+        opened.map_err(unusable)
+    }
+
     /// Runs the program on the participants' part of a data set, and holds what it has written against the rules.
     async fn run<B: Benchmark>(
         &self,
+        dataset: Dataset<B>,
         engine: &Engine<'_>,
-        dataset: Digest,
         module: &[u8],
         limits: Limits,
     ) -> Result<Ended, Fault> {
         let leaderboard = &self.request.leaderboard;
-        let dataset = Dataset::<B>::published(self.datasets.clone(), dataset).await;
-        let dataset = dataset.map_err(unusable)?;
         let task = dataset.closed_task(leaderboard).await.map_err(unusable)?;
         let Some((task, seed)) = task else {
             let message = format!("`{}` takes no programs", B::ID);
@@ -236,6 +246,17 @@ impl Run<'_> {
             Err(rejection) => Err(rejection),
         };
         Ok(Ended { run, artifact })
+    }
+}
+
+/// Whether a data set has the board, or the rejection of what was sent there.
+fn known_board<B: Benchmark>(
+    dataset: &Dataset<B>,
+    leaderboard: &str,
+) -> Result<Result<(), Rejection>, Fault> {
+    match dataset.has_board(leaderboard) {
+        Ok(()) => Ok(Ok(())),
+        Err(not_scored) => Ok(Err(not_scored.rejection().map_err(unusable)?)),
     }
 }
 

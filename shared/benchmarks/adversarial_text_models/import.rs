@@ -1,6 +1,6 @@
 //! Imports exported rounds of Adversarial Text: what programs are asked of them, and what is right.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +22,8 @@ use super::{
 const DOCUMENT: &str = "models.yaml";
 /// Points of robustness and of fairness that bring at least one together, so that each brings at most as much as the score's range has.
 const LEAST_RATE: f64 = 5.0;
+/// The longest title.
+const MAX_TITLE_CHARS: usize = 200;
 /// Lines of one file that are said to be wrong before the rest is given up.
 const MAX_PROBLEMS: usize = 20;
 
@@ -57,13 +59,19 @@ impl Import for AdversarialTextModels {
     ) -> Result<serde_json::Value, ImportError> {
         let document = read_document(from)?;
         let mut problems = wrong(&document);
-        let mut items = Vec::new();
+        let (mut items, mut ids) = (Vec::new(), BTreeSet::new());
         progress.begin("rounds", document.rounds.len() as u64);
         for (round, directory) in &document.rounds {
             let path = from
                 .join(directory)
                 .join(format!("{}.jsonl", document.part.as_str()));
-            items.extend(examples(round, &path, &mut problems));
+            let mut file = ExportFile {
+                round,
+                path: &path,
+                part: document.part,
+                ids: &mut ids,
+            };
+            items.extend(file.examples(&mut problems));
             progress.advance(1);
         }
         let trial = Trial::new(items);
@@ -157,6 +165,12 @@ fn read_document(from: &Path) -> Result<Document, ImportError> {
 /// What is wrong with the document itself.
 fn wrong(document: &Document) -> Vec<String> {
     let mut problems = Vec::new();
+    let is_line = !document.title.trim().is_empty() && !document.title.contains(char::is_control);
+    if !is_line || document.title.chars().count() > MAX_TITLE_CHARS {
+        problems.push(format!(
+            "`title` has to be a line of 1 to {MAX_TITLE_CHARS} characters, which people read above the board"
+        ));
+    }
     if document.part == Split::Train {
         problems.push(
             "`part` is `train`, from which programs are made: take `test`, or `dev` for what participants may have".into(),
@@ -190,58 +204,90 @@ fn is_name(round: &str) -> bool {
     (1..=40).contains(&round.len()) && round.chars().all(is_letter)
 }
 
-/// The examples of a round; what is wrong is noted.
-fn examples(round: &str, path: &Path, problems: &mut Vec<String>) -> Vec<TrialItem> {
-    let shown = path.display();
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) => {
-            problems.push(format!(
+/// A file of exported examples.
+struct ExportFile<'a> {
+    round: &'a str,
+    path: &'a Path,
+    part: Split,
+    /// The ids of examples that this and other files have.
+    ids: &'a mut BTreeSet<String>,
+}
+
+impl ExportFile<'_> {
+    /// The examples; what is wrong is noted.
+    fn examples(&mut self, problems: &mut Vec<String>) -> Vec<TrialItem> {
+        let Self { round, path, .. } = *self;
+        let shown = path.display();
+        let text = match fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) => {
+                problems.push(format!(
                 "the round {} has no `{shown}` that can be read: {error}; export it with `dataperf dynamic export`",
                 quote(round)
             ));
-            return Vec::new();
-        }
-    };
-    let (mut items, mut n_wrong) = (Vec::new(), 0);
-    for (nth, line) in text.lines().enumerate() {
-        match serde_json::from_str::<Row>(line)
-            .map_err(|error| error.to_string())
-            .and_then(usable)
-        {
-            Ok(row) => items.push(TrialItem {
-                round: round.to_owned(),
-                task: row.task,
-                input: row.input(),
-                gold: row.gold,
-            }),
-            Err(why) if n_wrong < MAX_PROBLEMS => {
-                n_wrong += 1;
-                problems.push(format!("`{shown}`, line {}: {why}", nth + 1));
+                return Vec::new();
             }
-            Err(_) => break,
+        };
+        let (mut items, mut n_wrong) = (Vec::new(), 0);
+        let lines = text.lines().enumerate();
+        for (nth, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
+            match serde_json::from_str::<Row>(line)
+                .map_err(|error| error.to_string())
+                .and_then(|row| self.usable(row))
+            {
+                Ok(row) => items.push(TrialItem {
+                    round: round.to_owned(),
+                    task: row.task,
+                    input: row.input(),
+                    gold: row.gold,
+                }),
+                Err(why) if n_wrong < MAX_PROBLEMS => {
+                    n_wrong += 1;
+                    problems.push(format!("`{shown}`, line {}: {why}", nth + 1));
+                }
+                Err(_) => break,
+            }
         }
+        if items.is_empty() && n_wrong == 0 {
+            problems.push(format!(
+                "`{shown}` has no examples: leave the round {} out",
+                quote(round)
+            ));
+        }
+        items
     }
-    if items.is_empty() && n_wrong == 0 {
-        problems.push(format!(
-            "`{shown}` has no examples: leave the round {} out",
-            quote(round)
-        ));
-    }
-    items
-}
 
-/// A row whose right answer is one that its task has.
-fn usable(row: Row) -> Result<Row, String> {
-    let context = row.context.as_deref().unwrap_or_default();
-    match &row.gold {
-        Gold::Label(label) if row.task.labels().contains(&label.as_str()) => Ok(row),
-        Gold::Span(span) if row.task.has_spans() && span.is_in(context) => Ok(row),
-        gold => Err(format!(
-            "{} is no answer to a text of `{}`",
-            quote(gold.as_str()),
-            row.task
-        )),
+    /// A row of this part, of which there is no other, whose right answer is one that its task has.
+    fn usable(&mut self, row: Row) -> Result<Row, String> {
+        let context = row.context.as_deref().unwrap_or_default();
+        if row.split != self.part {
+            return Err(format!(
+                "it is of the part `{}`: this file is of `{}`",
+                row.split.as_str(),
+                self.part.as_str()
+            ));
+        }
+        if row.text.trim().is_empty() {
+            return Err("it has no text".to_owned());
+        }
+        let is_answer = match &row.gold {
+            Gold::Label(label) => row.task.labels().contains(&label.as_str()),
+            Gold::Span(span) => row.task.has_spans() && span.is_in(context),
+        };
+        if !is_answer {
+            return Err(format!(
+                "{} is no answer to a text of `{}`",
+                quote(row.gold.as_str()),
+                row.task
+            ));
+        }
+        if !self.ids.insert(row.id.clone()) {
+            return Err(format!(
+                "the example {} stands here or in another round already: every example is asked once",
+                quote(&row.id)
+            ));
+        }
+        Ok(row)
     }
 }
 

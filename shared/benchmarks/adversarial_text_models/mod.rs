@@ -174,6 +174,11 @@ impl Benchmark for AdversarialTextModels {
         closed::task(files, leaderboard).await.map(Some)
     }
 
+    fn rules_of_programs(manifest: &Manifest) -> Result<serde_json::Value, FrozenError> {
+        let Parameters { rates, .. } = manifest.parameters()?;
+        Ok(serde_json::json!({ "rates": rates }))
+    }
+
     fn with_measured(artifact: Vec<u8>, took: Option<Measured>) -> Result<Vec<u8>, Rejection> {
         closed::with_measured(&artifact, took)
     }

@@ -80,8 +80,8 @@ impl Submission {
 
 fn taken(value: &Json, reasons: &mut Reasons) -> Option<Measured> {
     let read = serde_json::from_slice(&value.to_bytes());
-    let note = |error: serde_json::Error| {
-        let message = format!("expected `fuel` and `memory_bytes`, whole numbers from 0 on: {error}");
+    let note = |_: serde_json::Error| {
+        let message = "expected `fuel` and `memory_bytes`, whole numbers from 0 on";
         reasons.add(Reason::new("wrong_form", "/measured", message));
     };
     read.map_err(note).ok()

@@ -68,15 +68,12 @@ fn number(said: &Said, n_inputs: usize, reasons: &mut Reasons) -> Option<usize> 
 
 /// The answer to an input, if its task has such a one.
 fn answer(said: &Said, number: usize, frozen: &Frozen, reasons: &mut Reasons) -> Option<Gold> {
-    let line: Result<AnswerLine, _> = serde_json::from_slice(&said.answer.to_bytes());
-    let line = match line {
-        Ok(line) => line,
-        Err(error) => {
-            let message =
-                format!("expected {{\"label\": \"...\"}} or {{\"start\": 0, \"text\": \"...\"}}: {error}");
-            reasons.add(Reason::new("wrong_form", &said.at, message));
-            return None;
-        }
+    let Ok(line) = serde_json::from_slice::<AnswerLine>(&said.answer.to_bytes()) else {
+        let found = quote(&String::from_utf8_lossy(&said.answer.to_bytes()));
+        let message =
+            format!("expected {{\"label\": \"...\"}} or {{\"start\": 0, \"text\": \"...\"}}, found {found}");
+        reasons.add(Reason::new("wrong_form", &said.at, message));
+        return None;
     };
     let answer = frozen.trial().asked()[number].answer(line);
     let note = |error: dataperf_text::compare::TrialError| {

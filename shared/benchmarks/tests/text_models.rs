@@ -256,5 +256,32 @@ fn a_document_with_mistakes_is_refused_with_all_of_them() {
     assert!(problems[0].contains("line 1"), "{problems:?}");
     assert!(refused("title: t\nrounds: {}\n")[0].contains("is empty"));
     assert!(refused("rounds: {r: r}\n")[0].contains("title"));
+    assert!(refused("title: ' '\nrounds: {r: r}\n")[0].contains("`title` has to be a line"));
+
+    // of an example: another part, no text, an answer that its task has not, and the same one in two rounds
+    let row = |id: &str, text: &str, label: &str, split: &str| {
+        json!({ "id": id, "round": "r", "task": "nli", "context": "It rains.", "text": text, "label": label, "annotator": "a",
+                "is_fooling": true, "is_verified": true, "split": split })
+    };
+    let rows = [
+        row("one", "It is wet.", "entailment", "test"),
+        row("two", "It is dry.", "contradiction", "train"),
+        row("three", " ", "neutral", "test"),
+        row("four", "It pours.", "wet", "test"),
+    ];
+    let lines: String = rows.iter().map(|row| format!("{row}\n")).collect();
+    fs::write(from.path().join("r/test.jsonl"), lines + "\n").unwrap();
+    let problems = refused("title: t\nrounds: {r: r, same: r}\n");
+    for said in [
+        "line 2: it is of the part `train`",
+        "line 3: it has no text",
+        "line 4: `wet` is no answer",
+        "`one` stands here or in another round already",
+    ] {
+        assert!(
+            problems.iter().any(|problem| problem.contains(said)),
+            "{said}: {problems:?}"
+        );
+    }
     assert!(!out.exists());
 }

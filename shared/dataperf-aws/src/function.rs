@@ -25,7 +25,7 @@ use tracing::{Instrument, info_span};
 
 use crate::comparisons::Comparer;
 use crate::fault::Fault;
-use crate::rescore::rescore;
+use crate::rescore::{go_on, rescore};
 use crate::resources::Resources;
 use crate::serve::{Function, serve};
 
@@ -82,13 +82,14 @@ impl<B: Benchmark> Function for BenchmarkFunction<B> {
 
     fn settle<'a>(
         &'a self,
-        upload: &'a Upload,
-        _context: &'a Context,
+        object: &'a Upload,
+        context: &'a Context,
     ) -> LocalBoxFuture<'a, Result<Option<Settled>, Fault>> {
         async move {
-            let Some(upload) = self.upload_of(upload).await? else {
+            let Some(upload) = self.upload_of(object).await? else {
                 return Ok(None);
             };
+            let is_output = *object != *upload;
             let span = info_span!("submission", benchmark = B::ID, submission = %upload.id());
             let settled = match self.resources.settle(&upload, self).instrument(span).await {
                 Err(WorkflowError::GoesOn) => return Ok(None), // its program is run
@@ -97,6 +98,12 @@ impl<B: Benchmark> Function for BenchmarkFunction<B> {
             if settled.receipt.verdict.status == Ending::Scored {
                 self.compare_after(&settled.receipt.board(), Some(&settled.receipt.submission))
                     .await?;
+            }
+            if is_output && !settled.recorded {
+                let (board, id) = (settled.receipt.board(), &settled.receipt.submission);
+                if go_on(self, &self.resources, &board, id, &context.request_id).await? > 0 {
+                    self.compare_after(&board, None).await?;
+                }
             }
             Ok(Some(settled))
         }

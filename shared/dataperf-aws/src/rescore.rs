@@ -1,12 +1,13 @@
 //! What a function does with a request to score submissions again.
 
-use dataperf::Upload;
 use dataperf::artifact_judge::Evaluator;
 use dataperf::challenge::Challenge;
 use dataperf::ports::bucket::Bucket;
 use dataperf::ports::leaderboard::Board;
+use dataperf::ports::maintenance::Maintenance as _;
 use dataperf::rescoring::{Pass, Request, Rescored, Rescorer};
 use dataperf::workflow::{Settled, WorkflowError};
+use dataperf::{SubmissionId, Upload};
 
 use crate::S3Bucket;
 use crate::resources::Resources;
@@ -23,9 +24,8 @@ pub(crate) async fn rescore<E: Evaluator>(
     if !Request::is_one(benchmark, upload) {
         return Ok(None);
     }
-    let clients = resources.clients().await;
-    let bucket = |name: &str| S3Bucket::new(clients.s3.clone(), name);
-    let Some(request) = Request::read(&bucket(&upload.bucket), upload).await? else {
+    let s3 = resources.clients().await.s3.clone();
+    let Some(request) = Request::read(&S3Bucket::new(s3, &upload.bucket), upload).await? else {
         tracing::warn!(
             request_id,
             key = upload.key,
@@ -34,31 +34,65 @@ pub(crate) async fn rescore<E: Evaluator>(
         );
         return Ok(Some((None, 0)));
     };
+    let n_recorded = pass(evaluator, resources, &request, request_id).await?;
+    Ok(Some((Some(request.board(benchmark)), n_recorded)))
+}
+
+/// Goes on with the pass over a board that waits for what the program of a submission has written, if one does.
+pub(crate) async fn go_on<E: Evaluator>(
+    evaluator: &E,
+    resources: &Resources,
+    board: &Board,
+    id: &SubmissionId,
+    request_id: &str,
+) -> Result<usize, WorkflowError> {
+    let table = resources.leaderboards().await;
+    let Some(run) = table.run(board).await?.filter(|run| run.ended_at.is_none()) else {
+        return Ok(0);
+    };
+    let request = Request {
+        leaderboard: board.leaderboard.clone(),
+        round: board.round.clone(),
+        run: run.id,
+        submissions: vec![id.clone()],
+    };
+    pass(evaluator, resources, &request, request_id).await
+}
+
+/// Scores the submissions of a request again: of how many there is a new verdict. Those whose programs have to be run first have them
+/// run, and [`go_on`] when they have been.
+async fn pass<E: Evaluator>(
+    evaluator: &E,
+    resources: &Resources,
+    request: &Request,
+    request_id: &str,
+) -> Result<usize, WorkflowError> {
+    let clients = resources.clients().await;
     let (datasets, table) = (resources.datasets().await, resources.leaderboards().await);
-    let challenge = Challenge::current(&datasets, &table, benchmark).await?;
+    let challenge = Challenge::current(&datasets, &table, evaluator.hosted().id).await?;
     let with = Rescorer {
         challenge: challenge.as_ref(),
-        submissions: &|name| Box::new(bucket(name)) as Box<dyn Bucket>,
+        submissions: &|name| Box::new(S3Bucket::new(clients.s3.clone(), name)) as Box<dyn Bucket>,
         table: &table,
         results: &resources.results().await,
         signer: &resources.signer().await,
         now: &now,
     };
-    let pass = Pass {
-        request: &request,
-        with,
-    };
+    let pass = Pass { request, with };
     let mut n_recorded = 0;
     for id in &request.submissions {
         let work = resources.begin();
-        if let Rescored::Recorded(receipt) = Box::pin(pass.rescore(id, evaluator)).await? {
-            let settled = Settled {
-                receipt,
-                recorded: true,
-            };
-            work.report(request_id, &settled);
-            n_recorded += 1;
-        }
+        let receipt = match Box::pin(pass.rescore(id, evaluator)).await {
+            Ok(Rescored::Recorded(receipt)) => receipt,
+            Ok(Rescored::Settled) | Err(WorkflowError::GoesOn) => continue,
+            Err(error) => return Err(error),
+        };
+        let settled = Settled {
+            receipt,
+            recorded: true,
+        };
+        work.report(request_id, &settled);
+        n_recorded += 1;
     }
-    Ok(Some((Some(request.board(benchmark)), n_recorded)))
+    Ok(n_recorded)
 }

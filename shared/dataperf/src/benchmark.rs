@@ -152,6 +152,15 @@ pub trait Benchmark: Sized + Send + Sync + 'static {
         async { Ok(None) }
     }
 
+    /// What the public data set of a round that takes programs has to have in common with its hidden one, as an object: the rules by
+    /// which both score. By default nothing.
+    ///
+    /// # Errors
+    /// [`FrozenError`] when the manifest's parameters are not the benchmark's.
+    fn rules_of_programs(_manifest: &Manifest) -> Result<serde_json::Value, FrozenError> {
+        Ok(serde_json::Value::Null)
+    }
+
     /// The artifact that a program has written, with what its run took, where scores depend on that. `took` is `None` where nothing
     /// is counted: of programs in Python.
     ///

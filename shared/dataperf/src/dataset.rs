@@ -7,9 +7,11 @@ use crate::Digest;
 use crate::benchmark::Benchmark;
 use crate::closed::{ClosedTask, Seed};
 pub use crate::errors::DatasetError;
+use crate::errors::NotScored;
 pub use crate::files::{Files, FrozenFiles, Integrity};
 use crate::files::{MakeRoom, lock};
 use crate::frozen::Manifest;
+use crate::in_force::unknown_leaderboard;
 use crate::ports::bucket::Bucket;
 
 /// The prefix of a data set's objects in the datasets bucket, with the slash at its end.
@@ -110,7 +112,21 @@ impl<B: Benchmark> Dataset<B> {
         Ok(frozen)
     }
 
-    /// What a program is given of a board, and the seed of its random numbers; `None` where the benchmark has no closed boards.
+    /// Whether it has a board of this name.
+    ///
+    /// # Errors
+    /// [`NotScored`]: the rejection of what was sent to a board that it has not, or the manifest can't be read.
+    pub fn has_board(&self, leaderboard: &str) -> Result<(), NotScored> {
+        let boards = B::leaderboards(self.manifest())?;
+        if boards.iter().any(|board| board.name == leaderboard) {
+            return Ok(());
+        }
+        let names = boards.iter().map(|board| &board.name);
+        Err(unknown_leaderboard(leaderboard, names).into())
+    }
+
+    /// What a program is given of a board that [there is](Self::has_board), and the seed of its random numbers; `None` where the
+    /// benchmark has no closed boards.
     ///
     /// # Errors
     /// [`DatasetError`] when the data set can't be read.

@@ -46,6 +46,9 @@ pub struct Descriptor {
     /// The evaluation data of each leaderboard of a data set, by a name for it, as
     /// [`Leaderboard::evaluation`](crate::benchmark::Leaderboard::evaluation) says.
     pub evaluations: fn(&Manifest) -> Result<BTreeMap<String, String>, FrozenError>,
+    /// What the public data set of a round that takes programs has in common with its hidden one, as
+    /// [`Benchmark::rules_of_programs`] says.
+    pub rules_of_programs: fn(&Manifest) -> Result<serde_json::Value, FrozenError>,
     /// The function that takes an upload to this leaderboard or of this kind, without what a deployment puts before its name.
     pub function: fn(&str) -> &'static str,
     /// What a challenge can't choose, where there is anything.
@@ -95,6 +98,7 @@ impl Descriptor {
             leaderboards: B::leaderboards,
             is_public: B::is_public,
             evaluations: evaluations::<B>,
+            rules_of_programs: B::rules_of_programs,
             function: |_| B::ID,
             fixed: None,
         }

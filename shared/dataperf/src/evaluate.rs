@@ -8,7 +8,6 @@ use crate::Digest;
 use crate::admission::Admission;
 use crate::benchmark::{Benchmark, NotScored};
 use crate::dataset::{Dataset, DatasetError};
-use crate::in_force::unknown_leaderboard;
 use crate::programs::rounded;
 use crate::rejection::{Reason, Rejection};
 use crate::replicates::Replicates;
@@ -135,11 +134,6 @@ async fn gather_admitted<B: Benchmark>(
     artifact: &[u8],
     admission: &Admission<'_>,
 ) -> Result<Evaluated<B>, NotScored> {
-    let boards = B::leaderboards(dataset.manifest())?;
-    if !boards.iter().any(|board| board.name == leaderboard) {
-        let names = boards.iter().map(|board| &board.name);
-        return Err(unknown_leaderboard(leaderboard, names).into());
-    }
     let (frozen, checked) = checked(dataset, leaderboard, artifact).await?;
     if let Some(refused) = admission.refusal().await.map_err(DatasetError::from)? {
         return Err(refused.into());
@@ -166,6 +160,7 @@ async fn checked<B: Benchmark>(
     leaderboard: &str,
     artifact: &[u8],
 ) -> Result<(Arc<B::Frozen>, B::Checked), NotScored> {
+    dataset.has_board(leaderboard)?;
     if artifact.len() as u64 > B::MAX_ARTIFACT_BYTES {
         return Err(too_large(B::MAX_ARTIFACT_BYTES, artifact.len() as u64).into());
     }

@@ -103,6 +103,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
             .map(|board| (board.as_str().into(), board.as_str().into()))
             .into())
     },
+    rules_of_programs: |_| Ok(serde_json::Value::Null),
     function: |part| match part {
         "generate" => "adversarial-nibbler-generate",
         // a step of a score follows from a verdict

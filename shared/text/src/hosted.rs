@@ -68,6 +68,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
             .map(|board| (board.name.clone(), board.name))
             .collect())
     },
+    rules_of_programs: |_| Ok(serde_json::Value::Null),
     function: |part| match part {
         // a step of a score follows from a verdict
         "verdict" | "nli" | "qa" | "sentiment" | "hate-speech" => "adversarial-text-verdict",

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use dataperf::challenge::{Challenge, Round, named_by_dataset};
 use dataperf::dataset::DatasetError;
-use dataperf::frozen::{FrozenError, Manifest};
+use dataperf::frozen::{FileEntry, FrozenError, Manifest};
 use dataperf::in_force::{InForce, published_manifest};
 use dataperf::noted::Noted;
+use dataperf::ports::bucket::Bucket;
 use dataperf::ports::leaderboard::Leaderboards as _;
 use dataperf::ports::maintenance::Maintenance as _;
 use dataperf::{Descriptor, Digest, Reason, Reasons, pointer, quote};
@@ -69,16 +70,8 @@ impl AgainstData<'_> {
         }
         for (idx, round) in self.challenge.rounds.iter_mut().enumerate() {
             let at = format!("{at}/rounds/{idx}");
-            if round.programs.is_some()
-                && let Some(hidden) = round
-                    .dataset
-                    .filter(|hidden| in_force.datasets().contains(hidden))
-            {
-                let message = format!(
-                    "{hidden} is in force, so that everybody may have its pool, and programs are to meet it unseen: publish another one with \
-                     `dataperf dataset publish --stage`"
-                );
-                reasons.add(Reason::new("hidden_in_use", pointer(&at, "dataset"), message));
+            if let Some(reason) = hidden_in_use(round, &in_force, &at) {
+                reasons.add(reason);
             }
             match evaluations(round.dataset).await? {
                 Ok(evaluations) => {
@@ -93,7 +86,13 @@ impl AgainstData<'_> {
             if let Some(programs) = &round.programs {
                 let at = format!("{at}/programs/public");
                 match evaluations(Some(programs.public)).await? {
-                    Ok(boards) => lacking_leaderboards(round, &boards, &at, &mut reasons),
+                    Ok(boards) => {
+                        lacking_leaderboards(round, &boards, &at, &mut reasons);
+                        let both = (round.dataset, programs.public);
+                        if let Some(reason) = other_rules(&datasets, self.descriptor, both, &at).await? {
+                            reasons.add(reason);
+                        }
+                    }
                     Err(why) => reasons.add(Reason::new("unusable_dataset", &at, why)),
                 }
             }
@@ -148,6 +147,48 @@ impl AgainstData<'_> {
         }
         Ok(reasons)
     }
+}
+
+/// That everybody may have the data which programs of a round are to meet unseen.
+fn hidden_in_use(round: &Round, in_force: &InForce, at: &str) -> Option<Reason> {
+    let hidden = round.dataset.filter(|_| round.programs.is_some());
+    let hidden = hidden.filter(|hidden| in_force.datasets().contains(hidden))?;
+    let message = format!(
+        "{hidden} is in force, so that everybody may have its pool, and programs are to meet it unseen: publish another one with \
+         `dataperf dataset publish --stage`"
+    );
+    Some(Reason::new("hidden_in_use", pointer(at, "dataset"), message))
+}
+
+/// That a round's public data set is not scored by the rules of its hidden one, where both can be read.
+async fn other_rules(
+    datasets: &impl Bucket,
+    descriptor: &Descriptor,
+    (hidden, public): (Option<Digest>, Digest),
+    at: &str,
+) -> Result<Option<Reason>> {
+    let rules = async |dataset| {
+        let manifest = published_manifest(datasets, descriptor.id, dataset).await?;
+        Ok((descriptor.rules_of_programs)(&manifest)?)
+    };
+    let Some(hidden) = hidden else {
+        return Ok(None);
+    };
+    let (Ok(of_hidden), Ok(of_public)) = (usable(rules(hidden).await)?, usable(rules(public).await)?) else {
+        return Ok(None);
+    };
+    let other = of_hidden.as_object().into_iter().flatten();
+    let other = other.filter(|(key, rule)| of_public.get(key.as_str()) != Some(rule));
+    let other: Vec<String> = other
+        .map(|(key, rule)| format!("`{key}` is {rule} there and {} here", of_public[key]))
+        .collect();
+    Ok((!other.is_empty()).then(|| {
+        let message = format!(
+            "people try their programs on these data and would see other scores than those of {hidden}: {}. Import both with the same rules",
+            other.join(", ")
+        );
+        Reason::new("other_rules", at, message)
+    }))
 }
 
 /// What the published challenge and the table hold against what a document would undo.
@@ -233,6 +274,20 @@ async fn same_items(
                 }
             }
         }
+        if let (Some(hidden), Some(programs)) = (round.dataset, &round.programs) {
+            let same = same_files(&datasets, descriptor, [hidden, programs.public]).await?;
+            if !same.is_empty() {
+                let message = format!(
+                    "it has {} of {hidden}, which programs are to meet unseen: import another pool",
+                    quoted(&same.iter().map(String::as_str).collect::<Vec<_>>())
+                );
+                warnings.push(Reason::new(
+                    "same_files",
+                    format!("{at}/programs/public"),
+                    message,
+                ));
+            }
+        }
         if !round.is_limited() {
             continue;
         }
@@ -256,6 +311,24 @@ async fn same_items(
         }
     }
     Ok(warnings)
+}
+
+/// The files that participants may have which two data sets have in common; none of data sets that can't be read.
+async fn same_files(
+    datasets: &impl Bucket,
+    descriptor: &Descriptor,
+    both: [Digest; 2],
+) -> Result<Vec<String>> {
+    let [one, other] = both.map(|dataset| published_manifest(datasets, descriptor.id, dataset));
+    let (Ok(one), Ok(other)) = (usable(one.await)?, usable(other.await)?) else {
+        return Ok(Vec::new());
+    };
+    let is_same = |(path, entry): &(&String, &FileEntry)| {
+        let there = other.files.get(*path);
+        (descriptor.is_public)(path) && there.is_some_and(|there| there.digest == entry.digest)
+    };
+    let same = one.files.iter().filter(is_same);
+    Ok(same.map(|(path, _)| path.clone()).collect())
 }
 
 fn quoted(sets: &[&str]) -> String {

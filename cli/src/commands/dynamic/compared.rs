@@ -9,16 +9,19 @@ use serde_json::{Value, json};
 use crate::output::{align_right, line_of, table};
 use crate::rows::{RowFormat, print_rows};
 
+/// The largest weight: beyond it nothing else counts.
+const MAX_WEIGHT: f64 = 1e6;
+
 /// How much the points of each figure count, as somebody has typed it.
 pub(super) fn weights(typed: Option<&[f64]>) -> Result<Weighed> {
     let Some(weights) = typed else {
         return Ok(WEIGHTS);
     };
-    let is_usable = weights.iter().all(|weight| weight.is_finite() && *weight >= 0.0);
+    let is_usable = weights.iter().all(|weight| (0.0..=MAX_WEIGHT).contains(weight));
     match <Weighed>::try_from(weights) {
         Ok(weights) if is_usable => Ok(weights),
         _ => bail!(
-            "`--weights` have to be 5 numbers from 0 on: performance, compute, memory, robustness, fairness"
+            "`--weights` have to be 5 numbers from 0 to {MAX_WEIGHT}: performance, compute, memory, robustness, fairness"
         ),
     }
 }

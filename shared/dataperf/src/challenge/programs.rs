@@ -168,6 +168,15 @@ impl Reader {
             );
             self.wrong("programs_only", &format!("{at}/rounds/{idx}"), message);
         }
+        let python = |round: &Round| round.programs.is_some_and(|programs| programs.python);
+        let rounds = challenge.rounds.iter().enumerate();
+        for (idx, _) in rounds.filter(|(_, round)| needs && python(round)) {
+            self.wrong(
+                "not_measured",
+                &format!("{at}/rounds/{idx}/programs/python"),
+                "scores of this benchmark depend on what a program's run takes, which is not counted of programs in Python: leave `python` out",
+            );
+        }
         let Some(most) = hosted.map(|hosted| hosted.max_artifact_bytes >> 10) else {
             return;
         };

@@ -35,6 +35,7 @@ pub(super) const HOSTED: Descriptor = Descriptor {
     leaderboards: |_| Ok(Vec::new()),
     is_public: |_| false,
     evaluations: |_| Ok(BTreeMap::new()),
+    rules_of_programs: |_| Ok(serde_json::Value::Null),
     function: |_| "story",
     fixed: None,
 };

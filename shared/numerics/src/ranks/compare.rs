@@ -22,6 +22,10 @@ const NEIGHBOURS: usize = 2_048;
 /// Entries whose differences are computed together: their deviations stay in the processor's cache.
 pub(super) const TILE: usize = 64;
 
+/// Deviations are kept as `f32`, each rounded by at most 2^-24 of itself: the differences of two equal ones have less than this share of
+/// the squares that the deviations have, and those of entries that one item tells apart have far more.
+const ROUNDING: f64 = 1e-12;
+
 /// An entry of a board.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry<'a> {
@@ -103,6 +107,8 @@ pub(super) struct Field<'a> {
     blocks: Vec<[f32; BLOCK]>,
     /// The sum of each entry's deviations.
     sums: Vec<f64>,
+    /// The sum of the squares of each entry's deviations.
+    sums_of_squares: Vec<f64>,
     n_ranked: u32,
     best_baseline: Option<usize>,
 }
@@ -144,6 +150,8 @@ impl<'a> Field<'a> {
             }
         }
         let sum = |entry: &Entry<'_>| entry.deviations.iter().copied().map(f64::from).sum();
+        let square = |deviation: &f32| f64::from(*deviation).powi(2);
+        let sum_of_squares = |entry: &Entry<'_>| entry.deviations.iter().map(square).sum();
         Self {
             entries,
             n_draws,
@@ -151,6 +159,7 @@ impl<'a> Field<'a> {
             rows,
             blocks,
             sums: entries.iter().map(sum).collect(),
+            sums_of_squares: entries.iter().map(sum_of_squares).collect(),
             n_ranked: entries.iter().filter(|entry| entry.is_ranked).count() as u32,
             best_baseline: entries.iter().position(|entry| !entry.is_ranked),
         }
@@ -189,8 +198,9 @@ impl<'a> Field<'a> {
         let squares = f64::from(squares);
         let of_mean = sum * sum / n;
         let variance = (squares - of_mean) / (n - 1.0).max(1.0);
-        // below this a constant difference is left with what rounding makes of it
-        if squares - of_mean > 1e-6 * squares {
+        let of_both = self.sums_of_squares[one] + self.sums_of_squares[other];
+        // below these a constant difference, or none, is left with what rounding makes of it
+        if squares - of_mean > 1e-6 * squares && squares - of_mean > ROUNDING * of_both {
             variance.sqrt()
         } else {
             0.0
@@ -431,6 +441,29 @@ mod tests {
             assert!(ranks(&compared).iter().all(|ranks| *ranks == (1, n as u32)));
             assert_eq!(Compared::resolution(&compared), None);
         }
+    }
+
+    #[test]
+    fn entries_that_rounding_alone_tells_apart_change_no_ranks() {
+        let contest = Contest::new(501, &[480, 400, 300]);
+        let mut compared_with = contest.entries();
+        let mut nearly = contest.deviations[1].clone();
+        for (place, deviation) in nearly.iter_mut().enumerate().filter(|(place, _)| place % 97 == 0) {
+            let bits = deviation.to_bits();
+            *deviation = if *deviation == 0.0 {
+                place as f32 * 1e-16
+            } else {
+                f32::from_bits(bits + 1)
+            };
+        }
+        let twin = Entry {
+            deviations: &nearly,
+            ..compared_with[1]
+        };
+        compared_with.insert(1, twin);
+        let compared = compare(&compared_with, &|_, _, _| usize::MAX);
+        assert_eq!(ranks(&compared), [(1, 1), (2, 3), (2, 3), (4, 4)]);
+        assert_eq!(compared[1].error_to_next, Some(0.0));
     }
 
     #[test]

@@ -37,10 +37,14 @@ pub struct Rates {
     pub fairness: f64,
 }
 
+/// Between these a rate still exchanges something.
+const LEAST_RATE: f64 = 1e-3;
+const MOST_RATE: f64 = 1e9;
+
 /// A rate with which nothing can be exchanged.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error(
-    "the rate `{name}` is {value} and has to be a number above 0: say how much of it is worth a point of performance"
+    "the rate `{name}` is {value} and has to be a number from {LEAST_RATE} to {MOST_RATE}: say how much of it is worth a point of performance"
 )]
 pub struct UnusableRates {
     /// The rate.
@@ -62,7 +66,7 @@ impl Default for Rates {
 
 impl Rates {
     /// # Errors
-    /// [`UnusableRates`] of the first one that is no number above 0.
+    /// [`UnusableRates`] of the first one that is too small or too large to exchange anything, or no number.
     pub fn check(&self) -> Result<(), UnusableRates> {
         let all = [
             ("fuel", self.fuel),
@@ -72,7 +76,7 @@ impl Rates {
         ];
         let wrong = all
             .into_iter()
-            .find(|(_, rate)| !(rate.is_finite() && *rate > 0.0));
+            .find(|(_, rate)| !(LEAST_RATE..=MOST_RATE).contains(rate));
         wrong.map_or(Ok(()), |(name, value)| Err(UnusableRates { name, value }))
     }
 
