@@ -269,8 +269,8 @@ fn a_document_with_mistakes_is_refused_with_all_of_them() {
         row("three", " ", "neutral", "test"),
         row("four", "It pours.", "wet", "test"),
     ];
-    let lines: String = rows.iter().map(|row| format!("{row}\n")).collect();
-    fs::write(from.path().join("r/test.jsonl"), lines + "\n").unwrap();
+    let lines = rows.map(|row| row.to_string()).join("\n");
+    fs::write(from.path().join("r/test.jsonl"), lines + "\n\n").unwrap();
     let problems = refused("title: t\nrounds: {r: r, same: r}\n");
     for said in [
         "line 2: it is of the part `train`",
