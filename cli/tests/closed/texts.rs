@@ -190,5 +190,8 @@ fn what_cannot_be_compared_says_why() {
     let rates = refused(&["--round", &one, "--program", &loops, "--rates", "1,2"]);
     assert!(rates.contains("have to be 4"), "{rates}");
     let weights = refused(&["--round", &one, "--program", &loops, "--weights", "1,2,3,4,-5"]);
-    assert!(weights.contains("have to be 5 numbers from 0 to 1000000"), "{weights}");
+    assert!(
+        weights.contains("have to be 5 numbers from 0 to 1000000"),
+        "{weights}"
+    );
 }
